@@ -1,0 +1,199 @@
+// Copyright 2026 The rehearse Authors. SPDX-License-Identifier: Apache-2.0
+
+package harness
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"net/http"
+	"time"
+)
+
+// Mode says what stands on the model's side.
+type Mode string
+
+// The modes. Only mock and live exist so far.
+const (
+	ModeMock   Mode = "mock"   // a scripted mock model
+	ModeReplay Mode = "replay" // a cassette
+	ModeRecord Mode = "record" // a real endpoint, recorded
+	ModeLive   Mode = "live"   // a real endpoint
+)
+
+// Subject is the client under test.
+type Subject interface {
+	// Open starts one conversation. It is called once per trial, perhaps
+	// concurrently with other trials. env is the subject's to read until the
+	// session is closed.
+	Open(ctx context.Context, env *Env) (Session, error)
+}
+
+// Session is one conversation of a [Subject].
+type Session interface {
+	// Send gives the subject one user message and waits for its answer. The
+	// report may be nil when the subject reports nothing. An error that is a
+	// [*StopError] is a stop the subject chose; any other error means that
+	// the subject broke.
+	Send(ctx context.Context, text string) (*TurnReport, error)
+	// Close ends the conversation and waits until nothing of it is left.
+	Close() error
+}
+
+// SubjectFunc lets a function be a [Subject].
+type SubjectFunc func(ctx context.Context, env *Env) (Session, error)
+
+// Open calls f.
+func (f SubjectFunc) Open(ctx context.Context, env *Env) (Session, error) { return f(ctx, env) }
+
+// Env is what a subject is given for one trial.
+type Env struct {
+	Mode     Mode
+	Endpoint Endpoint
+	Settings Settings
+	Servers  []Server
+	// ConfigFile is the path of an mcp.json that names the same servers, when
+	// the scenario asks for one. Empty otherwise.
+	ConfigFile string
+	// Workdir is the trial's own empty folder.
+	Workdir string
+	// Seed is the trial's seed; zero is a seed like any other.
+	Seed int64
+	// Clock is what the subject should wait by. Nil means [SystemClock].
+	Clock Clock
+	// Logf takes a line for the log of the trial. Nil drops it.
+	Logf func(format string, args ...any)
+}
+
+// Endpoint is where the model answers.
+type Endpoint struct {
+	BaseURL string // ends in /v1
+	APIKey  string // a placeholder in mock mode
+	Model   string // the model's name to ask for
+	// Transport carries the requests; nil means [http.DefaultTransport].
+	// A subject in another process cannot use it and goes by BaseURL.
+	Transport http.RoundTripper
+}
+
+// Settings are the scenario's settings for the subject and its requests.
+type Settings struct {
+	System      string
+	Temperature *float64 // nil leaves it to the provider; zero is sent
+	TopP        *float64
+	MaxTokens   int // tokens of one reply; 0 leaves it to the provider
+	Stream      bool
+	// MaxModelCalls is the subject's own limit of model calls per turn.
+	// 0 means the subject's default.
+	MaxModelCalls int
+	// MaxTokens of a whole conversation, as a stop of the subject's own.
+	// 0 means none.
+	TokenLimit int
+	// TimeLimit for one turn, as a stop of the subject's own. 0 means none.
+	TimeLimit time.Duration
+	// Extra holds the subject settings of the scenario that have no field
+	// here, by name. A subject that does not know one returns an error from
+	// Open.
+	Extra map[string]any
+}
+
+// Server says how a subject reaches one MCP server. Exactly one of URL,
+// Command and Dial is set.
+type Server struct {
+	Name string
+	// URL with Transport "http" (streamable HTTP, the default) or "sse".
+	URL       string
+	Transport string
+	Headers   map[string]string
+	// Command is a program with its arguments; Env adds to the environment,
+	// as KEY=value.
+	Command []string
+	Env     []string
+	// Dial opens a pipe that carries newline-delimited JSON-RPC, as stdio
+	// does, to a server in this process. Each call is a new session.
+	Dial func(ctx context.Context) (io.ReadWriteCloser, error)
+}
+
+// Clock tells the time and waits. A virtual clock makes a scripted wait cost
+// nothing.
+type Clock interface {
+	Now() time.Time
+	// Sleep waits for d or until ctx ends, and then returns ctx's error.
+	Sleep(ctx context.Context, d time.Duration) error
+}
+
+// SystemClock is the machine's clock.
+func SystemClock() Clock { return systemClock{} }
+
+type systemClock struct{}
+
+func (systemClock) Now() time.Time { return time.Now() }
+
+func (systemClock) Sleep(ctx context.Context, d time.Duration) error {
+	t := time.NewTimer(d)
+	defer t.Stop()
+	select {
+	case <-t.C:
+		return nil
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	}
+}
+
+// StopReason says why a subject ended a turn without an answer.
+type StopReason string
+
+// The stops that a scenario can expect (`stops:`).
+const (
+	StopModelCalls      StopReason = "model_calls"
+	StopTime            StopReason = "time"
+	StopTokens          StopReason = "tokens"
+	StopContextOverflow StopReason = "context_overflow"
+	StopEmptyReply      StopReason = "empty_reply"
+	StopContentFilter   StopReason = "content_filter"
+	StopRefusal         StopReason = "refusal"
+	StopLength          StopReason = "length"
+	StopRepeatedCall    StopReason = "repeated_call"
+)
+
+// StopReasons lists every [StopReason], in the order of the documentation.
+func StopReasons() []StopReason {
+	return []StopReason{
+		StopModelCalls, StopTime, StopTokens, StopContextOverflow, StopEmptyReply,
+		StopContentFilter, StopRefusal, StopLength, StopRepeatedCall,
+	}
+}
+
+// StopError is a stop that the subject chose. It carries the reason for
+// expectations and reports.
+type StopError struct {
+	Reason StopReason
+	// Detail says what was met, for a person: "10 model calls without an answer".
+	Detail string
+	// Err is the cause, where there is one.
+	Err error
+}
+
+func (e *StopError) Error() string {
+	s := fmt.Sprintf("stopped (%s)", e.Reason)
+	if e.Detail != "" {
+		s += ": " + e.Detail
+	}
+	if e.Err != nil {
+		s += ": " + e.Err.Error()
+	}
+	return s
+}
+
+func (e *StopError) Unwrap() error { return e.Err }
+
+// EndpointError marks an error that is the endpoint's fault and not the
+// subject's: it was unreachable, or answered with an error after all
+// retries. In live mode such a trial is an error, not a failure.
+type EndpointError struct {
+	// Status is the HTTP status, 0 when there was no reply.
+	Status int
+	Err    error
+}
+
+func (e *EndpointError) Error() string { return e.Err.Error() }
+func (e *EndpointError) Unwrap() error { return e.Err }
