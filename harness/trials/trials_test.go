@@ -1,0 +1,211 @@
+// Copyright 2026 The rehearse Authors. SPDX-License-Identifier: Apache-2.0
+
+package trials_test
+
+import (
+	"bytes"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/rehearse-dev/rehearse/harness"
+	"github.com/rehearse-dev/rehearse/harness/trials"
+)
+
+func record(name string, attempt int, outcome harness.Outcome) trials.Record {
+	return trials.Record{
+		Schema:  trials.Schema,
+		Key:     trials.Key{Scenario: name, File: "a.yaml", Model: "m", Mode: harness.ModeMock, Attempt: attempt},
+		Outcome: outcome,
+		Start:   time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC),
+	}
+}
+
+func write(t *testing.T, name string, records ...trials.Record) {
+	t.Helper()
+	w, err := trials.Append(name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer w.Close()
+	for _, r := range records {
+		if err := w.Write(r); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+func TestWriteThenRead(t *testing.T) {
+	name := filepath.Join(t.TempDir(), "trials.jsonl")
+	want := []trials.Record{record("a", 1, harness.OutcomePassed), record("a", 2, harness.OutcomeFailed)}
+	want[1].Cause = &harness.Cause{Kind: harness.CauseMiss, Message: "no", Folded: []string{"x"}}
+	write(t, name, want[0])
+	write(t, name, want[1])
+	got, err := trials.ReadFile(name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if d := cmp.Diff(want, got); d != "" {
+		t.Errorf("records (-want +got):\n%s", d)
+	}
+}
+
+func TestEveryWriteIsOneLine(t *testing.T) {
+	name := filepath.Join(t.TempDir(), "trials.jsonl")
+	w, err := trials.Append(name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer w.Close()
+	var wg sync.WaitGroup
+	for i := range 50 {
+		wg.Go(func() {
+			if err := w.Write(record(strings.Repeat("x", 10_000), i, harness.OutcomePassed)); err != nil {
+				t.Error(err)
+			}
+		})
+	}
+	wg.Wait()
+	got, err := trials.ReadFile(name)
+	if err != nil || len(got) != 50 {
+		t.Errorf("read %d records, error %v; want 50", len(got), err)
+	}
+}
+
+func TestTornLastLine(t *testing.T) {
+	whole := `{"schema":1,"scenario":"a","mode":"mock","attempt":1,"outcome":"passed"}`
+	tests := []struct {
+		name string
+		data string
+		want int // records read, and read again after one more was appended, less one
+		err  string
+	}{
+		{name: "empty", data: "", want: 0},
+		{name: "whole", data: whole + "\n", want: 1},
+		{name: "no newline", data: whole + "\n" + whole, want: 2},
+		{name: "torn", data: whole + "\n" + whole[:20], want: 1},
+		{name: "torn first line", data: whole[:20], want: 0},
+		{name: "blank lines", data: "\n" + whole + "\n\n", want: 1},
+		{name: "broken in the middle", data: whole + "\n{\n" + whole + "\n", err: "line 2: not a trial record"},
+		{name: "from the future", data: strings.Replace(whole, "1", "99", 1) + "\n", err: "99 was written by a newer rehearse"},
+		{name: "from the future, torn", data: strings.Replace(whole, "1", "99", 1), err: "99 was written by a newer rehearse"},
+		{name: "no schema", data: "{}\n", err: "none given"},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			got, err := trials.Read(strings.NewReader(tt.data))
+			if tt.err != "" {
+				if err == nil || !strings.Contains(err.Error(), tt.err) {
+					t.Fatalf("error %v, want one with %q", err, tt.err)
+				}
+				return
+			}
+			if err != nil || len(got) != tt.want {
+				t.Fatalf("read %d records, error %v; want %d", len(got), err, tt.want)
+			}
+			name := filepath.Join(t.TempDir(), "t.jsonl")
+			if err := os.WriteFile(name, []byte(tt.data), 0o600); err != nil {
+				t.Fatal(err)
+			}
+			write(t, name, record("b", 7, harness.OutcomeError))
+			got, err = trials.ReadFile(name)
+			if err != nil || len(got) != tt.want+1 {
+				t.Fatalf("after appending: read %d records, error %v; want %d", len(got), err, tt.want+1)
+			}
+		})
+	}
+}
+
+func TestMergeLastWins(t *testing.T) {
+	a := []trials.Record{record("a", 1, harness.OutcomeError), record("b", 1, harness.OutcomePassed)}
+	b := []trials.Record{record("c", 1, harness.OutcomePassed), record("a", 1, harness.OutcomePassed)}
+	want := []trials.Record{b[1], a[1], b[0]}
+	if d := cmp.Diff(want, trials.Merge(a, b)); d != "" {
+		t.Errorf("merged (-want +got):\n%s", d)
+	}
+	if got := trials.Merge(); got != nil {
+		t.Errorf("merging nothing gives %v", got)
+	}
+}
+
+func TestManifestAndDetail(t *testing.T) {
+	dir := t.TempDir()
+	m := trials.Manifest{Schema: trials.Schema, Name: "demo", Mode: harness.ModeMock, Planned: 2, Models: []trials.Model{{Asked: "m"}}}
+	if err := trials.WriteManifest(dir, m); err != nil {
+		t.Fatal(err)
+	}
+	got, err := trials.ReadManifest(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if d := cmp.Diff(m, got); d != "" {
+		t.Errorf("manifest (-want +got):\n%s", d)
+	}
+
+	r := record("Ein Fall / [größer]", 3, harness.OutcomePassed)
+	detail := trials.Detail{Schema: trials.Schema, Key: r.Key, Log: []string{"x"}}
+	if r.Detail, err = trials.WriteDetail(dir, detail); err != nil {
+		t.Fatal(err)
+	}
+	back, err := trials.ReadDetail(dir, r)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if d := cmp.Diff(detail, back); d != "" {
+		t.Errorf("detail (-want +got):\n%s", d)
+	}
+	r.Detail = "../../secret"
+	if _, err := trials.ReadDetail(dir, r); err == nil || !strings.Contains(err.Error(), "outside its folder") {
+		t.Errorf("a detail outside the folder: error %v", err)
+	}
+	if _, err := trials.ReadManifest(t.TempDir()); err == nil {
+		t.Error("a folder without run.json has a manifest")
+	}
+}
+
+func FuzzRead(f *testing.F) {
+	var b bytes.Buffer
+	for i := range 3 {
+		fmt.Fprintf(&b, `{"schema":1,"scenario":"s","mode":"mock","attempt":%d,"outcome":"failed","cause":{"kind":"miss","message":"m"},"verdicts":[{"check":"calls","state":"failed","score":0.5}]}`+"\n", i)
+	}
+	f.Add(b.Bytes())
+	f.Add(b.Bytes()[:b.Len()-9])
+	f.Add([]byte(`{"schema":2}`))
+	f.Add([]byte("{}\n\x00"))
+	f.Fuzz(func(t *testing.T, data []byte) {
+		got, err := trials.Read(bytes.NewReader(data))
+		if err != nil {
+			return
+		}
+		// What was read can be written, and reads the same.
+		name := filepath.Join(t.TempDir(), "t.jsonl")
+		write(t, name, got...)
+		again, err := trials.ReadFile(name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if len(again) != len(got) {
+			t.Fatalf("wrote %d records, read %d", len(got), len(again))
+		}
+	})
+}
+
+func ExampleMerge() {
+	first, _ := trials.Read(strings.NewReader(`{"schema":1,"scenario":"weather","mode":"live","attempt":1,"outcome":"error"}
+{"schema":1,"scenario":"weather","mode":"live","attempt":2,"outcome":"passed"}
+`))
+	resumed, _ := trials.Read(strings.NewReader(`{"schema":1,"scenario":"weather","mode":"live","attempt":1,"outcome":"failed"}
+`))
+	for _, r := range trials.Merge(first, resumed) {
+		fmt.Println(r.Attempt, r.Outcome)
+	}
+	// Output:
+	// 1 failed
+	// 2 passed
+}
