@@ -3,6 +3,7 @@
 package trials
 
 import (
+	"encoding/json"
 	"fmt"
 	"time"
 
@@ -97,7 +98,7 @@ type Detail struct {
 	Exchanges  []harness.Exchange     `json:"exchanges,omitempty"`
 	Tools      []harness.ToolExchange `json:"tools,omitempty"`
 	// States are the states of the mock servers at the end, by server.
-	States map[string]any `json:"states,omitempty"`
+	States map[string]json.RawMessage `json:"states,omitempty"`
 	// Log are the lines that the subject and the runner logged.
 	Log []string `json:"log,omitempty"`
 }
