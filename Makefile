@@ -1,0 +1,76 @@
+# Every target is described by the comment behind its name; `make` prints them.
+.DEFAULT_GOAL := help
+SHELL := bash
+.SHELLFLAGS := -eu -o pipefail -c
+
+GO ?= go
+BIN := bin
+TOOLS := $(CURDIR)/.tools
+STATICCHECK_VERSION := v0.8.2
+GOFUMPT_VERSION := v0.12.0
+# Packages whose work is concurrent; they are tested with the race detector.
+RACE := ./harness/... ./mockllm/... ./mockmcp/... ./internal/... ./scenarios/... ./reports/...
+
+.PHONY: help
+help: ## Print this list
+	@awk 'BEGIN {FS = ":.*## "} /^[a-z-]+:.*## / {printf "  %-14s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+
+.PHONY: all
+all: test lint ## Test and lint
+
+.PHONY: demo
+demo: $(BIN)/rehearse ## Run the shipped suites offline and name the HTML report
+	@$(BIN)/rehearse run scenarios/suites --out runs
+
+.PHONY: test
+test: ## Run everything that needs Go alone, with the race detector where it matters
+	$(GO) test -race -timeout 10m $(RACE)
+	$(GO) test -timeout 10m ./cmd/...
+
+.PHONY: lint
+lint: $(TOOLS)/staticcheck $(TOOLS)/gofumpt ## Run go vet, staticcheck and gofumpt
+	$(GO) vet ./...
+	$(GO) vet -tags real_llm ./...
+	$(TOOLS)/staticcheck ./...
+	@out=$$($(TOOLS)/gofumpt -l .); if [ -n "$$out" ]; then echo "not gofumpt-ed:"; echo "$$out"; exit 1; fi
+
+.PHONY: generate
+generate: ## Rewrite the generated pages and the goldens
+	$(GO) test ./scenarios/... ./reports/... ./cmd/... ./harness/... ./mockllm/... ./mockmcp/... -update
+
+.PHONY: checkgenerate
+checkgenerate: generate ## Fail when a generated file was stale
+	git diff --exit-code
+
+.PHONY: offline
+offline: $(BIN)/rehearse ## Run the Go tests and the suites with no network but loopback (needs root)
+	./interop/offline.sh
+
+.PHONY: interop
+interop: $(BIN)/rehearse ## Meet real peers: npm servers, official SDK clients, a real model (needs Node, Python, Chromium)
+	./interop/run.sh
+
+.PHONY: bench
+bench: ## Print what the mocks and the agent loop cost, as ratios
+	$(GO) run ./internal/bench
+
+.PHONY: fuzz
+fuzz: ## Fuzz every decoder for a few seconds each (FUZZTIME=10s)
+	@for p in $$($(GO) list ./...); do \
+	  for f in $$($(GO) test -list '^Fuzz' $$p | grep '^Fuzz' || true); do \
+	    echo "$$p $$f"; $(GO) test -run '^$$' -fuzz "^$$f$$" -fuzztime $${FUZZTIME:-10s} $$p; \
+	  done; done
+
+.PHONY: clean
+clean: ## Remove what was built and run
+	rm -rf $(BIN) $(TOOLS) runs
+
+.PHONY: $(BIN)/rehearse
+$(BIN)/rehearse:
+	@$(GO) build -o $@ ./cmd/rehearse
+
+$(TOOLS)/staticcheck:
+	GOBIN=$(TOOLS) $(GO) install honnef.co/go/tools/cmd/staticcheck@$(STATICCHECK_VERSION)
+
+$(TOOLS)/gofumpt:
+	GOBIN=$(TOOLS) $(GO) install mvdan.cc/gofumpt@$(GOFUMPT_VERSION)

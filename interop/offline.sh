@@ -1,0 +1,26 @@
+#!/usr/bin/env bash
+# Proof that nothing needs a network: the Go tests and the shipped suites run
+# in a namespace whose only interface is loopback. A skipped test fails here.
+set -euo pipefail
+cd "$(dirname "$0")/.."
+
+if [ "${1:-}" != inside ]; then
+  go mod download
+  exec unshare -n "$0" inside
+fi
+
+ip link set lo up
+export GOPROXY=off
+if ip -o link | grep -qv 'lo:'; then
+  echo "offline: there is an interface besides loopback" >&2
+  exit 1
+fi
+log=$(mktemp)
+trap 'rm -f "$log"' EXIT
+go test -count=1 -v ./... >"$log" 2>&1 || { grep -vE '^(=== |\s*--- PASS|PASS$)' "$log" >&2; exit 1; }
+if grep -E '^\s*--- SKIP' "$log" >&2; then
+  echo "offline: a test was skipped" >&2
+  exit 1
+fi
+printf 'offline: %s tests passed, none skipped\n' "$(grep -cE '^\s*--- PASS' "$log")"
+bin/rehearse run scenarios/suites --out runs
