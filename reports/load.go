@@ -1,0 +1,63 @@
+// Copyright 2026 The rehearse Authors. SPDX-License-Identifier: Apache-2.0
+
+package reports
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"path/filepath"
+
+	"github.com/rehearse-dev/rehearse/harness/trials"
+)
+
+// Run is a run as it was loaded.
+type Run struct {
+	Manifest trials.Manifest
+	// Trials has one entry a key, in any order; the writers sort.
+	Trials []Trial
+	// Warnings are doubts met while loading: a transcript that is gone, a
+	// manifest that is missing. The writers show them.
+	Warnings []string
+}
+
+// Trial is one trial of a [Run].
+type Trial struct {
+	trials.Record
+	// Witness is what both witnesses said, whole; nil when there is no file
+	// of it. Only the HTML page needs it.
+	Witness *trials.Detail
+}
+
+// Load reads a run folder: run.json, trials.jsonl and the transcripts that its
+// records name. trials.jsonl is enough; what else is missing or broken becomes
+// a warning of the run.
+func Load(dir string) (*Run, error) {
+	run := &Run{}
+	manifest, merr := trials.ReadManifest(dir)
+	records, err := trials.ReadFile(filepath.Join(dir, trials.RecordsFile))
+	switch {
+	case merr == nil && errors.Is(err, fs.ErrNotExist):
+		// Stopped before the first trial ended.
+	case err != nil:
+		return nil, fmt.Errorf("loading run %q: %w", dir, err)
+	}
+	run.Manifest = manifest
+	if merr != nil {
+		run.Manifest = trials.Manifest{Name: filepath.Base(dir)}
+		run.Warnings = append(run.Warnings, fmt.Sprintf("no manifest: %v", merr))
+	}
+	for _, r := range trials.Merge(records) {
+		t := Trial{Record: r}
+		if r.Detail != "" {
+			d, err := trials.ReadDetail(dir, r)
+			if err != nil {
+				run.Warnings = append(run.Warnings, fmt.Sprintf("no transcript of %s: %v", r.Key, err))
+			} else {
+				t.Witness = &d
+			}
+		}
+		run.Trials = append(run.Trials, t)
+	}
+	return run, nil
+}
