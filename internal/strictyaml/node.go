@@ -1,0 +1,245 @@
+// Copyright 2026 The rehearse Authors. SPDX-License-Identifier: Apache-2.0
+
+// Package strictyaml reads one YAML document the strict way: every node has
+// its place in the file, and what YAML lets pass in silence is a mistake.
+//
+//	root, problems := strictyaml.Parse("weather.yaml", data)
+//
+// Refused are duplicate keys, merge keys, tags, second documents, aliases
+// that contain themselves or grow beyond a budget, keys that are no plain
+// text, and numbers that JSON does not know (010, 0x1f, 1_000, .inf). Dates
+// are strings. All mistakes are collected; only text that is no YAML at all
+// ends at the first, since the parser says no more.
+//
+// Words: a node is one value with its place; a path is a place inside a
+// value, as in turns[0].user.
+package strictyaml
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"strconv"
+	"strings"
+)
+
+// Kind is the type of a [Node].
+type Kind int
+
+// The kinds. A node is Invalid when a problem with it was reported already.
+const (
+	Invalid Kind = iota
+	Null
+	Bool
+	Number
+	String
+	List
+	Map
+)
+
+// String returns the kind in words: "a text", "a map".
+func (k Kind) String() string {
+	switch k {
+	case Null:
+		return "nothing"
+	case Bool:
+		return "true or false"
+	case Number:
+		return "a number"
+	case String:
+		return "a text"
+	case List:
+		return "a list"
+	case Map:
+		return "a map"
+	default:
+		return "a mistake"
+	}
+}
+
+// Node is one value of a document. Nodes are shared where aliases are used
+// and must not be changed after [Parse], except to mark one as Invalid.
+type Node struct {
+	Kind Kind
+	File string
+	// Line and Col count from 1; Col counts characters.
+	Line, Col int
+	// Text is a string's text, a number's spelling, true or false.
+	Text string
+	// Plain says that a scalar was written without quotes.
+	Plain bool
+	// Comment is the comment on the line of a scalar, with its #.
+	Comment string
+	Items   []*Node // of a list
+	Pairs   []Pair  // of a map, in the order of the file
+}
+
+// Pair is one entry of a map.
+type Pair struct {
+	Key   *Node // Kind String
+	Value *Node
+}
+
+// Get returns the value of key, or nil. A nil node has no keys.
+func (n *Node) Get(key string) *Node {
+	if p := n.pair(key); p != nil {
+		return p.Value
+	}
+	return nil
+}
+
+// Key returns the node of the key itself, or nil.
+func (n *Node) Key(key string) *Node {
+	if p := n.pair(key); p != nil {
+		return p.Key
+	}
+	return nil
+}
+
+func (n *Node) pair(key string) *Pair {
+	if n == nil || n.Kind != Map {
+		return nil
+	}
+	for i := range n.Pairs {
+		if n.Pairs[i].Key.Text == key {
+			return &n.Pairs[i]
+		}
+	}
+	return nil
+}
+
+// JSON returns the value as compact JSON with its key order and the spelling
+// of its numbers. An Invalid node is null.
+func (n *Node) JSON() json.RawMessage {
+	return n.appendJSON(nil)
+}
+
+func (n *Node) appendJSON(b []byte) []byte {
+	switch n.Kind {
+	case Bool, Number:
+		return append(b, n.Text...)
+	case String:
+		return appendString(b, n.Text)
+	case List:
+		b = append(b, '[')
+		for i, item := range n.Items {
+			if i > 0 {
+				b = append(b, ',')
+			}
+			b = item.appendJSON(b)
+		}
+		return append(b, ']')
+	case Map:
+		b = append(b, '{')
+		for i, p := range n.Pairs {
+			if i > 0 {
+				b = append(b, ',')
+			}
+			b = append(appendString(b, p.Key.Text), ':')
+			b = p.Value.appendJSON(b)
+		}
+		return append(b, '}')
+	default:
+		return append(b, "null"...)
+	}
+}
+
+func appendString(b []byte, s string) []byte {
+	var buf bytes.Buffer
+	enc := json.NewEncoder(&buf)
+	enc.SetEscapeHTML(false)
+	if err := enc.Encode(s); err != nil {
+		panic(fmt.Sprintf("strictyaml: encoding a string: %v", err)) // unreachable: every string has a JSON form
+	}
+	return append(b, bytes.TrimSuffix(buf.Bytes(), []byte("\n"))...)
+}
+
+// Step is one step of a path: a key of a map or an index of a list. Index
+// counts when Key is empty and the node is a list.
+type Step struct {
+	Key   string
+	Index int
+}
+
+// Walk follows steps and returns the deepest node it reaches: the place to
+// name in a message about the value there. A step into a map goes to the
+// value; the last step's key node is returned instead when onKey is set.
+func (n *Node) Walk(steps []Step, onKey bool) *Node {
+	for i, s := range steps {
+		switch {
+		case n.Kind == List && s.Index >= 0 && s.Index < len(n.Items):
+			n = n.Items[s.Index]
+		case n.Kind == Map:
+			p := n.pair(s.Key)
+			if p == nil {
+				return n
+			}
+			if onKey && i == len(steps)-1 {
+				return p.Key
+			}
+			n = p.Value
+		default:
+			return n
+		}
+	}
+	return n
+}
+
+// Describe says what the node is, for a message: the number 5, a map.
+func (n *Node) Describe() string {
+	switch n.Kind {
+	case Bool:
+		return n.Text
+	case Number:
+		return "the number " + n.Text
+	case String:
+		return "the text " + strconv.Quote(shorten(n.Text))
+	default:
+		return n.Kind.String()
+	}
+}
+
+// Hint says what YAML may have swallowed where a text was meant, with advice,
+// and is empty when there is no such suspicion.
+func (n *Node) Hint() string {
+	switch n.Kind {
+	case Null:
+		if strings.HasPrefix(n.Comment, "#") {
+			return "YAML takes # for the beginning of a comment: " + advice
+		}
+	case Number, Bool:
+		return "quote it"
+	case Map:
+		if len(n.Pairs) == 1 && n.Pairs[0].Key.Plain {
+			if n.Pairs[0].Value.Kind == Null && n.Pairs[0].Value.Text == "" {
+				return "YAML takes { for a map: " + advice
+			}
+			return "YAML takes \": \" for a key and its value: " + advice
+		}
+	case List:
+		return "YAML takes [ or - for a list: " + advice
+	}
+	return ""
+}
+
+const advice = "quote it, or use `|`"
+
+func shorten(s string) string {
+	const limit = 40
+	r := []rune(s)
+	if len(r) <= limit {
+		return s
+	}
+	return string(r[:limit]) + "…"
+}
+
+// Problem is one mistake in a file.
+type Problem struct {
+	File      string
+	Line, Col int
+	Msg       string
+}
+
+func (p Problem) Error() string {
+	return fmt.Sprintf("%s:%d:%d: %s", p.File, p.Line, p.Col, p.Msg)
+}

@@ -1,0 +1,251 @@
+// Copyright 2026 The rehearse Authors. SPDX-License-Identifier: Apache-2.0
+
+package strictyaml
+
+import (
+	"bytes"
+	"cmp"
+	"errors"
+	"fmt"
+	"io"
+	"regexp"
+	"slices"
+	"strings"
+
+	"gopkg.in/yaml.v3"
+)
+
+const (
+	// maxBytes of a file: far above any scenario, and parsed in a second.
+	maxBytes = 8 << 20
+	// aliasBudget is how many nodes the aliases of a file may stand for.
+	aliasBudget = 10_000
+	// maxDepth of nesting, aliases followed.
+	maxDepth = 200
+)
+
+// Parse reads the one document in data; file is the name used in positions.
+// The node is nil when there is nothing to go on with: no YAML, or an empty
+// document. Problems are sorted by place.
+func Parse(file string, data []byte) (*Node, []Problem) {
+	if len(data) > maxBytes {
+		return nil, []Problem{{file, 1, 1, fmt.Sprintf("the file has %d bytes; at most %d are read", len(data), maxBytes)}}
+	}
+	if p, bad := badText(file, data); bad {
+		return nil, []Problem{p}
+	}
+	dec := yaml.NewDecoder(bytes.NewReader(data))
+	var doc yaml.Node
+	if err := dec.Decode(&doc); err != nil {
+		if errors.Is(err, io.EOF) {
+			return nil, []Problem{{file, 1, 1, "the file is empty"}}
+		}
+		return nil, []Problem{syntaxProblem(file, data, err)}
+	}
+	r := &reader{
+		file:  file,
+		lines: strings.Split(string(data), "\n"),
+		done:  map[*yaml.Node]*measured{},
+	}
+	root := r.node(doc.Content[0]).node
+	r.secondDocument(dec, data)
+	slices.SortStableFunc(r.problems, func(a, b Problem) int {
+		return cmp.Or(cmp.Compare(a.Line, b.Line), cmp.Compare(a.Col, b.Col))
+	})
+	return root, r.problems
+}
+
+// secondDocument reports what follows the first document.
+func (r *reader) secondDocument(dec *yaml.Decoder, data []byte) {
+	var second yaml.Node
+	err := dec.Decode(&second)
+	switch {
+	case errors.Is(err, io.EOF):
+	case err != nil:
+		r.problems = append(r.problems, syntaxProblem(r.file, data, err))
+	default:
+		r.problem(&second, "a second document: a file holds one; put it into a file of its own")
+	}
+}
+
+// reader turns yaml nodes into ours and collects what is wrong with them.
+type reader struct {
+	file     string
+	lines    []string
+	problems []Problem
+	done     map[*yaml.Node]*measured // nil while the node is being read
+	aliased  int                      // nodes that aliases stand for, so far
+}
+
+// measured is a node with its size and height, aliases followed, so that an
+// alias costs one addition and not a walk.
+type measured struct {
+	node         *Node
+	size, height int
+}
+
+func (r *reader) problem(y *yaml.Node, format string, args ...any) {
+	r.problems = append(r.problems, Problem{r.file, max(y.Line, 1), max(y.Column, 1), fmt.Sprintf(format, args...)})
+}
+
+func (r *reader) node(y *yaml.Node) *measured {
+	if y.Kind == yaml.AliasNode {
+		return r.alias(y)
+	}
+	r.done[y] = nil
+	m := &measured{node: &Node{File: r.file, Line: y.Line, Col: y.Column, Comment: y.LineComment}, size: 1, height: 1}
+	switch {
+	case !r.tagAllowed(y):
+		// Invalid.
+	case y.Kind == yaml.SequenceNode:
+		m.node.Kind = List
+		for _, c := range y.Content {
+			m.node.Items = append(m.node.Items, m.add(r.node(c)))
+		}
+	case y.Kind == yaml.MappingNode:
+		r.mapping(y, m)
+	default:
+		r.scalar(y, m.node)
+	}
+	if m.height > maxDepth {
+		r.problem(y, "nested more than %d deep", maxDepth)
+		m = invalid(m.node)
+	}
+	r.done[y] = m
+	return m
+}
+
+// add counts a child and returns its node.
+func (m *measured) add(child *measured) *Node {
+	m.size += child.size
+	m.height = max(m.height, child.height+1)
+	return child.node
+}
+
+func invalid(at *Node) *measured {
+	return &measured{node: &Node{File: at.File, Line: at.Line, Col: at.Col}, size: 1, height: 1}
+}
+
+func (r *reader) alias(y *yaml.Node) *measured {
+	at := &Node{File: r.file, Line: y.Line, Col: y.Column}
+	m, seen := r.done[y.Alias]
+	switch {
+	case !seen || m == nil:
+		r.problem(y, "alias *%s stands inside the value it names", y.Value)
+		return invalid(at)
+	case r.aliased > aliasBudget: // reported already
+		return invalid(at)
+	}
+	r.aliased += m.size
+	if r.aliased > aliasBudget {
+		r.problem(y, "aliases stand for more than %d values in this file: write them out, or use fewer", aliasBudget)
+		return invalid(at)
+	}
+	return m
+}
+
+func (r *reader) mapping(y *yaml.Node, m *measured) {
+	m.node.Kind = Map
+	if swallowedBraces(y) {
+		r.problem(y, "YAML takes {{ for a map: %s", advice)
+		m.node.Kind = Invalid
+		return
+	}
+	first := map[string]int{}
+	for i := 0; i+1 < len(y.Content); i += 2 {
+		k, v := y.Content[i], y.Content[i+1]
+		value := m.add(r.node(v))
+		if value.Kind == Null && value.Comment == "" {
+			value.Comment = k.LineComment // where the parser puts the comment of an empty value
+		}
+		key := r.key(k)
+		if key == nil {
+			continue
+		}
+		if line, dup := first[key.Text]; dup {
+			r.problem(k, "duplicate key %q, first given on line %d", key.Text, line)
+			continue
+		}
+		first[key.Text] = k.Line
+		m.node.Pairs = append(m.node.Pairs, Pair{key, value})
+	}
+}
+
+// swallowedBraces reports whether y is what the parser makes of {{x}}: a map
+// whose one key is a map.
+func swallowedBraces(y *yaml.Node) bool {
+	return y.Style&yaml.FlowStyle != 0 && len(y.Content) == 2 && y.Content[0].Kind == yaml.MappingNode
+}
+
+func (r *reader) key(k *yaml.Node) *Node {
+	switch {
+	case k.Kind == yaml.AliasNode:
+		r.problem(k, "an alias as a key: write the key out")
+	case k.Kind != yaml.ScalarNode:
+		r.problem(k, "a list or map as a key: quote the key")
+	case k.Tag == "!!merge":
+		r.problem(k, "merge keys are not supported: write the keys out, or put defaults into suite.yaml")
+	case k.Tag == "!!null" && k.Value == "":
+		r.problem(k, "an empty key")
+	case r.tagAllowed(k):
+		return &Node{
+			Kind: String, File: r.file, Line: k.Line, Col: k.Column,
+			Text: k.Value, Plain: isPlain(k), Comment: k.LineComment,
+		}
+	}
+	return nil
+}
+
+// tagAllowed refuses every written tag except !!str.
+func (r *reader) tagAllowed(y *yaml.Node) bool {
+	bare := r.at(y.Line, y.Column) == '!' // a lone ! leaves no trace in the node
+	if !bare && y.Style&yaml.TaggedStyle == 0 {
+		return true
+	}
+	if y.Kind == yaml.ScalarNode && y.Tag == "!!str" && y.Style&yaml.TaggedStyle != 0 {
+		return true
+	}
+	tag := y.Tag
+	if y.Style&yaml.TaggedStyle == 0 {
+		tag = "!"
+	}
+	r.problem(y, "unknown tag %s: YAML takes ! for the beginning of a tag: %s", tag, advice)
+	return false
+}
+
+// at returns the character at a place in the file, 0 when there is none.
+func (r *reader) at(line, col int) rune {
+	if line < 1 || line > len(r.lines) {
+		return 0
+	}
+	for _, c := range strings.TrimPrefix(r.lines[line-1], "\ufeff") {
+		if col--; col == 0 {
+			return c
+		}
+	}
+	return 0
+}
+
+func isPlain(y *yaml.Node) bool {
+	return y.Style&(yaml.SingleQuotedStyle|yaml.DoubleQuotedStyle|yaml.LiteralStyle|yaml.FoldedStyle) == 0
+}
+
+var jsonNumber = regexp.MustCompile(`^-?(0|[1-9][0-9]*)(\.[0-9]+)?([eE][-+]?[0-9]+)?$`)
+
+func (r *reader) scalar(y *yaml.Node, n *Node) {
+	n.Kind, n.Text, n.Plain = String, y.Value, isPlain(y)
+	if !n.Plain || y.Style&yaml.TaggedStyle != 0 {
+		return
+	}
+	switch {
+	case y.Tag == "!!null":
+		n.Kind = Null
+	case y.Tag == "!!bool":
+		n.Kind, n.Text = Bool, strings.ToLower(y.Value)
+	case jsonNumber.MatchString(y.Value): // before the tag: 1e999 is a string to the parser
+		n.Kind = Number
+	case y.Tag == "!!int" || y.Tag == "!!float":
+		r.problem(y, "%s is not a JSON number: write it as JSON does, or quote it", y.Value)
+		n.Kind = Invalid
+	}
+}

@@ -1,0 +1,210 @@
+// Copyright 2026 The rehearse Authors. SPDX-License-Identifier: Apache-2.0
+
+package strictyaml
+
+import (
+	"fmt"
+	"regexp"
+	"strings"
+	"unicode/utf8"
+
+	"gopkg.in/yaml.v3"
+)
+
+// The parser stops at the first syntax error, gives at most a line, and that
+// is often the line of the surrounding block. This file finds the place
+// itself and says what was probably meant.
+
+// badText finds bytes that no YAML file may have.
+func badText(file string, data []byte) (Problem, bool) {
+	line, col := 1, 1
+	for i := 0; i < len(data); {
+		r, size := utf8.DecodeRune(data[i:])
+		switch {
+		case r == utf8.RuneError && size == 1:
+			return Problem{file, line, col, fmt.Sprintf("byte 0x%02x is not UTF-8: save the file as UTF-8", data[i])}, true
+		case r < ' ' && r != '\t' && r != '\n' && r != '\r', r == 0x7f, r == 0xfffe, r == 0xffff, r >= 0x80 && r < 0xa0 && r != 0x85:
+			return Problem{file, line, col, fmt.Sprintf("control character U+%04X: write it as an escape between double quotes", r)}, true
+		case r == '\n':
+			line, col = line+1, 0
+		}
+		i, col = i+size, col+1
+	}
+	return Problem{}, false
+}
+
+var lineInError = regexp.MustCompile(`^yaml: (line \d+: )?`)
+
+func syntaxProblem(file string, data []byte, err error) Problem {
+	full := err.Error()
+	what := lineInError.ReplaceAllString(full, "")
+	at := breakingByte(data, full)
+	if strings.HasPrefix(what, "did not find expected ',' or") {
+		at, what = scanFlow(data, at)
+	}
+	line, col := place(data, at)
+	text := lineText(data, line)
+	if hint := hintFor(what, text, col); hint != "" {
+		what += "; " + hint
+	}
+	return Problem{file, line, col, "not YAML: " + what}
+}
+
+// breakingByte returns the index of the first byte with which the file breaks
+// the way it does. The parser reads from front to back, so a beginning of the
+// file that holds that byte gives the same error, and a shorter one does not.
+func breakingByte(data []byte, full string) int {
+	lo, hi := 0, len(data) // the error needs more than lo bytes, and hi bytes suffice
+	for hi-lo > 1 {
+		mid := (lo + hi) / 2
+		var n yaml.Node
+		if err := yaml.Unmarshal(data[:mid], &n); err != nil && err.Error() == full {
+			hi = mid
+		} else {
+			lo = mid
+		}
+	}
+	at := hi - 1
+	for at > 0 && (data[at] == '\n' || data[at] == '\r' || data[at] == ' ') {
+		at--
+	}
+	return max(at, 0)
+}
+
+func place(data []byte, at int) (line, col int) {
+	before := string(data[:min(at, len(data))])
+	start := strings.LastIndexByte(before, '\n') + 1
+	return strings.Count(before, "\n") + 1, utf8.RuneCountInString(strings.TrimPrefix(before[start:], "\ufeff")) + 1
+}
+
+func lineText(data []byte, line int) string {
+	lines := strings.SplitN(string(data), "\n", line+1)
+	if line > len(lines) {
+		return ""
+	}
+	return strings.TrimSuffix(lines[line-1], "\r")
+}
+
+// scanFlow walks the { } or [ ] that opens at or before the byte at, and
+// returns the place of the first thing that cannot stand there, in words.
+func scanFlow(data []byte, at int) (int, string) {
+	open := at
+	for open > 0 && data[open] != '{' && data[open] != '[' {
+		open--
+	}
+	var stack []int
+	start, colons := -1, 0 // of the plain text being read; ": " met since the last , or bracket
+	complete := false      // a quoted text or bracket has just ended
+	for i := open; i < len(data); i++ {
+		c := data[i]
+		space := c == ' ' || c == '\n' || c == '\r' || c == '\t'
+		switch {
+		case space:
+			continue
+		case c == '#' && i > 0 && (data[i-1] == ' ' || data[i-1] == '\n'):
+			for i < len(data) && data[i] != '\n' {
+				i++
+			}
+			continue
+		case c == '{' || c == '[':
+			if start >= 0 || complete {
+				return i, fmt.Sprintf("%c inside an unquoted text between { } or [ ]", c)
+			}
+			stack, colons = append(stack, i), 0
+		case c == '}' || c == ']':
+			if len(stack) == 0 || data[stack[len(stack)-1]] != c-2 {
+				return i, fmt.Sprintf("%c closes nothing", c)
+			}
+			stack, start, colons, complete = stack[:len(stack)-1], -1, 0, true
+			if len(stack) == 0 {
+				return i, "did not find expected ',' or '}'"
+			}
+		case c == ',':
+			start, colons, complete = -1, 0, false
+		case c == ':' && (complete || i+1 == len(data) || strings.IndexByte(" \n\r,}]", data[i+1]) >= 0):
+			if colons++; colons > 1 {
+				return i, `a second ": " in one entry`
+			}
+			start, complete = -1, false
+		case complete:
+			return i, "text after a value that has ended, between { } or [ ]"
+		case (c == '"' || c == '\'') && start < 0:
+			end := quotedEnd(data, i)
+			if end < 0 {
+				return i, fmt.Sprintf("the text that begins with %c does not end", c)
+			}
+			i, complete = end, true
+		case start < 0:
+			start = i
+		}
+	}
+	return open, fmt.Sprintf("the %c here is not closed", data[open])
+}
+
+// quotedEnd returns the index of the quote that ends the text that begins at
+// i, or -1.
+func quotedEnd(data []byte, i int) int {
+	q := data[i]
+	for j := i + 1; j < len(data); j++ {
+		switch {
+		case q == '"' && data[j] == '\\':
+			j++
+		case data[j] == q && q == '\'' && j+1 < len(data) && data[j+1] == q:
+			j++
+		case data[j] == q:
+			return j
+		}
+	}
+	return -1
+}
+
+var (
+	keyValue = regexp.MustCompile(`^[\s-]*(?:"[^"]*"|'[^']*'|[^\s"'{\[#][^:]*):\s+(.*)$`)
+	listItem = regexp.MustCompile(`^\s*-\s+(.*)$`)
+)
+
+// hintFor says what was probably meant on the line where the parser stopped.
+func hintFor(what, text string, col int) string {
+	if strings.Contains(what, "tab character") || strings.HasPrefix(strings.TrimLeft(text, " "), "\t") {
+		return "indent with spaces"
+	}
+	value := text
+	if m := keyValue.FindStringSubmatch(text); m != nil {
+		value = m[1]
+	} else if m := listItem.FindStringSubmatch(text); m != nil {
+		value = m[1]
+	}
+	first := byte(0)
+	if value != "" {
+		first = value[0]
+	}
+	switch {
+	case strings.Contains(what, "between { }") || strings.Contains(what, "in one entry"):
+		return advice
+	case strings.Contains(value, "{{") && first == '{':
+		return "YAML takes {{ for a map: " + advice
+	case (first == '"' || first == '\'') && quotedEnd([]byte(value), 0) < 0:
+		return fmt.Sprintf("the text that begins with %c does not end", first)
+	case first == '"' || first == '\'':
+		return fmt.Sprintf("a text that begins with %c ends with the next %c: put the whole into the other kind of quotes, or use `|`", first, first)
+	case first == '{' || first == '[':
+		return fmt.Sprintf("YAML takes %c for a map or list: %s", first, advice)
+	case first == '*' || strings.Contains(value, "[*") || strings.Contains(what, "unknown anchor"):
+		return "YAML takes * for an alias: " + advice
+	case first == '&':
+		return "YAML takes & for an anchor: " + advice
+	case first == '!':
+		return "YAML takes ! for the beginning of a tag: " + advice
+	case first == '@' || first == '`' || first == '%' || first == '>' || first == '|':
+		return fmt.Sprintf("a text cannot begin with %c: %s", first, advice)
+	case strings.Contains(value, ": ") && strings.Contains(what, "mapping values"):
+		return "YAML takes \": \" for a key and its value: " + advice
+	case strings.Contains(what, "block sequence entries"):
+		return "YAML takes \"- \" for a list: " + advice
+	case strings.Contains(what, "mapping values") || strings.Contains(what, "expected key") || strings.Contains(what, "'-' indicator"):
+		return "check the indentation"
+	case strings.Contains(what, "expected ':'"):
+		return "a key needs \": \" and a value"
+	}
+	return ""
+}
