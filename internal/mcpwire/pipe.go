@@ -1,0 +1,95 @@
+// Copyright 2026 The rehearse Authors. SPDX-License-Identifier: Apache-2.0
+
+package mcpwire
+
+import (
+	"io"
+	"sync"
+)
+
+// pipeBuffer is how much one direction of a pipe holds before a write waits.
+// A pipe of the operating system holds 64 KiB.
+const pipeBuffer = 64 << 10
+
+// Pipe returns the two ends of an in-memory connection, each direction
+// buffered like a pipe of the operating system, so that two peers that write
+// at the same time do not block each other. Closing an end ends both
+// directions: the other end reads what was written, then io.EOF, and its
+// writes fail with io.ErrClosedPipe.
+func Pipe() (a, b io.ReadWriteCloser) {
+	there, back := newHalf(), newHalf()
+	return &end{in: back, out: there}, &end{in: there, out: back}
+}
+
+type end struct{ in, out *half }
+
+func (e *end) Read(p []byte) (int, error)  { return e.in.read(p) }
+func (e *end) Write(p []byte) (int, error) { return e.out.write(p) }
+
+func (e *end) Close() error {
+	e.in.close(true)
+	e.out.close(false)
+	return nil
+}
+
+// half is one direction of a pipe.
+type half struct {
+	mu     sync.Mutex // guards the fields below
+	change *sync.Cond
+	buf    []byte
+	eof    bool // no more will be written
+	gone   bool // nobody will read
+}
+
+func newHalf() *half {
+	h := &half{}
+	h.change = sync.NewCond(&h.mu)
+	return h
+}
+
+func (h *half) read(p []byte) (int, error) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	for len(h.buf) == 0 {
+		switch {
+		case h.gone:
+			return 0, io.ErrClosedPipe
+		case h.eof:
+			return 0, io.EOF
+		}
+		h.change.Wait()
+	}
+	n := copy(p, h.buf)
+	h.buf = h.buf[n:]
+	h.change.Broadcast()
+	return n, nil
+}
+
+func (h *half) write(p []byte) (n int, err error) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	for len(p) > 0 {
+		for len(h.buf) >= pipeBuffer && !h.eof && !h.gone {
+			h.change.Wait()
+		}
+		if h.eof || h.gone {
+			return n, io.ErrClosedPipe
+		}
+		k := min(len(p), pipeBuffer-len(h.buf))
+		h.buf = append(h.buf, p[:k]...)
+		p, n = p[k:], n+k
+		h.change.Broadcast()
+	}
+	return n, nil
+}
+
+func (h *half) close(byReader bool) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if byReader {
+		h.gone, h.buf = true, nil
+	} else {
+		h.eof = true
+	}
+	h.change.Broadcast()
+}

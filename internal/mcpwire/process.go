@@ -1,0 +1,212 @@
+// Copyright 2026 The rehearse Authors. SPDX-License-Identifier: Apache-2.0
+
+package mcpwire
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"strings"
+	"sync"
+	"time"
+)
+
+// Command says how to start a server as a child process.
+type Command struct {
+	Args []string // the program and its arguments
+	Env  []string // KEY=value, beside the variables that every program needs
+	// PassEnv names further variables of our environment to hand on.
+	PassEnv []string
+	// Dir is the working directory; empty means ours.
+	Dir string
+	// Grace is how long Close waits for the child to end after its input was
+	// closed, and again after the signal to terminate. Default 2 s.
+	Grace time.Duration
+}
+
+// stderrKept bounds how much of a child's stderr is kept: its end.
+const stderrKept = 16 << 10
+
+// Process is a child process whose stdin and stdout carry messages. It has a
+// process group of its own, and nothing of that group outlives it or Close: a
+// launcher such as npx leaves its real server behind otherwise.
+type Process struct {
+	cmd    *exec.Cmd
+	stdin  *os.File
+	stdout *os.File
+	grace  time.Duration
+
+	stderr     tail
+	stderrDone chan struct{} // closed when the child's stderr has ended
+	exited     chan struct{} // closed when the child has ended and was waited for
+	closeOnce  sync.Once
+}
+
+// Start starts a child process. Its environment is [CleanEnv] of c.PassEnv
+// with c.Env: what else we have in ours, keys of model endpoints included, is
+// none of a tool server's business.
+func Start(c Command) (*Process, error) {
+	if len(c.Args) == 0 || c.Args[0] == "" {
+		return nil, errors.New("no command to start")
+	}
+	grace := c.Grace
+	if grace <= 0 {
+		grace = 2 * time.Second
+	}
+	cmd := exec.Command(c.Args[0], c.Args[1:]...)
+	cmd.Env = append(CleanEnv(c.PassEnv), c.Env...)
+	cmd.Dir = c.Dir
+	ownGroup(cmd)
+
+	// Pipes of our own, not StdoutPipe: Wait would close those while the last
+	// answer is still in them.
+	var files []*os.File
+	pipe := func() (r, w *os.File, err error) {
+		r, w, err = os.Pipe()
+		if err == nil {
+			files = append(files, r, w)
+		}
+		return r, w, err
+	}
+	inR, inW, err1 := pipe()
+	outR, outW, err2 := pipe()
+	errR, errW, err3 := pipe()
+	err := errors.Join(err1, err2, err3)
+	if err == nil {
+		cmd.Stdin, cmd.Stdout, cmd.Stderr = inR, outW, errW
+		err = cmd.Start()
+	}
+	if err != nil {
+		for _, f := range files {
+			f.Close()
+		}
+		return nil, fmt.Errorf("starting %q: %w", strings.Join(c.Args, " "), err)
+	}
+	inR.Close()
+	outW.Close()
+	errW.Close()
+
+	p := &Process{
+		cmd: cmd, stdin: inW, stdout: outR, grace: grace,
+		stderrDone: make(chan struct{}), exited: make(chan struct{}),
+	}
+	go func() {
+		defer close(p.stderrDone)
+		defer errR.Close()
+		p.stderr.fill(errR)
+	}()
+	go func() {
+		defer close(p.exited)
+		_ = cmd.Wait() // the state is read from cmd.ProcessState
+		// What the child started may hold its stdout open, and a reader would
+		// wait on it for ever.
+		killGroup(cmd)
+	}()
+	return p, nil
+}
+
+// Read reads from the child's stdout.
+func (p *Process) Read(b []byte) (int, error) { return p.stdout.Read(b) }
+
+// Write writes to the child's stdin.
+func (p *Process) Write(b []byte) (int, error) { return p.stdin.Write(b) }
+
+// Exited is closed when the child has ended.
+func (p *Process) Exited() <-chan struct{} { return p.exited }
+
+// Ending describes how the child ended: "exit status 3". It waits at most a
+// grace period for the end, and returns "" when the child is still running.
+// Call it after stdout has ended, to say why.
+func (p *Process) Ending() string {
+	t := time.NewTimer(p.grace)
+	defer t.Stop()
+	select {
+	case <-p.exited:
+	case <-t.C:
+		return ""
+	}
+	select {
+	case <-p.stderrDone:
+	case <-t.C:
+	}
+	return p.cmd.ProcessState.String()
+}
+
+// Stderr returns the end of what the child wrote to its stderr.
+func (p *Process) Stderr() string { return p.stderr.String() }
+
+// Close closes the child's stdin, waits for it to end, tells it to terminate
+// when it does not, and kills it when it still does not. When Close returns,
+// nothing of its process group is left.
+func (p *Process) Close() error {
+	p.closeOnce.Do(func() {
+		p.stdin.Close()
+		if !p.wait() {
+			terminateGroup(p.cmd)
+			if !p.wait() {
+				killGroup(p.cmd)
+				<-p.exited
+			}
+		}
+		p.stdout.Close()
+		<-p.stderrDone
+	})
+	return nil
+}
+
+func (p *Process) wait() bool {
+	t := time.NewTimer(p.grace)
+	defer t.Stop()
+	select {
+	case <-p.exited:
+		return true
+	case <-t.C:
+		return false
+	}
+}
+
+// CleanEnv returns the variables of our environment that every program needs
+// and those named in pass.
+func CleanEnv(pass []string) []string {
+	names := []string{
+		"PATH", "HOME", "USER", "LOGNAME", "SHELL", "TERM", "LANG", "LC_ALL", "TZ", "TMPDIR",
+		// Windows:
+		"APPDATA", "LOCALAPPDATA", "USERPROFILE", "SYSTEMROOT", "SYSTEMDRIVE", "TEMP", "TMP", "PATHEXT", "COMSPEC", "PROGRAMFILES",
+	}
+	var env []string
+	for _, name := range append(names, pass...) {
+		if v, ok := os.LookupEnv(name); ok {
+			env = append(env, name+"="+v)
+		}
+	}
+	return env
+}
+
+// tail keeps the end of what is written to it.
+type tail struct {
+	mu  sync.Mutex // guards buf
+	buf []byte
+}
+
+func (t *tail) fill(r *os.File) {
+	chunk := make([]byte, 4096)
+	for {
+		n, err := r.Read(chunk)
+		t.mu.Lock()
+		t.buf = append(t.buf, chunk[:n]...)
+		if cut := len(t.buf) - stderrKept; cut > 0 {
+			t.buf = append(t.buf[:0], t.buf[cut:]...)
+		}
+		t.mu.Unlock()
+		if err != nil {
+			return
+		}
+	}
+}
+
+func (t *tail) String() string {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return strings.ToValidUTF8(strings.TrimSpace(string(t.buf)), "�")
+}

@@ -1,0 +1,15 @@
+// Copyright 2026 The rehearse Authors. SPDX-License-Identifier: Apache-2.0
+
+//go:build !unix
+
+package mcpwire
+
+import "os/exec"
+
+// Without process groups only the child itself is ended.
+
+func ownGroup(*exec.Cmd) {}
+
+func terminateGroup(cmd *exec.Cmd) { _ = cmd.Process.Kill() }
+
+func killGroup(cmd *exec.Cmd) { _ = cmd.Process.Kill() }

@@ -1,0 +1,143 @@
+// Copyright 2026 The rehearse Authors. SPDX-License-Identifier: Apache-2.0
+
+package mcpwire
+
+import (
+	"bufio"
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"sync"
+	"unicode/utf8"
+)
+
+// DefaultMaxFrame is the longest frame that a [Reader] takes by default:
+// 64 MiB, well above what servers send in earnest (a 20 MB image is).
+const DefaultMaxFrame = 64 << 20
+
+// JunkError reports a line that is no JSON-RPC message. The reader can go on.
+type JunkError struct {
+	Line []byte // the line, or its beginning
+	Why  string
+}
+
+func (e *JunkError) Error() string {
+	return fmt.Sprintf("line is no JSON-RPC message (%s): %q", e.Why, Excerpt(e.Line, 120))
+}
+
+// Excerpt returns at most n bytes of b in whole runes, with a mark when
+// something was cut.
+func Excerpt(b []byte, n int) string {
+	if len(b) <= n {
+		return string(b)
+	}
+	b = b[:n]
+	for range utf8.UTFMax {
+		if r, size := utf8.DecodeLastRune(b); r != utf8.RuneError || size != 1 {
+			break
+		}
+		b = b[:len(b)-1]
+	}
+	return string(b) + "..."
+}
+
+// Reader reads messages, one a line. It is for one goroutine.
+type Reader struct {
+	br    *bufio.Reader
+	max   int
+	batch []json.RawMessage
+}
+
+// ReaderOptions are settings of a [Reader]. nil means all defaults.
+type ReaderOptions struct {
+	// MaxFrame is the longest line in bytes; longer ones are skipped and
+	// reported. Default [DefaultMaxFrame].
+	MaxFrame int
+}
+
+// NewReader returns a reader of the messages in r.
+func NewReader(r io.Reader, opts *ReaderOptions) *Reader {
+	limit := DefaultMaxFrame
+	if opts != nil && opts.MaxFrame > 0 {
+		limit = opts.MaxFrame
+	}
+	return &Reader{br: bufio.NewReader(r), max: limit}
+}
+
+// Next returns the next message. Blank lines are skipped, a last line without
+// newline counts, and an array is taken as its messages, one by one. The
+// error is a [*JunkError] for a line that is no message; any other error is
+// final, and io.EOF says that the stream ended.
+func (r *Reader) Next() (Message, error) {
+	for {
+		if len(r.batch) > 0 {
+			frame := r.batch[0]
+			r.batch = r.batch[1:]
+			return parseLine(frame)
+		}
+		line, err := r.line()
+		if err != nil {
+			return Message{}, err
+		}
+		line = bytes.TrimSpace(line)
+		if len(line) == 0 {
+			continue
+		}
+		if line[0] == '[' && json.Unmarshal(line, &r.batch) == nil {
+			continue
+		}
+		return parseLine(line)
+	}
+}
+
+func parseLine(line []byte) (Message, error) {
+	m, err := Parse(line)
+	if err != nil {
+		return m, &JunkError{Line: line, Why: err.Error()}
+	}
+	return m, nil
+}
+
+// line returns the next line in memory of its own.
+func (r *Reader) line() ([]byte, error) {
+	var line []byte
+	total := 0
+	for {
+		part, err := r.br.ReadSlice('\n')
+		total += len(part)
+		if total <= r.max+1 { // the newline is not part of the frame
+			line = append(line, part...)
+		}
+		switch {
+		case errors.Is(err, bufio.ErrBufferFull):
+			continue
+		case err != nil && !(errors.Is(err, io.EOF) && total > 0):
+			return nil, err
+		case total > r.max+1:
+			return nil, &JunkError{Line: line[:min(len(line), 200)], Why: fmt.Sprintf("longer than %d bytes", r.max)}
+		}
+		return line, nil
+	}
+}
+
+// Writer writes messages, one a line. It may be used concurrently.
+type Writer struct {
+	mu sync.Mutex // guards w: lines must not interleave
+	w  io.Writer
+}
+
+// NewWriter returns a writer to w.
+func NewWriter(w io.Writer) *Writer { return &Writer{w: w} }
+
+// Write writes one frame and its newline in one call to the writer below.
+// The frame must hold no newline.
+func (w *Writer) Write(frame []byte) error {
+	line := make([]byte, 0, len(frame)+1)
+	line = append(append(line, frame...), '\n')
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	_, err := w.w.Write(line)
+	return err
+}
