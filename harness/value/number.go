@@ -1,0 +1,149 @@
+// Copyright 2026 The rehearse Authors. SPDX-License-Identifier: Apache-2.0
+
+package value
+
+import (
+	"math/big"
+	"strconv"
+	"strings"
+)
+
+// ValidNumber reports whether s is a JSON number.
+func ValidNumber(s string) bool {
+	s = strings.TrimPrefix(s, "-")
+	whole := digits(s)
+	if whole == 0 || (whole > 1 && s[0] == '0') {
+		return false
+	}
+	s = s[whole:]
+	if rest, ok := strings.CutPrefix(s, "."); ok {
+		n := digits(rest)
+		if n == 0 {
+			return false
+		}
+		s = rest[n:]
+	}
+	if s != "" && (s[0] == 'e' || s[0] == 'E') {
+		s = s[1:]
+		if s != "" && (s[0] == '+' || s[0] == '-') {
+			s = s[1:]
+		}
+		n := digits(s)
+		return n > 0 && n == len(s)
+	}
+	return s == ""
+}
+
+func digits(s string) int {
+	n := 0
+	for n < len(s) && s[n] >= '0' && s[n] <= '9' {
+		n++
+	}
+	return n
+}
+
+// IsInteger reports whether v is a number spelled without point and
+// exponent: 5, not 5.0.
+func (v Value) IsInteger() bool {
+	return v.kind == Number && !strings.ContainsAny(v.text, ".eE")
+}
+
+// Int returns the number when it is spelled as an integer and fits.
+func (v Value) Int() (int64, bool) {
+	if !v.IsInteger() {
+		return 0, false
+	}
+	n, err := strconv.ParseInt(v.text, 10, 64)
+	return n, err == nil
+}
+
+// Float returns the nearest float64. It returns false when v is no number or
+// too large for one.
+func (v Value) Float() (float64, bool) {
+	if v.kind != Number {
+		return 0, false
+	}
+	f, err := strconv.ParseFloat(v.text, 64)
+	return f, err == nil
+}
+
+// maxExponent bounds the exponents that [Value.Rat] expands: 1e999999999
+// would otherwise take all memory.
+const maxExponent = 5000
+
+// Rat returns the exact number. It returns false when v is no number, or one
+// with more digits or a larger exponent than anybody means.
+func (v Value) Rat() (*big.Rat, bool) {
+	if v.kind != Number || len(v.text) > 2*maxExponent {
+		return nil, false
+	}
+	if d := decimalOf(v.text); d.exp > maxExponent || d.exp < -maxExponent || d.raw != "" {
+		return nil, false
+	}
+	return new(big.Rat).SetString(v.text)
+}
+
+// decimal is the canonical form of a number: sign, digits without zeros at
+// either end, and a power of ten. Equal numbers have equal forms, however
+// large their exponents are, without any big arithmetic.
+type decimal struct {
+	neg    bool
+	digits string // 0.digits; empty for zero
+	exp    int64
+	raw    string // the spelling, when its exponent has more digits than any number can mean
+}
+
+func decimalOf(s string) decimal {
+	var d decimal
+	mantissa := s
+	if i := strings.IndexAny(s, "eE"); i >= 0 {
+		mantissa = s[:i]
+		exp, err := strconv.ParseInt(s[i+1:], 10, 62)
+		if err != nil {
+			d.raw = s
+		}
+		d.exp = exp
+	}
+	mantissa, d.neg = strings.CutPrefix(mantissa, "-")
+	whole, fraction, _ := strings.Cut(mantissa, ".")
+	all := whole + fraction
+	d.digits = strings.TrimLeft(all, "0")
+	d.exp += int64(len(whole) - (len(all) - len(d.digits)))
+	d.digits = strings.TrimRight(d.digits, "0")
+	switch {
+	case d.digits == "":
+		return decimal{}
+	case d.raw != "":
+		return decimal{raw: d.raw}
+	}
+	return d
+}
+
+// Equal reports whether two values are the same: numbers by exact value,
+// objects whatever the order of their keys.
+func Equal(a, b Value) bool {
+	if a.kind != b.kind || a.Len() != b.Len() {
+		return false
+	}
+	switch a.kind {
+	case Number:
+		return a.text == b.text || decimalOf(a.text) == decimalOf(b.text)
+	case Array:
+		for i, item := range a.Items() {
+			if !Equal(item, b.node.items[i]) {
+				return false
+			}
+		}
+		return true
+	case Object:
+		for _, m := range a.Members() {
+			other, ok := b.Get(m.Key)
+			if !ok || !Equal(m.Value, other) {
+				return false
+			}
+		}
+		return true
+	default:
+		return a.text == b.text
+	}
+}

@@ -1,0 +1,218 @@
+// Copyright 2026 The rehearse Authors. SPDX-License-Identifier: Apache-2.0
+
+package value
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+)
+
+const (
+	// MaxDepth bounds how deep arrays and objects may nest in [Parse].
+	MaxDepth = 1000
+	// MaxBytes bounds the size of a text for [Parse].
+	MaxBytes = 32 << 20
+)
+
+// Parse reads one JSON value. Of a repeated key the last value counts. Text
+// larger than [MaxBytes] or nested deeper than [MaxDepth] is an error.
+func Parse(data []byte) (Value, error) {
+	if len(data) > MaxBytes {
+		return Value{}, fmt.Errorf("JSON of %d bytes is larger than %d", len(data), MaxBytes)
+	}
+	// The syntax is encoding/json's to check, so the reader below meets
+	// nothing but well-formed text.
+	var raw json.RawMessage
+	if err := json.Unmarshal(data, &raw); err != nil {
+		return Value{}, syntaxError(data, err)
+	}
+	r := reader{data: raw}
+	return r.value(0)
+}
+
+// UnmarshalJSON sets v to the value that [Parse] reads.
+func (v *Value) UnmarshalJSON(data []byte) error {
+	parsed, err := Parse(data)
+	if err != nil {
+		return err
+	}
+	*v = parsed
+	return nil
+}
+
+func syntaxError(data []byte, err error) error {
+	if strings.Contains(err.Error(), "exceeded max depth") {
+		return errDepth
+	}
+	var syntax *json.SyntaxError
+	if errors.As(err, &syntax) && syntax.Offset < int64(len(data)) {
+		return fmt.Errorf("invalid JSON at byte %d: %w", syntax.Offset, err)
+	}
+	return fmt.Errorf("invalid JSON: %w", err)
+}
+
+var errDepth = fmt.Errorf("JSON nests deeper than %d levels", MaxDepth)
+
+// reader builds values from JSON that is known to be well formed.
+type reader struct {
+	data []byte
+	pos  int
+}
+
+func (r *reader) value(depth int) (Value, error) {
+	if depth > MaxDepth {
+		return Value{}, errDepth
+	}
+	switch c := r.peek(); c {
+	case '{':
+		return r.object(depth)
+	case '[':
+		return r.array(depth)
+	case '"':
+		s, err := r.str()
+		return Value{kind: String, text: s}, err
+	case 'n':
+		r.pos += len("null")
+		return Value{}, nil
+	case 't':
+		r.pos += len("true")
+		return BoolOf(true), nil
+	case 'f':
+		r.pos += len("false")
+		return BoolOf(false), nil
+	default:
+		start := r.pos
+		for r.pos < len(r.data) && strings.IndexByte("+-.0123456789eE", r.data[r.pos]) >= 0 {
+			r.pos++
+		}
+		return Value{kind: Number, text: string(r.data[start:r.pos])}, nil
+	}
+}
+
+func (r *reader) array(depth int) (Value, error) {
+	var items []Value
+	for r.pos++; r.peek() != ']'; {
+		item, err := r.value(depth + 1)
+		if err != nil {
+			return Value{}, err
+		}
+		items = append(items, item)
+		if r.peek() == ',' {
+			r.pos++
+		}
+	}
+	r.pos++
+	return ArrayOf(items...), nil
+}
+
+func (r *reader) object(depth int) (Value, error) {
+	var members []Member
+	for r.pos++; r.peek() != '}'; {
+		key, err := r.str()
+		if err != nil {
+			return Value{}, err
+		}
+		r.peek()
+		r.pos++ // the colon
+		v, err := r.value(depth + 1)
+		if err != nil {
+			return Value{}, err
+		}
+		members = append(members, Member{key, v})
+		if r.peek() == ',' {
+			r.pos++
+			r.peek()
+		}
+	}
+	r.pos++
+	return ObjectOf(members...), nil
+}
+
+// peek skips space and returns the next byte without taking it.
+func (r *reader) peek() byte {
+	for r.pos < len(r.data) {
+		switch c := r.data[r.pos]; c {
+		case ' ', '\t', '\n', '\r':
+			r.pos++
+		default:
+			return c
+		}
+	}
+	return 0
+}
+
+func (r *reader) str() (string, error) {
+	start := r.pos
+	plain := true
+	for r.pos++; r.data[r.pos] != '"'; r.pos++ {
+		switch c := r.data[r.pos]; {
+		case c == '\\':
+			plain = false
+			r.pos++
+		case c >= 0x80:
+			plain = false
+		}
+	}
+	r.pos++
+	if plain {
+		return string(r.data[start+1 : r.pos-1]), nil
+	}
+	var s string
+	if err := json.Unmarshal(r.data[start:r.pos], &s); err != nil {
+		return "", fmt.Errorf("invalid JSON string: %w", err)
+	}
+	return s, nil
+}
+
+// From returns the JSON value of a Go value: that of encoding/json, except
+// that numbers in a [json.RawMessage], [json.Number] or [Value] keep their
+// spelling, and the keys of Go maps are sorted.
+func From(x any) (Value, error) {
+	switch x := x.(type) {
+	case nil:
+		return Value{}, nil
+	case Value:
+		return x, nil
+	case bool:
+		return BoolOf(x), nil
+	case string:
+		return StringOf(x), nil
+	case int:
+		return IntOf(int64(x)), nil
+	case int64:
+		return IntOf(x), nil
+	case []any:
+		items := make([]Value, len(x))
+		for i := range x {
+			var err error
+			if items[i], err = From(x[i]); err != nil {
+				return Value{}, err
+			}
+		}
+		return ArrayOf(items...), nil
+	case map[string]any:
+		members := make([]Member, 0, len(x))
+		for k, e := range x {
+			v, err := From(e)
+			if err != nil {
+				return Value{}, err
+			}
+			members = append(members, Member{k, v})
+		}
+		slices.SortFunc(members, func(a, b Member) int { return strings.Compare(a.Key, b.Key) })
+		return ObjectOf(members...), nil
+	case json.RawMessage:
+		if len(x) == 0 {
+			return Value{}, nil
+		}
+		return Parse(x)
+	}
+	data, err := json.Marshal(x)
+	if err != nil {
+		return Value{}, fmt.Errorf("converting a %T to JSON: %w", x, err)
+	}
+	return Parse(data)
+}
