@@ -154,33 +154,24 @@ func appendString(b []byte, s string) []byte {
 	return append(b, bytes.TrimSuffix(buf.Bytes(), []byte("\n"))...)
 }
 
-// Step is one step of a path: a key of a map or an index of a list. Index
-// counts when Key is empty and the node is a list.
-type Step struct {
-	Key   string
-	Index int
-}
-
-// Walk follows steps and returns the deepest node it reaches: the place to
-// name in a message about the value there. A step into a map goes to the
-// value; the last step's key node is returned instead when onKey is set.
-func (n *Node) Walk(steps []Step, onKey bool) *Node {
-	for i, s := range steps {
-		switch {
-		case n.Kind == List && s.Index >= 0 && s.Index < len(n.Items):
-			n = n.Items[s.Index]
-		case n.Kind == Map:
-			p := n.pair(s.Key)
-			if p == nil {
-				return n
+// Walk follows a path, each step a key (string) or an index (int), and
+// returns the deepest node it reaches: the place to name in a message about
+// the value there.
+func (n *Node) Walk(path ...any) *Node {
+	for _, step := range path {
+		var next *Node
+		switch step := step.(type) {
+		case string:
+			next = n.Get(step)
+		case int:
+			if n.Kind == List && step >= 0 && step < len(n.Items) {
+				next = n.Items[step]
 			}
-			if onKey && i == len(steps)-1 {
-				return p.Key
-			}
-			n = p.Value
-		default:
+		}
+		if next == nil {
 			return n
 		}
+		n = next
 	}
 	return n
 }

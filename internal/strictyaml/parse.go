@@ -11,6 +11,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"unicode/utf8"
 
 	"gopkg.in/yaml.v3"
 )
@@ -43,9 +44,11 @@ func Parse(file string, data []byte) (*Node, []Problem) {
 		return nil, []Problem{syntaxProblem(file, data, err)}
 	}
 	r := &reader{
-		file:  file,
-		lines: strings.Split(string(data), "\n"),
-		done:  map[*yaml.Node]*measured{},
+		file: file,
+		rest: bytes.TrimPrefix(data, []byte("\ufeff")),
+		line: 1,
+		col:  1,
+		done: map[*yaml.Node]*measured{},
 	}
 	root := r.node(doc.Content[0]).node
 	r.secondDocument(dec, data)
@@ -71,8 +74,11 @@ func (r *reader) secondDocument(dec *yaml.Decoder, data []byte) {
 // reader turns yaml nodes into ours and collects what is wrong with them.
 type reader struct {
 	file     string
-	lines    []string
 	problems []Problem
+	// rest is the file from line and col on. Nodes are read in the order of
+	// the file, so that finding the text of one never goes back.
+	rest      []byte
+	line, col int
 	done     map[*yaml.Node]*measured // nil while the node is being read
 	aliased  int                      // nodes that aliases stand for, so far
 }
@@ -153,12 +159,12 @@ func (r *reader) mapping(y *yaml.Node, m *measured) {
 	}
 	first := map[string]int{}
 	for i := 0; i+1 < len(y.Content); i += 2 {
-		k, v := y.Content[i], y.Content[i+1]
-		value := m.add(r.node(v))
+		k := y.Content[i]
+		key := r.key(k)
+		value := m.add(r.node(y.Content[i+1]))
 		if value.Kind == Null && value.Comment == "" {
 			value.Comment = k.LineComment // where the parser puts the comment of an empty value
 		}
-		key := r.key(k)
 		if key == nil {
 			continue
 		}
@@ -205,25 +211,35 @@ func (r *reader) tagAllowed(y *yaml.Node) bool {
 	if y.Kind == yaml.ScalarNode && y.Tag == "!!str" && y.Style&yaml.TaggedStyle != 0 {
 		return true
 	}
-	tag := y.Tag
-	if y.Style&yaml.TaggedStyle == 0 {
-		tag = "!"
+	switch {
+	case y.Style&yaml.TaggedStyle == 0:
+		r.problem(y, "unknown tag !: YAML takes ! for the beginning of a tag: %s", advice)
+	case strings.HasPrefix(y.Tag, "!!"):
+		r.problem(y, "unknown tag %s: the only tag is !!str", y.Tag)
+	default:
+		r.problem(y, "unknown tag %s: YAML takes ! for the beginning of a tag: %s", y.Tag, advice)
 	}
-	r.problem(y, "unknown tag %s: YAML takes ! for the beginning of a tag: %s", tag, advice)
 	return false
 }
 
-// at returns the character at a place in the file, 0 when there is none.
-func (r *reader) at(line, col int) rune {
-	if line < 1 || line > len(r.lines) {
+// at returns the first byte of the text at a place that is not before the
+// last one asked for; 0 when there is none.
+func (r *reader) at(line, col int) byte {
+	for ; r.line < line; r.line, r.col = r.line+1, 1 {
+		i := bytes.IndexByte(r.rest, '\n')
+		if i < 0 {
+			return 0
+		}
+		r.rest = r.rest[i+1:]
+	}
+	for ; r.col < col && len(r.rest) > 0; r.col++ {
+		_, size := utf8.DecodeRune(r.rest)
+		r.rest = r.rest[size:]
+	}
+	if r.line != line || r.col != col || len(r.rest) == 0 {
 		return 0
 	}
-	for _, c := range strings.TrimPrefix(r.lines[line-1], "\ufeff") {
-		if col--; col == 0 {
-			return c
-		}
-	}
-	return 0
+	return r.rest[0]
 }
 
 func isPlain(y *yaml.Node) bool {

@@ -3,6 +3,7 @@
 package strictyaml
 
 import (
+	"bytes"
 	"fmt"
 	"regexp"
 	"strings"
@@ -23,7 +24,9 @@ func badText(file string, data []byte) (Problem, bool) {
 		switch {
 		case r == utf8.RuneError && size == 1:
 			return Problem{file, line, col, fmt.Sprintf("byte 0x%02x is not UTF-8: save the file as UTF-8", data[i])}, true
-		case r < ' ' && r != '\t' && r != '\n' && r != '\r', r == 0x7f, r == 0xfffe, r == 0xffff, r >= 0x80 && r < 0xa0 && r != 0x85:
+		case r == '\r' && (i+1 == len(data) || data[i+1] != '\n'), r == 0x85, r == 0x2028, r == 0x2029:
+			return Problem{file, line, col, fmt.Sprintf("U+%04X ends a line for YAML: write it as an escape between double quotes", r)}, true
+		case r < ' ' && r != '\t' && r != '\n' && r != '\r', r == 0x7f, r == 0xfffe, r == 0xffff, r >= 0x80 && r < 0xa0:
 			return Problem{file, line, col, fmt.Sprintf("control character U+%04X: write it as an escape between double quotes", r)}, true
 		case r == '\n':
 			line, col = line+1, 0
@@ -39,6 +42,11 @@ func syntaxProblem(file string, data []byte, err error) Problem {
 	full := err.Error()
 	what := lineInError.ReplaceAllString(full, "")
 	at := breakingByte(data, full)
+	if at < 0 {
+		line := 1
+		fmt.Sscanf(full, "yaml: line %d:", &line)
+		return Problem{file, line, 1, "not YAML: " + what}
+	}
 	if strings.HasPrefix(what, "did not find expected ',' or") {
 		at, what = scanFlow(data, at)
 	}
@@ -53,12 +61,16 @@ func syntaxProblem(file string, data []byte, err error) Problem {
 // breakingByte returns the index of the first byte with which the file breaks
 // the way it does. The parser reads from front to back, so a beginning of the
 // file that holds that byte gives the same error, and a shorter one does not.
+// It is -1 for a file too large for a search.
 func breakingByte(data []byte, full string) int {
+	const searchable = 256 << 10
+	if len(data) > searchable {
+		return -1
+	}
 	lo, hi := 0, len(data) // the error needs more than lo bytes, and hi bytes suffice
 	for hi-lo > 1 {
 		mid := (lo + hi) / 2
-		var n yaml.Node
-		if err := yaml.Unmarshal(data[:mid], &n); err != nil && err.Error() == full {
+		if err := decodeAll(data[:mid]); err != nil && err.Error() == full {
 			hi = mid
 		} else {
 			lo = mid
@@ -69,6 +81,16 @@ func breakingByte(data []byte, full string) int {
 		at--
 	}
 	return max(at, 0)
+}
+
+func decodeAll(data []byte) error {
+	dec := yaml.NewDecoder(bytes.NewReader(data))
+	for {
+		var n yaml.Node
+		if err := dec.Decode(&n); err != nil {
+			return err
+		}
+	}
 }
 
 func place(data []byte, at int) (line, col int) {
@@ -183,14 +205,16 @@ func hintFor(what, text string, col int) string {
 		return advice
 	case strings.Contains(value, "{{") && first == '{':
 		return "YAML takes {{ for a map: " + advice
+	case strings.Contains(what, "escape character"):
+		return "between single quotes \\ is an ordinary character"
 	case (first == '"' || first == '\'') && quotedEnd([]byte(value), 0) < 0:
 		return fmt.Sprintf("the text that begins with %c does not end", first)
 	case first == '"' || first == '\'':
 		return fmt.Sprintf("a text that begins with %c ends with the next %c: put the whole into the other kind of quotes, or use `|`", first, first)
-	case first == '{' || first == '[':
-		return fmt.Sprintf("YAML takes %c for a map or list: %s", first, advice)
 	case first == '*' || strings.Contains(value, "[*") || strings.Contains(what, "unknown anchor"):
 		return "YAML takes * for an alias: " + advice
+	case first == '{' || first == '[':
+		return fmt.Sprintf("YAML takes %c for a map or list: %s", first, advice)
 	case first == '&':
 		return "YAML takes & for an anchor: " + advice
 	case first == '!':
