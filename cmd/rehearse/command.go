@@ -1,0 +1,146 @@
+// Copyright 2026 The rehearse Authors. SPDX-License-Identifier: Apache-2.0
+
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"strings"
+
+	"github.com/spf13/cobra"
+	"golang.org/x/term"
+)
+
+// exitCode is what the process ends with.
+type exitCode int
+
+// The exit codes, as documented in the help.
+const (
+	exitPassed   exitCode = 0
+	exitFailed   exitCode = 1 // a trial failed
+	exitUsage    exitCode = 2 // wrong use, or a bad file
+	exitUnjudged exitCode = 3 // none failed, some could not be judged
+)
+
+// process is everything of the process that a command may touch.
+type process struct {
+	args   []string
+	getenv func(string) (string, bool)
+	stdin  io.Reader
+	stdout io.Writer
+	stderr io.Writer
+}
+
+// terminal reports whether w is a terminal that wants colour and bars.
+func (p *process) terminal(w io.Writer) bool {
+	f, ok := w.(*os.File)
+	if !ok || !term.IsTerminal(int(f.Fd())) {
+		return false
+	}
+	if v, ok := p.getenv("TERM"); ok && v == "dumb" {
+		return false
+	}
+	return true
+}
+
+// colour reports whether to colour what goes to w (https://no-color.org).
+func (p *process) colour(w io.Writer) bool {
+	if v, ok := p.getenv("NO_COLOR"); ok && v != "" {
+		return false
+	}
+	return p.terminal(w)
+}
+
+// codeError carries an exit code. A nil err prints nothing: the command has
+// said what there was to say.
+type codeError struct {
+	code exitCode
+	err  error
+}
+
+func (e *codeError) Error() string {
+	if e.err == nil {
+		return fmt.Sprintf("exit %d", e.code)
+	}
+	return e.err.Error()
+}
+
+func (e *codeError) Unwrap() error { return e.err }
+
+// command runs one command line and returns its exit code.
+func command(ctx context.Context, p *process) exitCode {
+	root := rootCommand(p)
+	root.SetArgs(p.args)
+	root.SetIn(p.stdin)
+	root.SetOut(p.stdout)
+	root.SetErr(p.stderr)
+	err := root.ExecuteContext(ctx)
+	var ce *codeError
+	switch {
+	case err == nil:
+		return exitPassed
+	case errors.As(err, &ce):
+		if ce.err != nil {
+			fmt.Fprintf(p.stderr, "rehearse: %v\n", ce.err)
+		}
+		return ce.code
+	default:
+		fmt.Fprintf(p.stderr, "rehearse: %v\n", err)
+		return exitUsage
+	}
+}
+
+func rootCommand(p *process) *cobra.Command {
+	root := &cobra.Command{
+		Use:   "rehearse",
+		Short: "Rehearse a tool-calling agent against mock models and mock MCP servers",
+		Long: `rehearse plays YAML scenarios against a tool-calling agent. It stands in for the
+model endpoint and for the MCP servers, and judges what the agent did.
+
+Results go to standard output, progress and logs to standard error.
+Exit codes: 0 all passed, 1 a trial failed, 2 wrong use or a bad file,
+3 nothing failed but something could not be judged.`,
+		Example: `  rehearse init demo && rehearse run demo/scenarios
+  rehearse check scenarios
+  rehearse run scenarios --trials 5 --junit junit.xml
+  rehearse serve llm weather.yaml`,
+		SilenceErrors: true,
+		SilenceUsage:  true,
+		Args: func(cmd *cobra.Command, args []string) error {
+			if len(args) > 0 {
+				return unknownCommand(cmd, args[0])
+			}
+			return nil
+		},
+		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
+	}
+	root.CompletionOptions.HiddenDefaultCmd = true
+	root.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error {
+		return fmt.Errorf("%w\nrun `%s --help` for its flags", err, cmd.CommandPath())
+	})
+	root.AddCommand(
+		initCommand(p), checkCommand(p), runCommand(p), reportCommand(p), serveCommand(p), versionCommand(p),
+	)
+	return root
+}
+
+func unknownCommand(cmd *cobra.Command, name string) error {
+	msg := fmt.Sprintf("unknown command %q", name)
+	if near := cmd.SuggestionsFor(name); len(near) > 0 {
+		msg += fmt.Sprintf("; did you mean %s?", strings.Join(near, " or "))
+	}
+	return fmt.Errorf("%s\nrun `rehearse --help` for the commands", msg)
+}
+
+// minArgs wants at least n paths and says which command lacks them.
+func minArgs(n int, what string) cobra.PositionalArgs {
+	return func(cmd *cobra.Command, args []string) error {
+		if len(args) < n {
+			return fmt.Errorf("%s needs %s\nfor example:\n%s", cmd.CommandPath(), what, cmd.Example)
+		}
+		return nil
+	}
+}
