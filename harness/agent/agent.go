@@ -1,0 +1,131 @@
+// Copyright 2026 The rehearse Authors. SPDX-License-Identifier: Apache-2.0
+
+// Package agent is a tool-calling agent: it asks a model, runs the tools that
+// the model calls, feeds the results back, and goes on until the model
+// answers in text.
+//
+//	a := agent.New(agent.Config{
+//		Model: openai.New(openai.Config{BaseURL: "http://localhost:8000/v1"}),
+//		Name:  "gpt-5",
+//		Tools: router, // a *tools.Router, or any Toolbox
+//	})
+//	c := a.Conversation()
+//	for event, err := range c.Send(ctx, "Build a model for E. coli 83333.1") {
+//		if err != nil {
+//			return err
+//		}
+//		if answer, ok := event.(agent.Answer); ok {
+//			fmt.Println(answer.Text)
+//		}
+//	}
+//
+// A turn that ends without an answer ends with an error: a
+// [*harness.StopError] when the agent chose to stop (a limit, an empty reply,
+// the same call again and again), the model's [*model.Error] when the
+// endpoint failed.
+//
+// What was said stays in the history, whatever becomes of the turn, and every
+// call in it has its result: a conversation can go on after any stop.
+package agent
+
+import (
+	"context"
+	"time"
+
+	"github.com/rehearse-dev/rehearse/harness"
+	"github.com/rehearse-dev/rehearse/harness/model"
+	"github.com/rehearse-dev/rehearse/harness/tools"
+)
+
+// Toolbox is where an agent's tools are. [*tools.Router] is one.
+type Toolbox interface {
+	// Tools lists what to offer to the model. It is asked before every model
+	// call.
+	Tools(ctx context.Context) ([]harness.Tool, error)
+	// Call runs one call; args is a JSON object. It is used by several
+	// goroutines at once, and returns when ctx ends.
+	Call(ctx context.Context, name, args string) (tools.Result, error)
+}
+
+// Config says what an agent is made of. Only Model is required.
+type Config struct {
+	Model model.Model
+	// Name of the model to ask for.
+	Name string
+	// Tools that the model may call. Nil means none.
+	Tools Toolbox
+	// System is the system message. Empty means none.
+	System string
+	// Temperature and TopP are sent when not nil, zero too.
+	Temperature *float64
+	TopP        *float64
+	// MaxTokens bounds one reply. 0 leaves it to the provider.
+	MaxTokens int
+	// Stream asks the model for its replies in pieces.
+	Stream bool
+	// MaxModelCalls bounds the model calls of one turn. 0 means 10; a
+	// negative value means no bound. A request that is tried again counts
+	// once.
+	MaxModelCalls int
+	// TimeLimit bounds one turn. 0 means none.
+	TimeLimit time.Duration
+	// TokenLimit bounds the tokens of a whole conversation, as the endpoint
+	// counts them: no further model call is made once they are used up. 0
+	// means none.
+	TokenLimit int
+	// MaxRepeats is how often one turn may ask for the same call with the
+	// same arguments; asking that often stops it. 0 means 3; a negative
+	// value means any number.
+	MaxRepeats int
+	// MaxToolConcurrency bounds the calls of one reply that run at once. 0
+	// means 8.
+	MaxToolConcurrency int
+	// ToolTimeout bounds each call. 0 means 2 minutes.
+	ToolTimeout time.Duration
+	// MaxResultBytes bounds the result that the model is shown; a longer one
+	// keeps its head and tail and says how much is missing. 0 means 100000;
+	// a negative value means no bound.
+	MaxResultBytes int
+	// RecoverLeakedCalls runs a tool call that the model wrote into its text.
+	// Without it such a call is reported and the text is the answer.
+	RecoverLeakedCalls bool
+	// Clock measures TimeLimit and the durations of calls. Nil means
+	// [harness.SystemClock].
+	Clock harness.Clock
+}
+
+// Agent begins conversations. It is safe for use by several goroutines.
+type Agent struct{ cfg Config }
+
+// New makes an agent. It panics when cfg has no Model.
+func New(cfg Config) *Agent {
+	if cfg.Model == nil {
+		panic("agent: New needs a Config with a Model")
+	}
+	return &Agent{cfg: cfg.withDefaults()}
+}
+
+func (c Config) withDefaults() Config {
+	c.MaxModelCalls = defaultTo(c.MaxModelCalls, 10)
+	c.MaxRepeats = defaultTo(c.MaxRepeats, 3)
+	c.MaxToolConcurrency = max(1, defaultTo(c.MaxToolConcurrency, 8))
+	c.ToolTimeout = defaultTo(c.ToolTimeout, 2*time.Minute)
+	c.MaxResultBytes = defaultTo(c.MaxResultBytes, 100_000)
+	if c.Clock == nil {
+		c.Clock = harness.SystemClock()
+	}
+	return c
+}
+
+func defaultTo[T comparable](v, d T) T {
+	var zero T
+	if v == zero {
+		return d
+	}
+	return v
+}
+
+// Conversation begins a conversation with an empty history.
+func (a *Agent) Conversation() *Conversation {
+	return &Conversation{cfg: &a.cfg}
+}

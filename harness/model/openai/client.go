@@ -1,0 +1,75 @@
+// Copyright 2026 The rehearse Authors. SPDX-License-Identifier: Apache-2.0
+
+// Package openai asks models over the OpenAI chat completions protocol, and
+// over its many near relatives, by way of go-openai.
+//
+//	client := openai.New(openai.Config{BaseURL: "http://localhost:8000/v1"})
+//	for event, err := range client.Generate(ctx, &model.Request{Model: "gpt-5", Messages: msgs}) {
+//		...
+//	}
+//
+// Everything on the wire passes through one place of ours. On the way out it
+// adds what go-openai's structs cannot say: a temperature of zero, an empty
+// tool result. On the way back the status and the first bytes of a reply
+// decide what it is, whatever was asked for: a stream, a JSON document, an
+// HTML page, nothing. A reply ends as the model's answer or as a
+// [*model.Error] that says what was wrong with it, never as an empty answer.
+package openai
+
+import (
+	"context"
+	"iter"
+	"net/http"
+	"time"
+
+	"github.com/rehearse-dev/rehearse/harness"
+	"github.com/rehearse-dev/rehearse/harness/model"
+	"github.com/rehearse-dev/rehearse/harness/retry"
+)
+
+// Config says where the endpoint is and how to treat it. Only BaseURL is
+// required.
+type Config struct {
+	// BaseURL ends in /v1 as a rule.
+	BaseURL string
+	// APIKey is sent as bearer token. Empty sends none.
+	APIKey string
+	// Header fields to add to every request. Nil means none.
+	Header http.Header
+	// Transport carries the requests. Nil means [http.DefaultTransport].
+	Transport http.RoundTripper
+	// Retry says when a request is made again. The zero Policy means up to
+	// three attempts.
+	Retry retry.Policy
+	// Clock is what waits between attempts go by. Nil means
+	// [harness.SystemClock].
+	Clock harness.Clock
+	// IdleTimeout is the longest silence of an endpoint, before its reply
+	// and within. 0 means 10 minutes; a negative value means no bound.
+	IdleTimeout time.Duration
+	// MaxBodyBytes bounds a whole reply. 0 means 32 MiB.
+	MaxBodyBytes int64
+	// MaxEventBytes bounds one event of a stream. 0 means 8 MiB.
+	MaxEventBytes int
+	// MaxArgumentBytes bounds the argument text of one tool call. 0 means
+	// 1 MiB.
+	MaxArgumentBytes int
+	// SendReasoning sends the reasoning of earlier replies back, as
+	// reasoning_content: some endpoints want it, others refuse it.
+	SendReasoning bool
+	// OpenEnd accepts a stream that ends in order but with neither a
+	// finish_reason nor [DONE], as argo-proxy 2 sends them. Without it such
+	// a stream counts as cut off, since it looks the same.
+	OpenEnd bool
+}
+
+// Client is a [model.Model] on one endpoint.
+type Client struct{ cfg Config }
+
+// New makes a client. It does not connect.
+func New(cfg Config) *Client { return &Client{cfg: cfg} }
+
+// Generate implements [model.Model].
+func (c *Client) Generate(ctx context.Context, req *model.Request) iter.Seq2[model.Event, error] {
+	panic("todo")
+}
