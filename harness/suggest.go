@@ -1,0 +1,45 @@
+// Copyright 2026 The rehearse Authors. SPDX-License-Identifier: Apache-2.0
+
+package harness
+
+import "strings"
+
+// Suggest returns the known word that somebody who wrote word most likely
+// meant, or "" when none is close. Messages about unknown names end with it.
+func Suggest(word string, known []string) string {
+	best, bestCost := "", 1+(len(word)+2)/4 // about one slip in four letters
+	for _, k := range known {
+		cost := distance(strings.ToLower(word), strings.ToLower(k))
+		if cost < bestCost {
+			best, bestCost = k, cost
+		}
+	}
+	return best
+}
+
+// distance counts insertions, deletions, replacements and swaps of
+// neighbours that make b of a.
+func distance(a, b string) int {
+	if len(a) > 100 || len(b) > 100 {
+		return len(a) + len(b)
+	}
+	prev2, prev, cur := make([]int, len(b)+1), make([]int, len(b)+1), make([]int, len(b)+1)
+	for j := range prev {
+		prev[j] = j
+	}
+	for i := 1; i <= len(a); i++ {
+		cur[0] = i
+		for j := 1; j <= len(b); j++ {
+			replace := prev[j-1]
+			if a[i-1] != b[j-1] {
+				replace++
+			}
+			cur[j] = min(replace, prev[j]+1, cur[j-1]+1)
+			if i > 1 && j > 1 && a[i-1] == b[j-2] && a[i-2] == b[j-1] {
+				cur[j] = min(cur[j], prev2[j-2]+1)
+			}
+		}
+		prev2, prev, cur = prev, cur, prev2
+	}
+	return prev[len(b)]
+}
