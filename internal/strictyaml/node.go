@@ -21,6 +21,8 @@ import (
 	"fmt"
 	"strconv"
 	"strings"
+
+	"github.com/rehearse-dev/rehearse/harness"
 )
 
 // Kind is the type of a [Node].
@@ -61,9 +63,8 @@ func (k Kind) String() string {
 // and must not be changed after [Parse], except to mark one as Invalid.
 type Node struct {
 	Kind Kind
-	File string
-	// Line and Col count from 1; Col counts characters.
-	Line, Col int
+	// Pos is where the value begins. Columns count characters.
+	Pos harness.Position
 	// Text is a string's text, a number's spelling, true or false.
 	Text string
 	// Plain says that a scalar was written without quotes.
@@ -226,11 +227,8 @@ func shorten(s string) string {
 
 // Problem is one mistake in a file.
 type Problem struct {
-	File      string
-	Line, Col int
-	Msg       string
+	Pos harness.Position
+	Msg string
 }
 
-func (p Problem) Error() string {
-	return fmt.Sprintf("%s:%d:%d: %s", p.File, p.Line, p.Col, p.Msg)
-}
+func (p Problem) Error() string { return p.Pos.String() + ": " + p.Msg }

@@ -13,6 +13,7 @@ import (
 	"strings"
 	"unicode/utf8"
 
+	"github.com/rehearse-dev/rehearse/harness"
 	"gopkg.in/yaml.v3"
 )
 
@@ -30,7 +31,7 @@ const (
 // document. Problems are sorted by place.
 func Parse(file string, data []byte) (*Node, []Problem) {
 	if len(data) > maxBytes {
-		return nil, []Problem{{file, 1, 1, fmt.Sprintf("the file has %d bytes; at most %d are read", len(data), maxBytes)}}
+		return nil, []Problem{problemAt(file, 1, 1, "the file has %d bytes; at most %d are read", len(data), maxBytes)}
 	}
 	if p, bad := badText(file, data); bad {
 		return nil, []Problem{p}
@@ -39,7 +40,7 @@ func Parse(file string, data []byte) (*Node, []Problem) {
 	var doc yaml.Node
 	if err := dec.Decode(&doc); err != nil {
 		if errors.Is(err, io.EOF) {
-			return nil, []Problem{{file, 1, 1, "the file is empty"}}
+			return nil, []Problem{problemAt(file, 1, 1, "the file is empty")}
 		}
 		return nil, []Problem{syntaxProblem(file, data, err)}
 	}
@@ -53,7 +54,7 @@ func Parse(file string, data []byte) (*Node, []Problem) {
 	root := r.node(doc.Content[0]).node
 	r.secondDocument(dec, data)
 	slices.SortStableFunc(r.problems, func(a, b Problem) int {
-		return cmp.Or(cmp.Compare(a.Line, b.Line), cmp.Compare(a.Col, b.Col))
+		return cmp.Or(cmp.Compare(a.Pos.Line, b.Pos.Line), cmp.Compare(a.Pos.Col, b.Pos.Col))
 	})
 	return root, r.problems
 }
@@ -91,7 +92,15 @@ type measured struct {
 }
 
 func (r *reader) problem(y *yaml.Node, format string, args ...any) {
-	r.problems = append(r.problems, Problem{r.file, max(y.Line, 1), max(y.Column, 1), fmt.Sprintf(format, args...)})
+	r.problems = append(r.problems, problemAt(r.file, max(y.Line, 1), max(y.Column, 1), format, args...))
+}
+
+func problemAt(file string, line, col int, format string, args ...any) Problem {
+	return Problem{harness.Position{File: file, Line: line, Col: col}, fmt.Sprintf(format, args...)}
+}
+
+func (r *reader) pos(y *yaml.Node) harness.Position {
+	return harness.Position{File: r.file, Line: y.Line, Col: y.Column}
 }
 
 func (r *reader) node(y *yaml.Node) *measured {
@@ -99,7 +108,7 @@ func (r *reader) node(y *yaml.Node) *measured {
 		return r.alias(y)
 	}
 	r.done[y] = nil
-	m := &measured{node: &Node{File: r.file, Line: y.Line, Col: y.Column, Comment: y.LineComment}, size: 1, height: 1}
+	m := &measured{node: &Node{Pos: r.pos(y), Comment: y.LineComment}, size: 1, height: 1}
 	switch {
 	case !r.tagAllowed(y):
 		// Invalid.
@@ -129,11 +138,11 @@ func (m *measured) add(child *measured) *Node {
 }
 
 func invalid(at *Node) *measured {
-	return &measured{node: &Node{File: at.File, Line: at.Line, Col: at.Col}, size: 1, height: 1}
+	return &measured{node: &Node{Pos: at.Pos}, size: 1, height: 1}
 }
 
 func (r *reader) alias(y *yaml.Node) *measured {
-	at := &Node{File: r.file, Line: y.Line, Col: y.Column}
+	at := &Node{Pos: r.pos(y)}
 	m, seen := r.done[y.Alias]
 	switch {
 	case !seen || m == nil:
@@ -195,7 +204,7 @@ func (r *reader) key(k *yaml.Node) *Node {
 		r.problem(k, "an empty key")
 	case r.tagAllowed(k):
 		return &Node{
-			Kind: String, File: r.file, Line: k.Line, Col: k.Column,
+			Kind: String, Pos: r.pos(k),
 			Text: k.Value, Plain: isPlain(k), Comment: k.LineComment,
 		}
 	}

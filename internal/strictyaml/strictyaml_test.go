@@ -118,10 +118,10 @@ func FuzzParse(f *testing.F) {
 			t.Fatal("neither a node nor a problem")
 		}
 		for i, p := range problems {
-			if p.Line < 1 || p.Col < 1 || p.Msg == "" {
+			if p.Pos.Line < 1 || p.Pos.Col < 1 || p.Msg == "" {
 				t.Errorf("problem without a place or text: %#v", p)
 			}
-			if i > 0 && p.Line < problems[i-1].Line {
+			if i > 0 && p.Pos.Line < problems[i-1].Pos.Line {
 				t.Errorf("problems are not sorted: %v", problems)
 			}
 		}
@@ -134,7 +134,7 @@ func FuzzParse(f *testing.F) {
 func ExampleParse() {
 	root, _ := strictyaml.Parse("server.yaml", []byte("server: gemflux\nrate: 1.10\n"))
 	rate := root.Get("rate")
-	fmt.Println(rate.Line, rate.Col, rate.Text)
+	fmt.Println(rate.Pos, rate.Text)
 	fmt.Println(string(root.JSON()))
 
 	_, problems := strictyaml.Parse("broken.yaml", []byte("a: 010\nthat: !c.failed\na: 1\n"))
@@ -142,7 +142,7 @@ func ExampleParse() {
 		fmt.Println(p)
 	}
 	// Output:
-	// 2 7 1.10
+	// server.yaml:2:7 1.10
 	// {"server":"gemflux","rate":1.10}
 	// broken.yaml:1:4: 010 is not a JSON number: write it as JSON does, or quote it
 	// broken.yaml:2:7: unknown tag !c.failed: YAML takes ! for the beginning of a tag: quote it, or use `|`

@@ -23,11 +23,11 @@ func badText(file string, data []byte) (Problem, bool) {
 		r, size := utf8.DecodeRune(data[i:])
 		switch {
 		case r == utf8.RuneError && size == 1:
-			return Problem{file, line, col, fmt.Sprintf("byte 0x%02x is not UTF-8: save the file as UTF-8", data[i])}, true
+			return problemAt(file, line, col, "byte 0x%02x is not UTF-8: save the file as UTF-8", data[i]), true
 		case r == '\r' && (i+1 == len(data) || data[i+1] != '\n'), r == 0x85, r == 0x2028, r == 0x2029:
-			return Problem{file, line, col, fmt.Sprintf("U+%04X ends a line for YAML: write it as an escape between double quotes", r)}, true
+			return problemAt(file, line, col, "U+%04X ends a line for YAML: write it as an escape between double quotes", r), true
 		case r < ' ' && r != '\t' && r != '\n' && r != '\r', r == 0x7f, r == 0xfffe, r == 0xffff, r >= 0x80 && r < 0xa0:
-			return Problem{file, line, col, fmt.Sprintf("control character U+%04X: write it as an escape between double quotes", r)}, true
+			return problemAt(file, line, col, "control character U+%04X: write it as an escape between double quotes", r), true
 		case r == '\n':
 			line, col = line+1, 0
 		}
@@ -45,7 +45,7 @@ func syntaxProblem(file string, data []byte, err error) Problem {
 	if at < 0 {
 		line := 1
 		fmt.Sscanf(full, "yaml: line %d:", &line)
-		return Problem{file, line, 1, "not YAML: " + what}
+		return problemAt(file, line, 1, "not YAML: %s", what)
 	}
 	if strings.HasPrefix(what, "did not find expected ',' or") {
 		at, what = scanFlow(data, at)
@@ -55,7 +55,7 @@ func syntaxProblem(file string, data []byte, err error) Problem {
 	if hint := hintFor(what, text, col); hint != "" {
 		what += "; " + hint
 	}
-	return Problem{file, line, col, "not YAML: " + what}
+	return problemAt(file, line, col, "not YAML: %s", what)
 }
 
 // breakingByte returns the index of the first byte with which the file breaks
