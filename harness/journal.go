@@ -29,6 +29,7 @@ const (
 	KindMiss    ExchangeKind = "miss"    // nothing scripted fits
 	KindRefusal ExchangeKind = "refusal" // the provider would have refused it
 	KindLive    ExchangeKind = "live"    // answered by a real endpoint
+	KindScript  ExchangeKind = "script"  // the script itself failed (Error says how)
 )
 
 // Exchange is one model request with its answer, as the model side saw it.

@@ -1,0 +1,47 @@
+// Copyright 2026 The rehearse Authors. SPDX-License-Identifier: Apache-2.0
+
+// Package mockllm is a mock model: an OpenAI chat completions endpoint whose
+// replies are scripted, for testing a client that calls tools.
+//
+// It is shaped like [net/http/httptest]. In a test:
+//
+//	llm := mockllm.NewServer(t, mockllm.Script{Replies: []mockllm.Reply{
+//		{Calls: []mockllm.Call{{Tool: "get_weather", Args: map[string]any{"location": "Paris"}}}},
+//		{Say: "Sunny."},
+//	}})
+//	client := newClient(llm.URL) // ends in /v1, on loopback
+//	...
+//	llm.Journal() // what was really asked and answered
+//
+// [New] makes one without a socket: it is an [net/http.Handler], and
+// [Mock.Transport] carries requests to it in memory, so that testing/synctest
+// works. A [Host] serves many mocks under one listener, each with a base URL
+// of its own, so that parallel trials never disturb each other.
+//
+// # Position
+//
+// The mock never obliges: it answers a request that fits the script and
+// refuses any other. Which reply is due is read from the request and not from
+// a count of requests:
+//
+//   - Asides come first. They are outside the conversation.
+//   - The turn is the one set by [Mock.BeginTurn], else the last one whose
+//     user text is in the request, the texts matched in order.
+//   - The reply due is the last of the turn all of whose earlier calls have
+//     been answered, by tool messages with the ids that were handed out. After
+//     an open call, a user message that no turn scripts is its result.
+//   - When the client has shortened its history, the reply after the last one
+//     delivered is due.
+//   - A request at a position already answered with the same messages is a
+//     retry: after a fault or a reply that was not delivered, it gets the same
+//     reply; otherwise it is answered once more, marked [harness.Exchange]
+//     Repeated, and then refused. With other messages it is a miss.
+//   - A request that fits no position goes to the rules, which keep no state.
+//
+// A miss is HTTP 422 with error type rehearse_miss and says what was expected
+// next and how the request differs. What the real provider would refuse is
+// refused with the provider's own status and error.
+//
+// Ids, times and the pieces of a stream follow from the script and the seed:
+// two runs of one script give the same bytes.
+package mockllm

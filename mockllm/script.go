@@ -1,0 +1,151 @@
+// Copyright 2026 The rehearse Authors. SPDX-License-Identifier: Apache-2.0
+
+package mockllm
+
+import (
+	"time"
+
+	"github.com/rehearse-dev/rehearse/harness"
+)
+
+// Script is what a mock says. The zero Script answers nothing.
+type Script struct {
+	// Profile names the wire habits of the endpoint. Empty means openai, the
+	// only one there is.
+	Profile string
+	// Turns are the conversation. Set Turns or Replies, not both.
+	Turns []Turn
+	// Replies are a conversation whose user texts do not matter: any request
+	// fits until they are used up.
+	Replies []Reply
+	// Asides are tried first, in order. They stand outside the conversation:
+	// title requests, probes.
+	Asides []Rule
+	// Rules are tried, in order, for a request that fits no position.
+	Rules []Rule
+	// Names maps server.tool to the name that the client offers it under,
+	// for clients with a style of their own.
+	Names map[string]string
+	// Servers are the tools of the scenario's servers, by server name. They
+	// tell which offered tool is meant by server.tool; with servers, a
+	// request that offers no tools takes no position before the first call.
+	Servers map[string][]harness.Tool
+	// Arrival makes the replies a plain queue in the order of requests.
+	Arrival bool
+	// Models are the ids that the endpoint knows; a request for another is
+	// refused. Empty means that every model is known, and that rehearse-mock
+	// is listed.
+	Models []string
+	// Results fills in Result and Failed of the calls issued so far, in
+	// script order, from the tool side. Nil reads the request's messages.
+	Results func(issued []harness.Call) ([]harness.Call, error)
+}
+
+// Turn is one user message with the replies that follow it.
+type Turn struct {
+	// User is the whole text of the user message. Empty fits any.
+	User    string
+	Replies []Reply
+	Pos     harness.Position
+}
+
+// Reply is what the model says to one request.
+type Reply struct {
+	Say   string
+	Calls []Call
+	// Reasoning is sent as reasoning_content.
+	Reasoning string
+	// Refusal is sent as the message's refusal.
+	Refusal string
+	// Finish is the finish_reason. Empty means tool_calls when there are
+	// calls, else stop.
+	Finish string
+	// Func computes the reply: what it returns stands for Say, Calls,
+	// Reasoning, Refusal and Finish. It runs once for each position; nil
+	// leaves the fields as they are.
+	Func func(*Ask) (Reply, error)
+	// Faults are played, one after the other, before the reply is given.
+	Faults []Fault
+	// Repeat gives the reply n times, each a position of its own. 0 means 1.
+	Repeat int
+	// Pos is where the reply is written, for messages.
+	Pos harness.Position
+}
+
+// Call is one tool call of a reply.
+type Call struct {
+	// Tool is server.tool, or an offered name when there is no dot.
+	Tool string
+	// Args are the arguments. A json.RawMessage is sent as spelled, whatever
+	// it holds; nil means {}; anything else is encoded as JSON.
+	Args any
+}
+
+// Ask is a request, as a [Rule] or a reply's Func sees it.
+type Ask struct {
+	Request harness.Request
+	// User is the text of the turn's user message: the script's, or the
+	// request's last when the script does not say.
+	User string
+	// Turn and Reply are the position, from 1; 0 for asides and rules, whose
+	// Turn is the one being played, if that is known.
+	Turn, Reply int
+	// Calls are the calls issued so far, in script order over all turns.
+	Calls []harness.Call
+}
+
+// Rule is a reply for the requests that it applies to.
+type Rule struct {
+	// When reports whether the rule applies. Nil means always.
+	When  func(*Ask) (bool, error)
+	Reply Reply
+	Pos   harness.Position
+}
+
+// FaultKind is a kind of misbehaviour.
+type FaultKind string
+
+// The kinds of fault.
+const (
+	// RateLimit answers 429 with Retry-After.
+	RateLimit FaultKind = "rate_limit"
+)
+
+// Fault is a misbehaviour that comes before a reply.
+type Fault struct {
+	Kind FaultKind
+	// RetryAfter is what a rate limit asks the client to wait. Zero sends no
+	// such header.
+	RetryAfter time.Duration
+	// Times is how many requests at this reply meet the fault. 0 means 1.
+	Times int
+}
+
+// Options are the settings of a [Mock]. Nil means the defaults.
+type Options struct {
+	// Clock is what pacing waits by and journals tell the time by. Nil means
+	// [harness.SystemClock].
+	Clock harness.Clock
+	// Seed goes into ids, times and jitter. Zero is a seed like any other.
+	Seed int64
+	// TimeToFirstToken is waited before the first byte of a reply. Zero
+	// means no wait.
+	TimeToFirstToken time.Duration
+	// TokensPerSecond paces the pieces of a reply; a reply that is not
+	// streamed waits as long as its pieces would take. Zero means no wait.
+	TokensPerSecond float64
+	// Jitter makes each wait longer or shorter by a share of at most this
+	// much, from 0 to 1. Zero means none.
+	Jitter float64
+	// FlushEvents sends every event of a stream in a write of its own. False
+	// joins the events that are due at the same time, which is much cheaper.
+	FlushEvents bool
+	// JournalBytes bounds the memory of the journal; the oldest exchanges go
+	// first. 0 means 32 MiB.
+	JournalBytes int
+	// MaxBodyBytes bounds one request; a larger one is answered 413. 0 means
+	// 64 MiB.
+	MaxBodyBytes int
+	// Logf takes a line for each miss, refusal and script error. Nil drops it.
+	Logf func(format string, args ...any)
+}
