@@ -1,0 +1,314 @@
+// Copyright 2026 The rehearse Authors. SPDX-License-Identifier: Apache-2.0
+
+package score
+
+import (
+	"fmt"
+	"maps"
+	"regexp"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/rehearse-dev/rehearse/harness"
+	"github.com/rehearse-dev/rehearse/harness/expr"
+	"github.com/rehearse-dev/rehearse/harness/match"
+	"github.com/rehearse-dev/rehearse/harness/value"
+)
+
+// Answer expects things of the text that the subject answers with: that of
+// the turn, or the last one. Letter case counts.
+type Answer struct {
+	Contains    []*expr.Template
+	NotContains []*expr.Template
+	Regex       []*regexp.Regexp
+	Equals      *expr.Template // but for space at both ends
+	// JSON is matched with the answer as JSON: the whole of it, or what
+	// stands in its only ``` block.
+	JSON *match.Matcher
+	Pos  harness.Position
+}
+
+// Score reads the transcript. Where the subject reports nothing it reads the
+// journal in replay and live mode, and is skipped in mock mode, where the
+// journal holds nothing but what the script said.
+func (s Answer) Score(e *Evidence) harness.Verdict {
+	v := e.verdict("answer", s.Pos)
+	text, ok := e.answer()
+	if !ok {
+		v.State = harness.Skipped
+		v.Message = "the subject reports no answers"
+		return v
+	}
+	vars := e.vars(len(e.Trajectory))
+	checks, problems := 0, []string(nil)
+	check := func(good bool, format string, args ...any) {
+		if checks++; !good {
+			problems = append(problems, fmt.Sprintf(format, args...))
+		}
+	}
+	render := func(ts []*expr.Template, each func(want string)) error {
+		for _, t := range ts {
+			want, err := t.Render(vars)
+			if err != nil {
+				return err
+			}
+			each(want)
+		}
+		return nil
+	}
+	err := render(s.Contains, func(want string) {
+		check(strings.Contains(text, want), "want it to contain %q", want)
+	})
+	if err == nil {
+		err = render(s.NotContains, func(want string) {
+			check(!strings.Contains(text, want), "want it not to contain %q", want)
+		})
+	}
+	if err == nil && s.Equals != nil {
+		err = render([]*expr.Template{s.Equals}, func(want string) {
+			check(strings.TrimSpace(text) == strings.TrimSpace(want), "want it to be %q", want)
+		})
+	}
+	for _, re := range s.Regex {
+		check(re.MatchString(text), "want it to match the regular expression %q", re)
+	}
+	if err == nil && s.JSON != nil {
+		err = s.json(&v, text, vars, check)
+	}
+	if checks == 0 {
+		check(text != "", "want an answer")
+	}
+	if err != nil {
+		broken(&v, err)
+		return v
+	}
+	v.Score = share(checks-len(problems), checks)
+	if len(problems) > 0 {
+		fail(&v, "%s, got %s", strings.Join(problems, "; "), e.gotAnswer(text))
+	}
+	return v
+}
+
+func (s Answer) json(v *harness.Verdict, text string, vars *expr.Vars, check func(bool, string, ...any)) error {
+	got, err := value.Parse([]byte(unfence(text)))
+	if err != nil {
+		check(false, "want JSON (%v)", err)
+		return nil
+	}
+	diff, err := s.JSON.Match(got, vars)
+	if err != nil {
+		return err
+	}
+	texts := make([]string, len(diff))
+	for i, m := range diff {
+		texts[i] = m.String()
+	}
+	check(diff == nil, "%s", strings.Join(texts, "; "))
+	v.Mismatches = append(v.Mismatches, diff...)
+	return nil
+}
+
+// unfence returns what stands in the only ``` block of a text, or the text.
+func unfence(s string) string {
+	parts := strings.Split(s, "```")
+	if len(parts) != 3 {
+		return s
+	}
+	if _, body, ok := strings.Cut(parts[1], "\n"); ok {
+		return body
+	}
+	return parts[1]
+}
+
+// answer returns the text to judge, and whether there is a witness for it.
+func (e *Evidence) answer() (string, bool) {
+	if e.Transcript != nil {
+		if t := e.turn(); t != nil {
+			return t.Answer, true
+		}
+		return "", true
+	}
+	if e.Mode == harness.ModeMock || e.Mode == "" {
+		return "", false
+	}
+	if answers := e.journal().Answers; len(answers) > 0 {
+		return answers[len(answers)-1], true
+	}
+	return "", true
+}
+
+func (e *Evidence) gotAnswer(text string) string {
+	if text != "" {
+		return fmt.Sprintf("%q", shorten(text, 600))
+	}
+	if t := e.turn(); t != nil && t.Stop != "" {
+		return fmt.Sprintf("no answer: the subject stopped (%s)", t.Stop)
+	}
+	if t := e.turn(); t != nil && t.Error != "" {
+		return "no answer: " + t.Error
+	}
+	return "no answer"
+}
+
+// State expects the states of mock servers.
+type State struct {
+	// Servers are what is expected, by the server's name.
+	Servers map[string]*match.Matcher
+	Pos     harness.Position
+}
+
+// Score matches the state that each server is left in.
+func (s State) Score(e *Evidence) harness.Verdict {
+	v := e.verdict("state", s.Pos)
+	vars := e.vars(len(e.Trajectory))
+	good := 0
+	for _, server := range slices.Sorted(maps.Keys(s.Servers)) {
+		raw, ok := e.States[server]
+		if !ok {
+			v.State = harness.Undecided
+			v.Message = fmt.Sprintf("the state of server %q is not known", server)
+			return v
+		}
+		got, err := value.Parse(raw)
+		if err != nil {
+			broken(&v, err)
+			return v
+		}
+		diff, err := s.Servers[server].Match(got, vars)
+		if err != nil {
+			broken(&v, err)
+			return v
+		}
+		if diff == nil {
+			good++
+		}
+		for _, m := range diff {
+			m.Path = server + strings.TrimPrefix("."+m.Path, ".value")
+			v.Mismatches = append(v.Mismatches, m)
+		}
+	}
+	v.Score = share(good, len(s.Servers))
+	if len(v.Mismatches) > 0 {
+		texts := make([]string, len(v.Mismatches))
+		for i, m := range v.Mismatches {
+			texts[i] = m.String()
+		}
+		fail(&v, "%s", strings.Join(texts, "; "))
+	}
+	return v
+}
+
+// Retries expects a number of repeated model requests.
+type Retries struct {
+	Min, Max *int // nil is no bound
+	// Honoured expects each repetition to wait as long as the answer before
+	// it asked for.
+	Honoured bool
+	Pos      harness.Position
+}
+
+// Score counts the attempts after the first at each position.
+func (s Retries) Score(e *Evidence) harness.Verdict {
+	v := e.verdict("retries", s.Pos)
+	retries, asked := 0, 0
+	var early []string
+	var before *harness.Exchange
+	for i := range e.Exchanges {
+		x := &e.Exchanges[i]
+		if !e.in(x.Turn) || x.Kind == harness.KindAside {
+			continue
+		}
+		if x.Attempt > 1 {
+			retries++
+			if before != nil && before.RetryAfter > 0 {
+				asked++
+				// From when the request arrived: the answer left a little
+				// later, but nobody can say when the client read it.
+				if waited := x.Start.Sub(before.Start); waited < before.RetryAfter {
+					early = append(early, fmt.Sprintf("attempt %d came after %s, asked to wait %s", x.Attempt, waited.Round(time.Millisecond), before.RetryAfter))
+				}
+			}
+		}
+		before = x
+	}
+	switch {
+	case s.Min != nil && retries < *s.Min:
+		fail(&v, "want at least %d repeated model requests, got %d", *s.Min, retries)
+	case s.Max != nil && retries > *s.Max:
+		fail(&v, "want at most %d repeated model requests, got %d", *s.Max, retries)
+	case s.Honoured && len(early) > 0:
+		fail(&v, "want every asked wait honoured: %s", strings.Join(early, "; "))
+	case s.Honoured && asked == 0:
+		v.State = harness.Undecided
+		v.Message = "no answer that was tried again asked for a wait"
+	}
+	return v
+}
+
+// Stops expects the subject to stop, for a reason, without an answer.
+type Stops struct {
+	Reason harness.StopReason
+	Pos    harness.Position
+}
+
+// Score reads the transcript.
+func (s Stops) Score(e *Evidence) harness.Verdict {
+	v := e.verdict("stops", s.Pos)
+	t := e.turn()
+	switch {
+	case e.Transcript == nil:
+		v.State = harness.Skipped
+		v.Message = "the subject reports no stops"
+	case t == nil:
+		fail(&v, "want a stop (%s), but the turn was not reached", s.Reason)
+	case t.Stop == s.Reason:
+	case t.Stop != "":
+		fail(&v, "want a stop (%s), got a stop (%s): %s", s.Reason, t.Stop, t.Error)
+	case t.Error != "":
+		fail(&v, "want a stop (%s), got the error %q", s.Reason, t.Error)
+	default:
+		fail(&v, "want a stop (%s), got the answer %q", s.Reason, shorten(t.Answer, 300))
+	}
+	return v
+}
+
+// That expects a condition to hold.
+type That struct {
+	Program *expr.Program
+	Pos     harness.Position
+}
+
+// Score evaluates the condition. trajectory and journal are those of the
+// turn, when it belongs to one.
+func (s That) Score(e *Evidence) harness.Verdict {
+	v := e.verdict("that", s.Pos)
+	if e.Transcript == nil && s.Program.Reads("transcript") {
+		v.State = harness.Skipped
+		v.Message = "the subject reports no transcript"
+		return v
+	}
+	vars := e.vars(len(e.Trajectory))
+	vars.Trajectory, _ = e.calls()
+	vars.Journal = e.journal()
+	holds, err := s.Program.True(vars)
+	if err != nil {
+		broken(&v, err)
+		v.Message = fmt.Sprintf("%s: %s", s.Program, v.Message)
+		return v
+	}
+	if !holds {
+		j := vars.Journal
+		fail(&v, "%s does not hold; got %s: %s; %s, %s, %s", s.Program,
+			count(len(vars.Trajectory), "call"), callTexts(vars.Trajectory),
+			count(j.ModelCalls, "model call"), plural(j.Retries, "retry", "retries"), count(j.Tokens, "token"))
+	}
+	return v
+}
+
+func plural(n int, one, many string) string {
+	if n == 1 {
+		return "1 " + one
+	}
+	return fmt.Sprintf("%d %s", n, many)
+}

@@ -1,0 +1,371 @@
+// Copyright 2026 The rehearse Authors. SPDX-License-Identifier: Apache-2.0
+
+package score
+
+import (
+	"encoding/json"
+	"fmt"
+	"math"
+	"strings"
+
+	"github.com/rehearse-dev/rehearse/harness"
+	"github.com/rehearse-dev/rehearse/harness/expr"
+	"github.com/rehearse-dev/rehearse/harness/match"
+	"github.com/rehearse-dev/rehearse/harness/trajectory"
+	"github.com/rehearse-dev/rehearse/harness/value"
+)
+
+// Calls expects tool calls. Its four settings are independent.
+type Calls struct {
+	// AnyOrder lets the calls come in any order. Default: in the order listed.
+	AnyOrder bool
+	// AllowExtra lets other calls stand between them. Default: fail.
+	AllowExtra bool
+	// AllowMissing lets listed calls be absent. Default: fail.
+	AllowMissing bool
+	// Arguments says how arguments are compared. Default: ArgumentsMatch.
+	Arguments Arguments
+	List      []CallPattern
+	Pos       harness.Position
+}
+
+// Arguments is a way to compare the arguments of calls.
+type Arguments string
+
+// The ways. Named or exact is a property of the matcher.
+const (
+	ArgumentsMatch  Arguments = ""       // by the pattern's matcher
+	ArgumentsIgnore Arguments = "ignore" // any arguments
+	ArgumentsSchema Arguments = "schema" // any that the tool's schema accepts
+)
+
+// CallPattern is one expected call.
+type CallPattern struct {
+	// Tool is server.tool, or the offered name.
+	Tool string
+	// Args is nil for any arguments.
+	Args *match.Matcher
+	Pos  harness.Position
+}
+
+func (p CallPattern) String() string {
+	if p.Args == nil {
+		return p.Tool
+	}
+	return p.Tool + " " + shorten(p.Args.String(), 300)
+}
+
+// Score aligns the expected calls with those that were made. First as many
+// as possible are matched; then what is left of both sides is paired by tool,
+// so that a wrong argument is shown as such and not as a call missing here
+// and another one too many there.
+func (s Calls) Score(e *Evidence) harness.Verdict {
+	v := e.verdict("calls", s.Pos)
+	a := aligner{Calls: s, e: e}
+	a.calls, a.index = e.calls()
+	if err := a.compare(); err != nil {
+		broken(&v, err)
+		return v
+	}
+	a.pair()
+	v.Alignment = a.rows()
+	s.judge(&v, a.calls)
+	return v
+}
+
+type aligner struct {
+	Calls
+	e     *Evidence
+	calls []harness.Call
+	index []int                  // of calls, in the whole trajectory
+	diff  [][][]harness.Mismatch // by pattern and call; nil matches
+	same  [][]bool               // pattern and call are of one tool
+	actual,
+	expected []int // the other side of each pattern and call, or -1
+	status []harness.AlignmentStatus // of each pattern that is paired
+}
+
+// compare fills diff and same.
+func (a *aligner) compare() error {
+	vars := make([]*expr.Vars, len(a.calls))
+	for k := range a.calls {
+		vars[k] = a.e.vars(a.index[k])
+	}
+	for _, p := range a.List {
+		diff := make([][]harness.Mismatch, len(a.calls))
+		same := make([]bool, len(a.calls))
+		for k, c := range a.calls {
+			if same[k] = named(c, p.Tool); !same[k] {
+				continue
+			}
+			var err error
+			if diff[k], err = a.arguments(p, c, vars[k]); err != nil {
+				return err
+			}
+		}
+		a.diff, a.same = append(a.diff, diff), append(a.same, same)
+	}
+	return nil
+}
+
+func (a *aligner) arguments(p CallPattern, c harness.Call, vars *expr.Vars) ([]harness.Mismatch, error) {
+	m := p.Args
+	switch {
+	case a.Arguments == ArgumentsIgnore:
+		return nil, nil
+	case a.Arguments == ArgumentsSchema:
+		schema, ok := a.e.Schemas[c.Name()]
+		if !ok {
+			return nil, fmt.Errorf("the schema of %q is not known", c.Name())
+		}
+		var err error
+		if m, err = schemaMatcher(schema); err != nil {
+			return nil, fmt.Errorf("the schema of %q: %w", c.Name(), err)
+		}
+	case m == nil:
+		return nil, nil
+	}
+	if c.Args == nil {
+		return []harness.Mismatch{{Path: "args", Rule: "json", Want: "a JSON object", Got: shorten(c.ArgsText, 200)}}, nil
+	}
+	got, err := value.Parse(c.Args)
+	if err != nil {
+		return nil, err
+	}
+	diff, err := m.Match(got, vars)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", p, err)
+	}
+	return diff, nil
+}
+
+func schemaMatcher(schema json.RawMessage) (*match.Matcher, error) {
+	v, err := value.Parse(schema)
+	if err != nil {
+		return nil, err
+	}
+	v = value.ObjectOf(value.Member{Key: "$schema", Value: v})
+	return match.Compile(v, &match.Options{Scope: expr.Expectation, Root: "args"})
+}
+
+// pair decides which pattern goes with which call.
+func (a *aligner) pair() {
+	a.actual, a.expected = minusOnes(len(a.List)), minusOnes(len(a.calls))
+	a.status = make([]harness.AlignmentStatus, len(a.List))
+	matches := func(i, k int) float64 {
+		if a.same[i][k] && a.diff[i][k] == nil {
+			return 0
+		}
+		return math.Inf(1)
+	}
+	if a.AnyOrder {
+		a.assign(harness.AlignMatched, matches)
+	} else {
+		a.inOrder(matches)
+		a.assign(harness.AlignOutOfOrder, matches)
+	}
+	if a.AllowExtra && a.AllowMissing {
+		return // a call that differs is an extra one, and that is fine
+	}
+	a.assign(harness.AlignMismatched, func(i, k int) float64 {
+		if !a.same[i][k] {
+			return math.Inf(1)
+		}
+		// Near in the list as the last resort, so that the same tool called
+		// many times is shown in order.
+		return float64(len(a.diff[i][k])) + math.Abs(float64(i-k))/1e6
+	})
+}
+
+// assign pairs what is left of both sides.
+func (a *aligner) assign(status harness.AlignmentStatus, cost func(i, k int) float64) {
+	var rows, cols []int
+	for i, k := range a.actual {
+		if k < 0 {
+			rows = append(rows, i)
+		}
+	}
+	for k, i := range a.expected {
+		if i < 0 {
+			cols = append(cols, k)
+		}
+	}
+	if len(rows) == 0 || len(cols) == 0 {
+		return
+	}
+	costs := make([][]float64, len(rows))
+	for r, i := range rows {
+		costs[r] = make([]float64, len(cols))
+		for c, k := range cols {
+			costs[r][c] = cost(i, k)
+		}
+	}
+	for r, c := range trajectory.Assign(costs) {
+		if c >= 0 {
+			a.join(rows[r], cols[c], status)
+		}
+	}
+}
+
+// inOrder pairs the longest common subsequence, as early as possible.
+func (a *aligner) inOrder(cost func(i, k int) float64) {
+	n, m := len(a.List), len(a.calls)
+	longest := make([][]int, n+1)
+	for i := range longest {
+		longest[i] = make([]int, m+1)
+	}
+	for i := n - 1; i >= 0; i-- {
+		for k := m - 1; k >= 0; k-- {
+			longest[i][k] = max(longest[i+1][k], longest[i][k+1])
+			if cost(i, k) == 0 {
+				longest[i][k] = max(longest[i][k], longest[i+1][k+1]+1)
+			}
+		}
+	}
+	for i, k := 0, 0; i < n && k < m; {
+		switch {
+		case cost(i, k) == 0 && longest[i][k] == longest[i+1][k+1]+1:
+			a.join(i, k, harness.AlignMatched)
+			i, k = i+1, k+1
+		case longest[i][k] == longest[i][k+1]:
+			k++
+		default:
+			i++
+		}
+	}
+}
+
+func (a *aligner) join(i, k int, status harness.AlignmentStatus) {
+	a.actual[i], a.expected[k], a.status[i] = k, i, status
+}
+
+// rows lists the pairs in the order of the calls, each missing call after the
+// expected one before it.
+func (a *aligner) rows() *harness.Alignment {
+	out := &harness.Alignment{}
+	missing := func(i int) {
+		for ; i < len(a.List) && a.actual[i] < 0; i++ {
+			out.Rows = append(out.Rows, harness.AlignmentRow{
+				Status: harness.AlignMissing, Expected: a.List[i].String(), Call: -1, Pos: a.List[i].Pos,
+			})
+		}
+	}
+	missing(0)
+	for k, c := range a.calls {
+		row := harness.AlignmentRow{Status: harness.AlignExtra, Actual: callText(c), Call: a.index[k]}
+		i := a.expected[k]
+		if i >= 0 {
+			p := a.List[i]
+			row.Status, row.Expected, row.Pos, row.Mismatches = a.status[i], p.String(), p.Pos, a.diff[i][k]
+		}
+		out.Rows = append(out.Rows, row)
+		if i >= 0 {
+			missing(i + 1)
+		}
+	}
+	return out
+}
+
+// judge settles the verdict from its alignment.
+func (s Calls) judge(v *harness.Verdict, calls []harness.Call) {
+	var problems []string
+	matched := 0
+	for _, row := range v.Alignment.Rows {
+		switch row.Status {
+		case harness.AlignMatched:
+			matched++
+			continue
+		case harness.AlignMissing:
+			if s.AllowMissing {
+				continue
+			}
+			problems = append(problems, "missing call "+row.Expected)
+		case harness.AlignExtra:
+			if s.AllowExtra {
+				continue
+			}
+			problems = append(problems, "unexpected call "+row.Actual)
+		case harness.AlignOutOfOrder:
+			problems = append(problems, "out of order: "+row.Actual)
+		case harness.AlignMismatched:
+			texts := make([]string, len(row.Mismatches))
+			for i, m := range row.Mismatches {
+				texts[i] = m.String()
+			}
+			problems = append(problems, fmt.Sprintf("wrong arguments in %s: %s", row.Actual, strings.Join(texts, "; ")))
+			v.Mismatches = append(v.Mismatches, row.Mismatches...)
+		}
+		if v.Pos.IsZero() {
+			v.Pos = row.Pos
+		}
+	}
+	v.Score = share(matched, matched+len(problems))
+	if len(problems) == 0 {
+		return
+	}
+	if len(problems) > 4 {
+		problems = append(problems[:4], fmt.Sprintf("and %d more", len(problems)-4))
+	}
+	fail(v, "want %s, got %s: %s", count(len(s.List), "call"), callTexts(calls), strings.Join(problems, "; "))
+}
+
+// Never forbids tools.
+type Never struct {
+	// Tools are globs over server.tool or the offered name: gemflux.*
+	Tools []string
+	Pos   harness.Position
+}
+
+// Score fails when a forbidden tool was called, or executed without a call.
+func (s Never) Score(e *Evidence) harness.Verdict {
+	v := e.verdict("never", s.Pos)
+	calls, index := e.calls()
+	joined := map[string]bool{}
+	for _, c := range e.Trajectory {
+		joined[fmt.Sprint(c.Server, "\x00", c.Exec)] = true
+	}
+	if e.Turn == 0 {
+		// Executed but not called by the model: only the whole conversation
+		// can tell, since an execution does not know its turn.
+		for _, x := range e.Tools {
+			if !joined[fmt.Sprint(x.Server, "\x00", x.Seq)] {
+				calls = append(calls, harness.Call{Server: x.Server, Tool: x.Tool, Args: x.Args})
+				index = append(index, -1)
+			}
+		}
+	}
+	v.Alignment = &harness.Alignment{}
+	var found []string
+	for k, c := range calls {
+		for _, glob := range s.Tools {
+			if match.Glob(glob, c.Name()) || c.Offered != "" && match.Glob(glob, c.Offered) {
+				v.Alignment.Rows = append(v.Alignment.Rows, harness.AlignmentRow{
+					Status: harness.AlignForbidden, Expected: "never " + glob, Actual: callText(c), Call: index[k], Pos: s.Pos,
+				})
+				found = append(found, callText(c))
+				break
+			}
+		}
+	}
+	if len(found) > 0 {
+		fail(&v, "want no call of %s, got %s", strings.Join(s.Tools, ", "), strings.Join(found, ", "))
+	} else {
+		v.Alignment = nil
+	}
+	return v
+}
+
+func minusOnes(n int) []int {
+	out := make([]int, n)
+	for i := range out {
+		out[i] = -1
+	}
+	return out
+}
+
+func count(n int, noun string) string {
+	if n == 1 {
+		return "1 " + noun
+	}
+	return fmt.Sprintf("%d %ss", n, noun)
+}

@@ -1,0 +1,237 @@
+// Copyright 2026 The rehearse Authors. SPDX-License-Identifier: Apache-2.0
+
+// Package score judges expectations: what was called, with which arguments,
+// what was answered, what state the servers are left in. Each expectation of
+// a scenario is a [Scorer]; it reads the [Evidence] of a trial and returns a
+// verdict that says what was wrong and what was got.
+//
+//	s := score.Calls{List: []score.CallPattern{{Tool: "weather.get"}}}
+//	verdict := s.Score(&score.Evidence{Trajectory: trajectory})
+//
+// An expectation of a turn sees the calls, requests and answers of that turn;
+// one of the whole conversation sees all. Expressions in it see the results
+// of every call up to then, those of earlier turns too.
+//
+// # When there is nothing to judge
+//
+//   - calls with an empty list fails on any call (unless extra calls are
+//     allowed), and passes when there is none.
+//   - never passes when nothing was called.
+//   - answer with nothing to look for fails when there is no answer at all.
+//   - retries with honoured is undecided when no answer asked for a wait.
+//   - that over an empty trajectory holds or not as CEL has it: all() holds,
+//     exists() does not.
+package score
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/rehearse-dev/rehearse/harness"
+	"github.com/rehearse-dev/rehearse/harness/expr"
+	"github.com/rehearse-dev/rehearse/harness/value"
+)
+
+// Scorer judges one expectation.
+type Scorer interface {
+	Score(e *Evidence) harness.Verdict
+}
+
+// Evidence is what is known of a trial: all of it, up to now, whatever the
+// turn.
+type Evidence struct {
+	Mode       harness.Mode
+	Trajectory []harness.Call
+	Exchanges  []harness.Exchange
+	Tools      []harness.ToolExchange
+	// Transcript is nil when the subject reports nothing.
+	Transcript *harness.Transcript
+	// States are the states of the mock servers, by name.
+	States map[string]json.RawMessage
+	// Schemas are the argument schemas by server.tool, for `arguments:
+	// schema`.
+	Schemas map[string]json.RawMessage
+	// Vars is the case's row, an object.
+	Vars value.Value
+	// Turn that is judged, from 1; 0 is the whole conversation.
+	Turn int
+	// User is the text of that turn, or of the last one.
+	User string
+}
+
+// upTo reports whether something of a turn has happened for the evidence.
+func (e *Evidence) upTo(turn int) bool { return e.Turn == 0 || turn <= e.Turn }
+
+// in reports whether something of a turn is what is judged.
+func (e *Evidence) in(turn int) bool { return e.Turn == 0 || turn == e.Turn }
+
+// calls returns the calls that are judged, with their places in the whole
+// trajectory.
+func (e *Evidence) calls() (calls []harness.Call, index []int) {
+	for i, c := range e.Trajectory {
+		if e.in(c.Turn) {
+			calls = append(calls, c)
+			index = append(index, i)
+		}
+	}
+	return calls, index
+}
+
+// vars are what an expression sees when the first n calls of the whole
+// trajectory have been made.
+func (e *Evidence) vars(n int) *expr.Vars {
+	seen := make([]harness.Call, 0, n)
+	for _, c := range e.Trajectory[:n] {
+		if e.upTo(c.Turn) {
+			seen = append(seen, c)
+		}
+	}
+	v := &expr.Vars{User: e.User, Turn: e.Turn, Vars: e.Vars, Transcript: e.Transcript}
+	for _, c := range slices.Backward(seen) {
+		if c.Executed {
+			if result, err := value.Parse(c.Result); err == nil {
+				v.Result = &result
+			}
+			break
+		}
+	}
+	v.Results = func(tool string) ([]value.Value, error) {
+		var out []value.Value
+		for _, c := range seen {
+			if !c.Executed || !named(c, tool) {
+				continue
+			}
+			result, err := value.Parse(c.Result)
+			if err != nil {
+				return nil, fmt.Errorf("reading the result of %q: %w", tool, err)
+			}
+			out = append(out, result)
+		}
+		return out, nil
+	}
+	return v
+}
+
+// named reports whether a call is to a tool: server.tool, or the offered name.
+func named(c harness.Call, tool string) bool {
+	return c.Name() == tool || c.Offered == tool || c.Tool == tool && !strings.Contains(tool, ".")
+}
+
+// turn returns the subject's report of the turn that is judged, the last one
+// for a whole conversation; nil where there is none.
+func (e *Evidence) turn() *harness.TurnReport {
+	if e.Transcript == nil {
+		return nil
+	}
+	n := e.Turn
+	if n == 0 {
+		n = len(e.Transcript.Turns)
+	}
+	if n < 1 || n > len(e.Transcript.Turns) {
+		return nil
+	}
+	return &e.Transcript.Turns[n-1]
+}
+
+// journal counts what the mocks saw of what is judged.
+func (e *Evidence) journal() expr.Journal {
+	var j expr.Journal
+	answers := map[int]string{}
+	var turns []int
+	for _, x := range e.Exchanges {
+		if !e.in(x.Turn) || x.Kind == harness.KindAside {
+			continue
+		}
+		j.ModelCalls++
+		if x.Attempt > 1 {
+			j.Retries++
+		}
+		j.Tokens += x.Usage.TotalTokens
+		if x.Delivered && x.Answer.Text != "" && len(x.Answer.Calls) == 0 {
+			if _, ok := answers[x.Turn]; !ok {
+				turns = append(turns, x.Turn)
+			}
+			answers[x.Turn] = x.Answer.Text
+		}
+	}
+	for _, t := range turns {
+		j.Answers = append(j.Answers, answers[t])
+	}
+	calls, _ := e.calls()
+	for _, c := range calls {
+		if c.Executed {
+			j.ToolCalls++
+		}
+	}
+	if e.Turn == 0 {
+		j.ToolCalls = len(e.Tools)
+	}
+	return j
+}
+
+// verdict starts a verdict that has passed.
+func (e *Evidence) verdict(check string, pos harness.Position) harness.Verdict {
+	return harness.Verdict{Check: check, State: harness.Passed, Turn: e.Turn, Pos: pos}
+}
+
+func fail(v *harness.Verdict, format string, args ...any) {
+	v.State = harness.Failed
+	v.Message = fmt.Sprintf(format, args...)
+}
+
+// broken settles a verdict whose expectation could not be computed: it failed
+// when it reads what the trial does not have, and is undecided otherwise.
+func broken(v *harness.Verdict, err error) {
+	if errors.Is(err, expr.ErrMissing) {
+		fail(v, "reads what is not there: %v", err)
+		return
+	}
+	v.State = harness.Undecided
+	v.Message = fmt.Sprintf("could not be computed: %v", err)
+}
+
+// callText is a call for a person: weather.get {"city":"Paris"}.
+func callText(c harness.Call) string {
+	args := string(c.Args)
+	if c.Args == nil {
+		args = c.ArgsText
+	}
+	return strings.TrimSpace(c.Name() + " " + shorten(args, 300))
+}
+
+func callTexts(calls []harness.Call) string {
+	if len(calls) == 0 {
+		return "no call"
+	}
+	texts := make([]string, 0, len(calls))
+	for i, c := range calls {
+		if i == 8 {
+			texts = append(texts, fmt.Sprintf("and %d more", len(calls)-i))
+			break
+		}
+		texts = append(texts, callText(c))
+	}
+	return strings.Join(texts, ", ")
+}
+
+// shorten keeps messages readable: at most about n bytes, whole runes.
+func shorten(s string, n int) string {
+	if len(s) <= n {
+		return s
+	}
+	for n > 0 && s[n]&0xC0 == 0x80 {
+		n--
+	}
+	return fmt.Sprintf("%s… (%d bytes more)", s[:n], len(s)-n)
+}
+
+func share(part, whole int) *float64 {
+	f := 1.0
+	if whole > 0 {
+		f = float64(part) / float64(whole)
+	}
+	return &f
+}

@@ -1,0 +1,303 @@
+// Copyright 2026 The rehearse Authors. SPDX-License-Identifier: Apache-2.0
+
+package trajectory
+
+import (
+	"cmp"
+	"encoding/json"
+	"math"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/rehearse-dev/rehearse/harness"
+	"github.com/rehearse-dev/rehearse/harness/value"
+)
+
+// Join returns the trajectory of a trial. exchanges are the model's side in
+// order of arrival, executions the tool side of all servers. of tells the
+// server and tool behind a name that was offered to the model.
+func Join(exchanges []harness.Exchange, executions []harness.ToolExchange, of func(offered string) (server, tool string, ok bool)) []harness.Call {
+	if len(exchanges) == 0 {
+		return arrivals(executions)
+	}
+	replies := Replies(exchanges)
+	var calls []harness.Call
+	var windows []window
+	for i, x := range replies {
+		w := window{from: x.Start}
+		if i+1 < len(replies) {
+			w.until = replies[i+1].Start
+		}
+		for k, tc := range x.Answer.Calls {
+			calls = append(calls, newCall(x, k, tc, of))
+			windows = append(windows, w)
+		}
+	}
+	join(calls, windows, executions)
+	return calls
+}
+
+// Fill returns issued, the calls of a script in its order, with what the tool
+// side says came of them.
+func Fill(issued []harness.Call, executions []harness.ToolExchange) []harness.Call {
+	calls := slices.Clone(issued)
+	join(calls, make([]window, len(calls)), executions)
+	return calls
+}
+
+// Replies returns the exchanges in which the model really answered: one for
+// each position of the script, the last whole answer; rules and live answers
+// count as they come. Each has its turn and reply numbered.
+func Replies(exchanges []harness.Exchange) []harness.Exchange {
+	type position struct{ turn, reply int }
+	var out []harness.Exchange
+	at := map[position]int{}
+	for _, x := range exchanges {
+		if x.Kind != harness.KindReply && x.Kind != harness.KindRule && x.Kind != harness.KindLive {
+			continue
+		}
+		if x.Status >= 300 {
+			continue // a fault that never became an answer
+		}
+		p := position{x.Turn, x.Reply}
+		if i, ok := at[p]; ok && x.Reply > 0 {
+			if x.Delivered || !out[i].Delivered {
+				out[i] = x
+			}
+			continue
+		}
+		at[p] = len(out)
+		out = append(out, x)
+	}
+	// An answer that never arrived whole is none, unless the conversation
+	// went on from it.
+	if n := len(out); n > 0 && !out[n-1].Delivered {
+		out = out[:n-1]
+	}
+	last := map[int]int{}
+	for i := range out {
+		if out[i].Reply == 0 {
+			out[i].Reply = last[out[i].Turn] + 1
+		}
+		last[out[i].Turn] = out[i].Reply
+	}
+	return out
+}
+
+func newCall(x harness.Exchange, index int, tc harness.ToolCall, of func(string) (string, string, bool)) harness.Call {
+	c := harness.Call{
+		Tool: tc.Name, Offered: tc.Name, ID: tc.ID,
+		Turn: x.Turn, Reply: x.Reply, Index: index,
+	}
+	if server, tool, ok := of(tc.Name); ok {
+		c.Server, c.Tool = server, tool
+	}
+	text := strings.TrimSpace(tc.Arguments)
+	switch {
+	case text == "":
+		c.Args = json.RawMessage("{}")
+	case json.Valid([]byte(text)):
+		c.Args = json.RawMessage(text)
+	default:
+		c.ArgsText = tc.Arguments
+	}
+	return c
+}
+
+// arrivals is the trajectory where only the tool side has a journal.
+func arrivals(executions []harness.ToolExchange) []harness.Call {
+	sorted := slices.Clone(executions)
+	slices.SortStableFunc(sorted, func(a, b harness.ToolExchange) int { return a.Start.Compare(b.Start) })
+	calls := make([]harness.Call, len(sorted))
+	for i, x := range sorted {
+		calls[i] = harness.Call{Server: x.Server, Tool: x.Tool, Args: arguments(x.Args), Turn: 1, Reply: i + 1}
+		execute(&calls[i], x)
+	}
+	return calls
+}
+
+// execute fills what came of a call.
+func execute(c *harness.Call, x harness.ToolExchange) {
+	c.Executed = true
+	c.Server, c.Tool = x.Server, x.Tool
+	c.Result, c.Failed = x.Result, x.Failed
+	if c.Result == nil {
+		c.Result = json.RawMessage("null")
+	}
+	c.Exec, c.Duration = x.Seq, x.Duration
+}
+
+// window is the time in which the calls of a reply are executed; zero times
+// say nothing.
+type window struct{ from, until time.Time }
+
+func (w window) has(t time.Time) bool {
+	return !t.Before(w.from) && (w.until.IsZero() || !t.After(w.until))
+}
+
+// join fills calls from executions, as the package comment says.
+func join(calls []harness.Call, windows []window, executions []harness.ToolExchange) {
+	j := newJoiner(calls, windows, executions)
+	j.exact(true)
+	for start := 0; start < len(calls); {
+		end := start + 1
+		for end < len(calls) && calls[end].Turn == calls[start].Turn && calls[end].Reply == calls[start].Reply {
+			end++
+		}
+		j.nearest(start, end)
+		start = end
+	}
+	j.exact(false)
+	j.repetitions()
+}
+
+type joiner struct {
+	calls   []harness.Call
+	windows []window
+	args    []value.Value // of calls
+	execs   []harness.ToolExchange
+	execArg []value.Value
+	taken   []bool // of execs
+}
+
+func newJoiner(calls []harness.Call, windows []window, executions []harness.ToolExchange) *joiner {
+	execs := slices.Clone(executions)
+	slices.SortStableFunc(execs, func(a, b harness.ToolExchange) int {
+		return cmp.Or(a.Start.Compare(b.Start), cmp.Compare(a.Seq, b.Seq))
+	})
+	j := &joiner{
+		calls: calls, windows: windows, execs: execs,
+		args: make([]value.Value, len(calls)), execArg: make([]value.Value, len(execs)),
+		taken: make([]bool, len(execs)),
+	}
+	for i := range calls {
+		j.args[i] = parse(calls[i].Args)
+	}
+	for i := range execs {
+		j.execArg[i] = parse(execs[i].Args)
+	}
+	return j
+}
+
+// exact joins calls with executions of equal arguments, in order.
+func (j *joiner) exact(within bool) {
+	for i := range j.calls {
+		c := &j.calls[i]
+		if c.Executed || c.Args == nil {
+			continue
+		}
+		for k := range j.execs {
+			if j.taken[k] || !sameTool(c, &j.execs[k]) || j.execs[k].Start.Before(j.windows[i].from) {
+				continue
+			}
+			if within && !j.windows[i].has(j.execs[k].Start) || !value.Equal(j.args[i], j.execArg[k]) {
+				continue
+			}
+			j.taken[k] = true
+			execute(c, j.execs[k])
+			break
+		}
+	}
+}
+
+// nearest joins what is left of the calls of one reply with what is left of
+// the executions, so that the fewest arguments differ.
+func (j *joiner) nearest(start, end int) {
+	var rows, cols []int
+	for i := start; i < end; i++ {
+		if !j.calls[i].Executed {
+			rows = append(rows, i)
+		}
+	}
+	for k := range j.execs {
+		if len(rows) > 0 && !j.taken[k] && j.windows[start].has(j.execs[k].Start) {
+			cols = append(cols, k)
+		}
+	}
+	if len(rows) == 0 || len(cols) == 0 {
+		return
+	}
+	cost := make([][]float64, len(rows))
+	for r, i := range rows {
+		cost[r] = make([]float64, len(cols))
+		for c, k := range cols {
+			cost[r][c] = math.Inf(1)
+			if sameTool(&j.calls[i], &j.execs[k]) {
+				cost[r][c] = difference(j.args[i], j.execArg[k])
+			}
+		}
+	}
+	for r, c := range Assign(cost) {
+		if c >= 0 {
+			j.taken[cols[c]] = true
+			execute(&j.calls[rows[r]], j.execs[cols[c]])
+		}
+	}
+}
+
+// repetitions gives what is left to the last call that it equals: the
+// subject executed it more than once, and the last result counts.
+func (j *joiner) repetitions() {
+	for k := range j.execs {
+		if j.taken[k] {
+			continue
+		}
+		for i := len(j.calls) - 1; i >= 0; i-- {
+			c := &j.calls[i]
+			if c.Executed && sameTool(c, &j.execs[k]) && j.windows[i].has(j.execs[k].Start) && value.Equal(j.args[i], j.execArg[k]) {
+				j.taken[k] = true
+				c.Retried = true
+				execute(c, j.execs[k])
+				break
+			}
+		}
+	}
+}
+
+func sameTool(c *harness.Call, x *harness.ToolExchange) bool {
+	if c.Server == "" {
+		return c.Tool == x.Tool || c.Offered == x.Tool
+	}
+	return c.Server == x.Server && c.Tool == x.Tool
+}
+
+// difference is the share of top-level members that differ, from 0 to 1.
+func difference(a, b value.Value) float64 {
+	if a.Kind() != value.Object || b.Kind() != value.Object {
+		if value.Equal(a, b) {
+			return 0
+		}
+		return 1
+	}
+	same, all := 0, len(b.Members())
+	for _, m := range a.Members() {
+		v, ok := b.Get(m.Key)
+		switch {
+		case !ok:
+			all++
+		case value.Equal(m.Value, v):
+			same++
+		}
+	}
+	if all == 0 {
+		return 0
+	}
+	return 1 - float64(same)/float64(all)
+}
+
+// arguments gives absent arguments the value that they have on the wire.
+func arguments(raw json.RawMessage) json.RawMessage {
+	if len(raw) == 0 || string(raw) == "null" {
+		return json.RawMessage("{}")
+	}
+	return raw
+}
+
+func parse(raw json.RawMessage) value.Value {
+	v, err := value.Parse(arguments(raw))
+	if err != nil { // the journals hold valid JSON only
+		return value.Value{}
+	}
+	return v
+}
