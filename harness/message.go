@@ -37,6 +37,10 @@ type ToolCall struct {
 	// Arguments is the text the model wrote: usually a JSON object, but a
 	// model may write anything.
 	Arguments string `json:"arguments"`
+	// Extra is a JSON object of further members of the call that the
+	// endpoint sent and wants back, such as extra_content with a thought
+	// signature. Empty as a rule.
+	Extra string `json:"extra,omitempty"`
 }
 
 // Tool is a tool as it is offered to a model.
