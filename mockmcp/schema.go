@@ -1,0 +1,297 @@
+// Copyright 2026 The rehearse Authors. SPDX-License-Identifier: Apache-2.0
+
+package mockmcp
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/google/jsonschema-go/jsonschema"
+
+	"github.com/rehearse-dev/rehearse/internal/mcpwire"
+)
+
+// schema is a compiled JSON Schema of the arguments of a tool. The library
+// decides what is valid; the words for what is not are ours, because its own
+// ("validating /properties/a: type: ...") name the first error of several, in
+// random order, and are meant for programmers.
+type schema struct {
+	root     *jsonschema.Schema
+	resolved *jsonschema.Resolved
+}
+
+// compileSchema reads the schema of arguments: an object.
+func compileSchema(raw json.RawMessage) (*schema, error) {
+	if !isObject(raw) {
+		return nil, fmt.Errorf("is no JSON object: %s", mcpwire.Excerpt(raw, 60))
+	}
+	root := new(jsonschema.Schema)
+	if err := json.Unmarshal(raw, root); err != nil {
+		return nil, err
+	}
+	if root.Type != "object" {
+		return nil, errors.New(`must say type: object at its root, as MCP asks`)
+	}
+	resolved, err := root.Resolve(&jsonschema.ResolveOptions{BaseURI: "rehearse:schema"})
+	if err != nil {
+		return nil, err
+	}
+	// Only Validate looks at $schema.
+	if err := resolved.Validate(map[string]any{}); err != nil && strings.Contains(err.Error(), "cannot validate version") {
+		return nil, fmt.Errorf("$schema is %q; draft-07 and 2020-12 can be checked", root.Schema)
+	}
+	return &schema{root: root, resolved: resolved}, nil
+}
+
+// check returns what is wrong with the arguments, in the order of the schema;
+// nil when nothing is.
+func (s *schema) check(args json.RawMessage) []string {
+	var v any
+	if err := json.Unmarshal(args, &v); err != nil {
+		return []string{err.Error()}
+	}
+	err := s.resolved.Validate(v)
+	if err == nil {
+		return nil
+	}
+	e := explainer{root: s.root}
+	e.explain(s.root, v, "")
+	if len(e.found) == 0 { // a keyword that explain has no words for
+		return []string{lastClause(err)}
+	}
+	return e.found
+}
+
+// lastClause drops the library's trail of "validating /properties/a: ".
+func lastClause(err error) string {
+	s := err.Error()
+	for strings.HasPrefix(s, "validating ") {
+		_, rest, ok := strings.Cut(s, ": ")
+		if !ok {
+			break
+		}
+		s = rest
+	}
+	return s
+}
+
+// explainer finds words for what a schema refuses.
+type explainer struct {
+	root  *jsonschema.Schema
+	found []string
+	depth int
+}
+
+func (e *explainer) add(path, format string, args ...any) {
+	msg := fmt.Sprintf(format, args...)
+	if path != "" {
+		msg = path + ": " + msg
+	}
+	e.found = append(e.found, msg)
+}
+
+func (e *explainer) explain(s *jsonschema.Schema, v any, path string) {
+	e.depth++
+	defer func() { e.depth-- }()
+	if s == nil || e.depth > 50 {
+		return
+	}
+	if s.Ref != "" {
+		e.explain(e.lookup(s.Ref), v, path)
+	}
+	types := s.Types
+	if s.Type != "" {
+		types = []string{s.Type}
+	}
+	if got := typeOf(v); len(types) > 0 && !slices.Contains(types, got) && !(got == "integer" && slices.Contains(types, "number")) {
+		e.add(path, "expected %s, got %s", strings.Join(types, " or "), describe(v))
+		return
+	}
+	if s.Enum != nil && !slices.ContainsFunc(s.Enum, func(want any) bool { return equal(want, v) }) {
+		e.add(path, "expected one of %s, got %s", text(s.Enum), text(v))
+	}
+	if s.Const != nil && !equal(*s.Const, v) {
+		e.add(path, "expected %s, got %s", text(*s.Const), text(v))
+	}
+	for _, sub := range s.AllOf {
+		e.explain(sub, v, path)
+	}
+	switch v := v.(type) {
+	case map[string]any:
+		e.object(s, v, path)
+	case []any:
+		e.array(s, v, path)
+	case string:
+		e.str(s, v, path)
+	case float64:
+		e.number(s, v, path)
+	}
+}
+
+func (e *explainer) object(s *jsonschema.Schema, v map[string]any, path string) {
+	for _, name := range s.Required {
+		if _, ok := v[name]; !ok {
+			e.add(path, "missing required property %q", name)
+		}
+	}
+	known := slices.Clone(s.PropertyOrder)
+	for _, name := range sortedKeys(s.Properties) {
+		if !slices.Contains(known, name) {
+			known = append(known, name)
+		}
+	}
+	if isFalse(s.AdditionalProperties) && len(s.PatternProperties) == 0 {
+		for _, name := range sortedKeys(v) {
+			if _, ok := s.Properties[name]; !ok {
+				e.add(path, "unknown property %q (known: %s)", name, orNone(known))
+			}
+		}
+	}
+	for _, name := range known {
+		if sub, ok := v[name]; ok {
+			e.explain(s.Properties[name], sub, join(path, name))
+		}
+	}
+	if s.AdditionalProperties != nil && !isFalse(s.AdditionalProperties) {
+		for _, name := range sortedKeys(v) {
+			if _, ok := s.Properties[name]; !ok {
+				e.explain(s.AdditionalProperties, v[name], join(path, name))
+			}
+		}
+	}
+	if s.MinProperties != nil && len(v) < *s.MinProperties {
+		e.add(path, "has %d properties, fewer than %d", len(v), *s.MinProperties)
+	}
+	if s.MaxProperties != nil && len(v) > *s.MaxProperties {
+		e.add(path, "has %d properties, more than %d", len(v), *s.MaxProperties)
+	}
+}
+
+func (e *explainer) array(s *jsonschema.Schema, v []any, path string) {
+	if s.MinItems != nil && len(v) < *s.MinItems {
+		e.add(path, "has %d items, fewer than %d", len(v), *s.MinItems)
+	}
+	if s.MaxItems != nil && len(v) > *s.MaxItems {
+		e.add(path, "has %d items, more than %d", len(v), *s.MaxItems)
+	}
+	for i, item := range v {
+		sub := s.Items
+		if i < len(s.PrefixItems) {
+			sub = s.PrefixItems[i]
+		}
+		e.explain(sub, item, fmt.Sprintf("%s[%d]", path, i))
+	}
+}
+
+func (e *explainer) str(s *jsonschema.Schema, v, path string) {
+	n := len([]rune(v))
+	if s.MinLength != nil && n < *s.MinLength {
+		e.add(path, "has %d characters, fewer than %d", n, *s.MinLength)
+	}
+	if s.MaxLength != nil && n > *s.MaxLength {
+		e.add(path, "has %d characters, more than %d", n, *s.MaxLength)
+	}
+	if s.Pattern != "" {
+		only := &jsonschema.Schema{Pattern: s.Pattern}
+		if r, err := only.Resolve(nil); err == nil && r.Validate(v) != nil {
+			e.add(path, "%s does not match the pattern %s", text(v), s.Pattern)
+		}
+	}
+}
+
+func (e *explainer) number(s *jsonschema.Schema, v float64, path string) {
+	for _, bound := range []struct {
+		limit *float64
+		ok    func(limit float64) bool
+		words string
+	}{
+		{s.Minimum, func(l float64) bool { return v >= l }, "at least"},
+		{s.Maximum, func(l float64) bool { return v <= l }, "at most"},
+		{s.ExclusiveMinimum, func(l float64) bool { return v > l }, "more than"},
+		{s.ExclusiveMaximum, func(l float64) bool { return v < l }, "less than"},
+	} {
+		if bound.limit != nil && !bound.ok(*bound.limit) {
+			e.add(path, "expected %s %s, got %s", bound.words, text(*bound.limit), text(v))
+		}
+	}
+}
+
+// lookup finds the target of a reference into the schema's own definitions.
+func (e *explainer) lookup(ref string) *jsonschema.Schema {
+	if ref == "#" {
+		return e.root
+	}
+	if name, ok := strings.CutPrefix(ref, "#/$defs/"); ok {
+		return e.root.Defs[name]
+	}
+	if name, ok := strings.CutPrefix(ref, "#/definitions/"); ok {
+		return e.root.Definitions[name]
+	}
+	return nil
+}
+
+// isFalse reports whether s is the schema false, which the library reads as
+// {"not": {}}.
+func isFalse(s *jsonschema.Schema) bool {
+	return s != nil && s.Not != nil && string(mcpwire.Marshal(s)) == "false"
+}
+
+func typeOf(v any) string {
+	switch v := v.(type) {
+	case nil:
+		return "null"
+	case bool:
+		return "boolean"
+	case string:
+		return "string"
+	case []any:
+		return "array"
+	case map[string]any:
+		return "object"
+	case float64:
+		if v == float64(int64(v)) {
+			return "integer"
+		}
+	}
+	return "number"
+}
+
+func describe(v any) string {
+	switch v.(type) {
+	case nil:
+		return "null"
+	case map[string]any, []any:
+		return typeOf(v)
+	}
+	return typeOf(v) + " " + text(v)
+}
+
+func text(v any) string { return mcpwire.Excerpt(mcpwire.Marshal(v), 200) }
+
+func equal(a, b any) bool { return string(mcpwire.Marshal(a)) == string(mcpwire.Marshal(b)) }
+
+func orNone(names []string) string {
+	if len(names) == 0 {
+		return "none"
+	}
+	return strings.Join(names, ", ")
+}
+
+func join(path, name string) string {
+	if path == "" {
+		return name
+	}
+	return path + "." + name
+}
+
+func sortedKeys[V any](m map[string]V) []string {
+	keys := make([]string, 0, len(m))
+	for k := range m {
+		keys = append(keys, k)
+	}
+	slices.Sort(keys)
+	return keys
+}
