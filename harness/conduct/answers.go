@@ -1,0 +1,427 @@
+// Copyright 2026 The rehearse Authors. SPDX-License-Identifier: Apache-2.0
+
+package conduct
+
+import (
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/rehearse-dev/rehearse/harness"
+	"github.com/rehearse-dev/rehearse/harness/value"
+)
+
+// answered is a reply with calls, and the request that answers them.
+type answered struct {
+	reply harness.Exchange
+	calls []harness.Call // of the trajectory
+	// next is the first request that knows the calls; nil when there is none.
+	next *harness.Exchange
+	// texts are the tool messages of next for each call.
+	texts [][]string
+	// order are the calls (by index) in the order of their tool messages.
+	order []int
+	// strangers are ids of tool messages that no call of the conversation has.
+	strangers []string
+}
+
+// pairAnswers finds, for each reply with calls, how the next request answers
+// them.
+func (c *checker) pairAnswers() {
+	known := map[string]bool{}
+	for _, call := range c.Trajectory {
+		known[call.ID] = true
+	}
+	for _, r := range c.replies {
+		if len(r.Answer.Calls) == 0 {
+			continue
+		}
+		a := answered{reply: r, texts: make([][]string, len(r.Answer.Calls))}
+		for _, call := range c.Trajectory {
+			if call.Turn == r.Turn && call.Reply == r.Reply {
+				a.calls = append(a.calls, call)
+			}
+		}
+		if len(a.calls) != len(r.Answer.Calls) {
+			continue // the trajectory was made without a model journal
+		}
+		for i := range c.requests {
+			if x := &c.requests[i]; x.Seq > r.Seq && a.read(x, known) {
+				a.next = x
+				break
+			}
+		}
+		c.answers = append(c.answers, a)
+	}
+}
+
+// read takes the tool messages of a request that answer a's calls, and
+// reports whether the request knows the calls at all.
+func (a *answered) read(x *harness.Exchange, known map[string]bool) bool {
+	ids := map[string]int{}
+	for i, call := range a.calls {
+		ids[call.ID] = i
+	}
+	knows := false
+	var unnamed []string
+	for _, m := range x.Request.Messages {
+		switch {
+		case m.Role == harness.RoleAssistant:
+			unnamed = nil
+			for _, tc := range m.Calls {
+				if _, ok := ids[tc.ID]; ok {
+					knows = true
+				}
+			}
+		case m.Role != harness.RoleTool:
+		case m.CallID == "":
+			unnamed = append(unnamed, m.Text)
+		default:
+			if i, ok := ids[m.CallID]; ok {
+				knows = true
+				a.texts[i] = append(a.texts[i], m.Text)
+				a.order = append(a.order, i)
+			} else if !known[m.CallID] {
+				a.strangers = append(a.strangers, m.CallID)
+			}
+		}
+	}
+	// A client without ids answers in the order of the calls.
+	if !knows && len(unnamed) > 0 {
+		for i, text := range unnamed[:min(len(unnamed), len(a.calls))] {
+			a.texts[i] = append(a.texts[i], text)
+			a.order = append(a.order, i)
+		}
+		knows = true
+	}
+	return knows
+}
+
+// textual reports whether the client speaks of calls in plain text only, as
+// agents do that prompt for "Action:" and send "Observation:".
+func (c *checker) textual() bool {
+	later := false
+	for _, x := range c.requests {
+		for _, m := range x.Request.Messages {
+			if m.Role == harness.RoleTool || len(m.Calls) > 0 {
+				return false
+			}
+			later = later || m.Role == harness.RoleAssistant
+		}
+	}
+	return later
+}
+
+const noToolMessages = "the client sends no tool messages"
+
+func (c *checker) answeredOnce() (f finding) {
+	if c.textual() {
+		return skip(noToolMessages)
+	}
+	for _, a := range c.answers {
+		c.unanswered(a, &f)
+		for _, id := range a.strangers {
+			f.add("request %d answers the call id %q, which no call has", a.next.Seq, id)
+		}
+		for i, call := range a.calls {
+			if n := len(a.texts[i]); n > 1 {
+				f.add("%s was answered %d times in request %d", callText(call), n, a.next.Seq)
+			}
+			if j := c.swapped(a, i); j >= 0 {
+				f.add("%s was answered with the result of %s", callText(call), callText(a.calls[j]))
+			}
+		}
+	}
+	for _, call := range c.Trajectory {
+		if n := c.needless(call); call.Retried && n > 0 {
+			f.add("%s was executed again after it had succeeded", callText(call))
+		}
+	}
+	if len(c.requests) > 0 {
+		for _, x := range c.unasked() {
+			if c.answerBefore(x) == nil {
+				f.add("%s.%s %s was executed, and no reply of the model asks for it", x.Server, x.Tool, shorten(string(x.Args)))
+			}
+		}
+	}
+	return f
+}
+
+// unanswered reports the calls of a that no message answers.
+func (c *checker) unanswered(a answered, f *finding) {
+	if a.next == nil {
+		last := c.requests[len(c.requests)-1].Seq == a.reply.Seq
+		if t := c.turn(a.reply.Turn); last && t != nil && (t.Stop != "" || t.Error != "") {
+			return // the subject gave up here, which is judged elsewhere
+		}
+		for _, call := range a.calls {
+			if last {
+				f.add("%s was never answered: the subject asked the model nothing more", callText(call))
+			} else {
+				f.add("%s was never answered: later requests hold neither the call nor its result", callText(call))
+			}
+		}
+		return
+	}
+	for i, call := range a.calls {
+		if len(a.texts[i]) == 0 {
+			f.add("%s was never answered: request %d holds no tool message for it", callText(call), a.next.Seq)
+		}
+	}
+}
+
+// swapped returns the other call of the reply whose result stands under call
+// i, or -1.
+func (c *checker) swapped(a answered, i int) int {
+	if len(a.texts[i]) != 1 || !a.calls[i].Executed || c.faithful(a.calls[i], a.texts[i][0]) {
+		return -1
+	}
+	for j, other := range a.calls {
+		// An empty result is in every text and says nothing.
+		if j != i && other.Executed && !c.silent(other) && c.faithful(other, a.texts[i][0]) {
+			return j
+		}
+	}
+	return -1
+}
+
+func (c *checker) resultOrder() (f finding) {
+	if c.textual() {
+		return skip(noToolMessages)
+	}
+	for _, a := range c.answers {
+		if slices.IsSorted(a.order) {
+			continue
+		}
+		var got, want []string
+		for _, i := range a.order {
+			got = append(got, a.calls[i].Name()+" ("+a.calls[i].ID+")")
+		}
+		for _, call := range a.calls {
+			want = append(want, call.Name()+" ("+call.ID+")")
+		}
+		f.add("request %d has the results in the order %s, the calls were %s", a.next.Seq, strings.Join(got, ", "), strings.Join(want, ", "))
+	}
+	return f
+}
+
+func (c *checker) results() (f finding) {
+	for _, a := range c.answers {
+		for i, call := range a.calls {
+			texts := a.texts[i]
+			if a.next == nil && c.textual() {
+				texts = c.observations(a)
+			}
+			if len(texts) == 0 || c.swapped(a, i) >= 0 {
+				continue // answered_once says so
+			}
+			if !call.Executed {
+				if call.Server != "" && call.Args != nil {
+					f.add("%s was answered with %s, and the server was never called", callText(call), quote(texts[0]))
+				}
+				continue
+			}
+			if !slices.ContainsFunc(texts, func(s string) bool { return c.faithful(call, s) }) {
+				f.add("the result of %s was changed: the server said %s, the model was told %s",
+					callText(call), quote(c.said(call)), quote(texts[0]))
+			}
+		}
+	}
+	return f
+}
+
+// observations are the messages of the request after a reply, for a textual
+// client.
+func (c *checker) observations(a answered) []string {
+	for _, x := range c.requests {
+		if x.Seq <= a.reply.Seq {
+			continue
+		}
+		var all []string
+		for _, m := range x.Request.Messages {
+			all = append(all, m.Text)
+		}
+		return []string{strings.Join(all, "\n")}
+	}
+	return nil
+}
+
+// executions are what a call's answer may be: its execution, or any of them
+// when it was repeated.
+func (c *checker) executions(call harness.Call) []harness.ToolExchange {
+	var out []harness.ToolExchange
+	for _, x := range c.Tools {
+		if x.Server == call.Server && x.Tool == call.Tool && (x.Seq == call.Exec || call.Retried && sameArgs(x.Args, call.Args)) {
+			out = append(out, x)
+		}
+	}
+	return out
+}
+
+// needless counts the executions of a call that came after one that did not
+// fail.
+func (c *checker) needless(call harness.Call) int {
+	n, succeeded := 0, false
+	for _, x := range c.executions(call) {
+		if succeeded && x.Seq == call.Exec {
+			n++
+		}
+		succeeded = succeeded || !x.Failed && !c.joined(x, call)
+	}
+	return n
+}
+
+// joined reports whether an execution belongs to a call other than this one.
+func (c *checker) joined(x harness.ToolExchange, but harness.Call) bool {
+	return slices.ContainsFunc(c.Trajectory, func(call harness.Call) bool {
+		return call.Server == x.Server && call.Exec == x.Seq && call.Exec != but.Exec
+	})
+}
+
+// said is what the server answered, as text.
+func (c *checker) said(call harness.Call) string {
+	for _, x := range c.executions(call) {
+		switch {
+		case x.Seq != call.Exec:
+		case x.RPCError != nil:
+			return x.RPCError.Message
+		case x.Text != "":
+			return x.Text
+		default:
+			return string(x.Result)
+		}
+	}
+	return ""
+}
+
+func (c *checker) silent(call harness.Call) bool {
+	s := strings.TrimSpace(c.said(call))
+	return s == "" || s == "null" || s == `""`
+}
+
+// faithful reports whether text holds the whole result of a call.
+func (c *checker) faithful(call harness.Call, text string) bool {
+	return slices.ContainsFunc(c.executions(call), func(x harness.ToolExchange) bool { return c.holds(text, x) })
+}
+
+// holds reports whether a tool message tells the whole result of x: as it is,
+// inside other text, or inside JSON. JSON may be written anew.
+func (c *checker) holds(text string, x harness.ToolExchange) bool {
+	want := x.Text
+	if x.RPCError != nil {
+		want = x.RPCError.Message
+	}
+	want = strings.TrimSpace(want)
+	if want == "" && (len(x.Result) == 0 || string(x.Result) == "null" || string(x.Result) == `""`) {
+		return true // there was nothing to tell
+	}
+	if want != "" && strings.Contains(text, want) {
+		return true
+	}
+	result, err := value.Parse(x.Result)
+	if err != nil || x.RPCError != nil {
+		result = value.StringOf(want)
+	}
+	if compact := result.String(); result.Kind() != value.String && strings.Contains(text, compact) {
+		return true
+	}
+	if got, err := value.Parse([]byte(text)); err == nil && inside(got, want, result) {
+		return true
+	}
+	return c.Capped && capped(text, want)
+}
+
+// inside reports whether a JSON message holds the result somewhere.
+func inside(got value.Value, text string, result value.Value) bool {
+	if value.Equal(got, result) || got.Kind() == value.String && text != "" && strings.Contains(got.Str(), text) {
+		return true
+	}
+	for _, item := range got.Items() {
+		if inside(item, text, result) {
+			return true
+		}
+	}
+	for _, m := range got.Members() {
+		if inside(m.Value, text, result) {
+			return true
+		}
+	}
+	return false
+}
+
+// capped reports whether text holds the beginning of want: as much as a
+// person needs to see that it is the same result, and then less of it.
+func capped(text, want string) bool {
+	const head = 64
+	n := min(head, len(want)/2)
+	for n > 0 && want[n]&0xC0 == 0x80 {
+		n--
+	}
+	return n > 0 && strings.Contains(text, want[:n])
+}
+
+// unasked are the executions that belong to no call.
+func (c *checker) unasked() []harness.ToolExchange {
+	var out []harness.ToolExchange
+	for _, x := range c.Tools {
+		asked := slices.ContainsFunc(c.Trajectory, func(call harness.Call) bool {
+			return call.Server == x.Server && call.Tool == x.Tool && (call.Exec == x.Seq || call.Retried && sameArgs(call.Args, x.Args))
+		})
+		if !asked {
+			out = append(out, x)
+		}
+	}
+	return out
+}
+
+// answerBefore returns the answer in text after which x was executed, or nil
+// when the last reply before x was none.
+func (c *checker) answerBefore(x harness.ToolExchange) *harness.Exchange {
+	var last *harness.Exchange
+	for i := range c.replies {
+		// Strictly: where a clock stands still nothing can be told.
+		if c.replies[i].Start.Before(x.Start) {
+			last = &c.replies[i]
+		}
+	}
+	if last == nil || len(last.Answer.Calls) > 0 {
+		return nil
+	}
+	return last
+}
+
+func (c *checker) noCallAfterAnswer() (f finding) {
+	for _, x := range c.Tools {
+		if a := c.answerBefore(x); a != nil {
+			f.add("%s.%s %s was called after the answer %s of turn %d", x.Server, x.Tool, shorten(string(x.Args)), quote(a.Answer.Text), a.Turn)
+		}
+	}
+	return f
+}
+
+func sameArgs(a, b json.RawMessage) bool {
+	va, errA := parseArgs(a)
+	vb, errB := parseArgs(b)
+	return errA == nil && errB == nil && value.Equal(va, vb)
+}
+
+// parseArgs reads arguments; absent ones are an empty object.
+func parseArgs(raw json.RawMessage) (value.Value, error) {
+	if len(raw) == 0 || string(raw) == "null" {
+		return value.ObjectOf(), nil
+	}
+	return value.Parse(raw)
+}
+
+func callText(call harness.Call) string {
+	args := string(call.Args)
+	if call.Args == nil {
+		args = call.ArgsText
+	}
+	text := fmt.Sprintf("call %s %s", call.Name(), shorten(args))
+	if call.ID != "" {
+		text += " (" + call.ID + ")"
+	}
+	return text
+}

@@ -1,0 +1,269 @@
+// Copyright 2026 The rehearse Authors. SPDX-License-Identifier: Apache-2.0
+
+// Package conduct judges how a client behaves, whatever the scenario expects:
+// whether each tool call of the model is answered once, in order, with its own
+// result, and so on. The checks read the two sides of the journal and what
+// the subject reports.
+//
+//	verdicts := conduct.Check(conduct.Config{}, &conduct.Input{Exchanges: ..., Tools: ...})
+//
+// The checks, in the order of their verdicts; each can be switched off:
+//
+//	answered_once         every call of the model is executed and answered once, under its own id, and nothing else is executed
+//	result_order          results go back in the order of the calls
+//	results               the text of a result reaches the model whole: as it is, or wrapped; `capped` also allows its beginning
+//	tools_offered         the tools that the servers list are offered to the model, with the same arguments
+//	history_grows         each request holds the messages of the one before it, and the reply to that
+//	stable_prefix         tools and system prompt are the same from request to request (a warning)
+//	witnesses_agree       what the subject reports is what the mocks saw; the server got the arguments that the model wrote
+//	no_call_after_answer  no tool is called once the model has answered in text
+//	provider_accepts      no request is one that the provider would refuse
+//	limits                the limits of the scenario are kept
+//	grants                reserved
+//	all_replies_reached   every scripted reply was asked for
+//	repeated_request      no request is sent again that was answered in full
+//
+// In live mode a finding is a warning, since no script says what ought to have
+// happened; only limits fail.
+package conduct
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/rehearse-dev/rehearse/harness"
+	"github.com/rehearse-dev/rehearse/harness/toolname"
+	"github.com/rehearse-dev/rehearse/harness/trajectory"
+)
+
+// The names of the checks.
+const (
+	AnsweredOnce      = "answered_once"
+	ResultOrder       = "result_order"
+	Results           = "results"
+	ToolsOffered      = "tools_offered"
+	HistoryGrows      = "history_grows"
+	StablePrefix      = "stable_prefix"
+	WitnessesAgree    = "witnesses_agree"
+	NoCallAfterAnswer = "no_call_after_answer"
+	ProviderAccepts   = "provider_accepts"
+	Limits            = "limits"
+	Grants            = "grants"
+	AllRepliesReached = "all_replies_reached"
+	RepeatedRequest   = "repeated_request"
+)
+
+// Names returns the names of the checks, in order.
+func Names() []string {
+	return []string{
+		AnsweredOnce, ResultOrder, Results, ToolsOffered, HistoryGrows, StablePrefix, WitnessesAgree,
+		NoCallAfterAnswer, ProviderAccepts, Limits, Grants, AllRepliesReached, RepeatedRequest,
+	}
+}
+
+// Config are the settings of the checks. The zero Config has all of them on.
+type Config struct {
+	// Off are the checks that are switched off, by name.
+	Off map[string]bool
+	// Capped lets a subject shorten long results, as long as their beginning
+	// reaches the model. Default: that is a change.
+	Capped bool
+	// Compaction says whether the subject may shorten its history.
+	Compaction Compaction
+}
+
+// Compaction says what a shortened history is.
+type Compaction string
+
+// The rules of compaction.
+const (
+	CompactionForbidden Compaction = "" // a finding of history_grows
+	CompactionAllowed   Compaction = "allowed"
+	CompactionRequired  Compaction = "required" // its absence is one
+)
+
+// Configure reads the `conduct:` settings of a scenario: a check's name with
+// on or off, `results: capped`, and `compaction: allowed | required`.
+func Configure(settings map[string]string) (Config, error) {
+	c := Config{Off: map[string]bool{}}
+	for _, name := range slices.Sorted(maps.Keys(settings)) {
+		set := settings[name]
+		switch {
+		case name == "compaction" && (set == string(CompactionAllowed) || set == string(CompactionRequired)):
+			c.Compaction = Compaction(set)
+		case name == "compaction":
+			return c, fmt.Errorf("conduct setting %q: want allowed or required, got %q", name, set)
+		case !slices.Contains(Names(), name):
+			return c, fmt.Errorf("unknown conduct check %q: want one of %s, or compaction", name, strings.Join(Names(), ", "))
+		case name == Results && set == "capped":
+			c.Capped = true
+		case set == "off":
+			c.Off[name] = true
+		case set != "on":
+			return c, fmt.Errorf("conduct check %q: want on or off, got %q", name, set)
+		}
+	}
+	return c, nil
+}
+
+// Input is what the checks read.
+type Input struct {
+	Mode       harness.Mode
+	Exchanges  []harness.Exchange
+	Tools      []harness.ToolExchange
+	Trajectory []harness.Call
+	// Transcript is nil when the subject reports nothing.
+	Transcript *harness.Transcript
+	// Listed are the tools that the servers list, by server.
+	Listed map[string][]harness.Tool
+	// Names are the scenario's own offered names, by server.tool.
+	Names map[string]string
+	// Remaining are the scripted replies that were never asked for.
+	Remaining []harness.Position
+	// Limits says which limits were passed, and by how much.
+	Limits []string
+}
+
+// Check runs all checks and returns a verdict for each, in order.
+func Check(config Config, in *Input) []harness.Verdict {
+	c := newChecker(config, in)
+	checks := map[string]func() finding{
+		AnsweredOnce:      c.answeredOnce,
+		ResultOrder:       c.resultOrder,
+		Results:           c.results,
+		ToolsOffered:      c.toolsOffered,
+		HistoryGrows:      c.historyGrows,
+		StablePrefix:      c.stablePrefix,
+		WitnessesAgree:    c.witnessesAgree,
+		NoCallAfterAnswer: c.noCallAfterAnswer,
+		ProviderAccepts:   c.providerAccepts,
+		Limits:            func() finding { return finding{problems: in.Limits} },
+		Grants:            func() finding { return skip("reserved") },
+		AllRepliesReached: c.allRepliesReached,
+		RepeatedRequest:   c.repeatedRequest,
+	}
+	out := make([]harness.Verdict, 0, len(checks))
+	for _, name := range Names() {
+		v := harness.Verdict{Check: name, Conduct: true, State: harness.Passed}
+		if config.Off[name] {
+			v.State, v.Message = harness.Skipped, "switched off"
+			out = append(out, v)
+			continue
+		}
+		f := checks[name]()
+		switch {
+		case f.skipped != "":
+			v.State, v.Message = harness.Skipped, f.skipped
+		case len(f.problems) > 0:
+			v.State, v.Message, v.Pos = harness.Failed, joined(f.problems), f.pos
+			if name == StablePrefix || in.Mode == harness.ModeLive && name != Limits {
+				v.State = harness.Warned
+			}
+		}
+		out = append(out, v)
+	}
+	return out
+}
+
+// finding is what one check found; without problems it passed.
+type finding struct {
+	skipped  string // why it does not apply
+	problems []string
+	pos      harness.Position
+}
+
+func skip(why string) finding { return finding{skipped: why} }
+
+func (f *finding) add(format string, args ...any) {
+	f.problems = append(f.problems, fmt.Sprintf(format, args...))
+}
+
+func joined(problems []string) string {
+	if n := len(problems); n > 4 {
+		problems = append(slices.Clone(problems[:4]), fmt.Sprintf("and %d more", n-4))
+	}
+	return strings.Join(problems, "; ")
+}
+
+// checker holds what several checks look up.
+type checker struct {
+	Config
+	*Input
+	requests []harness.Exchange // all but asides
+	replies  []harness.Exchange // in which the model really answered
+	answers  []answered         // one for each reply with calls
+	resolver *toolname.Resolver
+}
+
+func newChecker(config Config, in *Input) *checker {
+	c := &checker{Config: config, Input: in, resolver: toolname.NewResolver(in.Listed, in.Names)}
+	for _, x := range in.Exchanges {
+		if x.Kind != harness.KindAside {
+			c.requests = append(c.requests, x)
+		}
+	}
+	c.replies = trajectory.Replies(c.requests)
+	c.pairAnswers()
+	return c
+}
+
+// turn returns the subject's report of a turn, or nil.
+func (c *checker) turn(n int) *harness.TurnReport {
+	if c.Transcript == nil || n < 1 || n > len(c.Transcript.Turns) {
+		return nil
+	}
+	return &c.Transcript.Turns[n-1]
+}
+
+func (c *checker) providerAccepts() (f finding) {
+	for _, x := range c.requests {
+		if x.Kind == harness.KindRefusal {
+			f.add("request %d would have been refused with HTTP %d: %s", x.Seq, x.Status, x.Error)
+		}
+	}
+	return f
+}
+
+func (c *checker) allRepliesReached() (f finding) {
+	if c.Mode == harness.ModeLive {
+		return skip("nothing is scripted in live mode")
+	}
+	if n := len(c.Remaining); n > 0 {
+		f.pos = c.Remaining[0]
+		f.add("%s not reached", count(n, "scripted reply", "scripted replies"))
+	}
+	return f
+}
+
+func (c *checker) repeatedRequest() (f finding) {
+	for _, x := range c.requests {
+		if x.Repeated {
+			f.add("request %d repeats one that was already answered in full", x.Seq)
+		}
+	}
+	return f
+}
+
+func count(n int, one, many string) string {
+	if n == 1 {
+		return "1 " + one
+	}
+	return fmt.Sprintf("%d %s", n, many)
+}
+
+func quote(s string) string { return fmt.Sprintf("%q", shorten(s)) }
+
+// shorten keeps messages readable; whole runes.
+func shorten(s string) string {
+	const most = 160
+	if len(s) <= most {
+		return s
+	}
+	n := most
+	for n > 0 && s[n]&0xC0 == 0x80 {
+		n--
+	}
+	return fmt.Sprintf("%s… (%d bytes more)", s[:n], len(s)-n)
+}

@@ -1,0 +1,275 @@
+// Copyright 2026 The rehearse Authors. SPDX-License-Identifier: Apache-2.0
+
+package conduct
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/rehearse-dev/rehearse/harness"
+)
+
+// conversation are the requests that took a position in the conversation.
+func (c *checker) conversation() []harness.Exchange {
+	return slices.DeleteFunc(slices.Clone(c.requests), func(x harness.Exchange) bool {
+		return x.Kind != harness.KindReply && x.Kind != harness.KindLive
+	})
+}
+
+func (c *checker) toolsOffered() (f finding) {
+	listed := 0
+	for _, tools := range c.Listed {
+		listed += len(tools)
+	}
+	if listed == 0 {
+		return skip("no server lists tools")
+	}
+	// Rules and asides may be about anything; a miss or refusal may be the
+	// very consequence of a tool not offered.
+	i := slices.IndexFunc(c.requests, func(x harness.Exchange) bool { return x.Kind != harness.KindRule })
+	if i < 0 {
+		return skip("no request")
+	}
+	for _, server := range slices.Sorted(maps.Keys(c.Listed)) {
+		for _, t := range c.Listed[server] {
+			if _, err := c.resolver.Offered(server, t.Name, c.requests[i].Request.Tools); err != nil {
+				f.add("request %d: %v", c.requests[i].Seq, err)
+			}
+		}
+	}
+	return f
+}
+
+func (c *checker) historyGrows() (f finding) {
+	conversation := c.conversation()
+	compacted := false
+	for i := 1; i < len(conversation); i++ {
+		before, now := &conversation[i-1], &conversation[i]
+		if now.Compacted {
+			compacted = true
+			if c.Compaction == CompactionForbidden {
+				f.add("request %d has a shortened history (conduct: {compaction: allowed} permits it)", now.Seq)
+			}
+			continue
+		}
+		if problem := shrunk(before, now); problem != "" {
+			f.add("request %d: %s", now.Seq, problem)
+		}
+	}
+	if c.Compaction == CompactionRequired && !compacted {
+		f.add("the history was never shortened, and compaction is required")
+	}
+	return f
+}
+
+// shrunk says how a request fails to hold the one before it and the reply to
+// that; empty when it holds both.
+func shrunk(before, now *harness.Exchange) string {
+	old, messages := spoken(before.Request), spoken(now.Request)
+	for i, m := range old {
+		if i >= len(messages) {
+			return fmt.Sprintf("message %d of request %d is missing: %s", i+1, before.Seq, messageText(m))
+		}
+		if !sameMessage(m, messages[i]) {
+			return fmt.Sprintf("message %d differs from request %d: was %s, is %s", i+1, before.Seq, messageText(m), messageText(messages[i]))
+		}
+	}
+	answer := before.Answer
+	if !before.Delivered || before.Status >= 300 || answer.Text == "" && len(answer.Calls) == 0 {
+		return ""
+	}
+	if now.Turn == before.Turn && now.Reply == before.Reply {
+		return "" // asked again, so the first answer was not taken
+	}
+	rest := messages[len(old):]
+	if len(rest) == 0 || rest[0].Role != harness.RoleAssistant {
+		return fmt.Sprintf("the reply to request %d is missing: %s", before.Seq, messageText(answer))
+	}
+	return ""
+}
+
+// spoken are the messages without the system's.
+func spoken(r harness.Request) []harness.Message {
+	return slices.DeleteFunc(slices.Clone(r.Messages), func(m harness.Message) bool { return m.Role == harness.RoleSystem })
+}
+
+func sameMessage(a, b harness.Message) bool {
+	return a.Role == b.Role && a.CallID == b.CallID && strings.TrimSpace(a.Text) == strings.TrimSpace(b.Text) &&
+		slices.EqualFunc(a.Calls, b.Calls, func(x, y harness.ToolCall) bool {
+			return x.ID == y.ID && x.Name == y.Name && (x.Arguments == y.Arguments || sameArgs([]byte(x.Arguments), []byte(y.Arguments)))
+		})
+}
+
+func messageText(m harness.Message) string {
+	if len(m.Calls) > 0 {
+		names := make([]string, len(m.Calls))
+		for i, tc := range m.Calls {
+			names[i] = tc.Name
+		}
+		return fmt.Sprintf("%s with calls of %s", m.Role, strings.Join(names, ", "))
+	}
+	return fmt.Sprintf("%s %s", m.Role, quote(m.Text))
+}
+
+func (c *checker) stablePrefix() (f finding) {
+	conversation := c.conversation()
+	for i := 1; i < len(conversation); i++ {
+		if diff := prefixDiff(conversation[i-1].Request, conversation[i].Request); diff != "" {
+			f.add("between request %d and %d: %s", conversation[i-1].Seq, conversation[i].Seq, diff)
+		}
+	}
+	return f
+}
+
+// prefixDiff says where the part of two requests differs that an endpoint
+// could keep from one to the next.
+func prefixDiff(a, b harness.Request) string {
+	if x, y := systemText(a), systemText(b); x != y {
+		return "system: " + textDiff(x, y)
+	}
+	for i := range max(len(a.Tools), len(b.Tools)) {
+		switch {
+		case i >= len(a.Tools):
+			return fmt.Sprintf("tools[%d] (%s) is new", i, b.Tools[i].Name)
+		case i >= len(b.Tools):
+			return fmt.Sprintf("tools[%d] (%s) is gone", i, a.Tools[i].Name)
+		}
+		x, y := a.Tools[i], b.Tools[i]
+		switch {
+		case x.Name != y.Name:
+			return fmt.Sprintf("tools[%d].name: was %q, is %q", i, x.Name, y.Name)
+		case x.Description != y.Description:
+			return fmt.Sprintf("tools[%d].description: %s", i, textDiff(x.Description, y.Description))
+		case string(x.Schema) != string(y.Schema):
+			return fmt.Sprintf("tools[%d].schema: %s", i, textDiff(string(x.Schema), string(y.Schema)))
+		}
+	}
+	return ""
+}
+
+func systemText(r harness.Request) string {
+	var b strings.Builder
+	for _, m := range r.Messages {
+		if m.Role == harness.RoleSystem {
+			b.WriteString(m.Text + "\n")
+		}
+	}
+	return b.String()
+}
+
+// textDiff shows the first place where two texts differ.
+func textDiff(a, b string) string {
+	i := 0
+	for i < len(a) && i < len(b) && a[i] == b[i] {
+		i++
+	}
+	return fmt.Sprintf("at byte %d was %q, is %q", i, around(a, i), around(b, i))
+}
+
+func around(s string, i int) string {
+	return strings.ToValidUTF8(s[max(0, min(i, len(s))-10):min(len(s), i+30)], "")
+}
+
+func (c *checker) witnessesAgree() (f finding) {
+	for _, call := range c.Trajectory {
+		if !call.Executed || call.Args == nil {
+			continue
+		}
+		for _, x := range c.executions(call) {
+			if x.Seq == call.Exec && !sameArgs(call.Args, x.Args) {
+				f.add("%s reached the server with the arguments %s", callText(call), shorten(string(x.Args)))
+			}
+		}
+	}
+	if c.Transcript == nil {
+		if len(f.problems) == 0 {
+			return skip("the subject reports nothing")
+		}
+		return f
+	}
+	reportsCalls := slices.ContainsFunc(c.Transcript.Turns, func(t harness.TurnReport) bool {
+		return len(t.Calls) > 0 || t.ModelCalls > 0
+	})
+	for i := range c.Transcript.Turns {
+		t := &c.Transcript.Turns[i]
+		if t.Error != "" && t.Stop == "" {
+			continue // it broke in the middle of the turn
+		}
+		if reportsCalls {
+			c.compareCalls(i+1, t, &f)
+			c.compareModelCalls(i+1, t, &f)
+		}
+		c.compareAnswer(i+1, t, &f)
+	}
+	return f
+}
+
+// compareCalls compares the calls of a turn as two bags, since a subject may
+// report concurrent calls in the order in which they ended.
+func (c *checker) compareCalls(turn int, t *harness.TurnReport, f *finding) {
+	reported := slices.Clone(t.Calls)
+	n := 0
+	for _, call := range c.Trajectory {
+		if call.Turn != turn {
+			continue
+		}
+		n++
+		i := slices.IndexFunc(reported, func(r harness.ReportedCall) bool { return sameCall(r, call) })
+		if i < 0 {
+			f.add("turn %d: the subject does not report %s", turn, callText(call))
+			continue
+		}
+		reported = slices.Delete(reported, i, i+1)
+	}
+	for _, r := range reported {
+		f.add("turn %d: the subject reports a call of %s (%s) that the model did not make", turn, r.Tool, r.ID)
+	}
+}
+
+func sameCall(r harness.ReportedCall, call harness.Call) bool {
+	if r.ID != "" && call.ID != "" {
+		return r.ID == call.ID
+	}
+	return r.Tool == call.Offered || r.Tool == call.Tool || r.Tool == call.Name()
+}
+
+// compareModelCalls takes any number between the replies and the attempts: a
+// subject may count a request that it repeats once or each time.
+func (c *checker) compareModelCalls(turn int, t *harness.TurnReport, f *finding) {
+	replies, attempts := 0, 0
+	for _, r := range c.replies {
+		if r.Turn == turn {
+			replies++
+		}
+	}
+	for _, x := range c.Exchanges {
+		if x.Turn == turn {
+			attempts++
+		}
+	}
+	if t.ModelCalls < replies || t.ModelCalls > attempts {
+		f.add("turn %d: the subject reports %s, the endpoint saw %d", turn, count(t.ModelCalls, "model call", "model calls"), attempts)
+	}
+}
+
+func (c *checker) compareAnswer(turn int, t *harness.TurnReport, f *finding) {
+	said := ""
+	for _, r := range c.replies {
+		if r.Turn == turn {
+			said = ""
+			if len(r.Answer.Calls) == 0 {
+				said = strings.TrimSpace(r.Answer.Text)
+			}
+		}
+	}
+	if said == "" || t.Stop != "" || t.Error != "" {
+		return
+	}
+	got := strings.TrimSpace(t.Answer)
+	if got == "" || !strings.Contains(said, got) && !strings.Contains(got, said) {
+		f.add("turn %d: the subject answers %s, the model said %s", turn, quote(got), quote(said))
+	}
+}
+
