@@ -1,0 +1,247 @@
+// Copyright 2026 The rehearse Authors. SPDX-License-Identifier: Apache-2.0
+
+package expr
+
+import (
+	"errors"
+	"fmt"
+	"regexp"
+	"strings"
+	"unicode/utf8"
+
+	"cel.dev/cel-go/cel"
+
+	"github.com/rehearse-dev/rehearse/harness"
+	"github.com/rehearse-dev/rehearse/harness/value"
+)
+
+// ErrMissing is met when an expression reads what is not there.
+var ErrMissing = errors.New("missing")
+
+type missingError struct{ msg string }
+
+func (e *missingError) Error() string        { return e.msg }
+func (e *missingError) Is(target error) bool { return target == ErrMissing }
+
+func missingf(format string, args ...any) error {
+	return &missingError{fmt.Sprintf(format, args...)}
+}
+
+// Error is a mistake in an expression.
+type Error struct {
+	// Path leads to the string in the value; nil outside of values.
+	Path value.Path
+	// Src is the whole string or expression, Offset the byte in it.
+	Src    string
+	Offset int
+	// Msg says what is wrong, with a hint where there is one.
+	Msg string
+}
+
+// Error returns the message, and below it the line of the source with a caret.
+func (e *Error) Error() string {
+	msg := e.Msg
+	if len(e.Path) > 0 {
+		msg = e.Path.String() + ": " + msg
+	}
+	if e.Src == "" {
+		return msg
+	}
+	offset := min(max(e.Offset, 0), len(e.Src))
+	start := strings.LastIndexByte(e.Src[:offset], '\n') + 1
+	line, _, _ := strings.Cut(e.Src[start:], "\n")
+	pad := strings.Map(func(r rune) rune {
+		if r == '\t' {
+			return r
+		}
+		return ' '
+	}, e.Src[start:offset])
+	return fmt.Sprintf("%s\n    %s\n    %s^", msg, line, pad)
+}
+
+// Errors are all mistakes in a value, in document order.
+type Errors []*Error
+
+func (e Errors) Error() string {
+	lines := make([]string, len(e))
+	for i, err := range e {
+		lines[i] = err.Error()
+	}
+	return strings.Join(lines, "\n")
+}
+
+// issue turns what CEL says into an [Error]: its first complaint, in words
+// that somebody can use who never heard of CEL's overloads.
+func (e *Env) issue(src string, issues *cel.Issues) *Error {
+	first := issues.Errors()[0]
+	err := &Error{Src: src, Offset: offsetOf(src, first.Location.Line(), first.Location.Column()), Msg: first.Message}
+	if hint := e.hint(src, err.Offset, first.Message); hint != "" {
+		err.Msg = hint
+	}
+	return err
+}
+
+// offsetOf converts a line (from 1) and a column (in characters, from 0).
+func offsetOf(src string, line, col int) int {
+	offset := 0
+	for ; line > 1; line-- {
+		i := strings.IndexByte(src[offset:], '\n')
+		if i < 0 {
+			return len(src)
+		}
+		offset += i + 1
+	}
+	for ; col > 0 && offset < len(src); col-- {
+		_, size := utf8.DecodeRuneInString(src[offset:])
+		offset += size
+	}
+	return offset
+}
+
+// hint says a complaint of CEL in plain words; empty when it has none.
+func (e *Env) hint(src string, offset int, msg string) string {
+	if rest, ok := strings.CutPrefix(msg, "undeclared reference to '"); ok {
+		name, _, _ := strings.Cut(rest, "'")
+		return e.unknownName(name)
+	}
+	if rest, ok := strings.CutPrefix(msg, "undefined field '"); ok {
+		name, _, _ := strings.Cut(rest, "'")
+		return e.unknownField(src, name)
+	}
+	if rest, ok := strings.CutPrefix(msg, "found no matching overload for '"); ok {
+		return overloadHint(rest, msg)
+	}
+	if syntax, ok := strings.CutPrefix(msg, "Syntax error: "); ok {
+		return syntaxHint(src, offset, syntax)
+	}
+	return ""
+}
+
+func (e *Env) unknownName(name string) string {
+	known := e.names()
+	msg := fmt.Sprintf("unknown name %q", name)
+	if s := harness.Suggest(name, known); s != "" {
+		return fmt.Sprintf("%s (did you mean %q?)", msg, s)
+	}
+	for _, scope := range []Scope{Request, Reply, ToolResult, That, Value} {
+		for _, v := range scopeVars(e.schema, scope) {
+			if v.name == name {
+				return fmt.Sprintf("%q is not known here; known are %s", name, strings.Join(known, ", "))
+			}
+		}
+	}
+	functions := make([]string, 0, 64)
+	for f := range e.cel.Functions() {
+		functions = append(functions, f)
+	}
+	if s := harness.Suggest(name, functions); s != "" {
+		return fmt.Sprintf("%s (did you mean %q?)", msg, s)
+	}
+	return fmt.Sprintf("%s; known are %s", msg, strings.Join(known, ", "))
+}
+
+// unknownField compiles once more with a provider that takes notes, since
+// CEL's message does not say which type lacks the field.
+func (e *Env) unknownField(src, name string) string {
+	var misses []fieldMiss
+	base, ok := e.cel.CELTypeProvider().(*provider)
+	if !ok {
+		return ""
+	}
+	env, err := e.cel.Extend(cel.CustomTypeProvider(&provider{base.Provider, e.schema, &misses}))
+	if err != nil {
+		return ""
+	}
+	_, _ = env.Compile(src) // for the misses alone
+	for _, miss := range misses {
+		if miss.name == name {
+			return miss.typ.noField(name)
+		}
+	}
+	return ""
+}
+
+func (t *objectType) noField(name string) string {
+	known := t.fieldNames()
+	msg := fmt.Sprintf("%s has no field %q", t.name, name)
+	if s := harness.Suggest(name, known); s != "" {
+		return fmt.Sprintf("%s (did you mean %q?)", msg, s)
+	}
+	return fmt.Sprintf("%s; it has %s", msg, strings.Join(known, ", "))
+}
+
+const mixHint = "ints and doubles do not mix in + - * / (write double(x) or int(x))"
+
+// overloadHint explains "found no matching overload for '_+_' applied to
+// '(int, double)'", of which it gets what follows the first quote.
+func overloadHint(rest, msg string) string {
+	op, rest, _ := strings.Cut(rest, "'")
+	args := strings.Trim(strings.TrimSpace(strings.TrimPrefix(rest, " applied to ")), "'")
+	if strings.Contains("_+_ _-_ _*_ _/_ _%_", op) && (args == "(int, double)" || args == "(double, int)") {
+		return mixHint
+	}
+	name := strings.Trim(strings.Trim(op, "_"), "@")
+	if name == "" {
+		return msg
+	}
+	return fmt.Sprintf("%s cannot be applied to %s", name, args)
+}
+
+var wordOperators = regexp.MustCompile(`(?i)\b(and|or|not)\b`)
+
+func syntaxHint(src string, offset int, syntax string) string {
+	blank := stringLiterals.ReplaceAllStringFunc(src, func(s string) string { return strings.Repeat("x", len(s)) })
+	if i := singleEquals(blank); i >= 0 {
+		return "= is no comparison: write =="
+	}
+	if m := wordOperators.FindString(blank); m != "" {
+		return fmt.Sprintf("%s is no operator: write %s", m, map[string]string{"and": "&&", "or": "||", "not": "!"}[strings.ToLower(m)])
+	}
+	switch {
+	case strings.TrimSpace(src) == "":
+		return "the expression is empty"
+	case strings.Contains(syntax, "<EOF>"), offset >= len(strings.TrimRight(src, " \t\r\n")):
+		return "the expression is not complete"
+	case strings.HasPrefix(syntax, "token recognition error"):
+		return "there is something here that is no expression (an open quote?)"
+	}
+	if m := unexpected.FindStringSubmatch(syntax); m != nil {
+		return fmt.Sprintf("%s is not expected here", m[1])
+	}
+	return "the expression cannot be read here"
+}
+
+var (
+	stringLiterals = regexp.MustCompile(`"(?:[^"\\]|\\.)*"|'(?:[^'\\]|\\.)*'`)
+	unexpected     = regexp.MustCompile(`(?:mismatched|extraneous) input ('.*?') `)
+)
+
+// singleEquals finds a = that is part of no ==, !=, <= or >=.
+func singleEquals(s string) int {
+	for i := range len(s) {
+		if s[i] != '=' || (i+1 < len(s) && s[i+1] == '=') || (i > 0 && strings.IndexByte("=!<>", s[i-1]) >= 0) {
+			continue
+		}
+		return i
+	}
+	return -1
+}
+
+// evalError says that an expression could not be evaluated. It stays what it
+// was for errors.Is.
+func evalError(src string, err error) error {
+	text := err.Error()
+	switch {
+	case errors.Is(err, ErrMissing):
+	case strings.HasPrefix(text, "no such key"), strings.HasPrefix(text, "index out of bounds"), strings.HasPrefix(text, "no such attribute"):
+		// These come from CEL's own resolver as text.
+		err = &missingError{text}
+	case strings.HasPrefix(text, "no such overload"):
+		text = "an operator or function does not fit the types that it met"
+		if strings.ContainsAny(src, "+-*/%") {
+			text += "; " + mixHint
+		}
+		err = errors.New(text)
+	}
+	return fmt.Errorf("evaluating %#q: %w", src, err)
+}

@@ -1,0 +1,183 @@
+// Copyright 2026 The rehearse Authors. SPDX-License-Identifier: Apache-2.0
+
+package expr
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+
+	"cel.dev/cel-go/cel"
+	"cel.dev/cel-go/common/ast"
+	"cel.dev/cel-go/common/types"
+
+	"github.com/rehearse-dev/rehearse/harness/value"
+)
+
+// Program is a compiled expression.
+type Program struct {
+	env  *Env
+	src  string
+	path *path // or
+	ast  *cel.Ast
+	prog cel.Program
+}
+
+// Compile compiles an expression. The error is an [*Error].
+func (e *Env) Compile(src string) (*Program, error) {
+	p, _, err := e.compile(src)
+	if err != nil {
+		return nil, err
+	}
+	return p, nil
+}
+
+// CompileCondition compiles an expression that must be a boolean. The error
+// is an [*Error].
+func (e *Env) CompileCondition(src string) (*Program, error) {
+	p, typ, err := e.compile(src)
+	if err != nil {
+		return nil, err
+	}
+	if typ.Kind() != types.BoolKind && typ.Kind() != types.DynKind {
+		return nil, &Error{Src: src, Msg: fmt.Sprintf("this is a %s, not a condition", typ)}
+	}
+	return p, nil
+}
+
+func (e *Env) compile(src string) (*Program, *cel.Type, *Error) {
+	if p, ok := e.parsePath(src); ok {
+		typ, err := p.check(e, src)
+		return &Program{env: e, src: src, path: p}, typ, err
+	}
+	parsed, issues := e.cel.Parse(src)
+	if issues.Err() != nil {
+		return nil, nil, e.issue(src, issues)
+	}
+	return e.check(src, parsed)
+}
+
+func (e *Env) check(src string, parsed *cel.Ast) (*Program, *cel.Type, *Error) {
+	checked, issues := e.cel.Check(parsed)
+	if issues.Err() != nil {
+		return nil, nil, e.issue(src, issues)
+	}
+	prog, err := e.cel.Program(checked, cel.EvalOptions(cel.OptOptimize))
+	if err != nil {
+		return nil, nil, &Error{Src: src, Msg: err.Error()}
+	}
+	return &Program{env: e, src: src, ast: checked, prog: prog}, checked.OutputType(), nil
+}
+
+// Eval evaluates the expression.
+func (p *Program) Eval(vars *Vars) (value.Value, error) {
+	if vars == nil {
+		vars = &Vars{}
+	}
+	var x any
+	var err error
+	if p.path != nil {
+		x, err = p.path.eval(p.src, vars)
+	} else {
+		x, _, err = p.prog.Eval(activation{p.env, vars})
+	}
+	if err != nil {
+		return value.Value{}, evalError(p.src, err)
+	}
+	v, err := toValue(x)
+	if err != nil {
+		return value.Value{}, evalError(p.src, err)
+	}
+	return v, nil
+}
+
+// True evaluates a condition. A result that is no boolean is an error.
+func (p *Program) True(vars *Vars) (bool, error) {
+	v, err := p.Eval(vars)
+	if err != nil {
+		return false, err
+	}
+	if v.Kind() != value.Bool {
+		return false, fmt.Errorf("evaluating %#q: the result is %s, not true or false", p.src, describe(v))
+	}
+	return v.Bool(), nil
+}
+
+// Holds is [Program.True], except that a condition that reads what is missing
+// does not hold. It is the rule of when and failed_when.
+func (p *Program) Holds(vars *Vars) (bool, error) {
+	ok, err := p.True(vars)
+	if errors.Is(err, ErrMissing) {
+		return false, nil
+	}
+	return ok, err
+}
+
+// Reads reports whether the expression reads a name of its scope:
+// Reads("transcript").
+func (p *Program) Reads(name string) bool {
+	if p.path != nil {
+		return p.path.root.name == name
+	}
+	for _, info := range p.ast.NativeRep().ReferenceMap() {
+		if info.Name == name || slices.Contains(info.OverloadIDs, name+"_string") {
+			return true
+		}
+	}
+	return false
+}
+
+// Tools returns the tools whose results the expression reads, as far as they
+// are written out: results("gemflux.build_model").
+func (p *Program) Tools() []string {
+	if p.path != nil {
+		if p.path.root.name != "results" {
+			return nil
+		}
+		return []string{p.path.tool}
+	}
+	var tools []string
+	calls := ast.MatchDescendants(ast.NavigateAST(p.ast.NativeRep()), ast.FunctionMatcher("results"))
+	for _, call := range calls {
+		if args := call.AsCall().Args(); len(args) == 1 && args[0].Kind() == ast.LiteralKind {
+			if tool, ok := args[0].AsLiteral().(types.String); ok {
+				tools = append(tools, string(tool))
+			}
+		}
+	}
+	return tools
+}
+
+// HoldsVacuously reports whether a condition would hold for a conversation
+// without a single call just because there is nothing to object to:
+// trajectory.all(c, !c.failed), but not trajectory.size() == 0.
+//
+// It evaluates the condition on nothing twice, the second time with all()
+// false and exists() true on what is empty. If that turns true into false,
+// only emptiness made it true.
+func (p *Program) HoldsVacuously() bool {
+	if p.path != nil {
+		return false
+	}
+	nothing := &Vars{}
+	if ok, err := p.True(nothing); !ok || err != nil {
+		return false
+	}
+	strict, err := p.env.strict()
+	if err != nil {
+		return false
+	}
+	compiled, issues := strict.Compile(p.src)
+	if issues.Err() != nil {
+		return false
+	}
+	prog, err := strict.Program(compiled)
+	if err != nil {
+		return false
+	}
+	x, _, err := prog.Eval(activation{p.env, nothing})
+	return err == nil && x == types.False
+}
+
+// String returns the source.
+func (p *Program) String() string { return p.src }
