@@ -44,8 +44,7 @@ type Error struct {
 	Param string
 	// Message is the endpoint's message, whole, or ours where it gave none.
 	Message string
-	// RetryAfter is what the endpoint asks to wait; negative when it does
-	// not ask.
+	// RetryAfter is what the endpoint asks to wait; 0 when it does not ask.
 	RetryAfter time.Duration
 	RequestID  string
 	// Repeatable says that the same request may well succeed later.

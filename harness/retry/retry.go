@@ -84,7 +84,7 @@ func defaultTo[T comparable](v, d T) T {
 func (a *Attempts) Made() int { return a.made }
 
 // Next says how long to wait before the next attempt, which it counts; asked
-// is what the endpoint asked for, negative if it did not. No further attempt
+// is what the endpoint asked for, zero if it did not. No further attempt
 // is to be made when ok is false: the attempts are used up, or the endpoint
 // asks for more patience than the policy has.
 func (a *Attempts) Next(asked time.Duration) (wait time.Duration, ok bool) {
@@ -93,15 +93,15 @@ func (a *Attempts) Next(asked time.Duration) (wait time.Duration, ok bool) {
 	}
 	a.made++
 	wait = a.backoff.NextBackOff()
-	if asked >= 0 {
+	if asked > 0 {
 		wait = asked
 	}
 	return wait, true
 }
 
 // After reads what a response asks to wait: retry-after-ms, or Retry-After as
-// seconds or as a date, compared with now. It returns -1 when the response
-// asks for nothing, or for something that is no time.
+// seconds or as a date, compared with now. It returns 0 when the response asks
+// for nothing, or for something that is no time.
 func After(h http.Header, now time.Time) time.Duration {
 	if d, ok := number(h.Get("Retry-After-Ms"), time.Millisecond); ok {
 		return d
@@ -113,7 +113,7 @@ func After(h http.Header, now time.Time) time.Duration {
 	if t, err := http.ParseTime(v); err == nil {
 		return max(0, t.Sub(now))
 	}
-	return -1
+	return 0
 }
 
 // number reads a count of units, fractions included. What would overflow

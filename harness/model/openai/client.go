@@ -18,9 +18,17 @@ package openai
 
 import (
 	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
 	"iter"
+	"math"
 	"net/http"
+	"net/url"
 	"time"
+
+	oai "github.com/sashabaranov/go-openai"
 
 	"github.com/rehearse-dev/rehearse/harness"
 	"github.com/rehearse-dev/rehearse/harness/model"
@@ -67,9 +75,186 @@ type Config struct {
 type Client struct{ cfg Config }
 
 // New makes a client. It does not connect.
-func New(cfg Config) *Client { return &Client{cfg: cfg} }
+func New(cfg Config) *Client {
+	cfg.Header = cfg.Header.Clone()
+	if cfg.Clock == nil {
+		cfg.Clock = harness.SystemClock()
+	}
+	cfg.IdleTimeout = defaultTo(cfg.IdleTimeout, 10*time.Minute)
+	cfg.MaxBodyBytes = defaultTo(cfg.MaxBodyBytes, 32<<20)
+	cfg.MaxEventBytes = defaultTo(cfg.MaxEventBytes, 8<<20)
+	cfg.MaxArgumentBytes = defaultTo(cfg.MaxArgumentBytes, 1<<20)
+	return &Client{cfg: cfg}
+}
+
+func defaultTo[T comparable](v, d T) T {
+	var zero T
+	if v == zero {
+		return d
+	}
+	return v
+}
 
 // Generate implements [model.Model].
 func (c *Client) Generate(ctx context.Context, req *model.Request) iter.Seq2[model.Event, error] {
-	panic("todo")
+	return func(yield func(model.Event, error) bool) {
+		out, err := c.prepare(req)
+		if err == nil {
+			err = checkURL(c.cfg.BaseURL)
+		}
+		if err != nil {
+			yield(nil, err)
+			return
+		}
+		used := make(map[string]bool)
+		for _, m := range req.Messages {
+			for _, call := range m.Calls {
+				used[call.ID] = true
+			}
+		}
+		for attempts := c.cfg.Retry.Start(); ; {
+			a := &attempt{
+				x:    &exchange{cfg: &c.cfg, out: out},
+				asm:  assembler{maxArguments: c.cfg.MaxArgumentBytes},
+				used: used,
+			}
+			err := a.run(ctx, yield)
+			if err == nil {
+				return
+			}
+			made := attempts.Made()
+			err = finalError(ctx, err, req.Model, made)
+			var e *model.Error
+			if !errors.As(err, &e) || !e.Repeatable {
+				yield(nil, err)
+				return
+			}
+			wait, again := attempts.Next(e.RetryAfter)
+			if !again {
+				yield(nil, err)
+				return
+			}
+			if !yield(model.Withdrawn{Attempt: made, Err: err, Wait: wait, Text: a.asm.text.sb.String()}, nil) {
+				return
+			}
+			if err := c.cfg.Clock.Sleep(ctx, wait); err != nil {
+				yield(nil, finalError(ctx, err, req.Model, made))
+				return
+			}
+		}
+	}
+}
+
+// checkURL finds a base URL that no attempt can reach.
+func checkURL(base string) error {
+	u, err := url.Parse(base)
+	if err == nil && u.Host != "" && (u.Scheme == "http" || u.Scheme == "https") {
+		return nil
+	}
+	return &model.Error{Kind: model.KindInvalid, Err: err, Message: fmt.Sprintf("base URL %q is not an http or https URL", base)}
+}
+
+// finalError makes an error of what ended an attempt. The end of ctx is no
+// fault of the endpoint's.
+func finalError(ctx context.Context, err error, name string, made int) error {
+	if ctx.Err() != nil {
+		return fmt.Errorf("asking model %q: %w", name, context.Cause(ctx))
+	}
+	var e *model.Error
+	if !errors.As(err, &e) {
+		// go-openai refuses some models and parameters by itself.
+		return &model.Error{Kind: model.KindInvalid, Message: "go-openai does not send the request", Err: err}
+	}
+	e.Attempts = made
+	return e
+}
+
+// attempt is one request with its reply.
+type attempt struct {
+	x    *exchange
+	asm  assembler
+	used map[string]bool // ids of the conversation's calls
+}
+
+// run makes the attempt. It returns nil when the reply was delivered, and
+// also when yield wants no more of it.
+func (a *attempt) run(ctx context.Context, yield func(model.Event, error) bool) error {
+	config := oai.DefaultConfig(a.x.cfg.APIKey)
+	config.BaseURL = a.x.cfg.BaseURL
+	config.HTTPClient = a.x
+	config.EmptyMessagesLimit = math.MaxUint32
+	stream, err := oai.NewClientWithConfig(config).CreateChatCompletionStream(ctx, a.x.out.req)
+	if err != nil {
+		return err
+	}
+	defer stream.Close()
+	for {
+		raw, err := stream.RecvRaw()
+		if err != nil {
+			done, err := a.end(err)
+			if err == nil {
+				yield(done, nil)
+			}
+			return err
+		}
+		var ch chunk
+		if err := json.Unmarshal(raw, &ch); err != nil {
+			return a.x.badEvent(err, raw, false)
+		}
+		events, err := a.asm.add(&ch)
+		if err != nil {
+			return err
+		}
+		for _, event := range events {
+			if !yield(event, nil) {
+				return nil
+			}
+		}
+	}
+}
+
+// end decides what the end of a reply makes of it: done, or cut off. err is
+// io.EOF when it ended in order.
+func (a *attempt) end(err error) (model.Event, error) {
+	inOrder := errors.Is(err, io.EOF)
+	asm := &a.asm
+	switch {
+	case asm.finish == "error":
+		e := a.x.err(model.KindServer, `the endpoint gave up the reply: finish_reason "error"`)
+		e.Repeatable = true
+		return nil, e
+	case asm.finish != "":
+		if !inOrder {
+			var e *model.Error
+			if errors.As(err, &e) && e.Kind != model.KindReset && e.Kind != model.KindTimeout && e.Kind != model.KindCutStream {
+				return nil, err
+			}
+			asm.note("the stream broke after its finish_reason: %v", err)
+		}
+	case !inOrder:
+		return nil, err
+	case !asm.answered:
+		e := a.x.err(model.KindEmpty, "the reply has no choices")
+		e.Repeatable = true
+		return nil, e
+	case a.x.single, a.x.marked && asm.whole(), !a.x.marked && a.x.cfg.OpenEnd:
+		asm.note("the reply has no finish_reason")
+	default:
+		e := a.x.err(model.KindCutStream, "the stream ends without a finish_reason: the reply is cut off")
+		e.Repeatable = true
+		return nil, e
+	}
+	m, err := asm.message(a.used)
+	if err != nil {
+		return nil, err
+	}
+	return model.Done{
+		Message:      m,
+		FinishReason: asm.finish,
+		Usage:        asm.usage,
+		Model:        asm.model,
+		ID:           asm.id,
+		RequestID:    a.x.requestID(),
+		Notes:        append(a.x.out.notes[:len(a.x.out.notes):len(a.x.out.notes)], asm.notes...),
+	}, nil
 }

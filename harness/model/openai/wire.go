@@ -1,0 +1,350 @@
+// Copyright 2026 The rehearse Authors. SPDX-License-Identifier: Apache-2.0
+
+package openai
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"strings"
+	"time"
+
+	"github.com/rehearse-dev/rehearse/harness/model"
+	"github.com/rehearse-dev/rehearse/harness/retry"
+)
+
+// exchange is one attempt: the HTTPDoer beneath go-openai.
+type exchange struct {
+	cfg *Config
+	out *outgoing
+
+	header http.Header // of the response; nil before it came
+	body   *body
+	marked bool // the stream ended with [DONE]
+	single bool // the reply was one whole document, no stream
+}
+
+// errIdle ends an attempt at which the endpoint has been silent too long.
+var errIdle = errors.New("endpoint is silent")
+
+// Do sends a request that go-openai made and returns a response that it can
+// read, whatever the endpoint answered: one data: line an event. What is no
+// answer is a [*model.Error].
+func (x *exchange) Do(req *http.Request) (*http.Response, error) {
+	raw, err := io.ReadAll(req.Body)
+	if err != nil {
+		return nil, err
+	}
+	if raw, err = x.out.complete(raw); err != nil {
+		return nil, fmt.Errorf("completing the request: %w", err)
+	}
+	ctx, cancel := context.WithCancelCause(req.Context())
+	x.body = &body{ctx: ctx, cancel: cancel, left: x.cfg.MaxBodyBytes, max: x.cfg.MaxBodyBytes, idle: x.cfg.IdleTimeout}
+	if x.cfg.IdleTimeout > 0 {
+		x.body.timer = time.AfterFunc(x.cfg.IdleTimeout, func() { cancel(errIdle) })
+	}
+	req = req.WithContext(ctx)
+	req.Body = io.NopCloser(bytes.NewReader(raw))
+	req.ContentLength = int64(len(raw))
+	req.GetBody = func() (io.ReadCloser, error) { return io.NopCloser(bytes.NewReader(raw)), nil }
+	for key, values := range x.cfg.Header {
+		req.Header[http.CanonicalHeaderKey(key)] = values
+	}
+	if x.out.plain {
+		req.Header.Set("Accept", "application/json")
+	}
+	client := http.Client{
+		Transport:     x.cfg.Transport,
+		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
+	}
+	resp, err := client.Do(req)
+	if err != nil {
+		defer x.body.Close()
+		if errors.Is(context.Cause(ctx), errIdle) {
+			return nil, x.readError(err)
+		}
+		e := x.err(model.KindConnection, "")
+		e.Err, e.Repeatable = err, true
+		return nil, e
+	}
+	x.header = resp.Header
+	x.body.rc = resp.Body
+	next, err := x.receive(resp.StatusCode)
+	if err != nil {
+		x.body.Close()
+		return nil, err
+	}
+	resp.StatusCode = http.StatusOK // the only one left that go-openai calls a success for sure
+	resp.Body = &lines{next: next, Closer: x.body}
+	return resp, nil
+}
+
+// receive decides by the status and the first bytes what a reply is. It
+// returns a function for its documents, one by one, each one line; io.EOF
+// ends them.
+func (x *exchange) receive(status int) (func() ([]byte, error), error) {
+	br := bufio.NewReaderSize(x.body, 16<<10)
+	if status < 200 || status > 299 {
+		raw, err := io.ReadAll(br)
+		if len(raw) == 0 && err != nil {
+			return nil, x.readError(err)
+		}
+		w, _ := parseError(bytes.TrimPrefix(raw, []byte("\ufeff")))
+		e := x.failure(status, w, raw)
+		if loc := x.header.Get("Location"); loc != "" && status < 400 {
+			e.Message = fmt.Sprintf("redirected to %q", loc)
+		}
+		return nil, e
+	}
+	first, head, err := sniff(br)
+	switch {
+	case errors.Is(err, io.EOF):
+		e := x.err(model.KindEmpty, "the reply has an empty body")
+		e.Status, e.Repeatable = status, true
+		return nil, e
+	case err != nil:
+		return nil, x.readError(err)
+	case first == '{' || first == '[':
+		return x.document(status, br)
+	case first != '<' && x.isStream(head):
+		return x.events(status, newSSEReader(br, x.cfg.MaxEventBytes)), nil
+	}
+	raw, _ := io.ReadAll(io.LimitReader(br, maxExcerpt))
+	e := x.err(model.KindMalformed, "the reply is "+describe(raw))
+	e.Status, e.Body = status, raw
+	return nil, e
+}
+
+// sniff looks for the first byte that is not white space, without taking it,
+// and returns what is there so far.
+func sniff(br *bufio.Reader) (first byte, head []byte, err error) {
+	for n := 1; ; n++ {
+		if _, err := br.Peek(n); err != nil {
+			if errors.Is(err, bufio.ErrBufferFull) {
+				err = nil
+			}
+			return ' ', nil, err
+		}
+		head, _ = br.Peek(br.Buffered())
+		head = bytes.TrimLeft(bytes.TrimPrefix(head, []byte("\ufeff")), " \t\r\n")
+		if len(head) > 0 && head[0] != 0xef { // perhaps half a BOM
+			return head[0], head, nil
+		}
+		n = br.Buffered()
+	}
+}
+
+// isStream says whether text that is neither JSON nor HTML is a stream.
+func (x *exchange) isStream(head []byte) bool {
+	if strings.HasPrefix(x.header.Get("Content-Type"), "text/event-stream") {
+		return true
+	}
+	for _, field := range []string{"data:", "event:", "id:", "retry:", ":"} {
+		if bytes.HasPrefix(head, []byte(field)) {
+			return true
+		}
+	}
+	return false
+}
+
+// document reads a reply that is one JSON document.
+func (x *exchange) document(status int, br *bufio.Reader) (func() ([]byte, error), error) {
+	raw, err := io.ReadAll(br)
+	if err != nil {
+		return nil, x.readError(err)
+	}
+	raw = bytes.TrimSpace(bytes.TrimPrefix(raw, []byte("\ufeff")))
+	dec := json.NewDecoder(bytes.NewReader(raw))
+	var doc json.RawMessage
+	if err := dec.Decode(&doc); err != nil {
+		e := x.err(model.KindMalformed, "the reply is no valid JSON")
+		if errors.Is(err, io.ErrUnexpectedEOF) {
+			e = x.err(model.KindCutStream, "the reply ends inside its JSON")
+			e.Repeatable = true
+		}
+		e.Status, e.Err, e.Body = status, err, excerpt(raw)
+		return nil, e
+	}
+	if w, ok := parseError(doc); ok {
+		return nil, x.failure(status, w, raw)
+	}
+	if rest := bytes.TrimSpace(raw[dec.InputOffset():]); len(rest) > 0 {
+		e := x.err(model.KindMalformed, fmt.Sprintf("the reply goes on after its JSON: %q", cut(rest, 80)))
+		e.Status, e.Body = status, excerpt(rest)
+		return nil, e
+	}
+	line, err := oneLine(doc)
+	if err != nil {
+		return nil, err
+	}
+	return func() ([]byte, error) {
+		if x.single {
+			return nil, io.EOF
+		}
+		x.single = true
+		return line, nil
+	}, nil
+}
+
+// events reads a stream.
+func (x *exchange) events(status int, sse *sseReader) func() ([]byte, error) {
+	return func() ([]byte, error) {
+		for {
+			ev, err := sse.next()
+			switch {
+			case errors.Is(err, io.EOF):
+				return nil, io.EOF
+			case errors.Is(err, errEventSize):
+				return nil, x.err(model.KindTooLarge, err.Error())
+			case err != nil:
+				return nil, x.readError(err)
+			}
+			data := bytes.TrimSpace(ev.data)
+			if string(data) == "[DONE]" {
+				x.marked = true
+				return nil, io.EOF
+			}
+			if w, ok := errorEvent(ev.name, data); ok {
+				return nil, x.failure(status, w, data)
+			}
+			if ev.stray || len(data) == 0 {
+				continue
+			}
+			line, err := oneLine(data)
+			if err != nil {
+				return nil, x.badEvent(err, data, ev.last)
+			}
+			return line, nil
+		}
+	}
+}
+
+// errorEvent looks for an error in an event. Most events are chunks, which
+// are not parsed a second time for it.
+func errorEvent(name string, data []byte) (wireError, bool) {
+	if name != "error" && bytes.Contains(data, []byte(`"choices"`)) && !bytes.Contains(data, []byte(`"error"`)) {
+		return wireError{}, false
+	}
+	w, ok := parseError(data)
+	if !ok && name == "error" {
+		return wireError{message: cut(data, 1000)}, true
+	}
+	return w, ok
+}
+
+// badEvent is the error of an event that is not JSON, or not a chunk. A last
+// one that was not ended is a stream cut off.
+func (x *exchange) badEvent(err error, data []byte, last bool) *model.Error {
+	e := x.err(model.KindMalformed, fmt.Sprintf("an event of the stream is not as it should be: %s", cut(data, 200)))
+	if last {
+		e = x.err(model.KindCutStream, fmt.Sprintf("the stream ends inside an event: %s", cut(data, 200)))
+		e.Repeatable = true
+	}
+	e.Err, e.Body = err, excerpt(data)
+	return e
+}
+
+// oneLine makes one line of a document: go-openai knows no other event.
+func oneLine(data []byte) ([]byte, error) {
+	if bytes.IndexByte(data, '\n') < 0 && json.Valid(data) {
+		return data, nil
+	}
+	var buf bytes.Buffer
+	err := json.Compact(&buf, data)
+	return buf.Bytes(), err
+}
+
+// err begins an error of this exchange.
+func (x *exchange) err(kind model.ErrorKind, message string) *model.Error {
+	return &model.Error{
+		Kind:       kind,
+		Message:    message,
+		RetryAfter: retry.After(x.header, x.cfg.Clock.Now()),
+		RequestID:  x.requestID(),
+	}
+}
+
+func (x *exchange) requestID() string {
+	for _, key := range []string{"X-Request-Id", "Request-Id", "Apim-Request-Id"} {
+		if id := x.header.Get(key); id != "" {
+			return id
+		}
+	}
+	return ""
+}
+
+// readError sorts what reading a reply came to.
+func (x *exchange) readError(err error) error {
+	var e *model.Error
+	switch {
+	case errors.As(err, &e):
+		return e
+	case errors.Is(context.Cause(x.body.ctx), errIdle):
+		e = x.err(model.KindTimeout, fmt.Sprintf("the endpoint was silent for %v", x.cfg.IdleTimeout))
+	default:
+		e = x.err(model.KindReset, "the connection broke inside the reply")
+		e.Err = err
+	}
+	e.Repeatable = true
+	return e
+}
+
+// body is a response body that counts its bytes and does not wait for ever.
+type body struct {
+	rc     io.ReadCloser
+	ctx    context.Context
+	cancel context.CancelCauseFunc
+	timer  *time.Timer // nil without a bound
+	idle   time.Duration
+	left   int64
+	max    int64
+}
+
+func (b *body) Read(p []byte) (int, error) {
+	if b.left <= 0 {
+		return 0, &model.Error{Kind: model.KindTooLarge, Message: fmt.Sprintf("the reply is longer than %d bytes", b.max)}
+	}
+	n, err := b.rc.Read(p[:min(int64(len(p)), b.left)])
+	b.left -= int64(n)
+	if b.timer != nil && n > 0 {
+		b.timer.Reset(b.idle)
+	}
+	return n, err
+}
+
+// Close ends the exchange.
+func (b *body) Close() error {
+	if b.timer != nil {
+		b.timer.Stop()
+	}
+	b.cancel(nil)
+	if b.rc == nil {
+		return nil
+	}
+	return b.rc.Close()
+}
+
+// lines is the body that go-openai reads.
+type lines struct {
+	next func() ([]byte, error)
+	buf  []byte
+	io.Closer
+}
+
+func (l *lines) Read(p []byte) (int, error) {
+	if len(l.buf) == 0 {
+		line, err := l.next()
+		if err != nil {
+			return 0, err
+		}
+		l.buf = append(append(append(l.buf[:0], "data: "...), line...), "\n\n"...)
+	}
+	n := copy(p, l.buf)
+	l.buf = l.buf[n:]
+	return n, nil
+}
