@@ -80,8 +80,8 @@ type reader struct {
 	// the file, so that finding the text of one never goes back.
 	rest      []byte
 	line, col int
-	done     map[*yaml.Node]*measured // nil while the node is being read
-	aliased  int                      // nodes that aliases stand for, so far
+	done      map[*yaml.Node]*measured // nil while the node is being read
+	aliased   int                      // nodes that aliases stand for, so far
 }
 
 // measured is a node with its size and height, aliases followed, so that an

@@ -1,0 +1,400 @@
+// Copyright 2026 The rehearse Authors. SPDX-License-Identifier: Apache-2.0
+
+package scenarios
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"fmt"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/rehearse-dev/rehearse/harness"
+	"github.com/rehearse-dev/rehearse/harness/conduct"
+	"github.com/rehearse-dev/rehearse/harness/expr"
+	"github.com/rehearse-dev/rehearse/harness/score"
+	"github.com/rehearse-dev/rehearse/harness/value"
+	"github.com/rehearse-dev/rehearse/internal/strictyaml"
+	"github.com/rehearse-dev/rehearse/mockllm"
+)
+
+// serverEntry is a server of a scenario before the vars of a case are bound.
+type serverEntry struct {
+	server     Server
+	script     *serverScript // nil for a real server
+	failedWhen *expr.Program
+}
+
+// scenario compiles a scenario file to one Scenario for each case.
+func (l *loader) scenario(d *document) []*Scenario {
+	files := []*document{d}
+	root := d.root
+	if suite := l.suiteOf(d); suite != nil {
+		root = merged(suite.root, d.root)
+		files = append(files, suite)
+	}
+	entries, used := l.servers(root.Get("servers"))
+	files = append(files, used...)
+	model := l.modelScript(root)
+
+	base := Scenario{
+		Name:        textOf(root.Get("scenario")),
+		Description: textOf(root.Get("description")),
+		Pos:         d.root.Pos,
+		Tags:        textsOf(root.Get("tags")),
+		Critical:    boolOf(root.Get("critical")),
+		LiveTrials:  intOf(root.Get("live").Get("trials")),
+		Limits:      limits(root.Get("limits")),
+		Settings:    l.settings(root.Get("model"), root.Get("subject")),
+		Profile:     textOf(root.Get("model").Get("profile")),
+		Expect:      l.expectations(root.Get("expect"), entries),
+		Names:       textMap(root.Get("names")),
+		Conduct:     l.conduct(root.Get("conduct")),
+		ConductOnly: boolOf(root.Get("conduct_only")),
+		MCPConfig:   textOf(root.Get("mcp_config")),
+		model:       model,
+		lint:        lintFacts{root: root, servers: entries},
+	}
+	turns := root.Get("turns")
+	if turns != nil && turns.Kind == strictyaml.List && len(turns.Items) == 0 {
+		l.problems.add(turns.Pos, "a scenario needs at least one turn")
+	}
+	var expects [][]score.Scorer
+	for _, n := range itemsOf(turns) {
+		if usable(n) {
+			expects = append(expects, l.expectations(n.Get("expect"), entries))
+		}
+	}
+	if usable(root.Get("replies")) {
+		return nil // reported by shapes
+	}
+	var out []*Scenario
+	for _, row := range l.cases(root.Get("cases")) {
+		s := base
+		s.Case, s.Vars = row.name, row.vars
+		if row.name != "" {
+			s.Name += "/" + row.name
+		}
+		for i, t := range model.turns {
+			s.Turns = append(s.Turns, Turn{User: l.userText(t, i+1, row), Expect: expects[i], Pos: t.pos})
+		}
+		for _, e := range entries {
+			s.Servers = append(s.Servers, e.bind(row.vars))
+		}
+		s.Hash = hash(files, row)
+		out = append(out, &s)
+	}
+	return out
+}
+
+func (e *serverEntry) bind(vars value.Value) *Server {
+	server := e.server
+	if e.script != nil {
+		server.Mock = e.script.bind(vars, e.failedWhen)
+		server.Mock.Name = server.Name
+	} else {
+		server.FailedWhen = bindFailedWhen(e.failedWhen, vars)
+	}
+	return &server
+}
+
+// userText renders a user message; it can read vars alone.
+func (l *loader) userText(t turnScript, turn int, row caseRow) string {
+	if t.user == nil {
+		return ""
+	}
+	text, err := t.user.Render(&expr.Vars{Turn: turn, Vars: row.vars})
+	if err != nil {
+		where := ""
+		if row.name != "" {
+			where = fmt.Sprintf(" in case %q", row.name)
+		}
+		l.problems.add(t.pos, "the user's text%s: %v", where, err)
+	}
+	return text
+}
+
+type caseRow struct {
+	name string
+	vars value.Value
+}
+
+func (l *loader) cases(list *strictyaml.Node) []caseRow {
+	if !usable(list) {
+		return []caseRow{{vars: emptyVars()}}
+	}
+	var rows []caseRow
+	for _, n := range itemsOf(list) {
+		if !usable(n) || !usable(n.Get("name")) {
+			continue
+		}
+		row := caseRow{name: textOf(n.Get("name")), vars: emptyVars()}
+		if v, ok := l.value(n.Get("vars")); ok {
+			row.vars = v
+		}
+		if slices.ContainsFunc(rows, func(r caseRow) bool { return r.name == row.name }) {
+			l.problems.add(n.Get("name").Pos, "there is a case %q already", row.name)
+			continue
+		}
+		rows = append(rows, row)
+	}
+	if len(list.Items) == 0 {
+		l.problems.add(list.Pos, "cases without a row: the scenario would not be played at all")
+	}
+	return rows
+}
+
+// hash names the text of the files that a scenario is made of, and its row.
+func hash(files []*document, row caseRow) string {
+	h := sha256.New()
+	for _, f := range files {
+		fmt.Fprintf(h, "%d\n%s", len(f.data), f.data)
+	}
+	fmt.Fprintf(h, "%s\n%s", row.name, row.vars)
+	return hex.EncodeToString(h.Sum(nil)[:16])
+}
+
+func limits(n *strictyaml.Node) Limits {
+	if !usable(n) {
+		return Limits{}
+	}
+	return Limits{
+		ToolCalls: intOf(n.Get("tool_calls")), ModelCalls: intOf(n.Get("model_calls")),
+		Time: durationOf(n.Get("time")), Tokens: intOf(n.Get("tokens")),
+	}
+}
+
+func (l *loader) settings(model, subject *strictyaml.Node) harness.Settings {
+	s := harness.Settings{
+		System:        l.expand(model.Get("system")),
+		Temperature:   floatOf(model.Get("temperature")),
+		TopP:          floatOf(model.Get("top_p")),
+		MaxTokens:     intOf(model.Get("max_tokens")),
+		Stream:        boolOf(model.Get("stream")),
+		MaxModelCalls: intOf(subject.Get("max_model_calls")),
+		TokenLimit:    intOf(subject.Get("token_limit")),
+		TimeLimit:     durationOf(subject.Get("time_limit")),
+	}
+	if !usable(subject) {
+		return s
+	}
+	known := l.shapes.objects["subject"].keys
+	for _, p := range subject.Pairs {
+		if !usable(p.Value) || slices.ContainsFunc(known, func(k key) bool { return k.name == p.Key.Text }) {
+			continue
+		}
+		var v any
+		if err := json.Unmarshal(p.Value.JSON(), &v); err != nil {
+			l.problems.add(p.Value.Pos, "%q: %v", p.Key.Text, err)
+			continue
+		}
+		if s.Extra == nil {
+			s.Extra = map[string]any{}
+		}
+		s.Extra[p.Key.Text] = v
+	}
+	return s
+}
+
+// conduct checks the names and settings of conduct checks.
+func (l *loader) conduct(n *strictyaml.Node) map[string]string {
+	if !usable(n) {
+		return nil
+	}
+	out := map[string]string{}
+	for _, p := range n.Pairs {
+		if !usable(p.Value) {
+			continue
+		}
+		word := p.Value.Text
+		if p.Value.Kind == strictyaml.Bool {
+			word = map[string]string{"true": "on", "false": "off"}[word]
+		}
+		names := append(conduct.Names(), compaction)
+		allowed := conductSettings(p.Key.Text)
+		switch {
+		case !slices.Contains(names, p.Key.Text):
+			l.problems.add(p.Key.Pos, "there is no conduct check %q%s", p.Key.Text, didYouMean(p.Key.Text, names))
+		case !slices.Contains(allowed, word):
+			l.problems.add(p.Value.Pos, "%q cannot be %q%s; it is one of %s", p.Key.Text, word, didYouMean(word, allowed), strings.Join(allowed, ", "))
+		default:
+			out[p.Key.Text] = word
+		}
+	}
+	return out
+}
+
+// compaction is a setting of the check history_grows.
+const compaction = "compaction"
+
+func conductSettings(name string) []string {
+	switch name {
+	case compaction:
+		return []string{string(conduct.CompactionAllowed), string(conduct.CompactionRequired)}
+	case conduct.Results:
+		return []string{"on", "off", "capped"}
+	default:
+		return []string{"on", "off"}
+	}
+}
+
+// servers compiles the entries of servers and returns the server files used.
+func (l *loader) servers(n *strictyaml.Node) ([]*serverEntry, []*document) {
+	if !usable(n) {
+		return []*serverEntry{}, nil
+	}
+	entries := []*serverEntry{}
+	var files []*document
+	for _, p := range n.Pairs {
+		if !usable(p.Value) {
+			continue
+		}
+		entry, file := l.serverEntry(p.Key.Text, p.Value)
+		if entry == nil {
+			continue
+		}
+		entry.server.Name, entry.server.Pos = p.Key.Text, p.Key.Pos
+		entries = append(entries, entry)
+		if file != nil {
+			files = append(files, file)
+		}
+	}
+	return entries, files
+}
+
+// misplaced lists the keys of an entry that mean nothing beside its origin.
+func misplaced(origin string) []string {
+	switch origin {
+	case "mock":
+		return []string{"state", "instructions", "env", "headers"}
+	case "tools":
+		return []string{"env", "headers"}
+	case "command":
+		return []string{"state", "instructions", "headers"}
+	default:
+		return []string{"state", "instructions", "env"}
+	}
+}
+
+func (l *loader) serverEntry(name string, n *strictyaml.Node) (*serverEntry, *document) {
+	o := l.shapes.objects["server entry"]
+	l.shapes.choice(n, o)
+	i := slices.IndexFunc(o.one, func(k string) bool { return n.Get(k) != nil })
+	if i < 0 {
+		return nil, nil
+	}
+	origin := o.one[i]
+	for _, k := range misplaced(origin) {
+		if key := n.Key(k); key != nil {
+			l.problems.add(key.Pos, "%q means nothing beside %q", k, origin)
+		}
+	}
+	entry := &serverEntry{failedWhen: l.condition(n.Get("failed_when"), expr.ToolResult)}
+	entry.server.Required = n.Get("required") == nil || boolOf(n.Get("required"))
+	entry.server.Transport = l.transport(n.Get("transport"), origin)
+	from := n.Get(origin)
+	if !usable(from) {
+		return nil, nil
+	}
+	switch origin {
+	case "mock":
+		file := l.mockFile(from)
+		if file == nil {
+			return nil, nil
+		}
+		entry.script = l.serverScript(file)
+		return entry, file
+	case "tools":
+		entry.script = l.mockServer(n, name)
+		entry.failedWhen = nil // it is the script's own
+	case "command":
+		entry.server.real = harness.Server{Name: name}
+		if len(from.Items) == 0 {
+			l.problems.add(from.Pos, "an empty command")
+		}
+		for _, item := range from.Items {
+			entry.server.real.Command = append(entry.server.real.Command, l.expand(item))
+		}
+		for _, p := range pairsOf(n.Get("env")) {
+			entry.server.real.Env = append(entry.server.real.Env, p.Key.Text+"="+l.expand(p.Value))
+		}
+	case "url":
+		entry.server.real = harness.Server{Name: name, URL: l.expand(from), Transport: entry.server.Transport}
+		for _, p := range pairsOf(n.Get("headers")) {
+			if entry.server.real.Headers == nil {
+				entry.server.real.Headers = map[string]string{}
+			}
+			entry.server.real.Headers[p.Key.Text] = l.expand(p.Value)
+		}
+	}
+	return entry, nil
+}
+
+func pairsOf(n *strictyaml.Node) []strictyaml.Pair {
+	if !usable(n) {
+		return nil
+	}
+	return n.Pairs
+}
+
+// transport checks that a transport fits where the server comes from.
+func (l *loader) transport(n *strictyaml.Node, origin string) string {
+	allowed := map[string][]string{
+		"mock": {"stdio", "http"}, "tools": {"stdio", "http"}, "command": {"stdio"}, "url": {"http", "sse"},
+	}[origin]
+	word := textOf(n)
+	if word != "" && !slices.Contains(allowed, word) {
+		l.problems.add(n.Pos, "transport %s does not go with %q, only %s", word, origin, strings.Join(allowed, ", "))
+	}
+	if word == "" && origin == "command" {
+		return "stdio"
+	}
+	if word == "" && origin == "url" {
+		return "http"
+	}
+	return word
+}
+
+// mockFile reads the server file that an entry names, from the folder of the
+// file in which the entry stands: that may be suite.yaml.
+func (l *loader) mockFile(n *strictyaml.Node) *document {
+	path := filepath.Join(filepath.Dir(filepath.FromSlash(n.Pos.File)), filepath.FromSlash(n.Text))
+	if filepath.IsAbs(n.Text) {
+		path = n.Text
+	}
+	if hint, ok := missing(path); !ok {
+		l.problems.add(n.Pos, "there is no file %q%s", n.Text, hint)
+		return nil
+	}
+	d := l.read(path)
+	if d.kind == "server" {
+		return d
+	}
+	switch {
+	case d.kind != "":
+		l.problems.add(n.Pos, "%q is a %s file; mock wants a server file", n.Text, d.kind)
+	case d.why != "":
+		l.problems.add(n.Pos, "%q is no server file: %s", n.Text, d.why)
+	}
+	return nil // what is wrong with the file was reported there
+}
+
+// llm compiles an llm file.
+func (l *loader) llm(d *document) *LLM {
+	if t := d.root.Key("turns"); t != nil && d.root.Get("replies") != nil {
+		l.problems.add(t.Pos, "an llm file has turns or replies, not both")
+	}
+	model := l.modelScript(d.root)
+	for i, t := range model.turns {
+		l.userText(t, i+1, caseRow{vars: emptyVars()})
+	}
+	m := &LLM{Name: textOf(d.root.Get("llm")), Pos: d.root.Pos, Script: mockllm.Script{}}
+	m.Script = model.bind(emptyVars())
+	m.Script.Profile = textOf(d.root.Get("profile"))
+	m.Script.Models = textsOf(d.root.Get("models"))
+	m.Script.Names = textMap(d.root.Get("names"))
+	m.Script.Arrival = textOf(d.root.Get("order")) == "arrival"
+	return m
+}

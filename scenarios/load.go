@@ -1,0 +1,319 @@
+// Copyright 2026 The rehearse Authors. SPDX-License-Identifier: Apache-2.0
+
+package scenarios
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+
+	"github.com/rehearse-dev/rehearse/harness"
+	"github.com/rehearse-dev/rehearse/internal/strictyaml"
+)
+
+// languageVersion is the newest `version` that this package reads.
+const languageVersion = 1
+
+// suiteFile is the name that a suite file must have.
+const suiteFile = "suite.yaml"
+
+// Load reads files and folders. The error is [Errors]: all mistakes of all
+// files; the set then holds what could be read in spite of them. opts may be
+// nil.
+func Load(paths []string, opts *Options) (*Set, error) {
+	l := newLoader(opts)
+	for _, path := range paths {
+		l.path(path)
+	}
+	slices.SortStableFunc(l.found, func(a, b *document) int { return strings.Compare(a.path, b.path) })
+	set := &Set{Notes: l.notes}
+	for _, d := range l.found {
+		switch d.kind {
+		case "scenario":
+			set.Scenarios = append(set.Scenarios, l.scenario(d)...)
+		case "server":
+			if script := l.serverScript(d); script != nil {
+				set.Servers = append(set.Servers, &Server{
+					Name: script.name, Pos: d.root.Pos, Mock: script.bind(emptyVars(), nil), Required: true,
+				})
+			}
+		case "llm":
+			set.LLMs = append(set.LLMs, l.llm(d))
+		case "suite":
+			l.suite(d)
+		}
+	}
+	l.sameNames(set)
+	if list := l.problems.sorted(); len(list) > 0 {
+		return set, Errors(list)
+	}
+	return set, nil
+}
+
+// document is a file that was read.
+type document struct {
+	path string
+	kind string // one of kinds; empty for a file that is not ours
+	why  string // for one that is not ours
+	root *strictyaml.Node
+	data []byte
+	// server caches what a server file compiles to.
+	server     *serverScript
+	serverDone bool
+}
+
+// loader holds what is shared while a set is loaded.
+type loader struct {
+	compiler
+	shapes *shapes
+	lookup func(string) (string, bool)
+	docs   map[string]*document
+	found  []*document
+	notes  []string
+}
+
+func newLoader(opts *Options) *loader {
+	l := &loader{lookup: os.LookupEnv, docs: map[string]*document{}}
+	if opts != nil && opts.LookupEnv != nil {
+		l.lookup = opts.LookupEnv
+	}
+	l.problems = &problems{}
+	l.shapes = &shapes{objects: map[string]*object{}, problems: l.problems}
+	for _, o := range objects() {
+		l.shapes.objects[o.name] = o
+	}
+	return l
+}
+
+// path takes in a file or a folder that the user named.
+func (l *loader) path(path string) {
+	info, err := os.Stat(path)
+	if err != nil {
+		l.problems.add(harness.Position{File: path}, "%s", reason(err))
+		return
+	}
+	if !info.IsDir() {
+		l.take(path, true)
+		return
+	}
+	err = filepath.WalkDir(path, func(name string, entry fs.DirEntry, err error) error {
+		switch {
+		case err != nil:
+			l.problems.add(harness.Position{File: name}, "%s", reason(err))
+		case entry.IsDir() && name != path && strings.HasPrefix(entry.Name(), "."):
+			return fs.SkipDir
+		case !entry.IsDir() && (filepath.Ext(name) == ".yaml" || filepath.Ext(name) == ".yml"):
+			l.take(name, false)
+		}
+		return nil
+	})
+	if err != nil {
+		l.problems.add(harness.Position{File: path}, "%s", reason(err))
+	}
+}
+
+// take adds a file to what was found. One that the user named must be ours.
+func (l *loader) take(path string, named bool) {
+	d := l.read(path)
+	switch {
+	case d.kind != "":
+		if !slices.Contains(l.found, d) {
+			l.found = append(l.found, d)
+		}
+	case named && d.why != "":
+		l.problems.add(harness.Position{File: path, Line: 1, Col: 1}, "%s; a file of rehearse begins with one of the keys %s", d.why, strings.Join(kinds(), ", "))
+	case d.why != "":
+		l.notes = append(l.notes, fmt.Sprintf("%s: left alone: %s", path, d.why))
+	}
+}
+
+// read reads a file once and checks its shape. Problems with a file that is
+// ours are reported; a document that cannot be used has no kind.
+func (l *loader) read(path string) *document {
+	path = filepath.Clean(path)
+	if d := l.docs[path]; d != nil {
+		return d
+	}
+	d := &document{path: path}
+	l.docs[path] = d
+	data, err := os.ReadFile(path)
+	if err != nil {
+		l.problems.add(harness.Position{File: path}, "%s", reason(err))
+		return d
+	}
+	d.data = data
+	root, found := strictyaml.Parse(filepath.ToSlash(path), data)
+	first := firstKey(root, data)
+	close := harness.Suggest(first.Text, kinds())
+	switch {
+	case first.Text == "":
+		d.why = "it has no first key"
+	case !slices.Contains(kinds(), first.Text) && close == "":
+		d.why = fmt.Sprintf("its first key is %q", first.Text)
+	case root == nil:
+		l.problems.put(fromYAML(found)...)
+	case first.Text != close:
+		l.problems.add(harness.Position{File: path, Line: first.Pos.Line, Col: first.Pos.Col}, "unknown first key %q (did you mean %q?)", first.Text, close)
+	default:
+		l.problems.put(fromYAML(found)...)
+		if l.versionKnown(root) {
+			d.kind, d.root = first.Text, root
+			l.shapes.check(root, objectOf(first.Text+" file"), first.Text)
+		}
+		return d
+	}
+	if d.why != "" && root == nil && len(found) > 0 && first.Text == "" {
+		d.why = strings.TrimPrefix(found[0].Msg, "not YAML: ")
+	}
+	return d
+}
+
+var keyAtStart = regexp.MustCompile(`(?m)^([A-Za-z_][A-Za-z0-9_-]*)\s*:`)
+
+// firstKey returns the first key of a document, version aside; of text that
+// is no YAML, what looks like it.
+func firstKey(root *strictyaml.Node, data []byte) *strictyaml.Node {
+	if root == nil {
+		for _, m := range keyAtStart.FindAllSubmatch(data, 2) {
+			if key := string(m[1]); key != "version" {
+				return &strictyaml.Node{Text: key}
+			}
+		}
+		return &strictyaml.Node{}
+	}
+	for _, p := range root.Pairs {
+		if p.Key.Text != "version" {
+			return p.Key
+		}
+	}
+	return &strictyaml.Node{}
+}
+
+func (l *loader) versionKnown(root *strictyaml.Node) bool {
+	v := root.Get("version")
+	if v == nil || v.Kind != strictyaml.Number || v.Text == fmt.Sprint(languageVersion) {
+		return true
+	}
+	if n := intOf(v); n > languageVersion {
+		l.problems.add(v.Pos, "version %s is newer than this rehearse, which reads version %d", v.Text, languageVersion)
+		return false
+	}
+	return true
+}
+
+// suite checks a suite file on its own.
+func (l *loader) suite(d *document) {
+	if filepath.Base(d.path) != suiteFile {
+		l.problems.add(d.root.Pos, "a suite file must be named %s to be found", suiteFile)
+	}
+	l.expectations(d.root.Get("expect"), nil)
+}
+
+// suiteOf returns the defaults for the scenarios of a folder, or nil.
+func (l *loader) suiteOf(d *document) *document {
+	path := filepath.Join(filepath.Dir(d.path), suiteFile)
+	if l.docs[filepath.Clean(path)] == nil {
+		if _, err := os.Stat(path); errors.Is(err, fs.ErrNotExist) {
+			return nil
+		}
+	}
+	if s := l.read(path); s.kind == "suite" {
+		return s
+	}
+	return nil
+}
+
+// merged lays a scenario over the defaults of its suite.
+func merged(suite, scenario *strictyaml.Node) *strictyaml.Node {
+	if suite == nil {
+		return scenario
+	}
+	out := *scenario
+	out.Pairs = slices.Clone(scenario.Pairs)
+	for _, p := range suite.Pairs {
+		name := p.Key.Text
+		i := slices.IndexFunc(out.Pairs, func(q strictyaml.Pair) bool { return q.Key.Text == name })
+		switch {
+		case !slices.Contains([]string{"model", "servers", "limits", "subject", "live", "expect"}, name):
+		case i < 0:
+			out.Pairs = append(out.Pairs, p)
+		case name == "expect" && p.Value.Kind == strictyaml.List:
+			both := *out.Pairs[i].Value
+			both.Items = slices.Concat(p.Value.Items, both.Items)
+			out.Pairs[i].Value = &both
+		default:
+			out.Pairs[i].Value = overlay(p.Value, out.Pairs[i].Value)
+		}
+	}
+	return &out
+}
+
+// overlay merges two maps, keys of over first in rank and last in order. A
+// server entry that says where its server comes from takes nothing of that
+// kind from below.
+func overlay(base, over *strictyaml.Node) *strictyaml.Node {
+	if base.Kind != strictyaml.Map || over.Kind != strictyaml.Map {
+		return over
+	}
+	origins := []string{"mock", "tools", "command", "url"}
+	replaces := slices.ContainsFunc(origins, func(k string) bool { return over.Get(k) != nil })
+	out := *over
+	out.Pairs = nil
+	for _, p := range base.Pairs {
+		switch above := over.Get(p.Key.Text); {
+		case above != nil:
+			out.Pairs = append(out.Pairs, strictyaml.Pair{Key: over.Key(p.Key.Text), Value: overlay(p.Value, above)})
+		case !replaces || !slices.Contains(append(origins, "state", "instructions", "env", "headers", "transport"), p.Key.Text):
+			out.Pairs = append(out.Pairs, p)
+		}
+	}
+	for _, p := range over.Pairs {
+		if base.Get(p.Key.Text) == nil {
+			out.Pairs = append(out.Pairs, p)
+		}
+	}
+	return &out
+}
+
+// sameNames refuses two scenarios of one name: reports tell them apart by it.
+func (l *loader) sameNames(set *Set) {
+	first := map[string]*Scenario{}
+	for _, s := range set.Scenarios {
+		if other := first[s.Name]; other != nil {
+			l.problems.add(s.Pos, "there is a scenario %q already, at %s", s.Name, other.Pos)
+			continue
+		}
+		first[s.Name] = s
+	}
+}
+
+// reason is an error of the file system without the path, which stands before
+// it in every message.
+func reason(err error) string {
+	var pathErr *fs.PathError
+	if errors.As(err, &pathErr) {
+		return pathErr.Err.Error()
+	}
+	return err.Error()
+}
+
+// missing reports whether a file is there, and if not, hints at one that is.
+func missing(path string) (hint string, ok bool) {
+	if _, err := os.Stat(path); err == nil {
+		return "", true
+	}
+	entries, err := os.ReadDir(filepath.Dir(path))
+	if err != nil {
+		return "", false
+	}
+	var names []string
+	for _, e := range entries {
+		names = append(names, e.Name())
+	}
+	return didYouMean(filepath.Base(path), names), false
+}

@@ -1,0 +1,264 @@
+// Copyright 2026 The rehearse Authors. SPDX-License-Identifier: Apache-2.0
+
+package scenarios
+
+import (
+	"encoding/json"
+	"fmt"
+
+	"github.com/rehearse-dev/rehearse/harness"
+	"github.com/rehearse-dev/rehearse/harness/expr"
+	"github.com/rehearse-dev/rehearse/harness/value"
+	"github.com/rehearse-dev/rehearse/internal/strictyaml"
+	"github.com/rehearse-dev/rehearse/mockllm"
+)
+
+// modelScript is what the mock model says, compiled once and bound to the
+// vars of each case.
+type modelScript struct {
+	turns         []turnScript
+	replies       []replyScript // in place of turns
+	asides, rules []ruleScript
+}
+
+type turnScript struct {
+	user    *expr.Template
+	replies []replyScript
+	pos     harness.Position
+}
+
+type replyScript struct {
+	say, reasoning, refusal *expr.Template
+	calls                   []callScript
+	finish                  string
+	faults                  []mockllm.Fault
+	repeat                  int
+	pos                     harness.Position
+}
+
+type callScript struct {
+	tool string
+	args *expr.Tree // nil without arguments
+	pos  harness.Position
+}
+
+type ruleScript struct {
+	when  *expr.Program
+	reply replyScript
+	pos   harness.Position
+}
+
+func (l *loader) modelScript(root *strictyaml.Node) modelScript {
+	m := modelScript{
+		replies: l.replies(root.Get("replies")),
+		asides:  l.rules(root.Get("asides")),
+		rules:   l.rules(root.Get("rules")),
+	}
+	for _, n := range itemsOf(root.Get("turns")) {
+		if usable(n) {
+			m.turns = append(m.turns, turnScript{
+				// The tool side's names, since no result is known yet.
+				user: l.template(n.Get("user"), expr.Tool), replies: l.replies(n.Get("replies")), pos: n.Pos,
+			})
+		}
+	}
+	return m
+}
+
+func (l *loader) replies(list *strictyaml.Node) []replyScript {
+	var out []replyScript
+	for _, n := range itemsOf(list) {
+		if !usable(n) {
+			continue
+		}
+		if len(out) > 0 && len(out[len(out)-1].calls) == 0 {
+			l.problems.add(n.Pos, "a reply after one of text alone, which ends its turn (at %s)", out[len(out)-1].pos)
+		}
+		out = append(out, l.reply(n))
+	}
+	return out
+}
+
+func (l *loader) reply(n *strictyaml.Node) replyScript {
+	r := replyScript{
+		say:       l.template(n.Get("say"), expr.Reply),
+		reasoning: l.template(n.Get("reasoning"), expr.Reply),
+		refusal:   l.template(n.Get("refusal"), expr.Reply),
+		finish:    textOf(n.Get("finish")),
+		repeat:    intOf(n.Get("repeat")),
+		pos:       n.Pos,
+	}
+	for _, f := range itemsOf(n.Get("fault")) {
+		r.faults = append(r.faults, mockllm.Fault{
+			Kind: mockllm.FaultKind(textOf(f.Get("kind"))), RetryAfter: durationOf(f.Get("retry_after")), Times: intOf(f.Get("times")),
+		})
+	}
+	for _, item := range itemsOf(n.Get("calls")) {
+		if tool, args, ok := callParts(item); ok {
+			r.calls = append(r.calls, callScript{tool: tool, args: l.tree(args, expr.Reply), pos: item.Pos})
+		}
+	}
+	if r.repeat > 1 && len(r.calls) == 0 && n.Get("calls") == nil {
+		l.problems.add(n.Get("repeat").Pos, "a reply of text alone ends its turn and cannot repeat")
+	}
+	return r
+}
+
+// callParts takes an item of calls apart; args is nil for a bare name.
+func callParts(item *strictyaml.Node) (tool string, args *strictyaml.Node, ok bool) {
+	switch {
+	case !usable(item):
+		return "", nil, false
+	case item.Kind == strictyaml.String:
+		return item.Text, nil, true
+	default:
+		return item.Pairs[0].Key.Text, item.Pairs[0].Value, true
+	}
+}
+
+func (l *loader) rules(list *strictyaml.Node) []ruleScript {
+	var out []ruleScript
+	for _, n := range itemsOf(list) {
+		if usable(n) && usable(n.Get("reply")) {
+			out = append(out, ruleScript{when: l.condition(n.Get("when"), expr.Request), reply: l.reply(n.Get("reply")), pos: n.Pos})
+		}
+	}
+	return out
+}
+
+// bind returns the script with the vars of a case.
+func (m modelScript) bind(vars value.Value) mockllm.Script {
+	script := mockllm.Script{Asides: bindRules(m.asides, vars), Rules: bindRules(m.rules, vars), Replies: bindReplies(m.replies, vars)}
+	for i, t := range m.turns {
+		script.Turns = append(script.Turns, mockllm.Turn{User: t.userText(i+1, vars), Replies: bindReplies(t.replies, vars), Pos: t.pos})
+	}
+	return script
+}
+
+// userText renders what was rendered once already, when the file was loaded.
+func (t turnScript) userText(turn int, vars value.Value) string {
+	if t.user == nil {
+		return ""
+	}
+	text, _ := t.user.Render(&expr.Vars{Turn: turn, Vars: vars})
+	return text
+}
+
+func bindRules(rules []ruleScript, vars value.Value) []mockllm.Rule {
+	var out []mockllm.Rule
+	for _, r := range rules {
+		rule := mockllm.Rule{Reply: r.reply.bind(vars), Pos: r.pos}
+		if r.when != nil {
+			rule.When = func(ask *mockllm.Ask) (bool, error) {
+				ok, err := r.when.Holds(&expr.Vars{Request: &ask.Request, User: ask.User, Turn: ask.Turn, Vars: vars})
+				return ok, at(r.pos, err)
+			}
+		}
+		out = append(out, rule)
+	}
+	return out
+}
+
+func bindReplies(replies []replyScript, vars value.Value) []mockllm.Reply {
+	var out []mockllm.Reply
+	for _, r := range replies {
+		out = append(out, r.bind(vars))
+	}
+	return out
+}
+
+// bind returns the reply; one in which nothing is computed has no Func.
+func (r replyScript) bind(vars value.Value) mockllm.Reply {
+	reply := mockllm.Reply{Finish: r.finish, Faults: r.faults, Repeat: r.repeat, Pos: r.pos}
+	if said, ok := r.literal(); ok {
+		reply.Say, reply.Reasoning, reply.Refusal, reply.Calls = said.Say, said.Reasoning, said.Refusal, said.Calls
+		return reply
+	}
+	reply.Func = func(ask *mockllm.Ask) (mockllm.Reply, error) {
+		said, err := r.render(askVars(ask, vars))
+		return said, at(r.pos, err)
+	}
+	return reply
+}
+
+func (r replyScript) literal() (mockllm.Reply, bool) {
+	for _, t := range []*expr.Template{r.say, r.reasoning, r.refusal} {
+		if t != nil {
+			if _, ok := t.Literal(); !ok {
+				return mockllm.Reply{}, false
+			}
+		}
+	}
+	for _, c := range r.calls {
+		if c.args != nil {
+			if _, ok := c.args.Literal(); !ok {
+				return mockllm.Reply{}, false
+			}
+		}
+	}
+	said, err := r.render(&expr.Vars{})
+	return said, err == nil
+}
+
+func (r replyScript) render(vars *expr.Vars) (mockllm.Reply, error) {
+	reply := mockllm.Reply{Finish: r.finish}
+	for _, part := range []struct {
+		name string
+		from *expr.Template
+		to   *string
+	}{{"say", r.say, &reply.Say}, {"reasoning", r.reasoning, &reply.Reasoning}, {"refusal", r.refusal, &reply.Refusal}} {
+		if part.from == nil {
+			continue
+		}
+		text, err := part.from.Render(vars)
+		if err != nil {
+			return reply, fmt.Errorf("%s: %w", part.name, err)
+		}
+		*part.to = text
+	}
+	for _, c := range r.calls {
+		call := mockllm.Call{Tool: c.tool}
+		if c.args != nil {
+			args, err := c.args.Expand(vars)
+			if err != nil {
+				return reply, fmt.Errorf("arguments of %s: %w", c.tool, err)
+			}
+			call.Args = json.RawMessage(args.String())
+		}
+		reply.Calls = append(reply.Calls, call)
+	}
+	return reply, nil
+}
+
+// askVars gives a reply the results of the calls issued so far.
+func askVars(ask *mockllm.Ask, vars value.Value) *expr.Vars {
+	v := &expr.Vars{Request: &ask.Request, User: ask.User, Turn: ask.Turn, Vars: vars}
+	if n := len(ask.Calls); n > 0 && ask.Calls[n-1].Result != nil {
+		if last, err := value.Parse(ask.Calls[n-1].Result); err == nil {
+			v.Result = &last
+		}
+	}
+	v.Results = func(tool string) ([]value.Value, error) {
+		var out []value.Value
+		for _, c := range ask.Calls {
+			if c.Result == nil || c.Name() != tool && c.Tool != tool && c.Offered != tool {
+				continue
+			}
+			result, err := value.Parse(c.Result)
+			if err != nil {
+				return nil, fmt.Errorf("result of %s: %w", tool, err)
+			}
+			out = append(out, result)
+		}
+		return out, nil
+	}
+	return v
+}
+
+// at puts the place in the file before an error.
+func at(pos harness.Position, err error) error {
+	if err == nil {
+		return nil
+	}
+	return fmt.Errorf("%s: %w", pos, err)
+}

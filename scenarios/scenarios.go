@@ -1,0 +1,184 @@
+// Copyright 2026 The rehearse Authors. SPDX-License-Identifier: Apache-2.0
+
+package scenarios
+
+import (
+	"slices"
+	"time"
+
+	"github.com/rehearse-dev/rehearse/harness"
+	"github.com/rehearse-dev/rehearse/harness/score"
+	"github.com/rehearse-dev/rehearse/harness/value"
+	"github.com/rehearse-dev/rehearse/internal/strictyaml"
+	"github.com/rehearse-dev/rehearse/mockllm"
+	"github.com/rehearse-dev/rehearse/mockmcp"
+)
+
+// Set is what [Load] found.
+type Set struct {
+	// Scenarios, one for each case, sorted by file and place.
+	Scenarios []*Scenario
+	LLMs      []*LLM
+	// Servers are the server files, whether or not a scenario uses them.
+	Servers []*Server
+	// Notes name the files in folders that were left alone, and why.
+	Notes []string
+}
+
+// Scenario is one scenario, or one case of it, ready to be played. It is to
+// be read only: several trials share it.
+type Scenario struct {
+	// Name of the scenario, with the case in brackets: "look-up [atp]".
+	Name        string
+	Case        string // the case's name; empty without cases
+	Description string
+	Pos         harness.Position // of the key scenario
+	Tags        []string
+	// Critical scenarios fail a gate when they flip.
+	Critical bool
+	// LiveTrials is how many trials live mode plays; 0 leaves it to the
+	// command line.
+	LiveTrials int
+	Limits     Limits
+	Settings   harness.Settings
+	// Profile of the mock model: "openai".
+	Profile string
+	// Servers in the order of the file, those of suite.yaml first.
+	Servers []*Server
+	Turns   []Turn
+	// Expect is over the whole conversation.
+	Expect []score.Scorer
+	// Names maps server.tool to the name under which the subject offers it.
+	Names map[string]string
+	// Conduct maps the name of a check to on, off or a setting.
+	Conduct map[string]string
+	// ConductOnly says that the scenario needs no expectation.
+	ConductOnly bool
+	// MCPConfig is the path of the mcp.json that the subject is to be given;
+	// empty means none.
+	MCPConfig string
+	// Vars are the case's row; an empty object without cases.
+	Vars value.Value
+	// Hash names the text of all files that the scenario is made of.
+	Hash string
+
+	model modelScript
+	lint  lintFacts
+}
+
+// ModelScript returns the script of the mock model. Its Results are left to
+// the runner.
+func (s *Scenario) ModelScript() mockllm.Script {
+	script := s.model.bind(s.Vars)
+	script.Profile, script.Names = s.Profile, s.Names
+	script.Servers = map[string][]harness.Tool{}
+	for _, server := range s.Servers {
+		if server.Mock != nil {
+			script.Servers[server.Name] = server.tools()
+		}
+	}
+	return script
+}
+
+// HasExpectations reports whether anything is expected, over a turn or over
+// the whole conversation.
+func (s *Scenario) HasExpectations() bool {
+	return len(s.Expect) > 0 || slices.ContainsFunc(s.Turns, func(t Turn) bool { return len(t.Expect) > 0 })
+}
+
+// Turn is one user message with what is expected of its answer.
+type Turn struct {
+	User   string
+	Expect []score.Scorer
+	Pos    harness.Position
+}
+
+// Limits are the runner's: a trial that passes one has failed. Zero means
+// none.
+type Limits struct {
+	ToolCalls  int
+	ModelCalls int
+	Time       time.Duration // of the whole trial
+	Tokens     int
+}
+
+// Server is an MCP server that a scenario names, or a server file.
+type Server struct {
+	Name string
+	Pos  harness.Position
+	// Mock is the script of a mock server, nil for a real one. The runner
+	// gives each trial a server of its own.
+	Mock *mockmcp.Script
+	// Transport is how the subject reaches it: stdio, http, sse; empty leaves
+	// a mock server to the runner.
+	Transport string
+	// Required servers must list a tool before the first model call.
+	Required bool
+	// FailedWhen judges the results of a real server; nil when only MCP says.
+	FailedWhen mockmcp.FailedWhen
+
+	real harness.Server
+}
+
+// Real returns how to reach a real server, with ${rehearse.workdir} replaced
+// by the trial's own folder.
+func (s *Server) Real(workdir string) harness.Server { return expandWorkdir(s.real, workdir) }
+
+func (s *Server) tools() []harness.Tool {
+	tools := make([]harness.Tool, 0, len(s.Mock.Tools))
+	for _, t := range s.Mock.Tools {
+		tools = append(tools, harness.Tool{Name: t.Name, Description: t.Description, Schema: t.Input})
+	}
+	return tools
+}
+
+// LLM is an llm file: a mock model that stands alone.
+type LLM struct {
+	Name string
+	Pos  harness.Position
+	// Script answers without a tool side: results are read from the request.
+	Script mockllm.Script
+}
+
+// Problem is something wrong in a file, or doubtful.
+type Problem struct {
+	Pos harness.Position
+	Msg string
+}
+
+func (p Problem) String() string { return p.Pos.String() + ": " + p.Msg }
+
+// Errors are all mistakes of all files, sorted by place. It is the error of
+// [Load].
+type Errors []Problem
+
+func (e Errors) Error() string {
+	var b []byte
+	for i, p := range e {
+		if i > 0 {
+			b = append(b, '\n')
+		}
+		b = append(b, p.String()...)
+	}
+	return string(b)
+}
+
+// Options are settings of [Load]. nil means all defaults.
+type Options struct {
+	// LookupEnv finds the environment variables of ${NAME}. nil means
+	// [os.LookupEnv].
+	LookupEnv func(name string) (string, bool)
+}
+
+// Check returns what is doubtful in a set, sorted by place: literal arguments
+// that break the tool's schema, keys that no result has, expectations that
+// cannot fail. None of it is an error.
+func (s *Set) Check() []Problem { return check(s) }
+
+func fromYAML(problems []strictyaml.Problem) []Problem {
+	out := make([]Problem, len(problems))
+	for i, p := range problems {
+		out[i] = Problem(p)
+	}
+	return out
+}

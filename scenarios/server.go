@@ -1,0 +1,316 @@
+// Copyright 2026 The rehearse Authors. SPDX-License-Identifier: Apache-2.0
+
+package scenarios
+
+import (
+	"encoding/json"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/google/jsonschema-go/jsonschema"
+	"github.com/rehearse-dev/rehearse/harness"
+	"github.com/rehearse-dev/rehearse/harness/expr"
+	"github.com/rehearse-dev/rehearse/harness/match"
+	"github.com/rehearse-dev/rehearse/harness/value"
+	"github.com/rehearse-dev/rehearse/internal/strictyaml"
+	"github.com/rehearse-dev/rehearse/mockmcp"
+)
+
+// serverScript is a mock server, compiled once and bound to the vars of each
+// case.
+type serverScript struct {
+	name, instructions string
+	state              json.RawMessage
+	failedWhen         *expr.Program
+	tools              []toolScript
+	node               *strictyaml.Node // for check
+}
+
+type toolScript struct {
+	tool       mockmcp.Tool // what needs no vars
+	failedWhen *expr.Program
+	results    []resultScript
+	node       *strictyaml.Node
+}
+
+type resultScript struct {
+	args    *match.Matcher
+	when    *expr.Program
+	json    *expr.Tree
+	text    *expr.Template // also of error
+	content *expr.Tree
+	isError bool
+	rpc     *rpcScript
+	set     *expr.Tree
+	latency time.Duration
+	pos     harness.Position
+}
+
+type rpcScript struct {
+	code    int
+	message *expr.Template
+	data    *expr.Tree
+}
+
+// serverScript compiles a server file, once; nil when it is none.
+func (l *loader) serverScript(d *document) *serverScript {
+	if !d.serverDone {
+		d.serverDone = true
+		if d.kind == "server" {
+			d.server = l.mockServer(d.root, textOf(d.root.Get("server")))
+		}
+	}
+	return d.server
+}
+
+// mockServer compiles the keys of a server file or of an inline entry.
+func (l *loader) mockServer(n *strictyaml.Node, name string) *serverScript {
+	s := &serverScript{
+		name: name, instructions: textOf(n.Get("instructions")), state: rawOf(n.Get("state")),
+		failedWhen: l.condition(n.Get("failed_when"), expr.ToolResult), node: n,
+	}
+	if _, ok := l.value(n.Get("state")); !ok {
+		s.state = nil
+	}
+	first := map[string]harness.Position{}
+	for _, t := range itemsOf(n.Get("tools")) {
+		if !usable(t) || !usable(t.Get("name")) {
+			continue
+		}
+		tool := l.tool(t)
+		if pos, dup := first[tool.tool.Name]; dup {
+			l.problems.add(t.Get("name").Pos, "there is a tool %q already, at %s", tool.tool.Name, pos)
+			continue
+		}
+		first[tool.tool.Name] = t.Get("name").Pos
+		s.tools = append(s.tools, tool)
+	}
+	return s
+}
+
+func (l *loader) tool(n *strictyaml.Node) toolScript {
+	t := toolScript{
+		tool: mockmcp.Tool{
+			Name: textOf(n.Get("name")), Title: textOf(n.Get("title")), Description: textOf(n.Get("description")),
+			Input: l.schema(n.Get("input")), Output: l.schema(n.Get("output")), Annotations: rawOf(n.Get("annotations")), Pos: n.Pos,
+		},
+		failedWhen: l.condition(n.Get("failed_when"), expr.ToolResult),
+		node:       n,
+	}
+	for _, r := range itemsOf(n.Get("results")) {
+		if usable(r) {
+			t.results = append(t.results, l.result(r))
+		}
+	}
+	return t
+}
+
+// schema checks a JSON Schema, which must describe an object.
+func (l *loader) schema(n *strictyaml.Node) json.RawMessage {
+	if !usable(n) {
+		return nil
+	}
+	raw := n.JSON()
+	if kind := n.Get("type"); kind == nil || textOf(kind) != "object" {
+		l.problems.add(n.Pos, "the schema of a tool needs type: object")
+		return nil
+	}
+	var s jsonschema.Schema
+	err := json.Unmarshal(raw, &s)
+	if err == nil {
+		_, err = s.Resolve(nil)
+	}
+	if err != nil {
+		l.problems.add(n.Pos, "not a JSON Schema: %v", err)
+		return nil
+	}
+	return raw
+}
+
+func (l *loader) result(n *strictyaml.Node) resultScript {
+	r := resultScript{
+		args:    l.matcher(n.Get("args"), match.Options{Scope: expr.Tool, Root: "args"}),
+		when:    l.condition(n.Get("when"), expr.Tool),
+		json:    l.tree(n.Get("json"), expr.Tool),
+		text:    l.template(n.Get("text"), expr.Tool),
+		content: l.tree(n.Get("content"), expr.Tool),
+		set:     l.tree(n.Get("set"), expr.ToolResult),
+		latency: durationOf(n.Get("latency")),
+		pos:     n.Pos,
+	}
+	if e := n.Get("error"); e != nil {
+		r.text, r.isError = l.template(e, expr.Tool), true
+	}
+	if e := n.Get("rpc_error"); usable(e) {
+		r.rpc = &rpcScript{code: intOf(e.Get("code")), message: l.template(e.Get("message"), expr.Tool), data: l.tree(e.Get("data"), expr.Tool)}
+	}
+	return r
+}
+
+// bind returns the script with the vars of a case. failedWhen, when not nil,
+// takes the place of the server's own.
+func (s *serverScript) bind(vars value.Value, failedWhen *expr.Program) *mockmcp.Script {
+	if failedWhen == nil {
+		failedWhen = s.failedWhen
+	}
+	script := &mockmcp.Script{Name: s.name, Instructions: s.instructions, State: s.state, FailedWhen: bindFailedWhen(failedWhen, vars)}
+	for _, t := range s.tools {
+		tool := t.tool
+		tool.FailedWhen = bindFailedWhen(t.failedWhen, vars)
+		for _, r := range t.results {
+			tool.Results = append(tool.Results, r.bind(vars))
+		}
+		script.Tools = append(script.Tools, tool)
+	}
+	return script
+}
+
+func (r resultScript) bind(vars value.Value) mockmcp.Result {
+	out := mockmcp.Result{Latency: r.latency, Pos: r.pos}
+	if r.args != nil || r.when != nil {
+		out.Match = func(c *mockmcp.Call) (bool, string, error) {
+			ok, why, err := r.matches(c, vars)
+			return ok, why, at(r.pos, err)
+		}
+	}
+	out.Answer = func(c *mockmcp.Call) (*mockmcp.Answer, error) {
+		v, err := toolVars(c, vars, nil)
+		if err != nil {
+			return nil, at(r.pos, err)
+		}
+		answer, err := r.answer(v)
+		return answer, at(r.pos, err)
+	}
+	if r.set != nil {
+		out.Set = func(c *mockmcp.Call, result json.RawMessage) (json.RawMessage, error) {
+			v, err := toolVars(c, vars, result)
+			if err != nil {
+				return nil, at(r.pos, err)
+			}
+			patch, err := r.set.Expand(v)
+			if err != nil {
+				return nil, at(r.pos, fmt.Errorf("set: %w", err))
+			}
+			return json.RawMessage(patch.String()), nil
+		}
+	}
+	return out
+}
+
+// matches says whether the result answers a call, and if not, why.
+func (r resultScript) matches(c *mockmcp.Call, vars value.Value) (bool, string, error) {
+	v, err := toolVars(c, vars, nil)
+	if err != nil {
+		return false, "", err
+	}
+	if r.args != nil {
+		mismatches, err := r.args.Match(v.Args, v)
+		if err != nil {
+			return false, "", fmt.Errorf("args: %w", err)
+		}
+		if len(mismatches) > 0 {
+			why := make([]string, len(mismatches))
+			for i, m := range mismatches {
+				why[i] = m.String()
+			}
+			return false, strings.Join(why, "; "), nil
+		}
+	}
+	if r.when != nil {
+		ok, err := r.when.Holds(v)
+		if err != nil {
+			return false, "", fmt.Errorf("when: %w", err)
+		}
+		if !ok {
+			return false, "does not hold: " + r.when.String(), nil
+		}
+	}
+	return true, "", nil
+}
+
+func (r resultScript) answer(v *expr.Vars) (*mockmcp.Answer, error) {
+	switch {
+	case r.json != nil:
+		out, err := r.json.Expand(v)
+		if err != nil {
+			return nil, fmt.Errorf("json: %w", err)
+		}
+		return &mockmcp.Answer{JSON: json.RawMessage(out.String())}, nil
+	case r.content != nil:
+		out, err := r.content.Expand(v)
+		if err != nil {
+			return nil, fmt.Errorf("content: %w", err)
+		}
+		answer := &mockmcp.Answer{}
+		for _, block := range out.Items() {
+			answer.Content = append(answer.Content, json.RawMessage(block.String()))
+		}
+		return answer, nil
+	case r.rpc != nil:
+		message, err := r.rpc.message.Render(v)
+		if err != nil {
+			return nil, fmt.Errorf("rpc_error: message: %w", err)
+		}
+		rpc := &harness.RPCError{Code: r.rpc.code, Message: message}
+		if r.rpc.data != nil {
+			data, err := r.rpc.data.Expand(v)
+			if err != nil {
+				return nil, fmt.Errorf("rpc_error: data: %w", err)
+			}
+			rpc.Data = json.RawMessage(data.String())
+		}
+		return &mockmcp.Answer{RPCError: rpc}, nil
+	default:
+		text, err := r.text.Render(v)
+		if err != nil {
+			return nil, fmt.Errorf("text: %w", err)
+		}
+		return &mockmcp.Answer{Text: text, IsError: r.isError}, nil
+	}
+}
+
+func bindFailedWhen(p *expr.Program, vars value.Value) mockmcp.FailedWhen {
+	if p == nil {
+		return nil
+	}
+	return func(c *mockmcp.Call, result json.RawMessage) (bool, error) {
+		v, err := toolVars(c, vars, result)
+		if err != nil {
+			return false, err
+		}
+		failed, err := p.Holds(v)
+		if err != nil {
+			return false, fmt.Errorf("failed_when: %w", err)
+		}
+		return failed, nil
+	}
+}
+
+// toolVars are what expressions of the tool side read. result may be nil.
+func toolVars(c *mockmcp.Call, vars value.Value, result json.RawMessage) (*expr.Vars, error) {
+	v := &expr.Vars{User: c.User, Turn: c.Turn, Vars: vars}
+	for _, part := range []struct {
+		name string
+		raw  json.RawMessage
+		to   *value.Value
+	}{{"arguments", c.Args, &v.Args}, {"state", c.State, &v.State}} {
+		if len(part.raw) == 0 {
+			*part.to = emptyVars()
+			continue
+		}
+		parsed, err := value.Parse(part.raw)
+		if err != nil {
+			return nil, fmt.Errorf("reading the %s of %s: %w", part.name, c.Tool, err)
+		}
+		*part.to = parsed
+	}
+	if len(result) > 0 {
+		parsed, err := value.Parse(result)
+		if err != nil {
+			return nil, fmt.Errorf("reading the result of %s: %w", c.Tool, err)
+		}
+		v.Result = &parsed
+	}
+	return v, nil
+}

@@ -1,0 +1,315 @@
+// Copyright 2026 The rehearse Authors. SPDX-License-Identifier: Apache-2.0
+
+package scenarios
+
+import (
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/rehearse-dev/rehearse/harness"
+	"github.com/rehearse-dev/rehearse/internal/strictyaml"
+)
+
+// object is a map with known keys.
+type object struct {
+	name string // how other definitions refer to it, and its heading
+	doc  string // one sentence
+	keys []key
+	// one lists keys of which exactly one must be given.
+	one []string
+	// some lists keys of which at least one must be given.
+	some []string
+	// open objects take unknown keys too.
+	open bool
+}
+
+// key is one key of an [object].
+type key struct {
+	name     string
+	typ      typ
+	required bool
+	def      string // the default in words; empty means none
+	doc      string // one sentence
+}
+
+// typ is what a key may hold. The zero value lets everything pass.
+type typ struct {
+	words  string // for messages and the reference: "a text"
+	kinds  []strictyaml.Kind
+	oneOf  []string // the words that a text may be
+	object string   // the object that a map is
+	elem   *typ     // of a list's items, or of a map's values
+	// scalar says what is wrong with a scalar; empty means nothing.
+	scalar func(n *strictyaml.Node) string
+	// alts are alternatives told apart by kind.
+	alts []typ
+	// onePair says that a map has exactly one key: a call.
+	onePair bool
+	pattern string // of the scalar, for the JSON Schema
+	integer bool
+}
+
+func text() typ { return typ{words: "a text", kinds: []strictyaml.Kind{strictyaml.String}} }
+
+// filled is a text that must not be empty.
+func filled() typ {
+	t := text()
+	t.scalar = func(n *strictyaml.Node) string {
+		if strings.TrimSpace(n.Text) == "" {
+			return "must not be empty"
+		}
+		return ""
+	}
+	return t
+}
+
+func template() typ {
+	t := text()
+	t.words = "a text with {{ }}"
+	return t
+}
+
+func celText() typ {
+	t := text()
+	t.words = "a CEL expression"
+	return t
+}
+
+func boolean() typ {
+	return typ{words: "true or false", kinds: []strictyaml.Kind{strictyaml.Bool}}
+}
+
+func enum(words ...string) typ {
+	t := text()
+	t.words, t.oneOf = "one of "+strings.Join(words, ", "), words
+	return t
+}
+
+// onOff is a word, where a person may also write true or false for on and off.
+func onOff(words ...string) typ {
+	t := enum(words...)
+	t.kinds = append(t.kinds, strictyaml.Bool)
+	return t
+}
+
+func number() typ { return typ{words: "a number", kinds: []strictyaml.Kind{strictyaml.Number}} }
+
+func count(least int) typ {
+	return typ{
+		words: fmt.Sprintf("a whole number from %d", least), kinds: []strictyaml.Kind{strictyaml.Number}, integer: true,
+		scalar: func(n *strictyaml.Node) string {
+			if i, err := strconv.Atoi(n.Text); err != nil || i < least {
+				return fmt.Sprintf("must be a whole number from %d, not %s", least, n.Text)
+			}
+			return ""
+		},
+	}
+}
+
+func whole() typ {
+	return typ{
+		words: "a whole number", kinds: []strictyaml.Kind{strictyaml.Number}, integer: true,
+		scalar: func(n *strictyaml.Node) string {
+			if _, err := strconv.Atoi(n.Text); err != nil {
+				return "must be a whole number, not " + n.Text
+			}
+			return ""
+		},
+	}
+}
+
+func duration() typ {
+	return typ{
+		words: "a duration with its unit", kinds: []strictyaml.Kind{strictyaml.String}, pattern: `^([0-9]+(\.[0-9]+)?(ns|us|µs|ms|s|m|h))+$`,
+		scalar: func(n *strictyaml.Node) string {
+			if d, err := time.ParseDuration(n.Text); err != nil || d < 0 {
+				return fmt.Sprintf("%q is not a duration: write a number and its unit, as in 20ms, 60s, 5m", n.Text)
+			}
+			return ""
+		},
+	}
+}
+
+func list(of typ) typ {
+	return typ{words: "a list", kinds: []strictyaml.Kind{strictyaml.List}, elem: &of}
+}
+
+func mapOf(of typ) typ {
+	return typ{words: "a map", kinds: []strictyaml.Kind{strictyaml.Map}, elem: &of}
+}
+
+func objectOf(name string) typ {
+	return typ{words: "a map", kinds: []strictyaml.Kind{strictyaml.Map}, object: name}
+}
+
+func anyMap() typ { return typ{words: "a map", kinds: []strictyaml.Kind{strictyaml.Map}} }
+
+func anything() typ { return typ{words: "any value"} }
+
+func either(alts ...typ) typ {
+	t := typ{alts: alts}
+	var words []string
+	for _, a := range alts {
+		words = append(words, a.words)
+		t.kinds = append(t.kinds, a.kinds...)
+	}
+	t.words = strings.Join(words, " or ")
+	return t
+}
+
+// shapes checks nodes against the table of keys.
+type shapes struct {
+	objects  map[string]*object
+	problems *problems
+}
+
+// check reports what is wrong with the shape of n, the value of the key or
+// the item that name stands for. What is wrong is marked Invalid, so that
+// nothing later reports it again.
+func (s *shapes) check(n *strictyaml.Node, t typ, name string) {
+	if n.Kind == strictyaml.Invalid {
+		return
+	}
+	if len(t.kinds) > 0 && !slices.Contains(t.kinds, n.Kind) {
+		s.wrongKind(n, t, name)
+		return
+	}
+	for _, alt := range t.alts {
+		if slices.Contains(alt.kinds, n.Kind) {
+			s.check(n, alt, name)
+			return
+		}
+	}
+	switch {
+	case t.oneOf != nil && n.Kind == strictyaml.String && !slices.Contains(t.oneOf, n.Text):
+		s.problems.add(n.Pos, "%q cannot be %q%s; it is %s", name, n.Text, didYouMean(n.Text, t.oneOf), t.words)
+		n.Kind = strictyaml.Invalid
+	case t.scalar != nil:
+		if msg := t.scalar(n); msg != "" {
+			s.problems.add(n.Pos, "%q: %s", name, msg)
+			n.Kind = strictyaml.Invalid
+		}
+	case t.onePair:
+		s.onePair(n, name)
+	case t.object != "":
+		s.object(n, s.objects[t.object], name)
+	case t.elem != nil && n.Kind == strictyaml.List:
+		for _, item := range n.Items {
+			s.check(item, *t.elem, name)
+		}
+	case t.elem != nil:
+		for _, p := range n.Pairs {
+			s.check(p.Value, *t.elem, p.Key.Text)
+		}
+	}
+}
+
+func (s *shapes) wrongKind(n *strictyaml.Node, t typ, name string) {
+	hint := ""
+	switch {
+	case t.words == duration().words && n.Kind == strictyaml.Number:
+		hint = ": write it as in " + n.Text + "s"
+	case slices.Contains(t.kinds, strictyaml.String) && n.Hint() != "":
+		hint = ": " + n.Hint()
+	case n.Kind == strictyaml.Null && n.Hint() != "" && n.Comment != "":
+		hint = ": " + n.Hint()
+	case n.Kind == strictyaml.String && len(t.kinds) == 1 && (t.kinds[0] == strictyaml.Bool || t.kinds[0] == strictyaml.Number) && !n.Plain:
+		hint = ": write it without quotes"
+	}
+	s.problems.add(n.Pos, "%q wants %s, got %s%s", name, t.words, n.Describe(), hint)
+	n.Kind = strictyaml.Invalid
+}
+
+func (s *shapes) onePair(n *strictyaml.Node, name string) {
+	switch {
+	case n.Kind != strictyaml.Map || len(n.Pairs) == 1:
+		return
+	case len(n.Pairs) == 0:
+		s.problems.add(n.Pos, "an item of %q names no tool", name)
+	default:
+		s.problems.add(n.Pairs[1].Key.Pos, "two keys in one item of %q: each call is an item of its own (check the indentation of its arguments)", name)
+	}
+	n.Kind = strictyaml.Invalid
+}
+
+func (s *shapes) object(n *strictyaml.Node, o *object, name string) {
+	var known []string
+	for _, k := range o.keys {
+		known = append(known, k.name)
+	}
+	for _, p := range n.Pairs {
+		i := slices.IndexFunc(o.keys, func(k key) bool { return k.name == p.Key.Text })
+		switch {
+		case i >= 0:
+			s.check(p.Value, o.keys[i].typ, p.Key.Text)
+		case slices.Contains(reserved(), p.Key.Text):
+			s.problems.add(p.Key.Pos, "%q is reserved: a later version of rehearse will know it, this one does not", p.Key.Text)
+		case !o.open:
+			s.problems.add(p.Key.Pos, "unknown key %q in %s%s", p.Key.Text, o.name, unknownHint(o, p.Key.Text, known))
+		}
+	}
+	for _, k := range o.keys {
+		if k.required && n.Get(k.name) == nil {
+			s.problems.add(n.Pos, "%s needs the key %q", a(o.name), k.name)
+		}
+	}
+	s.choice(n, o)
+}
+
+// choice checks the keys of which one must or may be given.
+func (s *shapes) choice(n *strictyaml.Node, o *object) {
+	var given []string
+	for _, name := range o.one {
+		if n.Get(name) != nil {
+			given = append(given, name)
+		}
+	}
+	switch {
+	case len(given) > 1:
+		s.problems.add(n.Key(given[1]).Pos, "%s has exactly one of %s; %q stands beside %q", a(o.name), strings.Join(o.one, ", "), given[1], given[0])
+	case len(o.one) > 0 && len(given) == 0 && !s.hasUnknown(n, o):
+		s.problems.add(n.Pos, "%s needs one of %s", a(o.name), strings.Join(o.one, ", "))
+	}
+	if len(o.some) > 0 && !slices.ContainsFunc(o.some, func(k string) bool { return n.Get(k) != nil }) && !s.hasUnknown(n, o) {
+		s.problems.add(n.Pos, "%s needs at least one of %s", a(o.name), strings.Join(o.some, ", "))
+	}
+}
+
+// hasUnknown reports whether a key of n was refused: then a missing one is
+// most likely that one, misspelt.
+func (s *shapes) hasUnknown(n *strictyaml.Node, o *object) bool {
+	return slices.ContainsFunc(n.Pairs, func(p strictyaml.Pair) bool {
+		return !slices.ContainsFunc(o.keys, func(k key) bool { return k.name == p.Key.Text })
+	})
+}
+
+// unknownHint suggests a key: a close one, or the places that know this one.
+func unknownHint(o *object, name string, known []string) string {
+	if hint := didYouMean(name, known); hint != "" {
+		return hint
+	}
+	for _, other := range objects() {
+		if other.name != o.name && slices.ContainsFunc(other.keys, func(k key) bool { return k.name == name }) {
+			return fmt.Sprintf(" (it is a key of %s)", a(other.name))
+		}
+	}
+	return ""
+}
+
+func didYouMean(word string, known []string) string {
+	if best := harness.Suggest(word, known); best != "" {
+		return fmt.Sprintf(" (did you mean %q?)", best)
+	}
+	return ""
+}
+
+// a puts the article before a name.
+func a(name string) string {
+	if strings.ContainsRune("aeiou", rune(name[0])) {
+		return "an " + name
+	}
+	return "a " + name
+}
