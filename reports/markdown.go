@@ -2,8 +2,201 @@
 
 package reports
 
-import "io"
+import (
+	"bytes"
+	"cmp"
+	"fmt"
+	"io"
+	"strings"
+
+	"github.com/rehearse-dev/rehearse/harness"
+)
+
+// markdownFailing is how many failing trials a summary explains: GitHub cuts
+// a step summary at 1 MB, and a reader long before.
+const markdownFailing = 30
 
 // Markdown writes the summary of a run in GitHub's Markdown, for a step
 // summary or a comment.
-func Markdown(w io.Writer, run *Run) error { panic("todo") }
+func Markdown(w io.Writer, run *Run) error {
+	var b bytes.Buffer
+	tab := arrange(run)
+	fmt.Fprintf(&b, "# %s\n\n", mdText(cmp.Or(oneLine(run.Manifest.Name, 200), "rehearse")))
+	fmt.Fprintf(&b, "%s **%s**\n", mdMark(tab.Total.Outcome()), tab.Total.Words())
+	mdColumns(&b, tab)
+	mdMatrix(&b, tab)
+	mdFailing(&b, tab)
+	var warnings []string
+	if run.Manifest.Interrupted {
+		warnings = append(warnings, fmt.Sprintf("interrupted: %d of %s planned ended", len(run.Trials), count(run.Manifest.Planned, "trial")))
+	}
+	warnings = append(append(warnings, run.Manifest.Warnings...), run.Warnings...)
+	if len(warnings) > 0 {
+		b.WriteString("\n## Warnings\n\n")
+		for _, text := range warnings {
+			fmt.Fprintf(&b, "- %s\n", mdText(oneLine(text, 500)))
+		}
+	}
+	_, err := w.Write(b.Bytes())
+	return err
+}
+
+func mdColumns(b *bytes.Buffer, tab *table) {
+	if len(tab.Columns) == 0 {
+		return
+	}
+	b.WriteString("\n| model | pass rate | passed / judged | errors | skipped | tokens | median | slowest |\n")
+	b.WriteString("| --- | ---: | ---: | ---: | ---: | ---: | ---: | ---: |\n")
+	for _, c := range tab.Columns {
+		y := c.Tally
+		fmt.Fprintf(b, "| %s | %s | %d / %d | %d | %d | %s | %s | %s |\n", mdText(c.Label), y.Rate(), y.Passed, y.Judged(),
+			y.Errors, y.Skipped, thousands(y.Usage.TotalTokens), y.Median(), y.Slowest())
+	}
+}
+
+// mdMatrix lists the scenarios in which not all trials passed.
+func mdMatrix(b *bytes.Buffer, tab *table) {
+	passed := 0
+	first := true
+	for _, s := range tab.Scenarios {
+		if s.Tally.Trials() == s.Tally.Passed {
+			passed++
+			continue
+		}
+		if first {
+			first = false
+			b.WriteString("\n## Scenarios that did not pass\n\n| scenario |")
+			for _, c := range tab.Columns {
+				fmt.Fprintf(b, " %s |", mdText(c.Label))
+			}
+			b.WriteString("\n| --- |" + strings.Repeat(" --- |", len(tab.Columns)) + "\n")
+		}
+		fmt.Fprintf(b, "| %s |", mdText(oneLine(s.Name, 120)))
+		for _, cell := range s.Cells {
+			var y tally
+			for _, t := range cell {
+				y.add(t)
+			}
+			switch {
+			case len(cell) == 0:
+				b.WriteString(" |")
+			case len(cell) == 1:
+				fmt.Fprintf(b, " %s %s |", mdMark(cell[0].Outcome), mdText(oneLine(string(cell[0].Outcome), 20)))
+			default:
+				fmt.Fprintf(b, " %s %d / %d", mdMark(cellOutcome(y)), y.Passed, y.Judged())
+				if y.Errors > 0 {
+					fmt.Fprintf(b, ", %s", count(y.Errors, "error"))
+				}
+				if y.Skipped > 0 {
+					fmt.Fprintf(b, ", %d skipped", y.Skipped)
+				}
+				if y.Flaky() {
+					b.WriteString(" flaky")
+				}
+				b.WriteString(" |")
+			}
+		}
+		b.WriteString("\n")
+	}
+	if !first && passed > 0 {
+		fmt.Fprintf(b, "\n%s passed in all trials.\n", count(passed, "other scenario"))
+	}
+}
+
+// cellOutcome is that of several attempts.
+func cellOutcome(y tally) harness.Outcome {
+	switch {
+	case y.Failed > 0:
+		return harness.OutcomeFailed
+	case y.Errors > 0:
+		return harness.OutcomeError
+	case y.Passed > 0:
+		return harness.OutcomePassed
+	default:
+		return harness.OutcomeSkipped
+	}
+}
+
+func mdFailing(b *bytes.Buffer, tab *table) {
+	shown, left := 0, 0
+	for _, s := range tab.Scenarios {
+		for i, cell := range s.Cells {
+			for _, t := range cell {
+				if !failing(t) {
+					continue
+				}
+				if shown == markdownFailing {
+					left++
+					continue
+				}
+				if shown == 0 {
+					b.WriteString("\n## What went wrong\n")
+				}
+				shown++
+				p := &textPrinter{max: 500}
+				p.trial(s, t, columnName(tab, i), attempt(t, cell))
+				body := strings.TrimRight(p.b.String(), "\n")
+				_, body, _ = strings.Cut(body, "\n")
+				title := strings.Join(strings.Fields(strings.Join([]string{oneLine(s.Name, 120), columnName(tab, i), attempt(t, cell)}, " ")), " ")
+				fence := mdFence(body)
+				fmt.Fprintf(b, "\n<details><summary>%s %s</summary>\n\n%stext\n%s\n%s\n\n</details>\n",
+					mdMark(t.Outcome), mdText(title), fence, outdent(body, 6), fence)
+			}
+		}
+	}
+	if left > 0 {
+		fmt.Fprintf(b, "\n%s more, in the full report.\n", count(left, "trial"))
+	}
+}
+
+func outdent(s string, n int) string {
+	lines := strings.Split(s, "\n")
+	for i, l := range lines {
+		lines[i] = l[min(n, len(l)-len(strings.TrimLeft(l, " "))):]
+	}
+	return strings.Join(lines, "\n")
+}
+
+func mdMark(o harness.Outcome) string {
+	switch o {
+	case harness.OutcomePassed:
+		return "✅"
+	case harness.OutcomeFailed:
+		return "❌"
+	case harness.OutcomeSkipped:
+		return "⏭️"
+	default:
+		return "⚠️"
+	}
+}
+
+// mdText shows a line as code, in which GitHub makes no mention and no issue
+// link, and nothing in it is markup or the end of a table's cell. References
+// instead of backslashes, since those stay visible inside HTML.
+func mdText(s string) string {
+	var b strings.Builder
+	b.WriteString("<code>")
+	for _, r := range s {
+		if strings.ContainsRune("<>&\"'\\`*_[]|~@#:", r) {
+			fmt.Fprintf(&b, "&#%d;", r)
+		} else {
+			b.WriteRune(r)
+		}
+	}
+	b.WriteString("</code>")
+	return b.String()
+}
+
+// mdFence is longer than every run of backticks in s.
+func mdFence(s string) string {
+	longest, run := 2, 0
+	for _, r := range s {
+		if r == '`' {
+			run++
+			longest = max(longest, run)
+		} else {
+			run = 0
+		}
+	}
+	return strings.Repeat("`", longest+1)
+}

@@ -79,6 +79,9 @@ func (y *tally) add(t *Trial) {
 	}
 }
 
+// Tokens is the sum of all trials.
+func (y tally) Tokens() string { return thousands(y.Usage.TotalTokens) }
+
 // Trials is all of them.
 func (y tally) Trials() int { return y.Passed + y.Failed + y.Errors + y.Skipped }
 
@@ -124,13 +127,14 @@ func (y tally) Words() string {
 		return "no trials"
 	}
 	parts := []string{fmt.Sprintf("%d passed", y.Passed)}
-	for _, p := range []struct {
-		n    int
-		word string
-	}{{y.Failed, "failed"}, {y.Errors, "error"}, {y.Skipped, "skipped"}} {
-		if p.n > 0 {
-			parts = append(parts, fmt.Sprintf("%d %s", p.n, p.word))
-		}
+	if y.Failed > 0 {
+		parts = append(parts, fmt.Sprintf("%d failed", y.Failed))
+	}
+	if y.Errors > 0 {
+		parts = append(parts, count(y.Errors, "error"))
+	}
+	if y.Skipped > 0 {
+		parts = append(parts, fmt.Sprintf("%d skipped", y.Skipped))
 	}
 	return strings.Join(parts, ", ") + " of " + count(y.Trials(), "trial")
 }

@@ -1,0 +1,213 @@
+// Copyright 2026 The rehearse Authors. SPDX-License-Identifier: Apache-2.0
+
+package reports
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+
+	"golang.org/x/net/html"
+)
+
+// voids are the elements without an end tag.
+var voids = []string{"meta", "input", "br", "hr", "link", "img"}
+
+// checkHTML is strict: every tag is closed in order, every id is there once,
+// every link leads to an id of the page, and nothing is loaded from anywhere.
+func checkHTML(page []byte) error {
+	var errs []error
+	fail := func(format string, args ...any) { errs = append(errs, fmt.Errorf(format, args...)) }
+	var stack []string
+	ids, links := map[string]bool{}, map[string]bool{}
+	z := html.NewTokenizer(bytes.NewReader(page))
+	for {
+		kind := z.Next()
+		if kind == html.ErrorToken {
+			if !errors.Is(z.Err(), io.EOF) {
+				errs = append(errs, z.Err())
+			}
+			break
+		}
+		tok := z.Token()
+		switch kind {
+		case html.StartTagToken, html.SelfClosingTagToken:
+			checkTag(tok, stack, ids, links, fail)
+			if kind == html.StartTagToken && !slices.Contains(voids, tok.Data) {
+				stack = append(stack, tok.Data)
+			}
+		case html.EndTagToken:
+			if len(stack) == 0 || stack[len(stack)-1] != tok.Data {
+				fail("</%s> closes %q", tok.Data, stack)
+				return errors.Join(errs...)
+			}
+			stack = stack[:len(stack)-1]
+		case html.CommentToken:
+			fail("comment %q", tok.Data)
+		}
+	}
+	if len(stack) > 0 {
+		fail("left open: %q", stack)
+	}
+	for id := range links {
+		if !ids[id] {
+			fail("a link leads to #%s, which is not there", id)
+		}
+	}
+	return errors.Join(errs...)
+}
+
+func checkTag(tok html.Token, stack []string, ids, links map[string]bool, fail func(string, ...any)) {
+	// What a browser would move or close by itself is an error here.
+	parent := ""
+	if len(stack) > 0 {
+		parent = stack[len(stack)-1]
+	}
+	if parent == "p" && slices.Contains([]string{"p", "div", "pre", "table", "ul", "ol", "dl", "details", "section", "h2", "h3", "h4", "h5"}, tok.Data) {
+		fail("<%s> inside <p>", tok.Data)
+	}
+	want := map[string][]string{
+		"li": {"ol", "ul"}, "tr": {"thead", "tbody"}, "td": {"tr"}, "th": {"tr"}, "summary": {"details"},
+		"thead": {"table"}, "tbody": {"table"}, "dt": {"div"}, "dd": {"div"},
+	}[tok.Data]
+	if want != nil && !slices.Contains(want, parent) {
+		fail("<%s> inside <%s>", tok.Data, parent)
+	}
+	if slices.Contains([]string{"img", "link", "iframe", "object", "embed", "base", "form", "audio", "video"}, tok.Data) {
+		fail("<%s> in the page", tok.Data)
+	}
+	for _, a := range tok.Attr {
+		switch {
+		case a.Key == "id":
+			if ids[a.Val] {
+				fail("id %q twice", a.Val)
+			}
+			ids[a.Val] = true
+		case a.Key == "href":
+			id, ok := strings.CutPrefix(a.Val, "#")
+			if !ok {
+				fail("href %q leaves the page", a.Val)
+			}
+			links[id] = true
+		case a.Key == "src", a.Key == "srcset", a.Key == "style", a.Key == "action", strings.HasPrefix(a.Key, "on"):
+			fail("attribute %s=%q", a.Key, a.Val)
+		}
+	}
+}
+
+func TestHTMLIsValid(t *testing.T) {
+	for name, run := range runs() {
+		t.Run(name, func(t *testing.T) {
+			if err := checkHTML(write(t, "html", run)); err != nil {
+				t.Error(err)
+			}
+		})
+	}
+}
+
+// The check itself is checked: it must not hold for everything.
+func TestCheckHTML(t *testing.T) {
+	tests := []struct{ name, page, want string }{
+		{"open", "<div>", "left open"},
+		{"crossed", "<b><i></b></i>", "closes"},
+		{"outside", `<a href="http://x">a</a>`, "leaves the page"},
+		{"nowhere", `<a href="#x">a</a>`, "not there"},
+		{"image", `<img src="x">`, "<img>"},
+		{"handler", `<b onclick="x">b</b>`, "onclick"},
+		{"block in paragraph", `<p><pre></pre></p>`, "inside <p>"},
+		{"twice", `<b id="a"></b><b id="a"></b>`, "twice"},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			if err := checkHTML([]byte(tt.page)); err == nil || !strings.Contains(err.Error(), tt.want) {
+				t.Errorf("got %v, want an error with %q", err, tt.want)
+			}
+		})
+	}
+}
+
+// Style and script name nothing outside, and are what the policy admits.
+func TestHTMLAsksNobody(t *testing.T) {
+	outside := regexp.MustCompile(`(?i)https?:|//[a-z]|url\(|@import|fetch\(|XMLHttp|import\(`)
+	for _, name := range []string{"web/report.css", "web/report.js", "web/page.tmpl", "web/trial.tmpl", "web/parts.tmpl"} {
+		data, err := os.ReadFile(name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if m := outside.Find(data); m != nil {
+			t.Errorf("%s has %q", name, m)
+		}
+	}
+	page := write(t, "html", hostileRun())
+	doc, err := html.Parse(bytes.NewReader(page))
+	if err != nil {
+		t.Fatal(err)
+	}
+	policy, texts := "", map[string]string{}
+	for n := range doc.Descendants() {
+		switch {
+		case n.Type == html.ElementNode && (n.Data == "style" || n.Data == "script"):
+			if texts[n.Data] != "" {
+				t.Errorf("a second <%s>", n.Data)
+			}
+			texts[n.Data] = n.FirstChild.Data
+		case n.Type == html.ElementNode && n.Data == "meta":
+			for _, a := range n.Attr {
+				if a.Key == "content" && strings.HasPrefix(a.Val, "default-src 'none'") {
+					policy = a.Val
+				}
+			}
+		}
+	}
+	for _, name := range []string{"style", "script"} {
+		if want := name + "-src " + digest([]byte(texts[name])); !strings.Contains(policy, want) {
+			t.Errorf("the policy %q lacks %q", policy, want)
+		}
+	}
+}
+
+func TestHTMLBudget(t *testing.T) {
+	var whole, small bytes.Buffer
+	if err := errors.Join(HTML(&whole, fullRun(), nil), HTML(&small, fullRun(), &HTMLOptions{MaxBytes: 20_000, MaxText: 60, Title: "small"})); err != nil {
+		t.Fatal(err)
+	}
+	if err := checkHTML(small.Bytes()); err != nil {
+		t.Error(err)
+	}
+	if small.Len() >= whole.Len() {
+		t.Errorf("%d bytes with a budget, %d without", small.Len(), whole.Len())
+	}
+	for _, want := range []string{"transcripts of", "left out to keep this page small", "Cut here:", "<h1>small</h1>", "are cut, and say so"} {
+		if !strings.Contains(small.String(), want) {
+			t.Errorf("the page does not say %q", want)
+		}
+	}
+	// A failing trial keeps its transcript longest.
+	if !strings.Contains(small.String(), "How fast does it grow?") {
+		t.Error("the first failing trial has lost its transcript")
+	}
+}
+
+func TestHTMLShowsEverything(t *testing.T) {
+	page := string(write(t, "html", fullRun()))
+	for _, want := range []string{
+		`href="#trial-2-1-1"`, `id="trial-2-1-1"`, // dots lead to trials
+		"matched", "mismatched", "missing", "extra", "out of order", "forbidden",
+		"args.media_id", "$integer", "could not be judged",
+		"fault: rate_limit", "HTTP 429", "asks to wait 2.0 s", "attempt 2", "not delivered", "answered by a rule", "outside the conversation",
+		"not scripted", "executed more than once", "arguments are not JSON", "no answer above explains them",
+		"offered as", "reply cut at the length limit", "State of gemflux", "System prompt", "2 tools offered",
+		"critical", "flaky", "No transcript was recorded.", "Provenance", "gpt-4o-2024-11-20",
+		"stable_prefix", "The answer above, unchanged.", "as reported",
+	} {
+		if !strings.Contains(page, want) {
+			t.Errorf("the page lacks %q", want)
+		}
+	}
+}

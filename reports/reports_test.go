@@ -1,0 +1,383 @@
+// Copyright 2026 The rehearse Authors. SPDX-License-Identifier: Apache-2.0
+
+package reports
+
+import (
+	"bytes"
+	"encoding/xml"
+	"errors"
+	"flag"
+	"html"
+	"io"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"unicode/utf8"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/rehearse-dev/rehearse/harness"
+	"github.com/rehearse-dev/rehearse/harness/trials"
+)
+
+var update = flag.Bool("update", false, "rewrite the golden files")
+
+func golden(t *testing.T, name string, got []byte) {
+	t.Helper()
+	file := filepath.Join("testdata", name)
+	if *update {
+		if err := os.WriteFile(file, got, 0o644); err != nil {
+			t.Fatal(err)
+		}
+		return
+	}
+	want, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(string(want), string(got)); diff != "" {
+		t.Errorf("%s differs (-want +got); -update rewrites it:\n%s", file, diff)
+	}
+}
+
+// runs are the runs that every writer is given.
+func runs() map[string]*Run {
+	return map[string]*Run{
+		"empty":   {},
+		"full":    fullRun(),
+		"hostile": hostileRun(),
+		"planned": {Manifest: fullRun().Manifest}, // stopped before its first trial
+	}
+}
+
+var writers = map[string]func(io.Writer, *Run) error{
+	"txt":  func(w io.Writer, r *Run) error { return Text(w, r, nil) },
+	"xml":  JUnit,
+	"md":   Markdown,
+	"html": func(w io.Writer, r *Run) error { return HTML(w, r, nil) },
+}
+
+func write(t *testing.T, format string, run *Run) []byte {
+	t.Helper()
+	var b bytes.Buffer
+	if err := writers[format](&b, run); err != nil {
+		t.Fatalf("writing %s: %v", format, err)
+	}
+	return b.Bytes()
+}
+
+func TestGolden(t *testing.T) {
+	for name, run := range runs() {
+		for format := range writers {
+			t.Run(name+"."+format, func(t *testing.T) {
+				golden(t, name+"."+format, write(t, format, run))
+			})
+		}
+	}
+}
+
+// The same run gives the same bytes, in whatever order its trials ended.
+func TestDeterministic(t *testing.T) {
+	for format := range writers {
+		t.Run(format, func(t *testing.T) {
+			want := write(t, format, fullRun())
+			for range 3 {
+				run := fullRun()
+				slices.Reverse(run.Trials)
+				if got := write(t, format, run); !bytes.Equal(want, got) {
+					t.Fatalf("bytes differ (-want +got):\n%s", cmp.Diff(string(want), string(got)))
+				}
+			}
+		})
+	}
+}
+
+// Nothing that a terminal or a reader would act on gets through.
+func TestHostile(t *testing.T) {
+	run := hostileRun()
+	for format := range writers {
+		t.Run(format, func(t *testing.T) {
+			out := string(write(t, format, run))
+			if !utf8.ValidString(out) {
+				t.Error("not UTF-8")
+			}
+			for i, r := range out {
+				if unseen(r) {
+					t.Errorf("%q at byte %d: %q", r, i, out[max(0, i-60):min(len(out), i+60)])
+					break
+				}
+			}
+			if strings.Contains(out, strings.Repeat("A", 10_000)) {
+				t.Error("a huge text was not cut")
+			}
+			if !strings.Contains(html.UnescapeString(out), "⟨U+202E⟩") {
+				t.Error("the bidi mark is not spelled out")
+			}
+		})
+	}
+}
+
+func TestJUnitParses(t *testing.T) {
+	for name, run := range runs() {
+		t.Run(name, func(t *testing.T) {
+			var got junitSuites
+			if err := xml.Unmarshal(write(t, "xml", run), &got); err != nil {
+				t.Fatal(err)
+			}
+			tests, failures := 0, 0
+			for _, s := range got.Suites {
+				tests += len(s.Cases)
+				for _, c := range s.Cases {
+					if c.Failure != nil {
+						failures++
+					}
+				}
+			}
+			if tests != got.Tests || failures != got.Failures {
+				t.Errorf("counts say %d tests, %d failures; there are %d, %d", got.Tests, got.Failures, tests, failures)
+			}
+		})
+	}
+}
+
+func TestTextColor(t *testing.T) {
+	var plain, color bytes.Buffer
+	if err := errors.Join(Text(&plain, fullRun(), nil), Text(&color, fullRun(), &TextOptions{Color: true})); err != nil {
+		t.Fatal(err)
+	}
+	if strings.Contains(plain.String(), "\x1b") {
+		t.Error("colours were not asked for")
+	}
+	if !strings.Contains(color.String(), "\x1b[31mFAIL \x1b[0m") {
+		t.Error("no colours")
+	}
+}
+
+type brokenWriter struct{}
+
+var errBroken = errors.New("disk full")
+
+func (brokenWriter) Write([]byte) (int, error) { return 0, errBroken }
+
+func TestWriterErrors(t *testing.T) {
+	for format, f := range writers {
+		if err := f(brokenWriter{}, fullRun()); !errors.Is(err, errBroken) {
+			t.Errorf("%s: got %v, want %v", format, err, errBroken)
+		}
+	}
+}
+
+// saved writes a run as `rehearse run` does.
+func saved(t testing.TB, run *Run) string {
+	t.Helper()
+	dir := t.TempDir()
+	if err := trials.WriteManifest(dir, run.Manifest); err != nil {
+		t.Fatal(err)
+	}
+	w, err := trials.Append(filepath.Join(dir, trials.RecordsFile))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer w.Close()
+	for _, tr := range run.Trials {
+		r := tr.Record
+		r.Detail = ""
+		if tr.Witness != nil {
+			if r.Detail, err = trials.WriteDetail(dir, *tr.Witness); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if err := w.Write(r); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return dir
+}
+
+func TestLoad(t *testing.T) {
+	want := fullRun()
+	got, err := Load(saved(t, want))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(got.Warnings) > 0 {
+		t.Errorf("warnings: %q", got.Warnings)
+	}
+	for format := range writers {
+		// The folder names its transcripts by itself.
+		for i := range want.Trials {
+			want.Trials[i].Detail = got.Trials[i].Detail
+		}
+		if diff := cmp.Diff(string(write(t, format, want)), string(write(t, format, got))); diff != "" {
+			t.Errorf("%s of the loaded run differs (-want +got):\n%s", format, diff)
+		}
+	}
+}
+
+func TestLoadDamaged(t *testing.T) {
+	tests := []struct {
+		name    string
+		damage  func(dir string) error
+		warning string
+		err     string
+	}{
+		{"no manifest", func(dir string) error { return os.Remove(filepath.Join(dir, "run.json")) }, "no manifest", ""},
+		{"broken manifest", func(dir string) error { return os.WriteFile(filepath.Join(dir, "run.json"), []byte("{"), 0o600) }, "no manifest", ""},
+		{"no transcripts", func(dir string) error { return os.RemoveAll(filepath.Join(dir, "transcripts")) }, "no transcript of", ""},
+		{"no trials", func(dir string) error { return os.Remove(filepath.Join(dir, "trials.jsonl")) }, "", ""},
+		{"no folder", os.RemoveAll, "", "loading run"},
+		{"newer", func(dir string) error {
+			return os.WriteFile(filepath.Join(dir, "trials.jsonl"), []byte(`{"schema":99}`+"\n"), 0o600)
+		}, "", "newer rehearse"},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			dir := saved(t, fullRun())
+			if err := tt.damage(dir); err != nil {
+				t.Fatal(err)
+			}
+			run, err := Load(dir)
+			if tt.err != "" {
+				if err == nil || !strings.Contains(err.Error(), tt.err) {
+					t.Fatalf("got error %v, want one with %q", err, tt.err)
+				}
+				return
+			}
+			if err != nil {
+				t.Fatal(err)
+			}
+			if tt.warning != "" && (len(run.Warnings) == 0 || !strings.Contains(run.Warnings[0], tt.warning)) {
+				t.Errorf("warnings %q, want one with %q", run.Warnings, tt.warning)
+			}
+			write(t, "html", run)
+		})
+	}
+}
+
+func FuzzLoad(f *testing.F) {
+	for _, run := range []*Run{fullRun(), {}} {
+		dir := saved(f, run)
+		records, err := os.ReadFile(filepath.Join(dir, trials.RecordsFile))
+		if err != nil {
+			f.Fatal(err)
+		}
+		manifest, err := os.ReadFile(filepath.Join(dir, trials.ManifestFile))
+		if err != nil {
+			f.Fatal(err)
+		}
+		lines := bytes.SplitAfter(records, []byte("\n"))
+		f.Add(manifest, lines[0], []byte(`{"schema":1,"exchanges":[{"seq":1,"turn":-3}]}`))
+	}
+	f.Add([]byte(`{"schema":1}`), []byte(`{"schema":1,"scenario":"s","mode":"mock","attempt":1,"detail":"d.json","trajectory":[{"turn":9000000000}]}`),
+		[]byte(`{"schema":1,"exchanges":[{"turn":9000000000,"answer":{"calls":[{}]}}],"states":{"s":1}}`))
+	f.Fuzz(func(t *testing.T, manifest, records, detail []byte) {
+		dir := t.TempDir()
+		for name, data := range map[string][]byte{trials.ManifestFile: manifest, trials.RecordsFile: records, "d.json": detail} {
+			if err := os.WriteFile(filepath.Join(dir, name), data, 0o600); err != nil {
+				t.Fatal(err)
+			}
+		}
+		run, err := Load(dir)
+		if err != nil {
+			return
+		}
+		for format := range writers {
+			out := write(t, format, run)
+			if format == "html" {
+				if err := checkHTML(out); err != nil {
+					t.Error(err)
+				}
+			}
+		}
+	})
+}
+
+func TestClean(t *testing.T) {
+	tests := []struct{ name, in, want string }{
+		{"plain", "a\tb\nc é 漢字 👩‍🔬", "a\tb\nc é 漢字 👩‍🔬"},
+		{"line ends", "a\r\nb\rc", "a\nb⟨U+000D⟩c"},
+		{"escape", "\x1b[31m", "⟨U+001B⟩[31m"},
+		{"bidi", "a\u202eb\u2069", "a⟨U+202E⟩b⟨U+2069⟩"},
+		{"tag characters", "\U000E0041", "⟨U+E0041⟩"},
+		{"not UTF-8", "a\xffb\uFFFD", "a⟨0xFF⟩b\uFFFD"},
+		{"noncharacter", "\uffff", "⟨U+FFFF⟩"},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			if diff := cmp.Diff(tt.want, clean(tt.in)); diff != "" {
+				t.Errorf("(-want +got):\n%s", diff)
+			}
+		})
+	}
+}
+
+func TestCut(t *testing.T) {
+	head, left := cut("aé漢", 4)
+	if head != "aé" || left != 3 {
+		t.Errorf("got %q, %d left", head, left)
+	}
+	if head, left := cut("abc", -1); head != "abc" || left != 0 {
+		t.Errorf("got %q, %d left", head, left)
+	}
+}
+
+func TestPrettyJSON(t *testing.T) {
+	tests := []struct{ name, in, want string }{
+		{"short", `{ "b": 1.10, "a": 2 }`, `{"b":1.10,"a":2}`},
+		{"long", `{"b":"` + strings.Repeat("x", 60) + `","a":1e400}`, "{\n  \"b\": \"" + strings.Repeat("x", 60) + "\",\n  \"a\": 1e400\n}"},
+		{"not JSON", `{"a`, `{"a`},
+		{"deep", strings.Repeat("[", 100) + strings.Repeat("]", 100), strings.Repeat("[", 100) + strings.Repeat("]", 100)},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			if diff := cmp.Diff(tt.want, prettyJSON([]byte(tt.in))); diff != "" {
+				t.Errorf("(-want +got):\n%s", diff)
+			}
+		})
+	}
+}
+
+func TestRate(t *testing.T) {
+	tests := []struct {
+		name string
+		in   tally
+		want string
+	}{
+		{"none judged", tally{Errors: 2, Skipped: 1}, "n/a"},
+		{"all", tally{Passed: 3, Errors: 1}, "100%"},
+		{"nearly all", tally{Passed: 999, Failed: 1}, "99.9%"},
+		{"nearly none", tally{Passed: 1, Failed: 999}, "0.1%"},
+		{"half", tally{Passed: 1, Failed: 1, Skipped: 7}, "50%"},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			if got := tt.in.Rate(); got != tt.want {
+				t.Errorf("got %q, want %q", got, tt.want)
+			}
+		})
+	}
+}
+
+func TestOutcomeOfRun(t *testing.T) {
+	tests := []struct {
+		name string
+		in   tally
+		want harness.Outcome
+	}{
+		{"nothing ran", tally{}, harness.OutcomeError},
+		{"all skipped", tally{Skipped: 2}, harness.OutcomeError},
+		{"passed", tally{Passed: 1, Skipped: 1}, harness.OutcomePassed},
+		{"error", tally{Passed: 1, Errors: 1}, harness.OutcomeError},
+		{"undecided", tally{Passed: 1, unjudged: 1}, harness.OutcomeError},
+		{"failed", tally{Passed: 1, Failed: 1, Errors: 1}, harness.OutcomeFailed},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			if got := tt.in.Outcome(); got != tt.want {
+				t.Errorf("got %q, want %q", got, tt.want)
+			}
+		})
+	}
+}
