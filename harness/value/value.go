@@ -269,3 +269,34 @@ func appendString(b []byte, s string) []byte {
 	}
 	return append(append(b, s[start:]...), '"')
 }
+
+// Any returns v as encoding/json's maps and slices, for libraries that want
+// them: integers that fit as int64, other numbers as float64.
+func (v Value) Any() any {
+	switch v.kind {
+	case Bool:
+		return v.Bool()
+	case String:
+		return v.text
+	case Number:
+		if n, ok := v.Int(); ok {
+			return n
+		}
+		f, _ := v.Float() // the largest float64 when it is larger
+		return f
+	case Array:
+		items := make([]any, v.Len())
+		for i, item := range v.Items() {
+			items[i] = item.Any()
+		}
+		return items
+	case Object:
+		members := make(map[string]any, v.Len())
+		for _, m := range v.Members() {
+			members[m.Key] = m.Value.Any()
+		}
+		return members
+	default:
+		return nil
+	}
+}
