@@ -18,9 +18,18 @@
 package mcppool
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"sync"
+	"sync/atomic"
 	"time"
+
+	"github.com/mark3labs/mcp-go/client/transport"
 
 	"github.com/rehearse-dev/rehearse/harness"
 )
@@ -51,11 +60,214 @@ type Options struct {
 	Logf func(format string, args ...any)
 }
 
-// Tool is a tool as its server lists it.
-type Tool struct {
-	harness.Tool                 // Schema is the input schema, byte for byte
-	Output       json.RawMessage // output schema, or null
-	Raw          json.RawMessage // the whole entry, byte for byte
+func (o *Options) withDefaults() Options {
+	var c Options
+	if o != nil {
+		c = *o
+	}
+	c.CallTimeout = cmp.Or(c.CallTimeout, 60*time.Second)
+	c.ConnectTimeout = cmp.Or(c.ConnectTimeout, 30*time.Second)
+	c.DiscoverTimeout = cmp.Or(c.DiscoverTimeout, time.Second)
+	c.MaxPages = cmp.Or(c.MaxPages, 100)
+	c.ClientName = cmp.Or(c.ClientName, "rehearse")
+	c.ClientVersion = cmp.Or(c.ClientVersion, "0")
+	c.PassEnv = slices.Clone(c.PassEnv)
+	if c.Logf == nil {
+		c.Logf = func(string, ...any) {}
+	}
+	return c
+}
+
+// ErrorKind says what became of a request that got no result.
+type ErrorKind string
+
+// The kinds of [Error].
+const (
+	ErrRPC       ErrorKind = "rpc"       // the server answered with a JSON-RPC error
+	ErrTimeout   ErrorKind = "timeout"   // no answer within the time limit
+	ErrCancelled ErrorKind = "cancelled" // the caller's context ended
+	ErrClosed    ErrorKind = "closed"    // the server went away
+	ErrMalformed ErrorKind = "malformed" // the request or the answer cannot be used
+	ErrTransport ErrorKind = "transport" // HTTP answered with an error, or not at all
+)
+
+// Error is what is returned when a request got no result.
+type Error struct {
+	Kind   ErrorKind
+	Server string
+	Op     string // "connecting to", "listing the tools of", `calling "refund" on`
+	// RPC is the error object of the server, for the kind rpc.
+	RPC *harness.RPCError
+	// Stderr is the end of what the server's process wrote there.
+	Stderr string
+	Err    error
+}
+
+func (e *Error) Error() string {
+	s := fmt.Sprintf("%s server %q: %v", e.Op, e.Server, e.Err)
+	if e.Stderr != "" {
+		s += "; its stderr ends: " + lastLines(e.Stderr, 5)
+	}
+	return s
+}
+
+func (e *Error) Unwrap() error { return e.Err }
+
+func lastLines(s string, n int) string {
+	lines := strings.Split(s, "\n")
+	return strings.Join(lines[max(0, len(lines)-n):], "\n")
+}
+
+// Session is an open session with one server. Its methods may be called
+// concurrently.
+type Session struct {
+	server  harness.Server
+	opts    Options
+	changed atomic.Bool // the list of tools has changed since it was asked for
+
+	mu     sync.Mutex // guards the fields below
+	conn   *conn
+	notes  []string
+	closed bool
+}
+
+// Open connects to a server and shakes hands. The error is of type [*Error].
+func Open(ctx context.Context, server harness.Server, opts *Options) (*Session, error) {
+	s := &Session{server: server, opts: opts.withDefaults()}
+	c, err := s.connect(ctx)
+	if err != nil {
+		return nil, err
+	}
+	s.conn = c
+	return s, nil
+}
+
+// Name returns the server's name as configured.
+func (s *Session) Name() string { return s.server.Name }
+
+// ProtocolVersion returns the version that was agreed on.
+func (s *Session) ProtocolVersion() string { return s.current().client.ProtocolVersion() }
+
+// ListChanged reports whether the server said that its tools changed after
+// the last call of [Session.Tools] began.
+func (s *Session) ListChanged() bool { return s.changed.Load() }
+
+// Notes are remarks about the connection for a report: a probe that timed
+// out, lines that were no JSON-RPC, a session that was opened anew.
+func (s *Session) Notes() []string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return slices.Clone(s.notes)
+}
+
+// maxNotes bounds what a babbling server makes us keep.
+const maxNotes = 50
+
+func (s *Session) note(format string, args ...any) {
+	line := fmt.Sprintf("server %q: ", s.server.Name) + fmt.Sprintf(format, args...)
+	s.opts.Logf("%s", line)
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if len(s.notes) < maxNotes {
+		s.notes = append(s.notes, line)
+	}
+}
+
+// Close ends the session and waits until nothing of it is left. A child
+// process is ended with all processes that it started.
+func (s *Session) Close() error {
+	s.mu.Lock()
+	s.closed = true
+	c := s.conn
+	s.mu.Unlock()
+	c.close()
+	return nil
+}
+
+func (s *Session) current() *conn {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.conn
+}
+
+// do sends one request by f, within a time limit, and keeps what was
+// answered. A session that the server has forgotten is opened anew and the
+// request sent again, once: the server has not looked at it.
+func (s *Session) do(ctx context.Context, op string, limit time.Duration, f func(context.Context, *conn) error) (*capture, error) {
+	c := s.current()
+	for attempt := 1; ; attempt++ {
+		kept, err := s.try(ctx, op, limit, c, f)
+		if attempt > 1 || !errors.Is(err, transport.ErrSessionTerminated) || !c.legacyHTTP {
+			return kept, err
+		}
+		again, reErr := s.reconnect(ctx, c)
+		if reErr != nil {
+			return kept, errors.Join(err, reErr)
+		}
+		c = again
+	}
+}
+
+func (s *Session) try(ctx context.Context, op string, limit time.Duration, c *conn, f func(context.Context, *conn) error) (*capture, error) {
+	kept := new(capture)
+	inner, cancel := context.WithTimeout(context.WithValue(ctx, captureKey{}, kept), limit)
+	defer cancel()
+	err := f(inner, c)
+	if err == nil || kept.result != nil { // a result that mcp-go cannot read is still a result
+		return kept, nil
+	}
+	return kept, s.explain(ctx, inner, op, limit, c, kept, err)
+}
+
+// explain makes an [*Error] of an error of mcp-go's.
+func (s *Session) explain(outer, inner context.Context, op string, limit time.Duration, c *conn, kept *capture, err error) error {
+	e := &Error{Server: s.server.Name, Op: op, Err: err, Kind: ErrTransport}
+	switch {
+	case kept.rpc != nil:
+		e.Kind, e.RPC, e.Err = ErrRPC, kept.rpc, fmt.Errorf("MCP error %d: %s", kept.rpc.Code, kept.rpc.Message)
+		return e
+	case errors.Is(err, errMalformed):
+		e.Kind = ErrMalformed
+	case outer.Err() != nil:
+		e.Kind, e.Err = ErrCancelled, context.Cause(outer)
+		return e
+	case inner.Err() != nil:
+		e.Kind = ErrTimeout
+		e.Err = fmt.Errorf("no answer within %v%s: %w", limit, c.babble(), context.DeadlineExceeded)
+	case c.gone():
+		e.Kind = ErrClosed
+		e.Err = fmt.Errorf("the server went away%s%s", c.ending(), c.babble())
+	case strings.Contains(err.Error(), "unexpected nil response"):
+		e.Kind = ErrMalformed
+		e.Err = errors.New("the answer's stream ended without an answer")
+	}
+	e.Stderr = c.stderr()
+	return e
+}
+
+func (s *Session) reconnect(ctx context.Context, old *conn) (*conn, error) {
+	if c := s.current(); c != old {
+		return c, nil // another call was first
+	}
+	c, err := s.connect(ctx)
+	if err != nil {
+		return nil, err
+	}
+	s.mu.Lock()
+	if s.closed || s.conn != old {
+		current, closed := s.conn, s.closed
+		s.mu.Unlock()
+		c.close()
+		if closed {
+			return nil, errors.New("the session was closed")
+		}
+		return current, nil
+	}
+	s.conn = c
+	s.mu.Unlock()
+	old.close()
+	s.note("forgot our session; opened a new one")
+	return c, nil
 }
 
 // Result is the result of a call.
@@ -67,65 +279,9 @@ type Result struct {
 	IsError    bool
 }
 
-// ErrorKind says what became of a request that got no result.
-type ErrorKind string
-
-// The kinds of [Error].
-const (
-	ErrRPC       ErrorKind = "rpc"       // the server answered with a JSON-RPC error
-	ErrTimeout   ErrorKind = "timeout"   // no answer within the time limit
-	ErrClosed    ErrorKind = "closed"    // the server went away
-	ErrMalformed ErrorKind = "malformed" // the answer cannot be used
-	ErrStart     ErrorKind = "start"     // the server could not be started or reached
-)
-
-// Error is what is returned when a request got no result.
-type Error struct {
-	Kind   ErrorKind
-	Server string
-	Op     string // "starting", "listing tools of", "calling refund on"
-	// RPC is the error object of the server, for the kind rpc.
-	RPC *harness.RPCError
-	// Stderr is the end of what the server's process wrote there.
-	Stderr string
-	Err    error
+// Tool is a tool as its server lists it.
+type Tool struct {
+	harness.Tool                 // Schema is the input schema, byte for byte
+	Output       json.RawMessage // output schema, or null
+	Raw          json.RawMessage // the whole entry, byte for byte
 }
-
-func (e *Error) Error() string { panic("todo") }
-func (e *Error) Unwrap() error { return e.Err }
-
-// Session is an open session with one server. Its methods may be called
-// concurrently.
-type Session struct{}
-
-// Open connects to a server and shakes hands.
-func Open(ctx context.Context, server harness.Server, opts *Options) (*Session, error) {
-	panic("todo")
-}
-
-// Name returns the server's name as configured.
-func (s *Session) Name() string { panic("todo") }
-
-// Tools lists the tools of the server, walking all pages. A tool that cannot
-// be used is left out and costs a warning, never the list.
-func (s *Session) Tools(ctx context.Context) (tools []Tool, warnings []string, err error) {
-	panic("todo")
-}
-
-// Call calls a tool. args must be a JSON object or empty. A result that says
-// isError is a result; errors are of type [*Error].
-func (s *Session) Call(ctx context.Context, tool string, args json.RawMessage) (*Result, error) {
-	panic("todo")
-}
-
-// ListChanged reports whether the server said that its tools changed after
-// the last call of [Session.Tools] began.
-func (s *Session) ListChanged() bool { panic("todo") }
-
-// Notes are remarks about the connection for a report: a probe that timed
-// out, lines that were no JSON-RPC, a session that was opened anew.
-func (s *Session) Notes() []string { panic("todo") }
-
-// Close ends the session and waits until nothing of it is left. A child
-// process is ended with all processes that it started.
-func (s *Session) Close() error { panic("todo") }

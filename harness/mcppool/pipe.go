@@ -1,0 +1,290 @@
+// Copyright 2026 The rehearse Authors. SPDX-License-Identifier: Apache-2.0
+
+package mcppool
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"sync"
+
+	"github.com/mark3labs/mcp-go/client/transport"
+	"github.com/mark3labs/mcp-go/mcp"
+
+	"github.com/rehearse-dev/rehearse/harness"
+	"github.com/rehearse-dev/rehearse/internal/mcpwire"
+)
+
+// pipeTransport carries a session over newline-delimited JSON-RPC. It takes
+// the place of mcp-go's stdio transport, which skips in silence what it
+// cannot read, loses a last line without newline, takes an id that comes back
+// as a string for an unknown one, and leaves grandchildren running.
+type pipeTransport struct {
+	rw   io.ReadWriteCloser
+	proc *mcpwire.Process // nil for a pipe to a server in this process
+	out  *mcpwire.Writer
+	note func(format string, args ...any)
+
+	start   sync.Once
+	done    chan struct{} // closed when nothing more can be read
+	life    context.Context
+	end     context.CancelFunc
+	running sync.WaitGroup
+
+	mu       sync.Mutex // guards the fields below
+	closing  bool
+	waiting  map[string]chan mcpwire.Message
+	notified func(mcp.JSONRPCNotification)
+	asked    transport.RequestHandler
+	junk     int    // lines that were no JSON-RPC
+	lastJunk string // the last of them, as an error text
+}
+
+func newPipeTransport(rw io.ReadWriteCloser, proc *mcpwire.Process, note func(string, ...any)) *pipeTransport {
+	life, end := context.WithCancel(context.Background())
+	return &pipeTransport{
+		rw: rw, proc: proc, out: mcpwire.NewWriter(rw), note: note,
+		done: make(chan struct{}), life: life, end: end,
+		waiting: make(map[string]chan mcpwire.Message),
+	}
+}
+
+// Start begins to read.
+func (t *pipeTransport) Start(context.Context) error {
+	t.start.Do(func() { go t.read() })
+	return nil
+}
+
+// Close ends the connection, the child process too, and waits for all that
+// runs on its behalf.
+func (t *pipeTransport) Close() error {
+	t.mu.Lock()
+	t.closing = true
+	t.mu.Unlock()
+	t.end()
+	err := t.rw.Close()
+	t.start.Do(func() { close(t.done) })
+	<-t.done
+	t.running.Wait()
+	return err
+}
+
+// GetSessionId returns "": a pipe is a session of its own.
+func (t *pipeTransport) GetSessionId() string { return "" }
+
+// SetNotificationHandler sets what notifications are given to.
+func (t *pipeTransport) SetNotificationHandler(f func(mcp.JSONRPCNotification)) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.notified = f
+}
+
+// SetRequestHandler sets what answers requests of the server.
+func (t *pipeTransport) SetRequestHandler(f transport.RequestHandler) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.asked = f
+}
+
+func (t *pipeTransport) gone() bool {
+	select {
+	case <-t.done:
+		return true
+	default:
+		return false
+	}
+}
+
+func (t *pipeTransport) babble() string {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if t.junk == 0 {
+		return ""
+	}
+	return fmt.Sprintf(" (%d lines were no JSON-RPC; the last: %s)", t.junk, t.lastJunk)
+}
+
+func (t *pipeTransport) read() {
+	defer close(t.done)
+	r := mcpwire.NewReader(t.rw, nil)
+	for {
+		m, err := r.Next()
+		var junk *mcpwire.JunkError
+		switch {
+		case errors.As(err, &junk):
+			t.mu.Lock()
+			t.junk++
+			t.lastJunk = junk.Error()
+			t.mu.Unlock()
+			t.note("%v", junk)
+		case err != nil:
+			return
+		case m.IsRequest():
+			t.spawn(func() { t.answer(m) })
+		case m.IsNotification():
+			t.notify(m)
+		default:
+			t.deliver(m)
+		}
+	}
+}
+
+func (t *pipeTransport) notify(m mcpwire.Message) {
+	var n mcp.JSONRPCNotification
+	if err := json.Unmarshal(m.Frame, &n); err != nil {
+		t.note("sent a notification that cannot be read: %v", err)
+		return
+	}
+	t.mu.Lock()
+	f := t.notified
+	t.mu.Unlock()
+	if f != nil {
+		f(n)
+	}
+}
+
+// deliver hands a response to the request that waits for it. An error without
+// an id belongs to the only request under way, if there is only one.
+func (t *pipeTransport) deliver(m mcpwire.Message) {
+	t.mu.Lock()
+	key := m.Key()
+	if key == "" && m.Error != nil && len(t.waiting) == 1 {
+		for only := range t.waiting {
+			key = only
+		}
+	}
+	ch, ok := t.waiting[key]
+	delete(t.waiting, key)
+	t.mu.Unlock()
+	if ok {
+		ch <- m
+		return
+	}
+	t.note("sent a response that no request waits for: %s", mcpwire.Excerpt(m.Frame, 200))
+}
+
+// answer answers a request of the server.
+func (t *pipeTransport) answer(m mcpwire.Message) {
+	t.mu.Lock()
+	f := t.asked
+	t.mu.Unlock()
+	reply := mcpwire.Message{ID: m.ID}
+	var request transport.JSONRPCRequest
+	err := json.Unmarshal(m.Frame, &request)
+	if err == nil && f == nil {
+		err = errors.New("method not found")
+	}
+	if err == nil {
+		var response *transport.JSONRPCResponse
+		if response, err = f(t.life, request); err == nil && response != nil {
+			reply.Result, reply.Error = response.Result, rawError(response.Error)
+		}
+	}
+	if err != nil {
+		reply.Error = &harness.RPCError{Code: mcp.METHOD_NOT_FOUND, Message: err.Error()}
+	}
+	_ = t.out.Write(reply.Encode()) // a server that is gone needs no answer
+}
+
+// SendRequest sends a request and waits for its response, ctx, or the end of
+// the connection.
+func (t *pipeTransport) SendRequest(ctx context.Context, request transport.JSONRPCRequest) (*transport.JSONRPCResponse, error) {
+	if request.Method == string(mcp.MethodServerDiscover) {
+		return discover(ctx, request, t.send, t.note)
+	}
+	return t.send(ctx, request)
+}
+
+func (t *pipeTransport) send(ctx context.Context, request transport.JSONRPCRequest) (*transport.JSONRPCResponse, error) {
+	keep(ctx, nil, nil)
+	if t.gone() {
+		return nil, transport.ErrTransportClosed
+	}
+	id := mcpwire.Marshal(request.ID)
+	key, ch := mcpwire.Key(id), make(chan mcpwire.Message, 1)
+	t.mu.Lock()
+	t.waiting[key] = ch
+	t.mu.Unlock()
+	defer func() {
+		t.mu.Lock()
+		defer t.mu.Unlock()
+		delete(t.waiting, key)
+	}()
+	written := t.write(mcpwire.Marshal(request))
+	for {
+		select {
+		case m := <-ch:
+			return response(ctx, request, m), nil
+		case err := <-written:
+			if err != nil && !t.gone() {
+				return nil, fmt.Errorf("writing to the server: %w", err)
+			}
+			written = nil
+		case <-ctx.Done():
+			return nil, ctx.Err()
+		case <-t.done:
+			select {
+			case m := <-ch: // it came with the end
+				return response(ctx, request, m), nil
+			default:
+				return nil, transport.ErrTransportClosed
+			}
+		}
+	}
+}
+
+func response(ctx context.Context, request transport.JSONRPCRequest, m mcpwire.Message) *transport.JSONRPCResponse {
+	keep(ctx, m.Result, m.Error)
+	r := &transport.JSONRPCResponse{JSONRPC: mcp.JSONRPC_VERSION, ID: request.ID, Result: m.Result}
+	if m.Error != nil {
+		r.Error = &mcp.JSONRPCErrorDetails{Code: m.Error.Code, Message: m.Error.Message}
+		_ = json.Unmarshal(m.Error.Data, &r.Error.Data) // absent is fine
+	}
+	return r
+}
+
+// write sends a frame on a goroutine of its own: a server that does not read
+// must not hold up a caller beyond its deadline.
+func (t *pipeTransport) write(frame []byte) <-chan error {
+	written := make(chan error, 1)
+	if !t.spawn(func() { written <- t.out.Write(frame) }) {
+		written <- transport.ErrTransportClosed
+	}
+	return written
+}
+
+// spawn runs f on a goroutine that Close waits for, unless that has begun.
+func (t *pipeTransport) spawn(f func()) bool {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if t.closing {
+		return false
+	}
+	t.running.Go(f)
+	return true
+}
+
+// SendNotification sends a notification.
+func (t *pipeTransport) SendNotification(ctx context.Context, n mcp.JSONRPCNotification) error {
+	select {
+	case err := <-t.write(mcpwire.Marshal(n)):
+		return err
+	case <-ctx.Done():
+		return ctx.Err()
+	case <-t.done:
+		return transport.ErrTransportClosed
+	}
+}
+
+func rawError(e *mcp.JSONRPCErrorDetails) *harness.RPCError {
+	if e == nil {
+		return nil
+	}
+	rpc := &harness.RPCError{Code: e.Code, Message: e.Message}
+	if e.Data != nil {
+		rpc.Data = mcpwire.Marshal(e.Data)
+	}
+	return rpc
+}

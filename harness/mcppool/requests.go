@@ -1,0 +1,161 @@
+// Copyright 2026 The rehearse Authors. SPDX-License-Identifier: Apache-2.0
+
+package mcppool
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+
+	"github.com/mark3labs/mcp-go/mcp"
+
+	"github.com/rehearse-dev/rehearse/harness"
+	"github.com/rehearse-dev/rehearse/internal/mcpwire"
+)
+
+// Tools lists the tools of the server, walking all pages. An entry that is no
+// tool is left out and costs a warning, never the list. Schemas are not
+// looked at.
+func (s *Session) Tools(ctx context.Context) (tools []Tool, warnings []string, err error) {
+	s.changed.Store(false)
+	warn := func(format string, args ...any) {
+		warnings = append(warnings, fmt.Sprintf("server %q: ", s.server.Name)+fmt.Sprintf(format, args...))
+	}
+	names := map[string]bool{}
+	cursors := map[mcp.Cursor]bool{"": true}
+	var cursor mcp.Cursor
+	for page := 1; ; page++ {
+		list, err := s.page(ctx, cursor)
+		if err != nil {
+			return nil, nil, err
+		}
+		for i, raw := range list.Tools {
+			tool, err := parseTool(raw)
+			switch {
+			case err != nil:
+				warn("entry %d of page %d of its tools is left out: %v: %s", i+1, page, err, mcpwire.Excerpt(raw, 100))
+			case names[tool.Name]:
+				warn("tool %q is listed twice; the second is left out", tool.Name)
+			default:
+				names[tool.Name] = true
+				tools = append(tools, tool)
+			}
+		}
+		cursor = list.NextCursor
+		switch {
+		case cursor == "":
+			return tools, warnings, nil
+		case cursors[cursor]:
+			warn("its list of tools goes round in circles at cursor %q; the first %d tools are used", cursor, len(tools))
+			return tools, warnings, nil
+		case page >= s.opts.MaxPages:
+			warn("its list of tools has more than %d pages; the first %d tools are used", page, len(tools))
+			return tools, warnings, nil
+		}
+		cursors[cursor] = true
+	}
+}
+
+type toolPage struct {
+	Tools      []json.RawMessage `json:"tools"`
+	NextCursor mcp.Cursor        `json:"nextCursor"`
+}
+
+func (s *Session) page(ctx context.Context, cursor mcp.Cursor) (*toolPage, error) {
+	const op = "listing the tools of"
+	kept, err := s.do(ctx, op, s.opts.ConnectTimeout, func(ctx context.Context, c *conn) error {
+		var request mcp.ListToolsRequest
+		request.Params.Cursor = cursor
+		_, err := c.client.ListToolsByPage(ctx, request)
+		return err
+	})
+	if err != nil {
+		return nil, err
+	}
+	page := new(toolPage)
+	if err := json.Unmarshal(kept.result, page); err != nil {
+		return nil, &Error{
+			Kind: ErrMalformed, Server: s.server.Name, Op: op,
+			Err: fmt.Errorf("the answer is no list of tools: %w: %s", err, mcpwire.Excerpt(kept.result, 200)),
+		}
+	}
+	return page, nil
+}
+
+func parseTool(raw json.RawMessage) (Tool, error) {
+	var t struct {
+		Name         string          `json:"name"`
+		Description  string          `json:"description"`
+		InputSchema  json.RawMessage `json:"inputSchema"`
+		OutputSchema json.RawMessage `json:"outputSchema"`
+	}
+	if err := json.Unmarshal(raw, &t); err != nil {
+		return Tool{}, err
+	}
+	if t.Name == "" {
+		return Tool{}, fmt.Errorf("it has no name")
+	}
+	return Tool{
+		Tool:   harness.Tool{Name: t.Name, Description: t.Description, Schema: t.InputSchema},
+		Output: t.OutputSchema,
+		Raw:    raw,
+	}, nil
+}
+
+// Call calls a tool. args must be a JSON object or empty. A result that says
+// isError is a result; errors are of type [*Error].
+func (s *Session) Call(ctx context.Context, tool string, args json.RawMessage) (*Result, error) {
+	op := fmt.Sprintf("calling %q on", tool)
+	if len(args) == 0 {
+		args = json.RawMessage("{}")
+	}
+	var object map[string]json.RawMessage
+	if err := json.Unmarshal(args, &object); err != nil || object == nil {
+		return nil, &Error{
+			Kind: ErrMalformed, Server: s.server.Name, Op: op,
+			Err: fmt.Errorf("the arguments are no JSON object: %s", mcpwire.Excerpt(args, 200)),
+		}
+	}
+	kept, err := s.do(ctx, op, s.opts.CallTimeout, func(ctx context.Context, c *conn) error {
+		var request mcp.CallToolRequest
+		request.Params.Name = tool
+		request.Params.Arguments = args
+		_, err := c.client.CallTool(ctx, request)
+		return err
+	})
+	if err != nil {
+		return nil, err
+	}
+	r, err := mcpwire.ParseResult(kept.result)
+	if err == nil && kept.needsInput() {
+		err = fmt.Errorf("the server asks for input of a kind that this client cannot give")
+	}
+	if err != nil {
+		return nil, &Error{Kind: ErrMalformed, Server: s.server.Name, Op: op, Err: err}
+	}
+	return &Result{Raw: kept.result, Content: r.Content, Text: r.Text(), Structured: r.Structured, IsError: r.IsError}, nil
+}
+
+// capture keeps the last answer to the requests sent under a context, as it
+// came. mcp-go's typed results rewrite schemas, refuse content of unknown
+// type, and drop the data of errors.
+type capture struct {
+	result json.RawMessage
+	rpc    *harness.RPCError
+}
+
+type captureKey struct{}
+
+// keep stores an answer in the capture of ctx, if there is one.
+func keep(ctx context.Context, result json.RawMessage, rpc *harness.RPCError) {
+	if c, ok := ctx.Value(captureKey{}).(*capture); ok {
+		c.result, c.rpc = result, rpc
+	}
+}
+
+func (c *capture) needsInput() bool {
+	var r struct {
+		ResultType string `json:"resultType"`
+	}
+	return json.Unmarshal(c.result, &r) == nil && r.ResultType == "input_required"
+}
