@@ -4,7 +4,6 @@ package match
 
 import (
 	"fmt"
-	"strings"
 
 	"github.com/rehearse-dev/rehearse/harness/expr"
 	"github.com/rehearse-dev/rehearse/harness/value"
@@ -151,16 +150,16 @@ func (c *compiler) set(at value.Path, src, arg value.Value) node {
 		}
 		owner := pair(fits)
 		var rest []value.Value
-		left := make(map[int]bool)
+		placed := make(map[int]bool)
 		for j, i := range owner {
 			if i < 0 {
 				rest = append(rest, got.Items()[j])
 			} else {
-				left[i] = true
+				placed[i] = true
 			}
 		}
 		for i, n := range wanted {
-			if !left[i] {
+			if !placed[i] {
 				r.fail(at, "$set", "an item "+short(n.src), "left over: "+short(value.ArrayOf(rest...)))
 			}
 		}
@@ -263,7 +262,7 @@ func tested(name string, read func(arg value.Value) (test, error)) func(*compile
 		c.programs = append(c.programs, tree.Programs()...)
 		judge := func(r *run, at value.Path, arg, got value.Value, ok test) {
 			if !ok(got) {
-				r.fail(at, name, strings.TrimPrefix(short(arg), name), short(got))
+				r.fail(at, name, short(arg), short(got))
 			}
 		}
 		if fixed, plain := tree.Literal(); plain {

@@ -55,13 +55,13 @@ func Glob(pattern, text string) bool {
 	p, t, star, mark := 0, 0, -1, 0
 	for t < len(text) {
 		if p < len(pattern) {
-			_, size := utf8.DecodeRuneInString(text[t:])
 			switch c := pattern[p]; {
 			case c == '*':
 				star, mark = p, t
 				p++
 				continue
 			case c == '?':
+				_, size := utf8.DecodeRuneInString(text[t:])
 				p++
 				t += size
 				continue
@@ -74,7 +74,8 @@ func Glob(pattern, text string) bool {
 		if star < 0 {
 			return false
 		}
-		mark++
+		_, size := utf8.DecodeRuneInString(text[mark:])
+		mark += size
 		p, t = star+1, mark
 	}
 	return strings.Trim(pattern[p:], "*") == ""

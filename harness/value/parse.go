@@ -48,7 +48,7 @@ func syntaxError(data []byte, err error) error {
 		return errDepth
 	}
 	var syntax *json.SyntaxError
-	if errors.As(err, &syntax) && syntax.Offset < int64(len(data)) {
+	if errors.As(err, &syntax) && !strings.HasPrefix(err.Error(), "unexpected end") {
 		return fmt.Errorf("invalid JSON at byte %d: %w", syntax.Offset, err)
 	}
 	return fmt.Errorf("invalid JSON: %w", err)

@@ -16,6 +16,7 @@ package value
 import (
 	"bytes"
 	"fmt"
+	"math"
 	"strconv"
 	"unicode/utf8"
 )
@@ -282,8 +283,8 @@ func (v Value) Any() any {
 		if n, ok := v.Int(); ok {
 			return n
 		}
-		f, _ := v.Float() // the largest float64 when it is larger
-		return f
+		f, _ := v.Float()
+		return min(max(f, -math.MaxFloat64), math.MaxFloat64)
 	case Array:
 		items := make([]any, v.Len())
 		for i, item := range v.Items() {
