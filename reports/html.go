@@ -138,8 +138,9 @@ type (
 	}
 	// textView is a text that may have been cut.
 	textView struct {
-		Body string
-		Left string // how much is missing
+		Body  string
+		Left  string // how much is missing
+		Lines bool   // more than one line
 	}
 )
 
@@ -159,7 +160,7 @@ func outcomeOf(o harness.Outcome) outcomeView {
 
 func (b *pageBuilder) text(s string) textView {
 	head, left := cut(s, b.max)
-	v := textView{Body: clean(head)}
+	v := textView{Body: clean(head), Lines: strings.Contains(head, "\n")}
 	if left > 0 {
 		v.Left = bytesText(left)
 	}

@@ -119,6 +119,7 @@ func cellOutcome(y tally) harness.Outcome {
 
 func mdFailing(b *bytes.Buffer, tab *table) {
 	shown, left := 0, 0
+	said := map[string]string{}
 	for _, s := range tab.Scenarios {
 		for i, cell := range s.Cells {
 			for _, t := range cell {
@@ -133,7 +134,7 @@ func mdFailing(b *bytes.Buffer, tab *table) {
 					b.WriteString("\n## What went wrong\n")
 				}
 				shown++
-				p := &textPrinter{max: 500}
+				p := &textPrinter{max: 500, said: said}
 				p.trial(s, t, columnName(tab, i), attempt(t, cell))
 				body := strings.TrimRight(p.b.String(), "\n")
 				_, body, _ = strings.Cut(body, "\n")

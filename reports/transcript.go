@@ -83,7 +83,7 @@ func (b *pageBuilder) transcript(t *Trial) *transcriptView {
 	reports := turnReports(d.Transcript, t.Answers)
 	if len(d.Exchanges) > 0 {
 		v.Turns = b.journalTurns(j, d.Exchanges, reports)
-		for _, tool := range d.Exchanges[0].Request.Tools {
+		for _, tool := range offered(d.Exchanges) {
 			v.Tools = append(v.Tools, toolView{oneLine(tool.Name, 120), b.text(tool.Description)})
 		}
 	} else {
@@ -104,6 +104,16 @@ func (b *pageBuilder) transcript(t *Trial) *transcriptView {
 		return nil
 	}
 	return v
+}
+
+// offered are the tools of the first request that has any.
+func offered(xs []harness.Exchange) []harness.Tool {
+	for _, x := range xs {
+		if len(x.Request.Tools) > 0 {
+			return x.Request.Tools
+		}
+	}
+	return nil
 }
 
 // maybe is the text, or nil when there is none.
@@ -147,7 +157,7 @@ func (b *pageBuilder) journalTurns(j *joiner, xs []harness.Exchange, reports []h
 			calls, said = 0, ""
 		}
 		turn := &turns[n-1]
-		if turn.User == nil {
+		if turn.User == nil && x.Kind != harness.KindAside {
 			turn.User = b.maybe(userText(n, reports, x.Request.Messages))
 		}
 		step := b.step(j, x, before)

@@ -16,6 +16,7 @@ type (
 	trialView struct {
 		ID, Column, Attempt, Duration string
 		Outcome                       outcomeView
+		OK, Open                      bool
 		Short                         string // the cause in a line
 		Body                          template.HTML
 	}
@@ -81,15 +82,19 @@ func (b *pageBuilder) renderTrials(tmpl *template.Template, p *pageView, budget 
 	}
 	var jobs, later []job
 	for i, s := range b.tab.Scenarios {
+		opened := map[string]bool{}
 		for c, cell := range s.Cells {
 			for n, t := range cell {
 				v := &trialView{
 					ID: trialID(i, c, n), Column: columnName(b.tab, c), Attempt: attempt(t, cell),
-					Duration: durationText(t.Duration), Outcome: outcomeOf(t.Outcome),
+					Duration: durationText(t.Duration), Outcome: outcomeOf(t.Outcome), OK: !failing(t),
 				}
 				if t.Cause != nil {
 					v.Short = oneLine(t.Cause.Message, 160)
 				}
+				// Of trials that fail alike one is open.
+				v.Open = failing(t) && !opened[v.Short]
+				opened[v.Short] = true
 				p.Scenarios[i].Trials = append(p.Scenarios[i].Trials, v)
 				if failing(t) {
 					jobs = append(jobs, job{v, t})
