@@ -17,13 +17,13 @@ import (
 	"github.com/rehearse-dev/rehearse/harness/score"
 	"github.com/rehearse-dev/rehearse/harness/value"
 	"github.com/rehearse-dev/rehearse/internal/strictyaml"
-	"github.com/rehearse-dev/rehearse/mockllm"
 )
 
 // serverEntry is a server of a scenario before the vars of a case are bound.
 type serverEntry struct {
 	server     Server
 	script     *serverScript // nil for a real server
+	broken     bool          // reported already; nothing is known of it
 	failedWhen *expr.Program
 }
 
@@ -252,9 +252,6 @@ func (l *loader) servers(n *strictyaml.Node) ([]*serverEntry, []*document) {
 			continue
 		}
 		entry, file := l.serverEntry(p.Key.Text, p.Value)
-		if entry == nil {
-			continue
-		}
 		entry.server.Name, entry.server.Pos = p.Key.Text, p.Key.Pos
 		entries = append(entries, entry)
 		if file != nil {
@@ -283,7 +280,7 @@ func (l *loader) serverEntry(name string, n *strictyaml.Node) (*serverEntry, *do
 	l.shapes.choice(n, o)
 	i := slices.IndexFunc(o.one, func(k string) bool { return n.Get(k) != nil })
 	if i < 0 {
-		return nil, nil
+		return &serverEntry{broken: true}, nil
 	}
 	origin := o.one[i]
 	for _, k := range misplaced(origin) {
@@ -296,13 +293,15 @@ func (l *loader) serverEntry(name string, n *strictyaml.Node) (*serverEntry, *do
 	entry.server.Transport = l.transport(n.Get("transport"), origin)
 	from := n.Get(origin)
 	if !usable(from) {
-		return nil, nil
+		entry.broken = true
+		return entry, nil
 	}
 	switch origin {
 	case "mock":
 		file := l.mockFile(from)
 		if file == nil {
-			return nil, nil
+			entry.broken = true
+			return entry, nil
 		}
 		entry.script = l.serverScript(file)
 		return entry, file
@@ -390,7 +389,7 @@ func (l *loader) llm(d *document) *LLM {
 	for i, t := range model.turns {
 		l.userText(t, i+1, caseRow{vars: emptyVars()})
 	}
-	m := &LLM{Name: textOf(d.root.Get("llm")), Pos: d.root.Pos, Script: mockllm.Script{}}
+	m := &LLM{Name: textOf(d.root.Get("llm")), Pos: d.root.Pos, root: d.root}
 	m.Script = model.bind(emptyVars())
 	m.Script.Profile = textOf(d.root.Get("profile"))
 	m.Script.Models = textsOf(d.root.Get("models"))

@@ -2,11 +2,335 @@
 
 package scenarios
 
-import "github.com/rehearse-dev/rehearse/internal/strictyaml"
+import (
+	"regexp"
+	"slices"
+	"strings"
 
+	"github.com/rehearse-dev/rehearse/harness/match"
+	"github.com/rehearse-dev/rehearse/harness/score"
+	"github.com/rehearse-dev/rehearse/internal/strictyaml"
+)
+
+// lintFacts is what check looks at beside the compiled scenario.
 type lintFacts struct {
 	root    *strictyaml.Node
 	servers []*serverEntry
 }
 
-func check(s *Set) []Problem { return nil }
+// checks collects doubts.
+type checks struct {
+	problems problems
+	servers  []*serverEntry // of the scenario at hand
+	last     string         // the tool whose result `result` is, at this place of the script
+}
+
+func check(set *Set) []Problem {
+	c := &checks{}
+	for i, s := range set.Scenarios {
+		c.vacuous(s)
+		if i > 0 && set.Scenarios[i-1].lint.root == s.lint.root {
+			continue // another case of the same file
+		}
+		c.scenario(s)
+		for _, e := range s.lint.servers {
+			if e.script != nil {
+				c.server(e.script)
+			}
+		}
+	}
+	for _, m := range set.LLMs {
+		c.cutTexts(m.root, "")
+	}
+	for _, s := range set.Servers {
+		c.server(s.script)
+	}
+	return c.problems.sorted()
+}
+
+func (c *checks) doubt(n *strictyaml.Node, format string, args ...any) {
+	c.problems.add(n.Pos, format, args...)
+}
+
+func (c *checks) scenario(s *Scenario) {
+	root := s.lint.root
+	c.servers, c.last = s.lint.servers, ""
+	if !s.HasExpectations() && !s.ConductOnly {
+		c.doubt(root, "nothing is expected: add expect, or say conduct_only: true")
+	}
+	turns := itemsOf(root.Get("turns"))
+	scripted := func(n *strictyaml.Node) bool { return n.Get("replies") != nil }
+	for _, t := range turns {
+		if !scripted(t) && slices.ContainsFunc(turns, scripted) {
+			c.doubt(t, "a turn without replies among turns that have some: the mock model has no answer here")
+		}
+		for _, r := range itemsOf(t.Get("replies")) {
+			c.reply(r)
+		}
+		c.expect(t.Get("expect"))
+	}
+	c.expect(root.Get("expect"))
+	for _, p := range pairsOf(root.Get("names")) {
+		c.tool(p.Key, p.Key.Text)
+	}
+	c.cutTexts(root, "")
+}
+
+// reply looks at one reply; what it reads are the results of earlier ones.
+func (c *checks) reply(n *strictyaml.Node) {
+	if !usable(n) {
+		return
+	}
+	for _, k := range []string{"say", "reasoning", "refusal", "calls"} {
+		c.reads(n.Get(k))
+	}
+	for _, item := range itemsOf(n.Get("calls")) {
+		name, args, ok := callParts(item)
+		if !ok {
+			continue
+		}
+		if t := c.tool(keyOf(item), name); t != nil {
+			if args == nil {
+				args = &strictyaml.Node{Kind: strictyaml.Map, Pos: item.Pos}
+			}
+			c.literal(args, t.node.Get("input"), "arguments of "+name, false)
+		}
+		c.last = name
+	}
+}
+
+func keyOf(item *strictyaml.Node) *strictyaml.Node {
+	if item.Kind == strictyaml.Map && len(item.Pairs) > 0 {
+		return item.Pairs[0].Key
+	}
+	return item
+}
+
+func (c *checks) expect(list *strictyaml.Node) {
+	for _, n := range itemsOf(list) {
+		calls := n.Get("calls")
+		if usable(calls) && calls.Kind == strictyaml.Map {
+			calls = calls.Get("list")
+		}
+		for _, item := range itemsOf(calls) {
+			name, args, ok := callParts(item)
+			if !ok {
+				continue
+			}
+			if t := c.tool(keyOf(item), name); t != nil && args != nil {
+				c.literal(args, t.node.Get("input"), "arguments of "+name, true)
+			}
+		}
+		for _, glob := range itemsOf(n.Get("never")) {
+			c.glob(glob)
+		}
+		c.readsByName(n)
+	}
+}
+
+// vacuous warns about conditions that hold because there is no call at all.
+func (c *checks) vacuous(s *Scenario) {
+	scorers := slices.Clone(s.Expect)
+	for _, t := range s.Turns {
+		scorers = append(scorers, t.Expect...)
+	}
+	for _, scorer := range scorers {
+		if that, ok := scorer.(score.That); ok && that.Program.HoldsVacuously() {
+			c.problems.add(that.Pos, "holds for a conversation without any tool call: add a condition such as trajectory.size() > 0")
+		}
+	}
+}
+
+// tool finds the tool of a mock server; nil when the name leads elsewhere.
+func (c *checks) tool(n *strictyaml.Node, name string) *toolScript {
+	serverName, toolName, dotted := strings.Cut(name, ".")
+	if !dotted {
+		return nil // an offered name
+	}
+	var servers []string
+	for _, e := range c.servers {
+		servers = append(servers, e.server.Name)
+		if e.server.Name != serverName {
+			continue
+		}
+		if e.script == nil {
+			return nil
+		}
+		var tools []string
+		for i := range e.script.tools {
+			tools = append(tools, e.script.tools[i].tool.Name)
+			if e.script.tools[i].tool.Name == toolName {
+				return &e.script.tools[i]
+			}
+		}
+		c.doubt(n, "server %q has no tool %q%s", serverName, toolName, didYouMean(toolName, tools))
+		return nil
+	}
+	c.doubt(n, "there is no server %q%s", serverName, didYouMean(serverName, servers))
+	return nil
+}
+
+// glob warns about a pattern of never that no tool of a mock server fits.
+func (c *checks) glob(n *strictyaml.Node) {
+	if !usable(n) || !strings.Contains(n.Text, ".") {
+		return
+	}
+	var names []string
+	for _, e := range c.servers {
+		if e.script == nil {
+			return // a real server may have any tools, and a broken one too
+		}
+		for _, t := range e.script.tools {
+			names = append(names, e.server.Name+"."+t.tool.Name)
+		}
+	}
+	if !slices.ContainsFunc(names, func(name string) bool { return match.Glob(n.Text, name) }) {
+		c.doubt(n, "no tool is named %q%s: this cannot fail", n.Text, didYouMean(n.Text, names))
+	}
+}
+
+// server looks at a mock server: answers that no call reaches, keys that a
+// result has not.
+func (c *checks) server(s *serverScript) {
+	for _, t := range s.tools {
+		results := itemsOf(t.node.Get("results"))
+		for i, r := range results {
+			if i+1 < len(results) && r.Get("args") == nil && r.Get("when") == nil {
+				c.doubt(results[i+1], "never reached: the result at %s answers every call", r.Pos)
+			}
+			if keys := resultKeys([]*strictyaml.Node{r}, nil); keys != nil {
+				c.missingKeys(r.Get("set"), plainResult, keys, "this result")
+			}
+		}
+	}
+	c.cutTexts(s.node, "")
+}
+
+var (
+	braces      = regexp.MustCompile(`\{\{(.*?)\}\}`)
+	plainResult = regexp.MustCompile(`(?:^|[^.\w])result\.([A-Za-z_]\w*)`)
+	namedResult = regexp.MustCompile(`(?:^|[^.\w])results\((?:'([^']*)'|"([^"]*)")\)(?:\[\d+\]|\.(?:first|last)\(\))\.([A-Za-z_]\w*)`)
+)
+
+// reads warns about keys of `result` and `results(..)` that the tool never
+// has.
+func (c *checks) reads(n *strictyaml.Node) {
+	if !usable(n) {
+		return
+	}
+	if c.last != "" {
+		if keys := c.keysOf(c.last); keys != nil {
+			c.missingKeys(n, plainResult, keys, c.last)
+		}
+	}
+	c.readsByName(n)
+}
+
+func (c *checks) readsByName(n *strictyaml.Node) {
+	eachExpression(n, func(n *strictyaml.Node, src string) {
+		for _, m := range namedResult.FindAllStringSubmatchIndex(src, -1) {
+			tool := src[max(m[2], m[4]):max(m[3], m[5])]
+			keys := c.keysOf(tool)
+			if name := src[m[6]:m[7]]; keys != nil && !slices.Contains(keys, name) && !isCall(src, m[7]) {
+				c.doubt(n, "no result of %s has the key %q%s", tool, name, didYouMean(name, keys))
+			}
+		}
+	})
+}
+
+func (c *checks) missingKeys(n *strictyaml.Node, find *regexp.Regexp, keys []string, of string) {
+	eachExpression(n, func(n *strictyaml.Node, src string) {
+		for _, m := range find.FindAllStringSubmatchIndex(src, -1) {
+			name := src[m[2]:m[3]]
+			if !slices.Contains(keys, name) && !isCall(src, m[3]) && !strings.HasSuffix(src[:m[2]-len("result.")], "has(") {
+				c.doubt(n, "no result of %s has the key %q%s", of, name, didYouMean(name, keys))
+			}
+		}
+	})
+}
+
+func isCall(src string, end int) bool { return strings.HasPrefix(src[end:], "(") }
+
+// eachExpression visits every expression in a node: in {{ }}, in $cel and
+// under that and when.
+func eachExpression(n *strictyaml.Node, visit func(n *strictyaml.Node, src string)) {
+	if !usable(n) {
+		return
+	}
+	switch n.Kind {
+	case strictyaml.String:
+		for _, m := range braces.FindAllStringSubmatch(n.Text, -1) {
+			visit(n, m[1])
+		}
+	case strictyaml.List:
+		for _, item := range n.Items {
+			eachExpression(item, visit)
+		}
+	case strictyaml.Map:
+		for _, p := range n.Pairs {
+			eachExpression(p.Key, visit)
+			switch {
+			case p.Key.Text == "$literal":
+			case usable(p.Value) && p.Value.Kind == strictyaml.String && slices.Contains([]string{"$cel", "$that", "that", "when"}, p.Key.Text):
+				visit(p.Value, p.Value.Text)
+			default:
+				eachExpression(p.Value, visit)
+			}
+		}
+	}
+}
+
+// keysOf returns the keys that results of a tool have; nil when they cannot
+// be known.
+func (c *checks) keysOf(name string) []string {
+	quiet := &checks{servers: c.servers} // an unknown tool is reported where it is called
+	t := quiet.tool(&strictyaml.Node{}, name)
+	if t == nil {
+		return nil
+	}
+	return resultKeys(itemsOf(t.node.Get("results")), t.node.Get("output"))
+}
+
+func resultKeys(results []*strictyaml.Node, output *strictyaml.Node) []string {
+	var keys []string
+	for _, r := range results {
+		j := r.Get("json")
+		switch {
+		case r.Get("error") != nil || r.Get("rpc_error") != nil:
+		case !usable(j) || j.Kind != strictyaml.Map:
+			return nil // a text may be JSON
+		}
+		for _, p := range pairsOf(j) {
+			if strings.HasPrefix(p.Key.Text, "$") || strings.Contains(p.Key.Text, "{{") {
+				return nil
+			}
+			keys = append(keys, p.Key.Text)
+		}
+	}
+	for _, p := range pairsOf(output.Get("properties")) {
+		keys = append(keys, p.Key.Text)
+	}
+	return keys
+}
+
+// cutTexts warns about plain texts that end where a comment begins.
+func (c *checks) cutTexts(n *strictyaml.Node, key string) {
+	if !usable(n) {
+		return
+	}
+	switch n.Kind {
+	case strictyaml.String:
+		texts := []string{"say", "user", "system", "text", "error", "reasoning", "refusal", "contains", "not_contains", "equals", "message"}
+		if n.Cut && slices.Contains(texts, key) {
+			c.doubt(n, "the text ends before %q, which YAML takes for a comment: quote it, or use `|`", n.Comment)
+		}
+	case strictyaml.List:
+		for _, item := range n.Items {
+			c.cutTexts(item, key)
+		}
+	case strictyaml.Map:
+		for _, p := range n.Pairs {
+			c.cutTexts(p.Value, p.Key.Text)
+		}
+	}
+}

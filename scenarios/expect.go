@@ -148,6 +148,8 @@ func (l *loader) state(n *strictyaml.Node, pos harness.Position, servers []*serv
 			case i < 0:
 				l.problems.add(p.Key.Pos, "there is no server %q%s", name, didYouMean(name, names))
 				continue
+			case servers[i].broken:
+				continue
 			case servers[i].script == nil:
 				l.problems.add(p.Key.Pos, "%q is a real server: the state of a mock server alone can be looked at", name)
 				continue

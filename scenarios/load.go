@@ -39,7 +39,7 @@ func Load(paths []string, opts *Options) (*Set, error) {
 		case "server":
 			if script := l.serverScript(d); script != nil {
 				set.Servers = append(set.Servers, &Server{
-					Name: script.name, Pos: d.root.Pos, Mock: script.bind(emptyVars(), nil), Required: true,
+					Name: script.name, Pos: d.root.Pos, Mock: script.bind(emptyVars(), nil), Required: true, script: script,
 				})
 			}
 		case "llm":

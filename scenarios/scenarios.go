@@ -117,7 +117,8 @@ type Server struct {
 	// FailedWhen judges the results of a real server; nil when only MCP says.
 	FailedWhen mockmcp.FailedWhen
 
-	real harness.Server
+	real   harness.Server
+	script *serverScript // of a server file, for check
 }
 
 // Real returns how to reach a real server, with ${rehearse.workdir} replaced
@@ -138,6 +139,8 @@ type LLM struct {
 	Pos  harness.Position
 	// Script answers without a tool side: results are read from the request.
 	Script mockllm.Script
+
+	root *strictyaml.Node // for check
 }
 
 // Problem is something wrong in a file, or doubtful.

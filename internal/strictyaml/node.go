@@ -71,8 +71,11 @@ type Node struct {
 	Plain bool
 	// Comment is the comment on the line of a scalar, with its #.
 	Comment string
-	Items   []*Node // of a list
-	Pairs   []Pair  // of a map, in the order of the file
+	// Cut says that a plain text ends one space before a comment, which may
+	// have been meant as text.
+	Cut   bool
+	Items []*Node // of a list
+	Pairs []Pair  // of a map, in the order of the file
 }
 
 // Pair is one entry of a map.

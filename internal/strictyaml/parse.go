@@ -262,6 +262,8 @@ func (r *reader) scalar(y *yaml.Node, n *Node) {
 	if !n.Plain || y.Style&yaml.TaggedStyle != 0 {
 		return
 	}
+	// tagAllowed has just found the place of y.
+	n.Cut = y.LineComment != "" && bytes.HasPrefix(bytes.TrimPrefix(r.rest, []byte(y.Value)), []byte(" #"))
 	switch {
 	case y.Tag == "!!null":
 		n.Kind = Null

@@ -51,6 +51,38 @@ func TestBroken(t *testing.T) {
 	}
 }
 
+// TestBytes is for files that an archive of texts cannot hold.
+func TestBytes(t *testing.T) {
+	tests := []struct{ name, in, want string }{
+		{"bare carriage return", "a: 1\rb: 2", "x:1:5: U+000D ends a line for YAML: write it as an escape between double quotes"},
+		{"not UTF-8", "a: 1\nb: \xff", "x:2:4: byte 0xff is not UTF-8: save the file as UTF-8"},
+		{"half a rune", "a: \xc3", "x:1:4: byte 0xc3 is not UTF-8: save the file as UTF-8"},
+		{"delete", "a: \x7f", "x:1:4: control character U+007F: write it as an escape between double quotes"},
+		{"too large", strings.Repeat("# x\n", 2<<20+1), "x:1:1: the file has 8388612 bytes; at most 8388608 are read"},
+		{"no search in a large file", strings.Repeat("a: b\n", 100_000) + "b: c: d\n", "x:100001:1: not YAML: mapping values are not allowed in this context"},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			_, problems := strictyaml.Parse("x", []byte(tt.in))
+			if len(problems) != 1 || problems[0].Error() != tt.want {
+				t.Errorf("Parse: %v, want %s", problems, tt.want)
+			}
+		})
+	}
+}
+
+// TestWindowsLines has the places of a file with CRLF.
+func TestWindowsLines(t *testing.T) {
+	n, problems := strictyaml.Parse("x", []byte("a: 1\r\nb: x # c\r\n"))
+	if len(problems) > 0 {
+		t.Fatal(problems)
+	}
+	b := n.Get("b")
+	if b.Pos.String() != "x:2:4" || b.Text != "x" || !b.Cut {
+		t.Errorf("b = %+v", b)
+	}
+}
+
 func TestJSON(t *testing.T) {
 	tests := []struct{ name, in, want string }{
 		{"order and spelling", "b: 1.10\na: 83333.1\nc: [5.0, 1e3, -0]", `{"b":1.10,"a":83333.1,"c":[5.0,1e3,-0]}`},

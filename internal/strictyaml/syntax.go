@@ -133,13 +133,15 @@ func scanFlow(data []byte, at int) (int, string) {
 				return i, fmt.Sprintf("%c inside an unquoted text between { } or [ ]", c)
 			}
 			stack, colons = append(stack, i), 0
+		case c == '?': // the parser takes it for a key, wherever it stands
+			return i, "? inside an unquoted text between { } or [ ]"
 		case c == '}' || c == ']':
 			if len(stack) == 0 || data[stack[len(stack)-1]] != c-2 {
 				return i, fmt.Sprintf("%c closes nothing", c)
 			}
 			stack, start, colons, complete = stack[:len(stack)-1], -1, 0, true
 			if len(stack) == 0 {
-				return i, "did not find expected ',' or '}'"
+				return open, fmt.Sprintf("something between this %c and its end", data[open])
 			}
 		case c == ',':
 			start, colons, complete = -1, 0, false
