@@ -5,7 +5,7 @@
   const all = (selector) => [...document.querySelectorAll(selector)];
   const trials = all("details.trial");
   const failing = trials.filter((d) => !("ok" in d.dataset));
-  $("tools").hidden = false;
+  $("tools").hidden = trials.length === 0;
   $("next").hidden = failing.length === 0;
 
   const filter = () => {
