@@ -50,6 +50,7 @@ var levels = map[string]int{
 	"internal/archtest":    8,
 	"internal/bench":       8,
 	"interop":              8,
+	"interop/live":         8,
 }
 
 // vocabulary packages stand beneath everything else, their own level

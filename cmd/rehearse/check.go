@@ -1,0 +1,63 @@
+// Copyright 2026 The rehearse Authors. SPDX-License-Identifier: Apache-2.0
+
+package main
+
+import (
+	"fmt"
+
+	"github.com/spf13/cobra"
+
+	"github.com/rehearse-dev/rehearse/scenarios"
+)
+
+func checkCommand(p *process) *cobra.Command {
+	var strict bool
+	cmd := &cobra.Command{
+		Use:   "check PATH...",
+		Short: "Find mistakes in scenarios, mock servers and mock models",
+		Long: `check reads files and folders of YAML and reports every mistake as
+file:line:col: message. It plays nothing and opens no connection.
+
+Doubts (a literal argument that the tool's schema refuses, an expectation that
+cannot fail) are printed as warnings; --strict makes them mistakes.`,
+		Example: "  rehearse check scenarios\n  rehearse check --strict scenarios/one.yaml",
+		Args:    minArgs(1, "a file or a folder"),
+		RunE: func(_ *cobra.Command, args []string) error {
+			set, err := scenarios.Load(args, &scenarios.Options{LookupEnv: p.getenv})
+			if err != nil {
+				return err
+			}
+			return printCheck(p, set, strict)
+		},
+	}
+	cmd.Flags().BoolVar(&strict, "strict", false, "exit 2 on warnings too")
+	return cmd
+}
+
+func printCheck(p *process, set *scenarios.Set, strict bool) error {
+	for _, note := range set.Notes {
+		fmt.Fprintf(p.stderr, "note: %s\n", note)
+	}
+	doubts := set.Check()
+	for _, d := range doubts {
+		fmt.Fprintf(p.stdout, "%s: warning: %s\n", d.Pos, d.Msg)
+	}
+	fmt.Fprintf(p.stdout, "%s, %s, %s: %s\n",
+		count(len(set.Scenarios), "scenario"), count(len(set.Servers), "server file"), count(len(set.LLMs), "llm file"),
+		count(len(doubts), "warning"))
+	if len(set.Scenarios)+len(set.Servers)+len(set.LLMs) == 0 {
+		return fmt.Errorf("nothing to check: no file here begins with scenario, server, llm or suite")
+	}
+	if strict && len(doubts) > 0 {
+		return &codeError{code: exitUsage}
+	}
+	return nil
+}
+
+// count spells a number with its noun.
+func count(n int, noun string) string {
+	if n == 1 {
+		return "1 " + noun
+	}
+	return fmt.Sprintf("%d %ss", n, noun)
+}

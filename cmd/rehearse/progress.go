@@ -1,0 +1,76 @@
+// Copyright 2026 The rehearse Authors. SPDX-License-Identifier: Apache-2.0
+
+package main
+
+import (
+	"fmt"
+	"io"
+	"sync/atomic"
+
+	"github.com/vbauerster/mpb/v8"
+	"github.com/vbauerster/mpb/v8/decor"
+
+	"github.com/rehearse-dev/rehearse/harness"
+	"github.com/rehearse-dev/rehearse/harness/trials"
+)
+
+// progress shows how a run goes on: a bar on a terminal, a line a trial where
+// asked for, else nothing.
+type progress struct {
+	lines io.Writer // nil without --verbose
+	total *mpb.Progress
+	bar   *mpb.Bar
+	// The bar is drawn by a goroutine of its own.
+	failed, errors atomic.Int64
+}
+
+func newProgress(p *process, flags *runFlags) *progress {
+	g := &progress{}
+	switch {
+	case flags.verbose:
+		g.lines = p.stderr
+	case p.terminal(p.stderr):
+		g.total = mpb.New(mpb.WithOutput(p.stderr), mpb.WithWidth(40))
+	}
+	return g
+}
+
+// Planned makes the bar.
+func (g *progress) Planned(n int) {
+	if g.total == nil {
+		return
+	}
+	g.bar = g.total.AddBar(int64(n),
+		mpb.BarRemoveOnComplete(),
+		mpb.PrependDecorators(decor.CountersNoUnit("%d of %d trials")),
+		mpb.AppendDecorators(decor.Any(func(decor.Statistics) string {
+			return fmt.Sprintf("%d failed, %d errors", g.failed.Load(), g.errors.Load())
+		})))
+}
+
+// Ended counts a trial.
+func (g *progress) Ended(r trials.Record) {
+	switch r.Outcome {
+	case harness.OutcomeFailed:
+		g.failed.Add(1)
+	case harness.OutcomeError:
+		g.errors.Add(1)
+	case harness.OutcomePassed, harness.OutcomeSkipped:
+	}
+	if g.bar != nil {
+		g.bar.Increment()
+	}
+	if g.lines != nil {
+		fmt.Fprintf(g.lines, "%-7s %s\n", r.Outcome, r.Key)
+	}
+}
+
+func (g *progress) close() {
+	if g.total == nil {
+		return
+	}
+	if g.bar != nil {
+		g.bar.Abort(true) // a run that was interrupted leaves the bar unfinished
+	}
+	g.total.Wait()
+}

@@ -1,0 +1,202 @@
+// Copyright 2026 The rehearse Authors. SPDX-License-Identifier: Apache-2.0
+
+package main
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/rehearse-dev/rehearse/harness"
+	"github.com/rehearse-dev/rehearse/harness/agent"
+	"github.com/rehearse-dev/rehearse/harness/run"
+	"github.com/rehearse-dev/rehearse/harness/trials"
+	"github.com/rehearse-dev/rehearse/reports"
+	"github.com/rehearse-dev/rehearse/scenarios"
+)
+
+// runFlags are the flags of `rehearse run` that are not options of a run.
+type runFlags struct {
+	mode       string
+	only, skip string
+	json       bool
+	verbose    bool
+	files      files
+}
+
+func runCommand(p *process) *cobra.Command {
+	var flags runFlags
+	opts := run.Options{Subject: agent.Subject(nil), SubjectName: "rehearse-agent", Version: version()}
+	cmd := &cobra.Command{
+		Use:   "run PATH...",
+		Short: "Play scenarios against the agent and write a report",
+		Long: `run plays the scenarios in files and folders against rehearse's own agent, judges
+each trial, prints the results, and writes a run folder with report.html,
+junit.xml, summary.md and trials.jsonl.
+
+In mock mode (the default) a scripted model answers, offline. In live mode a real
+endpoint does: --base-url, else ARGO_BASE_URL, else OPENAI_BASE_URL, else
+http://localhost:8000/v1; the model is --model, else ARGO_DEFAULT_MODEL; the key
+is OPENAI_API_KEY, and may be missing.
+
+Ctrl-C stops the trials under way and reports those that are finished.`,
+		Example: `  rehearse run scenarios
+  rehearse run scenarios --run 'weather|sum' --verbose
+  rehearse run scenarios --mode live --model argo:gpt-4o --trials 5`,
+		Args: minArgs(1, "a scenario file or a folder of them"),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			return runScenarios(cmd.Context(), p, args, &opts, &flags)
+		},
+	}
+	f := cmd.Flags()
+	f.StringVar(&flags.mode, "mode", "mock", "what answers as the model: mock or live")
+	f.StringArrayVar(&opts.Models, "model", nil, "model to ask for; may be given more than once")
+	f.StringVar(&opts.BaseURL, "base-url", "", "base URL of the endpoint in live mode, ending in /v1")
+	f.IntVar(&opts.Trials, "trials", 0, "trials of each scenario (default 1; in live mode what the scenario says)")
+	f.IntVar(&opts.Parallel, "parallel", 0, "trials at a time (default: number of CPUs; 1 in live mode)")
+	f.Int64Var(&opts.Seed, "seed", 0, "seed of the run")
+	f.DurationVar(&opts.Timeout, "timeout", 0, "time for a trial without a time limit of its own (default 30s; 10m in live mode)")
+	f.StringVar(&flags.only, "run", "", "play only the scenarios whose name matches this regular expression")
+	f.StringVar(&flags.skip, "skip", "", "leave out the scenarios whose name matches this regular expression")
+	f.StringVar(&opts.Out, "out", "runs", "folder in which the run folder is made")
+	f.StringVar(&opts.Name, "name", "", "name of the run (default: that of the first path)")
+	f.StringVar(&flags.files.junit, "junit", "", "write JUnit XML here too")
+	f.StringVar(&flags.files.html, "html", "", "write the HTML page here too")
+	f.BoolVar(&flags.json, "json", false, "print one JSON document in place of text")
+	f.BoolVarP(&flags.verbose, "verbose", "v", false, "print a line to standard error for each trial that ends")
+	return cmd
+}
+
+func runScenarios(ctx context.Context, p *process, paths []string, opts *run.Options, flags *runFlags) error {
+	opts.Mode = harness.Mode(flags.mode)
+	switch opts.Mode {
+	case harness.ModeMock:
+	case harness.ModeLive:
+		liveDefaults(p, opts)
+	case harness.ModeReplay, harness.ModeRecord:
+		return fmt.Errorf("--mode %s: there are no cassettes yet; mock or live", flags.mode)
+	default:
+		msg := fmt.Sprintf("--mode %q is not known: want mock or live", flags.mode)
+		if near := harness.Suggest(flags.mode, []string{"mock", "live"}); near != "" {
+			msg += fmt.Sprintf("; did you mean %s?", near)
+		}
+		return errors.New(msg)
+	}
+	set, err := scenarios.Load(paths, &scenarios.Options{LookupEnv: p.getenv})
+	if err != nil {
+		return err
+	}
+	list, err := selectScenarios(set, paths, flags)
+	if err != nil {
+		return err
+	}
+	if opts.Name == "" {
+		opts.Name = runName(paths[0])
+	}
+	progress := newProgress(p, flags)
+	opts.Observer = progress
+	result, err := run.Run(ctx, list, opts)
+	progress.close()
+	if err != nil {
+		return err
+	}
+	return showRun(p, result, flags)
+}
+
+// liveDefaults takes from the environment what the flags leave open.
+func liveDefaults(p *process, opts *run.Options) {
+	env := func(name string) string { v, _ := p.getenv(name); return v }
+	opts.BaseURL = cmp.Or(opts.BaseURL, env("ARGO_BASE_URL"), env("OPENAI_BASE_URL"), "http://localhost:8000/v1")
+	opts.APIKey = env("OPENAI_API_KEY")
+	if model := env("ARGO_DEFAULT_MODEL"); len(opts.Models) == 0 && model != "" {
+		opts.Models = []string{model}
+	}
+}
+
+// selectScenarios applies --run and --skip. A pattern that matches nothing is
+// a mistake: a typing error must not end as a run that passed.
+func selectScenarios(set *scenarios.Set, paths []string, flags *runFlags) ([]*scenarios.Scenario, error) {
+	list := set.Scenarios
+	if len(list) == 0 {
+		return nil, fmt.Errorf("no scenario in %s: no file there begins with the key scenario", strings.Join(paths, " "))
+	}
+	for _, f := range []struct {
+		flag, pattern string
+		keep          bool
+	}{{"--run", flags.only, true}, {"--skip", flags.skip, false}} {
+		if f.pattern == "" {
+			continue
+		}
+		re, err := regexp.Compile(f.pattern)
+		if err != nil {
+			return nil, fmt.Errorf("%s: %w", f.flag, err)
+		}
+		matches := func(s *scenarios.Scenario) bool { return re.MatchString(s.Name) }
+		if !slices.ContainsFunc(list, matches) {
+			return nil, fmt.Errorf("%s %q matches none of %s", f.flag, f.pattern, count(len(list), "scenario"))
+		}
+		list = slices.DeleteFunc(slices.Clone(list), func(s *scenarios.Scenario) bool { return matches(s) != f.keep })
+	}
+	if len(list) == 0 {
+		return nil, fmt.Errorf("--skip %q leaves no scenario to play", flags.skip)
+	}
+	return list, nil
+}
+
+// runName is the last part of a path that says something.
+func runName(path string) string {
+	if abs, err := filepath.Abs(path); err == nil {
+		path = abs
+	}
+	return strings.TrimSuffix(filepath.Base(path), filepath.Ext(path))
+}
+
+func showRun(p *process, result *run.Result, flags *runFlags) error {
+	loaded, err := reports.Load(result.Dir)
+	if err != nil {
+		return err
+	}
+	if flags.json {
+		err = printRunJSON(p, result)
+		quiet := *p
+		quiet.stdout = discard{}
+		p = &quiet
+	}
+	if err != nil {
+		return err
+	}
+	// What the flags name first: the text ends with the report in the folder.
+	if err := writeFiles(loaded, flags.files); err != nil {
+		return err
+	}
+	if err := writeReports(p, loaded, defaultFiles(result.Dir)); err != nil {
+		return err
+	}
+	if code := result.ExitCode(); code != 0 {
+		return &codeError{code: exitCode(code)}
+	}
+	return nil
+}
+
+type discard struct{}
+
+func (discard) Write(b []byte) (int, error) { return len(b), nil }
+
+func printRunJSON(p *process, result *run.Result) error {
+	enc := json.NewEncoder(p.stdout)
+	enc.SetIndent("", "  ")
+	return enc.Encode(struct {
+		Dir      string          `json:"dir"`
+		Exit     int             `json:"exit"`
+		Manifest trials.Manifest `json:"manifest"`
+		Trials   []trials.Record `json:"trials"`
+	}{result.Dir, result.ExitCode(), result.Manifest, result.Records})
+}

@@ -1,0 +1,205 @@
+// Copyright 2026 The rehearse Authors. SPDX-License-Identifier: Apache-2.0
+
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/rehearse-dev/rehearse/mockllm"
+	"github.com/rehearse-dev/rehearse/mockmcp"
+	"github.com/rehearse-dev/rehearse/scenarios"
+)
+
+const listenHelp = "address to listen on; the mocks check no key, so leave it on loopback"
+
+func serveCommand(p *process) *cobra.Command {
+	cmd := &cobra.Command{
+		Use:   "serve llm|mcp FILE",
+		Short: "Serve one mock by itself, for clients in any language",
+		Long: `serve starts one mock and prints one line of JSON when it is ready:
+{"url": "...", "admin": "..."}. It runs until it is interrupted.`,
+		Example: "  rehearse serve llm weather.yaml\n  rehearse serve mcp --transport stdio server.yaml",
+		Args: func(cmd *cobra.Command, args []string) error {
+			if len(args) > 0 {
+				return fmt.Errorf("serve what? %q is neither llm nor mcp", args[0])
+			}
+			return errors.New("serve what? `rehearse serve llm FILE` or `rehearse serve mcp FILE`")
+		},
+		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
+	}
+	cmd.AddCommand(serveLLMCommand(p), serveMCPCommand(p))
+	return cmd
+}
+
+func serveLLMCommand(p *process) *cobra.Command {
+	var listen string
+	var opts mockllm.Options
+	cmd := &cobra.Command{
+		Use:   "llm FILE",
+		Short: "Serve a mock model endpoint",
+		Long: `llm serves the OpenAI chat completions API from an llm file, or the model's side
+of a scenario file. The base URL for clients is "url"; "admin" answers
+GET journal (what was asked and answered) and POST reset (start over).
+
+A request that nothing matches is answered with status 422 and what was expected
+next. When it ends, the exit code is 1 if there was such a miss, a request that
+the provider would have refused, or an error of the script.`,
+		Example: "  rehearse serve llm weather.yaml\n  rehearse serve llm --tokens-per-second 50 weather.yaml",
+		Args:    minArgs(1, "an llm or scenario file"),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			opts.Logf = p.logf
+			return serveLLM(cmd.Context(), p, args, listen, &opts)
+		},
+	}
+	f := cmd.Flags()
+	f.StringVar(&listen, "listen", "127.0.0.1:0", listenHelp)
+	f.Int64Var(&opts.Seed, "seed", 0, "seed of ids, times and jitter")
+	f.DurationVar(&opts.TimeToFirstToken, "ttft", 0, "wait before the first token of a reply")
+	f.Float64Var(&opts.TokensPerSecond, "tokens-per-second", 0, "pace of a reply; 0 sends it at once")
+	f.Float64Var(&opts.Jitter, "jitter", 0, "share, from 0 to 1, by which each wait varies")
+	f.BoolVar(&opts.FlushEvents, "flush-events", false, "send every event of a stream in a write of its own")
+	return cmd
+}
+
+func serveLLM(ctx context.Context, p *process, args []string, listen string, opts *mockllm.Options) error {
+	set, err := scenarios.Load(args, &scenarios.Options{LookupEnv: p.getenv})
+	if err != nil {
+		return err
+	}
+	script, err := llmScript(set)
+	if err != nil {
+		return fmt.Errorf("serving %s: %w", strings.Join(args, " "), err)
+	}
+	host, err := mockllm.NewHost(listen)
+	if err != nil {
+		return err
+	}
+	mock := mockllm.New(script, opts)
+	host.Mount(mock)
+	p.ready(p.stdout, mock.URL, mock.Root+"/rehearse")
+	<-ctx.Done()
+	mock.Close()
+	err = errors.Join(mock.Err(), host.Close())
+	if err != nil {
+		return &codeError{exitFailed, err}
+	}
+	return nil
+}
+
+// llmScript is the one script that a set holds.
+func llmScript(set *scenarios.Set) (mockllm.Script, error) {
+	switch {
+	case len(set.LLMs) == 1:
+		return set.LLMs[0].Script, nil
+	case len(set.LLMs) == 0 && len(set.Scenarios) == 1:
+		return set.Scenarios[0].ModelScript(), nil
+	}
+	return mockllm.Script{}, fmt.Errorf("want one llm file or one scenario, found %s and %s",
+		count(len(set.LLMs), "llm file"), count(len(set.Scenarios), "scenario"))
+}
+
+func serveMCPCommand(p *process) *cobra.Command {
+	var listen, transport string
+	cmd := &cobra.Command{
+		Use:   "mcp FILE",
+		Short: "Serve a mock MCP server",
+		Long: `mcp serves a server file over streamable HTTP, or with --transport stdio as the
+child of a client. "admin" answers GET journal with the calls so far. With stdio
+the ready line goes to standard error, since standard output belongs to MCP.
+
+When it ends, the exit code is 1 if a call fitted no scripted result.`,
+		Example: "  rehearse serve mcp calculator.yaml\n  rehearse serve mcp --transport stdio calculator.yaml",
+		Args:    minArgs(1, "a server file"),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			switch transport {
+			case "http", "stdio":
+				return serveMCP(cmd.Context(), p, args, listen, transport == "stdio")
+			}
+			return fmt.Errorf("unknown transport %q; http or stdio", transport)
+		},
+	}
+	f := cmd.Flags()
+	f.StringVar(&listen, "listen", "127.0.0.1:0", listenHelp)
+	f.StringVar(&transport, "transport", "http", "http or stdio")
+	return cmd
+}
+
+func serveMCP(ctx context.Context, p *process, args []string, listen string, stdio bool) error {
+	set, err := scenarios.Load(args, &scenarios.Options{LookupEnv: p.getenv})
+	if err != nil {
+		return err
+	}
+	if len(set.Servers) != 1 {
+		return fmt.Errorf("serving %s: want one server file, found %d", strings.Join(args, " "), len(set.Servers))
+	}
+	server, err := mockmcp.New(*set.Servers[0].Mock, &mockmcp.Options{Logf: p.logf})
+	if err != nil {
+		return err
+	}
+	if stdio {
+		p.ready(p.stderr, "stdio", "")
+		err = server.ServeStdio(ctx, p.stdin, p.stdout)
+		if errors.Is(err, context.Canceled) {
+			err = nil
+		}
+	} else {
+		err = serveMCPOverHTTP(ctx, p, server, listen)
+	}
+	if err := errors.Join(err, server.Close()); err != nil {
+		return err
+	}
+	if err := server.Err(); err != nil {
+		return &codeError{exitFailed, err}
+	}
+	return nil
+}
+
+func serveMCPOverHTTP(ctx context.Context, p *process, server *mockmcp.Server, listen string) error {
+	mux := http.NewServeMux()
+	mux.Handle("/mcp", server.Handler())
+	mux.HandleFunc("GET /rehearse/journal", func(w http.ResponseWriter, _ *http.Request) {
+		w.Header().Set("Content-Type", "application/json")
+		_ = json.NewEncoder(w).Encode(server.Journal())
+	})
+	listener, err := net.Listen("tcp", listen)
+	if err != nil {
+		return err
+	}
+	base := "http://" + listener.Addr().String()
+	p.ready(p.stdout, base+"/mcp", base+"/rehearse")
+	srv := &http.Server{Handler: mux, ReadHeaderTimeout: 10 * time.Second}
+	done := make(chan error, 1)
+	go func() { done <- srv.Serve(listener) }()
+	select {
+	case err := <-done:
+		return err
+	case <-ctx.Done():
+		// Streams that clients hold open would keep Shutdown waiting.
+		err := srv.Close()
+		<-done
+		return err
+	}
+}
+
+// ready prints the line that a parent process waits for.
+func (p *process) ready(w io.Writer, url, admin string) {
+	line, _ := json.Marshal(struct {
+		URL   string `json:"url"`
+		Admin string `json:"admin,omitempty"`
+	}{url, admin})
+	fmt.Fprintf(w, "%s\n", line)
+}
+
+func (p *process) logf(format string, args ...any) {
+	fmt.Fprintf(p.stderr, format+"\n", args...)
+}

@@ -1,0 +1,105 @@
+// Copyright 2026 The rehearse Authors. SPDX-License-Identifier: Apache-2.0
+
+//go:build interop
+
+package interop
+
+import (
+	"net"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/rehearse-dev/rehearse/harness"
+	"github.com/rehearse-dev/rehearse/harness/trials"
+)
+
+func freePort(t *testing.T) string {
+	t.Helper()
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer l.Close()
+	_, port, err := net.SplitHostPort(l.Addr().String())
+	if err != nil {
+		t.Fatal(err)
+	}
+	return port
+}
+
+// TestLive plays two suites to a real model that runs offline, in a namespace
+// that has only loopback, and looks at how its mistakes are filed. The model
+// is small: that it fails some scenarios is the point.
+func TestLive(t *testing.T) {
+	out := t.TempDir()
+	cmd := exec.Command("unshare", "-n", "./live.sh", out)
+	log, err := cmd.CombinedOutput()
+	t.Logf("%s", log)
+	if err != nil {
+		t.Fatalf("live.sh: %v", err)
+	}
+	files, err := filepath.Glob(filepath.Join(out, "*", trials.RecordsFile))
+	if err != nil || len(files) != 1 {
+		t.Fatalf("want one run in %s, found %q (%v)", out, files, err)
+	}
+	records, err := trials.ReadFile(files[0])
+	if err != nil {
+		t.Fatal(err)
+	}
+	outcomes := map[harness.Outcome]int{}
+	for _, r := range records {
+		outcomes[r.Outcome]++
+		switch r.Outcome {
+		case harness.OutcomeFailed:
+			if r.Cause == nil || r.Cause.Kind == harness.CauseEndpoint {
+				t.Errorf("%s: failed, with the cause %+v; what the endpoint gets wrong is an error", r.Key, r.Cause)
+			}
+		case harness.OutcomeError:
+			if r.Cause == nil || r.Cause.Kind != harness.CauseEndpoint {
+				t.Errorf("%s: error, with the cause %+v; what the model gets wrong is a failure", r.Key, r.Cause)
+			}
+		}
+	}
+	t.Logf("outcomes: %v", outcomes)
+	if outcomes[harness.OutcomePassed] == 0 || outcomes[harness.OutcomeFailed] == 0 {
+		t.Errorf("outcomes %v: want a real model to pass some and fail some", outcomes)
+	}
+}
+
+// TestReportInBrowser opens a report from disk, in a namespace without a
+// network, with and without JavaScript.
+func TestReportInBrowser(t *testing.T) {
+	out := t.TempDir()
+	if code, log := rehearse(t, "run", "../scenarios/suites/utilities", "--out", out); code != 0 {
+		t.Fatalf("exit code %d\n%s", code, log)
+	}
+	pages, err := filepath.Glob(filepath.Join(out, "*", "report.html"))
+	if err != nil || len(pages) != 1 {
+		t.Fatalf("want one report in %s, found %q (%v)", out, pages, err)
+	}
+	for _, tc := range []struct{ name, flag string }{
+		{"with scripts", "--enable-javascript"},
+		{"without scripts", "--blink-settings=scriptEnabled=false"},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			cmd := exec.Command("unshare", "-n", "chromium", "--headless", "--no-sandbox", "--disable-gpu",
+				"--no-first-run", "--disable-background-networking", "--disable-component-update", "--disable-sync",
+				"--user-data-dir="+t.TempDir(), tc.flag, "--virtual-time-budget=5000", "--dump-dom", "file://"+pages[0])
+			cmd.Env = append(os.Environ(), "HOME="+t.TempDir())
+			var stderr strings.Builder
+			cmd.Stderr = &stderr
+			dom, err := cmd.Output()
+			if err != nil {
+				t.Fatalf("chromium: %v\n%s", err, stderr.String())
+			}
+			for _, want := range []string{"two tools in one reply", "get_weather", "25 + 17 = 42"} {
+				if !strings.Contains(string(dom), want) {
+					t.Errorf("the page as the browser has it lacks %q", want)
+				}
+			}
+		})
+	}
+}

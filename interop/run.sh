@@ -1,0 +1,28 @@
+#!/usr/bin/env bash
+# Meets real peers: official MCP servers and SDK clients from npm and PyPI, a
+# real model that runs offline, and a browser. What is missing is installed; a
+# tool that cannot be had is a failure, never a skip.
+set -euo pipefail
+cd "$(dirname "$0")"
+
+need() { # need COMMAND DEBIAN_PACKAGE...
+  command -v "$1" >/dev/null && return
+  shift
+  apt-get update -qq
+  DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends "$@" >/dev/null
+}
+need curl curl
+need ip iproute2
+need npm nodejs npm
+need python3 python3 python3-venv
+need chromium chromium
+
+npm ci --no-audit --no-fund --loglevel=error
+if [ ! -x .venv/bin/python ]; then
+  python3 -m venv .venv || { need nothing python3-venv; python3 -m venv .venv; }
+fi
+.venv/bin/pip install --quiet --disable-pip-version-check -r requirements.txt
+
+cd ..
+export REHEARSE_NODE_MODULES="$PWD/interop/node_modules"
+go test -tags interop -count=1 -v ./interop/
