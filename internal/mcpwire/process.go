@@ -29,8 +29,8 @@ type Command struct {
 const stderrKept = 16 << 10
 
 // Process is a child process whose stdin and stdout carry messages. It has a
-// process group of its own, and nothing of that group outlives it or Close: a
-// launcher such as npx leaves its real server behind otherwise.
+// process group of its own, which is killed when the child ends: a launcher
+// such as npx leaves its real server behind otherwise.
 type Process struct {
 	cmd    *exec.Cmd
 	stdin  *os.File
@@ -138,7 +138,7 @@ func (p *Process) Stderr() string { return p.stderr.String() }
 
 // Close closes the child's stdin, waits for it to end, tells it to terminate
 // when it does not, and kills it when it still does not. When Close returns,
-// nothing of its process group is left.
+// the child has ended and what else is in its process group has been killed.
 func (p *Process) Close() error {
 	p.closeOnce.Do(func() {
 		p.stdin.Close()

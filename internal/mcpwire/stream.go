@@ -107,9 +107,8 @@ func (r *Reader) line() ([]byte, error) {
 	for {
 		part, err := r.br.ReadSlice('\n')
 		total += len(part)
-		if total <= r.max+1 { // the newline is not part of the frame
-			line = append(line, part...)
-		}
+		room := r.max + 1 - len(line) // the newline is not part of the frame
+		line = append(line, part[:min(room, len(part))]...)
 		switch {
 		case errors.Is(err, bufio.ErrBufferFull):
 			continue

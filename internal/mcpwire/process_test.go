@@ -1,0 +1,188 @@
+// Copyright 2026 The rehearse Authors. SPDX-License-Identifier: Apache-2.0
+
+//go:build unix
+
+package mcpwire_test
+
+import (
+	"bufio"
+	"fmt"
+	"io"
+	"net"
+	"os"
+	"os/exec"
+	"os/signal"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"go.uber.org/goleak"
+
+	"github.com/rehearse-dev/rehearse/internal/mcpwire"
+)
+
+// TestMain lets the test binary be the child process of its own tests.
+func TestMain(m *testing.M) {
+	if mode := os.Getenv("MCPWIRE_CHILD"); mode != "" {
+		child(mode)
+		return
+	}
+	goleak.VerifyTestMain(m)
+}
+
+func child(mode string) {
+	switch mode {
+	case "echo":
+		_, _ = io.Copy(os.Stdout, os.Stdin)
+	case "env":
+		fmt.Println(strings.Join(os.Environ(), "\n"))
+	case "die":
+		fmt.Fprintln(os.Stderr, "no such folder: /data")
+		os.Exit(3)
+	case "flood":
+		for range 2000 {
+			fmt.Fprintln(os.Stderr, strings.Repeat("x", 200))
+		}
+		fmt.Fprintln(os.Stderr, "the end")
+		fmt.Println("alive")
+		_, _ = io.Copy(io.Discard, os.Stdin)
+	case "stubborn": // ignores the end of its input and the signal to terminate
+		signal.Ignore(syscall.SIGTERM)
+		fmt.Println("ready")
+		select {}
+	case "launcher": // starts a grandchild that holds stdout open, as npx does
+		grandchild := exec.Command(os.Args[0])
+		grandchild.Env = append(os.Environ(), "MCPWIRE_CHILD=grandchild")
+		grandchild.Stdout = os.Stdout
+		if err := grandchild.Start(); err != nil {
+			os.Exit(1)
+		}
+		_, _ = io.Copy(io.Discard, os.Stdin)
+	case "grandchild": // is alive as long as its connection is
+		signal.Ignore(syscall.SIGTERM)
+		conn, err := net.Dial("unix", os.Getenv("MCPWIRE_SOCKET"))
+		if err != nil {
+			os.Exit(1)
+		}
+		_, _ = conn.Write([]byte("x"))
+		select {}
+	}
+}
+
+func start(t *testing.T, mode string, c mcpwire.Command) *mcpwire.Process {
+	t.Helper()
+	c.Args = []string{os.Args[0]}
+	c.Env = append(c.Env, "MCPWIRE_CHILD="+mode)
+	p, err := mcpwire.Start(c)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { p.Close() })
+	return p
+}
+
+func TestProcessCarriesMessages(t *testing.T) {
+	p := start(t, "echo", mcpwire.Command{})
+	if err := mcpwire.NewWriter(p).Write([]byte(`{"id":1,"method":"m"}`)); err != nil {
+		t.Fatal(err)
+	}
+	m, err := mcpwire.NewReader(p, nil).Next()
+	if err != nil || m.Method != "m" {
+		t.Errorf("Next() = %v, %v", m, err)
+	}
+	p.Close()
+	if got := p.Ending(); got != "exit status 0" {
+		t.Errorf("Ending() = %q", got)
+	}
+}
+
+func TestProcessEnvironmentIsClean(t *testing.T) {
+	t.Setenv("OPENAI_API_KEY", "sk-secret")
+	t.Setenv("WANTED", "yes")
+	p := start(t, "env", mcpwire.Command{PassEnv: []string{"WANTED"}, Env: []string{"OWN=1"}})
+	out, err := io.ReadAll(p)
+	if err != nil {
+		t.Fatal(err)
+	}
+	env := "\n" + string(out)
+	for _, want := range []string{"\nPATH=", "\nWANTED=yes\n", "\nOWN=1\n"} {
+		if !strings.Contains(env, want) {
+			t.Errorf("the child's environment lacks %q", want)
+		}
+	}
+	if strings.Contains(env, "sk-secret") {
+		t.Error("the child got our key")
+	}
+}
+
+func TestProcessThatDiesSaysWhy(t *testing.T) {
+	p := start(t, "die", mcpwire.Command{})
+	if _, err := io.ReadAll(p); err != nil {
+		t.Fatal(err)
+	}
+	if got := p.Ending(); got != "exit status 3" {
+		t.Errorf("Ending() = %q", got)
+	}
+	if got := p.Stderr(); got != "no such folder: /data" {
+		t.Errorf("Stderr() = %q", got)
+	}
+}
+
+func TestProcessStderrIsDrainedAndBounded(t *testing.T) {
+	p := start(t, "flood", mcpwire.Command{})
+	line, err := bufio.NewReader(p).ReadString('\n')
+	if err != nil || line != "alive\n" {
+		t.Fatalf("read %q, %v", line, err)
+	}
+	p.Close()
+	if got := p.Stderr(); !strings.HasSuffix(got, "the end") || len(got) > 16<<10 {
+		t.Errorf("kept %d bytes of stderr, ending in %q", len(got), got[max(0, len(got)-20):])
+	}
+}
+
+func TestProcessThatIgnoresItsEndIsKilled(t *testing.T) {
+	p := start(t, "stubborn", mcpwire.Command{Grace: 10 * time.Millisecond})
+	if _, err := bufio.NewReader(p).ReadString('\n'); err != nil {
+		t.Fatal(err)
+	}
+	p.Close()
+	if got := p.Ending(); got != "signal: killed" {
+		t.Errorf("Ending() = %q", got)
+	}
+}
+
+func TestProcessGroupEndsWithClose(t *testing.T) {
+	socket := filepath.Join(t.TempDir(), "s")
+	listener, err := net.Listen("unix", socket)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer listener.Close()
+	p := start(t, "launcher", mcpwire.Command{Env: []string{"MCPWIRE_SOCKET=" + socket}})
+	conn, err := listener.Accept()
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer conn.Close()
+	_ = conn.SetDeadline(time.Now().Add(30 * time.Second))
+	if _, err := io.ReadFull(conn, make([]byte, 1)); err != nil {
+		t.Fatal(err)
+	}
+	p.Close()
+	if _, err := io.Copy(io.Discard, conn); err != nil {
+		t.Errorf("the grandchild is alive after Close: %v", err)
+	}
+}
+
+func TestStartErrors(t *testing.T) {
+	for name, args := range map[string][]string{"none": nil, "missing": {"/no/such/program", "-x"}} {
+		if p, err := mcpwire.Start(mcpwire.Command{Args: args}); err == nil {
+			p.Close()
+			t.Errorf("%s: started", name)
+		} else if name == "missing" && !strings.Contains(err.Error(), `"/no/such/program -x"`) {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+}
