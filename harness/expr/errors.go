@@ -200,7 +200,7 @@ func syntaxHint(src string, offset int, syntax string) string {
 	switch {
 	case strings.TrimSpace(src) == "":
 		return "the expression is empty"
-	case strings.Contains(syntax, "<EOF>"), offset >= len(strings.TrimRight(src, " \t\r\n")):
+	case strings.Contains(syntax, "input '<EOF>'"), offset >= len(strings.TrimRight(src, " \t\r\n")):
 		return "the expression is not complete"
 	case strings.HasPrefix(syntax, "token recognition error"):
 		return "there is something here that is no expression (an open quote?)"
