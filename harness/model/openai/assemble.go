@@ -22,7 +22,7 @@ type assembler struct {
 	id, model string
 	usage     harness.Usage
 	finish    string
-	answered  bool // a choice came at all
+	answered  bool // a message came, or a reason for there being none
 
 	text, reasoning, refusal pieces
 	calls                    []*callPieces
@@ -82,9 +82,11 @@ func (a *assembler) add(ch *chunk) ([]model.Event, error) {
 		if c.Index.n != 0 {
 			continue // only one answer was asked for
 		}
-		a.answered = true
 		if c.FinishReason != "" {
 			a.finish = string(c.FinishReason)
+		}
+		if c.Delta != nil || c.Message != nil || a.finish == "length" || a.finish == "content_filter" {
+			a.answered = true
 		}
 		m := c.Delta
 		if m == nil && !a.begun() {

@@ -219,6 +219,10 @@ func (a *attempt) end(err error) (model.Event, error) {
 	inOrder := errors.Is(err, io.EOF)
 	asm := &a.asm
 	switch {
+	case inOrder && !asm.answered:
+		e := a.x.err(model.KindEmpty, "the reply has no choices with a message")
+		e.Repeatable = true
+		return nil, e
 	case asm.finish == "error":
 		e := a.x.err(model.KindServer, `the endpoint gave up the reply: finish_reason "error"`)
 		e.Repeatable = true
@@ -233,10 +237,6 @@ func (a *attempt) end(err error) (model.Event, error) {
 		}
 	case !inOrder:
 		return nil, err
-	case !asm.answered:
-		e := a.x.err(model.KindEmpty, "the reply has no choices")
-		e.Repeatable = true
-		return nil, e
 	case a.x.single, a.x.marked && asm.whole(), !a.x.marked && a.x.cfg.OpenEnd:
 		asm.note("the reply has no finish_reason")
 	default:

@@ -100,7 +100,7 @@ func errorObject(raw json.RawMessage) wireError {
 		if json.Unmarshal(raw, &list) == nil && len(list) > 0 && list[0].Msg != "" {
 			var says []string
 			for _, c := range list {
-				says = append(says, strings.Trim(fmt.Sprint(c.Loc...), "[]")+": "+c.Msg)
+				says = append(says, strings.TrimSpace(fmt.Sprintln(c.Loc...))+": "+c.Msg)
 			}
 			return wireError{message: strings.Join(says, "; ")}
 		}

@@ -1,0 +1,52 @@
+// Copyright 2026 The rehearse Authors. SPDX-License-Identifier: Apache-2.0
+
+package openai_test
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"net/http"
+	"net/http/httptest"
+
+	"github.com/rehearse-dev/rehearse/harness"
+	"github.com/rehearse-dev/rehearse/harness/model"
+	"github.com/rehearse-dev/rehearse/harness/model/openai"
+)
+
+func Example() {
+	endpoint := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		w.Header().Set("Content-Type", "text/event-stream")
+		_, _ = io.WriteString(w, `data: {"choices":[{"index":0,"delta":{"content":"Sunny"}}]}
+
+data: {"choices":[{"index":0,"delta":{"content":"."},"finish_reason":"stop"}]}
+
+data: [DONE]
+
+`)
+	}))
+	defer endpoint.Close()
+
+	client := openai.New(openai.Config{BaseURL: endpoint.URL + "/v1"})
+	request := &model.Request{
+		Model:    "gpt-5",
+		Messages: []harness.Message{{Role: harness.RoleUser, Text: "What is the weather in Paris?"}},
+		Stream:   true,
+	}
+	for event, err := range client.Generate(context.Background(), request) {
+		if err != nil {
+			fmt.Println(err)
+			return
+		}
+		switch e := event.(type) {
+		case model.TextDelta:
+			fmt.Println("text:", e.Text)
+		case model.Done:
+			fmt.Println("done:", e.Message.Text, e.FinishReason)
+		}
+	}
+	// Output:
+	// text: Sunny
+	// text: .
+	// done: Sunny. stop
+}

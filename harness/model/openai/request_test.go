@@ -1,0 +1,196 @@
+// Copyright 2026 The rehearse Authors. SPDX-License-Identifier: Apache-2.0
+
+package openai
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"flag"
+	"os"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/rehearse-dev/rehearse/harness"
+	"github.com/rehearse-dev/rehearse/harness/model"
+)
+
+var update = flag.Bool("update", false, "rewrite the goldens")
+
+// sent returns the body that the client sends for req, byte for byte.
+func sent(t *testing.T, cfg Config, req *model.Request) (body string, done *model.Done) {
+	t.Helper()
+	reply := plain(200, ctJSON, whole)
+	s := serveRaw(t, reply)
+	cfg.BaseURL, cfg.APIKey, cfg.Transport = s.url, "key", noReuse()
+	h := ask(t, New(cfg), req)
+	if h.err != nil {
+		t.Fatal(h.err)
+	}
+	got := s.requests()
+	if len(got) != 1 {
+		t.Fatalf("got %d requests, want 1", len(got))
+	}
+	if head := s.heads[0]; head.Header.Get("Authorization") != "Bearer key" || head.URL.Path != "/v1/chat/completions" {
+		t.Errorf("got %s with %q", head.URL, head.Header.Get("Authorization"))
+	}
+	return got[0], h.done
+}
+
+func ptr[T any](v T) *T { return &v }
+
+// conversation has everything in it that go-openai sends wrong by itself.
+func conversation() *model.Request {
+	return &model.Request{
+		Model: "test-model",
+		Messages: []harness.Message{
+			{Role: harness.RoleSystem, Text: "Be brief."},
+			{Role: harness.RoleUser, Text: ""},
+			{Role: harness.RoleAssistant, Reasoning: "hm", Calls: []harness.ToolCall{
+				{ID: "a", Name: "list", Arguments: ""},
+				{ID: "b", Name: "find", Arguments: `{"q":"<x> & \"y\""}`, Extra: `{"extra_content":{"google":{"thought_signature":"c2ln"}}}`},
+			}},
+			{Role: harness.RoleTool, CallID: "a", Text: ""},
+			{Role: harness.RoleTool, CallID: "b", Text: `found ,"stream":true`},
+			{Role: harness.RoleAssistant, Refusal: "I would rather not."},
+			{Role: harness.RoleUser, Text: "why?"},
+		},
+		Tools: []harness.Tool{
+			{Name: "list", Description: "List all."},
+			{Name: "find", Schema: json.RawMessage(`{"type": "object", "properties": {"q": {"type": "string", "description": "a < b"}}, "x": {"stream":true}}`)},
+		},
+		ToolChoice:  "find",
+		Temperature: ptr(0.0),
+		TopP:        ptr(0.0),
+		MaxTokens:   100,
+		Seed:        ptr(int64(0)),
+		Extra:       map[string]json.RawMessage{"top_k": json.RawMessage("1"), "cache": json.RawMessage(`{"on":true}`)},
+	}
+}
+
+// TestSentJSON holds the exact JSON that goes out.
+func TestSentJSON(t *testing.T) {
+	for _, tc := range []struct {
+		name   string
+		cfg    Config
+		change func(*model.Request)
+	}{
+		{name: "plain", change: func(*model.Request) {}},
+		{name: "stream", change: func(r *model.Request) { r.Stream = true }},
+		{name: "reasoning", cfg: Config{SendReasoning: true}, change: func(*model.Request) {}},
+		{name: "defaults", change: func(r *model.Request) {
+			*r = model.Request{Model: r.Model, Messages: r.Messages[:1]}
+		}},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			req := conversation()
+			tc.change(req)
+			body, _ := sent(t, tc.cfg, req)
+			if !json.Valid([]byte(body)) {
+				t.Fatalf("not JSON: %s", body)
+			}
+			// The golden has one member a line, for the sake of its diffs; the
+			// order and the spelling are those of the wire.
+			var got bytes.Buffer
+			if err := json.Indent(&got, []byte(body), "", "  "); err != nil {
+				t.Fatal(err)
+			}
+			got.WriteByte('\n')
+			file := "testdata/sent-" + tc.name + ".json"
+			if *update {
+				if err := os.WriteFile(file, got.Bytes(), 0o644); err != nil {
+					t.Fatal(err)
+				}
+			}
+			want, err := os.ReadFile(file)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if diff := cmp.Diff(string(want), got.String()); diff != "" {
+				t.Errorf("%s (-want +got):\n%s", file, diff)
+			}
+		})
+	}
+}
+
+// TestSent has a case for every row of what go-openai sends, and for the
+// rules of the model families.
+func TestSent(t *testing.T) {
+	user := []harness.Message{{Role: harness.RoleUser, Text: "hi"}}
+	for _, tc := range []struct {
+		name     string
+		req      model.Request
+		has      []string
+		hasNot   []string
+		note     string
+		invalid  string // the error of a request that is not sent
+		messages []harness.Message
+	}{
+		{name: "temperature and top_p zero", req: model.Request{Model: "m", Temperature: ptr(0.0), TopP: ptr(0.0)}, has: []string{`"temperature":0,"top_p":0`}},
+		{name: "temperature left to the provider", req: model.Request{Model: "m"}, hasNot: []string{"temperature", "top_p", "seed", "max_"}},
+		{name: "temperature keeps its spelling", req: model.Request{Model: "m", Temperature: ptr(0.1)}, has: []string{`"temperature":0.1}`}},
+		{name: "seed zero", req: model.Request{Model: "m", Seed: ptr(int64(0))}, has: []string{`"seed":0`}},
+		{name: "empty tool content", req: model.Request{Model: "m"}, messages: []harness.Message{{Role: harness.RoleTool, CallID: "a"}}, has: []string{`{"role":"tool","tool_call_id":"a","content":""}`}},
+		{name: "empty user content", req: model.Request{Model: "m"}, messages: []harness.Message{{Role: harness.RoleUser}}, has: []string{`{"role":"user","content":""}`}},
+		{name: "empty arguments", req: model.Request{Model: "m"}, messages: []harness.Message{{Role: harness.RoleAssistant, Calls: []harness.ToolCall{{ID: "a", Name: "f"}}}}, has: []string{`"function":{"name":"f","arguments":"{}"}`}, hasNot: []string{`"content"`}},
+		{name: "no parameters", req: model.Request{Model: "m", Tools: []harness.Tool{{Name: "f"}, {Name: "g", Schema: json.RawMessage("null")}}}, has: []string{`{"name":"f","parameters":{"type":"object","properties":{}}}`, `{"name":"g","parameters":{"type":"object","properties":{}}}`}},
+		{name: "schema keeps its value", req: model.Request{Model: "m", Tools: []harness.Tool{{Name: "f", Schema: json.RawMessage(`{"z": 1.10, "a": "<"}`)}}}, has: []string{`"parameters":{"z":1.10,"a":"\u003c"}`}},
+		{name: "invalid UTF-8 in content", req: model.Request{Model: "m"}, messages: []harness.Message{{Role: harness.RoleTool, CallID: "a", Text: "ab\xff"}}, invalid: "message 1 (tool) is not UTF-8 at byte 2"},
+		{name: "invalid UTF-8 in arguments", req: model.Request{Model: "m"}, messages: []harness.Message{{Role: harness.RoleAssistant, Calls: []harness.ToolCall{{ID: "a", Name: "f", Arguments: "\xc3"}}}}, invalid: `call of "f" in message 1 is not UTF-8 at byte 0`},
+		{name: "invalid UTF-8 in a tool", req: model.Request{Model: "m", Tools: []harness.Tool{{Name: "f", Description: "\xff"}}}, invalid: `tool "f" is not UTF-8`},
+		{name: "schema that is no JSON", req: model.Request{Model: "m", Tools: []harness.Tool{{Name: "f", Schema: json.RawMessage("{")}}}, invalid: `schema of tool "f" is not JSON`},
+		{name: "U+FFFD is text like any other", req: model.Request{Model: "m"}, messages: []harness.Message{{Role: harness.RoleUser, Text: "\ufffd"}}, has: []string{"\"content\":\"\ufffd\""}},
+		{name: "gpt-5", req: model.Request{Model: "gpt-5", Temperature: ptr(0.0), TopP: ptr(0.5), MaxTokens: 9}, has: []string{`"max_completion_tokens":9`}, hasNot: []string{"temperature", "top_p", `"max_tokens"`}, note: "temperature 0 left out: gpt-5 takes none\ntop_p 0.5 left out"},
+		{name: "gpt-5 temperature 1", req: model.Request{Model: "gpt-5-mini", Temperature: ptr(1.0)}, has: []string{`"temperature":1`}},
+		{name: "argo:gpt-5", req: model.Request{Model: "argo:gpt-5", Temperature: ptr(0.0), MaxTokens: 9}, has: []string{`"model":"argo:gpt-5"`, `"max_completion_tokens":9`}, hasNot: []string{"temperature"}, note: "left out: argo:gpt-5"},
+		{name: "argo:gpt-o3", req: model.Request{Model: "argo:gpt-o3", MaxTokens: 9}, has: []string{`"max_completion_tokens":9`}},
+		{name: "o4-mini", req: model.Request{Model: "o4-mini", MaxTokens: 9}, has: []string{`"max_completion_tokens":9`}},
+		{name: "openai/o3", req: model.Request{Model: "openai/o3", Temperature: ptr(0.2)}, hasNot: []string{"temperature"}, note: "temperature 0.2"},
+		{name: "gpt-oss:20b", req: model.Request{Model: "gpt-oss:20b", Temperature: ptr(0.0), MaxTokens: 9}, has: []string{`"temperature":0`, `"max_tokens":9`}},
+		{name: "claude takes one of two", req: model.Request{Model: "argo:claude-opus-4.5", Temperature: ptr(0.0), TopP: ptr(0.9)}, has: []string{`"temperature":0`}, hasNot: []string{"top_p"}, note: "top_p 0.9 left out"},
+		{name: "claude opus 4.7 takes none", req: model.Request{Model: "claudeopus47", Temperature: ptr(0.0)}, hasNot: []string{"temperature"}, note: "temperature 0 left out"},
+		{name: "a model of the completion era", req: model.Request{Model: "text-davinci-003"}, invalid: "go-openai does not send the request"},
+		{name: "extra field with a place of its own", req: model.Request{Model: "m", Extra: map[string]json.RawMessage{"model": json.RawMessage("1")}}, invalid: `extra field "model"`},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			tc.req.Messages = user
+			if tc.messages != nil {
+				tc.req.Messages = tc.messages
+			}
+			if tc.invalid != "" {
+				h := ask(t, once("http://127.0.0.1:1/v1"), &tc.req)
+				var e *model.Error
+				if !errors.As(h.err, &e) || e.Kind != model.KindInvalid || !strings.Contains(e.Error(), tc.invalid) {
+					t.Fatalf("got %v, want an error of kind invalid with %q", h.err, tc.invalid)
+				}
+				return
+			}
+			body, done := sent(t, Config{}, &tc.req)
+			for _, s := range tc.has {
+				if !strings.Contains(body, s) {
+					t.Errorf("want %s in\n%s", s, body)
+				}
+			}
+			for _, s := range tc.hasNot {
+				if strings.Contains(body, s) {
+					t.Errorf("want no %s in\n%s", s, body)
+				}
+			}
+			if !strings.Contains(strings.Join(done.Notes, "\n"), tc.note) {
+				t.Errorf("notes: got %q, want %q", done.Notes, tc.note)
+			}
+		})
+	}
+}
+
+func TestBaseURL(t *testing.T) {
+	for _, base := range []string{"", "localhost:8000/v1", "ftp://x/v1", "http://"} {
+		h := ask(t, once(base), hello(true))
+		var e *model.Error
+		if !errors.As(h.err, &e) || e.Kind != model.KindInvalid {
+			t.Errorf("base URL %q: got %v, want an error of kind invalid", base, h.err)
+		}
+	}
+}
