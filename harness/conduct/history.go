@@ -272,4 +272,3 @@ func (c *checker) compareAnswer(turn int, t *harness.TurnReport, f *finding) {
 		f.add("turn %d: the subject answers %s, the model said %s", turn, quote(got), quote(said))
 	}
 }
-

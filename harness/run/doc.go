@@ -1,0 +1,48 @@
+// Copyright 2026 The rehearse Authors. SPDX-License-Identifier: Apache-2.0
+
+// Package run plays scenarios against a subject and judges what happened.
+//
+// In a Go test, with one subtest for each scenario and failures that name
+// file:line of the expectation:
+//
+//	func TestAgent(t *testing.T) {
+//		run.Test(t, "testdata/scenarios", &run.Options{Subject: subject})
+//	}
+//
+// [Run] is the same for programs: it plays many trials at a time, writes a
+// run folder (package trials describes it) and returns the records.
+//
+// # One trial
+//
+// Each trial has mock servers, a mock model, a clock and a working folder of
+// its own. The subject is opened, given the user's text turn by turn, and
+// closed. Then the journals of both sides are joined and judged: first the
+// expectations of each turn on what was known when the turn ended, then those
+// of the whole conversation, then conduct.
+//
+// A trial that did not pass has one primary [harness.Cause], the first of: a
+// script error, an error of the endpoint or of a server, a refusal or a miss,
+// a limit, the subject, conduct, an expectation. What follows from it is
+// folded into it. An exception: when a script errs because the subject
+// altered or dropped a result, the conduct is the cause.
+//
+// The outcome is error for a script, an endpoint or a server that is wrong,
+// and for expectations that cannot be judged; failed for all else. A subject
+// that hangs has failed in mock mode, since nothing else there is slow.
+//
+// A trial needs an expectation that came to a verdict, or a scenario that says
+// conduct_only; conduct alone does not count.
+//
+// # Time
+//
+// In mock mode the clock is the real one plus the waits that were skipped:
+// [harness.Clock.Sleep] returns at once, so that a scripted Retry-After of
+// twenty seconds costs nothing and is still counted. Limits and the timeout of
+// a trial run on that clock and on the real one, whichever is first.
+//
+// # Live mode
+//
+// The subject talks to a small proxy in front of the endpoint, which keeps the
+// journal. The proxy holds the API key; the subject gets a placeholder. In Go
+// tests live mode exists only with the build tag real_llm.
+package run

@@ -1,0 +1,81 @@
+// Copyright 2026 The rehearse Authors. SPDX-License-Identifier: Apache-2.0
+
+package run
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"net/http"
+	"strings"
+	"sync"
+	"time"
+)
+
+// gateway is one listener on loopback for all handlers of a run that are
+// reached by URL: mock servers over HTTP and the proxies of live mode.
+type gateway struct {
+	base   string
+	server *http.Server
+	done   chan struct{} // closed when Serve has returned
+
+	mu       sync.Mutex // guards the rest
+	handlers map[string]http.Handler
+	next     int
+}
+
+func newGateway() (*gateway, error) {
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		return nil, err
+	}
+	g := &gateway{
+		base: "http://" + l.Addr().String(), done: make(chan struct{}), handlers: map[string]http.Handler{},
+	}
+	g.server = &http.Server{Handler: g, ReadHeaderTimeout: 30 * time.Second}
+	go func() {
+		defer close(g.done)
+		_ = g.server.Serve(l) // always ErrServerClosed, by close
+	}()
+	return g, nil
+}
+
+// mount serves h below a path of its own, which h does not see. The base URL
+// has no slash at its end.
+func (g *gateway) mount(h http.Handler) (base string, unmount func()) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	g.next++
+	key := fmt.Sprintf("m%d", g.next)
+	g.handlers[key] = http.StripPrefix("/"+key, h)
+	return g.base + "/" + key, func() {
+		g.mu.Lock()
+		defer g.mu.Unlock()
+		delete(g.handlers, key)
+	}
+}
+
+func (g *gateway) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	key, _, _ := strings.Cut(strings.TrimPrefix(r.URL.Path, "/"), "/")
+	g.mu.Lock()
+	h := g.handlers[key]
+	g.mu.Unlock()
+	if h == nil {
+		http.Error(w, "the trial at this address has ended", http.StatusGone)
+		return
+	}
+	h.ServeHTTP(w, r)
+}
+
+// close ends all connections and waits.
+func (g *gateway) close() error {
+	ctx, cancel := context.WithTimeout(context.Background(), 2*time.Second)
+	defer cancel()
+	err := g.server.Shutdown(ctx)
+	if errors.Is(err, context.DeadlineExceeded) {
+		err = g.server.Close() // a client that keeps a stream open, such as the listening stream of MCP
+	}
+	<-g.done
+	return err
+}

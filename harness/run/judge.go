@@ -1,0 +1,390 @@
+// Copyright 2026 The rehearse Authors. SPDX-License-Identifier: Apache-2.0
+
+package run
+
+import (
+	"cmp"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/rehearse-dev/rehearse/harness"
+	"github.com/rehearse-dev/rehearse/harness/conduct"
+	"github.com/rehearse-dev/rehearse/harness/score"
+	"github.com/rehearse-dev/rehearse/harness/toolname"
+	"github.com/rehearse-dev/rehearse/harness/trajectory"
+	"github.com/rehearse-dev/rehearse/harness/trials"
+)
+
+// evidence is everything that is known when a trial has ended.
+type evidence struct {
+	exchanges  []harness.Exchange
+	tools      []harness.ToolExchange
+	calls      []harness.Call
+	transcript *harness.Transcript
+	verdicts   []harness.Verdict // expectations, then conduct
+	unreached  int               // turns that were not played
+}
+
+// judge makes the record of a trial that was played.
+func (t *trial) judge() (trials.Record, trials.Detail) {
+	e := t.collect()
+	rec := trials.Record{
+		Key: t.key, Schema: trials.Schema, Tags: t.scenario.Tags, Critical: t.scenario.Critical,
+		Pos: t.scenario.Pos, Hash: t.scenario.Hash, Seed: t.seed, Verdicts: e.verdicts, Trajectory: e.calls,
+		Start: t.start.UTC(), Duration: time.Since(t.start), Counts: counts(e.exchanges),
+	}
+	if t.virtual != nil {
+		rec.Skipped = t.virtual.total()
+	}
+	for _, v := range e.verdicts {
+		if !v.Conduct && v.State != harness.Skipped {
+			rec.Counts.Checks++
+		}
+	}
+	rec.Counts.ToolCalls = len(e.tools)
+	rec.Answered = answered(e.exchanges)
+	if e.transcript != nil {
+		for _, turn := range e.transcript.Turns {
+			rec.Answers = append(rec.Answers, turn.Answer)
+		}
+	}
+	rec.Outcome, rec.Cause = t.decide(e, rec.Counts.Checks)
+	detail := trials.Detail{
+		Key: t.key, Schema: trials.Schema, System: t.scenario.Settings.System,
+		Transcript: e.transcript, Exchanges: e.exchanges, Tools: e.tools, States: t.stateOfServers(),
+	}
+	for i := range detail.Exchanges {
+		detail.Exchanges[i].Body = nil // the request is there, decoded
+	}
+	t.mu.Lock()
+	detail.Log = slices.Clone(t.log)
+	t.mu.Unlock()
+	return rec, detail
+}
+
+func answered(exchanges []harness.Exchange) []string {
+	var out []string
+	for _, x := range exchanges {
+		if x.Model != "" && !slices.Contains(out, x.Model) {
+			out = append(out, x.Model)
+		}
+	}
+	slices.Sort(out)
+	return out
+}
+
+// collect joins the witnesses and lets every check look at them.
+func (t *trial) collect() *evidence {
+	e := &evidence{tools: t.toolJournal()}
+	if t.model != nil {
+		e.exchanges = t.model.journal()
+	}
+	if t.reported {
+		e.transcript = &harness.Transcript{Turns: t.reports}
+	}
+	e.unreached = len(t.scenario.Turns) - len(t.reports)
+	listed := t.listed()
+	e.calls = trajectory.Join(e.exchanges, e.tools, offeredBy(e.exchanges, listed, t.scenario.Names))
+	t.score(e, listed)
+	t.conduct(e, listed)
+	return e
+}
+
+// offeredBy tells the tool behind an offered name, whichever request offered
+// it.
+func offeredBy(exchanges []harness.Exchange, listed map[string][]harness.Tool, names map[string]string) func(string) (string, string, bool) {
+	resolver := toolname.NewResolver(listed, names)
+	var offered []harness.Tool
+	seen := map[string]bool{}
+	for _, x := range exchanges {
+		for _, tool := range x.Request.Tools {
+			if !seen[tool.Name] {
+				seen[tool.Name] = true
+				offered = append(offered, tool)
+			}
+		}
+	}
+	return func(name string) (string, string, bool) { return resolver.Of(name, offered) }
+}
+
+// score judges the expectations of each turn and of the whole conversation.
+func (t *trial) score(e *evidence, listed map[string][]harness.Tool) {
+	base := score.Evidence{
+		Mode: t.opts.Mode, Trajectory: e.calls, Exchanges: e.exchanges, Tools: e.tools, Transcript: e.transcript,
+		Vars: t.scenario.Vars, Schemas: schemas(listed),
+	}
+	for i, turn := range t.scenario.Turns {
+		ev := base
+		ev.Turn, ev.User = i+1, turn.User
+		reached := i < len(t.reports)
+		if reached {
+			ev.States = t.states[i]
+		}
+		for _, s := range turn.Expect {
+			v := harness.Verdict{Turn: i + 1, Pos: turn.Pos, State: harness.Skipped, Message: "the turn was not reached"}
+			if reached {
+				v = s.Score(&ev)
+			} else {
+				named := s.Score(&score.Evidence{Mode: t.opts.Mode, Turn: i + 1, Vars: t.scenario.Vars})
+				v.Check, v.Pos = named.Check, cmp.Or(named.Pos, v.Pos)
+			}
+			e.verdicts = append(e.verdicts, v)
+		}
+	}
+	ev := base
+	ev.States = t.stateOfServers()
+	if n := len(t.scenario.Turns); n > 0 {
+		ev.User = t.scenario.Turns[n-1].User
+	}
+	for _, s := range t.scenario.Expect {
+		e.verdicts = append(e.verdicts, s.Score(&ev))
+	}
+}
+
+func schemas(listed map[string][]harness.Tool) map[string]json.RawMessage {
+	out := map[string]json.RawMessage{}
+	for server, tools := range listed {
+		for _, tool := range tools {
+			out[server+"."+tool.Name] = tool.Schema
+		}
+	}
+	return out
+}
+
+func (t *trial) conduct(e *evidence, listed map[string][]harness.Tool) {
+	config, err := conduct.Configure(t.scenario.Conduct)
+	if err != nil {
+		// Files are checked when they are loaded; a scenario made in Go is not.
+		t.infra = &harness.Cause{Kind: harness.CauseScenario, Message: err.Error(), Pos: t.scenario.Pos}
+	}
+	in := &conduct.Input{
+		Mode: t.opts.Mode, Exchanges: e.exchanges, Tools: e.tools, Trajectory: e.calls, Transcript: e.transcript,
+		Listed: listed, Names: t.scenario.Names, Limits: t.passed(),
+	}
+	if t.model != nil {
+		in.Remaining = t.model.remaining()
+	}
+	e.verdicts = append(e.verdicts, conduct.Check(config, in)...)
+}
+
+// decide finds the outcome and the primary cause.
+func (t *trial) decide(e *evidence, checks int) (harness.Outcome, *harness.Cause) {
+	causes := t.causes(e)
+	if len(causes) == 0 {
+		switch {
+		case checks > 0 || t.scenario.ConductOnly && t.opts.Mode == harness.ModeMock:
+			return harness.OutcomePassed, nil
+		case t.opts.Mode == harness.ModeLive && !t.scenario.HasExpectations():
+			return harness.OutcomeSkipped, &harness.Cause{
+				Kind: harness.CauseScenario, Pos: t.scenario.Pos, Message: "a live trial needs something to expect, and the scenario expects nothing",
+			}
+		default:
+			return harness.OutcomeError, &harness.Cause{
+				Kind: harness.CauseScenario, Pos: t.scenario.Pos, Message: nothingChecked(e.verdicts),
+			}
+		}
+	}
+	primary := causes[0]
+	primary.Folded = t.fold(e, causes)
+	if primary.Kind == harness.CauseScenario || primary.Kind == harness.CauseEndpoint {
+		return harness.OutcomeError, &primary
+	}
+	return harness.OutcomeFailed, &primary
+}
+
+// nothingChecked says why no expectation came to a verdict.
+func nothingChecked(verdicts []harness.Verdict) string {
+	var why []string
+	for _, v := range verdicts {
+		if !v.Conduct {
+			why = append(why, fmt.Sprintf("%s: %s", v.Check, v.Message))
+		}
+	}
+	if len(why) == 0 {
+		return "nothing was checked: the scenario expects nothing and does not say conduct_only"
+	}
+	return "nothing was checked: every expectation was skipped (" + strings.Join(why, "; ") + ")"
+}
+
+// causes lists what went wrong, the first being primary.
+func (t *trial) causes(e *evidence) []harness.Cause {
+	var out []harness.Cause
+	add := func(kind harness.CauseKind, pos harness.Position, format string, args ...any) {
+		out = append(out, harness.Cause{Kind: kind, Message: fmt.Sprintf(format, args...), Pos: cmp.Or(pos, t.scenario.Pos)})
+	}
+	if t.infra != nil {
+		out = append(out, *t.infra)
+	}
+	altered := t.alteration(e)
+	script := scriptErrors(e)
+	if altered == nil {
+		for _, msg := range script {
+			add(harness.CauseScenario, harness.Position{}, "%s", msg)
+		}
+	}
+	if t.opts.Mode == harness.ModeLive {
+		if c := endpointCause(e.exchanges, t.reports, t.broke); c != nil {
+			out = append(out, *c)
+		}
+	}
+	for _, x := range e.exchanges {
+		switch x.Kind {
+		case harness.KindRefusal:
+			add(harness.CauseRefusal, t.turnPos(x.Turn), "the provider would refuse request %d with HTTP %d: %s", x.Seq, x.Status, x.Error)
+		case harness.KindMiss:
+			add(harness.CauseMiss, t.turnPos(x.Turn), "%s", x.Error)
+		}
+	}
+	for _, x := range e.tools {
+		if x.Miss != "" {
+			add(harness.CauseMiss, harness.Position{}, "%s.%s: %s", x.Server, x.Tool, x.Miss)
+		}
+	}
+	for _, msg := range t.passed() {
+		add(harness.CauseLimits, harness.Position{}, "limit passed: %s", msg)
+	}
+	if t.broke != nil && len(t.passed()) == 0 {
+		add(harness.CauseSubject, t.turnPos(len(t.reports)), "%s", t.subjectFault(e))
+	}
+	if altered != nil && len(script) > 0 {
+		out = append(out, *altered)
+	}
+	for _, v := range primaryConduct(e.verdicts) {
+		add(harness.CauseConduct, v.Pos, "%s: %s", v.Check, v.Message)
+	}
+	for _, v := range e.verdicts {
+		if !v.Conduct && v.State == harness.Failed {
+			add(harness.CauseExpectation, v.Pos, "%s: %s", v.Check, v.Message)
+		}
+	}
+	for _, v := range e.verdicts {
+		if !v.Conduct && v.State == harness.Undecided {
+			add(harness.CauseScenario, v.Pos, "%s: %s", v.Check, v.Message)
+		}
+	}
+	return out
+}
+
+// alteration is the conduct that explains an error of the script: the
+// subject dropped or changed a result that the script goes on from.
+func (t *trial) alteration(e *evidence) *harness.Cause {
+	for _, v := range e.verdicts {
+		if v.Conduct && v.State == harness.Failed && (v.Check == conduct.AnsweredOnce || v.Check == conduct.Results || v.Check == conduct.WitnessesAgree) {
+			return &harness.Cause{Kind: harness.CauseConduct, Message: v.Check + ": " + v.Message, Pos: t.scenario.Pos}
+		}
+	}
+	return nil
+}
+
+func scriptErrors(e *evidence) []string {
+	var out []string
+	for _, x := range e.exchanges {
+		if x.Kind == harness.KindScript {
+			out = append(out, x.Error)
+		}
+	}
+	for _, x := range e.tools {
+		if x.ScriptError != "" {
+			out = append(out, fmt.Sprintf("%s.%s: %s", x.Server, x.Tool, x.ScriptError))
+		}
+	}
+	return out
+}
+
+// primaryConduct lists failed conduct checks. That replies were not reached
+// comes last, since it follows from most of the others; limits have a cause
+// of their own, and refusals too.
+func primaryConduct(verdicts []harness.Verdict) []harness.Verdict {
+	var out, last []harness.Verdict
+	for _, v := range verdicts {
+		switch {
+		case !v.Conduct || v.State != harness.Failed, v.Check == conduct.Limits, v.Check == conduct.ProviderAccepts:
+		case v.Check == conduct.AllRepliesReached:
+			last = append(last, v)
+		default:
+			out = append(out, v)
+		}
+	}
+	return append(out, last...)
+}
+
+// subjectFault says how the subject broke.
+func (t *trial) subjectFault(e *evidence) string {
+	where := ""
+	if n := len(t.reports); n > 0 {
+		where = fmt.Sprintf("turn %d: ", n)
+	}
+	if errors.Is(t.broke, errHang) || errors.Is(t.broke, errAbandoned) {
+		c := counts(e.exchanges)
+		return fmt.Sprintf("%sthe subject hangs: no answer within %s, after %d model calls and %d tool calls (%v)",
+			where, t.opts.Timeout, c.ModelCalls, len(e.tools), t.broke)
+	}
+	return where + t.broke.Error()
+}
+
+func (t *trial) turnPos(turn int) harness.Position {
+	if turn < 1 || turn > len(t.scenario.Turns) {
+		return harness.Position{}
+	}
+	return t.scenario.Turns[turn-1].Pos
+}
+
+// fold says in a few words what followed from the primary cause.
+func (t *trial) fold(e *evidence, causes []harness.Cause) []string {
+	var out []string
+	expectations := 0
+	for _, c := range causes[1:] {
+		switch {
+		case c.Kind == harness.CauseExpectation:
+			expectations++
+		case c.Kind == harness.CauseConduct && strings.HasPrefix(c.Message, conduct.AllRepliesReached+":"):
+			// counted below
+		case c.Message != causes[0].Message:
+			out = append(out, fmt.Sprintf("%s: %s", c.Kind, firstLine(c.Message)))
+		}
+	}
+	const most = 5
+	if n := len(out); n > most {
+		out = append(out[:most], fmt.Sprintf("%d more findings", n-most))
+	}
+	if expectations > 0 {
+		out = append(out, count(expectations, "expectation")+" not met")
+	}
+	if t.model != nil && !strings.HasPrefix(causes[0].Message, conduct.AllRepliesReached+":") {
+		if n := len(t.model.remaining()); n == 1 {
+			out = append(out, "1 later reply not reached")
+		} else if n > 1 {
+			out = append(out, fmt.Sprintf("%d later replies not reached", n))
+		}
+	}
+	if e.unreached > 0 {
+		out = append(out, count(e.unreached, "later turn")+" not played")
+	}
+	return out
+}
+
+func firstLine(s string) string {
+	line, rest, _ := strings.Cut(s, "\n")
+	if rest != "" {
+		line += " …"
+	}
+	return line
+}
+
+func count(n int, noun string) string {
+	if n == 1 {
+		return "1 " + noun
+	}
+	return fmt.Sprintf("%d %ss", n, noun)
+}
+
+func asEndpointError(err error) error {
+	if e := (*harness.EndpointError)(nil); errors.As(err, &e) {
+		return e
+	}
+	return nil
+}

@@ -1,0 +1,53 @@
+// Copyright 2026 The rehearse Authors. SPDX-License-Identifier: Apache-2.0
+
+package run
+
+import (
+	"context"
+	"fmt"
+	"net/url"
+
+	"github.com/rehearse-dev/rehearse/harness"
+	"github.com/rehearse-dev/rehearse/harness/passthrough"
+	"github.com/rehearse-dev/rehearse/scenarios"
+)
+
+// openReal stands before a real server. That it lists tools is found out by a
+// session of our own, which has ended before the subject opens its.
+func (t *trial) openReal(ctx context.Context, s *scenarios.Server) (*toolServer, error) {
+	reach := s.Real(t.workdir)
+	reach.Name = s.Name
+	tools, err := t.list(ctx, s, reach)
+	if err != nil {
+		return nil, err
+	}
+	p := passthrough.New(reach, &passthrough.Options{Clock: t.clock, Called: t.onToolCall})
+	server := &toolServer{name: s.Name, tools: tools, calls: p.Journal, failed: s.FailedWhen}
+	switch {
+	case reach.Transport == "sse":
+		return nil, fmt.Errorf("server %q (%s): a server over sse cannot be journaled; use its http transport", s.Name, redacted(reach.URL))
+	case reach.URL != "":
+		h, err := p.Handler()
+		if err != nil {
+			return nil, fmt.Errorf("server %q: %w", s.Name, err)
+		}
+		base, unmount := t.gateway.mount(h)
+		server.end = append(server.end, func() error { unmount(); return nil })
+		server.reach = harness.Server{Name: s.Name, URL: base + "/mcp", Transport: "http"}
+	case t.opts.Foreign || t.scenario.MCPConfig != "":
+		return nil, fmt.Errorf("server %q (%s): a command cannot be journaled for a subject that starts it itself; use its http transport", s.Name, reach.Command[0])
+	default:
+		server.reach = harness.Server{Name: s.Name, Dial: p.Dial}
+	}
+	return server, nil
+}
+
+// redacted is a URL without what may be secret in it.
+func redacted(raw string) string {
+	u, err := url.Parse(raw)
+	if err != nil {
+		return "(a URL that cannot be read)"
+	}
+	u.User, u.RawQuery, u.Fragment = nil, "", ""
+	return u.String()
+}

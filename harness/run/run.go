@@ -1,0 +1,346 @@
+// Copyright 2026 The rehearse Authors. SPDX-License-Identifier: Apache-2.0
+
+package run
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"hash/fnv"
+	"net/http"
+	"os"
+	"path/filepath"
+	"runtime"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/rehearse-dev/rehearse/harness"
+	"github.com/rehearse-dev/rehearse/harness/trials"
+	"github.com/rehearse-dev/rehearse/scenarios"
+)
+
+// MockModel is the model that a subject is told to ask for in mock mode, when
+// [Options] names none.
+const MockModel = "rehearse-mock"
+
+// Options are the settings of [Run] and [Test].
+type Options struct {
+	// Subject is the client under test. Required.
+	Subject harness.Subject
+	// SubjectName stands in records. Default "subject".
+	SubjectName string
+	// Foreign says that the subject is another process: it gets mock servers
+	// by URL. Default: through pipes.
+	Foreign bool
+	// Mode is mock or live. Default mock.
+	Mode harness.Mode
+	// Models to ask for, by name. Default in mock mode [MockModel]; live mode
+	// needs at least one.
+	Models []string
+	// BaseURL of the endpoint in live mode, ending in /v1, and its key. The
+	// key may be empty.
+	BaseURL, APIKey string
+	// Transport carries requests to the endpoint in live mode. Default
+	// [http.DefaultTransport].
+	Transport http.RoundTripper
+	// Trials of each scenario with each model. Default: what the scenario
+	// says in live mode, else 1.
+	Trials int
+	// Parallel is how many trials run at a time. Default: the number of CPUs
+	// in mock mode, 1 in live mode; in [Test] 1.
+	Parallel int
+	// Seed goes into the seed of each trial. Zero is a seed like any other.
+	Seed int64
+	// Timeout of a trial that has no time limit of its own. Default 30
+	// seconds in mock mode, ten minutes in live mode.
+	Timeout time.Duration
+	// Out is the folder in which the run folder is made. Empty writes no
+	// files.
+	Out string
+	// Name of the run, in the folder's name and in run.json. Default "run".
+	Name string
+	// Version of the program, for run.json. May be empty.
+	Version string
+	// Observer is told of progress. Nil tells nobody.
+	Observer Observer
+
+	liveInTest bool // lets our own tests of live mode run without the tag
+}
+
+// Observer is told how a run goes on. Calls come one at a time.
+type Observer interface {
+	// Planned is called once, first, with the number of trials.
+	Planned(n int)
+	// Ended is called for each trial when its record is written.
+	Ended(r trials.Record)
+}
+
+// Result is what a run came to.
+type Result struct {
+	// Dir is the run folder; empty when no files are written.
+	Dir      string
+	Manifest trials.Manifest
+	// Records of the trials that were finished, in the order of their end.
+	Records []trials.Record
+}
+
+// ExitCode is the exit status of a program that ran r: 0 when all trials
+// passed, 1 when one failed or nothing was checked at all, 3 when none failed
+// but some could not be judged or were not run.
+func (r *Result) ExitCode() int {
+	passed, unjudged, checked := 0, len(r.Records) < r.Manifest.Planned, false
+	for _, t := range r.Records {
+		switch t.Outcome {
+		case harness.OutcomeFailed:
+			return 1
+		case harness.OutcomeError:
+			unjudged = true
+			// Where an endpoint is down there is nothing to check, and that
+			// is known; a check that did not run for other reasons is not.
+			checked = checked || t.Cause != nil && t.Cause.Kind != harness.CauseScenario
+		case harness.OutcomePassed:
+			passed++
+		case harness.OutcomeSkipped:
+		}
+		checked = checked || t.Counts.Checks > 0
+	}
+	switch {
+	case !checked && passed == 0 && !r.Manifest.Interrupted:
+		return 1
+	case unjudged:
+		return 3
+	}
+	return 0
+}
+
+// job is one trial to do.
+type job struct {
+	scenario *scenarios.Scenario
+	key      trials.Key
+}
+
+// runner holds what the trials of a run share.
+type runner struct {
+	opts    Options
+	gateway *gateway
+}
+
+// Run plays scenarios and judges them. When ctx ends, trials under way are
+// stopped and left out, those finished are kept, and Run returns them without
+// an error.
+func Run(ctx context.Context, list []*scenarios.Scenario, opts *Options) (*Result, error) {
+	r, err := newRunner(opts)
+	if err != nil {
+		return nil, err
+	}
+	defer r.gateway.close()
+	jobs := r.jobs(list)
+	res := &Result{Manifest: r.manifest(list, len(jobs))}
+	var out *trials.Writer
+	if r.opts.Out != "" {
+		if res.Dir, err = makeDir(r.opts.Out, r.opts.Name, res.Manifest.Started); err != nil {
+			return nil, err
+		}
+		if err := trials.WriteManifest(res.Dir, res.Manifest); err != nil {
+			return nil, err
+		}
+		if out, err = trials.Append(filepath.Join(res.Dir, trials.RecordsFile)); err != nil {
+			return nil, err
+		}
+		defer out.Close()
+	}
+	if r.opts.Observer != nil {
+		r.opts.Observer.Planned(len(jobs))
+	}
+	err = r.play(ctx, jobs, func(rec trials.Record, detail trials.Detail) error {
+		if out != nil {
+			if rec.Detail, err = trials.WriteDetail(res.Dir, detail); err != nil {
+				return err
+			}
+			if err := out.Write(rec); err != nil {
+				return err
+			}
+		}
+		res.Records = append(res.Records, rec)
+		if r.opts.Observer != nil {
+			r.opts.Observer.Ended(rec)
+		}
+		return nil
+	})
+	res.finish(ctx.Err() != nil)
+	if err == nil && res.Dir != "" {
+		err = trials.WriteManifest(res.Dir, res.Manifest)
+	}
+	return res, err
+}
+
+func newRunner(opts *Options) (*runner, error) {
+	if opts == nil || opts.Subject == nil {
+		return nil, errors.New("no subject to run: set Options.Subject")
+	}
+	r := &runner{opts: *opts}
+	o := &r.opts
+	o.SubjectName = cmp.Or(o.SubjectName, "subject")
+	o.Name = cmp.Or(o.Name, "run")
+	o.Models = slices.Clone(o.Models)
+	switch o.Mode = cmp.Or(o.Mode, harness.ModeMock); o.Mode {
+	case harness.ModeMock:
+		o.Timeout = cmp.Or(o.Timeout, 30*time.Second)
+		o.Parallel = cmp.Or(o.Parallel, runtime.GOMAXPROCS(0))
+		if len(o.Models) == 0 {
+			o.Models = []string{MockModel}
+		}
+	case harness.ModeLive:
+		o.Timeout = cmp.Or(o.Timeout, 10*time.Minute)
+		o.Parallel = cmp.Or(o.Parallel, 1)
+		switch {
+		case testing.Testing() && !liveInTests && !o.liveInTest:
+			return nil, errors.New("live mode in a Go test needs the build tag real_llm: go test -tags real_llm")
+		case o.BaseURL == "":
+			return nil, errors.New("live mode needs the base URL of an endpoint")
+		case len(o.Models) == 0:
+			return nil, errors.New("live mode needs the name of a model")
+		}
+	default:
+		return nil, fmt.Errorf("mode %q is not known: want mock or live", o.Mode)
+	}
+	var err error
+	r.gateway, err = newGateway()
+	return r, err
+}
+
+// trialsOf is how often a scenario is played with each model.
+func (r *runner) trialsOf(s *scenarios.Scenario) int {
+	n := r.opts.Trials
+	if n == 0 && r.opts.Mode == harness.ModeLive {
+		n = s.LiveTrials
+	}
+	return max(n, 1)
+}
+
+// jobs lists the trials in the order in which they are started.
+func (r *runner) jobs(list []*scenarios.Scenario) []job {
+	var out []job
+	for _, s := range list {
+		for _, model := range r.opts.Models {
+			for n := range r.trialsOf(s) {
+				out = append(out, job{s, trials.Key{
+					Scenario: s.Name, File: s.Pos.File, Subject: r.opts.SubjectName,
+					Model: model, Mode: r.opts.Mode, Attempt: n + 1,
+				}})
+			}
+		}
+	}
+	return out
+}
+
+// play runs the jobs, some at a time, and hands each finished one to done,
+// one at a time. The first error of done stops it.
+func (r *runner) play(ctx context.Context, jobs []job, done func(trials.Record, trials.Detail) error) error {
+	ctx, stop := context.WithCancel(ctx)
+	defer stop()
+	var (
+		wg    sync.WaitGroup
+		mu    sync.Mutex // guards calls of done, and first
+		first error
+	)
+	slots := make(chan struct{}, max(r.opts.Parallel, 1))
+	for _, j := range jobs {
+		select {
+		case slots <- struct{}{}:
+		case <-ctx.Done():
+		}
+		if ctx.Err() != nil {
+			break
+		}
+		wg.Go(func() {
+			defer func() { <-slots }()
+			rec, detail, complete := r.trial(ctx, j)
+			mu.Lock()
+			defer mu.Unlock()
+			if !complete || first != nil {
+				return // cut short, it says nothing about the subject
+			}
+			if first = done(rec, detail); first != nil {
+				stop()
+			}
+		})
+	}
+	wg.Wait()
+	return first
+}
+
+// seed makes a trial's own seed, the same whatever else is run.
+func (r *runner) seed(k trials.Key) int64 {
+	h := fnv.New64a()
+	fmt.Fprintf(h, "%d %q %q %d", r.opts.Seed, k.Scenario, k.Model, k.Attempt)
+	return int64(h.Sum64() >> 1)
+}
+
+func (r *runner) manifest(list []*scenarios.Scenario, planned int) trials.Manifest {
+	o := &r.opts
+	m := trials.Manifest{
+		Name: o.Name, Rehearse: o.Version, Go: runtime.Version(), Mode: o.Mode, Subject: o.SubjectName,
+		Seed: o.Seed, Started: time.Now().UTC(), Planned: planned, Schema: trials.Schema,
+	}
+	for _, name := range o.Models {
+		model := trials.Model{Asked: name}
+		if o.Mode == harness.ModeLive {
+			model.BaseURL = redacted(o.BaseURL)
+		}
+		m.Models = append(m.Models, model)
+	}
+	for _, s := range list {
+		m.Scenarios = append(m.Scenarios, trials.Source{
+			Name: s.Name, File: s.Pos.File, Description: s.Description, Tags: s.Tags, Hash: s.Hash, Trials: r.trialsOf(s),
+		})
+	}
+	return m
+}
+
+// finish fills in what is known at the end only.
+func (res *Result) finish(interrupted bool) {
+	m := &res.Manifest
+	m.Finished = time.Now().UTC()
+	m.Interrupted = interrupted && len(res.Records) < m.Planned
+	for i := range m.Models {
+		seen := map[string]bool{}
+		for _, rec := range res.Records {
+			for _, name := range rec.Answered {
+				if rec.Model == m.Models[i].Asked && !seen[name] {
+					seen[name] = true
+					m.Models[i].Answered = append(m.Models[i].Answered, name)
+				}
+			}
+		}
+		slices.Sort(m.Models[i].Answered)
+	}
+}
+
+// makeDir makes a run folder whose name nobody has taken.
+func makeDir(out, name string, at time.Time) (string, error) {
+	if err := os.MkdirAll(out, 0o755); err != nil {
+		return "", err
+	}
+	slug := strings.Trim(strings.Map(func(c rune) rune {
+		if c == '-' || c == '_' || c == '.' || c >= '0' && c <= '9' || c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' {
+			return c
+		}
+		return '-'
+	}, name), "-.")
+	base := filepath.Join(out, at.Format("20060102-150405")+"-"+cmp.Or(slug, "run"))
+	for n := 1; ; n++ {
+		dir := base
+		if n > 1 {
+			dir = fmt.Sprintf("%s-%d", base, n)
+		}
+		err := os.Mkdir(dir, 0o755)
+		if !errors.Is(err, os.ErrExist) {
+			return dir, err
+		}
+	}
+}

@@ -1,0 +1,215 @@
+// Copyright 2026 The rehearse Authors. SPDX-License-Identifier: Apache-2.0
+
+package run
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/http"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"github.com/rehearse-dev/rehearse/harness"
+	"github.com/rehearse-dev/rehearse/harness/mcppool"
+	"github.com/rehearse-dev/rehearse/harness/trajectory"
+	"github.com/rehearse-dev/rehearse/mockllm"
+	"github.com/rehearse-dev/rehearse/mockmcp"
+	"github.com/rehearse-dev/rehearse/scenarios"
+)
+
+// modelSide is what stands on the model's side of a trial.
+type modelSide interface {
+	beginTurn(n int)
+	journal() []harness.Exchange
+	remaining() []harness.Position // scripted replies not asked for
+	close()
+}
+
+// mockModel is the scripted model.
+type mockModel struct {
+	*mockllm.Mock
+	unmount func()
+}
+
+func (m *mockModel) beginTurn(n int)               { m.BeginTurn(n) }
+func (m *mockModel) journal() []harness.Exchange   { return m.Journal() }
+func (m *mockModel) remaining() []harness.Position { return m.Remaining() }
+func (m *mockModel) close() {
+	m.unmount()
+	m.Close()
+}
+
+func (t *trial) openMock() harness.Endpoint {
+	script := t.scenario.ModelScript()
+	if script.Servers == nil {
+		script.Servers = map[string][]harness.Tool{}
+	}
+	for _, s := range t.servers {
+		script.Servers[s.name] = s.tools
+	}
+	script.Results = func(issued []harness.Call) ([]harness.Call, error) {
+		return trajectory.Fill(issued, t.toolJournal()), nil
+	}
+	mock := mockllm.New(script, &mockllm.Options{Clock: t.clock, Seed: t.seed, Logf: t.logf})
+	base, unmount := t.gateway.mount(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		mock.ServeHTTP(w, r)
+		t.checkLimits()
+	}))
+	t.model = &mockModel{mock, unmount}
+	e := harness.Endpoint{BaseURL: base + "/v1", APIKey: placeholderKey}
+	if !t.opts.Foreign {
+		e.Transport = checkingTransport{mock.Transport(), t.checkLimits}
+	}
+	return e
+}
+
+// placeholderKey is the API key that subjects are given, for clients that
+// need one.
+const placeholderKey = "rehearse"
+
+// checkingTransport looks at the limits after each answer.
+type checkingTransport struct {
+	next  http.RoundTripper
+	check func()
+}
+
+func (c checkingTransport) RoundTrip(r *http.Request) (*http.Response, error) {
+	res, err := c.next.RoundTrip(r)
+	c.check()
+	return res, err
+}
+
+// toolServer is one MCP server of a trial.
+type toolServer struct {
+	name   string
+	reach  harness.Server
+	tools  []harness.Tool  // as it lists them
+	mock   *mockmcp.Server // nil for a real one
+	calls  func() []harness.ToolExchange
+	end    []func() error // in order
+	failed mockmcp.FailedWhen
+}
+
+func (s *toolServer) close() error {
+	var errs []error
+	for _, end := range s.end {
+		errs = append(errs, end())
+	}
+	return errors.Join(errs...)
+}
+
+// journal returns the calls; those of a real server are judged by
+// failed_when here, since nothing else knows the scenario.
+func (s *toolServer) journal() []harness.ToolExchange {
+	calls := s.calls()
+	for i := range calls {
+		x := &calls[i]
+		if s.failed == nil || x.Failed {
+			continue
+		}
+		failed, err := s.failed(&mockmcp.Call{Tool: x.Tool, Args: x.Args}, x.Result)
+		if err != nil {
+			x.ScriptError = fmt.Sprintf("failed_when of server %q: %v", s.name, err)
+		}
+		x.Failed = failed
+	}
+	return calls
+}
+
+// openServer starts a mock server, or stands before a real one. The error
+// names the server, where it was sought, and the reason.
+func (t *trial) openServer(ctx context.Context, s *scenarios.Server) (*toolServer, error) {
+	if s.Mock == nil {
+		return t.openReal(ctx, s)
+	}
+	mock, err := mockmcp.New(*s.Mock, &mockmcp.Options{
+		Clock: t.clock, Logf: t.logf,
+		Turn: func() int {
+			t.onToolCall()
+			return int(t.turn.Load())
+		},
+		User: func() string {
+			if n := int(t.turn.Load()); n > 0 {
+				return t.scenario.Turns[n-1].User
+			}
+			return ""
+		},
+	})
+	if err != nil {
+		return nil, fmt.Errorf("starting mock server %q: %w", s.Name, err)
+	}
+	server := &toolServer{name: s.Name, mock: mock, tools: mock.Tools(), calls: mock.Journal, end: []func() error{mock.Close}}
+	server.reach = harness.Server{Name: s.Name, Dial: mock.Dial}
+	if t.opts.Foreign || s.Transport == "http" || t.scenario.MCPConfig != "" {
+		base, unmount := t.gateway.mount(mock.Handler())
+		server.reach = harness.Server{Name: s.Name, URL: base + "/mcp", Transport: "http"}
+		server.end = append(server.end, func() error { unmount(); return nil })
+	}
+	if len(server.tools) == 0 && s.Required {
+		return nil, fmt.Errorf("server %q (mock, %s) lists no tools", s.Name, cmp.Or(server.reach.URL, "in process"))
+	}
+	return server, nil
+}
+
+// list asks a real server for its tools.
+func (t *trial) list(ctx context.Context, s *scenarios.Server, reach harness.Server) ([]harness.Tool, error) {
+	session, err := mcppool.Open(ctx, reach, &mcppool.Options{Logf: t.logf})
+	var tools []mcppool.Tool
+	if err == nil {
+		defer session.Close()
+		var warnings []string
+		tools, warnings, err = session.Tools(ctx)
+		for _, w := range warnings {
+			t.logf("server %q: %s", s.Name, w)
+		}
+	}
+	if len(tools) == 0 && s.Required {
+		reason := "it answered with an empty list"
+		if err != nil {
+			reason = err.Error()
+		}
+		return nil, fmt.Errorf("server %q (%s) lists no tools: %s", s.Name, cmp.Or(redacted(reach.URL), strings.Join(reach.Command, " ")), reason)
+	}
+	out := make([]harness.Tool, len(tools))
+	for i := range tools {
+		out[i] = tools[i].Tool
+	}
+	return out, nil
+}
+
+// writeConfig writes an mcp.json that names the servers into the trial's
+// folder, and returns its path.
+func writeConfig(dir, name string, servers []harness.Server) (string, error) {
+	type entry struct {
+		Type    string            `json:"type,omitempty"`
+		URL     string            `json:"url,omitempty"`
+		Headers map[string]string `json:"headers,omitempty"`
+		Command string            `json:"command,omitempty"`
+		Args    []string          `json:"args,omitempty"`
+		Env     map[string]string `json:"env,omitempty"`
+	}
+	entries := map[string]entry{}
+	for _, s := range servers {
+		e := entry{URL: s.URL, Headers: s.Headers}
+		if s.URL != "" {
+			e.Type = cmp.Or(s.Transport, "http")
+		} else {
+			e.Command, e.Args, e.Env = s.Command[0], s.Command[1:], map[string]string{}
+			for _, pair := range s.Env {
+				k, v, _ := strings.Cut(pair, "=")
+				e.Env[k] = v
+			}
+		}
+		entries[s.Name] = e
+	}
+	data, err := json.MarshalIndent(map[string]any{"mcpServers": entries}, "", "  ")
+	if err != nil {
+		return "", err
+	}
+	path := filepath.Join(dir, filepath.Base(name))
+	return path, os.WriteFile(path, append(data, '\n'), 0o600)
+}

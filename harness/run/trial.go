@@ -1,0 +1,352 @@
+// Copyright 2026 The rehearse Authors. SPDX-License-Identifier: Apache-2.0
+
+package run
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"runtime/debug"
+	"slices"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/rehearse-dev/rehearse/harness"
+	"github.com/rehearse-dev/rehearse/harness/score"
+	"github.com/rehearse-dev/rehearse/harness/trials"
+	"github.com/rehearse-dev/rehearse/scenarios"
+)
+
+// grace is how long a subject may take to return after its context ended,
+// and to close.
+const grace = 5 * time.Second
+
+var (
+	errLimit     = errors.New("a limit of the scenario was passed")
+	errHang      = errors.New("the trial takes too long")
+	errAbandoned = errors.New("the subject does not heed its cancelled context; it was left behind")
+)
+
+// trial is one trial under way.
+type trial struct {
+	*runner
+	job
+	seed    int64
+	start   time.Time
+	clock   harness.Clock
+	virtual *virtualClock // the same, in mock mode
+	workdir string
+	servers []*toolServer
+	model   modelSide
+
+	turn   atomic.Int64 // being played, from 1
+	called atomic.Int64 // tool calls that reached a server
+	cancel context.CancelCauseFunc
+
+	mu     sync.Mutex // guards log, limits
+	log    []string
+	limits []string // which were passed, and how
+
+	reports  []harness.TurnReport // of the turns played
+	reported bool                 // the subject gave at least one report
+	states   []map[string]json.RawMessage
+	broke    error          // what ended the conversation early
+	infra    *harness.Cause // what is wrong with endpoint or servers
+}
+
+// trial plays one trial and judges it. It is not complete when ctx ended.
+func (r *runner) trial(ctx context.Context, j job) (rec trials.Record, detail trials.Detail, complete bool) {
+	t := &trial{runner: r, job: j, seed: r.seed(j.key), start: time.Now()}
+	defer t.cleanUp()
+	t.play(ctx)
+	if ctx.Err() != nil {
+		return rec, detail, false
+	}
+	rec, detail = t.judge()
+	return rec, detail, true
+}
+
+// play does everything up to the judging.
+func (t *trial) play(ctx context.Context) {
+	ctx, t.cancel = context.WithCancelCause(ctx)
+	defer t.cancel(nil)
+	limit, expired := t.opts.Timeout, func() { t.cancel(errHang) }
+	if t.scenario.Limits.Time > 0 {
+		limit = t.scenario.Limits.Time
+		expired = func() { t.pass("time: the trial takes longer than %s", limit) }
+	}
+	timer := time.AfterFunc(limit, expired)
+	defer timer.Stop()
+	t.clock = harness.SystemClock()
+	if t.opts.Mode == harness.ModeMock {
+		t.virtual = &virtualClock{start: t.start, limit: t.scenario.Limits.Time, expired: expired}
+		t.clock = t.virtual
+	}
+	env, err := t.setUp(ctx)
+	if err != nil {
+		t.infra = &harness.Cause{Kind: harness.CauseEndpoint, Message: err.Error(), Pos: t.scenario.Pos}
+		return
+	}
+	t.converse(ctx, env)
+}
+
+// setUp starts both sides and returns what the subject is given.
+func (t *trial) setUp(ctx context.Context) (*harness.Env, error) {
+	var err error
+	if t.workdir, err = os.MkdirTemp("", "rehearse-"); err != nil {
+		return nil, err
+	}
+	env := &harness.Env{
+		Mode: t.opts.Mode, Settings: t.scenario.Settings, Workdir: t.workdir,
+		Seed: t.seed, Clock: t.clock, Logf: t.logf,
+	}
+	for _, s := range t.scenario.Servers {
+		server, err := t.openServer(ctx, s)
+		if err != nil {
+			return nil, err
+		}
+		t.servers = append(t.servers, server)
+		env.Servers = append(env.Servers, server.reach)
+	}
+	if t.scenario.MCPConfig != "" {
+		if env.ConfigFile, err = writeConfig(t.workdir, t.scenario.MCPConfig, env.Servers); err != nil {
+			return nil, err
+		}
+	}
+	if t.opts.Mode == harness.ModeLive {
+		env.Endpoint = t.openLive()
+	} else {
+		env.Endpoint = t.openMock()
+	}
+	env.Endpoint.Model = t.key.Model
+	return env, nil
+}
+
+// converse opens the subject, plays the turns, and closes it.
+func (t *trial) converse(ctx context.Context, env *harness.Env) {
+	var session harness.Session
+	err := t.guard(ctx, func() (err error) {
+		session, err = t.opts.Subject.Open(ctx, env)
+		return err
+	})
+	switch {
+	case err != nil:
+		t.broke = fmt.Errorf("opening the subject: %w", err)
+		return
+	case session == nil:
+		t.broke = errors.New("opening the subject: it returned neither a session nor an error")
+		return
+	}
+	defer func() {
+		closing, stop := context.WithTimeout(context.WithoutCancel(ctx), grace)
+		defer stop()
+		if err := t.guard(closing, session.Close); err != nil {
+			t.logf("closing the subject: %v", err)
+		}
+	}()
+	for i, turn := range t.scenario.Turns {
+		t.turn.Store(int64(i + 1))
+		t.model.beginTurn(i + 1)
+		err := t.send(ctx, session, turn.User)
+		t.states = append(t.states, t.stateOfServers())
+		t.checkLimits()
+		if err != nil && !t.stopExpected(turn, err) {
+			t.broke = err
+			return
+		}
+		if len(t.passed()) > 0 || t.missed() {
+			return
+		}
+	}
+}
+
+// send plays one turn.
+func (t *trial) send(ctx context.Context, session harness.Session, user string) error {
+	var report *harness.TurnReport
+	err := t.guard(ctx, func() (err error) {
+		report, err = session.Send(ctx, user)
+		return err
+	})
+	if errors.Is(err, errAbandoned) {
+		report = nil // it may still be written to
+	}
+	var turn harness.TurnReport
+	if report != nil {
+		turn = *report
+		t.reported = true
+	}
+	turn.User = user
+	if err != nil {
+		if stop := (*harness.StopError)(nil); errors.As(err, &stop) {
+			turn.Stop = stop.Reason
+			t.reported = true // the stop itself is a report
+		}
+		turn.Error = err.Error()
+	}
+	t.reports = append(t.reports, turn)
+	return err
+}
+
+// guard runs f, which gets ctx, and waits for it; when ctx has ended it waits
+// a little longer and then leaves it behind. A panic is an error.
+func (t *trial) guard(ctx context.Context, f func() error) error {
+	done := make(chan error, 1)
+	go func() {
+		defer func() {
+			if p := recover(); p != nil {
+				t.logf("panic: %v\n%s", p, debug.Stack())
+				done <- fmt.Errorf("the subject panicked: %v", p)
+			}
+		}()
+		done <- f()
+	}()
+	select {
+	case err := <-done:
+		return err
+	case <-ctx.Done():
+	}
+	late := time.NewTimer(grace)
+	defer late.Stop()
+	select {
+	case err := <-done:
+		return err
+	case <-late.C:
+		return errAbandoned
+	}
+}
+
+// stopExpected reports whether err is a stop that an expectation asks for.
+func (t *trial) stopExpected(turn scenarios.Turn, err error) bool {
+	if stop := (*harness.StopError)(nil); !errors.As(err, &stop) {
+		return false
+	}
+	isStop := func(s score.Scorer) bool {
+		_, ok := s.(score.Stops)
+		return ok
+	}
+	return slices.ContainsFunc(turn.Expect, isStop) || slices.ContainsFunc(t.scenario.Expect, isStop)
+}
+
+// missed reports whether the conversation left the script.
+func (t *trial) missed() bool {
+	return slices.ContainsFunc(t.model.journal(), func(x harness.Exchange) bool {
+		return x.Kind == harness.KindMiss || x.Kind == harness.KindRefusal || x.Kind == harness.KindScript
+	})
+}
+
+// onToolCall counts a call that reached a server, and ends the trial when it
+// is one too many; the call itself is still answered. It runs inside the mock
+// server and must not ask the mock model, which may be asking the server.
+func (t *trial) onToolCall() {
+	n := int(t.called.Add(1))
+	if most := t.scenario.Limits.ToolCalls; most > 0 && n > most {
+		t.pass("tool_calls: %d, the limit is %d", n, most)
+	}
+}
+
+// checkLimits ends the trial when the model's side has passed a limit.
+func (t *trial) checkLimits() {
+	l := t.scenario.Limits
+	if l.ModelCalls == 0 && l.Tokens == 0 {
+		return
+	}
+	c := counts(t.model.journal())
+	if l.ModelCalls > 0 && c.ModelCalls > l.ModelCalls {
+		t.pass("model_calls: %d, the limit is %d", c.ModelCalls, l.ModelCalls)
+	}
+	if l.Tokens > 0 && c.Usage.TotalTokens > l.Tokens {
+		t.pass("tokens: %d, the limit is %d", c.Usage.TotalTokens, l.Tokens)
+	}
+}
+
+// pass notes that a limit was passed, which ends the trial.
+func (t *trial) pass(format string, args ...any) {
+	t.mu.Lock()
+	if len(t.limits) == 0 {
+		t.limits = append(t.limits, fmt.Sprintf(format, args...))
+	}
+	t.mu.Unlock()
+	t.cancel(errLimit)
+}
+
+func (t *trial) passed() []string {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return slices.Clone(t.limits)
+}
+
+// maxLog bounds the lines that are kept of one trial.
+const maxLog = 1000
+
+func (t *trial) logf(format string, args ...any) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	switch {
+	case len(t.log) < maxLog:
+		t.log = append(t.log, fmt.Sprintf(format, args...))
+	case len(t.log) == maxLog:
+		t.log = append(t.log, "(more lines were dropped)")
+	}
+}
+
+// cleanUp ends what is left of both sides.
+func (t *trial) cleanUp() {
+	for _, s := range t.servers {
+		if err := s.close(); err != nil {
+			t.logf("closing server %q: %v", s.name, err)
+		}
+	}
+	if t.model != nil {
+		t.model.close()
+	}
+	if t.workdir != "" {
+		// What a stray process still writes there is lost, not ours to report.
+		_ = os.RemoveAll(t.workdir)
+	}
+}
+
+func (t *trial) toolJournal() []harness.ToolExchange {
+	var out []harness.ToolExchange
+	for _, s := range t.servers {
+		out = append(out, s.journal()...)
+	}
+	slices.SortStableFunc(out, func(a, b harness.ToolExchange) int { return a.Start.Compare(b.Start) })
+	return out
+}
+
+func (t *trial) stateOfServers() map[string]json.RawMessage {
+	out := map[string]json.RawMessage{}
+	for _, s := range t.servers {
+		if s.mock != nil {
+			out[s.name] = s.mock.State()
+		}
+	}
+	return out
+}
+
+func (t *trial) listed() map[string][]harness.Tool {
+	out := map[string][]harness.Tool{}
+	for _, s := range t.servers {
+		out[s.name] = s.tools
+	}
+	return out
+}
+
+// counts sums up a journal of the model's side.
+func counts(exchanges []harness.Exchange) trials.Counts {
+	var c trials.Counts
+	for _, x := range exchanges {
+		if x.Kind == harness.KindAside {
+			continue
+		}
+		c.ModelCalls++
+		if x.Attempt > 1 {
+			c.Retries++
+		}
+		c.Usage = c.Usage.Add(x.Usage)
+	}
+	return c
+}
