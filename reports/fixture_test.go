@@ -227,12 +227,14 @@ func pipelineWitness(t *Trial) {
 	t.Witness = &trials.Detail{
 		Schema: 1, Key: t.Key, System: "You are a metabolic modelling assistant.",
 		Transcript: &harness.Transcript{Turns: []harness.TurnReport{
-			{User: users[0], Answer: t.Answers[0], ModelCalls: 2}, {User: users[1], Answer: t.Answers[1], ModelCalls: 3},
+			{User: users[0], Answer: t.Answers[0], ModelCalls: 2},
+			{User: users[1], Answer: t.Answers[1], ModelCalls: 3},
 			{User: users[2], Answer: t.Answers[2], ModelCalls: 2, Stop: harness.StopLength, Error: "reply cut at the length limit", Notes: []string{"withdrew 41 bytes of text after a cut stream"}},
 		}},
 		Exchanges: xs,
 		Tools: []harness.ToolExchange{
-			{Seq: 1, Server: "gemflux", Tool: "build_model"}, {Seq: 2, Server: "gemflux", Tool: "gapfill_model", Failed: true},
+			{Seq: 1, Server: "gemflux", Tool: "build_model"},
+			{Seq: 2, Server: "gemflux", Tool: "gapfill_model", Failed: true},
 			{Seq: 3, Server: "gemflux", Tool: "gapfill_model"},
 			{Seq: 4, Server: "gemflux", Tool: "gapfill_model", Args: t.Trajectory[2].Args, RPCError: &harness.RPCError{Code: -32602, Message: "model_1 is gapfilled already"}, Failed: true, Duration: 100 * time.Microsecond},
 			{Seq: 5, Server: "gemflux", Tool: "delete_model"},

@@ -74,11 +74,9 @@ type (
 		Words     string
 		Subtitle  []string
 		Columns   []columnView
-		Total     tally
 		Causes    []causeView
 		Warnings  []textView
 		Scenarios []*scenarioView
-		Failing   int
 		Facts     []factView
 		Sources   []sourceView
 		MaxText   string
@@ -196,7 +194,6 @@ func (b *pageBuilder) page(run *Run, o HTMLOptions) (*pageView, error) {
 		JS:      template.JS(js),
 		Words:   b.tab.Total.Words(),
 		Outcome: outcomeOf(b.tab.Total.Outcome()),
-		Total:   b.tab.Total,
 	}
 	if o.MaxText > 0 {
 		p.MaxText = bytesText(o.MaxText)
@@ -217,9 +214,6 @@ func (b *pageBuilder) page(run *Run, o HTMLOptions) (*pageView, error) {
 	}
 	for i, s := range b.tab.Scenarios {
 		p.Scenarios = append(p.Scenarios, b.scenario(i, s))
-		if n := s.Tally.Failed + s.Tally.Errors; n > 0 {
-			p.Failing += n
-		}
 		p.Sources = append(p.Sources, sourceView{oneLine(s.Name, 200), oneLine(s.File, 400), oneLine(s.Hash, 100), s.Tally.Trials()})
 	}
 	p.Causes = b.causes()
@@ -260,7 +254,7 @@ func (b *pageBuilder) scenario(i int, s *scenario) *scenarioView {
 	v := &scenarioView{
 		ID: scenarioID(i), Name: oneLine(s.Name, 200), File: oneLine(s.File, 400),
 		Description: oneLine(s.Description, 500), Critical: s.Critical,
-		OK: s.Tally.Failed+s.Tally.Errors == 0, Flaky: false, Words: s.Tally.Words(),
+		OK: s.Tally.Failed+s.Tally.Errors == 0, Words: s.Tally.Words(),
 	}
 	if s.Pos.Line > 0 {
 		v.File += fmt.Sprintf(":%d", s.Pos.Line)

@@ -370,7 +370,7 @@ func TestOutcomeOfRun(t *testing.T) {
 		{"all skipped", tally{Skipped: 2}, harness.OutcomeError},
 		{"passed", tally{Passed: 1, Skipped: 1}, harness.OutcomePassed},
 		{"error", tally{Passed: 1, Errors: 1}, harness.OutcomeError},
-		{"undecided", tally{Passed: 1, unjudged: 1}, harness.OutcomeError},
+		{"undecided", tally{Passed: 1, Undecided: 1}, harness.OutcomeError},
 		{"failed", tally{Passed: 1, Failed: 1, Errors: 1}, harness.OutcomeFailed},
 	}
 	for _, tt := range tests {

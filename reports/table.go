@@ -42,11 +42,11 @@ type columnKey struct {
 
 // tally counts trials by outcome, and what they took.
 type tally struct {
-	Passed, Failed, Errors, Skipped  int
-	ModelCalls, ToolCalls, Retries   int
-	Usage                            harness.Usage
-	durations                        []time.Duration
-	expectations, unjudged, warnings int
+	Passed, Failed, Errors, Skipped int
+	Undecided                       int // checks, not trials
+	ModelCalls, ToolCalls           int
+	Usage                           harness.Usage
+	durations                       []time.Duration
 }
 
 func (y *tally) add(t *Trial) {
@@ -62,19 +62,13 @@ func (y *tally) add(t *Trial) {
 	}
 	y.ModelCalls += t.Counts.ModelCalls
 	y.ToolCalls += t.Counts.ToolCalls
-	y.Retries += t.Counts.Retries
 	y.Usage = y.Usage.Add(t.Counts.Usage)
-	y.expectations += t.Counts.Checks
-	y.warnings += len(t.Warnings)
 	if t.Outcome != harness.OutcomeSkipped {
 		y.durations = append(y.durations, t.Duration)
 	}
 	for _, v := range t.Verdicts {
-		switch v.State {
-		case harness.Undecided:
-			y.unjudged++
-		case harness.Warned:
-			y.warnings++
+		if v.State == harness.Undecided {
+			y.Undecided++
 		}
 	}
 }
@@ -136,7 +130,11 @@ func (y tally) Words() string {
 	if y.Skipped > 0 {
 		parts = append(parts, fmt.Sprintf("%d skipped", y.Skipped))
 	}
-	return strings.Join(parts, ", ") + " of " + count(y.Trials(), "trial")
+	words := strings.Join(parts, ", ") + " of " + count(y.Trials(), "trial")
+	if y.Undecided > 0 {
+		words += "; " + count(y.Undecided, "check") + " could not be judged"
+	}
+	return words
 }
 
 // Outcome is that of the run: what an exit code would say.
@@ -144,7 +142,7 @@ func (y tally) Outcome() harness.Outcome {
 	switch {
 	case y.Failed > 0:
 		return harness.OutcomeFailed
-	case y.Errors > 0 || y.unjudged > 0 || y.Judged() == 0:
+	case y.Errors > 0 || y.Undecided > 0 || y.Judged() == 0:
 		return harness.OutcomeError
 	default:
 		return harness.OutcomePassed
@@ -253,15 +251,4 @@ func attempt(t *Trial, cell []*Trial) string {
 		return ""
 	}
 	return fmt.Sprintf("#%d", t.Attempt)
-}
-
-// states counts the verdicts of one state.
-func states(vs []harness.Verdict, conduct bool, s harness.State) int {
-	n := 0
-	for _, v := range vs {
-		if v.Conduct == conduct && v.State == s {
-			n++
-		}
-	}
-	return n
 }

@@ -226,6 +226,8 @@ func (b *pageBuilder) step(j *joiner, x *harness.Exchange, before []harness.Mess
 		s.Kind, s.Bad = "not scripted", true
 	case harness.KindRefusal:
 		s.Kind, s.Bad = "refused", true
+	case harness.KindScript:
+		s.Kind, s.Bad = "script error", true
 	default:
 		s.Kind = oneLine(string(x.Kind), 40)
 	}

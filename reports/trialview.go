@@ -22,16 +22,15 @@ type (
 	}
 	// trialBody is what a trial's details hold.
 	trialBody struct {
-		Outcome   outcomeView
-		Cause     *causeView
-		Facts     []factView
-		Warnings  []textView
-		Expects   []checkView
-		Conduct   []checkView // all but the passed and skipped ones
-		Quiet     []string    // the names of those
-		Script    *transcriptView
-		LeftOut   string // why there is no transcript
-		AllPassed bool
+		Outcome  outcomeView
+		Cause    *causeView
+		Facts    []factView
+		Warnings []textView
+		Expects  []checkView
+		Conduct  []checkView // all but the passed and skipped ones
+		Quiet    []string    // the names of those
+		Script   *transcriptView
+		LeftOut  string // why there is no transcript
 	}
 	checkView struct {
 		Class      string // passed, failed, undecided, skipped, warning

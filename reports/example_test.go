@@ -1,0 +1,73 @@
+// Copyright 2026 The rehearse Authors. SPDX-License-Identifier: Apache-2.0
+
+package reports_test
+
+import (
+	"fmt"
+	"os"
+	"time"
+
+	"github.com/rehearse-dev/rehearse/harness"
+	"github.com/rehearse-dev/rehearse/harness/trials"
+	"github.com/rehearse-dev/rehearse/reports"
+)
+
+func ExampleText() {
+	run := &reports.Run{
+		Manifest: trials.Manifest{Name: "weather", Mode: harness.ModeMock},
+		Trials: []reports.Trial{{Record: trials.Record{
+			Key:      trials.Key{Scenario: "Paris", Model: "gpt-4o", Mode: harness.ModeMock, Attempt: 1},
+			Outcome:  harness.OutcomeFailed,
+			Duration: 12 * time.Millisecond,
+			Cause: &harness.Cause{
+				Kind:    harness.CauseExpectation,
+				Message: "calls: 1 mismatched",
+				Pos:     harness.Position{File: "weather.yaml", Line: 9, Col: 7},
+			},
+			Verdicts: []harness.Verdict{{
+				Check: "calls", State: harness.Failed, Alignment: &harness.Alignment{Rows: []harness.AlignmentRow{{
+					Status:     harness.AlignMismatched,
+					Expected:   `weather.get {"city":"Paris"}`,
+					Actual:     `weather.get {"city":"London"}`,
+					Mismatches: []harness.Mismatch{{Path: "args.city", Rule: "equals", Want: `"Paris"`, Got: `"London"`}},
+				}}},
+			}},
+		}}},
+	}
+	if err := reports.Text(os.Stdout, run, nil); err != nil {
+		fmt.Println(err)
+	}
+	// Output:
+	// weather: 1 scenario, 1 model, mock mode
+	//
+	// FAIL  Paris  12 ms
+	//       weather.yaml:9:7:
+	//       expectation: calls: 1 mismatched
+	//       calls: failed
+	//         ~ mismatched    want weather.get {"city":"Paris"}
+	//                         got  weather.get {"city":"London"}
+	//                         args.city  equals: want "Paris", got "London"
+	//
+	// 0 passed, 1 failed of 1 trial
+}
+
+func ExampleLoad() {
+	// A folder with a manifest alone: the run ended before its first trial.
+	dir, err := os.MkdirTemp("", "run")
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	defer os.RemoveAll(dir)
+	if err := trials.WriteManifest(dir, trials.Manifest{Name: "weather", Planned: 2}); err != nil {
+		fmt.Println(err)
+		return
+	}
+	run, err := reports.Load(dir)
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	fmt.Println(run.Manifest.Name, len(run.Trials), "of", run.Manifest.Planned)
+	// Output: weather 0 of 2
+}
