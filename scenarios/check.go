@@ -199,7 +199,7 @@ func (c *checks) server(s *serverScript) {
 				c.doubt(results[i+1], "never reached: the result at %s answers every call", r.Pos)
 			}
 			if keys := resultKeys([]*strictyaml.Node{r}, nil); keys != nil {
-				c.missingKeys(r.Get("set"), plainResult, keys, "this result")
+				c.missingKeys(r.Get("set"), plainResult, keys, "this result does not have")
 			}
 		}
 	}
@@ -220,7 +220,7 @@ func (c *checks) reads(n *strictyaml.Node) {
 	}
 	if c.last != "" {
 		if keys := c.keysOf(c.last); keys != nil {
-			c.missingKeys(n, plainResult, keys, c.last)
+			c.missingKeys(n, plainResult, keys, "no result of "+c.last+" has")
 		}
 	}
 	c.readsByName(n)
@@ -238,12 +238,12 @@ func (c *checks) readsByName(n *strictyaml.Node) {
 	})
 }
 
-func (c *checks) missingKeys(n *strictyaml.Node, find *regexp.Regexp, keys []string, of string) {
+func (c *checks) missingKeys(n *strictyaml.Node, find *regexp.Regexp, keys []string, says string) {
 	eachExpression(n, func(n *strictyaml.Node, src string) {
 		for _, m := range find.FindAllStringSubmatchIndex(src, -1) {
 			name := src[m[2]:m[3]]
 			if !slices.Contains(keys, name) && !isCall(src, m[3]) && !strings.HasSuffix(src[:m[2]-len("result.")], "has(") {
-				c.doubt(n, "no result of %s has the key %q%s", of, name, didYouMean(name, keys))
+				c.doubt(n, "%s the key %q%s", says, name, didYouMean(name, keys))
 			}
 		}
 	})

@@ -2,6 +2,8 @@
 
 package scenarios
 
+import "github.com/rehearse-dev/rehearse/harness/conduct"
+
 // This file is the language: every key of every file, with type, default and
 // one sentence. Checking, the reference page and the JSON Schema are written
 // from it.
@@ -127,7 +129,7 @@ func turnsKey(required bool) key {
 }
 
 func scenarioObject() *object {
-	conductDoc := "Switches conduct checks off, on or to a setting, by name."
+	conductDoc := "Switches conduct checks `off` or `on`, by name: " + codes(conduct.Names()) + "; also `results: capped`, `compaction: allowed` or `required`."
 	return &object{
 		name: "scenario file", doc: "A conversation with a subject: the servers, the turns, what the mock model says, what is expected.",
 		keys: []key{
@@ -142,7 +144,7 @@ func scenarioObject() *object {
 			{name: "servers", typ: mapOf(objectOf("server entry")), def: "none", doc: "The MCP servers that the subject is given, by name."},
 			{name: "mcp_config", typ: filled(), def: "none", doc: "Path of an mcp.json that is written for the subject and names the same servers."},
 			{name: "names", typ: mapOf(filled()), def: "none", doc: "The name under which the subject offers a tool, by `server.tool`."},
-			{name: "conduct", typ: mapOf(onOff("on", "off", "allowed", "required", "capped")), def: "all on", doc: conductDoc},
+			{name: "conduct", typ: mapOf(either(text(), boolean())), def: "all on", doc: conductDoc},
 			{name: "conduct_only", typ: boolean(), def: "false", doc: "Lets a scenario without expectations count: conduct alone is judged."},
 			{name: "cases", typ: list(objectOf("case")), def: "one, without vars", doc: "Repeats the scenario over rows of `vars`."},
 			asidesKey(), rulesKey(), turnsKey(true), expectKey("over the whole conversation"),
@@ -154,7 +156,7 @@ func serverEntryObject() *object {
 	env := " `${NAME}` stands for an environment variable, `${rehearse.workdir}` for the trial's own folder."
 	return &object{
 		name: "server entry", doc: "One MCP server of a scenario: a mock from a file or written here, or a real one by command or URL." + env,
-		one: []string{"mock", "tools", "command", "url"},
+		one: []string{"mock", "tools", "command", "url"}, late: true,
 		keys: []key{
 			{name: "mock", typ: filled(), doc: "Path of a server file, from the folder of this file."},
 			{name: "tools", typ: list(objectOf("tool")), doc: "The tools of a mock server written here."},
@@ -242,7 +244,7 @@ func answerObject() *object {
 		keys: []key{
 			{name: "contains", typ: texts, doc: "Texts that it contains."},
 			{name: "not_contains", typ: texts, doc: "Texts that it does not contain."},
-			{name: "regex", typ: text(), doc: "A regular expression (RE2) that is found in it."},
+			{name: "regex", typ: either(list(text()), text()), doc: "Regular expressions (RE2) that are found in it."},
 			{name: "equals", typ: template(), doc: "The whole text."},
 			{name: "json", typ: anything(), doc: "A value with operators that the text, parsed as JSON, matches."},
 		},

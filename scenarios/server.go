@@ -4,7 +4,9 @@ package scenarios
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -116,16 +118,53 @@ func (l *loader) schema(n *strictyaml.Node) json.RawMessage {
 		l.problems.add(n.Pos, "the schema of a tool needs type: object")
 		return nil
 	}
+	if !l.schemaTypes(n) {
+		return nil
+	}
 	var s jsonschema.Schema
 	err := json.Unmarshal(raw, &s)
 	if err == nil {
 		_, err = s.Resolve(nil)
 	}
 	if err != nil {
-		l.problems.add(n.Pos, "not a JSON Schema: %v", err)
+		l.problems.add(n.Pos, "not a JSON Schema: %s", schemaReason(err))
 		return nil
 	}
 	return raw
+}
+
+// schemaTypes checks the types that a schema names, which the library lets
+// pass.
+func (l *loader) schemaTypes(n *strictyaml.Node) bool {
+	if !usable(n) || n.Kind != strictyaml.Map {
+		return true
+	}
+	ok := true
+	types := []string{"null", "boolean", "integer", "number", "string", "array", "object"}
+	for _, t := range itemsOf(n.Get("type")) {
+		if usable(t) && !slices.Contains(types, t.Text) {
+			l.problems.add(t.Pos, "JSON Schema has no type %q%s", t.Text, didYouMean(t.Text, types))
+			ok = false
+		}
+	}
+	for _, p := range pairsOf(n.Get("properties")) {
+		ok = l.schemaTypes(p.Value) && ok
+	}
+	for _, k := range []string{"items", "prefixItems", "additionalProperties", "anyOf", "oneOf", "allOf"} {
+		for _, sub := range itemsOf(n.Get(k)) {
+			ok = l.schemaTypes(sub) && ok
+		}
+	}
+	return ok
+}
+
+// schemaReason takes the Go out of an error of the decoder.
+func schemaReason(err error) string {
+	var wrong *json.UnmarshalTypeError
+	if errors.As(err, &wrong) {
+		return fmt.Sprintf("%q cannot be a %s", wrong.Field[strings.LastIndexByte(wrong.Field, '.')+1:], wrong.Value)
+	}
+	return err.Error()
 }
 
 func (l *loader) result(n *strictyaml.Node) resultScript {

@@ -20,6 +20,8 @@ type object struct {
 	keys []key
 	// one lists keys of which exactly one must be given.
 	one []string
+	// late leaves one to be checked when defaults have been merged in.
+	late bool
 	// some lists keys of which at least one must be given.
 	some []string
 	// open objects take unknown keys too.
@@ -85,13 +87,6 @@ func boolean() typ {
 func enum(words ...string) typ {
 	t := text()
 	t.words, t.oneOf = "one of "+strings.Join(words, ", "), words
-	return t
-}
-
-// onOff is a word, where a person may also write true or false for on and off.
-func onOff(words ...string) typ {
-	t := enum(words...)
-	t.kinds = append(t.kinds, strictyaml.Bool)
 	return t
 }
 
@@ -193,7 +188,7 @@ func (s *shapes) check(n *strictyaml.Node, t typ, name string) {
 			n.Kind = strictyaml.Invalid
 		}
 	case t.onePair:
-		s.onePair(n, name)
+		s.onePair(n, *t.elem, name)
 	case t.object != "":
 		s.object(n, s.objects[t.object], name)
 	case t.elem != nil && n.Kind == strictyaml.List:
@@ -223,10 +218,16 @@ func (s *shapes) wrongKind(n *strictyaml.Node, t typ, name string) {
 	n.Kind = strictyaml.Invalid
 }
 
-func (s *shapes) onePair(n *strictyaml.Node, name string) {
+// onePair checks a call: one tool with its arguments.
+func (s *shapes) onePair(n *strictyaml.Node, args typ, name string) {
 	switch {
-	case n.Kind != strictyaml.Map || len(n.Pairs) == 1:
-		return
+	case len(n.Pairs) == 1 && n.Pairs[0].Value.Kind == strictyaml.Null:
+		s.problems.add(n.Pairs[0].Value.Pos, "%q has no arguments: write the name alone, or {}", n.Pairs[0].Key.Text)
+	case len(n.Pairs) == 1:
+		s.check(n.Pairs[0].Value, args, n.Pairs[0].Key.Text)
+		if n.Pairs[0].Value.Kind != strictyaml.Invalid {
+			return
+		}
 	case len(n.Pairs) == 0:
 		s.problems.add(n.Pos, "an item of %q names no tool", name)
 	default:
@@ -256,15 +257,17 @@ func (s *shapes) object(n *strictyaml.Node, o *object, name string) {
 			s.problems.add(n.Pos, "%s needs the key %q", a(o.name), k.name)
 		}
 	}
-	s.choice(n, o)
+	if !o.late {
+		s.choice(n, o)
+	}
 }
 
 // choice checks the keys of which one must or may be given.
 func (s *shapes) choice(n *strictyaml.Node, o *object) {
 	var given []string
-	for _, name := range o.one {
-		if n.Get(name) != nil {
-			given = append(given, name)
+	for _, p := range n.Pairs {
+		if slices.Contains(o.one, p.Key.Text) {
+			given = append(given, p.Key.Text)
 		}
 	}
 	switch {
@@ -308,7 +311,7 @@ func didYouMean(word string, known []string) string {
 
 // a puts the article before a name.
 func a(name string) string {
-	if strings.ContainsRune("aeiou", rune(name[0])) {
+	if strings.ContainsRune("aeiou", rune(name[0])) || strings.HasPrefix(name, "llm") || strings.HasPrefix(name, "rpc") {
 		return "an " + name
 	}
 	return "a " + name
