@@ -46,12 +46,11 @@ func compileSchema(raw json.RawMessage) (*schema, error) {
 	return &schema{root: root, resolved: resolved}, nil
 }
 
-// check returns what is wrong with the arguments, in the order of the schema;
-// nil when nothing is.
+// check returns what is wrong with the arguments; nil when nothing is.
 func (s *schema) check(args json.RawMessage) []string {
 	var v any
 	if err := json.Unmarshal(args, &v); err != nil {
-		return []string{err.Error()}
+		return []string{strings.TrimPrefix(err.Error(), "json: ")}
 	}
 	err := s.resolved.Validate(v)
 	if err == nil {
@@ -137,12 +136,7 @@ func (e *explainer) object(s *jsonschema.Schema, v map[string]any, path string) 
 			e.add(path, "missing required property %q", name)
 		}
 	}
-	known := slices.Clone(s.PropertyOrder)
-	for _, name := range sortedKeys(s.Properties) {
-		if !slices.Contains(known, name) {
-			known = append(known, name)
-		}
-	}
+	known := sortedKeys(s.Properties)
 	if isFalse(s.AdditionalProperties) && len(s.PatternProperties) == 0 {
 		for _, name := range sortedKeys(v) {
 			if _, ok := s.Properties[name]; !ok {

@@ -29,8 +29,8 @@ type Script struct {
 // text parsed as JSON, else the text as a JSON string.
 type FailedWhen func(c *Call, result json.RawMessage) (bool, error)
 
-// Tool is one tool of a [Script]. Schemas and annotations are listed byte for
-// byte as they are given here.
+// Tool is one tool of a [Script]. Schemas and annotations are listed as they
+// are given here, key for key and number for number, in compact form.
 type Tool struct {
 	Name        string
 	Title       string // may be empty

@@ -141,6 +141,8 @@ func (s *Server) loadTools() (errs []error) {
 		compiled, err := compileSchema(t.Input)
 		if err != nil {
 			problem("input schema: %w", err)
+		} else {
+			t.Input = mcpwire.Marshal(t.Input)
 		}
 		if len(t.Output) > 0 && !isObject(t.Output) {
 			problem("output schema is no JSON object: %s", mcpwire.Excerpt(t.Output, 60))

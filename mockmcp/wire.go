@@ -44,8 +44,10 @@ func newLibrary(s *Server) *server.MCPServer {
 
 // standIn returns the frame of a tools/call as mcp-go gets it.
 func standIn(m mcpwire.Message) []byte {
-	params := map[string]json.RawMessage{}
-	_ = json.Unmarshal(m.Params, &params) // no object: mcp-go refuses it
+	var params map[string]json.RawMessage
+	if json.Unmarshal(m.Params, &params) != nil || params == nil {
+		return m.Frame // mcp-go refuses it
+	}
 	params["name"] = json.RawMessage(`"` + stand + `"`)
 	delete(params, "arguments")
 	delete(params, "task")
