@@ -2,6 +2,17 @@
 
 package mockllm
 
+import (
+	"context"
+	"fmt"
+	"net"
+	"net/http"
+	"strconv"
+	"strings"
+	"sync"
+	"time"
+)
+
 // TB is the part of [testing.TB] that [NewServer] needs.
 type TB interface {
 	Helper()
@@ -14,20 +25,123 @@ type TB interface {
 // when the test ends. The test fails when a request was a miss, when the
 // provider would have refused one, when the script fails, and when a reply
 // was never asked for.
-func NewServer(t TB, script Script) *Mock { panic("TODO") }
+func NewServer(t TB, script Script) *Mock {
+	t.Helper()
+	h, err := NewHost("")
+	if err != nil {
+		t.Fatalf("mockllm: %v", err)
+	}
+	m := New(script, nil)
+	h.Mount(m)
+	t.Cleanup(func() {
+		t.Helper()
+		m.Close()
+		if err := h.Close(); err != nil {
+			t.Errorf("mockllm: %v", err)
+		}
+		if err := m.Err(); err != nil {
+			t.Errorf("mockllm: %v", err)
+		}
+		m.eachRemaining(func(turn, reply int, r *reply) {
+			t.Errorf("mockllm: never asked for: %s", place(turn, reply, r.Pos))
+		})
+	})
+	return m
+}
 
 // Host is one listener for many mocks.
-type Host struct{}
+type Host struct {
+	listener net.Listener
+	server   *http.Server
+	done     chan error // the error of Serve
+
+	mu     sync.RWMutex // guards what follows
+	mounts map[string]*Mock
+	n      int
+	fresh  map[net.Conn]bool // connections without a request so far
+}
 
 // NewHost listens on addr; empty means 127.0.0.1 and a free port.
-func NewHost(addr string) (*Host, error) { panic("TODO") }
+func NewHost(addr string) (*Host, error) {
+	if addr == "" {
+		addr = "127.0.0.1:0"
+	}
+	l, err := net.Listen("tcp", addr)
+	if err != nil {
+		return nil, fmt.Errorf("listening for mock models: %w", err)
+	}
+	h := &Host{listener: l, mounts: make(map[string]*Mock), fresh: make(map[net.Conn]bool), done: make(chan error, 1)}
+	h.server = &http.Server{Handler: h, ReadHeaderTimeout: 30 * time.Second, ConnState: h.connState}
+	go func() { h.done <- h.server.Serve(l) }()
+	return h, nil
+}
 
 // Mount serves m under a base URL of its own, which is returned (it ends in
 // /v1) and also set as m.URL. unmount takes it away; it does not close m.
-func (h *Host) Mount(m *Mock) (baseURL string, unmount func()) { panic("TODO") }
+func (h *Host) Mount(m *Mock) (baseURL string, unmount func()) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.n++
+	name := strconv.Itoa(h.n)
+	h.mounts[name] = m
+	m.Root = "http://" + h.Addr() + "/" + name
+	m.URL = m.Root + "/v1"
+	return m.URL, func() {
+		h.mu.Lock()
+		defer h.mu.Unlock()
+		delete(h.mounts, name)
+	}
+}
+
+// ServeHTTP hands a request to the mock whose name begins its path.
+func (h *Host) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	name, _, _ := strings.Cut(strings.TrimPrefix(r.URL.Path, "/"), "/")
+	h.mu.RLock()
+	m := h.mounts[name]
+	h.mu.RUnlock()
+	if m == nil {
+		http.Error(w, fmt.Sprintf("no mock model is mounted at %q", r.URL.Path), http.StatusNotFound)
+		return
+	}
+	m.serve(w, r, r.URL.Path[1+len(name):])
+}
+
+// connState keeps track of connections that a client has opened and not used,
+// which Shutdown would wait five seconds for.
+func (h *Host) connState(c net.Conn, state http.ConnState) {
+	if state != http.StateNew && state != http.StateActive && state != http.StateClosed {
+		return
+	}
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if state == http.StateNew {
+		h.fresh[c] = true
+	} else {
+		delete(h.fresh, c)
+	}
+}
 
 // Addr returns the host and port it listens on.
-func (h *Host) Addr() string { panic("TODO") }
+func (h *Host) Addr() string { return h.listener.Addr().String() }
 
-// Close stops listening and waits for the requests being answered.
-func (h *Host) Close() error { panic("TODO") }
+// closeTimeout is how long Close waits for requests to end by themselves.
+const closeTimeout = 5 * time.Second
+
+// Close stops listening and waits for the requests being answered. One that
+// does not end within five seconds is cut, and is an error.
+func (h *Host) Close() error {
+	ctx, cancel := context.WithTimeout(context.Background(), closeTimeout)
+	defer cancel()
+	h.mu.Lock()
+	for c := range h.fresh {
+		c.Close()
+	}
+	h.mu.Unlock()
+	err := h.server.Shutdown(ctx)
+	if err != nil {
+		h.server.Close()
+		err = fmt.Errorf("a request to a mock model was still being answered: %w", err)
+	}
+	<-h.done
+	return err
+}

@@ -3,9 +3,15 @@
 package mockllm
 
 import (
-	"net/http"
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+	"sync/atomic"
 
 	"github.com/rehearse-dev/rehearse/harness"
+	"github.com/rehearse-dev/rehearse/harness/dialect"
+	"github.com/rehearse-dev/rehearse/harness/toolname"
 )
 
 // Mock is a scripted model endpoint. It is safe for concurrent use.
@@ -16,38 +22,162 @@ type Mock struct {
 	URL string
 	// Root is URL without /v1, where the journal is.
 	Root string
+
+	program  *program
+	opts     Options
+	resolver *toolname.Resolver
+	headers  headers
+	logf     func(format string, args ...any)
+
+	ctx    context.Context // ends when the mock is closed
+	cancel context.CancelFunc
+	wg     sync.WaitGroup // requests being answered
+
+	// prev is the last request of the conversation. Decoding the next is
+	// cheap when it is known.
+	prev atomic.Pointer[dialect.Chat]
+
+	mu      sync.Mutex // guards what follows
+	closed  bool
+	state   state
+	journal journal
 }
 
+const (
+	defaultJournalBytes = 32 << 20
+	defaultBodyBytes    = 64 << 20
+)
+
 // New returns a mock without a socket. It panics when the script cannot be
-// played: Turns beside Replies, or arguments that are no JSON.
-func New(script Script, opts *Options) *Mock { panic("TODO") }
+// played: Turns beside Replies, an unknown profile or fault, or arguments
+// that cannot be encoded.
+func New(script Script, opts *Options) *Mock {
+	p, err := compile(script)
+	if err != nil {
+		panic("mockllm: " + err.Error())
+	}
+	m := &Mock{Root: "http://mockllm.invalid", program: p, resolver: toolname.NewResolver(script.Servers, script.Names)}
+	m.URL = m.Root + "/v1"
+	if opts != nil {
+		m.opts = *opts
+	}
+	if m.opts.Clock == nil {
+		m.opts.Clock = harness.SystemClock()
+	}
+	if m.opts.JournalBytes <= 0 {
+		m.opts.JournalBytes = defaultJournalBytes
+	}
+	if m.opts.MaxBodyBytes <= 0 {
+		m.opts.MaxBodyBytes = defaultBodyBytes
+	}
+	m.logf = m.opts.Logf
+	if m.logf == nil {
+		m.logf = func(string, ...any) {}
+	}
+	m.headers = newHeaders()
+	m.ctx, m.cancel = context.WithCancel(context.Background())
+	m.reset()
+	return m
+}
 
-// ServeHTTP answers POST /v1/chat/completions, GET /v1/models and
-// /v1/models/{id}, GET /rehearse/journal and POST /rehearse/reset.
-func (m *Mock) ServeHTTP(w http.ResponseWriter, r *http.Request) { panic("TODO") }
+// reset starts the conversation over; m.mu is held or m is not shared yet.
+func (m *Mock) reset() {
+	m.state = state{
+		served: make([][]*served, len(m.program.turns)),
+		uses:   make([]int, len(m.program.asides)+len(m.program.rules)),
+	}
+	m.journal = journal{limit: m.opts.JournalBytes}
+	m.prev.Store(nil)
+}
 
-// Transport carries requests to the mock in memory, whatever their host.
-func (m *Mock) Transport() http.RoundTripper { panic("TODO") }
+// Reset forgets the conversation and the journal.
+func (m *Mock) Reset() {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.reset()
+}
 
 // BeginTurn says that the runner plays turn n, from 1: requests that follow
 // take their positions in that turn, whatever user texts they have. 0 goes
 // back to finding the turn by the user texts.
-func (m *Mock) BeginTurn(n int) { panic("TODO") }
+func (m *Mock) BeginTurn(n int) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.state.turn = n
+}
 
 // Journal returns what was asked and answered so far, in order of arrival.
-func (m *Mock) Journal() []harness.Exchange { panic("TODO") }
+// The slices in it are shared: they are not to be changed.
+func (m *Mock) Journal() []harness.Exchange {
+	m.mu.Lock()
+	entries := m.journal.copy()
+	m.mu.Unlock()
+	out := make([]harness.Exchange, len(entries))
+	for i := range entries {
+		out[i] = entries[i].exchange()
+	}
+	return out
+}
 
 // Remaining returns the positions of the replies that were never asked for,
 // in script order.
-func (m *Mock) Remaining() []harness.Position { panic("TODO") }
+func (m *Mock) Remaining() []harness.Position {
+	var out []harness.Position
+	m.eachRemaining(func(_, _ int, r *reply) { out = append(out, r.Pos) })
+	return out
+}
+
+// eachRemaining tells f of each reply never asked for, with its turn and
+// reply from 1. A reply that repeats was asked for when it was asked once.
+func (m *Mock) eachRemaining(f func(turn, reply int, r *reply)) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	for t := range m.program.turns {
+		first := 0
+		for _, r := range m.program.turns[t].replies {
+			if first >= m.reached(t) {
+				f(t+1, first+1, r)
+			}
+			first += max(r.Repeat, 1)
+		}
+	}
+}
 
 // Err returns the misses, refusals and script errors so far, joined; nil when
 // there were none.
-func (m *Mock) Err() error { panic("TODO") }
-
-// Reset forgets the conversation and the journal.
-func (m *Mock) Reset() { panic("TODO") }
+func (m *Mock) Err() error {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return errors.Join(m.journal.problems...)
+}
 
 // Close ends the replies still being paced and waits for their requests to
 // end. Later requests are answered 503.
-func (m *Mock) Close() { panic("TODO") }
+func (m *Mock) Close() {
+	m.mu.Lock()
+	m.closed = true
+	m.mu.Unlock()
+	m.cancel()
+	m.wg.Wait()
+}
+
+// enter reports whether the mock is open, and if so counts a request that
+// m.wg.Done ends.
+func (m *Mock) enter() bool {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if m.closed {
+		return false
+	}
+	m.wg.Add(1)
+	return true
+}
+
+// place names a position for messages.
+func place(turn, reply int, pos harness.Position) string {
+	s := fmt.Sprintf("turn %d, reply %d", turn, reply)
+	if !pos.IsZero() {
+		s += " (" + pos.String() + ")"
+	}
+	return s
+}

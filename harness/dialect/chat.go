@@ -97,6 +97,15 @@ func (c *Chat) IncludeUsage() bool { return c.env.includeUsage }
 // conversation as long as the client offers the same.
 func (c *Chat) Tools() []harness.Tool { return c.env.tools }
 
+// Choices returns the number of choices that are asked for, n.
+func (c *Chat) Choices() int { return max(c.env.choices, 1) }
+
+// ToolTokens returns the number of tokens of the offered tools, which count
+// tells once.
+func (c *Chat) ToolTokens(count func([]harness.Tool) int) int {
+	return once(&c.env.tokens, func() int { return count(c.env.tools) })
+}
+
 // Request returns the whole request in the common vocabulary. Its slices are
 // shared: they are not to be changed.
 func (c *Chat) Request() harness.Request {

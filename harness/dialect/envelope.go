@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"strings"
+	"sync/atomic"
 
 	"github.com/rehearse-dev/rehearse/harness"
 )
@@ -20,6 +21,8 @@ type envelope struct {
 	maxTokens    int
 	stream       bool
 	includeUsage bool
+	choices      int
+	tokens       atomic.Int64 // of the tools; see once
 
 	refusal     *Refusal // of the settings
 	toolRefusal *Refusal // of tools and tool_choice
@@ -68,13 +71,13 @@ func (e *envelope) settings(o object) *Refusal {
 		return invalid("", "", "you must provide a model parameter")
 	}
 	var topP *float64
-	var completion, n int
+	var completion int
 	for _, r := range []*Refusal{
 		decimal("temperature", o["temperature"], 2, &e.temperature),
 		decimal("top_p", o["top_p"], 1, &topP),
 		positive("max_tokens", o["max_tokens"], &e.maxTokens),
 		positive("max_completion_tokens", o["max_completion_tokens"], &completion),
-		positive("n", o["n"], &n),
+		positive("n", o["n"], &e.choices),
 		boolean("stream", o["stream"], &e.stream),
 	} {
 		if r != nil {

@@ -27,7 +27,7 @@ type Message struct {
 
 	decode  sync.Once
 	decoded harness.Message
-	tokens  atomic.Int64 // 1 more than the count; 0 is not counted yet
+	tokens  atomic.Int64 // see once
 }
 
 // call is one entry of tool_calls.
@@ -65,12 +65,18 @@ func (m *Message) Message() harness.Message {
 
 // Tokens returns the message's number of tokens, which count tells once.
 func (m *Message) Tokens(count func(harness.Message) int) int {
-	if n := m.tokens.Load(); n > 0 {
-		return int(n - 1)
+	return once(&m.tokens, func() int { return count(m.Message()) })
+}
+
+// once returns the count kept in n, which f tells the first time. n is one
+// more than the count, so that zero means not counted yet.
+func once(n *atomic.Int64, f func() int) int {
+	if v := n.Load(); v > 0 {
+		return int(v - 1)
 	}
-	n := count(m.Message())
-	m.tokens.Store(int64(n) + 1)
-	return n
+	v := f()
+	n.Store(int64(v) + 1)
+	return v
 }
 
 // equal reports whether two messages say the same, however they are spelled.

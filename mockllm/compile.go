@@ -1,0 +1,314 @@
+// Copyright 2026 The rehearse Authors. SPDX-License-Identifier: Apache-2.0
+
+package mockllm
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"hash/fnv"
+	"math/rand/v2"
+	"slices"
+	"strings"
+	"sync"
+	"unicode"
+
+	"github.com/rehearse-dev/rehearse/harness"
+)
+
+// program is a script made ready to play.
+type program struct {
+	Script
+	turns         []turn
+	bare          bool // of Replies: user texts do not matter
+	asides, rules []rule
+	hash          uint64
+}
+
+type turn struct {
+	Turn
+	replies []*reply
+	count   int // of positions: replies with their repetitions
+}
+
+type rule struct {
+	Rule
+	reply *reply
+}
+
+// reply is a scripted reply; content is nil when a Func computes it.
+type reply struct {
+	Reply
+	content *content
+	faults  int // requests that meet a fault
+}
+
+// content is what a reply says, with everything encoded that does not depend
+// on the request.
+type content struct {
+	say, reasoning, refusal text
+	calls                   []callContent
+	finish                  string
+
+	count           sync.Once
+	tokens, thought int
+}
+
+type callContent struct {
+	tool string // as scripted
+	args text
+}
+
+// text is a text with its JSON encodings.
+type text struct {
+	plain  string
+	quoted []byte
+	pieces [][]byte // as a stream sends it, each one quoted
+}
+
+func (t text) empty() bool { return t.plain == "" }
+
+func newText(s string) text {
+	t := text{plain: s, quoted: quote(s)}
+	for _, p := range split(s) {
+		t.pieces = append(t.pieces, quote(p))
+	}
+	return t
+}
+
+// quote encodes s as JSON without escaping HTML, as the real endpoint does.
+func quote(s string) []byte {
+	var b bytes.Buffer
+	e := json.NewEncoder(&b)
+	e.SetEscapeHTML(false)
+	_ = e.Encode(s) // a string into memory
+	return bytes.TrimSuffix(b.Bytes(), []byte("\n"))
+}
+
+// pieceLen is the longest piece of a word, in runes.
+const pieceLen = 8
+
+// split cuts s into pieces of about a token, never inside a rune: a space
+// belongs to the word after it.
+func split(s string) []string {
+	var pieces []string
+	for s != "" {
+		n := pieceEnd(s)
+		pieces = append(pieces, s[:n])
+		s = s[n:]
+	}
+	return pieces
+}
+
+func pieceEnd(s string) int {
+	class, runes := -1, 0
+	for i, r := range s {
+		c := runeClass(r)
+		if runes == pieceLen || class >= 0 && c != class {
+			return i
+		}
+		if i > 0 || c != classSpace {
+			class = c
+		}
+		runes++
+	}
+	return len(s)
+}
+
+const (
+	classSpace = iota
+	classWord
+	classOther
+)
+
+func runeClass(r rune) int {
+	switch {
+	case unicode.IsSpace(r):
+		return classSpace
+	case unicode.IsLetter(r) || unicode.IsDigit(r):
+		return classWord
+	}
+	return classOther
+}
+
+func compile(s Script) (*program, error) {
+	if s.Profile != "" && s.Profile != "openai" {
+		return nil, fmt.Errorf("unknown profile %q: only openai is known", s.Profile)
+	}
+	if s.Turns != nil && s.Replies != nil {
+		return nil, errors.New("a script has Turns or Replies, not both")
+	}
+	p := &program{Script: s, bare: s.Turns == nil}
+	if p.bare && s.Replies != nil {
+		p.Turns = []Turn{{Replies: s.Replies}}
+	}
+	for _, t := range p.Turns {
+		replies, err := compileReplies(t.Replies)
+		if err != nil {
+			return nil, err
+		}
+		ct := turn{Turn: t, replies: replies}
+		for _, r := range replies {
+			ct.count += max(r.Repeat, 1)
+		}
+		p.turns = append(p.turns, ct)
+	}
+	var err error
+	if p.asides, err = compileRules(s.Asides); err != nil {
+		return nil, err
+	}
+	if p.rules, err = compileRules(s.Rules); err != nil {
+		return nil, err
+	}
+	p.hash = p.fingerprint()
+	return p, nil
+}
+
+func compileRules(rules []Rule) ([]rule, error) {
+	var out []rule
+	for _, r := range rules {
+		c, err := compileReply(r.Reply)
+		if err != nil {
+			return nil, err
+		}
+		out = append(out, rule{Rule: r, reply: c})
+	}
+	return out, nil
+}
+
+func compileReplies(replies []Reply) ([]*reply, error) {
+	var out []*reply
+	for _, r := range replies {
+		c, err := compileReply(r)
+		if err != nil {
+			return nil, err
+		}
+		out = append(out, c)
+	}
+	return out, nil
+}
+
+func compileReply(r Reply) (*reply, error) {
+	c := &reply{Reply: r}
+	for _, f := range r.Faults {
+		if f.Kind != RateLimit {
+			return nil, fmt.Errorf("%sunknown fault %q: only %s is known", at(r.Pos), f.Kind, RateLimit)
+		}
+		c.faults += max(f.Times, 1)
+	}
+	if r.Func != nil {
+		return c, nil
+	}
+	var err error
+	c.content, err = compileContent(r)
+	return c, err
+}
+
+func compileContent(r Reply) (*content, error) {
+	c := &content{say: newText(r.Say), reasoning: newText(r.Reasoning), refusal: newText(r.Refusal), finish: r.Finish}
+	for _, call := range r.Calls {
+		args, err := encodeArgs(call.Args)
+		if err != nil {
+			return nil, fmt.Errorf("%sarguments of %q: %w", at(r.Pos), call.Tool, err)
+		}
+		c.calls = append(c.calls, callContent{tool: call.Tool, args: newText(args)})
+	}
+	if c.finish == "" {
+		c.finish = "stop"
+		if len(c.calls) > 0 {
+			c.finish = "tool_calls"
+		}
+	}
+	return c, nil
+}
+
+func encodeArgs(args any) (string, error) {
+	switch a := args.(type) {
+	case nil:
+		return "{}", nil
+	case json.RawMessage:
+		return string(a), nil
+	}
+	var b bytes.Buffer
+	e := json.NewEncoder(&b)
+	e.SetEscapeHTML(false)
+	if err := e.Encode(args); err != nil {
+		return "", err
+	}
+	return strings.TrimSuffix(b.String(), "\n"), nil
+}
+
+// at returns a position as the start of a message.
+func at(p harness.Position) string {
+	if p.IsZero() {
+		return ""
+	}
+	return p.String() + ": "
+}
+
+// fault returns the fault that the n-th request meets, from 0; nil is none.
+func (r *reply) fault(n int) *Fault {
+	for i := range r.Faults {
+		if n -= max(r.Faults[i].Times, 1); n < 0 {
+			return &r.Faults[i]
+		}
+	}
+	return nil
+}
+
+// at returns the reply at position i, from 0, which is below t.count.
+func (t *turn) at(i int) *reply {
+	for _, r := range t.replies {
+		if i -= max(r.Repeat, 1); i < 0 {
+			return r
+		}
+	}
+	panic("mockllm: position beyond the turn")
+}
+
+// fingerprint tells scripts apart, so that ids of two mocks differ.
+func (p *program) fingerprint() uint64 {
+	h := fnv.New64a()
+	add := func(parts ...string) {
+		for _, s := range parts {
+			fmt.Fprintf(h, "%d:%s", len(s), s)
+		}
+	}
+	content := func(r *reply) {
+		if r.content == nil {
+			return
+		}
+		add(r.content.say.plain, r.content.reasoning.plain, r.content.refusal.plain)
+		for _, c := range r.content.calls {
+			add(c.tool, c.args.plain)
+		}
+	}
+	for _, t := range p.turns {
+		add(t.User)
+		for _, r := range t.replies {
+			content(r)
+		}
+	}
+	for _, r := range slices.Concat(p.asides, p.rules) {
+		content(r.reply)
+	}
+	return h.Sum64()
+}
+
+// source returns the random numbers that belong to label.
+func (m *Mock) source(label string) *rand.Rand {
+	h := fnv.New64a()
+	fmt.Fprint(h, label)
+	return rand.New(rand.NewPCG(uint64(m.opts.Seed)^m.program.hash, h.Sum64()))
+}
+
+// token returns n letters and digits.
+func token(r *rand.Rand, n int) string {
+	const alphabet = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
+	b := make([]byte, n)
+	for i := range b {
+		b[i] = alphabet[r.IntN(len(alphabet))]
+	}
+	return string(b)
+}

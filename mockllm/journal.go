@@ -1,0 +1,100 @@
+// Copyright 2026 The rehearse Authors. SPDX-License-Identifier: Apache-2.0
+
+package mockllm
+
+import (
+	"slices"
+	"time"
+
+	"github.com/rehearse-dev/rehearse/harness"
+	"github.com/rehearse-dev/rehearse/harness/dialect"
+)
+
+// entry is one exchange while it is short: the request is shared with others,
+// and what can be computed is.
+type entry struct {
+	seq, turn, reply, attempt int
+
+	kind       harness.ExchangeKind
+	chat       *dialect.Chat // nil when it could not be read
+	spoken     *spoken       // nil when there was no reply
+	status     int
+	fault      string
+	retryAfter time.Duration
+	err        string
+	delivered  bool
+	compacted  bool
+	repeated   bool
+	start      time.Time
+	duration   time.Duration
+}
+
+// entryBytes is about what an entry costs beside the request.
+const entryBytes = 400
+
+func (e *entry) size() int {
+	n := entryBytes + len(e.err)
+	if e.chat != nil {
+		n += e.chat.Size()
+	}
+	return n
+}
+
+// exchange returns the entry as readers see it.
+func (e *entry) exchange() harness.Exchange {
+	x := harness.Exchange{
+		Seq: e.seq, Kind: e.kind, Turn: e.turn, Reply: e.reply, Attempt: e.attempt,
+		Status: e.status, Fault: e.fault, RetryAfter: e.retryAfter, Error: e.err,
+		Delivered: e.delivered, Compacted: e.compacted, Repeated: e.repeated,
+		Start: e.start, Duration: e.duration,
+	}
+	if e.chat != nil {
+		x.Request, x.Body = e.chat.Request(), e.chat.Body()
+	}
+	if e.spoken != nil {
+		x.Answer, x.FinishReason = e.spoken.message(), e.spoken.content.finish
+		x.Model, x.Usage = e.chat.Model(), usage(e.chat, e.spoken.content)
+	}
+	return x
+}
+
+// maxProblems bounds the errors that a mock remembers.
+const maxProblems = 100
+
+// journal holds the latest entries within a budget of bytes.
+type journal struct {
+	limit    int
+	size     int
+	seq      int
+	entries  []*entry
+	problems []error
+}
+
+// add enters e, and forgets the oldest entries beyond the budget.
+func (j *journal) add(e *entry) {
+	j.seq++
+	e.seq = j.seq
+	j.entries = append(j.entries, e)
+	j.size += e.size()
+	drop := 0
+	for j.size > j.limit && drop < len(j.entries)-1 {
+		j.size -= j.entries[drop].size()
+		j.entries[drop] = nil
+		drop++
+	}
+	j.entries = j.entries[drop:]
+}
+
+func (j *journal) copy() []entry {
+	out := make([]entry, len(j.entries))
+	for i, e := range j.entries {
+		out[i] = *e
+	}
+	return slices.Clip(out)
+}
+
+func (j *journal) problem(err error) {
+	if len(j.problems) < maxProblems {
+		j.problems = append(j.problems, err)
+	}
+}

@@ -1,0 +1,364 @@
+// Copyright 2026 The rehearse Authors. SPDX-License-Identifier: Apache-2.0
+
+package mockllm
+
+import (
+	"fmt"
+	"strings"
+	"sync"
+
+	"github.com/rehearse-dev/rehearse/harness"
+	"github.com/rehearse-dev/rehearse/harness/dialect"
+)
+
+// state is where the conversation stands.
+type state struct {
+	turn   int // set by the runner, from 1; 0 goes by the user texts
+	served [][]*served
+	last   *served // the position that was asked for last
+	queue  int     // with Arrival: positions used up
+	uses   []int   // of each aside, then of each rule
+}
+
+// served is a position that was asked for.
+type served struct {
+	turn, reply int // from 0
+	script      *reply
+	chat        *dialect.Chat // as first asked
+	attempts    int
+	faulted     int  // requests that met a fault
+	taken       bool // a request met none
+	delivered   int  // replies written whole
+	compacted   bool
+
+	say    sync.Mutex // held while the reply is computed
+	spoken *spoken    // nil until then; also guarded by Mock.mu
+}
+
+// reached returns the number of positions of turn t that were asked for.
+func (m *Mock) reached(t int) int {
+	if !m.program.Arrival {
+		return len(m.state.served[t])
+	}
+	n := m.state.queue
+	for i := range t {
+		n -= m.program.turns[i].count
+	}
+	return n
+}
+
+// admit says how a request at s is answered: by a fault, or by the reply,
+// which is repeated when it was delivered before. m.mu is held.
+func (s *served) admit() (fault *Fault, repeated bool) {
+	if f := s.script.fault(s.faulted); f != nil {
+		s.faulted++
+		return f, false
+	}
+	s.taken = true
+	return nil, s.delivered > 0
+}
+
+// withdraw takes back a position that could not be answered. m.mu is held.
+func (m *Mock) withdraw(s *served) {
+	if m.program.Arrival {
+		return
+	}
+	list := m.state.served[s.turn]
+	if n := len(list); n == 0 || list[n-1] != s || s.attempts > 1 {
+		return
+	}
+	m.state.served[s.turn] = list[:len(list)-1]
+	m.state.last = nil
+	for _, turn := range m.state.served {
+		if len(turn) > 0 {
+			m.state.last = turn[len(turn)-1]
+		}
+	}
+}
+
+// locate finds the position that a request takes and counts it there. When
+// it has none, miss says why, and final that the rules are not to be asked
+// either. m.mu is held.
+func (m *Mock) locate(c *dialect.Chat) (s *served, miss string, final bool) {
+	if m.program.Arrival {
+		s, miss = m.locateArrival(c)
+		return s, miss, false
+	}
+	if miss := m.outside(c); miss != "" {
+		return nil, miss, false
+	}
+	t, miss := m.turnOf(c)
+	if t < 0 {
+		return nil, miss, false
+	}
+	if s := m.retryOf(t, c); s != nil {
+		if s.delivered >= 2 {
+			return nil, fmt.Sprintf("the same request was answered twice already at %s", m.placeOf(s)), true
+		}
+		s.attempts++
+		return s, "", false
+	}
+	i, miss := m.due(t, c)
+	if i < len(m.state.served[t]) {
+		if !m.shortened(c) {
+			return nil, miss, false
+		}
+		// The history was shortened: what comes after the last reply is due.
+		if t, i, miss = m.afterLast(t); miss != "" {
+			return nil, miss, false
+		}
+	}
+	if i >= m.program.turns[t].count {
+		return nil, fmt.Sprintf("all %d replies of turn %d were given", m.program.turns[t].count, t+1), false
+	}
+	s = &served{turn: t, reply: i, script: m.program.turns[t].at(i), chat: c, attempts: 1, compacted: m.compacted(c)}
+	m.state.served[t] = append(m.state.served[t], s)
+	m.state.last = s
+	return s, "", false
+}
+
+func (m *Mock) placeOf(s *served) string { return place(s.turn+1, s.reply+1, s.script.Pos) }
+
+// locateArrival takes the next of the queue.
+func (m *Mock) locateArrival(c *dialect.Chat) (*served, string) {
+	st := &m.state
+	if s := st.last; s != nil && !s.taken {
+		s.attempts++
+		s.chat = c
+		return s, ""
+	}
+	n := st.queue
+	for t := range m.program.turns {
+		if i := n; i < m.program.turns[t].count {
+			st.queue++
+			st.last = &served{turn: t, reply: i, script: m.program.turns[t].at(i), chat: c, attempts: 1}
+			return st.last, ""
+		}
+		n -= m.program.turns[t].count
+	}
+	return nil, fmt.Sprintf("all %d replies were given", st.queue)
+}
+
+// outside says why a request takes no position at all; "" when it may.
+func (m *Mock) outside(c *dialect.Chat) string {
+	if len(m.program.Servers) == 0 || len(c.Tools()) > 0 {
+		return ""
+	}
+	for _, turn := range m.state.served {
+		for _, s := range turn {
+			if s.spoken == nil {
+				continue
+			}
+			for _, call := range s.spoken.calls {
+				if resultOf(c, call.ID) != nil {
+					return ""
+				}
+			}
+		}
+	}
+	return "a request without tools, before any scripted call, takes no position"
+}
+
+// turnOf finds the turn of a request, from 0; below 0 there is none.
+func (m *Mock) turnOf(c *dialect.Chat) (int, string) {
+	turns := m.program.turns
+	if len(turns) == 0 {
+		return -1, "no turns are scripted"
+	}
+	if m.program.bare {
+		return 0, ""
+	}
+	if n := m.state.turn; n > 0 {
+		if n > len(turns) {
+			return -1, fmt.Sprintf("turn %d is not scripted: there are %d", n, len(turns))
+		}
+		return n - 1, ""
+	}
+	t := -1
+	for i := range c.Len() {
+		if c.At(i).Role() == harness.RoleUser {
+			t = m.nextTurn(t, c.At(i).Message().Text)
+		}
+	}
+	if t >= 0 {
+		return t, ""
+	}
+	if m.state.last != nil && m.shortened(c) {
+		return m.state.last.turn, ""
+	}
+	return -1, "no user message of the request is scripted"
+}
+
+// nextTurn returns the turn that a user text begins when turn t is being
+// played: the next one, or one after turns that were played before, since a
+// shortened history may lack those. It is t when the text begins none.
+func (m *Mock) nextTurn(t int, text string) int {
+	for k := t + 1; k < len(m.program.turns); k++ {
+		if fits(m.program.turns[k].User, text) {
+			return k
+		}
+		if len(m.state.served[k]) == 0 {
+			break
+		}
+	}
+	return t
+}
+
+func fits(scripted, text string) bool {
+	return scripted == "" || strings.TrimSpace(scripted) == strings.TrimSpace(text)
+}
+
+// retryOf returns the position of turn t that was asked for with the same
+// messages.
+func (m *Mock) retryOf(t int, c *dialect.Chat) *served {
+	list := m.state.served[t]
+	for i := len(list) - 1; i >= 0; i-- {
+		if list[i].chat.SameMessages(c) {
+			return list[i]
+		}
+	}
+	return nil
+}
+
+// due returns the first position of turn t whose earlier calls have been
+// answered and that was not passed. When it was asked for already, miss says
+// what the request lacks.
+func (m *Mock) due(t int, c *dialect.Chat) (i int, miss string) {
+	for i, s := range m.state.served[t] {
+		if s.spoken == nil {
+			return i, fmt.Sprintf("the request differs from the one asked before at %s", m.placeOf(s))
+		}
+		if len(s.spoken.calls) == 0 {
+			// In a script of bare replies, the next request follows it.
+			if m.program.bare && s.delivered > 0 {
+				continue
+			}
+			if s.delivered == 0 {
+				return i, fmt.Sprintf("the request differs from the one asked before at %s, whose reply was not delivered", m.placeOf(s))
+			}
+			return i, fmt.Sprintf("turn %d ended with the text of reply %d", t+1, i+1)
+		}
+		if open := m.open(s, c); len(open) > 0 {
+			return i, fmt.Sprintf("%s of %s has no result in the request", strings.Join(open, " and "), m.placeOf(s))
+		}
+	}
+	return len(m.state.served[t]), ""
+}
+
+// open returns the calls of s that have no result in the request. A user
+// message after them that no turn scripts is their result: some agents send
+// results as text.
+func (m *Mock) open(s *served, c *dialect.Chat) []string {
+	var open []string
+	for _, call := range s.spoken.calls {
+		if resultOf(c, call.ID) == nil {
+			open = append(open, call.Name+" ("+call.ID+")")
+		}
+	}
+	if open != nil && m.observation(s, c) != nil {
+		return nil
+	}
+	return open
+}
+
+// resultOf returns the tool message that answers the call id. It looks from
+// the end, where the results of the current turn are.
+func resultOf(c *dialect.Chat, id string) *dialect.Message {
+	for i := c.Len() - 1; i >= 0; i-- {
+		if m := c.At(i); m.CallID() == id && m.Role() == harness.RoleTool {
+			return m
+		}
+	}
+	return nil
+}
+
+// observation returns the first user message after s that no turn scripts.
+func (m *Mock) observation(s *served, c *dialect.Chat) *dialect.Message {
+	for i := s.chat.Len(); i < c.Len(); i++ {
+		if msg := c.At(i); msg.Role() == harness.RoleUser && !m.scripted(msg.Message().Text) {
+			return msg
+		}
+	}
+	return nil
+}
+
+// scripted reports whether text is the user text of a turn.
+func (m *Mock) scripted(text string) bool {
+	for _, t := range m.program.turns {
+		if t.User != "" && fits(t.User, text) {
+			return true
+		}
+	}
+	return false
+}
+
+// shortened reports whether the client has dropped messages that it had sent
+// before.
+func (m *Mock) shortened(c *dialect.Chat) bool {
+	last := m.state.last
+	return last != nil && conversationLen(c) < conversationLen(last.chat)
+}
+
+// compacted reports whether a request lacks messages of the one before: it
+// does not start with them, and is shorter than one that went on.
+func (m *Mock) compacted(c *dialect.Chat) bool {
+	last := m.state.last
+	if last == nil || last.delivered == 0 {
+		return false
+	}
+	return conversationLen(c) < conversationLen(last.chat)+2 && c.Common(last.chat) < last.chat.Len()
+}
+
+// conversationLen counts the messages of the conversation proper.
+func conversationLen(c *dialect.Chat) int {
+	n := 0
+	for i := range c.Len() {
+		if c.At(i).Role() != harness.RoleSystem {
+			n++
+		}
+	}
+	return n
+}
+
+// afterLast returns the position after the last one that was delivered. When
+// the runner says the turn, it is in that turn.
+func (m *Mock) afterLast(t int) (turn, reply int, miss string) {
+	if m.state.turn == 0 && m.state.last != nil {
+		t = m.state.last.turn
+	}
+	list := m.state.served[t]
+	if n := len(list); n > 0 && list[n-1].delivered == 0 {
+		return t, n, fmt.Sprintf("the history was shortened, and the reply at %s was not delivered", m.placeOf(list[n-1]))
+	}
+	n := len(list)
+	over := n >= m.program.turns[t].count || n > 0 && list[n-1].spoken != nil && len(list[n-1].spoken.calls) == 0
+	if over && !m.program.bare {
+		if m.state.turn > 0 {
+			return t, n, fmt.Sprintf("turn %d is over", t+1)
+		}
+		if t+1 >= len(m.program.turns) {
+			return t, n, "the script is used up"
+		}
+		return t + 1, len(m.state.served[t+1]), ""
+	}
+	return t, n, ""
+}
+
+// issued returns the calls issued so far, in script order. m.mu is held.
+func (m *Mock) issued(c *dialect.Chat) []harness.Call {
+	var out []harness.Call
+	for _, turn := range m.state.served {
+		for _, s := range turn {
+			if s.spoken == nil {
+				continue
+			}
+			out = append(out, s.spoken.issued(s.turn+1, s.reply+1, func(id string) *dialect.Message {
+				if msg := resultOf(c, id); msg != nil {
+					return msg
+				}
+				return m.observation(s, c)
+			})...)
+		}
+	}
+	return out
+}

@@ -1,0 +1,354 @@
+// Copyright 2026 The rehearse Authors. SPDX-License-Identifier: Apache-2.0
+
+package mockllm
+
+import (
+	"bytes"
+	"context"
+	"math/rand/v2"
+	"net/http"
+	"strconv"
+	"time"
+
+	"github.com/rehearse-dev/rehearse/harness"
+)
+
+// The wire format is written here and not taken from a client's package: a
+// fake must not share the mistakes of what it fakes for. Replies are appended
+// from parts encoded beforehand, since encoding each chunk would cost more
+// than all else.
+
+type wireModel struct {
+	ID      string `json:"id"`
+	Object  string `json:"object"`
+	Created int64  `json:"created"`
+	OwnedBy string `json:"owned_by"`
+}
+
+func newWireModel(id string) wireModel {
+	return wireModel{ID: id, Object: "model", Created: epoch, OwnedBy: "rehearse"}
+}
+
+// answer gives a reply. s is its position; nil for asides and rules.
+func (m *Mock) answer(w http.ResponseWriter, r *http.Request, e *entry, s *served, sp *spoken) {
+	e.spoken, e.status = sp, http.StatusOK
+	m.record(e, nil)
+	ctx := r.Context()
+	if m.paced() {
+		var cancel context.CancelFunc
+		ctx, cancel = context.WithCancel(ctx)
+		defer cancel()
+		defer context.AfterFunc(m.ctx, cancel)()
+	}
+	buf := buffers.Get().(*bytes.Buffer)
+	defer putBuffer(buf)
+	d := &delivery{m: m, w: w, ctx: ctx, buf: buf, e: e, s: s, sp: sp}
+	if m.paced() && m.opts.Jitter > 0 {
+		d.random = m.source(sp.id + strconv.Itoa(e.attempt))
+	}
+	m.common(w.Header(), e)
+	var err error
+	if e.chat.Stream() {
+		err = d.stream()
+	} else {
+		err = d.whole()
+	}
+	if err != nil && m.ctx.Err() != nil {
+		panic(http.ErrAbortHandler) // a reply cut short must not look whole
+	}
+}
+
+func (m *Mock) paced() bool { return m.opts.TimeToFirstToken > 0 || m.opts.TokensPerSecond > 0 }
+
+// delivery is one reply on its way.
+type delivery struct {
+	m      *Mock
+	w      http.ResponseWriter
+	ctx    context.Context
+	buf    *bytes.Buffer // written, but not sent
+	e      *entry
+	s      *served
+	sp     *spoken
+	random *rand.Rand // for jitter; nil without
+
+	prefix, suffix []byte // of each chunk of a stream
+}
+
+// wait lets d pass, give or take the jitter.
+func (d *delivery) wait(t time.Duration) error {
+	if d.random != nil {
+		t = time.Duration(float64(t) * (1 + d.m.opts.Jitter*(2*d.random.Float64()-1)))
+	}
+	if t <= 0 {
+		return nil
+	}
+	return d.m.opts.Clock.Sleep(d.ctx, t)
+}
+
+// tokenTime is how long one piece takes.
+func (m *Mock) tokenTime() time.Duration {
+	if m.opts.TokensPerSecond <= 0 {
+		return 0
+	}
+	return time.Duration(float64(time.Second) / m.opts.TokensPerSecond)
+}
+
+// whole sends the reply as one JSON object.
+func (d *delivery) whole() error {
+	if err := d.wait(d.m.opts.TimeToFirstToken); err != nil {
+		return err
+	}
+	if err := d.wait(d.m.tokenTime() * time.Duration(d.sp.content.pieces())); err != nil {
+		return err
+	}
+	b := d.appendStart(d.buf.AvailableBuffer(), "chat.completion")
+	b = append(b, `,"choices":[{"index":0,"message":{"role":"assistant","content":`...)
+	b = d.appendMessage(b)
+	b = append(b, `,"annotations":[]},"logprobs":null,"finish_reason":`...)
+	b = appendString(b, d.sp.content.finish)
+	b = append(b, `}],"usage":`...)
+	b = appendUsage(b, usage(d.e.chat, d.sp.content))
+	b = d.appendFingerprint(append(b, `,"service_tier":"default"`...))
+	b = append(b, "}\n"...)
+	h := d.w.Header()
+	h["Content-Type"] = d.m.headers.json
+	h["Content-Length"] = []string{strconv.Itoa(len(b))}
+	d.buf.Write(b)
+	return d.last(true)
+}
+
+// pieces returns the number of pieces that the reply is streamed in.
+func (c *content) pieces() int {
+	n := len(c.reasoning.pieces) + len(c.say.pieces) + len(c.refusal.pieces)
+	for _, call := range c.calls {
+		n += len(call.args.pieces)
+	}
+	return n
+}
+
+func (d *delivery) appendStart(b []byte, object string) []byte {
+	b = append(b, `{"id":"`...)
+	b = append(b, d.sp.id...)
+	b = append(b, `","object":"`...)
+	b = append(b, object...)
+	b = append(b, `","created":`...)
+	b = strconv.AppendInt(b, d.sp.created, 10)
+	b = append(b, `,"model":`...)
+	return appendString(b, d.e.chat.Model())
+}
+
+func (d *delivery) appendFingerprint(b []byte) []byte {
+	b = append(b, `,"system_fingerprint":"fp_`...)
+	const digits = "0123456789abcdef"
+	for i, h := 0, d.m.program.hash; i < 10; i, h = i+1, h>>4 {
+		b = append(b, digits[h&15])
+	}
+	return append(b, '"')
+}
+
+// appendMessage appends the message from its content on.
+func (d *delivery) appendMessage(b []byte) []byte {
+	c := d.sp.content
+	if c.say.empty() && (len(c.calls) > 0 || !c.refusal.empty()) {
+		b = append(b, "null"...)
+	} else {
+		b = append(b, c.say.quoted...)
+	}
+	if !c.reasoning.empty() {
+		b = append(append(b, `,"reasoning_content":`...), c.reasoning.quoted...)
+	}
+	if len(c.calls) > 0 {
+		b = append(b, `,"tool_calls":[`...)
+		for i, call := range d.sp.calls {
+			if i > 0 {
+				b = append(b, ',')
+			}
+			b = append(append(b, `{"id":"`...), call.ID...)
+			b = append(b, `","type":"function","function":{"name":`...)
+			b = appendString(b, call.Name)
+			b = append(append(b, `,"arguments":`...), c.calls[i].args.quoted...)
+			b = append(b, "}}"...)
+		}
+		b = append(b, ']')
+	}
+	b = append(b, `,"refusal":`...)
+	if c.refusal.empty() {
+		return append(b, "null"...)
+	}
+	return append(b, c.refusal.quoted...)
+}
+
+func appendUsage(b []byte, u harness.Usage) []byte {
+	b = strconv.AppendInt(append(b, `{"prompt_tokens":`...), int64(u.PromptTokens), 10)
+	b = strconv.AppendInt(append(b, `,"completion_tokens":`...), int64(u.CompletionTokens), 10)
+	b = strconv.AppendInt(append(b, `,"total_tokens":`...), int64(u.TotalTokens), 10)
+	b = append(b, `,"prompt_tokens_details":{"cached_tokens":0,"audio_tokens":0},"completion_tokens_details":{"reasoning_tokens":`...)
+	b = strconv.AppendInt(b, int64(u.ReasoningTokens), 10)
+	return append(b, `,"audio_tokens":0,"accepted_prediction_tokens":0,"rejected_prediction_tokens":0}}`...)
+}
+
+// appendString appends s as JSON.
+func appendString(b []byte, s string) []byte {
+	for i := range len(s) {
+		if c := s[i]; c < 0x20 || c >= 0x7f || c == '"' || c == '\\' {
+			return append(b, quote(s)...)
+		}
+	}
+	return append(append(append(b, '"'), s...), '"')
+}
+
+// stream sends the reply as server-sent events.
+func (d *delivery) stream() error {
+	h := d.w.Header()
+	h["Content-Type"], h["Cache-Control"] = d.m.headers.sse, d.m.headers.noCache
+	d.prefix = d.appendStart([]byte("data: "), "chat.completion.chunk")
+	d.prefix = d.appendFingerprint(append(d.prefix, `,"service_tier":"default"`...))
+	start := len(d.prefix)
+	d.prefix = append(d.prefix, `,"choices":[{"index":0,"delta":`...)
+	if d.e.chat.IncludeUsage() {
+		d.suffix = []byte(`}],"usage":null}` + "\n\n")
+	} else {
+		d.suffix = []byte("}]}\n\n")
+	}
+	if err := d.wait(d.m.opts.TimeToFirstToken); err != nil {
+		return err
+	}
+	if err := d.deltas(); err != nil {
+		return err
+	}
+	if d.e.chat.IncludeUsage() {
+		d.buf.Write(d.prefix[:start])
+		b := append(d.buf.AvailableBuffer(), `,"choices":[],"usage":`...)
+		d.buf.Write(append(appendUsage(b, usage(d.e.chat, d.sp.content)), "}\n\n"...))
+		if err := d.eventDone(); err != nil {
+			return err
+		}
+	}
+	d.buf.WriteString("data: [DONE]\n\n")
+	return d.last(false)
+}
+
+// deltas sends the chunks of the message.
+func (d *delivery) deltas() error {
+	c := d.sp.content
+	content := `""`
+	if c.say.empty() && len(c.calls) > 0 {
+		content = "null"
+	}
+	if err := d.event(`{"role":"assistant","content":`+content+`,"refusal":null}`, nil, ""); err != nil {
+		return err
+	}
+	for _, part := range []struct {
+		open   string
+		pieces [][]byte
+	}{
+		{`{"reasoning_content":`, c.reasoning.pieces}, {`{"content":`, c.say.pieces}, {`{"refusal":`, c.refusal.pieces},
+	} {
+		if err := d.pieces(part.open, part.pieces, "}"); err != nil {
+			return err
+		}
+	}
+	for i, call := range d.sp.calls {
+		index := `{"tool_calls":[{"index":` + strconv.Itoa(i)
+		head := index + `,"id":"` + call.ID + `","type":"function","function":{"name":`
+		if err := d.event(head, appendString(nil, call.Name), `,"arguments":""}}]}`); err != nil {
+			return err
+		}
+		if err := d.pieces(index+`,"function":{"arguments":`, c.calls[i].args.pieces, "}}]}"); err != nil {
+			return err
+		}
+	}
+	d.buf.Write(d.prefix)
+	d.buf.WriteString(`{},"logprobs":null,"finish_reason":`)
+	d.buf.Write(appendString(d.buf.AvailableBuffer(), c.finish))
+	d.buf.Write(d.suffix)
+	return d.eventDone()
+}
+
+// pieces sends one chunk for each piece of a text.
+func (d *delivery) pieces(open string, pieces [][]byte, end string) error {
+	t := d.m.tokenTime()
+	for _, p := range pieces {
+		if t > 0 {
+			if err := d.flush(); err != nil {
+				return err
+			}
+			if err := d.wait(t); err != nil {
+				return err
+			}
+		}
+		if err := d.event(open, p, end); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// event sends a chunk with the delta open+value+end.
+func (d *delivery) event(open string, value []byte, end string) error {
+	d.buf.Write(d.prefix)
+	d.buf.WriteString(open)
+	d.buf.Write(value)
+	d.buf.WriteString(end)
+	d.buf.WriteString(`,"logprobs":null,"finish_reason":null`)
+	d.buf.Write(d.suffix)
+	return d.eventDone()
+}
+
+func (d *delivery) eventDone() error {
+	if d.m.opts.FlushEvents {
+		return d.flush()
+	}
+	return nil
+}
+
+// flush sends what was written.
+func (d *delivery) flush() error {
+	if d.buf.Len() == 0 {
+		return nil
+	}
+	if err := d.send(); err != nil {
+		return err
+	}
+	return http.NewResponseController(d.w).Flush()
+}
+
+func (d *delivery) send() error {
+	_, err := d.w.Write(d.buf.Bytes())
+	d.buf.Reset()
+	return err
+}
+
+// last sends the end of the reply. It counts as delivered before it is sent,
+// since the client may ask again before this goroutine runs on.
+func (d *delivery) last(flush bool) error {
+	if err := d.ctx.Err(); err != nil {
+		return err
+	}
+	d.settle(true)
+	err := d.send()
+	if err == nil && flush {
+		// The length is known: nothing is left to write after this.
+		err = http.NewResponseController(d.w).Flush()
+	}
+	if err != nil {
+		d.settle(false)
+	}
+	return err
+}
+
+func (d *delivery) settle(delivered bool) {
+	m := d.m
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	d.e.delivered = delivered
+	d.e.duration = m.opts.Clock.Now().Sub(d.e.start)
+	if d.s == nil {
+		return
+	}
+	if delivered {
+		d.s.delivered++
+	} else {
+		d.s.delivered--
+	}
+}

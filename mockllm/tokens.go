@@ -1,0 +1,73 @@
+// Copyright 2026 The rehearse Authors. SPDX-License-Identifier: Apache-2.0
+
+package mockllm
+
+import (
+	"sync"
+
+	"github.com/tiktoken-go/tokenizer"
+
+	"github.com/rehearse-dev/rehearse/harness"
+	"github.com/rehearse-dev/rehearse/harness/dialect"
+)
+
+// vocabulary is loaded when the first token is counted, which takes about
+// 5 ms; o200k_base takes 60, and how a provider writes messages and tools
+// into the prompt is not public, so that no count is exact anyhow.
+var vocabulary = sync.OnceValues(func() (tokenizer.Codec, error) {
+	return tokenizer.Get(tokenizer.Cl100kBase)
+})
+
+func countText(s string) int {
+	if s == "" {
+		return 0
+	}
+	codec, err := vocabulary()
+	if err != nil {
+		panic("mockllm: " + err.Error()) // the vocabulary is compiled in
+	}
+	n, err := codec.Count(s)
+	if err != nil {
+		return (len(s) + 3) / 4 // the splitting expression gave up
+	}
+	return n
+}
+
+// countMessage counts one message as the provider's cookbook does: three
+// tokens around each.
+func countMessage(m harness.Message) int {
+	n := 3 + countText(string(m.Role)) + countText(m.Text) + countText(m.Refusal)
+	for _, c := range m.Calls {
+		n += 3 + countText(c.Name) + countText(c.Arguments)
+	}
+	return n
+}
+
+func countTools(tools []harness.Tool) int {
+	n := 0
+	for _, t := range tools {
+		n += 7 + countText(t.Name) + countText(t.Description) + countText(string(t.Schema))
+	}
+	return n
+}
+
+func promptTokens(c *dialect.Chat) int {
+	n := 3 + c.ToolTokens(countTools)
+	for i := range c.Len() {
+		n += c.At(i).Tokens(countMessage)
+	}
+	return n
+}
+
+// usage counts an answered request.
+func usage(chat *dialect.Chat, c *content) harness.Usage {
+	c.count.Do(func() {
+		c.thought = countText(c.reasoning.plain)
+		c.tokens = c.thought + countText(c.say.plain) + countText(c.refusal.plain)
+		for _, call := range c.calls {
+			c.tokens += 8 + countText(call.tool) + countText(call.args.plain)
+		}
+	})
+	n := promptTokens(chat)
+	return harness.Usage{PromptTokens: n, CompletionTokens: c.tokens, TotalTokens: n + c.tokens, ReasoningTokens: c.thought}
+}
