@@ -88,6 +88,9 @@ func (b *pageBuilder) renderTrials(tmpl *template.Template, p *pageView, budget 
 					ID: trialID(i, c, n), Column: columnName(b.tab, c), Attempt: attempt(t, cell),
 					Duration: durationText(t.Duration), Outcome: outcomeOf(t.Outcome), OK: !failing(t),
 				}
+				if t.Outcome == harness.OutcomeSkipped && t.Duration == 0 {
+					v.Duration = "–"
+				}
 				if t.Cause != nil {
 					v.Short = oneLine(t.Cause.Message, 160)
 				}
@@ -221,15 +224,15 @@ func (b *pageBuilder) row(r harness.AlignmentRow) rowView {
 	return v
 }
 
-// callLine parts "server.tool {...}" at the first space or brace, so that the
-// names of two lanes can be compared at a glance.
+// callLine parts "server.tool {...}" before the arguments, so that the names
+// of two lanes can be compared at a glance.
 func (b *pageBuilder) callLine(s string) *callLine {
 	if s == "" {
 		return nil
 	}
 	name, args := s, ""
-	if i := strings.IndexAny(s, " {("); i > 0 {
-		name, args = s[:i], strings.TrimSpace(s[i:])
+	if i := strings.IndexAny(s, "{("); i > 0 {
+		name, args = s[:i], s[i:]
 	}
 	return &callLine{oneLine(name, 120), b.text(prettyJSON([]byte(args)))}
 }
