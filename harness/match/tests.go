@@ -3,15 +3,12 @@
 package match
 
 import (
-	"encoding/json"
 	"fmt"
 	"math/big"
 	"regexp"
 	"slices"
 	"strings"
 	"unicode/utf8"
-
-	"github.com/google/jsonschema-go/jsonschema"
 
 	"github.com/rehearse-dev/rehearse/harness/value"
 )
@@ -216,39 +213,14 @@ func typeTest(arg value.Value) (test, error) {
 
 // schema takes its argument as it is: nothing in it is an operator.
 func (c *compiler) schema(at value.Path, src, arg value.Value) node {
-	at = at.Join("$schema")
-	schema := new(jsonschema.Schema)
-	if err := json.Unmarshal(arg.Append(nil), schema); err != nil {
-		c.fail(at, "$schema is no JSON Schema: %s", err)
-		return node{}
-	}
-	for _, m := range arg.Members() {
-		if _, extra := schema.Extra[m.Key]; !extra {
-			continue
-		}
-		// Annotations of any name are allowed; a slip of the pen would
-		// silently check nothing.
-		if word := unknown("keyword", m.Key, keywords()); strings.Contains(word, "did you mean") {
-			c.fail(at.Join(m.Key), "%s", word)
-		}
-	}
-	resolved, err := schema.Resolve(nil)
+	schema, err := CompileSchema(arg)
 	if err != nil {
-		c.fail(at, "$schema is no usable JSON Schema: %s", err)
+		c.fail(at.Join("$schema"), "%s", err)
 		return node{}
 	}
 	return required(src, func(r *run, at value.Path, got value.Value) {
-		if err := resolved.Validate(got.Any()); err != nil {
-			text := strings.TrimPrefix(err.Error(), "validating root: ")
-			r.fail(at, "$schema", "what fits the schema ("+text+")", short(got))
+		if err := schema.Validate(got); err != nil {
+			r.fail(at, "$schema", fmt.Sprintf("what fits the schema (%s)", err), short(got))
 		}
 	})
-}
-
-func keywords() []string {
-	return strings.Fields(`type enum const multipleOf maximum exclusiveMaximum minimum exclusiveMinimum
-		maxLength minLength pattern items prefixItems contains maxContains minContains maxItems minItems
-		uniqueItems properties patternProperties additionalProperties propertyNames required
-		maxProperties minProperties dependentRequired dependentSchemas allOf anyOf oneOf not if then
-		else unevaluatedItems unevaluatedProperties definitions`)
 }
