@@ -155,7 +155,7 @@ func pipeline(model string, n int) Trial {
 	}
 	t.Verdicts = append([]harness.Verdict{
 		{
-			Check: "calls", State: harness.Failed, Score: &half, Pos: at(file, 31, 7), Message: "the calls are not those expected, in order",
+			Check: "calls", State: harness.Failed, Score: &half, Pos: at(file, 31, 7), Message: "the calls are not those expected, in order: mismatched call gemflux.gapfill_model",
 			Alignment: &harness.Alignment{Rows: []harness.AlignmentRow{
 				{Status: harness.AlignMatched, Expected: `gemflux.build_model {"genome_id":"83333.1"}`, Actual: `gemflux.build_model {"genome_id":"83333.1","template":"GramNegative"}`, Call: 0, Pos: at(file, 33, 11)},
 				{
@@ -173,7 +173,7 @@ func pipeline(model string, n int) Trial {
 		},
 		{Check: "never", State: harness.Failed, Pos: at(file, 44, 7), Message: "gemflux.delete_model was called, and matches gemflux.delete_*"},
 		{Check: "answer", State: harness.Passed, Turn: 1, Pos: at(file, 12, 7)},
-		{Check: "state", State: harness.Failed, Pos: at(file, 52, 7), Mismatches: []harness.Mismatch{{Path: "gemflux.models[0].gapfilled", Rule: "equals", Want: "true", Got: "false"}}},
+		{Check: "state", State: harness.Failed, Pos: at(file, 52, 7), Message: "gemflux.models[0].gapfilled: equals: want true, got false", Mismatches: []harness.Mismatch{{Path: "gemflux.models[0].gapfilled", Rule: "equals", Want: "true", Got: "false"}}},
 		{Check: "retries", State: harness.Skipped, Pos: at(file, 60, 7), Message: "no fault was played"},
 	}, conduct(
 		harness.Verdict{Check: "results", State: harness.Failed, Message: "the result of c2 was changed on its way to the model", Mismatches: []harness.Mismatch{{Path: "messages[5].text", Rule: "contains", Want: `{"success":false,"error":"media \"Complete\" not found"`, Got: `Error`}}},

@@ -75,6 +75,7 @@ type (
 		Subtitle  []string
 		Columns   []columnView
 		Causes    []causeView
+		Rarer     []causeView // causes that one has to ask for
 		Warnings  []textView
 		Scenarios []*scenarioView
 		Facts     []factView
@@ -217,6 +218,9 @@ func (b *pageBuilder) page(run *Run, o HTMLOptions) (*pageView, error) {
 		p.Sources = append(p.Sources, sourceView{oneLine(s.Name, 200), oneLine(s.File, 400), oneLine(s.Hash, 100), s.Tally.Trials()})
 	}
 	p.Causes = b.causes()
+	if len(p.Causes) > maxCauses+1 {
+		p.Causes, p.Rarer = p.Causes[:maxCauses], p.Causes[maxCauses:]
+	}
 	p.Facts = provenance(run)
 	return p, nil
 }
@@ -285,8 +289,12 @@ func (b *pageBuilder) scenario(i int, s *scenario) *scenarioView {
 	return v
 }
 
-// maxCauseLinks is how many trials one cause lists.
-const maxCauseLinks = 12
+// maxCauses is how many causes are shown at once, and maxCauseLinks how many
+// trials one of them lists.
+const (
+	maxCauses     = 8
+	maxCauseLinks = 12
+)
 
 // causes groups failing trials by what was wrong, the most frequent first.
 func (b *pageBuilder) causes() []causeView {

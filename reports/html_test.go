@@ -14,6 +14,8 @@ import (
 	"testing"
 
 	"golang.org/x/net/html"
+
+	"github.com/rehearse-dev/rehearse/harness"
 )
 
 // voids are the elements without an end tag.
@@ -191,6 +193,26 @@ func TestHTMLBudget(t *testing.T) {
 	// A failing trial keeps its transcript longest.
 	if !strings.Contains(small.String(), "How fast does it grow?") {
 		t.Error("the first failing trial has lost its transcript")
+	}
+}
+
+// Many causes do not bury the matrix, and many trials not their cause.
+func TestHTMLManyCauses(t *testing.T) {
+	run := &Run{}
+	for i := range 40 {
+		tr := trial(fmt.Sprint("s", i), "f.yaml", i, "m", 1)
+		tr.Outcome = harness.OutcomeFailed
+		tr.Cause = &harness.Cause{Kind: harness.CauseSubject, Message: fmt.Sprintf("panic %d", max(i, 25))}
+		run.Trials = append(run.Trials, tr)
+	}
+	page := write(t, "html", run)
+	if err := checkHTML(page); err != nil {
+		t.Error(err)
+	}
+	for _, want := range []string{"7 more causes", "and 14 more"} {
+		if !bytes.Contains(page, []byte(want)) {
+			t.Errorf("the page lacks %q", want)
+		}
 	}
 }
 

@@ -208,8 +208,8 @@ func (p *textPrinter) verdict(v *harness.Verdict) {
 		title = oneLine(v.Pos.String(), 400) + ": " + title
 	}
 	p.line(6, "%s", title)
-	if v.Message != "" {
-		p.line(8, "%s", p.text(v.Message))
+	if m := headline(v); m != "" {
+		p.line(8, "%s", p.text(m))
 	}
 	p.mismatches(8, v.Mismatches)
 	if v.Alignment == nil {
@@ -228,6 +228,19 @@ func (p *textPrinter) verdict(v *harness.Verdict) {
 		}
 		p.mismatches(24, r.Mismatches)
 	}
+}
+
+// headline is the message of a verdict without what its rows and mismatches
+// say again, in a table.
+func headline(v *harness.Verdict) string {
+	if len(v.Mismatches) > 0 && strings.Contains(v.Message, v.Mismatches[0].String()) {
+		return ""
+	}
+	if v.Alignment != nil && len(v.Alignment.Rows) > 0 {
+		before, _, _ := strings.Cut(v.Message, ": ")
+		return before
+	}
+	return v.Message
 }
 
 func (p *textPrinter) mismatches(indent int, ms []harness.Mismatch) {

@@ -189,7 +189,7 @@ func trialFacts(t *Trial) []factView {
 func (b *pageBuilder) check(v *harness.Verdict) checkView {
 	out := checkView{
 		Class: string(v.State), Word: stateWord(v.State), Name: oneLine(v.Check, 80), Turn: v.Turn,
-		Pos: oneLine(v.Pos.String(), 400), Text: b.text(v.Message), Mismatches: b.mismatches(v.Mismatches),
+		Pos: oneLine(v.Pos.String(), 400), Text: b.text(headline(v)), Mismatches: b.mismatches(v.Mismatches),
 	}
 	switch v.State {
 	case harness.Passed, harness.Skipped:
