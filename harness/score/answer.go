@@ -153,7 +153,8 @@ func (e *Evidence) gotAnswer(text string) string {
 
 // State expects the states of mock servers.
 type State struct {
-	// Servers are what is expected, by the server's name.
+	// Servers are what is expected, by the server's name. The paths of
+	// mismatches begin with the Root of each matcher; make it that name.
 	Servers map[string]*match.Matcher
 	Pos     harness.Position
 }
@@ -183,10 +184,7 @@ func (s State) Score(e *Evidence) harness.Verdict {
 		if diff == nil {
 			good++
 		}
-		for _, m := range diff {
-			m.Path = server + strings.TrimPrefix("."+m.Path, ".value")
-			v.Mismatches = append(v.Mismatches, m)
-		}
+		v.Mismatches = append(v.Mismatches, diff...)
 	}
 	v.Score = share(good, len(s.Servers))
 	if len(v.Mismatches) > 0 {

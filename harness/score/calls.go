@@ -4,6 +4,7 @@ package score
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
 	"math"
 	"strings"
@@ -133,7 +134,12 @@ func (a *aligner) arguments(p CallPattern, c harness.Call, vars *expr.Vars) ([]h
 		return nil, err
 	}
 	diff, err := m.Match(got, vars)
-	if err != nil {
+	switch {
+	case errors.Is(err, expr.ErrMissing):
+		// The pattern may be meant for a later call, before which there is
+		// what it reads.
+		return []harness.Mismatch{{Path: "args", Rule: "expression", Want: p.Args.String(), Got: err.Error()}}, nil
+	case err != nil:
 		return nil, fmt.Errorf("%s: %w", p, err)
 	}
 	return diff, nil
