@@ -40,10 +40,10 @@ func objects() []*object {
 		{
 			name: "limits", doc: "Limits that the runner enforces: passing one ends the trial as failed.",
 			keys: []key{
-				{name: "tool_calls", typ: count(0), def: "none", doc: "Tool calls that reach a server."},
-				{name: "model_calls", typ: count(0), def: "none", doc: "Model requests, repeated ones too."},
+				{name: "tool_calls", typ: count(1), def: "none", doc: "Tool calls that reach a server."},
+				{name: "model_calls", typ: count(1), def: "none", doc: "Model requests, repeated ones too."},
 				{name: "time", typ: duration(), def: "none", doc: "Time of the whole trial."},
-				{name: "tokens", typ: count(0), def: "none", doc: "Tokens of all requests and replies."},
+				{name: "tokens", typ: count(1), def: "none", doc: "Tokens of all requests and replies."},
 			},
 		},
 		{

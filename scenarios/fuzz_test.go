@@ -1,0 +1,55 @@
+// Copyright 2026 The rehearse Authors. SPDX-License-Identifier: Apache-2.0
+
+package scenarios_test
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/rehearse-dev/rehearse/mockllm"
+	"github.com/rehearse-dev/rehearse/scenarios"
+	"github.com/rogpeppe/go-internal/txtar"
+)
+
+// FuzzLoad looks for files that break the loader, or that load and then
+// break what is made of them.
+func FuzzLoad(f *testing.F) {
+	for _, path := range []string{"testdata/broken.txtar", "testdata/check.txtar"} {
+		archive, err := txtar.ParseFile(path)
+		if err != nil {
+			f.Fatal(err)
+		}
+		for _, file := range archive.Files {
+			if strings.HasSuffix(file.Name, ".yaml") {
+				f.Add(file.Data)
+			}
+		}
+	}
+	for _, path := range []string{"build-and-gapfill.yaml", "gemflux.yaml", "weather.yaml"} {
+		data, err := os.ReadFile(filepath.Join("testdata/spec", path))
+		if err != nil {
+			f.Fatal(err)
+		}
+		f.Add(data)
+	}
+	dir := f.TempDir()
+	path := filepath.Join(dir, "s.yaml")
+	f.Fuzz(func(t *testing.T, data []byte) {
+		if err := os.WriteFile(path, data, 0o666); err != nil {
+			t.Fatal(err)
+		}
+		set, err := scenarios.Load([]string{path}, noEnv())
+		set.Check()
+		if err != nil {
+			if err.Error() == "" {
+				t.Error("an error without a message")
+			}
+			return
+		}
+		for _, s := range set.Scenarios {
+			mockllm.New(s.ModelScript(), nil).Close()
+		}
+	})
+}

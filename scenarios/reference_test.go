@@ -1,0 +1,152 @@
+// Copyright 2026 The rehearse Authors. SPDX-License-Identifier: Apache-2.0
+
+package scenarios
+
+import (
+	"encoding/json"
+	"flag"
+	"os"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/google/jsonschema-go/jsonschema"
+	"github.com/rehearse-dev/rehearse/harness/expr"
+	"github.com/rehearse-dev/rehearse/harness/match"
+	"github.com/rehearse-dev/rehearse/harness/value"
+	"github.com/rehearse-dev/rehearse/internal/strictyaml"
+)
+
+// TestReference fails when a page under docs is not what the table of keys
+// says.
+func TestReference(t *testing.T) {
+	for path, want := range map[string]string{
+		"../docs/scenario-reference.md": Reference(),
+		"../docs/scenario.schema.json":  string(JSONSchema()),
+	} {
+		if flag.Lookup("update").Value.String() == "true" {
+			if err := os.WriteFile(path, []byte(want), 0o666); err != nil {
+				t.Fatal(err)
+			}
+			continue
+		}
+		got, err := os.ReadFile(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if diff := cmp.Diff(want, string(got)); diff != "" {
+			t.Errorf("%s is stale; go test ./scenarios -update writes it (-want +got):\n%s", path, diff)
+		}
+	}
+}
+
+// TestTable checks that every definition says what it must and refers to one
+// that there is.
+func TestTable(t *testing.T) {
+	known := map[string]bool{}
+	for _, o := range objects() {
+		if known[o.name] {
+			t.Errorf("object %q is defined twice", o.name)
+		}
+		known[o.name] = true
+	}
+	var refers func(where string, ty typ)
+	refers = func(where string, ty typ) {
+		if ty.object != "" && !known[ty.object] {
+			t.Errorf("%s refers to %q", where, ty.object)
+		}
+		if ty.elem != nil {
+			refers(where, *ty.elem)
+		}
+		for _, a := range ty.alts {
+			refers(where, a)
+		}
+	}
+	for _, o := range objects() {
+		for _, k := range o.keys {
+			where := o.name + "." + k.name
+			if !strings.HasSuffix(k.doc, ".") || k.typ.words == "" {
+				t.Errorf("%s: doc %q, type %q", where, k.doc, k.typ.words)
+			}
+			refers(where, k.typ)
+		}
+		for _, name := range append(o.one, o.some...) {
+			if !strings.Contains(" "+o.keyNames()+" ", " "+name+" ") {
+				t.Errorf("%s has no key %q", o.name, name)
+			}
+		}
+	}
+}
+
+func (o *object) keyNames() string {
+	var names []string
+	for _, k := range o.keys {
+		names = append(names, k.name)
+	}
+	return strings.Join(names, " ")
+}
+
+// TestPageExamples compiles the examples of the operators and names.
+func TestPageExamples(t *testing.T) {
+	for _, e := range operators() {
+		n, problems := strictyaml.Parse(e.name, []byte("x: "+e.example+"\n"))
+		if len(problems) > 0 {
+			t.Error(problems)
+			continue
+		}
+		v, err := value.Parse(n.Get("x").JSON())
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := match.Compile(v, &match.Options{Scope: expr.Expectation}); err != nil {
+			t.Errorf("%s: %v", e.name, err)
+		}
+	}
+	for _, e := range names() {
+		ok := false
+		for _, scope := range []expr.Scope{expr.Request, expr.Reply, expr.Tool, expr.ToolResult, expr.That, expr.Expectation | expr.Value} {
+			env, err := expr.NewEnv(scope)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if _, err := env.Compile(e.example); err == nil {
+				ok = true
+			}
+		}
+		if !ok {
+			t.Errorf("%s: %s compiles nowhere", e.name, e.example)
+		}
+	}
+}
+
+// TestJSONSchema holds the schema to the files that load.
+func TestJSONSchema(t *testing.T) {
+	var s jsonschema.Schema
+	if err := json.Unmarshal(JSONSchema(), &s); err != nil {
+		t.Fatal(err)
+	}
+	resolved, err := s.Resolve(nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, path := range []string{"testdata/spec/build-and-gapfill.yaml", "testdata/spec/gemflux.yaml", "testdata/spec/weather.yaml", "suites/gemflux/suite.yaml"} {
+		data, err := os.ReadFile(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		n, problems := strictyaml.Parse(path, data)
+		if len(problems) > 0 {
+			t.Fatal(problems)
+		}
+		var v any
+		if err := json.Unmarshal(n.JSON(), &v); err != nil {
+			t.Fatal(err)
+		}
+		if err := resolved.Validate(v); err != nil {
+			t.Errorf("%s: %v", path, err)
+		}
+	}
+	if err := resolved.Validate(map[string]any{"scenario": "s", "turns": []any{map[string]any{"usr": "hi"}}}); err == nil {
+		t.Error("the schema takes a misspelt key")
+	}
+}
