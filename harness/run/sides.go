@@ -62,6 +62,7 @@ func (t *trial) openMock() harness.Endpoint {
 	t.model = &mockModel{mock, unmount}
 	e := harness.Endpoint{BaseURL: base + "/v1", APIKey: placeholderKey}
 	if !t.opts.Foreign {
+		e.BaseURL = mock.URL // the transport reaches it without a mount
 		e.Transport = checkingTransport{mock.Transport(), t.checkLimits}
 	}
 	return e
