@@ -115,7 +115,7 @@ func (s *Session) connectPipe(ctx context.Context) (*conn, error) {
 	if err != nil {
 		return nil, err
 	}
-	t := newPipeTransport(rw, proc, s.note)
+	t := newPipeTransport(rw, proc, s.note, s.opts.MaxFrame)
 	c := s.newConn(t)
 	c.pipe = t
 	return c, s.shake(ctx, c)

@@ -45,7 +45,7 @@ func (s *Session) dialHTTP(ctx context.Context, probe bool) (*conn, error) {
 		// logs an error when that ends first.
 		transport.WithHTTPLogger(slog.New(slog.DiscardHandler)),
 	}
-	rt := newRoundTripper(s.server.Headers)
+	rt := newRoundTripper(s.server.Headers, s.opts.MaxFrame)
 	opts = append(opts, transport.WithHTTPBasicClient(&http.Client{Transport: rt}))
 	if !probe {
 		opts = append(opts, transport.WithContinuousListening())
@@ -102,7 +102,7 @@ func (t *httpTransport) Close() error {
 // connectSSE connects by the HTTP+SSE transport of 2024-11-05, which some
 // servers still speak.
 func (s *Session) connectSSE(ctx context.Context) (*conn, error) {
-	rt := newRoundTripper(s.server.Headers)
+	rt := newRoundTripper(s.server.Headers, s.opts.MaxFrame)
 	inner, err := transport.NewSSE(s.server.URL,
 		transport.WithHeaders(s.server.Headers),
 		transport.WithSSELogger(slog.New(slog.DiscardHandler)),
@@ -146,11 +146,26 @@ func (t *sseTransport) Close() error {
 type roundTripper struct {
 	base    *http.Transport
 	headers map[string]string
+	max     int // bytes of an answer
 }
 
-func newRoundTripper(headers map[string]string) *roundTripper {
+func newRoundTripper(headers map[string]string, maxFrame int) *roundTripper {
 	base := &http.Transport{Proxy: http.ProxyFromEnvironment, ForceAttemptHTTP2: true}
-	return &roundTripper{base: base, headers: headers}
+	return &roundTripper{base: base, headers: headers, max: maxFrame}
+}
+
+// boundedBody is a body that may not be longer than left.
+type boundedBody struct {
+	io.ReadCloser
+	left int
+}
+
+func (b *boundedBody) Read(p []byte) (int, error) {
+	n, err := b.ReadCloser.Read(p)
+	if b.left -= n; b.left < 0 {
+		return n, fmt.Errorf("%w: it is too long", errMalformed)
+	}
+	return n, err
 }
 
 // RoundTrip bounds answers, and mends two things of mcp-go's: the request
@@ -167,7 +182,7 @@ func (t *roundTripper) RoundTrip(r *http.Request) (*http.Response, error) {
 	if err != nil || r.Method != http.MethodPost {
 		return resp, err
 	}
-	resp.Body = http.MaxBytesReader(nil, resp.Body, mcpwire.DefaultMaxFrame)
+	resp.Body = &boundedBody{resp.Body, t.max}
 	if resp.StatusCode == http.StatusNotFound && r.Header.Get(transport.HeaderKeySessionID) == "" {
 		body, err := io.ReadAll(resp.Body)
 		resp.Body.Close()

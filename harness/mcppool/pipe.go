@@ -26,6 +26,7 @@ type pipeTransport struct {
 	proc *mcpwire.Process // nil for a pipe to a server in this process
 	out  *mcpwire.Writer
 	note func(format string, args ...any)
+	max  int // bytes of a frame
 
 	start   sync.Once
 	done    chan struct{} // closed when nothing more can be read
@@ -42,10 +43,10 @@ type pipeTransport struct {
 	lastJunk string // the last of them, as an error text
 }
 
-func newPipeTransport(rw io.ReadWriteCloser, proc *mcpwire.Process, note func(string, ...any)) *pipeTransport {
+func newPipeTransport(rw io.ReadWriteCloser, proc *mcpwire.Process, note func(string, ...any), maxFrame int) *pipeTransport {
 	life, end := context.WithCancel(context.Background())
 	return &pipeTransport{
-		rw: rw, proc: proc, out: mcpwire.NewWriter(rw), note: note,
+		rw: rw, proc: proc, out: mcpwire.NewWriter(rw), note: note, max: maxFrame,
 		done: make(chan struct{}), life: life, end: end,
 		waiting: make(map[string]chan mcpwire.Message),
 	}
@@ -108,7 +109,7 @@ func (t *pipeTransport) babble() string {
 
 func (t *pipeTransport) read() {
 	defer close(t.done)
-	r := mcpwire.NewReader(t.rw, nil)
+	r := mcpwire.NewReader(t.rw, &mcpwire.ReaderOptions{MaxFrame: t.max})
 	for {
 		m, err := r.Next()
 		var junk *mcpwire.JunkError

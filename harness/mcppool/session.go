@@ -32,6 +32,7 @@ import (
 	"github.com/mark3labs/mcp-go/client/transport"
 
 	"github.com/rehearse-dev/rehearse/harness"
+	"github.com/rehearse-dev/rehearse/internal/mcpwire"
 )
 
 // Options are settings of a [Session]. nil means all defaults.
@@ -53,6 +54,8 @@ type Options struct {
 	PassEnv []string
 	// MaxPages bounds the pages of one tools/list. Default 100.
 	MaxPages int
+	// MaxFrame bounds one answer in bytes. Default 64 MiB.
+	MaxFrame int
 	// ClientName and ClientVersion are what servers are told. Default
 	// "rehearse" and "0".
 	ClientName, ClientVersion string
@@ -69,6 +72,7 @@ func (o *Options) withDefaults() Options {
 	c.ConnectTimeout = cmp.Or(c.ConnectTimeout, 30*time.Second)
 	c.DiscoverTimeout = cmp.Or(c.DiscoverTimeout, time.Second)
 	c.MaxPages = cmp.Or(c.MaxPages, 100)
+	c.MaxFrame = cmp.Or(c.MaxFrame, mcpwire.DefaultMaxFrame)
 	c.ClientName = cmp.Or(c.ClientName, "rehearse")
 	c.ClientVersion = cmp.Or(c.ClientVersion, "0")
 	c.PassEnv = slices.Clone(c.PassEnv)
