@@ -4,25 +4,294 @@ package agent
 
 import (
 	"context"
+	"errors"
+	"fmt"
 	"iter"
+	"slices"
+	"strings"
+	"sync"
+	"time"
 
 	"github.com/rehearse-dev/rehearse/harness"
+	"github.com/rehearse-dev/rehearse/harness/model"
 )
 
 // Conversation is one history with one model. Its methods may be called by
 // several goroutines, but only one Send runs at a time.
-type Conversation struct{ cfg *Config }
+type Conversation struct {
+	cfg *Config
 
-// Send gives the agent one user message and reports what comes of it.
-func (c *Conversation) Send(ctx context.Context, text string) iter.Seq2[Event, error] {
-	panic("todo")
+	mu       sync.Mutex // guards all below
+	sending  bool
+	messages []harness.Message // without the system message
+	calls    []harness.ReportedCall
+	tokens   int
 }
 
-// Reset empties the history and the log of calls.
-func (c *Conversation) Reset() { panic("todo") }
+// Send gives the agent one user message and reports what comes of it. It
+// starts when the sequence is ranged over; breaking off the loop ends the
+// turn, and waits for the tools that run.
+func (c *Conversation) Send(ctx context.Context, text string) iter.Seq2[Event, error] {
+	return func(yield func(Event, error) bool) {
+		c.mu.Lock()
+		busy := c.sending
+		c.sending = true
+		c.mu.Unlock()
+		if busy {
+			yield(nil, errors.New("sending a message: another one is being answered"))
+			return
+		}
+		defer func() {
+			c.mu.Lock()
+			c.sending = false
+			c.mu.Unlock()
+		}()
+		t := &turn{Conversation: c, start: c.cfg.Clock.Now(), repeats: make(map[string]int)}
+		t.yield = func(e Event) { t.broken = t.broken || !yield(e, nil) }
+		if err := t.run(ctx, text); err != nil && !t.broken {
+			yield(nil, err)
+		}
+	}
+}
+
+// Reset empties the history and the log of calls, and counts tokens from
+// zero.
+func (c *Conversation) Reset() {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.messages, c.calls, c.tokens = nil, nil, 0
+}
 
 // Messages returns a copy of the history, without the system message.
-func (c *Conversation) Messages() []harness.Message { panic("todo") }
+func (c *Conversation) Messages() []harness.Message {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return slices.Clone(c.messages)
+}
 
 // Calls returns a copy of the log of tool calls, in the model's order.
-func (c *Conversation) Calls() []harness.ReportedCall { panic("todo") }
+func (c *Conversation) Calls() []harness.ReportedCall {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return slices.Clone(c.calls)
+}
+
+func (c *Conversation) append(messages ...harness.Message) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.messages = append(c.messages, messages...)
+}
+
+// turn is one user message on its way to an answer.
+type turn struct {
+	*Conversation
+	yield   func(Event)
+	broken  bool // the caller wants no more
+	start   time.Time
+	repeats map[string]int // how often each call was asked for
+}
+
+// run plays the turn. It returns nil when there is an answer, or when the
+// caller broke off.
+func (t *turn) run(ctx context.Context, text string) error {
+	if limit := t.cfg.TimeLimit; limit > 0 {
+		var cancel context.CancelFunc
+		ctx, cancel = context.WithTimeoutCause(ctx, limit, t.stopTime(nil))
+		defer cancel()
+	}
+	// Tools that run are stopped when the caller breaks off.
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+
+	t.append(harness.Message{Role: harness.RoleUser, Text: text})
+	for calls := 1; ; calls++ {
+		if err := t.mayAsk(calls); err != nil {
+			return err
+		}
+		var offered []harness.Tool
+		if t.cfg.Tools != nil {
+			var err error
+			if offered, err = t.cfg.Tools.Tools(ctx); err != nil {
+				return t.ended(ctx, fmt.Errorf("listing tools: %w", err))
+			}
+		}
+		done, err := t.ask(ctx, offered)
+		if err != nil || t.broken {
+			return err
+		}
+		m, err := t.judge(done, offered)
+		if err != nil || t.broken {
+			return err
+		}
+		if len(m.Calls) == 0 {
+			t.append(m)
+			t.yield(Answer{Text: m.Text})
+			return nil
+		}
+		if err := t.countRepeats(m.Calls); err != nil {
+			return err
+		}
+		t.append(t.runCalls(ctx, m, offered)...)
+		if t.broken {
+			return nil
+		}
+		if err := context.Cause(ctx); err != nil {
+			return t.ended(ctx, fmt.Errorf("running tools: %w", err))
+		}
+	}
+}
+
+// mayAsk stops the turn when a limit forbids another model call, the calls-th
+// of the turn.
+func (t *turn) mayAsk(calls int) error {
+	if limit := t.cfg.MaxModelCalls; limit > 0 && calls > limit {
+		return &harness.StopError{Reason: harness.StopModelCalls, Detail: fmt.Sprintf("no answer after %d model calls", limit)}
+	}
+	if limit := t.cfg.TimeLimit; limit > 0 && t.cfg.Clock.Now().Sub(t.start) >= limit {
+		return t.stopTime(nil)
+	}
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if limit := t.cfg.TokenLimit; limit > 0 && t.tokens >= limit {
+		return &harness.StopError{Reason: harness.StopTokens, Detail: fmt.Sprintf("%d tokens used, %d allowed", t.tokens, limit)}
+	}
+	return nil
+}
+
+func (t *turn) stopTime(err error) error {
+	return &harness.StopError{Reason: harness.StopTime, Detail: fmt.Sprintf("no answer within %v", t.cfg.TimeLimit), Err: err}
+}
+
+// ended prefers the reason for which ctx ended to the error that this caused.
+func (t *turn) ended(ctx context.Context, err error) error {
+	var stop *harness.StopError
+	if ctx.Err() != nil && errors.As(context.Cause(ctx), &stop) {
+		return stop
+	}
+	return err
+}
+
+// ask makes one model call.
+func (t *turn) ask(ctx context.Context, offered []harness.Tool) (*model.Done, error) {
+	req := &model.Request{
+		Model:       t.cfg.Name,
+		Tools:       offered,
+		Temperature: t.cfg.Temperature,
+		TopP:        t.cfg.TopP,
+		MaxTokens:   t.cfg.MaxTokens,
+		Stream:      t.cfg.Stream,
+	}
+	if t.cfg.System != "" {
+		req.Messages = append(req.Messages, harness.Message{Role: harness.RoleSystem, Text: t.cfg.System})
+	}
+	req.Messages = append(req.Messages, t.Messages()...)
+	var done *model.Done
+	for event, err := range t.cfg.Model.Generate(ctx, req) {
+		if err != nil {
+			return nil, t.ended(ctx, stopOf(err))
+		}
+		switch e := event.(type) {
+		case model.TextDelta:
+			t.yield(Delta{Text: e.Text})
+		case model.ReasoningDelta:
+			t.yield(Delta{Reasoning: e.Text})
+		case model.Withdrawn:
+			t.yield(Withdrawn{Text: e.Text, Err: e.Err, Wait: e.Wait})
+			// Waiting longer than the turn may last is no use.
+			if limit := t.cfg.TimeLimit; limit > 0 && t.cfg.Clock.Now().Add(e.Wait).Sub(t.start) >= limit {
+				return nil, t.stopTime(e.Err)
+			}
+		case model.Done:
+			done = &e
+		}
+		if t.broken {
+			return nil, nil
+		}
+	}
+	if done == nil {
+		return nil, errors.New("model ended its reply without saying so")
+	}
+	t.mu.Lock()
+	t.tokens += done.Usage.TotalTokens
+	t.mu.Unlock()
+	t.yield(ModelCalled{Message: done.Message, FinishReason: done.FinishReason, Model: done.Model, Usage: done.Usage})
+	for _, note := range done.Notes {
+		t.yield(Notice{Text: note})
+	}
+	return done, nil
+}
+
+// stopOf makes a stop of the model's errors that are one: asking again with
+// the same history would come to the same.
+func stopOf(err error) error {
+	var e *model.Error
+	if errors.As(err, &e) {
+		switch e.Kind {
+		case model.KindContextOverflow:
+			return &harness.StopError{Reason: harness.StopContextOverflow, Err: err}
+		case model.KindContentFilter:
+			return &harness.StopError{Reason: harness.StopContentFilter, Err: err}
+		}
+	}
+	return err
+}
+
+// judge decides whether the model's reply can be used, as answer or for its
+// calls. What was said before a stop stays in the history, calls excepted:
+// they never run.
+func (t *turn) judge(done *model.Done, offered []harness.Tool) (harness.Message, error) {
+	m := done.Message
+	stop := func(reason harness.StopReason, detail string) error {
+		if m.Text != "" || m.Refusal != "" {
+			m.Calls = nil
+			t.append(m)
+		}
+		return &harness.StopError{Reason: reason, Detail: detail}
+	}
+	switch {
+	case done.FinishReason == "content_filter":
+		return m, stop(harness.StopContentFilter, "the endpoint's filter withheld the reply")
+	case done.FinishReason == "length":
+		return m, stop(harness.StopLength, fmt.Sprintf("the reply is cut at the token limit, after %d characters of text", len([]rune(m.Text))))
+	case m.Refusal != "" && len(m.Calls) == 0:
+		return m, stop(harness.StopRefusal, m.Refusal)
+	case len(m.Calls) > 0:
+		return m, nil
+	case strings.TrimSpace(m.Text) == "":
+		return m, stop(harness.StopEmptyReply, "the model said nothing and called nothing")
+	}
+	leaks := findLeaks(m.Text, offered)
+	if len(leaks) == 0 {
+		return m, nil
+	}
+	for i, l := range leaks {
+		if l.call.ID == "" {
+			l.call.ID = fmt.Sprintf("leaked_%d_%d", len(t.Messages()), i)
+		}
+		leaks[i] = l
+		call := l.call
+		t.yield(Notice{
+			Text:   fmt.Sprintf("the model wrote a call of %s into its text", call.Name),
+			Leaked: &call, Recovered: t.cfg.RecoverLeakedCalls,
+		})
+	}
+	if t.cfg.RecoverLeakedCalls {
+		m.Text = withoutLeaks(m.Text, leaks)
+		for _, l := range leaks {
+			m.Calls = append(m.Calls, l.call)
+		}
+	}
+	return m, nil
+}
+
+// countRepeats stops a turn that asks for the same call again and again.
+func (t *turn) countRepeats(calls []harness.ToolCall) error {
+	for _, call := range calls {
+		key := call.Name + " " + canonical(call.Arguments)
+		t.repeats[key]++
+		if n := t.repeats[key]; t.cfg.MaxRepeats > 0 && n >= t.cfg.MaxRepeats {
+			return &harness.StopError{Reason: harness.StopRepeatedCall, Detail: fmt.Sprintf("call %d of %s with the arguments %s", n, call.Name, cutText(call.Arguments, 200))}
+		}
+	}
+	return nil
+}

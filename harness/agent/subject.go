@@ -2,9 +2,261 @@
 
 package agent
 
-import "github.com/rehearse-dev/rehearse/harness"
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"maps"
+	"os"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/rehearse-dev/rehearse/harness"
+	"github.com/rehearse-dev/rehearse/harness/mcppool"
+	"github.com/rehearse-dev/rehearse/harness/model"
+	"github.com/rehearse-dev/rehearse/harness/model/openai"
+	"github.com/rehearse-dev/rehearse/harness/tools"
+)
 
 // Subject is the reference subject: an [Agent] with an OpenAI client on
-// env.Endpoint and the tools of env.Servers. The settings of the scenario go
-// over those of cfg; Tools of cfg is not used. Nil cfg means all defaults.
-func Subject(cfg *Config) harness.Subject { panic("todo") }
+// env.Endpoint and the tools of env.Servers, or of env.ConfigFile where there
+// is one. The settings of the scenario go over those of cfg; its Tools are
+// not used, and its Model only when it is set. Nil means all defaults.
+//
+// Of the settings without a field of their own it knows tool_concurrency,
+// max_result_bytes, max_repeats (whole numbers), recover_leaked_calls,
+// send_reasoning and open_end (true or false).
+func Subject(cfg *Config) harness.Subject {
+	var base Config
+	if cfg != nil {
+		base = *cfg
+	}
+	return harness.SubjectFunc(func(ctx context.Context, env *harness.Env) (harness.Session, error) {
+		return open(ctx, base, env)
+	})
+}
+
+// session is one conversation of the reference subject.
+type session struct {
+	conversation *Conversation
+	router       *tools.Router
+	warned       int // warnings of the router that were reported
+}
+
+func open(ctx context.Context, cfg Config, env *harness.Env) (harness.Session, error) {
+	client := openai.Config{
+		BaseURL:   env.Endpoint.BaseURL,
+		APIKey:    env.Endpoint.APIKey,
+		Transport: env.Endpoint.Transport,
+		Clock:     env.Clock,
+	}
+	if err := settings(&cfg, &client, env); err != nil {
+		return nil, err
+	}
+	if cfg.Model == nil {
+		cfg.Model = openai.New(client)
+	}
+	servers := env.Servers
+	if env.ConfigFile != "" {
+		var err error
+		if servers, err = readServers(env.ConfigFile); err != nil {
+			return nil, err
+		}
+	}
+	router, err := connect(ctx, servers, env.Logf)
+	if err != nil {
+		return nil, err
+	}
+	cfg.Tools = router
+	return &session{conversation: New(cfg).Conversation(), router: router}, nil
+}
+
+// settings puts the scenario's settings over cfg.
+func settings(cfg *Config, client *openai.Config, env *harness.Env) error {
+	s := env.Settings
+	cfg.Name = defaultTo(env.Endpoint.Model, cfg.Name)
+	cfg.System = defaultTo(s.System, cfg.System)
+	cfg.Temperature = defaultTo(s.Temperature, cfg.Temperature)
+	cfg.TopP = defaultTo(s.TopP, cfg.TopP)
+	cfg.MaxTokens = defaultTo(s.MaxTokens, cfg.MaxTokens)
+	cfg.MaxModelCalls = defaultTo(s.MaxModelCalls, cfg.MaxModelCalls)
+	cfg.TokenLimit = defaultTo(s.TokenLimit, cfg.TokenLimit)
+	cfg.TimeLimit = defaultTo(s.TimeLimit, cfg.TimeLimit)
+	cfg.Stream = cfg.Stream || s.Stream
+	cfg.Clock = defaultTo(env.Clock, cfg.Clock)
+	whole := map[string]*int{
+		"tool_concurrency": &cfg.MaxToolConcurrency,
+		"max_result_bytes": &cfg.MaxResultBytes,
+		"max_repeats":      &cfg.MaxRepeats,
+	}
+	flags := map[string]*bool{
+		"recover_leaked_calls": &cfg.RecoverLeakedCalls,
+		"send_reasoning":       &client.SendReasoning,
+		"open_end":             &client.OpenEnd,
+	}
+	for _, name := range slices.Sorted(maps.Keys(s.Extra)) {
+		value := s.Extra[name]
+		if p := whole[name]; p != nil {
+			n, ok := wholeNumber(value)
+			if !ok {
+				return fmt.Errorf("subject setting %q is %v; want a whole number", name, value)
+			}
+			*p = n
+		} else if p := flags[name]; p != nil {
+			b, ok := value.(bool)
+			if !ok {
+				return fmt.Errorf("subject setting %q is %v; want true or false", name, value)
+			}
+			*p = b
+		} else {
+			known := slices.Sorted(maps.Keys(whole))
+			known = append(known, slices.Sorted(maps.Keys(flags))...)
+			return fmt.Errorf("unknown subject setting %q; the agent knows %s", name, strings.Join(known, ", "))
+		}
+	}
+	return nil
+}
+
+// wholeNumber reads a number in whichever type a decoder made of it.
+func wholeNumber(v any) (int, bool) {
+	raw, err := json.Marshal(v)
+	if err != nil {
+		return 0, false
+	}
+	var n int
+	return n, v != nil && json.Unmarshal(raw, &n) == nil
+}
+
+// connect opens a session with each server and a router over all of them.
+// A server that cannot be reached is the infrastructure's fault.
+func connect(ctx context.Context, servers []harness.Server, logf func(string, ...any)) (*tools.Router, error) {
+	var sessions []*mcppool.Session
+	closeAll := func(err error) error {
+		for _, s := range sessions {
+			err = errors.Join(err, s.Close())
+		}
+		return err
+	}
+	for _, server := range servers {
+		s, err := mcppool.Open(ctx, server, &mcppool.Options{Logf: logf})
+		if err != nil {
+			return nil, closeAll(&harness.EndpointError{Err: err})
+		}
+		sessions = append(sessions, s)
+	}
+	router, err := tools.NewRouter(ctx, sessions, nil)
+	if err != nil {
+		return nil, closeAll(err)
+	}
+	return router, nil
+}
+
+// Send implements [harness.Session].
+func (s *session) Send(ctx context.Context, text string) (*harness.TurnReport, error) {
+	report := &harness.TurnReport{User: text}
+	before := len(s.conversation.Calls())
+	var failure error
+	for event, err := range s.conversation.Send(ctx, text) {
+		if err != nil {
+			failure = err
+			break
+		}
+		switch e := event.(type) {
+		case ModelCalled:
+			report.ModelCalls++
+			report.Usage = report.Usage.Add(e.Usage)
+		case Withdrawn:
+			report.Notes = append(report.Notes, fmt.Sprintf("asked again after %v: %v", e.Wait.Round(time.Millisecond), e.Err))
+		case Notice:
+			report.Notes = append(report.Notes, e.Text)
+		case Answer:
+			report.Answer = e.Text
+		}
+	}
+	report.Calls = s.conversation.Calls()[before:]
+	warnings := s.router.Warnings()
+	report.Notes = append(report.Notes, warnings[min(s.warned, len(warnings)):]...)
+	s.warned = len(warnings)
+	if failure == nil {
+		return report, nil
+	}
+	failure = blame(failure)
+	report.Error = failure.Error()
+	var stop *harness.StopError
+	if errors.As(failure, &stop) {
+		report.Stop = stop.Reason
+	}
+	return report, failure
+}
+
+// Close implements [harness.Session].
+func (s *session) Close() error { return s.router.Close() }
+
+// blame marks what is the endpoint's fault. A request that the endpoint will
+// not take, or that a mock has nothing scripted for, is not.
+func blame(err error) error {
+	var stop *harness.StopError
+	var e *model.Error
+	if errors.As(err, &stop) || !errors.As(err, &e) {
+		return err
+	}
+	switch e.Kind {
+	case model.KindInvalid, model.KindBadRequest, model.KindMiss, model.KindScript, model.KindContextOverflow, model.KindContentFilter:
+		return err
+	}
+	return &harness.EndpointError{Status: e.Status, Err: err}
+}
+
+// readServers reads an mcp.json, as editors and chat programs write it.
+func readServers(path string) ([]harness.Server, error) {
+	raw, err := os.ReadFile(path)
+	if err != nil {
+		return nil, fmt.Errorf("reading MCP servers: %w", err)
+	}
+	var file struct {
+		Servers map[string]struct {
+			Command   string            `json:"command"`
+			Args      []string          `json:"args"`
+			Env       map[string]string `json:"env"`
+			URL       string            `json:"url"`
+			Headers   map[string]string `json:"headers"`
+			Transport string            `json:"transport"`
+			Type      string            `json:"type"` // another name for transport
+			Disabled  bool              `json:"disabled"`
+		} `json:"mcpServers"`
+	}
+	if err := json.Unmarshal(raw, &file); err != nil {
+		return nil, fmt.Errorf("reading MCP servers from %q: %w", path, err)
+	}
+	if file.Servers == nil {
+		return nil, fmt.Errorf("reading MCP servers from %q: no mcpServers in it", path)
+	}
+	var servers []harness.Server
+	for _, name := range slices.Sorted(maps.Keys(file.Servers)) {
+		f := file.Servers[name]
+		if f.Disabled {
+			continue
+		}
+		s := harness.Server{Name: name, URL: f.URL, Headers: f.Headers}
+		switch transport := defaultTo(f.Transport, f.Type); transport {
+		case "sse":
+			s.Transport = "sse"
+		case "", "stdio", "http", "streamable-http", "streamable_http", "streamableHttp":
+		default:
+			return nil, fmt.Errorf("reading MCP servers from %q: server %q has the unknown transport %q", path, name, transport)
+		}
+		if (f.Command == "") == (f.URL == "") {
+			return nil, fmt.Errorf("reading MCP servers from %q: server %q needs either a command or a url", path, name)
+		}
+		if f.Command != "" {
+			s.Command = append([]string{f.Command}, f.Args...)
+			for _, key := range slices.Sorted(maps.Keys(f.Env)) {
+				s.Env = append(s.Env, key+"="+f.Env[key])
+			}
+		}
+		servers = append(servers, s)
+	}
+	return servers, nil
+}

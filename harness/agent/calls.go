@@ -1,0 +1,186 @@
+// Copyright 2026 The rehearse Authors. SPDX-License-Identifier: Apache-2.0
+
+package agent
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"sync"
+	"unicode/utf8"
+
+	"github.com/rehearse-dev/rehearse/harness"
+)
+
+// runCalls runs the calls of m, several at once, and returns m with the tool
+// messages that answer them, in the model's order. Whatever goes wrong with a
+// call is a result that the model can read.
+func (t *turn) runCalls(ctx context.Context, m harness.Message, offered []harness.Tool) []harness.Message {
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	// Events are yielded by this goroutine alone: the loop of a caller is no
+	// place for others. Each call sends two.
+	events := make(chan func())
+	reports := make([]harness.ReportedCall, len(m.Calls))
+	slots := make(chan struct{}, t.cfg.MaxToolConcurrency)
+	var wg sync.WaitGroup
+	wg.Go(func() {
+		for i, call := range m.Calls {
+			slots <- struct{}{}
+			events <- func() { t.yield(ToolStarted{Call: call}) }
+			wg.Go(func() {
+				report, notes := t.runCall(ctx, call, offered)
+				<-slots
+				reports[i] = report
+				events <- func() {
+					for _, note := range notes {
+						t.yield(Notice{Text: note})
+					}
+					t.yield(ToolFinished{Call: report})
+				}
+			})
+		}
+	})
+	for range 2 * len(m.Calls) {
+		(<-events)()
+		if t.broken {
+			cancel()
+		}
+	}
+	wg.Wait()
+	answers := []harness.Message{m}
+	for _, r := range reports {
+		answers = append(answers, harness.Message{Role: harness.RoleTool, CallID: r.ID, Text: r.Result})
+	}
+	t.mu.Lock()
+	t.calls = append(t.calls, reports...)
+	t.mu.Unlock()
+	return answers
+}
+
+// errToolTimeout ends a call that takes longer than Config.ToolTimeout.
+var errToolTimeout = errors.New("tool timeout")
+
+// runCall runs one call.
+func (t *turn) runCall(ctx context.Context, call harness.ToolCall, offered []harness.Tool) (report harness.ReportedCall, notes []string) {
+	start := t.cfg.Clock.Now()
+	report = harness.ReportedCall{ID: call.ID, Tool: call.Name, Arguments: call.Arguments}
+	fail := func(format string, args ...any) {
+		report.Error = fmt.Sprintf(format, args...)
+		report.Result = "Error: " + report.Error
+	}
+	defer func() {
+		report.Duration = t.cfg.Clock.Now().Sub(start)
+		report.Result, notes = t.readable(call.Name, report.Result)
+	}()
+
+	if !slices.ContainsFunc(offered, func(o harness.Tool) bool { return o.Name == call.Name }) {
+		fail("there is no tool %q; the tools are %s", call.Name, names(offered))
+		return report, nil
+	}
+	args, err := object(call.Arguments)
+	if err != nil {
+		fail("the arguments of %s are not a JSON object: %v; write one that fits the tool's schema", call.Name, err)
+		return report, nil
+	}
+	ctx, cancel := context.WithTimeoutCause(ctx, t.cfg.ToolTimeout, errToolTimeout)
+	defer cancel()
+	res, err := t.cfg.Tools.Call(ctx, call.Name, args)
+	report.Server, report.Result = res.Server, res.Text
+	switch {
+	case err != nil && errors.Is(context.Cause(ctx), errToolTimeout):
+		fail("%s did not answer within %v", call.Name, t.cfg.ToolTimeout)
+	case err != nil:
+		fail("calling %s: %v", call.Name, err)
+	case res.IsError && res.Err != nil:
+		report.Error = res.Err.Error()
+	case res.IsError:
+		report.Error = res.Text
+	}
+	return report, nil
+}
+
+// readable makes a result one that a request can carry: text, and not too
+// much of it.
+func (t *turn) readable(tool, text string) (string, []string) {
+	var notes []string
+	if !utf8.ValidString(text) {
+		text = strings.ToValidUTF8(text, "\ufffd") + "\n[bytes that are not UTF-8 were replaced by \ufffd]"
+		notes = append(notes, fmt.Sprintf("result of %s is not UTF-8: the bytes were replaced", tool))
+	}
+	if short := shorten(text, t.cfg.MaxResultBytes); len(short) < len(text) {
+		notes = append(notes, fmt.Sprintf("result of %s has %d bytes: it was shortened", tool, len(text)))
+		text = short
+	}
+	return text, notes
+}
+
+// shorten keeps head and tail of a text that is longer than limit bytes, in
+// whole characters, and says in between how much is missing.
+func shorten(text string, limit int) string {
+	if limit < 0 || len(text) <= limit {
+		return text
+	}
+	head, tail := limit-limit/4, len(text)-limit/4
+	for head > 0 && !utf8.RuneStart(text[head]) {
+		head--
+	}
+	for tail < len(text) && !utf8.RuneStart(text[tail]) {
+		tail++
+	}
+	return fmt.Sprintf("%s\n[... %d of %d bytes left out ...]\n%s", text[:head], tail-head, len(text), text[tail:])
+}
+
+// object returns the arguments of a call; nothing at all counts as {}.
+func object(args string) (string, error) {
+	trimmed := strings.TrimSpace(args)
+	if trimmed == "" || trimmed == "null" {
+		return "{}", nil
+	}
+	var v map[string]json.RawMessage
+	if err := json.Unmarshal([]byte(trimmed), &v); err != nil {
+		return "", err
+	}
+	return args, nil
+}
+
+// canonical spells JSON in one way, so that equal arguments are equal texts.
+func canonical(args string) string {
+	args, err := object(args)
+	if err != nil {
+		return args
+	}
+	dec := json.NewDecoder(bytes.NewReader([]byte(args)))
+	dec.UseNumber()
+	var v any
+	if dec.Decode(&v) != nil {
+		return args
+	}
+	out, err := json.Marshal(v)
+	if err != nil {
+		return args
+	}
+	return string(out)
+}
+
+func names(tools []harness.Tool) string {
+	if len(tools) == 0 {
+		return "none"
+	}
+	var list []string
+	for _, t := range tools {
+		list = append(list, t.Name)
+	}
+	return strings.Join(list, ", ")
+}
+
+func cutText(s string, n int) string {
+	if len(s) <= n {
+		return s
+	}
+	return strings.ToValidUTF8(s[:n], "") + "..."
+}
