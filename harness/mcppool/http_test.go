@@ -4,6 +4,7 @@ package mcppool_test
 
 import (
 	"bytes"
+	"context"
 	"fmt"
 	"io"
 	"log/slog"
@@ -15,6 +16,9 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+	"github.com/mark3labs/mcp-go/mcp"
+	"github.com/mark3labs/mcp-go/server"
+	"github.com/mark3labs/mcp-go/server/servertest"
 
 	"github.com/rehearse-dev/rehearse/harness"
 	"github.com/rehearse-dev/rehearse/harness/mcppool"
@@ -89,14 +93,14 @@ func openHTTP(t *testing.T, p http.Handler, opts *mcppool.Options) *mcppool.Sess
 }
 
 func TestHTTPBothEras(t *testing.T) {
-	server := mockmcp.NewServer(t, mockmcp.Script{Name: "e", Tools: []mockmcp.Tool{{
+	mock := mockmcp.NewServer(t, mockmcp.Script{Name: "e", Tools: []mockmcp.Tool{{
 		Name:  "t",
 		Input: raw(`{"type":"object","oneOf":[{}]}`),
 		Results: []mockmcp.Result{{
 			Answer: func(*mockmcp.Call) (*mockmcp.Answer, error) { return &mockmcp.Answer{JSON: raw(`{"n":1.10}`)}, nil },
 		}},
 	}}})
-	s := open(t, harness.Server{URL: server.URL}, nil)
+	s := open(t, harness.Server{URL: mock.URL}, nil)
 	if v := s.ProtocolVersion(); v != "2026-07-28" {
 		t.Errorf("version %q", v)
 	}
@@ -292,4 +296,18 @@ func TestHTTPServerThatIsNotThere(t *testing.T) {
 	if e := kindOf(t, err); e.Kind != mcppool.ErrTransport || !strings.Contains(err.Error(), "connection refused") {
 		t.Errorf("Open() = %v", err)
 	}
+}
+
+func TestSSETransport(t *testing.T) {
+	lib := server.NewMCPServer("old", "1", server.WithToolCapabilities(false))
+	lib.AddTool(mcp.NewTool("t"), func(context.Context, mcp.CallToolRequest) (*mcp.CallToolResult, error) {
+		return mcp.NewToolResultText("by SSE"), nil
+	})
+	h := servertest.NewTestServer(lib)
+	defer h.Close()
+	s := open(t, harness.Server{URL: h.URL + "/sse", Transport: "sse"}, nil)
+	if r, err := s.Call(t.Context(), "t", nil); err != nil || r.Text != "by SSE" {
+		t.Errorf("Call() = %v, %v", r, err)
+	}
+	s.Close()
 }

@@ -1,0 +1,334 @@
+// Copyright 2026 The rehearse Authors. SPDX-License-Identifier: Apache-2.0
+
+package tools_test
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"go.uber.org/goleak"
+
+	"github.com/rehearse-dev/rehearse/harness"
+	"github.com/rehearse-dev/rehearse/harness/mcppool"
+	"github.com/rehearse-dev/rehearse/harness/toolname"
+	"github.com/rehearse-dev/rehearse/harness/tools"
+	"github.com/rehearse-dev/rehearse/internal/mcpwire"
+	"github.com/rehearse-dev/rehearse/mockmcp"
+)
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+func raw(s string) json.RawMessage { return json.RawMessage(s) }
+
+// mock opens a session with a mock server whose tools all echo their
+// arguments.
+func mock(t *testing.T, name string, tools ...mockmcp.Tool) *mcppool.Session {
+	t.Helper()
+	for i := range tools {
+		if tools[i].Handler == nil {
+			tools[i].Handler = func(_ context.Context, c *mockmcp.Call) (*mockmcp.Answer, error) {
+				return &mockmcp.Answer{Text: name + "." + c.Tool + string(c.Args)}, nil
+			}
+		}
+	}
+	server, err := mockmcp.New(mockmcp.Script{Name: name, Tools: tools}, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { server.Close() })
+	return open(t, name, server.Dial, nil)
+}
+
+func open(t *testing.T, name string, dial func(context.Context) (io.ReadWriteCloser, error), opts *mcppool.Options) *mcppool.Session {
+	t.Helper()
+	s, err := mcppool.Open(t.Context(), harness.Server{Name: name, Dial: dial}, opts)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { s.Close() })
+	return s
+}
+
+// scripted opens a session with a server that lists and answers whatever the
+// test says, true to the byte.
+func scripted(t *testing.T, name string, list func() string, result string, opts *mcppool.Options) *mcppool.Session {
+	t.Helper()
+	return open(t, name, func(context.Context) (io.ReadWriteCloser, error) {
+		ours, theirs := mcpwire.Pipe()
+		go func() {
+			defer ours.Close()
+			r, w := mcpwire.NewReader(ours, nil), mcpwire.NewWriter(ours)
+			for {
+				m, err := r.Next()
+				if err != nil {
+					return
+				}
+				frame := ""
+				switch m.Method {
+				case "server/discover":
+					frame = `"error":{"code":-32601,"message":"no"}`
+				case "initialize":
+					frame = `"result":{"protocolVersion":"2025-11-25","capabilities":{"tools":{"listChanged":true}},"serverInfo":{"name":"p","version":"1"}}`
+				case "tools/list":
+					frame = `"result":{"tools":` + list() + `}`
+				case "tools/call":
+					frame = result
+				}
+				if frame != "" && m.IsRequest() {
+					if m.Method == "tools/call" {
+						_ = w.Write([]byte(`{"jsonrpc":"2.0","method":"notifications/tools/list_changed"}`))
+					}
+					_ = w.Write([]byte(`{"jsonrpc":"2.0","id":` + string(m.ID) + `,` + frame + `}`))
+				}
+			}
+		}()
+		return theirs, nil
+	}, opts)
+}
+
+func newRouter(t *testing.T, opts *tools.Options, sessions ...*mcppool.Session) *tools.Router {
+	t.Helper()
+	r, err := tools.NewRouter(t.Context(), sessions, opts)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { r.Close() })
+	return r
+}
+
+func names(t *testing.T, r *tools.Router) []string {
+	t.Helper()
+	offered, err := r.Tools(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	var names []string
+	for _, tool := range offered {
+		names = append(names, tool.Name)
+	}
+	return names
+}
+
+func TestRouterRoutesByName(t *testing.T) {
+	long := strings.Repeat("long", 20)
+	for _, tt := range []struct {
+		name   string
+		style  toolname.Style
+		second string // the tool of the second server
+		want   []string
+	}{
+		{"bare", "", "there", []string{"here", "there"}},
+		{"bare, fitted", toolname.Bare, "th.ere", []string{"here", "th_ere"}},
+		{"prefixed, same name", toolname.Underscore, "here", []string{"mcp_a_here", "mcp_b_here"}},
+		{"dotted, same name", toolname.Dotted, "here", []string{"a_here", "b_here"}},
+		{"long", toolname.Underscore, long, nil},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			r := newRouter(t, &tools.Options{Prefix: tt.style}, mock(t, "a", mockmcp.Tool{Name: "here"}), mock(t, "b", mockmcp.Tool{Name: tt.second}))
+			got := names(t, r)
+			if diff := cmp.Diff(tt.want, got); tt.want != nil && diff != "" {
+				t.Errorf("names (-want +got):\n%s", diff)
+			}
+			for i, server := range []string{"a", "b"} {
+				if !toolname.Valid(got[i]) {
+					t.Errorf("OpenAI refuses the name %q", got[i])
+				}
+				tool := []string{"here", tt.second}[i]
+				result, err := r.Call(t.Context(), got[i], ` {"n": 1.10} `)
+				if err != nil || result.Text != server+"."+tool+`{"n":1.10}` || result.IsError || result.Server != server || result.Tool != tool {
+					t.Errorf("Call(%q) = %+v, %v", got[i], result, err)
+				}
+			}
+		})
+	}
+}
+
+func TestRouterRefusesANameOfTwoServers(t *testing.T) {
+	sessions := []*mcppool.Session{mock(t, "a", mockmcp.Tool{Name: "here"}), mock(t, "b", mockmcp.Tool{Name: "here"})}
+	_, err := tools.NewRouter(t.Context(), sessions, nil)
+	if err == nil || !strings.Contains(err.Error(), `"here"`) || !strings.Contains(err.Error(), `"a" and "b"`) {
+		t.Errorf("NewRouter() = %v", err)
+	}
+}
+
+func TestRouterOffersWhatOpenAIAccepts(t *testing.T) {
+	fine := `{"$schema":"x","type":"object","properties":{"a":{"type":"array","items":{}},"b":{"anyOf":[{"type":"string"}]}},"additionalProperties":false}`
+	list := `[{"name":"fine","description":"d","inputSchema":` + fine + `},` +
+		`{"name":"no properties","inputSchema":{"type":"object","additionalProperties":false}},` +
+		`{"name":"none"},{"name":"null","inputSchema":null},{"name":"bool","inputSchema":true},{"name":"untyped","inputSchema":{}},` +
+		`{"name":"types","inputSchema":{"type":["object"]}},{"name":"union","inputSchema":{"type":"object","anyOf":[{}]}},` +
+		`{"name":"items","inputSchema":{"type":"object","properties":{"x":{"type":"object","properties":{"y":{"type":"array"}}}}}},` +
+		`{"name":"list","inputSchema":{"type":"object","properties":[]}}]`
+	r := newRouter(t, nil, scripted(t, "s", func() string { return list }, "", nil))
+	got, err := r.Tools(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := []harness.Tool{
+		{Name: "fine", Description: "d", Schema: raw(fine)},
+		{Name: "no_properties", Schema: raw(`{"type":"object","additionalProperties":false,"properties":{}}`)},
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("tools (-want +got):\n%s", diff)
+	}
+	wantWarnings := []string{
+		`server "s": tool "none" is not offered: it has no input schema`,
+		`server "s": tool "null" is not offered: it has no input schema`,
+		`server "s": tool "bool" is not offered: its input schema is no object but true`,
+		`server "s": tool "untyped" is not offered: its input schema does not say type: object at its root but null`,
+		`server "s": tool "types" is not offered: its input schema does not say type: object at its root but ["object"]`,
+		`server "s": tool "union" is not offered: its input schema has anyOf at its root, which OpenAI refuses`,
+		`server "s": tool "items" is not offered: its input schema has an array without items, which OpenAI refuses: /properties/x/properties/y`,
+		`server "s": tool "list" is not offered: the properties of its input schema are no object but []`,
+	}
+	if diff := cmp.Diff(wantWarnings, r.Warnings()); diff != "" {
+		t.Errorf("warnings (-want +got):\n%s", diff)
+	}
+}
+
+func TestRouterListsAnewAfterAChange(t *testing.T) {
+	lists := 0
+	s := scripted(t, "s", func() string {
+		lists++
+		return fmt.Sprintf(`[{"name":"t%d","inputSchema":{"type":"object"}}]`, lists)
+	}, `"result":{"content":[{"type":"text","text":"ok"}]}`, nil) // each call says that the list changed
+	r := newRouter(t, nil, s)
+	for i := 1; i <= 3; i++ {
+		want := fmt.Sprintf("t%d", i)
+		for range 2 { // asking twice lists once
+			if diff := cmp.Diff([]string{want}, names(t, r)); diff != "" {
+				t.Errorf("names (-want +got):\n%s", diff)
+			}
+		}
+		if result, err := r.Call(t.Context(), want, ""); err != nil || result.Text != "ok" {
+			t.Errorf("Call() = %+v, %v", result, err)
+		}
+	}
+	if lists != 3 {
+		t.Errorf("listed %d times", lists)
+	}
+}
+
+// What goes wrong with a call becomes a text that the model can read.
+func TestRouterFailuresAreResults(t *testing.T) {
+	r := newRouter(t, nil,
+		mock(t, "a", mockmcp.Tool{Name: "echo", Input: raw(`{"type":"object","properties":{"n":{"type":"number"}}}`)}),
+		mock(t, "b", mockmcp.Tool{Name: "rpc", Handler: func(context.Context, *mockmcp.Call) (*mockmcp.Answer, error) {
+			return &mockmcp.Answer{RPCError: &harness.RPCError{Code: -32050, Message: "quota"}}, nil
+		}}))
+	for _, tt := range []struct{ name, tool, args, want string }{
+		{"unknown tool", "ecko", "{}", `Error: there is no tool "ecko"; there are: echo, rpc`},
+		{"broken JSON", "echo", `{"n": 1`, `Error: the arguments are not valid JSON (unexpected end of JSON input): {"n": 1`},
+		{"no object", "echo", `[1]`, `Error: the arguments must be a JSON object, not [1]`},
+		{"null", "echo", `null`, `Error: the arguments must be a JSON object, not null`},
+		{"protocol error", "rpc", `{}`, `Error: MCP error -32050: quota`},
+		{"against the schema", "echo", `{"n":"x"}`, `Error: MCP error -32602: Input validation error: Invalid arguments for tool echo: n: expected number, got string "x"`},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			got, err := r.Call(t.Context(), tt.tool, tt.args)
+			if err != nil || !got.IsError || got.Text != tt.want {
+				t.Errorf("Call() = %+v, %v\nwant %s", got, err, tt.want)
+			}
+			if hasErr := tt.name != "against the schema"; (got.Err != nil) != hasErr {
+				t.Errorf("Err = %v", got.Err)
+			}
+		})
+	}
+	var e *mcppool.Error
+	if got, _ := r.Call(t.Context(), "rpc", "{}"); !errors.As(got.Err, &e) || e.RPC.Code != -32050 {
+		t.Errorf("Err = %v", got.Err)
+	}
+	if got, err := r.Call(t.Context(), "echo", " "); err != nil || got.Text != "a.echo{}" {
+		t.Errorf("empty arguments: %+v, %v", got, err)
+	}
+}
+
+func TestRouterTimeoutAndCancellation(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r := newRouter(t, nil, scripted(t, "s", func() string { return `[{"name":"hang","inputSchema":{"type":"object"}}]` }, "",
+			&mcppool.Options{CallTimeout: time.Minute}))
+		got, err := r.Call(t.Context(), "hang", "{}")
+		if err != nil || got.Text != "Error: no answer within 1m0s: context deadline exceeded" {
+			t.Errorf("Call() = %+v, %v", got, err)
+		}
+		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
+		defer cancel()
+		if got, err := r.Call(ctx, "hang", "{}"); !errors.Is(err, context.DeadlineExceeded) || !got.IsError {
+			t.Errorf("with a context that ends: %+v, %v", got, err)
+		}
+		r.Close()
+	})
+}
+
+func TestResultText(t *testing.T) {
+	for _, tt := range []struct{ name, result, want string }{
+		{"text", `{"content":[{"type":"text","text":"a"},{"type":"text","text":"b"}]}`, "a\nb"},
+		{"nothing", `{"content":[]}`, ""},
+		{"structured alone", `{"structuredContent":{"b":1.10,"a":"<"}}`, `{"b":1.10,"a":"<"}`},
+		{"structured, said in text too", `{"content":[{"type":"text","text":"{ \"a\": 1.0 }"}],"structuredContent":{"a":1}}`, `{ "a": 1.0 }`},
+		{"structured beside text", `{"content":[{"type":"text","text":"1 found"}],"structuredContent":{"a":1}}`, "1 found\n" + `{"a":1}`},
+		{"failure", `{"content":[{"type":"text","text":"no such city"}],"isError":true}`, "Error: no such city"},
+		{"failure without a word", `{"content":[],"isError":true}`, "Error: "},
+		{"image", `{"content":[{"type":"image","mimeType":"image/png","data":"AAAAAA=="}]}`, "[image, image/png, 4 bytes]"},
+		{"audio", `{"content":[{"type":"audio","data":"AAAA"}]}`, "[audio, of unknown type, 3 bytes]"},
+		{"link", `{"content":[{"type":"resource_link","name":"n","uri":"file:///a","mimeType":"text/plain"}]}`, `[resource link "n", text/plain: file:///a]`},
+		{"text resource", `{"content":[{"type":"resource","resource":{"uri":"file:///a","text":"hi"}}]}`, "[resource file:///a]\nhi"},
+		{"binary resource", `{"content":[{"type":"resource","resource":{"uri":"file:///a","mimeType":"x/y","blob":"AAAA"}}]}`, "[resource file:///a, x/y, 3 bytes]"},
+		{"unknown", `{"content":[{"type":"hologram","x":1.10}]}`, `[content of type "hologram": {"type":"hologram","x":1.10}]`},
+		{"no block", `{"content":["x"]}`, `[content that cannot be read: "x"]`},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			r := newRouter(t, nil, scripted(t, "s", func() string { return `[{"name":"t","inputSchema":{"type":"object"}}]` }, `"result":`+tt.result, nil))
+			got, err := r.Call(t.Context(), "t", "{}")
+			if err != nil || got.Text != tt.want || string(got.Raw) != tt.result {
+				t.Errorf("Call() = %+v, %v\nwant %q", got, err, tt.want)
+			}
+		})
+	}
+}
+
+func Example() {
+	server, err := mockmcp.New(mockmcp.Script{Name: "weather", Tools: []mockmcp.Tool{{
+		Name: "get_weather",
+		Handler: func(context.Context, *mockmcp.Call) (*mockmcp.Answer, error) {
+			return &mockmcp.Answer{Text: "sunny"}, nil
+		},
+	}}}, nil)
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	defer server.Close()
+
+	ctx := context.Background()
+	session, err := mcppool.Open(ctx, harness.Server{Name: "weather", Dial: server.Dial}, nil)
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	router, err := tools.NewRouter(ctx, []*mcppool.Session{session}, &tools.Options{Prefix: toolname.Underscore})
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	defer router.Close()
+	for _, call := range []string{"mcp_weather_get_weather", "get_wether"} {
+		result, err := router.Call(ctx, call, `{"location":"Paris"}`)
+		if err != nil {
+			fmt.Println(err)
+			return
+		}
+		fmt.Println(result.Text)
+	}
+	// Output:
+	// sunny
+	// Error: there is no tool "get_wether"; there are: mcp_weather_get_weather
+}
