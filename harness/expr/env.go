@@ -104,9 +104,11 @@ func pick(list ref.Val, name string, index func(int) int) ref.Val {
 // scopeVars is the table of names in the documentation.
 func scopeVars(s *schema, scope Scope) []variable {
 	vars := []variable{
-		{"user", cel.StringType, nil, func(v *Vars) (any, error) { return v.User, nil }},
 		{"turn", cel.IntType, nil, func(v *Vars) (any, error) { return v.Turn, nil }},
 		{"vars", cel.DynType, nil, func(v *Vars) (any, error) { return v.Vars, nil }},
+	}
+	if scope&^Value != User {
+		vars = append(vars, variable{"user", cel.StringType, nil, func(v *Vars) (any, error) { return v.User, nil }})
 	}
 	result := variable{"result", cel.DynType, nil, func(v *Vars) (any, error) {
 		if v.Result == nil {

@@ -34,7 +34,7 @@ import (
 )
 
 // Scope says where an expression stands and so which names it knows. user,
-// turn and vars are known everywhere.
+// turn and vars are known everywhere, user only once there is one.
 type Scope uint8
 
 // The scopes. Value is added to another one: Expectation|Value.
@@ -44,6 +44,7 @@ const (
 	Tool                     // args, state: when and answers of a tool's results
 	ToolResult               // args, state, result: set and failed_when of a tool
 	Expectation              // result, results
+	User                     // turn and vars alone: what the user says
 	That                     // result, results, trajectory, journal, transcript
 
 	Value Scope = 1 << 7 // value: $that

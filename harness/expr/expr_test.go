@@ -5,6 +5,7 @@ package expr_test
 import (
 	"errors"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -247,6 +248,7 @@ func TestCompileErrors(t *testing.T) {
 	}{
 		{"unknown name", expr.Reply, `resutl.x`, "unknown name \"resutl\" (did you mean \"result\"?)\n    resutl.x\n    ^"},
 		{"name of another scope", expr.Reply, `args.x`, "\"args\" is not known here; known are result, results, turn, user, vars\n    args.x\n    ^"},
+		{"what the user says", expr.User, `user + string(turn)`, "\"user\" is not known here; known are turn, vars\n    user + string(turn)\n    ^"},
 		{"unknown function", expr.That, `trajectory.siez()`, "unknown name \"siez\" (did you mean \"size\"?)\n    trajectory.siez()\n                   ^"},
 		{"field in a path", expr.That, `trajectory[0].tol`, "trajectory call has no field \"tol\" (did you mean \"tool\"?)\n    trajectory[0].tol\n                  ^"},
 		{"field in CEL", expr.That, `trajectory.all(c, !c.faild)`, "trajectory call has no field \"faild\" (did you mean \"failed\"?)\n    trajectory.all(c, !c.faild)\n                        ^"},
@@ -376,6 +378,34 @@ func TestLazyRequest(t *testing.T) {
 	if ok, err := prog.Holds(vars); !ok || err != nil {
 		t.Errorf("Holds = %t, %v", ok, err)
 	}
+}
+
+func TestConcurrentEval(t *testing.T) {
+	var wg sync.WaitGroup
+	for range 8 {
+		wg.Go(func() {
+			env, err := expr.NewEnv(expr.That)
+			if err != nil {
+				t.Error(err)
+				return
+			}
+			vars := sample(t)
+			prog, err := env.CompileCondition(`trajectory.size() == 2 && results("s.t").last().n == 1 && result.m.exists(k, k == "y")`)
+			for range 50 {
+				if err != nil {
+					break
+				}
+				var ok bool
+				if ok, err = prog.True(vars); !ok {
+					t.Error("it does not hold")
+				}
+			}
+			if err != nil {
+				t.Error(err)
+			}
+		})
+	}
+	wg.Wait()
 }
 
 func BenchmarkEval(b *testing.B) {

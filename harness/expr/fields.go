@@ -111,7 +111,7 @@ func newSchema() *schema {
 		field{"tool", cel.StringType, of(func(c call) any { return c.Tool })},
 		field{"args", cel.DynType, of(func(c call) any {
 			if c.Args == nil {
-				return c.ArgsText
+				return writtenArgs(c.ArgsText)
 			}
 			return rawJSON(c.Args)
 		})},

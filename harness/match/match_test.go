@@ -198,7 +198,8 @@ func TestProblems(t *testing.T) {
 		"v": {"$regex": 5},
 		"w": {"$glob": "{{resutl}}"},
 		"x": {"$schema": {"$ref": "https://example.com/s.json"}},
-		"y": {"$schema": {"$ref": "#"}}
+		"y": {"$schema": {"$ref": "#"}},
+		"z": {"$schema": {"$schema": "http://json-schema.org/draft-04/schema#"}}
 	}`)
 	_, err := match.Compile(expected, &match.Options{Scope: expr.Expectation})
 	var problems match.Problems
@@ -219,7 +220,7 @@ func TestProblems(t *testing.T) {
 		`h.$normalize: $normalize: unknown rule "bfc" (did you mean "bfcl"?)`,
 		`i.$date: $date needs a day like 2025-03-14, not "14.3.2025"`,
 		`j.$length: $length: max is less than min`,
-		`k.$schema: unknown keyword "proprties" (did you mean "properties"?)`,
+		`k.$schema.proprties: unknown keyword "proprties" (did you mean "properties"?)`,
 		`l.$schema: this is no JSON Schema: `,
 		`m.$type: unknown type "strin" (did you mean "string"?)`,
 		`n.$set: $set needs a list`,
@@ -234,6 +235,7 @@ func TestProblems(t *testing.T) {
 		"w.$glob: unknown name \"resutl\" (did you mean \"result\"?)\n    {{resutl}}\n      ^",
 		`x.$schema: this JSON Schema cannot be used: `,
 		`y.$schema: this JSON Schema cannot be used: the $ref to "#" leads back to itself`,
+		`z.$schema: $schema is "http://json-schema.org/draft-04/schema#"; draft-07 and 2020-12 can be checked`,
 	}
 	if len(problems) != len(want) {
 		t.Errorf("%d problems, want %d", len(problems), len(want))

@@ -6,11 +6,13 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 
 	"github.com/google/jsonschema-go/jsonschema"
 
+	"github.com/rehearse-dev/rehearse/harness"
 	"github.com/rehearse-dev/rehearse/harness/value"
 )
 
@@ -25,22 +27,17 @@ func CompileSchema(v value.Value) (*Schema, error) {
 	if err := json.Unmarshal(v.Append(nil), schema); err != nil {
 		return nil, fmt.Errorf("this is no JSON Schema: %w", err)
 	}
-	for _, m := range v.Members() {
-		if _, extra := schema.Extra[m.Key]; !extra {
-			continue
-		}
-		// Annotations of any name are allowed; a slip of the pen would
-		// silently check nothing.
-		if word := unknown("keyword", m.Key, keywords()); strings.Contains(word, "did you mean") {
-			return nil, errors.New(word)
-		}
-	}
-	resolved, err := schema.Resolve(nil)
+	// A base makes a relative $id fine.
+	resolved, err := schema.Resolve(&jsonschema.ResolveOptions{BaseURI: "rehearse:schema"})
 	if err != nil {
 		return nil, fmt.Errorf("this JSON Schema cannot be used: %w", err)
 	}
 	if loop := findLoop(v); loop != "" {
 		return nil, fmt.Errorf("this JSON Schema cannot be used: the $ref to %q leads back to itself", loop)
+	}
+	// Only Validate looks at the version.
+	if err := resolved.Validate(nil); err != nil && strings.HasPrefix(err.Error(), "cannot validate version") {
+		return nil, fmt.Errorf("$schema is %q; draft-07 and 2020-12 can be checked", schema.Schema)
 	}
 	return &Schema{resolved}, nil
 }
@@ -54,12 +51,30 @@ func (s *Schema) Validate(v value.Value) error {
 	return errors.New(strings.TrimPrefix(err.Error(), "validating root: "))
 }
 
+// misspelt returns a keyword of a schema that is close to one that there is.
+// Annotations of any name are allowed, but a slip of the pen would silently
+// check nothing.
+func misspelt(schema value.Value) (word, meant string) {
+	known := keywords()
+	for _, m := range schema.Members() {
+		if strings.HasPrefix(m.Key, "$") || slices.Contains(known, m.Key) {
+			continue
+		}
+		if meant := harness.Suggest(m.Key, known); meant != "" {
+			return m.Key, meant
+		}
+	}
+	return "", ""
+}
+
 func keywords() []string {
 	return strings.Fields(`type enum const multipleOf maximum exclusiveMaximum minimum exclusiveMinimum
-		maxLength minLength pattern items prefixItems contains maxContains minContains maxItems minItems
-		uniqueItems properties patternProperties additionalProperties propertyNames required
-		maxProperties minProperties dependentRequired dependentSchemas allOf anyOf oneOf not if then
-		else unevaluatedItems unevaluatedProperties definitions`)
+		maxLength minLength pattern items additionalItems prefixItems contains maxContains minContains
+		maxItems minItems uniqueItems properties patternProperties additionalProperties propertyNames
+		required maxProperties minProperties dependencies dependentRequired dependentSchemas allOf
+		anyOf oneOf not if then else unevaluatedItems unevaluatedProperties definitions
+		title description default examples format deprecated readOnly writeOnly contentEncoding
+		contentMediaType contentSchema nullable id example`)
 }
 
 // findLoop returns a $ref that is followed for ever on one and the same

@@ -213,10 +213,14 @@ func typeTest(arg value.Value) (test, error) {
 
 // schema takes its argument as it is: nothing in it is an operator.
 func (c *compiler) schema(at value.Path, src, arg value.Value) node {
+	at = at.Join("$schema")
 	schema, err := CompileSchema(arg)
 	if err != nil {
-		c.fail(at.Join("$schema"), "%s", err)
+		c.fail(at, "%s", err)
 		return node{}
+	}
+	if word, meant := misspelt(arg); word != "" {
+		c.fail(at.Join(word), "unknown keyword %q (did you mean %q?)", word, meant)
 	}
 	return required(src, func(r *run, at value.Path, got value.Value) {
 		if err := schema.Validate(got); err != nil {
