@@ -8,10 +8,12 @@ import (
 	"fmt"
 	"io"
 	"os"
-	"strings"
 
 	"github.com/spf13/cobra"
 	"golang.org/x/term"
+
+	"github.com/rehearse-dev/rehearse/harness"
+	"github.com/rehearse-dev/rehearse/scenarios"
 )
 
 // exitCode is what the process ends with.
@@ -79,9 +81,14 @@ func command(ctx context.Context, p *process) exitCode {
 	root.SetErr(p.stderr)
 	err := root.ExecuteContext(ctx)
 	var ce *codeError
+	var mistakes scenarios.Errors
 	switch {
 	case err == nil:
 		return exitPassed
+	case errors.As(err, &mistakes):
+		// Bare, so that editors find file:line:col at the start of the line.
+		fmt.Fprintln(p.stderr, mistakes)
+		return exitUsage
 	case errors.As(err, &ce):
 		if ce.err != nil {
 			fmt.Fprintf(p.stderr, "rehearse: %v\n", ce.err)
@@ -128,11 +135,19 @@ Exit codes: 0 all passed, 1 a trial failed, 2 wrong use or a bad file,
 }
 
 func unknownCommand(cmd *cobra.Command, name string) error {
-	msg := fmt.Sprintf("unknown command %q", name)
-	if near := cmd.SuggestionsFor(name); len(near) > 0 {
-		msg += fmt.Sprintf("; did you mean %s?", strings.Join(near, " or "))
+	var known []string
+	for _, c := range cmd.Commands() {
+		known = append(known, c.Name())
 	}
-	return fmt.Errorf("%s\nrun `rehearse --help` for the commands", msg)
+	return fmt.Errorf("%s\nrun `rehearse --help` for the commands", unknown(fmt.Sprintf("unknown command %q", name), name, known))
+}
+
+// unknown ends a message about an unknown word with the one that was meant.
+func unknown(msg, word string, known []string) string {
+	if near := harness.Suggest(word, known); near != "" {
+		msg += fmt.Sprintf("; did you mean %s?", near)
+	}
+	return msg
 }
 
 // minArgs wants at least n paths and says which command lacks them.

@@ -84,11 +84,8 @@ func runScenarios(ctx context.Context, p *process, paths []string, opts *run.Opt
 	case harness.ModeReplay, harness.ModeRecord:
 		return fmt.Errorf("--mode %s: there are no cassettes yet; mock or live", flags.mode)
 	default:
-		msg := fmt.Sprintf("--mode %q is not known: want mock or live", flags.mode)
-		if near := harness.Suggest(flags.mode, []string{"mock", "live"}); near != "" {
-			msg += fmt.Sprintf("; did you mean %s?", near)
-		}
-		return errors.New(msg)
+		return errors.New(unknown(fmt.Sprintf("--mode %q is not known: want mock or live", flags.mode),
+			flags.mode, []string{"mock", "live"}))
 	}
 	set, err := scenarios.Load(paths, &scenarios.Options{LookupEnv: p.getenv})
 	if err != nil {

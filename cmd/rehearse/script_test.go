@@ -74,7 +74,7 @@ var volatile = []struct {
 	with string
 }{
 	{regexp.MustCompile(`\d{8}-\d{6}-`), "TIME-"},
-	{regexp.MustCompile(`\b\d+(\.\d+)?(ns|µs|ms|s)\b`), "DURATION"},
+	{regexp.MustCompile(`\b\d+(\.\d+)? ?(ns|µs|ms|s)\b`), "DURATION"},
 	{regexp.MustCompile(`127\.0\.0\.1:\d+`), "127.0.0.1:PORT"},
 }
 
