@@ -68,7 +68,7 @@ func (a *answered) read(x *harness.Exchange, known map[string]bool) bool {
 	for _, m := range x.Request.Messages {
 		switch {
 		case m.Role == harness.RoleAssistant:
-			unnamed = nil
+			unnamed, a.strangers = nil, nil // of an earlier reply
 			for _, tc := range m.Calls {
 				if _, ok := ids[tc.ID]; ok {
 					knows = true
@@ -94,6 +94,9 @@ func (a *answered) read(x *harness.Exchange, known map[string]bool) bool {
 			a.order = append(a.order, i)
 		}
 		knows = true
+	}
+	if !knows {
+		a.strangers = nil
 	}
 	return knows
 }
@@ -134,14 +137,14 @@ func (c *checker) answeredOnce() (f finding) {
 		}
 	}
 	for _, call := range c.Trajectory {
-		if n := c.needless(call); call.Retried && n > 0 {
+		if call.Retried && c.needless(call) {
 			f.add("%s was executed again after it had succeeded", callText(call))
 		}
 	}
 	if len(c.requests) > 0 {
 		for _, x := range c.unasked() {
 			if c.answerBefore(x) == nil {
-				f.add("%s.%s %s was executed, and no reply of the model asks for it", x.Server, x.Tool, shorten(string(x.Args)))
+				f.add("%s was executed, and no reply of the model asks for it", executionText(x))
 			}
 		}
 	}
@@ -259,23 +262,13 @@ func (c *checker) executions(call harness.Call) []harness.ToolExchange {
 	return out
 }
 
-// needless counts the executions of a call that came after one that did not
-// fail.
-func (c *checker) needless(call harness.Call) int {
-	n, succeeded := 0, false
-	for _, x := range c.executions(call) {
-		if succeeded && x.Seq == call.Exec {
-			n++
-		}
-		succeeded = succeeded || !x.Failed && !c.joined(x, call)
-	}
-	return n
-}
-
-// joined reports whether an execution belongs to a call other than this one.
-func (c *checker) joined(x harness.ToolExchange, but harness.Call) bool {
-	return slices.ContainsFunc(c.Trajectory, func(call harness.Call) bool {
-		return call.Server == x.Server && call.Exec == x.Seq && call.Exec != but.Exec
+// needless reports whether a call was executed again after it had succeeded.
+func (c *checker) needless(call harness.Call) bool {
+	return slices.ContainsFunc(c.executions(call), func(x harness.ToolExchange) bool {
+		ofAnother := slices.ContainsFunc(c.Trajectory, func(other harness.Call) bool {
+			return other.Server == x.Server && other.Exec == x.Seq
+		})
+		return x.Seq != call.Exec && !x.Failed && !ofAnother
 	})
 }
 
@@ -394,7 +387,7 @@ func (c *checker) answerBefore(x harness.ToolExchange) *harness.Exchange {
 func (c *checker) noCallAfterAnswer() (f finding) {
 	for _, x := range c.Tools {
 		if a := c.answerBefore(x); a != nil {
-			f.add("%s.%s %s was called after the answer %s of turn %d", x.Server, x.Tool, shorten(string(x.Args)), quote(a.Answer.Text), a.Turn)
+			f.add("%s was called after the answer %s of turn %d", executionText(x), quote(a.Answer.Text), a.Turn)
 		}
 	}
 	return f
@@ -412,6 +405,10 @@ func parseArgs(raw json.RawMessage) (value.Value, error) {
 		return value.ObjectOf(), nil
 	}
 	return value.Parse(raw)
+}
+
+func executionText(x harness.ToolExchange) string {
+	return strings.TrimSpace(fmt.Sprintf("%s.%s %s", x.Server, x.Tool, shorten(string(x.Args))))
 }
 
 func callText(call harness.Call) string {
