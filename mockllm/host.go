@@ -54,11 +54,11 @@ type Host struct {
 	listener net.Listener
 	server   *http.Server
 	done     chan error // the error of Serve
+	fresh    sync.Map   // the net.Conns without a request so far
 
 	mu     sync.RWMutex // guards what follows
 	mounts map[string]*Mock
 	n      int
-	fresh  map[net.Conn]bool // connections without a request so far
 }
 
 // NewHost listens on addr; empty means 127.0.0.1 and a free port.
@@ -70,7 +70,7 @@ func NewHost(addr string) (*Host, error) {
 	if err != nil {
 		return nil, fmt.Errorf("listening for mock models: %w", err)
 	}
-	h := &Host{listener: l, mounts: make(map[string]*Mock), fresh: make(map[net.Conn]bool), done: make(chan error, 1)}
+	h := &Host{listener: l, mounts: make(map[string]*Mock), done: make(chan error, 1)}
 	h.server = &http.Server{Handler: h, ReadHeaderTimeout: 30 * time.Second, ConnState: h.connState}
 	go func() { h.done <- h.server.Serve(l) }()
 	return h, nil
@@ -109,15 +109,11 @@ func (h *Host) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 // connState keeps track of connections that a client has opened and not used,
 // which Shutdown would wait five seconds for.
 func (h *Host) connState(c net.Conn, state http.ConnState) {
-	if state != http.StateNew && state != http.StateActive && state != http.StateClosed {
-		return
-	}
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	if state == http.StateNew {
-		h.fresh[c] = true
-	} else {
-		delete(h.fresh, c)
+	switch state {
+	case http.StateNew:
+		h.fresh.Store(c, nil)
+	case http.StateActive, http.StateClosed:
+		h.fresh.Delete(c)
 	}
 }
 
@@ -132,11 +128,10 @@ const closeTimeout = 5 * time.Second
 func (h *Host) Close() error {
 	ctx, cancel := context.WithTimeout(context.Background(), closeTimeout)
 	defer cancel()
-	h.mu.Lock()
-	for c := range h.fresh {
-		c.Close()
-	}
-	h.mu.Unlock()
+	h.fresh.Range(func(c, _ any) bool {
+		c.(net.Conn).Close()
+		return true
+	})
 	err := h.server.Shutdown(ctx)
 	if err != nil {
 		h.server.Close()

@@ -201,6 +201,8 @@ func appendString(b []byte, s string) []byte {
 func (d *delivery) stream() error {
 	h := d.w.Header()
 	h["Content-Type"], h["Cache-Control"] = d.m.headers.sse, d.m.headers.noCache
+	// Said here, since net/http would find out the length of a short stream.
+	h["Transfer-Encoding"] = d.m.headers.chunked
 	d.prefix = d.appendStart([]byte("data: "), "chat.completion.chunk")
 	d.prefix = d.appendFingerprint(append(d.prefix, `,"service_tier":"default"`...))
 	start := len(d.prefix)

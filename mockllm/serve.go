@@ -18,12 +18,12 @@ import (
 )
 
 // headers are values of answers, kept so that they are not made for each.
-type headers struct{ json, sse, noCache, version, no []string }
+type headers struct{ json, sse, noCache, chunked, version, no []string }
 
 func newHeaders() headers {
 	return headers{
 		json: []string{"application/json"}, sse: []string{"text/event-stream; charset=utf-8"},
-		noCache: []string{"no-cache"}, version: []string{"2020-10-01"}, no: []string{"false"},
+		noCache: []string{"no-cache"}, chunked: []string{"chunked"}, version: []string{"2020-10-01"}, no: []string{"false"},
 	}
 }
 
