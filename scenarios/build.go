@@ -42,7 +42,7 @@ func (l *loader) scenario(d *document) []*Scenario {
 	base := Scenario{
 		Name:        textOf(root.Get("scenario")),
 		Description: textOf(root.Get("description")),
-		Pos:         d.root.Pos,
+		Pos:         d.root.Key(d.kind).Pos,
 		Tags:        textsOf(root.Get("tags")),
 		Critical:    boolOf(root.Get("critical")),
 		LiveTrials:  intOf(root.Get("live").Get("trials")),
@@ -66,9 +66,6 @@ func (l *loader) scenario(d *document) []*Scenario {
 		if usable(n) {
 			expects = append(expects, l.expectations(n.Get("expect"), entries))
 		}
-	}
-	if usable(root.Get("replies")) {
-		return nil // reported by shapes
 	}
 	var out []*Scenario
 	for _, row := range l.cases(root.Get("cases")) {
@@ -389,7 +386,7 @@ func (l *loader) llm(d *document) *LLM {
 	for i, t := range model.turns {
 		l.userText(t, i+1, caseRow{vars: emptyVars()})
 	}
-	m := &LLM{Name: textOf(d.root.Get("llm")), Pos: d.root.Pos, root: d.root}
+	m := &LLM{Name: textOf(d.root.Get("llm")), Pos: d.root.Key(d.kind).Pos, root: d.root}
 	m.Script = model.bind(emptyVars())
 	m.Script.Profile = textOf(d.root.Get("profile"))
 	m.Script.Models = textsOf(d.root.Get("models"))

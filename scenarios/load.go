@@ -39,7 +39,7 @@ func Load(paths []string, opts *Options) (*Set, error) {
 		case "server":
 			if script := l.serverScript(d); script != nil {
 				set.Servers = append(set.Servers, &Server{
-					Name: script.name, Pos: d.root.Pos, Mock: script.bind(emptyVars(), nil), Required: true, script: script,
+					Name: script.name, Pos: d.root.Key(d.kind).Pos, Mock: script.bind(emptyVars(), nil), Required: true, script: script,
 				})
 			}
 		case "llm":
@@ -149,16 +149,16 @@ func (l *loader) read(path string) *document {
 	d.data = data
 	root, found := strictyaml.Parse(filepath.ToSlash(path), data)
 	first := firstKey(root, data)
-	close := harness.Suggest(first.Text, kinds())
+	meant := harness.Suggest(first.Text, kinds())
 	switch {
 	case first.Text == "":
 		d.why = "it has no first key"
-	case !slices.Contains(kinds(), first.Text) && close == "":
+	case !slices.Contains(kinds(), first.Text) && meant == "":
 		d.why = fmt.Sprintf("its first key is %q", first.Text)
 	case root == nil:
 		l.problems.put(fromYAML(found)...)
-	case first.Text != close:
-		l.problems.add(harness.Position{File: path, Line: first.Pos.Line, Col: first.Pos.Col}, "unknown first key %q (did you mean %q?)", first.Text, close)
+	case first.Text != meant:
+		l.problems.add(harness.Position{File: path, Line: first.Pos.Line, Col: first.Pos.Col}, "unknown first key %q (did you mean %q?)", first.Text, meant)
 	default:
 		l.problems.put(fromYAML(found)...)
 		if l.versionKnown(root) {

@@ -22,6 +22,8 @@ const (
 	maxBytes = 8 << 20
 	// aliasBudget is how many nodes the aliases of a file may stand for.
 	aliasBudget = 10_000
+	// bytesPerNode of a long text count as one more node.
+	bytesPerNode = 1000
 	// maxDepth of nesting, aliases followed.
 	maxDepth = 200
 )
@@ -121,6 +123,7 @@ func (r *reader) node(y *yaml.Node) *measured {
 		r.mapping(y, m)
 	default:
 		r.scalar(y, m.node)
+		m.size += len(y.Value) / bytesPerNode
 	}
 	if m.height > maxDepth {
 		r.problem(y, "nested more than %d deep", maxDepth)

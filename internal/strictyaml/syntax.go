@@ -70,7 +70,7 @@ func breakingByte(data []byte, full string) int {
 	lo, hi := 0, len(data) // the error needs more than lo bytes, and hi bytes suffice
 	for hi-lo > 1 {
 		mid := (lo + hi) / 2
-		if err := decodeAll(data[:mid]); err != nil && err.Error() == full {
+		if firstError(data[:mid]).Error() == full {
 			hi = mid
 		} else {
 			lo = mid
@@ -83,7 +83,9 @@ func breakingByte(data []byte, full string) int {
 	return max(at, 0)
 }
 
-func decodeAll(data []byte) error {
+// firstError reads all documents up to the first error, which is io.EOF when
+// there is no other.
+func firstError(data []byte) error {
 	dec := yaml.NewDecoder(bytes.NewReader(data))
 	for {
 		var n yaml.Node
