@@ -220,7 +220,7 @@ func (c *checker) turn(n int) *harness.TurnReport {
 func (c *checker) providerAccepts() (f finding) {
 	for _, x := range c.requests {
 		if x.Kind == harness.KindRefusal {
-			f.add("request %d would have been refused with HTTP %d: %s", x.Seq, x.Status, x.Error)
+			f.add("request %d would have been refused: %s", x.Seq, x.Error)
 		}
 	}
 	return f

@@ -293,10 +293,10 @@ func TestFaults(t *testing.T) {
 		{
 			name: "refused by the provider",
 			do: func(in *conduct.Input) {
-				in.Exchanges[1].Kind, in.Exchanges[1].Status, in.Exchanges[1].Error = harness.KindRefusal, 400, "bad"
+				in.Exchanges[1].Kind, in.Exchanges[1].Status, in.Exchanges[1].Error = harness.KindRefusal, 400, "400 bad"
 				in.Transcript = nil
 			},
-			want: []string{`provider_accepts: request 2 would have been refused with HTTP 400: bad`},
+			want: []string{`provider_accepts: request 2 would have been refused: 400 bad`},
 		},
 		{name: "limit passed", do: func(in *conduct.Input) { in.Limits = []string{"tool_calls: 3, the limit is 2"} }, want: []string{"limits: tool_calls: 3, the limit is 2"}},
 		{name: "replies left", do: func(in *conduct.Input) { in.Remaining = make([]harness.Position, 2) }, want: []string{"all_replies_reached: 2 scripted replies not reached"}},

@@ -219,10 +219,11 @@ func (t *trial) causes(e *evidence) []harness.Cause {
 	if t.infra != nil {
 		out = append(out, *t.infra)
 	}
-	altered := t.alteration(e)
 	script := scriptErrors(e)
-	if altered == nil {
-		for _, msg := range script {
+	altered := alteration(e.verdicts)
+	explained := altered != nil && len(script) > 0
+	for _, msg := range script {
+		if !explained {
 			add(harness.CauseScenario, harness.Position{}, "%s", msg)
 		}
 	}
@@ -234,7 +235,7 @@ func (t *trial) causes(e *evidence) []harness.Cause {
 	for _, x := range e.exchanges {
 		switch x.Kind {
 		case harness.KindRefusal:
-			add(harness.CauseRefusal, t.turnPos(x.Turn), "the provider would refuse request %d with HTTP %d: %s", x.Seq, x.Status, x.Error)
+			add(harness.CauseRefusal, t.turnPos(x.Turn), "the provider would refuse request %d: %s", x.Seq, x.Error)
 		case harness.KindMiss:
 			add(harness.CauseMiss, t.turnPos(x.Turn), "%s", x.Error)
 		}
@@ -247,14 +248,17 @@ func (t *trial) causes(e *evidence) []harness.Cause {
 	for _, msg := range t.passed() {
 		add(harness.CauseLimits, harness.Position{}, "limit passed: %s", msg)
 	}
-	if t.broke != nil && len(t.passed()) == 0 {
+	if explained {
+		add(harness.CauseConduct, harness.Position{}, "%s: %s", altered.Check, altered.Message)
+	}
+	// An error of the subject after any of these is how it reports them.
+	if t.broke != nil && len(out) == 0 {
 		add(harness.CauseSubject, t.turnPos(len(t.reports)), "%s", t.subjectFault(e))
 	}
-	if altered != nil && len(script) > 0 {
-		out = append(out, *altered)
-	}
 	for _, v := range primaryConduct(e.verdicts) {
-		add(harness.CauseConduct, v.Pos, "%s: %s", v.Check, v.Message)
+		if !explained || v.Check != altered.Check {
+			add(harness.CauseConduct, v.Pos, "%s: %s", v.Check, v.Message)
+		}
 	}
 	for _, v := range e.verdicts {
 		if !v.Conduct && v.State == harness.Failed {
@@ -269,12 +273,12 @@ func (t *trial) causes(e *evidence) []harness.Cause {
 	return out
 }
 
-// alteration is the conduct that explains an error of the script: the
+// alteration is the conduct that explains an error of the script, if any: the
 // subject dropped or changed a result that the script goes on from.
-func (t *trial) alteration(e *evidence) *harness.Cause {
-	for _, v := range e.verdicts {
-		if v.Conduct && v.State == harness.Failed && (v.Check == conduct.AnsweredOnce || v.Check == conduct.Results || v.Check == conduct.WitnessesAgree) {
-			return &harness.Cause{Kind: harness.CauseConduct, Message: v.Check + ": " + v.Message, Pos: t.scenario.Pos}
+func alteration(verdicts []harness.Verdict) *harness.Verdict {
+	for i, v := range verdicts {
+		if v.Conduct && v.State == harness.Failed && slices.Contains([]string{conduct.AnsweredOnce, conduct.Results, conduct.WitnessesAgree}, v.Check) {
+			return &verdicts[i]
 		}
 	}
 	return nil
@@ -326,7 +330,11 @@ func (t *trial) subjectFault(e *evidence) string {
 	return where + t.broke.Error()
 }
 
+// turnPos is where a turn stands in its file; for 0 the last that was played.
 func (t *trial) turnPos(turn int) harness.Position {
+	if turn == 0 {
+		turn = len(t.reports)
+	}
 	if turn < 1 || turn > len(t.scenario.Turns) {
 		return harness.Position{}
 	}
@@ -344,7 +352,7 @@ func (t *trial) fold(e *evidence, causes []harness.Cause) []string {
 		case c.Kind == harness.CauseConduct && strings.HasPrefix(c.Message, conduct.AllRepliesReached+":"):
 			// counted below
 		case c.Message != causes[0].Message:
-			out = append(out, fmt.Sprintf("%s: %s", c.Kind, firstLine(c.Message)))
+			out = append(out, fmt.Sprintf("%s: %s", c.Kind, inShort(c.Message)))
 		}
 	}
 	const most = 5
@@ -367,12 +375,17 @@ func (t *trial) fold(e *evidence, causes []harness.Cause) []string {
 	return out
 }
 
-func firstLine(s string) string {
-	line, rest, _ := strings.Cut(s, "\n")
-	if rest != "" {
-		line += " …"
+// inShort is the beginning of a message.
+func inShort(s string) string {
+	const most = 200
+	short, _, _ := strings.Cut(s, "\n")
+	if len(short) > most {
+		short = strings.ToValidUTF8(short[:most], "")
 	}
-	return line
+	if short != s {
+		short += " …"
+	}
+	return short
 }
 
 func count(n int, noun string) string {

@@ -45,11 +45,11 @@ func (m *mockModel) close() {
 
 func (t *trial) openMock() harness.Endpoint {
 	script := t.scenario.ModelScript()
-	if script.Servers == nil {
-		script.Servers = map[string][]harness.Tool{}
-	}
+	script.Servers = map[string][]harness.Tool{} // those of real servers too
 	for _, s := range t.servers {
-		script.Servers[s.name] = s.tools
+		if len(s.tools) > 0 {
+			script.Servers[s.name] = s.tools
+		}
 	}
 	script.Results = func(issued []harness.Call) ([]harness.Call, error) {
 		return trajectory.Fill(issued, t.toolJournal()), nil

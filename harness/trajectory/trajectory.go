@@ -63,6 +63,7 @@ func Replies(exchanges []harness.Exchange) []harness.Exchange {
 		p := position{x.Turn, x.Reply}
 		if i, ok := at[p]; ok && x.Reply > 0 {
 			if x.Delivered || !out[i].Delivered {
+				x.Start = out[i].Start // its calls may have run since then
 				out[i] = x
 			}
 			continue

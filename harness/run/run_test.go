@@ -1,0 +1,426 @@
+// Copyright 2026 The rehearse Authors. SPDX-License-Identifier: Apache-2.0
+
+package run_test
+
+import (
+	"context"
+	"flag"
+	"fmt"
+	"net/http"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"go.uber.org/goleak"
+
+	"github.com/rehearse-dev/rehearse/harness"
+	"github.com/rehearse-dev/rehearse/harness/run"
+	"github.com/rehearse-dev/rehearse/harness/trials"
+	"github.com/rehearse-dev/rehearse/scenarios"
+)
+
+var update = flag.Bool("update", false, "write the golden files anew")
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+func retryAfter(res *http.Response) time.Duration {
+	n, err := strconv.Atoi(res.Header.Get("Retry-After"))
+	if err != nil {
+		return 0
+	}
+	return time.Duration(n) * time.Second
+}
+
+func load(t testing.TB, paths ...string) []*scenarios.Scenario {
+	t.Helper()
+	set, err := scenarios.Load(paths, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return set.Scenarios
+}
+
+// write puts one scenario, with the weather server, into a file of its own.
+func write(t testing.TB, body string) []*scenarios.Scenario {
+	t.Helper()
+	weather, err := filepath.Abs("testdata/weather.yaml")
+	if err != nil {
+		t.Fatal(err)
+	}
+	name := filepath.Join(t.TempDir(), "s.yaml")
+	body = strings.ReplaceAll(strings.TrimLeft(body, "\n"), "WEATHER", "weather: {mock: "+weather+"}")
+	if err := os.WriteFile(name, []byte(body), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	return load(t, name)
+}
+
+func play(t testing.TB, list []*scenarios.Scenario, opts run.Options) *run.Result {
+	t.Helper()
+	if opts.Subject == nil {
+		opts.Subject = loop{}
+	}
+	res, err := run.Run(t.Context(), list, &opts)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return res
+}
+
+// one plays a single trial.
+func one(t testing.TB, list []*scenarios.Scenario, opts run.Options) trials.Record {
+	t.Helper()
+	res := play(t, list, opts)
+	if len(res.Records) != 1 {
+		t.Fatalf("%d records, want 1", len(res.Records))
+	}
+	return res.Records[0]
+}
+
+// wants fails unless a trial ended so, for a reason with these parts.
+func wants(t testing.TB, rec trials.Record, outcome harness.Outcome, kind harness.CauseKind, parts ...string) {
+	t.Helper()
+	var c harness.Cause
+	if rec.Cause != nil {
+		c = *rec.Cause
+	}
+	text := c.Message + "\n" + strings.Join(c.Folded, "\n")
+	if rec.Outcome != outcome || c.Kind != kind {
+		t.Errorf("%s, cause %q: %s\nwant %s, cause %q", rec.Outcome, c.Kind, text, outcome, kind)
+	}
+	for _, p := range parts {
+		if !strings.Contains(text, p) {
+			t.Errorf("cause %s\nwant one with %q", text, p)
+		}
+	}
+}
+
+func golden(t *testing.T, name, got string) {
+	t.Helper()
+	if *update {
+		if err := os.WriteFile(name, []byte(got), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	want, err := os.ReadFile(name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if d := cmp.Diff(string(want), got); d != "" {
+		t.Errorf("%s (-want +got):\n%s", name, d)
+	}
+}
+
+func TestHonestSubject(t *testing.T) {
+	rec := one(t, load(t, "testdata/two"), run.Options{})
+	wants(t, rec, harness.OutcomePassed, "")
+	if rec.Counts.Checks != 2 || rec.Counts.ModelCalls != 3 || rec.Counts.ToolCalls != 2 {
+		t.Errorf("counts %+v", rec.Counts)
+	}
+	want := []string{"Paris 21, Oslo -3.", "You are welcome."}
+	if d := cmp.Diff(want, rec.Answers); d != "" {
+		t.Errorf("answers (-want +got):\n%s", d)
+	}
+}
+
+// TestFaultySubjects plays the same scenario against clients that do one
+// thing wrong. The golden file shows what each is told.
+func TestFaultySubjects(t *testing.T) {
+	var b strings.Builder
+	for _, f := range []fault{
+		drops, dropsCalls, twice, swaps, reorders, mangles, after, reexecutes, inventsArg, skipsTool, hidesTool,
+		forgets, misreports, panics, breaks, stops, repeats, chatters,
+	} {
+		rec := one(t, load(t, "testdata/two"), run.Options{Subject: loop{f}})
+		if rec.Outcome != harness.OutcomeFailed {
+			t.Errorf("a subject that %s: %s", f, rec.Outcome)
+			continue
+		}
+		fmt.Fprintf(&b, "A subject that %s:\n  %s: %s: %s\n", f, rec.Cause.Pos, rec.Cause.Kind, strings.ReplaceAll(rec.Cause.Message, "\n", "\n    "))
+		for _, folded := range rec.Cause.Folded {
+			fmt.Fprintf(&b, "  then: %s\n", folded)
+		}
+		b.WriteString("\n")
+	}
+	golden(t, "testdata/faults.golden", b.String())
+}
+
+func TestHangIsAFailure(t *testing.T) {
+	rec := one(t, load(t, "testdata/two"), run.Options{Subject: loop{hangs}, Timeout: 50 * time.Millisecond})
+	wants(t, rec, harness.OutcomeFailed, harness.CauseSubject, "turn 1: the subject hangs: no answer within 50ms, after 0 model calls and 0 tool calls", "3 later replies not reached", "1 later turn not played")
+}
+
+func TestTimeLimit(t *testing.T) {
+	list := write(t, `
+scenario: slow
+limits: {time: 50ms}
+turns:
+  - user: hi
+    replies: [{say: hello}]
+    expect: [{answer: {contains: [hello]}}]
+`)
+	wants(t, one(t, list, run.Options{Subject: loop{hangs}}), harness.OutcomeFailed, harness.CauseLimits, "limit passed: time: the trial takes longer than 50ms")
+}
+
+const rateLimited = `
+scenario: rate limit
+limits: {time: LIMIT}
+turns:
+  - user: hi
+    replies: [{say: hello, fault: {kind: rate_limit, retry_after: 20s, times: 2}}]
+    expect: [{answer: {contains: [hello]}}, {retries: {min: 2, max: 2, honoured: true}}]
+`
+
+func TestScriptedWaitCostsNothing(t *testing.T) {
+	start := time.Now()
+	rec := one(t, write(t, strings.ReplaceAll(rateLimited, "LIMIT", "60s")), run.Options{})
+	wants(t, rec, harness.OutcomePassed, "")
+	if rec.Skipped != 40*time.Second || rec.Counts.Retries != 2 {
+		t.Errorf("skipped %s with %d retries, want 40s and 2", rec.Skipped, rec.Counts.Retries)
+	}
+	if d := time.Since(start); d > 15*time.Second {
+		t.Errorf("took %s", d)
+	}
+	rec = one(t, write(t, strings.ReplaceAll(rateLimited, "LIMIT", "30s")), run.Options{})
+	wants(t, rec, harness.OutcomeFailed, harness.CauseLimits, "takes longer than 30s")
+}
+
+func TestLimits(t *testing.T) {
+	tests := []struct{ name, limits, message string }{
+		{"tool calls", "tool_calls: 1", "limit passed: tool_calls: 2, the limit is 1"},
+		{"model calls", "model_calls: 1", "limit passed: model_calls: 2, the limit is 1"},
+		{"tokens", "tokens: 5", "limit passed: tokens: "},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			list := write(t, `
+scenario: limited
+limits: {`+tt.limits+`}
+servers: {WEATHER}
+turns:
+  - user: hi
+    replies:
+      - calls: [{weather.get_weather: {location: Paris}}, {weather.get_weather: {location: Oslo}}]
+      - calls: [{weather.get_weather: {location: Rome}}]
+      - say: done
+    expect: [{answer: {contains: [done]}}]
+`)
+			wants(t, one(t, list, run.Options{}), harness.OutcomeFailed, harness.CauseLimits, tt.message)
+		})
+	}
+}
+
+func TestScriptErrorIsAnError(t *testing.T) {
+	list := write(t, `
+scenario: broken script
+servers: {WEATHER}
+turns:
+  - user: hi
+    replies:
+      - calls: [{weather.get_weather: {location: Paris}}]
+      - say: "{{result.no_such_key}}"
+    expect: [{answer: {contains: [x]}}]
+`)
+	rec := one(t, list, run.Options{})
+	wants(t, rec, harness.OutcomeError, harness.CauseScenario, "no_such_key")
+	// The same error, but because the subject never asked the server.
+	wants(t, one(t, list, run.Options{Subject: loop{skipsTool}}), harness.OutcomeFailed, harness.CauseConduct, "the server was never called")
+}
+
+func TestToolMiss(t *testing.T) {
+	list := write(t, `
+scenario: nothing fits
+servers: {s: {tools: [{name: t, input: {type: object, properties: {x: {type: integer}}}, results: [{when: "args.x == 1", text: one}]}]}}
+turns:
+  - user: hi
+    replies: [{calls: [{s.t: {x: 2}}]}, {say: done}]
+    expect: [{answer: {contains: [done]}}]
+`)
+	wants(t, one(t, list, run.Options{}), harness.OutcomeFailed, harness.CauseMiss, "s.t:")
+}
+
+func TestServerWithoutTools(t *testing.T) {
+	body := `
+scenario: no tools
+servers: {empty: {tools: []REQUIRED}}
+turns:
+  - user: hi
+    replies: [{say: hello}]
+    expect: [{answer: {contains: [hello]}}]
+`
+	rec := one(t, write(t, strings.ReplaceAll(body, "REQUIRED", "")), run.Options{})
+	wants(t, rec, harness.OutcomeError, harness.CauseEndpoint, `server "empty" (mock, in process) lists no tools`)
+	rec = one(t, write(t, strings.ReplaceAll(body, "REQUIRED", ", required: false")), run.Options{})
+	wants(t, rec, harness.OutcomePassed, "")
+}
+
+func TestRealServerThatDoesNotStart(t *testing.T) {
+	list := write(t, `
+scenario: no server
+servers: {gone: {command: [/nonexistent/server, --flag]}}
+turns:
+  - user: hi
+    replies: [{say: hello}]
+    expect: [{answer: {contains: [hello]}}]
+`)
+	wants(t, one(t, list, run.Options{}), harness.OutcomeError, harness.CauseEndpoint,
+		`server "gone" (/nonexistent/server --flag) lists no tools`, "no such file")
+}
+
+func TestNothingChecked(t *testing.T) {
+	// A subject that reports nothing has no answer to look at.
+	list := write(t, `
+scenario: only an answer
+turns:
+  - user: hi
+    replies: [{say: hello}]
+    expect: [{answer: {contains: [hello]}}]
+`)
+	res := play(t, list, run.Options{Subject: loop{silent}})
+	wants(t, res.Records[0], harness.OutcomeError, harness.CauseScenario, "nothing was checked: every expectation was skipped (answer: the subject reports no answers)")
+	if res.ExitCode() != 1 {
+		t.Errorf("exit code %d, want 1: a run that checks nothing fails", res.ExitCode())
+	}
+	if code := play(t, nil, run.Options{}).ExitCode(); code != 1 {
+		t.Errorf("exit code %d of an empty run, want 1", code)
+	}
+	list = write(t, `
+scenario: conduct only
+conduct_only: true
+turns: [{user: hi, replies: [{say: hello}]}]
+`)
+	res = play(t, list, run.Options{})
+	wants(t, res.Records[0], harness.OutcomePassed, "")
+	if res.ExitCode() != 0 {
+		t.Errorf("exit code %d, want 0", res.ExitCode())
+	}
+}
+
+func TestExpectationFails(t *testing.T) {
+	list := write(t, `
+scenario: wrong
+servers: {WEATHER}
+turns:
+  - user: home is Oslo
+    replies: [{calls: [{weather.set_home: {location: Oslo}}]}, {say: done}]
+    expect:
+      - calls: [{weather.set_home: {location: Bergen}}]
+      - state: {weather: {home: Oslo}}
+expect:
+  - that: journal.model_calls == 5
+  - never: [weather.set_*]
+`)
+	rec := one(t, list, run.Options{})
+	wants(t, rec, harness.OutcomeFailed, harness.CauseExpectation, `calls: want 1 call, got weather.set_home {"location":"Oslo"}: wrong arguments`, "2 expectations not met")
+	if rec.Cause.Pos.Line != 7 {
+		t.Errorf("cause at %s, want line 7", rec.Cause.Pos)
+	}
+}
+
+func TestExpectedStop(t *testing.T) {
+	list := write(t, `
+scenario: a stop
+turns:
+  - user: hi
+    expect: [{stops: model_calls}]
+`)
+	wants(t, one(t, list, run.Options{Subject: loop{stops}}), harness.OutcomePassed, "")
+}
+
+func TestRunFolder(t *testing.T) {
+	out := t.TempDir()
+	watch := &watcher{}
+	res := play(t, load(t, "testdata/two"), run.Options{Out: out, Name: "two places", Trials: 3, Parallel: 2, Version: "v1", SubjectName: "loop", Observer: watch})
+	if watch.planned != 3 || watch.ended != 3 {
+		t.Errorf("the observer saw %d planned, %d ended", watch.planned, watch.ended)
+	}
+	if filepath.Dir(res.Dir) != out || !strings.HasSuffix(res.Dir, "-two-places") {
+		t.Errorf("run folder %q", res.Dir)
+	}
+	m, err := trials.ReadManifest(res.Dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if m.Planned != 3 || m.Finished.IsZero() || m.Interrupted || m.Subject != "loop" || len(m.Scenarios) != 1 || m.Models[0].Asked != run.MockModel {
+		t.Errorf("manifest %+v", m)
+	}
+	records, err := trials.ReadFile(filepath.Join(res.Dir, trials.RecordsFile))
+	if err != nil || len(records) != 3 {
+		t.Fatalf("%d records, error %v", len(records), err)
+	}
+	seeds := map[int64]bool{}
+	for _, rec := range records {
+		seeds[rec.Seed] = true
+		d, err := trials.ReadDetail(res.Dir, rec)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if len(d.Exchanges) != 3 || len(d.Tools) != 2 || len(d.Transcript.Turns) != 2 || string(d.States["weather"]) == "" {
+			t.Errorf("detail %+v", d)
+		}
+	}
+	if len(seeds) != 3 {
+		t.Errorf("seeds %v, want three", seeds)
+	}
+	again := play(t, load(t, "testdata/two"), run.Options{Out: out, Name: "two places"})
+	if again.Dir == res.Dir {
+		t.Error("two runs share a folder")
+	}
+}
+
+type watcher struct{ planned, ended int }
+
+func (w *watcher) Planned(n int)       { w.planned = n }
+func (w *watcher) Ended(trials.Record) { w.ended++ }
+
+// TestCancel ends a run in its second trial: the first is kept.
+func TestCancel(t *testing.T) {
+	ctx, cancel := context.WithCancel(t.Context())
+	subject := harness.SubjectFunc(func(ctx context.Context, env *harness.Env) (harness.Session, error) {
+		return loop{}.Open(ctx, env)
+	})
+	opened := 0
+	res, err := run.Run(ctx, load(t, "testdata/two"), &run.Options{
+		Subject: harness.SubjectFunc(func(ctx context.Context, env *harness.Env) (harness.Session, error) {
+			if opened++; opened == 2 {
+				cancel()
+			}
+			return subject(ctx, env)
+		}),
+		Trials: 3, Parallel: 1, Out: t.TempDir(),
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	records, err := trials.ReadFile(filepath.Join(res.Dir, trials.RecordsFile))
+	if err != nil || len(records) != 1 || len(res.Records) != 1 {
+		t.Errorf("%d records in the file, %d returned, error %v; want 1", len(records), len(res.Records), err)
+	}
+	if !res.Manifest.Interrupted || res.ExitCode() != 3 {
+		t.Errorf("interrupted %v, exit code %d", res.Manifest.Interrupted, res.ExitCode())
+	}
+}
+
+func TestWrongUse(t *testing.T) {
+	tests := []struct {
+		name string
+		opts *run.Options
+		err  string
+	}{
+		{"no options", nil, "no subject"},
+		{"no subject", &run.Options{}, "no subject"},
+		{"unknown mode", &run.Options{Subject: loop{}, Mode: "life"}, `mode "life" is not known`},
+		{"live mode in a test", &run.Options{Subject: loop{}, Mode: harness.ModeLive}, "needs the build tag real_llm"},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			if _, err := run.Run(t.Context(), nil, tt.opts); err == nil || !strings.Contains(err.Error(), tt.err) {
+				t.Errorf("error %v, want one with %q", err, tt.err)
+			}
+		})
+	}
+}
