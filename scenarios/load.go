@@ -246,31 +246,28 @@ func merged(suite, scenario *strictyaml.Node) *strictyaml.Node {
 			both := *out.Pairs[i].Value
 			both.Items = slices.Concat(p.Value.Items, both.Items)
 			out.Pairs[i].Value = &both
+		case name == "servers":
+			out.Pairs[i].Value = overlay(p.Value, out.Pairs[i].Value, deepServer)
 		default:
-			out.Pairs[i].Value = overlay(p.Value, out.Pairs[i].Value)
+			out.Pairs[i].Value = deep(p.Value, out.Pairs[i].Value)
 		}
 	}
 	return &out
 }
 
-// overlay merges two maps, keys of over first in rank and last in order. A
-// server entry that says where its server comes from takes nothing of that
-// kind from below.
-func overlay(base, over *strictyaml.Node) *strictyaml.Node {
+// overlay merges two maps, keys of over first in rank and last in order;
+// values that both have are merged by inner.
+func overlay(base, over *strictyaml.Node, inner func(base, over *strictyaml.Node) *strictyaml.Node) *strictyaml.Node {
 	if base.Kind != strictyaml.Map || over.Kind != strictyaml.Map {
 		return over
 	}
-	origins := []string{"mock", "tools", "command", "url"}
-	replaces := slices.ContainsFunc(origins, func(k string) bool { return over.Get(k) != nil })
 	out := *over
 	out.Pairs = nil
 	for _, p := range base.Pairs {
-		switch above := over.Get(p.Key.Text); {
-		case above != nil:
-			out.Pairs = append(out.Pairs, strictyaml.Pair{Key: over.Key(p.Key.Text), Value: overlay(p.Value, above)})
-		case !replaces || !slices.Contains(append(origins, "state", "instructions", "env", "headers", "transport"), p.Key.Text):
-			out.Pairs = append(out.Pairs, p)
+		if above := over.Get(p.Key.Text); above != nil {
+			p = strictyaml.Pair{Key: over.Key(p.Key.Text), Value: inner(p.Value, above)}
 		}
+		out.Pairs = append(out.Pairs, p)
 	}
 	for _, p := range over.Pairs {
 		if base.Get(p.Key.Text) == nil {
@@ -278,6 +275,23 @@ func overlay(base, over *strictyaml.Node) *strictyaml.Node {
 		}
 	}
 	return &out
+}
+
+// deep merges maps at every depth.
+func deep(base, over *strictyaml.Node) *strictyaml.Node { return overlay(base, over, deep) }
+
+// deepServer merges two entries of servers. One that says where its server
+// comes from takes over nothing of that kind.
+func deepServer(base, over *strictyaml.Node) *strictyaml.Node {
+	from := []string{"mock", "tools", "command", "url"}
+	if base.Kind == strictyaml.Map && slices.ContainsFunc(from, func(k string) bool { return over.Get(k) != nil }) {
+		rest := *base
+		rest.Pairs = slices.DeleteFunc(slices.Clone(base.Pairs), func(p strictyaml.Pair) bool {
+			return slices.Contains(append(from, "state", "instructions", "env", "headers", "transport"), p.Key.Text)
+		})
+		base = &rest
+	}
+	return deep(base, over)
 }
 
 // sameNames refuses two scenarios of one name: reports tell them apart by it.
