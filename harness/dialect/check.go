@@ -30,13 +30,14 @@ func (f *fields) checkCall(b []byte, i int, id, kind, name, args span, function 
 			f.report(i, suffix, missing)
 			return false
 		}
-		if raw := slices.Clone(v.of(b)); raw[0] != '"' {
-			f.report(i, suffix, func(p string) *Refusal { return wrongType(p, "a string", raw[:1]) })
+		if b[v.lo] != '"' {
+			raw := slices.Clone(v.of(b))
+			f.report(i, suffix, func(p string) *Refusal { return wrongType(p, "a string", raw) })
 			return false
 		}
 		return true
 	}
-	if required(id, ".id") {
+	if required(id, ".id") && id.hi-id.lo > maxCallID+len(`""`) {
 		if n := len(text(id.of(b))); n > maxCallID {
 			f.report(i, ".id", func(p string) *Refusal { return tooLong(p, maxCallID, n) })
 		}
@@ -63,8 +64,9 @@ func (f *fields) check(b []byte, role harness.Role) func(path string) *Refusal {
 	if f.role.isZero() {
 		return func(path string) *Refusal { return missing(path + ".role") }
 	}
-	if raw := slices.Clone(f.role.of(b)); raw[0] != '"' {
-		return func(path string) *Refusal { return wrongType(path+".role", "a string", raw[:1]) }
+	if b[f.role.lo] != '"' {
+		raw := slices.Clone(f.role.of(b))
+		return func(path string) *Refusal { return wrongType(path+".role", "a string", raw) }
 	}
 	switch role {
 	case harness.RoleSystem, harness.RoleUser, harness.RoleTool, "developer", "function":

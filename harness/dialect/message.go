@@ -142,12 +142,22 @@ func readMessage(b []byte, at, depth int) (*Message, int, error) {
 	m.content, m.refusal, m.reasoning = f.content, f.refusal, f.reasoning
 	m.callID = text(f.callID.of(b))
 	m.calls = f.calls
-	m.role = harness.Role(text(f.role.of(b)))
+	m.role = role(f.role.of(b))
 	m.problem = f.check(b, m.role)
 	if m.role == "developer" {
 		m.role = harness.RoleSystem
 	}
 	return m, end, nil
+}
+
+// role decodes a role; the usual ones are not copied.
+func role(raw []byte) harness.Role {
+	for _, r := range []harness.Role{harness.RoleTool, harness.RoleAssistant, harness.RoleUser, harness.RoleSystem} {
+		if len(raw) == len(r)+2 && string(raw[1:len(raw)-1]) == string(r) {
+			return r
+		}
+	}
+	return harness.Role(text(raw))
 }
 
 // keep gives m its own bytes, of which its spans were offset by at.
