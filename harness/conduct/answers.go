@@ -309,7 +309,7 @@ func (c *checker) holds(text string, x harness.ToolExchange) bool {
 	if want == "" && (len(x.Result) == 0 || string(x.Result) == "null" || string(x.Result) == `""`) {
 		return true // there was nothing to tell
 	}
-	if want != "" && strings.Contains(text, want) {
+	if want != "" && strings.Contains(text, want) || holdsBlocks(text, x.Content) {
 		return true
 	}
 	result, err := value.Parse(x.Result)
@@ -323,6 +323,30 @@ func (c *checker) holds(text string, x harness.ToolExchange) bool {
 		return true
 	}
 	return c.Capped && capped(text, want)
+}
+
+// holdsBlocks reports whether text has every text of a result of several
+// content blocks, in their order: what a client puts in the place of an image
+// stands between them.
+func holdsBlocks(text string, content json.RawMessage) bool {
+	var result struct {
+		Content []struct{ Type, Text string }
+	}
+	if json.Unmarshal(content, &result) != nil || len(result.Content) < 2 {
+		return false
+	}
+	found := false
+	for _, block := range result.Content {
+		if block.Type != "text" {
+			continue
+		}
+		_, rest, ok := strings.Cut(text, strings.TrimSpace(block.Text))
+		if !ok {
+			return false
+		}
+		text, found = rest, true
+	}
+	return found
 }
 
 // inside reports whether a JSON message holds the result somewhere.

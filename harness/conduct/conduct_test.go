@@ -319,6 +319,12 @@ func TestFaults(t *testing.T) {
 	}
 }
 
+// imageBetween is a result of two texts with an image between them.
+var imageBetween = harness.ToolExchange{
+	Text: "before\nafter", Result: json.RawMessage(`"before\nafter"`),
+	Content: json.RawMessage(`{"content":[{"type":"text","text":"before"},{"type":"image","data":"AAAA","mimeType":"image/png"},{"type":"text","text":"after"}]}`),
+}
+
 // TestResultsAsToldToTheModel lists what counts as the same result.
 func TestResultsAsToldToTheModel(t *testing.T) {
 	long := strings.Repeat("abcdefghij", 100)
@@ -331,6 +337,9 @@ func TestResultsAsToldToTheModel(t *testing.T) {
 	}{
 		{name: "as it is", x: harness.ToolExchange{Text: "sunny", Result: json.RawMessage(`"sunny"`)}, told: "sunny", same: true},
 		{name: "wrapped in text", x: harness.ToolExchange{Text: "sunny", Result: json.RawMessage(`"sunny"`)}, told: "Tool get said:\nsunny\n(end)", same: true},
+		{name: "an image described between two texts", x: imageBetween, told: "before\n[image, image/png, 4 bytes]\nafter", same: true},
+		{name: "one of two texts lost", x: imageBetween, told: "before\n[image, image/png, 4 bytes]", same: false},
+		{name: "two texts swapped", x: imageBetween, told: "after\nbefore", same: false},
 		{name: "wrapped in JSON", x: harness.ToolExchange{Text: "say \"hi\"\n", Result: json.RawMessage(`"say \"hi\"\n"`)}, told: `{"ok":true,"result":"say \"hi\"\n"}`, same: true},
 		{name: "JSON written anew", x: harness.ToolExchange{Text: `{"a": 1, "b": [2]}`, Result: json.RawMessage(`{"a":1,"b":[2]}`)}, told: "{\"b\":[2.0],\n\"a\":1}", same: true},
 		{name: "JSON inside JSON", x: harness.ToolExchange{Text: `{"a": 1}`, Result: json.RawMessage(`{"a":1}`)}, told: `{"content":[{"data":{"a":1}}]}`, same: true},
@@ -349,7 +358,7 @@ func TestResultsAsToldToTheModel(t *testing.T) {
 		t.Run(tt.name, func(t *testing.T) {
 			in := honest()
 			x := &in.Tools[1]
-			x.Text, x.Result, x.RPCError = tt.x.Text, tt.x.Result, tt.x.RPCError
+			x.Text, x.Result, x.RPCError, x.Content = tt.x.Text, tt.x.Result, tt.x.RPCError, tt.x.Content
 			(*second(in))[3].Text = tt.told
 			found := check(conduct.Config{Capped: tt.capped}, in)
 			if same := len(found) == 0; same != tt.same {
