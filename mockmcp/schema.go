@@ -52,7 +52,7 @@ func (s *schema) check(args json.RawMessage) []string {
 	if err := json.Unmarshal(args, &v); err != nil {
 		return []string{strings.TrimPrefix(err.Error(), "json: ")}
 	}
-	err := s.resolved.Validate(v)
+	_, err := guard(func() (struct{}, error) { return struct{}{}, s.resolved.Validate(v) })
 	if err == nil {
 		return nil
 	}

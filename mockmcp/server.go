@@ -138,7 +138,7 @@ func (s *Server) loadTools() (errs []error) {
 		if len(t.Input) == 0 {
 			t.Input = json.RawMessage(`{"type":"object"}`)
 		}
-		compiled, err := compileSchema(t.Input)
+		compiled, err := guard(func() (*schema, error) { return compileSchema(t.Input) })
 		if err != nil {
 			problem("input schema: %w", err)
 		} else {

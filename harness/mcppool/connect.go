@@ -102,20 +102,18 @@ func (s *Session) connect(ctx context.Context) (*conn, error) {
 // connectPipe connects to a child process or through Dial.
 func (s *Session) connectPipe(ctx context.Context) (*conn, error) {
 	var rw io.ReadWriteCloser
-	var proc *mcpwire.Process
 	var err error
 	if s.server.Dial != nil {
 		rw, err = s.server.Dial(ctx)
 	} else {
-		proc, err = mcpwire.Start(mcpwire.Command{
+		rw, err = mcpwire.Start(mcpwire.Command{
 			Args: s.server.Command, Env: s.server.Env, PassEnv: s.opts.PassEnv, Grace: s.opts.CloseGrace,
 		})
-		rw = proc
 	}
 	if err != nil {
 		return nil, err
 	}
-	t := newPipeTransport(rw, proc, s.note, s.opts.MaxFrame)
+	t := newPipeTransport(rw, s.note, s.opts.MaxFrame)
 	c := s.newConn(t)
 	c.pipe = t
 	return c, s.shake(ctx, c)

@@ -48,6 +48,7 @@ func (s *Session) dialHTTP(ctx context.Context, probe bool) (*conn, error) {
 	rt := newRoundTripper(s.server.Headers, s.opts.MaxFrame)
 	opts = append(opts, transport.WithHTTPBasicClient(&http.Client{Transport: rt}))
 	if !probe {
+		//lint:ignore SA1019 deprecated with the era, which servers go on to speak
 		opts = append(opts, transport.WithContinuousListening())
 	}
 	inner, err := transport.NewStreamableHTTP(s.server.URL, opts...)

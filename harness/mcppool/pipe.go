@@ -23,7 +23,7 @@ import (
 // as a string for an unknown one, and leaves grandchildren running.
 type pipeTransport struct {
 	rw   io.ReadWriteCloser
-	proc *mcpwire.Process // nil for a pipe to a server in this process
+	proc process // nil for a pipe to a server in this process
 	out  *mcpwire.Writer
 	note func(format string, args ...any)
 	max  int // bytes of a frame
@@ -43,8 +43,16 @@ type pipeTransport struct {
 	lastJunk string // the last of them, as an error text
 }
 
-func newPipeTransport(rw io.ReadWriteCloser, proc *mcpwire.Process, note func(string, ...any), maxFrame int) *pipeTransport {
+// process is what can be known of a server's process beyond its messages. A
+// pipe that passes a real server through has it as well.
+type process interface {
+	Ending() string // how it ended; "" when it has not
+	Stderr() string // the end of what it wrote there
+}
+
+func newPipeTransport(rw io.ReadWriteCloser, note func(string, ...any), maxFrame int) *pipeTransport {
 	life, end := context.WithCancel(context.Background())
+	proc, _ := rw.(process)
 	return &pipeTransport{
 		rw: rw, proc: proc, out: mcpwire.NewWriter(rw), note: note, max: maxFrame,
 		done: make(chan struct{}), life: life, end: end,
@@ -73,6 +81,8 @@ func (t *pipeTransport) Close() error {
 }
 
 // GetSessionId returns "": a pipe is a session of its own.
+//
+//lint:ignore ST1003 the name is mcp-go's
 func (t *pipeTransport) GetSessionId() string { return "" }
 
 // SetNotificationHandler sets what notifications are given to.

@@ -26,6 +26,8 @@ func (s *Server) Handler() (http.Handler, error) {
 	// session's own header tells them apart.
 	proxy := &httputil.ReverseProxy{
 		FlushInterval: -1, // streams go on as they come
+		// Nothing is left behind after the last request.
+		Transport: &http.Transport{Proxy: http.ProxyFromEnvironment, DisableKeepAlives: true},
 		Rewrite: func(r *httputil.ProxyRequest) {
 			to := *target
 			r.Out.URL, r.Out.Host = &to, to.Host

@@ -114,6 +114,9 @@ func (s *Server) request(session string, frame []byte) {
 	if json.Unmarshal(m.Params, &p) != nil {
 		return // the server will have its own words for that
 	}
+	if string(p.Arguments) == "null" {
+		p.Arguments = nil
+	}
 	s.opts.Called()
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -153,6 +156,29 @@ func (s *Server) response(session string, frame []byte) {
 type conn struct {
 	io.ReadWriteCloser
 	up, down lines
+}
+
+// process is a connection that knows about the process behind it.
+type process interface {
+	Ending() string
+	Stderr() string
+}
+
+// Ending and Stderr let the client say why a server went away. They are empty
+// where there is no process.
+
+func (c *conn) Ending() string {
+	if p, ok := c.ReadWriteCloser.(process); ok {
+		return p.Ending()
+	}
+	return ""
+}
+
+func (c *conn) Stderr() string {
+	if p, ok := c.ReadWriteCloser.(process); ok {
+		return p.Stderr()
+	}
+	return ""
 }
 
 func (c *conn) Write(p []byte) (int, error) {

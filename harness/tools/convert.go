@@ -89,28 +89,32 @@ func arrayWithoutItems(v value.Value, path string) string {
 const errorMark = "Error: "
 
 // messageText makes the text of a tool message of a result: text as it is,
-// other content described, structured content as JSON unless the text says
-// the same, and a mark before a failure.
+// other content described, and a mark before a failure. Structured content is
+// shown where there is nothing else: beside it, servers say the same in text.
 func messageText(r *mcppool.Result) string {
 	var parts []string
 	for _, block := range r.Content {
 		parts = append(parts, blockText(block))
 	}
-	text := strings.Join(parts, "\n")
-	if r.Structured != nil && !sameJSON(text, r.Structured) {
+	if len(parts) == 0 && r.Structured != nil {
 		parts = append(parts, string(mcpwire.Marshal(r.Structured)))
-		text = strings.Join(parts, "\n")
 	}
+	text := strings.Join(parts, "\n")
 	if r.IsError {
 		text = errorMark + text
 	}
 	return text
 }
 
-func sameJSON(text string, structured json.RawMessage) bool {
-	a, err1 := value.Parse([]byte(text))
-	b, err2 := value.Parse(structured)
-	return err1 == nil && err2 == nil && value.Equal(a, b)
+// needsTask reports whether a tool can be called only as a task, of which the
+// client library knows too little.
+func needsTask(raw json.RawMessage) bool {
+	var t struct {
+		Execution struct {
+			TaskSupport string `json:"taskSupport"`
+		} `json:"execution"`
+	}
+	return json.Unmarshal(raw, &t) == nil && t.Execution.TaskSupport == "required"
 }
 
 // contentBlock is a content block of any type of the protocol.

@@ -91,6 +91,9 @@ func (r *Router) list(ctx context.Context) error {
 		warnings = append(warnings, warned...)
 		for _, tool := range listed {
 			schema, err := offerable(tool.Schema)
+			if err == nil && needsTask(tool.Raw) {
+				err = errors.New("it can only be run as a task")
+			}
 			if err != nil {
 				warnings = append(warnings, fmt.Sprintf("server %q: tool %q is not offered: %v", s.Name(), tool.Name, err))
 				continue

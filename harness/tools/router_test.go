@@ -166,7 +166,8 @@ func TestRouterOffersWhatOpenAIAccepts(t *testing.T) {
 		`{"name":"none"},{"name":"null","inputSchema":null},{"name":"bool","inputSchema":true},{"name":"untyped","inputSchema":{}},` +
 		`{"name":"types","inputSchema":{"type":["object"]}},{"name":"union","inputSchema":{"type":"object","anyOf":[{}]}},` +
 		`{"name":"items","inputSchema":{"type":"object","properties":{"x":{"type":"object","properties":{"y":{"type":"array"}}}}}},` +
-		`{"name":"list","inputSchema":{"type":"object","properties":[]}}]`
+		`{"name":"list","inputSchema":{"type":"object","properties":[]}},` +
+		`{"name":"task","inputSchema":{"type":"object"},"execution":{"taskSupport":"required"}}]`
 	r := newRouter(t, nil, scripted(t, "s", func() string { return list }, "", nil))
 	got, err := r.Tools(t.Context())
 	if err != nil {
@@ -188,6 +189,7 @@ func TestRouterOffersWhatOpenAIAccepts(t *testing.T) {
 		`server "s": tool "union" is not offered: its input schema has anyOf at its root, which OpenAI refuses`,
 		`server "s": tool "items" is not offered: its input schema has an array without items, which OpenAI refuses: /properties/x/properties/y`,
 		`server "s": tool "list" is not offered: the properties of its input schema are no object but []`,
+		`server "s": tool "task" is not offered: it can only be run as a task`,
 	}
 	if diff := cmp.Diff(wantWarnings, r.Warnings()); diff != "" {
 		t.Errorf("warnings (-want +got):\n%s", diff)
@@ -273,8 +275,7 @@ func TestResultText(t *testing.T) {
 		{"text", `{"content":[{"type":"text","text":"a"},{"type":"text","text":"b"}]}`, "a\nb"},
 		{"nothing", `{"content":[]}`, ""},
 		{"structured alone", `{"structuredContent":{"b":1.10,"a":"<"}}`, `{"b":1.10,"a":"<"}`},
-		{"structured, said in text too", `{"content":[{"type":"text","text":"{ \"a\": 1.0 }"}],"structuredContent":{"a":1}}`, `{ "a": 1.0 }`},
-		{"structured beside text", `{"content":[{"type":"text","text":"1 found"}],"structuredContent":{"a":1}}`, "1 found\n" + `{"a":1}`},
+		{"structured beside text", `{"content":[{"type":"text","text":"hi"}],"structuredContent":{"content":"hi"}}`, "hi"},
 		{"failure", `{"content":[{"type":"text","text":"no such city"}],"isError":true}`, "Error: no such city"},
 		{"failure without a word", `{"content":[],"isError":true}`, "Error: "},
 		{"image", `{"content":[{"type":"image","mimeType":"image/png","data":"AAAAAA=="}]}`, "[image, image/png, 4 bytes]"},
