@@ -1,0 +1,41 @@
+// Copyright 2026 The rehearse Authors. SPDX-License-Identifier: Apache-2.0
+
+// Command bench prints what the mocks and the agent's loop cost. Machines are
+// noisy, so every figure that is compared is a ratio of two things measured in
+// the same run, taking turns.
+package main
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"os/signal"
+)
+
+func main() {
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
+	defer stop()
+	if err := bench(ctx); err != nil {
+		fmt.Fprintln(os.Stderr, "bench:", err)
+		os.Exit(1)
+	}
+}
+
+func bench(ctx context.Context) error {
+	rate, n, err := trialRate(ctx, "scenarios/suites", 40)
+	if err != nil {
+		return fmt.Errorf("playing the shipped suites: %w", err)
+	}
+	fmt.Printf("scenario trials in one process      %8.0f per second (%d trials of the shipped suites)\n", rate, n)
+	for _, mode := range []struct {
+		name   string
+		stream bool
+	}{{"plain", false}, {"streamed", true}} {
+		ratio, err := overhead(ctx, mode.stream, 15, 200)
+		if err != nil {
+			return fmt.Errorf("measuring the agent's loop: %w", err)
+		}
+		fmt.Printf("agent loop / go-openai and mcp-go   %8.2f times the time of a conversation, %s (aim: 1.10 or less)\n", ratio, mode.name)
+	}
+	return nil
+}
