@@ -239,6 +239,7 @@ func (r *reader) read(prev *Chat) error {
 // is, so that equal bytes are an equal value.
 func (r *reader) readAfter(prev *Chat) error {
 	c, b := r.chat, r.body
+	c.messages = make([]*Message, 0, len(prev.messages)+2)
 	for _, m := range prev.messages {
 		if len(m.raw) == 0 || m.raw[0] != '{' || !bytes.HasPrefix(b[r.pos:], m.raw) {
 			break
@@ -349,9 +350,12 @@ func (r *reader) messages(depth int) error {
 	}
 }
 
+const pointerSize = 8
+
 // keep copies out of the body what the chat does not share with prev.
 func (r *reader) keep(prev *Chat) {
 	c, b := r.chat, r.body
+	c.size = pointerSize * len(c.messages)
 	if n := len(r.starts); n > 0 {
 		lo := r.starts[0]
 		region := bytes.Clone(b[lo:r.ends[n-1]])

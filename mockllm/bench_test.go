@@ -1,0 +1,58 @@
+// Copyright 2026 The rehearse Authors. SPDX-License-Identifier: Apache-2.0
+
+package mockllm_test
+
+import (
+	"encoding/json"
+	"fmt"
+	"io"
+	"net/http"
+	"strings"
+	"testing"
+
+	"github.com/rehearse-dev/rehearse/mockllm"
+)
+
+// BenchmarkServe measures the mock without net/http around it. How that
+// compares with a bare handler, internal/bench/mockllm tells.
+func BenchmarkServe(b *testing.B) {
+	text := strings.TrimSpace(strings.Repeat("It is sunny in Paris and warm too. ", 4))
+	call := mockllm.Reply{Calls: []mockllm.Call{{Tool: "get_weather", Args: json.RawMessage(`{"location":"Paris, France"}`)}}}
+	var history strings.Builder
+	for i := range 85 {
+		text, _ := json.Marshal(strings.Repeat(fmt.Sprintf("{\"compound\": \"cpd%05d\", \"name\": \"Glucose\"}\n", i), 24))
+		fmt.Fprintf(&history, `{"role":"assistant","content":null,"tool_calls":[{"id":"call_%d","type":"function","function":{"name":"f","arguments":"{}"}}]},`, i)
+		fmt.Fprintf(&history, `{"role":"tool","tool_call_id":"call_%d","content":%s},`, i, text)
+	}
+	const user = `{"role":"user","content":"What is the weather in Paris?"}`
+	for _, bc := range []struct {
+		name, messages, more string
+		reply                mockllm.Reply
+	}{
+		{"text", user, ``, say(text)},
+		{"text_stream", user, `,"stream":true`, say(text)},
+		{"call", user, ``, call},
+		{"call_stream", user, `,"stream":true`, call},
+		{"history_136kB", history.String() + user, ``, say(text)},
+	} {
+		b.Run(bc.name, func(b *testing.B) {
+			bc.reply.Repeat = 1 << 40
+			m := mockllm.New(mockllm.Script{Replies: []mockllm.Reply{bc.reply}, Arrival: true}, nil)
+			defer m.Close()
+			body := strings.NewReader(`{"model":"gpt-4o","messages":[` + bc.messages + `]` + bc.more + `}`)
+			req, err := http.NewRequest("POST", "/v1/chat/completions", body)
+			if err != nil {
+				b.Fatal(err)
+			}
+			w := &countingWriter{header: make(http.Header)}
+			b.ReportAllocs()
+			for b.Loop() {
+				body.Seek(0, io.SeekStart)
+				m.ServeHTTP(w, req)
+			}
+			if err := m.Err(); err != nil {
+				b.Fatal(err)
+			}
+		})
+	}
+}
