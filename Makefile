@@ -52,6 +52,7 @@ interop: $(BIN)/rehearse ## Meet real peers: npm servers, official SDK clients, 
 
 .PHONY: bench
 bench: ## Print what the mocks and the agent loop cost, as ratios
+	$(GO) run ./internal/bench/mockllm
 	$(GO) run ./internal/bench
 
 .PHONY: fuzz
