@@ -157,6 +157,11 @@ func connect(ctx context.Context, servers []harness.Server, logf func(string, ..
 func (s *session) Send(ctx context.Context, text string) (*harness.TurnReport, error) {
 	report := &harness.TurnReport{User: text}
 	before := len(s.conversation.Calls())
+	note := func(text string) {
+		if !slices.Contains(report.Notes, text) {
+			report.Notes = append(report.Notes, text)
+		}
+	}
 	var failure error
 	for event, err := range s.conversation.Send(ctx, text) {
 		if err != nil {
@@ -168,16 +173,18 @@ func (s *session) Send(ctx context.Context, text string) (*harness.TurnReport, e
 			report.ModelCalls++
 			report.Usage = report.Usage.Add(e.Usage)
 		case Withdrawn:
-			report.Notes = append(report.Notes, fmt.Sprintf("asked again after %v: %v", e.Wait.Round(time.Millisecond), e.Err))
+			note(fmt.Sprintf("asked again after %v: %v", e.Wait.Round(time.Millisecond), e.Err))
 		case Notice:
-			report.Notes = append(report.Notes, e.Text)
+			note(e.Text)
 		case Answer:
 			report.Answer = e.Text
 		}
 	}
 	report.Calls = s.conversation.Calls()[before:]
 	warnings := s.router.Warnings()
-	report.Notes = append(report.Notes, warnings[min(s.warned, len(warnings)):]...)
+	for _, w := range warnings[min(s.warned, len(warnings)):] {
+		note(w)
+	}
 	s.warned = len(warnings)
 	if failure == nil {
 		return report, nil

@@ -199,7 +199,7 @@ func (a *attempt) run(ctx context.Context, yield func(model.Event, error) bool) 
 		}
 		var ch chunk
 		if err := json.Unmarshal(raw, &ch); err != nil {
-			return a.x.badEvent(err, raw, false)
+			return a.x.badEvent(err, raw)
 		}
 		events, err := a.asm.add(&ch)
 		if err != nil {

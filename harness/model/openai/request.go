@@ -233,12 +233,6 @@ func invalidAt(texts ...string) int {
 
 // complete makes the body that is sent of the one that go-openai wrote.
 func (out *outgoing) complete(body []byte) ([]byte, error) {
-	if out.plain {
-		// Plain requests take go-openai's streaming call too: only that hands
-		// out the reply's own bytes. No text of a message can look like this
-		// member, its quotes being escaped, and it stands before all schemas.
-		body = bytes.Replace(body, []byte(`,"stream":true`), []byte(`,"stream":false`), 1)
-	}
 	if len(out.inMessages)+len(out.inCalls) > 0 {
 		var doc struct {
 			Messages json.RawMessage `json:"messages"`
@@ -251,6 +245,14 @@ func (out *outgoing) complete(body []byte) ([]byte, error) {
 			return nil, err
 		}
 		body = bytes.Replace(body, doc.Messages, messages, 1)
+	}
+	if out.plain {
+		// Plain requests take go-openai's streaming call too: only that hands
+		// out the reply's own bytes. No text of a message can look like this
+		// member, its quotes being escaped, and it stands before all schemas.
+		if before, after, ok := bytes.Cut(body, []byte(`,"stream":true`)); ok {
+			return slices.Concat(before, []byte(`,"stream":false`), after[:len(after)-1], out.members, []byte("}")), nil
+		}
 	}
 	return addMembers(body, out.members), nil
 }

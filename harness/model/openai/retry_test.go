@@ -7,7 +7,9 @@ import (
 	"errors"
 	"io"
 	"net/http"
+	"net/http/httptest"
 	"strings"
+	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -96,9 +98,10 @@ func TestCutStreamIsWithdrawn(t *testing.T) {
 }
 
 func TestCancelled(t *testing.T) {
-	s := serveRaw(t, rawReply{header: ctStream, body: events(say("Hel")), end: "hold"})
+	s := serveRaw(t, rawReply{header: ctStream, body: events(say("Hel")), hold: true})
 	c := New(Config{BaseURL: s.url, Clock: newFakeClock(), Transport: noReuse()})
 	ctx, cancel := context.WithCancelCause(t.Context())
+	defer cancel(nil)
 	why := errors.New("enough")
 	var got error
 	for event, err := range c.Generate(ctx, hello(true)) {
@@ -117,8 +120,32 @@ func TestCancelled(t *testing.T) {
 	}
 }
 
+// TestConnectionIsKept has a second request go over the connection of the
+// first, whose stream was read to [DONE] only.
+func TestConnectionIsKept(t *testing.T) {
+	var mu sync.Mutex
+	conns := make(map[string]bool)
+	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		mu.Lock()
+		conns[r.RemoteAddr] = true
+		mu.Unlock()
+		w.Header().Set("Content-Type", "text/event-stream")
+		_, _ = io.WriteString(w, events(say("Hello"), stop)+done)
+	}))
+	defer s.Close()
+	c := New(Config{BaseURL: s.URL, Transport: s.Client().Transport})
+	for range 5 {
+		if h := ask(t, c, hello(true)); h.err != nil {
+			t.Fatal(h.err)
+		}
+	}
+	if len(conns) != 1 {
+		t.Errorf("got %d connections, want 1", len(conns))
+	}
+}
+
 func TestBreakingOff(t *testing.T) {
-	s := serveRaw(t, rawReply{header: ctStream, body: events(say("Hel")), end: "hold"})
+	s := serveRaw(t, rawReply{header: ctStream, body: events(say("Hel")), hold: true})
 	c := New(Config{BaseURL: s.url, Transport: noReuse()})
 	for range c.Generate(t.Context(), hello(true)) {
 		break // goleak and the server's cleanup see whether anything is left

@@ -11,6 +11,7 @@ import (
 	"fmt"
 	"io"
 	"net/http"
+	"slices"
 	"strings"
 	"time"
 
@@ -27,6 +28,7 @@ type exchange struct {
 	body   *body
 	marked bool // the stream ended with [DONE]
 	single bool // the reply was one whole document, no stream
+	last   bool // the document handed out last was ended by the stream's end alone
 }
 
 // errIdle ends an attempt at which the endpoint has been silent too long.
@@ -36,11 +38,12 @@ var errIdle = errors.New("endpoint is silent")
 // read, whatever the endpoint answered: one data: line an event. What is no
 // answer is a [*model.Error].
 func (x *exchange) Do(req *http.Request) (*http.Response, error) {
-	raw, err := io.ReadAll(req.Body)
-	if err != nil {
-		return nil, err
+	raw := make([]byte, req.ContentLength) // go-openai knows it, its body being a buffer
+	if _, err := io.ReadFull(req.Body, raw); err != nil {
+		return nil, fmt.Errorf("completing the request: %w", err)
 	}
-	if raw, err = x.out.complete(raw); err != nil {
+	raw, err := x.out.complete(raw)
+	if err != nil {
 		return nil, fmt.Errorf("completing the request: %w", err)
 	}
 	ctx, cancel := context.WithCancelCause(req.Context())
@@ -88,7 +91,7 @@ func (x *exchange) Do(req *http.Request) (*http.Response, error) {
 // returns a function for its documents, one by one, each one line; io.EOF
 // ends them.
 func (x *exchange) receive(status int) (func() ([]byte, error), error) {
-	br := bufio.NewReaderSize(x.body, 16<<10)
+	br := bufio.NewReader(x.body)
 	if status < 200 || status > 299 {
 		raw, err := io.ReadAll(br)
 		if len(raw) == 0 && err != nil {
@@ -159,26 +162,13 @@ func (x *exchange) document(status int, br *bufio.Reader) (func() ([]byte, error
 		return nil, x.readError(err)
 	}
 	raw = bytes.TrimSpace(bytes.TrimPrefix(raw, []byte("\ufeff")))
-	dec := json.NewDecoder(bytes.NewReader(raw))
-	var doc json.RawMessage
-	if err := dec.Decode(&doc); err != nil {
-		e := x.err(model.KindMalformed, "the reply is no valid JSON")
-		if errors.Is(err, io.ErrUnexpectedEOF) {
-			e = x.err(model.KindCutStream, "the reply ends inside its JSON")
-			e.Repeatable = true
-		}
-		e.Status, e.Err, e.Body = status, err, excerpt(raw)
-		return nil, e
+	if !json.Valid(raw) {
+		return nil, x.badDocument(status, raw)
 	}
-	if w, ok := parseError(doc); ok {
+	if w, ok := errorEvent("", raw); ok {
 		return nil, x.failure(status, w, raw)
 	}
-	if rest := bytes.TrimSpace(raw[dec.InputOffset():]); len(rest) > 0 {
-		e := x.err(model.KindMalformed, fmt.Sprintf("the reply goes on after its JSON: %q", cut(rest, 80)))
-		e.Status, e.Body = status, excerpt(rest)
-		return nil, e
-	}
-	line, err := oneLine(doc)
+	line, err := oneLine(raw)
 	if err != nil {
 		return nil, err
 	}
@@ -189,6 +179,27 @@ func (x *exchange) document(status int, br *bufio.Reader) (func() ([]byte, error
 		x.single = true
 		return line, nil
 	}, nil
+}
+
+// badDocument says what is wrong with a document that is not JSON: it may be
+// cut off, or go on after its end.
+func (x *exchange) badDocument(status int, raw []byte) error {
+	dec := json.NewDecoder(bytes.NewReader(raw))
+	var doc json.RawMessage
+	err := dec.Decode(&doc)
+	if w, ok := parseError(doc); ok {
+		return x.failure(status, w, raw)
+	}
+	e := x.err(model.KindMalformed, "the reply is no valid JSON")
+	switch {
+	case err == nil:
+		raw = bytes.TrimSpace(raw[dec.InputOffset():])
+		e.Message = fmt.Sprintf("the reply goes on after its JSON: %q", cut(raw, 80))
+	case errors.Is(err, io.ErrUnexpectedEOF):
+		e.Kind, e.Message, e.Repeatable = model.KindCutStream, "the reply ends inside its JSON", true
+	}
+	e.Status, e.Err, e.Body = status, err, excerpt(raw)
+	return e
 }
 
 // events reads a stream.
@@ -206,7 +217,7 @@ func (x *exchange) events(status int, sse *sseReader) func() ([]byte, error) {
 			}
 			data := bytes.TrimSpace(ev.data)
 			if string(data) == "[DONE]" {
-				x.marked = true
+				x.marked, x.body.drain = true, true
 				return nil, io.EOF
 			}
 			if w, ok := errorEvent(ev.name, data); ok {
@@ -215,17 +226,18 @@ func (x *exchange) events(status int, sse *sseReader) func() ([]byte, error) {
 			if ev.stray || len(data) == 0 {
 				continue
 			}
+			x.last = ev.last
 			line, err := oneLine(data)
 			if err != nil {
-				return nil, x.badEvent(err, data, ev.last)
+				return nil, x.badEvent(err, data)
 			}
 			return line, nil
 		}
 	}
 }
 
-// errorEvent looks for an error in an event. Most events are chunks, which
-// are not parsed a second time for it.
+// errorEvent looks for an error in a document. Most are chunks or
+// completions, which are not parsed a second time for it.
 func errorEvent(name string, data []byte) (wireError, bool) {
 	if name != "error" && bytes.Contains(data, []byte(`"choices"`)) && !bytes.Contains(data, []byte(`"error"`)) {
 		return wireError{}, false
@@ -239,9 +251,9 @@ func errorEvent(name string, data []byte) (wireError, bool) {
 
 // badEvent is the error of an event that is not JSON, or not a chunk. A last
 // one that was not ended is a stream cut off.
-func (x *exchange) badEvent(err error, data []byte, last bool) *model.Error {
+func (x *exchange) badEvent(err error, data []byte) *model.Error {
 	e := x.err(model.KindMalformed, fmt.Sprintf("an event of the stream is not as it should be: %s", cut(data, 200)))
-	if last {
+	if x.last {
 		e = x.err(model.KindCutStream, fmt.Sprintf("the stream ends inside an event: %s", cut(data, 200)))
 		e.Repeatable = true
 	}
@@ -251,12 +263,18 @@ func (x *exchange) badEvent(err error, data []byte, last bool) *model.Error {
 
 // oneLine makes one line of a document: go-openai knows no other event.
 func oneLine(data []byte) ([]byte, error) {
-	if bytes.IndexByte(data, '\n') < 0 && json.Valid(data) {
-		return data, nil
+	if bytes.IndexByte(data, '\n') >= 0 {
+		var buf bytes.Buffer
+		if err := json.Compact(&buf, data); err != nil {
+			return nil, err
+		}
+		data = buf.Bytes()
 	}
-	var buf bytes.Buffer
-	err := json.Compact(&buf, data)
-	return buf.Bytes(), err
+	if bytes.HasPrefix(data, []byte(`{"error":`)) {
+		// No error, or it would not be here; but go-openai would think so.
+		data = slices.Concat([]byte("{ "), data[1:])
+	}
+	return data, nil
 }
 
 // err begins an error of this exchange.
@@ -303,7 +321,11 @@ type body struct {
 	idle   time.Duration
 	left   int64
 	max    int64
+	drain  bool // the reply is at its end: what follows is the transport's
 }
+
+// drainTime is how long Close waits for the end of a body after [DONE].
+const drainTime = 50 * time.Millisecond
 
 func (b *body) Read(p []byte) (int, error) {
 	if b.left <= 0 {
@@ -317,14 +339,20 @@ func (b *body) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// Close ends the exchange.
+// Close ends the exchange. A body that is read to its end leaves its
+// connection for the next request; some endpoints never end it.
 func (b *body) Close() error {
 	if b.timer != nil {
 		b.timer.Stop()
 	}
-	b.cancel(nil)
+	defer b.cancel(nil)
 	if b.rc == nil {
 		return nil
+	}
+	if b.drain {
+		timer := time.AfterFunc(drainTime, func() { b.cancel(nil) })
+		_, _ = io.CopyN(io.Discard, b.rc, 4<<10)
+		timer.Stop()
 	}
 	return b.rc.Close()
 }
