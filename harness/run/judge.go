@@ -219,13 +219,11 @@ func (t *trial) causes(e *evidence) []harness.Cause {
 	if t.infra != nil {
 		out = append(out, *t.infra)
 	}
-	script := scriptErrors(e)
+	script := t.scriptErrors(e)
 	altered := alteration(e.verdicts)
 	explained := altered != nil && len(script) > 0
-	for _, msg := range script {
-		if !explained {
-			add(harness.CauseScenario, harness.Position{}, "%s", msg)
-		}
+	if !explained {
+		out = append(out, script...)
 	}
 	if t.opts.Mode == harness.ModeLive {
 		if c := endpointCause(e.exchanges, t.reports, t.broke); c != nil {
@@ -284,16 +282,18 @@ func alteration(verdicts []harness.Verdict) *harness.Verdict {
 	return nil
 }
 
-func scriptErrors(e *evidence) []string {
-	var out []string
+func (t *trial) scriptErrors(e *evidence) []harness.Cause {
+	var out []harness.Cause
 	for _, x := range e.exchanges {
 		if x.Kind == harness.KindScript {
-			out = append(out, x.Error)
+			out = append(out, harness.Cause{Kind: harness.CauseScenario, Pos: t.turnPos(x.Turn), Message: x.Error})
 		}
 	}
 	for _, x := range e.tools {
 		if x.ScriptError != "" {
-			out = append(out, fmt.Sprintf("%s.%s: %s", x.Server, x.Tool, x.ScriptError))
+			out = append(out, harness.Cause{
+				Kind: harness.CauseScenario, Pos: t.scenario.Pos, Message: fmt.Sprintf("%s.%s: %s", x.Server, x.Tool, x.ScriptError),
+			})
 		}
 	}
 	return out
@@ -393,11 +393,4 @@ func count(n int, noun string) string {
 		return "1 " + noun
 	}
 	return fmt.Sprintf("%d %ss", n, noun)
-}
-
-func asEndpointError(err error) error {
-	if e := (*harness.EndpointError)(nil); errors.As(err, &e) {
-		return e
-	}
-	return nil
 }

@@ -6,6 +6,7 @@ import (
 	"bytes"
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"net/http"
@@ -139,7 +140,12 @@ func (m *liveModel) forward(r *http.Request, path string, body []byte) (*http.Re
 	if m.key != "" {
 		out.Header.Set("Authorization", "Bearer "+m.key)
 	}
-	return m.client.Do(out)
+	res, err := m.client.Do(out)
+	if err == nil && res.StatusCode/100 == 3 {
+		res.Body.Close()
+		return nil, fmt.Errorf("the endpoint redirects to %q (HTTP %d): give its own address", redacted(res.Header.Get("Location")), res.StatusCode)
+	}
+	return res, err
 }
 
 // hand copies an answer as it comes, and keeps it.
@@ -209,9 +215,6 @@ func (m *liveModel) end(x *harness.Exchange, fill func(*harness.Exchange)) {
 // be used, and the subject did not choose to stop. Nil when the endpoint is
 // not to blame.
 func endpointCause(exchanges []harness.Exchange, turns []harness.TurnReport, broke error) *harness.Cause {
-	if endpoint := asEndpointError(broke); endpoint != nil {
-		return &harness.Cause{Kind: harness.CauseEndpoint, Message: fmt.Sprintf("the endpoint: %v", endpoint)}
-	}
 	for turn := 1; turn <= len(turns); turn++ {
 		if turns[turn-1].Stop != "" {
 			continue
@@ -228,6 +231,9 @@ func endpointCause(exchanges []harness.Exchange, turns []harness.TurnReport, bro
 			}
 			break
 		}
+	}
+	if endpoint := (*harness.EndpointError)(nil); errors.As(broke, &endpoint) {
+		return &harness.Cause{Kind: harness.CauseEndpoint, Message: fmt.Sprintf("the endpoint: %v", endpoint)}
 	}
 	return nil
 }

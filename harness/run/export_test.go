@@ -1,0 +1,12 @@
+// Copyright 2026 The rehearse Authors. SPDX-License-Identifier: Apache-2.0
+
+package run
+
+// AllowLive lets our own tests play live mode against a fake endpoint.
+func AllowLive(o *Options) { o.liveInTest = true }
+
+// Tester is what [Test] needs of a test.
+type Tester = tester
+
+// RunTest is [Test] on any Tester.
+func RunTest(t Tester, path string, opts *Options) { test(t, path, opts) }

@@ -1,0 +1,119 @@
+// Copyright 2026 The rehearse Authors. SPDX-License-Identifier: Apache-2.0
+
+package run_test
+
+import (
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"testing"
+
+	"github.com/rehearse-dev/rehearse/harness"
+	"github.com/rehearse-dev/rehearse/harness/run"
+	"github.com/rehearse-dev/rehearse/harness/trials"
+	"github.com/rehearse-dev/rehearse/mockllm"
+)
+
+const liveScenario = `
+scenario: live
+servers: {WEATHER}
+turns:
+  - user: Paris?
+    expect:
+      - calls: [{weather.get_weather: {location: Paris}}]
+      - answer: {contains: ["21"]}
+`
+
+// playLive plays a scenario against an endpoint.
+func playLive(t *testing.T, endpoint http.Handler, scenario string) trials.Record {
+	t.Helper()
+	upstream := httptest.NewServer(endpoint)
+	defer upstream.Close()
+	transport := &http.Transport{}
+	defer transport.CloseIdleConnections()
+	opts := run.Options{
+		Mode: harness.ModeLive, BaseURL: upstream.URL + "/v1/", APIKey: "secret", Models: []string{"m"}, Transport: transport,
+	}
+	run.AllowLive(&opts)
+	return one(t, write(t, scenario), opts)
+}
+
+func callsThenSays(location, text string) *mockllm.Mock {
+	return mockllm.New(mockllm.Script{Replies: []mockllm.Reply{
+		{Calls: []mockllm.Call{{Tool: "get_weather", Args: map[string]any{"location": location}}}},
+		{Say: text},
+	}}, nil)
+}
+
+func TestLivePasses(t *testing.T) {
+	mock := callsThenSays("Paris", "21 degrees.")
+	rec := playLive(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if got := r.Header.Get("Authorization"); got != "Bearer secret" {
+			t.Errorf("authorization %q", got)
+		}
+		mock.ServeHTTP(w, r)
+	}), liveScenario)
+	wants(t, rec, harness.OutcomePassed, "")
+	if rec.Counts.ModelCalls != 2 || rec.Counts.ToolCalls != 1 || rec.Counts.Usage.TotalTokens == 0 || len(rec.Answered) != 1 {
+		t.Errorf("record %+v", rec)
+	}
+	if c := rec.Trajectory[0]; c.Name() != "weather.get_weather" || !c.Executed || c.Turn != 1 || c.Reply != 1 {
+		t.Errorf("trajectory %+v", rec.Trajectory)
+	}
+}
+
+func TestLiveModelIsWrong(t *testing.T) {
+	rec := playLive(t, callsThenSays("Lyon", "15 degrees."), liveScenario)
+	wants(t, rec, harness.OutcomeFailed, harness.CauseExpectation, `want "Paris", got "Lyon"`)
+}
+
+func TestLiveEndpointIsWrong(t *testing.T) {
+	tests := []struct {
+		name     string
+		endpoint http.HandlerFunc
+		want     string
+	}{
+		{"server error", func(w http.ResponseWriter, _ *http.Request) {
+			w.WriteHeader(http.StatusInternalServerError)
+			_, _ = w.Write([]byte(`{"error":{"message":"out of GPUs"}}`))
+		}, "out of GPUs"},
+		{"hangs up", func(http.ResponseWriter, *http.Request) { panic(http.ErrAbortHandler) }, "EOF"},
+		{"no completion", func(w http.ResponseWriter, _ *http.Request) { _, _ = w.Write([]byte("<html>")) }, "not a chat completion"},
+		{"redirect", func(w http.ResponseWriter, r *http.Request) {
+			http.Redirect(w, r, "/login", http.StatusFound)
+		}, "HTTP 302"},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			rec := playLive(t, tt.endpoint, liveScenario)
+			wants(t, rec, harness.OutcomeError, harness.CauseEndpoint, tt.want)
+		})
+	}
+}
+
+func TestLiveRetries(t *testing.T) {
+	mock, n := callsThenSays("Paris", "21 degrees."), 0
+	rec := playLive(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if n++; n == 1 {
+			w.Header().Set("Retry-After", "1")
+			w.WriteHeader(http.StatusTooManyRequests)
+			return
+		}
+		mock.ServeHTTP(w, r)
+	}), liveScenario+"      - retries: {min: 1, max: 1, honoured: true}\n")
+	wants(t, rec, harness.OutcomePassed, "")
+}
+
+func TestLiveLimit(t *testing.T) {
+	rec := playLive(t, callsThenSays("Paris", "21"), strings.Replace(liveScenario, "turns:", "limits: {model_calls: 1}\nturns:", 1))
+	wants(t, rec, harness.OutcomeFailed, harness.CauseLimits, "model_calls: 2, the limit is 1")
+}
+
+func TestLiveNeedsExpectations(t *testing.T) {
+	rec := playLive(t, mockllm.New(mockllm.Script{Replies: []mockllm.Reply{{Say: "hi"}}}, nil), `
+scenario: nothing expected
+conduct_only: true
+turns: [{user: hi}]
+`)
+	wants(t, rec, harness.OutcomeSkipped, harness.CauseScenario, "expects nothing")
+}

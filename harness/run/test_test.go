@@ -1,0 +1,73 @@
+// Copyright 2026 The rehearse Authors. SPDX-License-Identifier: Apache-2.0
+
+package run_test
+
+import (
+	"context"
+	"fmt"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/rehearse-dev/rehearse/harness/run"
+)
+
+// fakeT writes down what a test prints.
+type fakeT struct {
+	ctx   context.Context
+	name  string
+	out   *strings.Builder
+	state string
+}
+
+func (t *fakeT) Helper()                  {}
+func (t *fakeT) Parallel()                {}
+func (t *fakeT) Context() context.Context { return t.ctx }
+
+func (t *fakeT) Run(name string, f func(run.Tester)) {
+	sub := &fakeT{ctx: t.ctx, name: t.name + "/" + name, out: t.out, state: "PASS"}
+	f(sub)
+	fmt.Fprintf(t.out, "--- %s: %s\n", sub.state, sub.name)
+}
+
+func (t *fakeT) print(state, format string, args ...any) {
+	if state != "" {
+		t.state = state
+	}
+	text := strings.ReplaceAll(fmt.Sprintf(format, args...), "\n", "\n        ")
+	fmt.Fprintf(t.out, "    %s\n", text)
+}
+
+func (t *fakeT) Errorf(format string, args ...any) { t.print("FAIL", format, args...) }
+func (t *fakeT) Fatalf(format string, args ...any) { t.print("FAIL", format, args...) }
+func (t *fakeT) Skipf(format string, args ...any)  { t.print("SKIP", format, args...) }
+func (t *fakeT) Logf(format string, args ...any)   { t.print("", format, args...) }
+
+// TestFailingOutput shows what somebody sees whose test fails.
+func TestFailingOutput(t *testing.T) {
+	var out strings.Builder
+	ft := &fakeT{ctx: t.Context(), name: "TestAgent", out: &out}
+	run.RunTest(ft, filepath.FromSlash("testdata/failing"), &run.Options{Subject: loop{}})
+	golden(t, "testdata/failing.golden", out.String())
+}
+
+func TestTestFatal(t *testing.T) {
+	tests := []struct{ name, path, want string }{
+		{"no such path", "testdata/nowhere", "nowhere"},
+		{"no scenario", "testdata/weather.yaml", "no scenario in it"},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			var out strings.Builder
+			run.RunTest(&fakeT{ctx: t.Context(), out: &out}, tt.path, &run.Options{Subject: loop{}})
+			if !strings.Contains(out.String(), tt.want) {
+				t.Errorf("printed %q, want %q in it", out.String(), tt.want)
+			}
+		})
+	}
+}
+
+// TestWithTesting runs the real thing.
+func TestWithTesting(t *testing.T) {
+	run.Test(t, "testdata/two", &run.Options{Subject: loop{}, Parallel: 2})
+}
