@@ -23,6 +23,7 @@ type program struct {
 	turns         []turn
 	bare          bool // of Replies: user texts do not matter
 	asides, rules []rule
+	asks          bool // something is computed from an Ask
 	hash          uint64
 }
 
@@ -139,7 +140,7 @@ func compile(s Script) (*program, error) {
 	if s.Turns != nil && s.Replies != nil {
 		return nil, errors.New("a script has Turns or Replies, not both")
 	}
-	p := &program{Script: s, bare: s.Turns == nil}
+	p := &program{Script: s, bare: s.Turns == nil, asks: len(s.Asides)+len(s.Rules) > 0}
 	if p.bare && s.Replies != nil {
 		p.Turns = []Turn{{Replies: s.Replies}}
 	}
@@ -151,6 +152,7 @@ func compile(s Script) (*program, error) {
 		ct := turn{Turn: t, replies: replies}
 		for _, r := range replies {
 			ct.count += max(r.Repeat, 1)
+			p.asks = p.asks || r.Func != nil
 		}
 		p.turns = append(p.turns, ct)
 	}
@@ -245,6 +247,14 @@ func at(p harness.Position) string {
 		return ""
 	}
 	return p.String() + ": "
+}
+
+// located puts a position before an error that does not start with it.
+func located(what string, p harness.Position, err error) error {
+	if where := p.String(); !p.IsZero() && !strings.HasPrefix(err.Error(), where) {
+		what += " (" + where + ")"
+	}
+	return fmt.Errorf("%s: %w", what, err)
 }
 
 // fault returns the fault that the n-th request meets, from 0; nil is none.

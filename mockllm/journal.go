@@ -30,7 +30,7 @@ type entry struct {
 }
 
 // entryBytes is about what an entry costs beside the request.
-const entryBytes = 400
+const entryBytes = 600
 
 func (e *entry) size() int {
 	n := entryBytes + len(e.err)

@@ -386,6 +386,63 @@ func TestRepeatAndArrival(t *testing.T) {
 	wantMiss(t, a, "all 3 replies were given")
 }
 
+func TestArrivalWithResults(t *testing.T) {
+	m := mockllm.New(mockllm.Script{Arrival: true, Replies: []mockllm.Reply{weather(), {Func: func(a *mockllm.Ask) (mockllm.Reply, error) {
+		return say(string(a.Calls[0].Result)), nil
+	}}}}, nil)
+	c := newClient(t, m, "get_weather")
+	c.say("user", "Weather?")
+	c.result(c.ask().calls[0].ID, "21")
+	wantText(t, c.ask(), "21")
+}
+
+// TestSameUserText: two turns with the same text are two turns.
+func TestSameUserText(t *testing.T) {
+	m := mockllm.New(mockllm.Script{Turns: []mockllm.Turn{
+		{User: "yes", Replies: []mockllm.Reply{say("One.")}}, {User: "yes", Replies: []mockllm.Reply{say("Two.")}},
+	}}, nil)
+	c := newClient(t, m)
+	for _, want := range []string{"One.", "Two."} {
+		c.say("user", "yes")
+		wantText(t, c.ask(), want)
+	}
+}
+
+// TestCallAfterAnswer: a request after the turn's answer is a miss.
+func TestCallAfterAnswer(t *testing.T) {
+	m := mockllm.New(mockllm.Script{Turns: []mockllm.Turn{
+		{User: "a", Replies: []mockllm.Reply{say("One.")}}, {User: "b", Replies: []mockllm.Reply{say("Two.")}},
+	}}, nil)
+	m.BeginTurn(1)
+	c := newClient(t, m)
+	c.say("user", "a")
+	c.ask()
+	c.say("user", "go on")
+	a, _ := c.send()
+	wantMiss(t, a, "turn 1 ended with the text of reply 1", "expected next: turn 2, reply 1", "- user: b", "+ user: go on")
+}
+
+// TestParallelCallsInOneReply: the next reply is due when each has its
+// result.
+func TestParallelCallsInOneReply(t *testing.T) {
+	two := weather()
+	two.Calls = append(two.Calls, mockllm.Call{Tool: "get_weather", Args: json.RawMessage(`{"location": "Rome",  "n": 1.10}`)})
+	m := mockllm.New(mockllm.Script{Replies: []mockllm.Reply{two, say("Sunny.")}}, nil)
+	c := newClient(t, m, "get_weather")
+	c.say("user", "Weather?")
+	a := c.ask()
+	if a.calls[1].Arguments != `{"location": "Rome",  "n": 1.10}` {
+		t.Errorf("arguments %s", a.calls[1].Arguments)
+	}
+	c.result(a.calls[1].ID, "22C")
+	if a, _ := c.send(); a.status != http.StatusBadRequest || !strings.Contains(a.msg, "did not have response messages: "+c.messages[1]["tool_calls"].([]any)[0].(map[string]any)["id"].(string)) {
+		t.Errorf("got %+v", a)
+	}
+	c.result(a.calls[0].ID, "21C")
+	wantText(t, c.ask(), "Sunny.")
+	wantJournal(t, m, "reply 200 1.1/1 delivered", "refusal 400 0.0/0", "reply 200 1.2/1 delivered")
+}
+
 func TestToolNames(t *testing.T) {
 	schema := json.RawMessage(`{"type":"object","properties":{"location":{"type":"string"}}}`)
 	script := func() mockllm.Script {

@@ -132,6 +132,9 @@ func (m *Mock) locateArrival(c *dialect.Chat) (*served, string) {
 		if i := n; i < m.program.turns[t].count {
 			st.queue++
 			st.last = &served{turn: t, reply: i, script: m.program.turns[t].at(i), chat: c, attempts: 1}
+			if m.program.asks { // else nobody looks back, and a queue may be endless
+				st.served[t] = append(st.served[t], st.last)
+			}
 			return st.last, ""
 		}
 		n -= m.program.turns[t].count

@@ -229,7 +229,7 @@ func (m *Mock) answerPosition(w http.ResponseWriter, r *http.Request, e *entry) 
 		m.withdraw(s)
 		m.mu.Unlock()
 		if script := (*scriptError)(nil); errors.As(err, &script) {
-			m.fail(w, e, fmt.Errorf("%s: %w", m.placeOf(s), script.err))
+			m.fail(w, e, located(place(s.turn+1, s.reply+1, harness.Position{}), s.script.Pos, script.err))
 			return
 		}
 		m.miss(w, e, fmt.Sprintf("%s: %s", m.placeOf(s), err))
@@ -254,7 +254,7 @@ func (m *Mock) answerRule(w http.ResponseWriter, r *http.Request, e *entry, rule
 	sp, err := m.speak(rule.reply, e.chat, 0, 0, label)
 	switch script := (*scriptError)(nil); {
 	case errors.As(err, &script):
-		m.fail(w, e, fmt.Errorf("%s%w", at(rule.Pos), script.err))
+		m.fail(w, e, located("reply of a rule", rule.Pos, script.err))
 	case err != nil:
 		m.miss(w, e, at(rule.Pos)+err.Error())
 	default:

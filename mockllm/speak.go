@@ -167,7 +167,7 @@ func (m *Mock) ruleFor(rules []rule, base int, c *dialect.Chat) (r *rule, label 
 			}
 			ok, err := r.When(ask)
 			if err != nil {
-				return nil, "", &scriptError{fmt.Errorf("%swhen: %w", at(r.Pos), err)}
+				return nil, "", &scriptError{located("condition of a rule", r.Pos, err)}
 			}
 			if !ok {
 				continue

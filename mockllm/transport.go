@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"net/http"
+	"strconv"
 	"sync"
 )
 
@@ -51,10 +52,14 @@ func (t transport) RoundTrip(req *http.Request) (*http.Response, error) {
 		cancel()
 		return nil, err
 	}
+	length, err := strconv.ParseInt(w.sent.Get("Content-Length"), 10, 64)
+	if err != nil {
+		length = -1
+	}
 	return &http.Response{
 		Status:     fmt.Sprintf("%d %s", w.status, http.StatusText(w.status)),
 		StatusCode: w.status, Proto: "HTTP/1.1", ProtoMajor: 1, ProtoMinor: 1,
-		Header: w.sent, ContentLength: -1, Request: req,
+		Header: w.sent, ContentLength: length, Request: req,
 		Body: &pipeBody{PipeReader: pr, cancel: cancel},
 	}, nil
 }
@@ -93,6 +98,7 @@ func (w *pipeWriter) Header() http.Header { return w.header }
 func (w *pipeWriter) WriteHeader(status int) {
 	w.once.Do(func() {
 		w.status, w.sent = status, w.header.Clone()
+		w.sent.Del("Transfer-Encoding") // of a connection
 		close(w.ready)
 	})
 }
