@@ -5,6 +5,7 @@ package mockllm_test
 import (
 	"bufio"
 	"context"
+	"encoding/json"
 	"errors"
 	"flag"
 	"fmt"
@@ -484,4 +485,51 @@ func TestBodyLimit(t *testing.T) {
 	if a, _ := c.send(); a.status != http.StatusRequestEntityTooLarge || !strings.Contains(a.msg, "larger than 1000 bytes") {
 		t.Errorf("got %+v", a)
 	}
+}
+
+// FuzzStream: whatever is said, the pieces of a stream make it up again, and
+// each is whole text.
+func FuzzStream(f *testing.F) {
+	for _, s := range []string{"", "Sunny in Paris.", `{"a": "Zürich \u0000", "b":[1,2]}`, "  \n\t", "\xff\xfe", "🌞🌞🌞🌞🌞🌞🌞🌞🌞🌞", strings.Repeat("x", 100)} {
+		f.Add(s)
+	}
+	f.Fuzz(func(t *testing.T, text string) {
+		m := mockllm.New(mockllm.Script{Replies: []mockllm.Reply{{Say: text, Calls: []mockllm.Call{{Tool: "f", Args: json.RawMessage(text)}}}}}, nil)
+		defer m.Close()
+		resp, err := post(m, true, t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer resp.Body.Close()
+		b, err := io.ReadAll(resp.Body)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var content, args string
+		for line := range strings.Lines(string(b)) {
+			data, ok := strings.CutPrefix(line, "data: {")
+			if !ok {
+				continue
+			}
+			var chunk struct {
+				Choices []struct {
+					Delta struct {
+						Content   string
+						ToolCalls []struct{ Function struct{ Arguments string } } `json:"tool_calls"`
+					}
+				}
+			}
+			if err := json.Unmarshal([]byte("{"+data), &chunk); err != nil {
+				t.Fatalf("%s: %v", line, err)
+			}
+			content += chunk.Choices[0].Delta.Content
+			for _, c := range chunk.Choices[0].Delta.ToolCalls {
+				args += c.Function.Arguments
+			}
+		}
+		want := string([]rune(text)) // each invalid byte is U+FFFD
+		if content != want || args != want {
+			t.Errorf("said %q, got %q and %q", want, content, args)
+		}
+	})
 }
