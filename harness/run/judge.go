@@ -129,6 +129,7 @@ func (t *trial) score(e *evidence, listed map[string][]harness.Tool) {
 			if reached {
 				v = s.Score(&ev)
 			} else {
+				// Scored on nothing, for its name and place alone.
 				named := s.Score(&score.Evidence{Mode: t.opts.Mode, Turn: i + 1, Vars: t.scenario.Vars})
 				v.Check, v.Pos = named.Check, cmp.Or(named.Pos, v.Pos)
 			}
@@ -225,7 +226,7 @@ func (t *trial) causes(e *evidence) []harness.Cause {
 	if !explained {
 		out = append(out, script...)
 	}
-	if t.opts.Mode == harness.ModeLive {
+	if t.opts.Mode == harness.ModeLive && len(t.passed()) == 0 {
 		if c := endpointCause(e.exchanges, t.reports, t.broke); c != nil {
 			out = append(out, *c)
 		}

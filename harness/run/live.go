@@ -223,7 +223,7 @@ func endpointCause(exchanges []harness.Exchange, turns []harness.TurnReport, bro
 			if x.Turn != turn {
 				continue
 			}
-			if x.Status >= 300 || x.Error != "" {
+			if x.Status == 0 || x.Status >= 300 || x.Error != "" { // 0: it has not answered yet
 				return &harness.Cause{
 					Kind:    harness.CauseEndpoint,
 					Message: fmt.Sprintf("the endpoint answered request %d with HTTP %d: %s", x.Seq, x.Status, cmp.Or(x.Error, "no reason given")),

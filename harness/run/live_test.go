@@ -95,7 +95,7 @@ func TestLiveRetries(t *testing.T) {
 	mock, n := callsThenSays("Paris", "21 degrees."), 0
 	rec := playLive(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if n++; n == 1 {
-			w.Header().Set("Retry-After", "1")
+			w.Header().Set("Retry-After-Ms", "20")
 			w.WriteHeader(http.StatusTooManyRequests)
 			return
 		}

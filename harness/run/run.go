@@ -58,6 +58,9 @@ type Options struct {
 	// Timeout of a trial that has no time limit of its own. Default 30
 	// seconds in mock mode, ten minutes in live mode.
 	Timeout time.Duration
+	// Grace is how long a subject may take to return once its context has
+	// ended, and to close; then it is left behind. Default 5 seconds.
+	Grace time.Duration
 	// Out is the folder in which the run folder is made. Empty writes no
 	// files.
 	Out string
@@ -88,12 +91,12 @@ type Result struct {
 	Records []trials.Record
 }
 
-// ExitCode is the exit status of a program that ran r: 0 when all trials
+// ExitCode is the exit status of a program for this run: 0 when all trials
 // passed, 1 when one failed or nothing was checked at all, 3 when none failed
 // but some could not be judged or were not run.
-func (r *Result) ExitCode() int {
-	passed, unjudged, checked := 0, len(r.Records) < r.Manifest.Planned, false
-	for _, t := range r.Records {
+func (res *Result) ExitCode() int {
+	passed, unjudged, checked := 0, len(res.Records) < res.Manifest.Planned, false
+	for _, t := range res.Records {
 		switch t.Outcome {
 		case harness.OutcomeFailed:
 			return 1
@@ -109,7 +112,7 @@ func (r *Result) ExitCode() int {
 		checked = checked || t.Counts.Checks > 0
 	}
 	switch {
-	case !checked && passed == 0 && !r.Manifest.Interrupted:
+	case !checked && passed == 0 && !res.Manifest.Interrupted:
 		return 1
 	case unjudged:
 		return 3
@@ -186,6 +189,7 @@ func newRunner(opts *Options) (*runner, error) {
 	o := &r.opts
 	o.SubjectName = cmp.Or(o.SubjectName, "subject")
 	o.Name = cmp.Or(o.Name, "run")
+	o.Grace = cmp.Or(o.Grace, 5*time.Second)
 	o.Models = slices.Clone(o.Models)
 	switch o.Mode = cmp.Or(o.Mode, harness.ModeMock); o.Mode {
 	case harness.ModeMock:

@@ -4,8 +4,10 @@ package run_test
 
 import (
 	"context"
+	"encoding/json"
 	"flag"
 	"fmt"
+	"io"
 	"net/http"
 	"os"
 	"path/filepath"
@@ -20,14 +22,43 @@ import (
 	"github.com/rehearse-dev/rehearse/harness"
 	"github.com/rehearse-dev/rehearse/harness/run"
 	"github.com/rehearse-dev/rehearse/harness/trials"
+	"github.com/rehearse-dev/rehearse/mockmcp"
 	"github.com/rehearse-dev/rehearse/scenarios"
 )
 
 var update = flag.Bool("update", false, "write the golden files anew")
 
-func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+func TestMain(m *testing.M) {
+	if os.Getenv("RUN_TEST_SERVER") != "" {
+		serve(os.Stdin, os.Stdout)
+		return
+	}
+	goleak.VerifyTestMain(m)
+}
+
+// realServer is what stands for a real server in tests of them.
+var realServer = mockmcp.Script{Name: "far", Tools: []mockmcp.Tool{{
+	Name: "add", Input: json.RawMessage(`{"type":"object","properties":{"a":{"type":"integer"}}}`),
+	Handler: func(_ context.Context, c *mockmcp.Call) (*mockmcp.Answer, error) {
+		return &mockmcp.Answer{JSON: json.RawMessage(`{"success":false,"got":` + string(c.Args) + `}`)}, nil
+	},
+}}}
+
+func serve(in io.Reader, out io.Writer) {
+	server, err := mockmcp.New(realServer, nil)
+	if err == nil {
+		err = server.ServeStdio(context.Background(), in, out)
+	}
+	if err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		os.Exit(1)
+	}
+}
 
 func retryAfter(res *http.Response) time.Duration {
+	if ms, err := strconv.Atoi(res.Header.Get("Retry-After-Ms")); err == nil {
+		return time.Duration(ms) * time.Millisecond
+	}
 	n, err := strconv.Atoi(res.Header.Get("Retry-After"))
 	if err != nil {
 		return 0
@@ -47,10 +78,7 @@ func load(t testing.TB, paths ...string) []*scenarios.Scenario {
 // write puts one scenario, with the weather server, into a file of its own.
 func write(t testing.TB, body string) []*scenarios.Scenario {
 	t.Helper()
-	weather, err := filepath.Abs("testdata/weather.yaml")
-	if err != nil {
-		t.Fatal(err)
-	}
+	weather := absolute(t, "testdata/weather.yaml")
 	name := filepath.Join(t.TempDir(), "s.yaml")
 	body = strings.ReplaceAll(strings.TrimLeft(body, "\n"), "WEATHER", "weather: {mock: "+weather+"}")
 	if err := os.WriteFile(name, []byte(body), 0o600); err != nil {
@@ -152,6 +180,11 @@ func TestFaultySubjects(t *testing.T) {
 func TestHangIsAFailure(t *testing.T) {
 	rec := one(t, load(t, "testdata/two"), run.Options{Subject: loop{hangs}, Timeout: 50 * time.Millisecond})
 	wants(t, rec, harness.OutcomeFailed, harness.CauseSubject, "turn 1: the subject hangs: no answer within 50ms, after 0 model calls and 0 tool calls", "3 later replies not reached", "1 later turn not played")
+}
+
+func TestDeafSubjectIsLeftBehind(t *testing.T) {
+	rec := one(t, load(t, "testdata/two"), run.Options{Subject: loop{deaf}, Timeout: 20 * time.Millisecond, Grace: 20 * time.Millisecond})
+	wants(t, rec, harness.OutcomeFailed, harness.CauseSubject, "the subject hangs", "does not heed its cancelled context")
 }
 
 func TestTimeLimit(t *testing.T) {
@@ -256,6 +289,96 @@ turns:
 	wants(t, rec, harness.OutcomeError, harness.CauseEndpoint, `server "empty" (mock, in process) lists no tools`)
 	rec = one(t, write(t, strings.ReplaceAll(body, "REQUIRED", ", required: false")), run.Options{})
 	wants(t, rec, harness.OutcomePassed, "")
+}
+
+// TestRealServers plays with a server that is a child process, and one behind
+// a URL. Their calls are journaled like those of mocks.
+func TestRealServers(t *testing.T) {
+	self, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	far := mockmcp.NewServer(t, realServer)
+	for name, server := range map[string]string{
+		"command": "command: [" + self + "], env: {RUN_TEST_SERVER: \"1\"}",
+		"url":     "url: \"" + far.URL + "\", transport: http",
+	} {
+		t.Run(name, func(t *testing.T) {
+			list := write(t, `
+scenario: a real server
+servers: {far: {`+server+`, failed_when: result.success == false}}
+turns:
+  - user: hi
+    replies: [{calls: [{far.add: {a: 1}}]}, {say: "got {{result.got.a}}"}]
+    expect:
+      - calls: [{far.add: {a: 1}}]
+      - that: trajectory[0].failed
+      - answer: {contains: [got 1]}
+`)
+			rec := one(t, list, run.Options{})
+			wants(t, rec, harness.OutcomePassed, "")
+			if rec.Counts.ToolCalls != 1 {
+				t.Errorf("%d tool calls in the journal", rec.Counts.ToolCalls)
+			}
+		})
+	}
+}
+
+// TestServersByURL gives the subject mock servers over HTTP: because it is
+// another process, because the scenario says so, or because of an mcp.json.
+func TestServersByURL(t *testing.T) {
+	body := `
+scenario: by URL
+KEYservers: {weather: {mock: ` + absolute(t, "testdata/weather.yaml") + `TRANSPORT}}
+turns:
+  - user: Paris?
+    replies: [{calls: [{weather.get_weather: {location: Paris}}]}, {say: "{{result.celsius}}"}]
+    expect: [{answer: {contains: ["21"]}}]
+`
+	tests := []struct {
+		name, key, transport string
+		foreign              bool
+	}{
+		{name: "foreign", foreign: true},
+		{name: "transport", transport: ", transport: http"},
+		{name: "mcp.json", key: "mcp_config: mcp.json\n"},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			var env harness.Env
+			var config []byte
+			subject := harness.SubjectFunc(func(ctx context.Context, e *harness.Env) (harness.Session, error) {
+				env = *e
+				if e.ConfigFile != "" {
+					var err error
+					if config, err = os.ReadFile(e.ConfigFile); err != nil {
+						return nil, err
+					}
+				}
+				return loop{}.Open(ctx, e)
+			})
+			list := write(t, strings.NewReplacer("KEY", tt.key, "TRANSPORT", tt.transport).Replace(body))
+			wants(t, one(t, list, run.Options{Subject: subject, Foreign: tt.foreign}), harness.OutcomePassed, "")
+			if env.Servers[0].URL == "" || (env.Endpoint.Transport == nil) != tt.foreign {
+				t.Errorf("the subject was given %+v", env)
+			}
+			if tt.key != "" && !strings.Contains(string(config), env.Servers[0].URL) {
+				t.Errorf("mcp.json is %s", config)
+			}
+			if _, err := os.Stat(env.Workdir); !os.IsNotExist(err) {
+				t.Errorf("the working folder is still there: %v", err)
+			}
+		})
+	}
+}
+
+func absolute(t testing.TB, path string) string {
+	t.Helper()
+	abs, err := filepath.Abs(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return abs
 }
 
 func TestRealServerThatDoesNotStart(t *testing.T) {

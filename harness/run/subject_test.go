@@ -306,9 +306,49 @@ type rpc struct {
 
 func dial(ctx context.Context, server harness.Server) (io.ReadWriteCloser, error) {
 	if server.Dial == nil {
-		return nil, fmt.Errorf("server %q is no pipe", server.Name)
+		return &httpConn{url: server.URL}, nil
 	}
 	return server.Dial(ctx)
+}
+
+// httpConn is streamable HTTP as a connection: each line is a request, and
+// its answer can then be read.
+type httpConn struct {
+	url, session string
+	client       http.Client
+	answers      bytes.Buffer
+}
+
+func (c *httpConn) Write(line []byte) (int, error) {
+	req, err := http.NewRequest(http.MethodPost, c.url, bytes.NewReader(line))
+	if err != nil {
+		return 0, err
+	}
+	req.Header.Set("Content-Type", "application/json")
+	req.Header.Set("Accept", "application/json, text/event-stream")
+	if c.session != "" {
+		req.Header.Set("Mcp-Session-Id", c.session)
+	}
+	res, err := c.client.Do(req)
+	if err != nil {
+		return 0, err
+	}
+	defer res.Body.Close()
+	c.session = cmp.Or(res.Header.Get("Mcp-Session-Id"), c.session)
+	body, err := io.ReadAll(res.Body)
+	for _, l := range strings.Split(string(body), "\n") {
+		if l = strings.TrimSpace(strings.TrimPrefix(l, "data:")); strings.HasPrefix(l, "{") {
+			c.answers.WriteString(l + "\n")
+		}
+	}
+	return len(line), err
+}
+
+func (c *httpConn) Read(p []byte) (int, error) { return c.answers.Read(p) }
+
+func (c *httpConn) Close() error {
+	c.client.CloseIdleConnections()
+	return nil
 }
 
 func (r *rpc) send(v any) error {

@@ -20,10 +20,6 @@ import (
 	"github.com/rehearse-dev/rehearse/scenarios"
 )
 
-// grace is how long a subject may take to return after its context ended,
-// and to close.
-const grace = 5 * time.Second
-
 var (
 	errLimit     = errors.New("a limit of the scenario was passed")
 	errHang      = errors.New("the trial takes too long")
@@ -127,11 +123,7 @@ func (t *trial) setUp(ctx context.Context) (*harness.Env, error) {
 
 // converse opens the subject, plays the turns, and closes it.
 func (t *trial) converse(ctx context.Context, env *harness.Env) {
-	var session harness.Session
-	err := t.guard(ctx, func() (err error) {
-		session, err = t.opts.Subject.Open(ctx, env)
-		return err
-	})
+	session, err := guard(ctx, t, func() (harness.Session, error) { return t.opts.Subject.Open(ctx, env) })
 	switch {
 	case err != nil:
 		t.broke = fmt.Errorf("opening the subject: %w", err)
@@ -141,9 +133,9 @@ func (t *trial) converse(ctx context.Context, env *harness.Env) {
 		return
 	}
 	defer func() {
-		closing, stop := context.WithTimeout(context.WithoutCancel(ctx), grace)
-		defer stop()
-		if err := t.guard(closing, session.Close); err != nil {
+		closing, stop := context.WithCancel(context.WithoutCancel(ctx))
+		stop() // nothing but the grace is left
+		if _, err := guard(closing, t, func() (any, error) { return nil, session.Close() }); err != nil {
 			t.logf("closing the subject: %v", err)
 		}
 	}()
@@ -165,14 +157,7 @@ func (t *trial) converse(ctx context.Context, env *harness.Env) {
 
 // send plays one turn.
 func (t *trial) send(ctx context.Context, session harness.Session, user string) error {
-	var report *harness.TurnReport
-	err := t.guard(ctx, func() (err error) {
-		report, err = session.Send(ctx, user)
-		return err
-	})
-	if errors.Is(err, errAbandoned) {
-		report = nil // it may still be written to
-	}
+	report, err := guard(ctx, t, func() (*harness.TurnReport, error) { return session.Send(ctx, user) })
 	var turn harness.TurnReport
 	if report != nil {
 		turn = *report
@@ -190,31 +175,38 @@ func (t *trial) send(ctx context.Context, session harness.Session, user string) 
 	return err
 }
 
-// guard runs f, which gets ctx, and waits for it; when ctx has ended it waits
-// a little longer and then leaves it behind. A panic is an error.
-func (t *trial) guard(ctx context.Context, f func() error) error {
-	done := make(chan error, 1)
+// guard waits for f; when ctx has ended it waits a little longer and then
+// leaves f behind. A panic is an error.
+func guard[T any](ctx context.Context, t *trial, f func() (T, error)) (T, error) {
+	type result struct {
+		v   T
+		err error
+	}
+	done := make(chan result, 1)
 	go func() {
+		var r result
 		defer func() {
 			if p := recover(); p != nil {
 				t.logf("panic: %v\n%s", p, debug.Stack())
-				done <- fmt.Errorf("the subject panicked: %v", p)
+				r.err = fmt.Errorf("the subject panicked: %v", p)
 			}
+			done <- r
 		}()
-		done <- f()
+		r.v, r.err = f()
 	}()
 	select {
-	case err := <-done:
-		return err
+	case r := <-done:
+		return r.v, r.err
 	case <-ctx.Done():
 	}
-	late := time.NewTimer(grace)
+	late := time.NewTimer(t.opts.Grace)
 	defer late.Stop()
 	select {
-	case err := <-done:
-		return err
+	case r := <-done:
+		return r.v, r.err
 	case <-late.C:
-		return errAbandoned
+		var none T
+		return none, errAbandoned
 	}
 }
 

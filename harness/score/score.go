@@ -16,6 +16,7 @@
 //
 //   - calls with an empty list fails on any call (unless extra calls are
 //     allowed), and passes when there is none.
+//   - calls with extra and missing calls both allowed fails on order alone.
 //   - never passes when nothing was called.
 //   - answer with nothing to look for fails when there is no answer at all.
 //   - retries with honoured is undecided when no answer asked for a wait.

@@ -322,7 +322,8 @@ func TestThat(t *testing.T) {
 		Trajectory: []harness.Call{call(1, "a", `{}`, `{"n":1}`), call(2, "b", `{}`, `2`)},
 		Tools:      make([]harness.ToolExchange, 2),
 		Exchanges: []harness.Exchange{
-			{Kind: harness.KindAside}, {Kind: harness.KindReply, Turn: 1, Attempt: 1, Usage: harness.Usage{TotalTokens: 10}},
+			{Kind: harness.KindAside},
+			{Kind: harness.KindReply, Turn: 1, Attempt: 1, Usage: harness.Usage{TotalTokens: 10}},
 			{Kind: harness.KindReply, Turn: 1, Attempt: 2, Delivered: true, Answer: harness.Message{Text: "one"}},
 			{Kind: harness.KindReply, Turn: 2, Attempt: 1, Delivered: true, Answer: harness.Message{Text: "two"}},
 		},
