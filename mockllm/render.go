@@ -5,6 +5,7 @@ package mockllm
 import (
 	"bytes"
 	"context"
+	"errors"
 	"math/rand/v2"
 	"net/http"
 	"strconv"
@@ -312,7 +313,17 @@ func (d *delivery) flush() error {
 	if err := d.send(); err != nil {
 		return err
 	}
-	return http.NewResponseController(d.w).Flush()
+	return d.push()
+}
+
+// push hands what was sent to the network. A writer that cannot is left to
+// its own pace.
+func (d *delivery) push() error {
+	err := http.NewResponseController(d.w).Flush()
+	if errors.Is(err, http.ErrNotSupported) {
+		return nil
+	}
+	return err
 }
 
 func (d *delivery) send() error {
@@ -331,7 +342,7 @@ func (d *delivery) last(flush bool) error {
 	err := d.send()
 	if err == nil && flush {
 		// The length is known: nothing is left to write after this.
-		err = http.NewResponseController(d.w).Flush()
+		err = d.push()
 	}
 	if err != nil {
 		d.settle(false)

@@ -34,9 +34,9 @@ func countText(s string) int {
 }
 
 // countMessage counts one message as the provider's cookbook does: three
-// tokens around each.
+// tokens around each, and one for the role.
 func countMessage(m harness.Message) int {
-	n := 3 + countText(string(m.Role)) + countText(m.Text) + countText(m.Refusal)
+	n := 3 + 1 + countText(m.Text) + countText(m.Refusal)
 	for _, c := range m.Calls {
 		n += 3 + countText(c.Name) + countText(c.Arguments)
 	}
