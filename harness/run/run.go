@@ -161,6 +161,7 @@ func Run(ctx context.Context, list []*scenarios.Scenario, opts *Options) (*Resul
 	}
 	err = r.play(ctx, jobs, func(rec trials.Record, detail trials.Detail) error {
 		if out != nil {
+			var err error
 			if rec.Detail, err = trials.WriteDetail(res.Dir, detail); err != nil {
 				return err
 			}
