@@ -537,7 +537,6 @@ func TestWrongUse(t *testing.T) {
 		{"no options", nil, "no subject"},
 		{"no subject", &run.Options{}, "no subject"},
 		{"unknown mode", &run.Options{Subject: loop{}, Mode: "life"}, `mode "life" is not known`},
-		{"live mode in a test", &run.Options{Subject: loop{}, Mode: harness.ModeLive}, "needs the build tag real_llm"},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
