@@ -17,13 +17,15 @@ import (
 	"github.com/rehearse-dev/rehearse/harness/trials"
 )
 
-// slow has one scenario that ends at once and one that would take an hour.
-const slow = `scenario: quick
-servers: &servers
-  s:
+const servers = `  s:
     tools:
       - {name: nap, description: Sleeps., input: {type: object, properties: {}}, results: [{text: done}]}
-turns:
+`
+
+// quick is a scenario that ends at once.
+const quick = `scenario: quick
+servers:
+` + servers + `turns:
   - user: go
     replies: [{calls: [s.nap]}, {say: done}]
     expect: [{calls: [s.nap]}]
@@ -38,10 +40,9 @@ func TestInterrupt(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	write("a.yaml", slow)
-	hang := strings.NewReplacer("quick", "hangs", "{text: done}", "{text: done, latency: 1h}").Replace(slow)
-	// A child process waits in real time, where a virtual clock would not.
-	write("b.yaml", strings.Replace(hang, "  s:\n", "  s:\n    transport: stdio\n", 1))
+	write("a.yaml", quick)
+	// A server that never says anything keeps its trial waiting.
+	write("b.yaml", strings.NewReplacer("quick", "hangs", servers, "  s: {command: [sleep, \"3600\"]}\n").Replace(quick))
 
 	ctx, interrupt := context.WithCancel(t.Context())
 	read, write2 := io.Pipe()

@@ -87,10 +87,10 @@ func (t *trial) collect() *evidence {
 		e.transcript = &harness.Transcript{Turns: t.reports}
 	}
 	e.unreached = len(t.scenario.Turns) - len(t.reports)
-	listed := t.listed()
+	listed, offered := t.listed()
 	e.calls = trajectory.Join(e.exchanges, e.tools, offeredBy(e.exchanges, listed, t.scenario.Names))
 	t.score(e, listed)
-	t.conduct(e, listed)
+	t.conduct(e, offered)
 	return e
 }
 

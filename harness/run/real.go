@@ -17,12 +17,16 @@ import (
 func (t *trial) openReal(ctx context.Context, s *scenarios.Server) (*toolServer, error) {
 	reach := s.Real(t.workdir)
 	reach.Name = s.Name
-	tools, err := t.list(ctx, s, reach)
+	listed, err := t.list(ctx, s, reach)
 	if err != nil {
 		return nil, err
 	}
 	p := passthrough.New(reach, &passthrough.Options{Clock: t.clock, Called: t.onToolCall})
-	server := &toolServer{name: s.Name, tools: tools, calls: p.Journal, failed: s.FailedWhen}
+	server := &toolServer{name: s.Name, calls: p.Journal, failed: s.FailedWhen}
+	for _, tool := range listed {
+		server.tools = append(server.tools, tool.Tool)
+		server.mayOffer(tool, t.logf)
+	}
 	switch {
 	case reach.Transport == "sse":
 		return nil, fmt.Errorf("server %q (%s): a server over sse cannot be journaled; use its http transport", s.Name, redacted(reach.URL))

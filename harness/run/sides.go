@@ -15,6 +15,7 @@ import (
 
 	"github.com/rehearse-dev/rehearse/harness"
 	"github.com/rehearse-dev/rehearse/harness/mcppool"
+	"github.com/rehearse-dev/rehearse/harness/tools"
 	"github.com/rehearse-dev/rehearse/harness/trajectory"
 	"github.com/rehearse-dev/rehearse/mockllm"
 	"github.com/rehearse-dev/rehearse/mockmcp"
@@ -89,6 +90,7 @@ type toolServer struct {
 	name   string
 	reach  harness.Server
 	tools  []harness.Tool  // as it lists them
+	offer  []harness.Tool  // those of tools that a model can be offered
 	mock   *mockmcp.Server // nil for a real one
 	calls  func() []harness.ToolExchange
 	end    []func() error // in order
@@ -144,6 +146,9 @@ func (t *trial) openServer(ctx context.Context, s *scenarios.Server) (*toolServe
 		return nil, fmt.Errorf("starting mock server %q: %w", s.Name, err)
 	}
 	server := &toolServer{name: s.Name, mock: mock, tools: mock.Tools(), calls: mock.Journal, end: []func() error{mock.Close}}
+	for _, tool := range server.tools {
+		server.mayOffer(mcppool.Tool{Tool: tool}, t.logf)
+	}
 	server.reach = harness.Server{Name: s.Name, Dial: mock.Dial}
 	if t.opts.Foreign || s.Transport == "http" || t.scenario.MCPConfig != "" {
 		base, unmount := t.gateway.mount(mock.Handler())
@@ -157,29 +162,36 @@ func (t *trial) openServer(ctx context.Context, s *scenarios.Server) (*toolServe
 }
 
 // list asks a real server for its tools.
-func (t *trial) list(ctx context.Context, s *scenarios.Server, reach harness.Server) ([]harness.Tool, error) {
+func (t *trial) list(ctx context.Context, s *scenarios.Server, reach harness.Server) ([]mcppool.Tool, error) {
 	session, err := mcppool.Open(ctx, reach, &mcppool.Options{Logf: t.logf})
-	var tools []mcppool.Tool
+	var listed []mcppool.Tool
 	if err == nil {
 		defer session.Close()
 		var warnings []string
-		tools, warnings, err = session.Tools(ctx)
+		listed, warnings, err = session.Tools(ctx)
 		for _, w := range warnings {
 			t.logf("server %q: %s", s.Name, w)
 		}
 	}
-	if len(tools) == 0 && s.Required {
+	if len(listed) == 0 && s.Required {
 		reason := "it answered with an empty list"
 		if err != nil {
 			reason = err.Error()
 		}
 		return nil, fmt.Errorf("server %q (%s) lists no tools: %s", s.Name, cmp.Or(redacted(reach.URL), strings.Join(reach.Command, " ")), reason)
 	}
-	out := make([]harness.Tool, len(tools))
-	for i := range tools {
-		out[i] = tools[i].Tool
+	return listed, nil
+}
+
+// mayOffer notes a tool that the subject is to offer, if a model can be
+// offered it.
+func (s *toolServer) mayOffer(tool mcppool.Tool, logf func(string, ...any)) {
+	offer, err := tools.Offerable(tool)
+	if err != nil {
+		logf("server %q: tool %q need not be offered: %v", s.name, tool.Name, err)
+		return
 	}
-	return out, nil
+	s.offer = append(s.offer, offer)
 }
 
 // writeConfig writes an mcp.json that names the servers into the trial's

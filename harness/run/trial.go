@@ -319,12 +319,14 @@ func (t *trial) stateOfServers() map[string]json.RawMessage {
 	return out
 }
 
-func (t *trial) listed() map[string][]harness.Tool {
-	out := map[string][]harness.Tool{}
+// listed are the tools of the servers; offered are those of them that the
+// subject is to offer.
+func (t *trial) listed() (listed, offered map[string][]harness.Tool) {
+	listed, offered = map[string][]harness.Tool{}, map[string][]harness.Tool{}
 	for _, s := range t.servers {
-		out[s.name] = s.tools
+		listed[s.name], offered[s.name] = s.tools, s.offer
 	}
-	return out
+	return listed, offered
 }
 
 // counts sums up a journal of the model's side.

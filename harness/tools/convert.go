@@ -11,10 +11,22 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/rehearse-dev/rehearse/harness"
 	"github.com/rehearse-dev/rehearse/harness/mcppool"
 	"github.com/rehearse-dev/rehearse/harness/value"
 	"github.com/rehearse-dev/rehearse/internal/mcpwire"
 )
+
+// Offerable returns a server's tool as it is offered to a model, under its own
+// name. The error says why it cannot be: a schema that OpenAI would refuse, or
+// a tool that can only be run as a task.
+func Offerable(t mcppool.Tool) (harness.Tool, error) {
+	schema, err := offerable(t.Schema)
+	if err == nil && needsTask(t.Raw) {
+		err = errors.New("it can only be run as a task")
+	}
+	return harness.Tool{Name: t.Name, Description: t.Description, Schema: schema}, err
+}
 
 // offerable returns the schema of a tool's arguments as OpenAI accepts it for
 // a function: unchanged, but for an object without properties, which must say

@@ -90,19 +90,15 @@ func (r *Router) list(ctx context.Context) error {
 		}
 		warnings = append(warnings, warned...)
 		for _, tool := range listed {
-			schema, err := offerable(tool.Schema)
-			if err == nil && needsTask(tool.Raw) {
-				err = errors.New("it can only be run as a task")
-			}
+			offer, err := Offerable(tool)
 			if err != nil {
 				warnings = append(warnings, fmt.Sprintf("server %q: tool %q is not offered: %v", s.Name(), tool.Name, err))
 				continue
 			}
-			name, err := table.Add(s.Name(), tool.Name)
-			if err != nil {
+			if offer.Name, err = table.Add(s.Name(), tool.Name); err != nil {
 				return err
 			}
-			offered = append(offered, harness.Tool{Name: name, Description: tool.Description, Schema: schema})
+			offered = append(offered, offer)
 		}
 	}
 	if len(offered) > maxTools {
