@@ -36,7 +36,7 @@ lint: $(TOOLS)/staticcheck $(TOOLS)/gofumpt ## Run go vet, staticcheck and gofum
 
 .PHONY: generate
 generate: ## Rewrite the generated pages and the goldens
-	$(GO) test ./scenarios/... ./reports/... ./cmd/... ./harness/... ./mockllm/... ./mockmcp/... -update
+	$(GO) test $$(grep -rl --include='*_test.go' 'flag.Bool("update"' . | xargs -n1 dirname | sort -u) -update
 
 .PHONY: checkgenerate
 checkgenerate: generate ## Fail when a generated file was stale

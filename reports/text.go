@@ -230,15 +230,12 @@ func (p *textPrinter) verdict(v *harness.Verdict) {
 	}
 }
 
-// headline is the message of a verdict without what its rows and mismatches
-// say again, in a table.
+// headline is the message of a verdict, unless its rows or mismatches say it
+// again, in a table.
 func headline(v *harness.Verdict) string {
-	if len(v.Mismatches) > 0 && strings.Contains(v.Message, v.Mismatches[0].String()) {
+	if len(v.Mismatches) > 0 && strings.Contains(v.Message, v.Mismatches[0].String()) ||
+		v.Alignment != nil && len(v.Alignment.Rows) > 0 {
 		return ""
-	}
-	if v.Alignment != nil && len(v.Alignment.Rows) > 0 {
-		before, _, _ := strings.Cut(v.Message, ": ")
-		return before
 	}
 	return v.Message
 }

@@ -70,7 +70,7 @@ func (s Calls) Score(e *Evidence) harness.Verdict {
 	}
 	a.pair()
 	v.Alignment = a.rows()
-	s.judge(&v, a.calls)
+	s.judge(&v)
 	return v
 }
 
@@ -272,9 +272,11 @@ func (a *aligner) rows() *harness.Alignment {
 	return out
 }
 
-// judge settles the verdict from its alignment.
-func (s Calls) judge(v *harness.Verdict, calls []harness.Call) {
+// judge settles the verdict from its alignment. The verdict stands where the
+// first call that is wrong is expected.
+func (s Calls) judge(v *harness.Verdict) {
 	var problems []string
+	var pos harness.Position
 	matched := 0
 	for _, row := range v.Alignment.Rows {
 		switch row.Status {
@@ -299,10 +301,9 @@ func (s Calls) judge(v *harness.Verdict, calls []harness.Call) {
 				texts[i] = m.String()
 			}
 			problems = append(problems, fmt.Sprintf("wrong arguments in %s: %s", row.Actual, strings.Join(texts, "; ")))
-			v.Mismatches = append(v.Mismatches, row.Mismatches...)
 		}
-		if v.Pos.IsZero() {
-			v.Pos = row.Pos
+		if pos.IsZero() {
+			pos = row.Pos
 		}
 	}
 	v.Score = share(matched, matched+len(problems))
@@ -312,7 +313,10 @@ func (s Calls) judge(v *harness.Verdict, calls []harness.Call) {
 	if len(problems) > 4 {
 		problems = append(problems[:4], fmt.Sprintf("and %d more", len(problems)-4))
 	}
-	fail(v, "want %s, got %s: %s", count(len(s.List), "call"), callTexts(calls), strings.Join(problems, "; "))
+	if !pos.IsZero() {
+		v.Pos = pos
+	}
+	fail(v, "%s", strings.Join(problems, "; "))
 }
 
 // Never forbids tools.
