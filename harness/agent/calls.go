@@ -16,43 +16,18 @@ import (
 	"github.com/rehearse-dev/rehearse/harness"
 )
 
-// runCalls runs the calls of m, several at once, and returns m with the tool
-// messages that answer them, in the model's order. Whatever goes wrong with a
-// call is a result that the model can read.
+// runCalls runs the calls of m and returns m with the tool messages that
+// answer them, in the model's order. Whatever goes wrong with a call is a
+// result that the model can read.
 func (t *turn) runCalls(ctx context.Context, m harness.Message, offered []harness.Tool) []harness.Message {
-	ctx, cancel := context.WithCancel(ctx)
-	defer cancel()
-	// Events are yielded by this goroutine alone: the loop of a caller is no
-	// place for others. Each call sends two.
-	events := make(chan func())
-	reports := make([]harness.ReportedCall, len(m.Calls))
-	slots := make(chan struct{}, t.cfg.MaxToolConcurrency)
-	var wg sync.WaitGroup
-	wg.Go(func() {
-		for i, call := range m.Calls {
-			slots <- struct{}{}
-			events <- func() { t.yield(ToolStarted{Call: call}) }
-			wg.Go(func() {
-				report, notes := t.runCall(ctx, call, offered)
-				<-slots
-				reports[i] = report
-				events <- func() {
-					for _, note := range notes {
-						t.yield(Notice{Text: note})
-					}
-					t.yield(ToolFinished{Call: report})
-				}
-			})
-		}
-	})
-	for range 2 * len(m.Calls) {
-		(<-events)()
-		if t.broken {
-			cancel()
-		}
+	var reports []harness.ReportedCall
+	if len(m.Calls) == 1 {
+		reports = t.runOne(ctx, m.Calls[0], offered)
+	} else {
+		reports = t.runSeveral(ctx, m.Calls, offered)
 	}
-	wg.Wait()
-	answers := []harness.Message{m}
+	answers := make([]harness.Message, 0, 1+len(reports))
+	answers = append(answers, m)
 	for _, r := range reports {
 		answers = append(answers, harness.Message{Role: harness.RoleTool, CallID: r.ID, Text: r.Result})
 	}
@@ -60,6 +35,49 @@ func (t *turn) runCalls(ctx context.Context, m harness.Message, offered []harnes
 	t.calls = append(t.calls, reports...)
 	t.mu.Unlock()
 	return answers
+}
+
+// runOne runs the only call of a reply, without the detour over goroutines.
+func (t *turn) runOne(ctx context.Context, call harness.ToolCall, offered []harness.Tool) []harness.ReportedCall {
+	t.yield(ToolStarted{Call: call})
+	report, notes := t.runCall(ctx, call, offered)
+	t.finished(report, notes)
+	return []harness.ReportedCall{report}
+}
+
+// finished tells that a call is over.
+func (t *turn) finished(report harness.ReportedCall, notes []string) {
+	for _, note := range notes {
+		t.yield(Notice{Text: note})
+	}
+	t.yield(ToolFinished{Call: report})
+}
+
+// runSeveral runs calls, several at once.
+func (t *turn) runSeveral(ctx context.Context, calls []harness.ToolCall, offered []harness.Tool) []harness.ReportedCall {
+	// Events are yielded by this goroutine alone: the loop of a caller is no
+	// place for others. Each call sends two.
+	events := make(chan func())
+	reports := make([]harness.ReportedCall, len(calls))
+	slots := make(chan struct{}, t.cfg.MaxToolConcurrency)
+	var wg sync.WaitGroup
+	wg.Go(func() {
+		for i, call := range calls {
+			slots <- struct{}{}
+			events <- func() { t.yield(ToolStarted{Call: call}) }
+			wg.Go(func() {
+				report, notes := t.runCall(ctx, call, offered)
+				<-slots
+				reports[i] = report
+				events <- func() { t.finished(report, notes) }
+			})
+		}
+	})
+	for range 2 * len(calls) {
+		(<-events)()
+	}
+	wg.Wait()
+	return reports
 }
 
 // errToolTimeout ends a call that takes longer than Config.ToolTimeout.
@@ -141,11 +159,11 @@ func object(args string) (string, error) {
 	if trimmed == "" || trimmed == "null" {
 		return "{}", nil
 	}
-	var v map[string]json.RawMessage
-	if err := json.Unmarshal([]byte(trimmed), &v); err != nil {
-		return "", err
+	if trimmed[0] == '{' && json.Valid([]byte(trimmed)) {
+		return args, nil
 	}
-	return args, nil
+	var v map[string]json.RawMessage
+	return args, json.Unmarshal([]byte(trimmed), &v)
 }
 
 // canonical spells JSON in one way, so that equal arguments are equal texts.

@@ -46,8 +46,16 @@ func (c *Conversation) Send(ctx context.Context, text string) iter.Seq2[Event, e
 			c.sending = false
 			c.mu.Unlock()
 		}()
-		t := &turn{Conversation: c, start: c.cfg.Clock.Now(), repeats: make(map[string]int)}
-		t.yield = func(e Event) { t.broken = t.broken || !yield(e, nil) }
+		// Tools that run are stopped when the caller breaks off.
+		ctx, stop := context.WithCancel(ctx)
+		defer stop()
+		t := &turn{Conversation: c, start: c.cfg.Clock.Now()}
+		t.yield = func(e Event) {
+			if !t.broken && !yield(e, nil) {
+				t.broken = true
+				stop()
+			}
+		}
 		if err := t.run(ctx, text); err != nil && !t.broken {
 			yield(nil, err)
 		}
@@ -88,7 +96,7 @@ type turn struct {
 	yield   func(Event)
 	broken  bool // the caller wants no more
 	start   time.Time
-	repeats map[string]int // how often each call was asked for
+	repeats map[string]*repeats // by tool
 }
 
 // run plays the turn. It returns nil when there is an answer, or when the
@@ -99,10 +107,6 @@ func (t *turn) run(ctx context.Context, text string) error {
 		ctx, cancel = context.WithTimeoutCause(ctx, limit, t.stopTime(nil))
 		defer cancel()
 	}
-	// Tools that run are stopped when the caller breaks off.
-	ctx, cancel := context.WithCancel(ctx)
-	defer cancel()
-
 	t.append(harness.Message{Role: harness.RoleUser, Text: text})
 	for calls := 1; ; calls++ {
 		if err := t.mayAsk(calls); err != nil {
@@ -182,9 +186,11 @@ func (t *turn) ask(ctx context.Context, offered []harness.Tool) (*model.Done, er
 		Stream:      t.cfg.Stream,
 	}
 	if t.cfg.System != "" {
-		req.Messages = append(req.Messages, harness.Message{Role: harness.RoleSystem, Text: t.cfg.System})
+		req.Messages = []harness.Message{{Role: harness.RoleSystem, Text: t.cfg.System}}
 	}
-	req.Messages = append(req.Messages, t.Messages()...)
+	t.mu.Lock()
+	req.Messages = slices.Concat(req.Messages, t.messages)
+	t.mu.Unlock()
 	var done *model.Done
 	for event, err := range t.cfg.Model.Generate(ctx, req) {
 		if err != nil {
@@ -286,12 +292,43 @@ func (t *turn) judge(done *model.Done, offered []harness.Tool) (harness.Message,
 
 // countRepeats stops a turn that asks for the same call again and again.
 func (t *turn) countRepeats(calls []harness.ToolCall) error {
+	if t.cfg.MaxRepeats < 0 {
+		return nil
+	}
+	if t.repeats == nil {
+		t.repeats = make(map[string]*repeats)
+	}
 	for _, call := range calls {
-		key := call.Name + " " + canonical(call.Arguments)
-		t.repeats[key]++
-		if n := t.repeats[key]; t.cfg.MaxRepeats > 0 && n >= t.cfg.MaxRepeats {
+		r := t.repeats[call.Name]
+		if r == nil {
+			r = new(repeats)
+			t.repeats[call.Name] = r
+		}
+		if n := r.add(call.Arguments); n >= t.cfg.MaxRepeats {
 			return &harness.StopError{Reason: harness.StopRepeatedCall, Detail: fmt.Sprintf("call %d of %s with the arguments %s", n, call.Name, cutText(call.Arguments, 200))}
 		}
 	}
 	return nil
+}
+
+// repeats counts calls of one tool by their arguments. Most tools are called
+// once in a turn: arguments are read from the second call on.
+type repeats struct {
+	called bool
+	first  string         // the arguments of the first call
+	n      map[string]int // by canonical arguments; nil before the second call
+}
+
+// add counts a call and returns how often it has been asked for.
+func (r *repeats) add(args string) int {
+	if !r.called {
+		r.called, r.first = true, args
+		return 1
+	}
+	if r.n == nil {
+		r.n = map[string]int{canonical(r.first): 1}
+	}
+	args = canonical(args)
+	r.n[args]++
+	return r.n[args]
 }

@@ -109,8 +109,7 @@ func (s *Session) Call(ctx context.Context, tool string, args json.RawMessage) (
 	if len(args) == 0 {
 		args = json.RawMessage("{}")
 	}
-	var object map[string]json.RawMessage
-	if err := json.Unmarshal(args, &object); err != nil || object == nil {
+	if !mcpwire.IsObject(args) {
 		return nil, &Error{
 			Kind: ErrMalformed, Server: s.server.Name, Op: op,
 			Err: fmt.Errorf("the arguments are no JSON object: %s", mcpwire.Excerpt(args, 200)),
@@ -127,7 +126,7 @@ func (s *Session) Call(ctx context.Context, tool string, args json.RawMessage) (
 		return nil, err
 	}
 	r, err := mcpwire.ParseResult(kept.result)
-	if err == nil && kept.needsInput() {
+	if err == nil && string(r.Type) == `"input_required"` {
 		err = fmt.Errorf("the server asks for input of a kind that this client cannot give")
 	}
 	if err != nil {
@@ -151,11 +150,4 @@ func keep(ctx context.Context, result json.RawMessage, rpc *harness.RPCError) {
 	if c, ok := ctx.Value(captureKey{}).(*capture); ok {
 		c.result, c.rpc = result, rpc
 	}
-}
-
-func (c *capture) needsInput() bool {
-	var r struct {
-		ResultType string `json:"resultType"`
-	}
-	return json.Unmarshal(c.result, &r) == nil && r.ResultType == "input_required"
 }

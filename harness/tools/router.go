@@ -181,6 +181,9 @@ func (r *Router) names() string {
 // checkArguments refuses what is no JSON object, in words that help a model
 // to write it again.
 func checkArguments(args string) error {
+	if mcpwire.IsObject([]byte(args)) {
+		return nil
+	}
 	var object map[string]json.RawMessage
 	err := json.Unmarshal([]byte(args), &object)
 	switch {

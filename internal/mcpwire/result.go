@@ -3,6 +3,7 @@
 package mcpwire
 
 import (
+	"bytes"
 	"encoding/json"
 	"fmt"
 	"strings"
@@ -13,6 +14,8 @@ type Result struct {
 	Content    []json.RawMessage `json:"content"`
 	Structured json.RawMessage   `json:"structuredContent"`
 	IsError    bool              `json:"isError"`
+	// Type is "input_required" where the call is not over.
+	Type json.RawMessage `json:"resultType"`
 }
 
 // ParseResult reads the result object of a tools/call. Content may be absent
@@ -61,4 +64,10 @@ func TextValue(text string) json.RawMessage {
 		return json.RawMessage(text)
 	}
 	return Marshal(text)
+}
+
+// IsObject reports whether raw is a JSON object.
+func IsObject(raw []byte) bool {
+	raw = bytes.TrimLeft(raw, " \t\r\n")
+	return len(raw) > 0 && raw[0] == '{' && json.Valid(raw)
 }

@@ -199,9 +199,9 @@ func (a *assembler) find(d toolCall) *callPieces {
 }
 
 // message returns the whole reply. The calls are in the order of their
-// indexes, where the endpoint numbers them; used holds the ids of earlier
-// calls of the conversation.
-func (a *assembler) message(used map[string]bool) (harness.Message, error) {
+// indexes, where the endpoint numbers them; said are the messages before,
+// whose ids of calls are taken.
+func (a *assembler) message(said []harness.Message) (harness.Message, error) {
 	m := harness.Message{
 		Role:      harness.RoleAssistant,
 		Text:      a.text.end(),
@@ -209,19 +209,13 @@ func (a *assembler) message(used map[string]bool) (harness.Message, error) {
 		Refusal:   a.refusal.end(),
 	}
 	slices.SortStableFunc(a.calls, func(x, y *callPieces) int { return x.index.n - y.index.n })
-	taken := make(map[string]bool)
 	for i, c := range a.calls {
 		if c.name == "" {
 			return m, &model.Error{Kind: model.KindMalformed, Message: fmt.Sprintf("tool call %d of the reply has no name", i+1)}
 		}
-		if c.id == "" || taken[c.id] {
-			old := c.id
-			for n := len(used) + i; c.id == "" || taken[c.id] || used[c.id]; n++ {
-				c.id = fmt.Sprintf("call_%d", n)
-			}
-			a.note("call of %s came with the id %q and was given %q", c.name, old, c.id)
+		if c.id == "" || hasCall(m.Calls, c.id) {
+			a.name(c, append(said[:len(said):len(said)], m))
 		}
-		taken[c.id] = true
 		call := harness.ToolCall{ID: c.id, Name: c.name, Arguments: c.arguments.end()}
 		if c.extra != nil {
 			call.Extra = `{"extra_content":` + string(c.extra) + `}`
@@ -229,6 +223,25 @@ func (a *assembler) message(used map[string]bool) (harness.Message, error) {
 		m.Calls = append(m.Calls, call)
 	}
 	return m, nil
+}
+
+// name gives c an id that none of the calls in messages has.
+func (a *assembler) name(c *callPieces, messages []harness.Message) {
+	taken := map[string]bool{"": true}
+	for _, m := range messages {
+		for _, call := range m.Calls {
+			taken[call.ID] = true
+		}
+	}
+	old := c.id
+	for n := len(taken) - 1; taken[c.id]; n++ {
+		c.id = fmt.Sprintf("call_%d", n)
+	}
+	a.note("call of %s came with the id %q and was given %q", c.name, old, c.id)
+}
+
+func hasCall(calls []harness.ToolCall, id string) bool {
+	return slices.ContainsFunc(calls, func(c harness.ToolCall) bool { return c.ID == id })
 }
 
 func (a *assembler) note(format string, args ...any) {

@@ -106,17 +106,11 @@ func (c *Client) Generate(ctx context.Context, req *model.Request) iter.Seq2[mod
 			yield(nil, err)
 			return
 		}
-		used := make(map[string]bool)
-		for _, m := range req.Messages {
-			for _, call := range m.Calls {
-				used[call.ID] = true
-			}
-		}
 		for attempts := c.cfg.Retry.Start(); ; {
 			a := &attempt{
 				x:    &exchange{cfg: &c.cfg, out: out},
 				asm:  assembler{maxArguments: c.cfg.MaxArgumentBytes},
-				used: used,
+				said: req.Messages,
 			}
 			err := a.run(ctx, yield)
 			if err == nil {
@@ -173,7 +167,7 @@ func finalError(ctx context.Context, err error, name string, made int) error {
 type attempt struct {
 	x    *exchange
 	asm  assembler
-	used map[string]bool // ids of the conversation's calls
+	said []harness.Message // before
 }
 
 // run makes the attempt. It returns nil when the reply was delivered, and
@@ -183,13 +177,24 @@ func (a *attempt) run(ctx context.Context, yield func(model.Event, error) bool) 
 	config.BaseURL = a.x.cfg.BaseURL
 	config.HTTPClient = a.x
 	config.EmptyMessagesLimit = math.MaxUint32
-	stream, err := oai.NewClientWithConfig(config).CreateChatCompletionStream(ctx, a.x.out.req)
-	if err != nil {
-		return err
+	client := oai.NewClientWithConfig(config)
+	var next func() ([]byte, error)
+	if a.x.out.plain {
+		if _, err := client.CreateChatCompletion(ctx, a.x.out.req); err != nil {
+			return err
+		}
+		defer a.x.body.Close()
+		next = a.x.next
+	} else {
+		stream, err := client.CreateChatCompletionStream(ctx, a.x.out.req)
+		if err != nil {
+			return err
+		}
+		defer stream.Close()
+		next = stream.RecvRaw
 	}
-	defer stream.Close()
 	for {
-		raw, err := stream.RecvRaw()
+		raw, err := next()
 		if err != nil {
 			done, err := a.end(err)
 			if err == nil {
@@ -244,7 +249,7 @@ func (a *attempt) end(err error) (model.Event, error) {
 		e.Repeatable = true
 		return nil, e
 	}
-	m, err := asm.message(a.used)
+	m, err := asm.message(a.said)
 	if err != nil {
 		return nil, err
 	}

@@ -45,6 +45,7 @@ func (c *Client) prepare(req *model.Request) (*outgoing, error) {
 	if req.Stream {
 		out.req.StreamOptions = &oai.StreamOptions{IncludeUsage: true}
 	}
+	out.req.Messages = make([]oai.ChatCompletionMessage, 0, len(req.Messages))
 	for i, m := range req.Messages {
 		out.addMessage(i, m, c.cfg.SendReasoning)
 	}
@@ -173,7 +174,12 @@ func familyOf(name string) family {
 	if before, after, ok := strings.Cut(name, ":"); ok && strings.Trim(before, "abcdefghijklmnopqrstuvwxyz") == "" {
 		name = after
 	}
-	name = strings.NewReplacer("-", "", ".", "", "_", "").Replace(name)
+	name = strings.Map(func(r rune) rune {
+		if strings.ContainsRune("-._", r) {
+			return -1
+		}
+		return r
+	}, name)
 	for _, prefix := range []string{"gpt5", "gpt6", "o1", "o3", "o4", "gpto1", "gpto3", "gpto4"} {
 		if strings.HasPrefix(name, prefix) {
 			return family{fixedSampling: true, completionTokens: true}
@@ -231,6 +237,11 @@ func invalidAt(texts ...string) int {
 	return -1
 }
 
+// isWhole says that the body is sent as go-openai writes it.
+func (out *outgoing) isWhole() bool {
+	return len(out.members)+len(out.inMessages)+len(out.inCalls) == 0
+}
+
 // complete makes the body that is sent of the one that go-openai wrote.
 func (out *outgoing) complete(body []byte) ([]byte, error) {
 	if len(out.inMessages)+len(out.inCalls) > 0 {
@@ -245,14 +256,6 @@ func (out *outgoing) complete(body []byte) ([]byte, error) {
 			return nil, err
 		}
 		body = bytes.Replace(body, doc.Messages, messages, 1)
-	}
-	if out.plain {
-		// Plain requests take go-openai's streaming call too: only that hands
-		// out the reply's own bytes. No text of a message can look like this
-		// member, its quotes being escaped, and it stands before all schemas.
-		if before, after, ok := bytes.Cut(body, []byte(`,"stream":true`)); ok {
-			return slices.Concat(before, []byte(`,"stream":false`), after[:len(after)-1], out.members, []byte("}")), nil
-		}
 	}
 	return addMembers(body, out.members), nil
 }

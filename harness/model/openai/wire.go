@@ -24,6 +24,9 @@ type exchange struct {
 	cfg *Config
 	out *outgoing
 
+	next   func() ([]byte, error) // the documents of the reply; see receive
+	status int
+	size   int64 // of the reply's body, as announced; -1 when it was not
 	header http.Header // of the response; nil before it came
 	body   *body
 	marked bool // the stream ended with [DONE]
@@ -38,28 +41,18 @@ var errIdle = errors.New("endpoint is silent")
 // read, whatever the endpoint answered: one data: line an event. What is no
 // answer is a [*model.Error].
 func (x *exchange) Do(req *http.Request) (*http.Response, error) {
-	raw := make([]byte, req.ContentLength) // go-openai knows it, its body being a buffer
-	if _, err := io.ReadFull(req.Body, raw); err != nil {
-		return nil, fmt.Errorf("completing the request: %w", err)
-	}
-	raw, err := x.out.complete(raw)
-	if err != nil {
-		return nil, fmt.Errorf("completing the request: %w", err)
-	}
 	ctx, cancel := context.WithCancelCause(req.Context())
 	x.body = &body{ctx: ctx, cancel: cancel, left: x.cfg.MaxBodyBytes, max: x.cfg.MaxBodyBytes, idle: x.cfg.IdleTimeout}
 	if x.cfg.IdleTimeout > 0 {
 		x.body.timer = time.AfterFunc(x.cfg.IdleTimeout, func() { cancel(errIdle) })
 	}
 	req = req.WithContext(ctx)
-	req.Body = io.NopCloser(bytes.NewReader(raw))
-	req.ContentLength = int64(len(raw))
-	req.GetBody = func() (io.ReadCloser, error) { return io.NopCloser(bytes.NewReader(raw)), nil }
+	if err := x.complete(req); err != nil {
+		x.body.Close()
+		return nil, fmt.Errorf("completing the request: %w", err)
+	}
 	for key, values := range x.cfg.Header {
 		req.Header[http.CanonicalHeaderKey(key)] = values
-	}
-	if x.out.plain {
-		req.Header.Set("Accept", "application/json")
 	}
 	client := http.Client{
 		Transport:     x.cfg.Transport,
@@ -76,22 +69,46 @@ func (x *exchange) Do(req *http.Request) (*http.Response, error) {
 		return nil, e
 	}
 	x.header = resp.Header
-	x.body.rc = resp.Body
-	next, err := x.receive(resp.StatusCode)
-	if err != nil {
+	x.body.rc, x.size, x.status = resp.Body, resp.ContentLength, resp.StatusCode
+	if x.next, err = x.receive(resp.StatusCode); err != nil {
 		x.body.Close()
 		return nil, err
 	}
 	resp.StatusCode = http.StatusOK // the only one left that go-openai calls a success for sure
-	resp.Body = &lines{next: next, Closer: x.body}
+	if x.out.plain {
+		// go-openai would hand out what its structs can hold of a reply, and
+		// refuse one that is no document.
+		resp.Body = io.NopCloser(strings.NewReader("{}"))
+	} else {
+		resp.Body = &lines{next: x.next, Closer: x.body}
+	}
 	return resp, nil
 }
 
+// complete adds to a request what go-openai cannot say.
+func (x *exchange) complete(req *http.Request) error {
+	if x.out.isWhole() {
+		return nil
+	}
+	raw := make([]byte, req.ContentLength) // go-openai knows it, its body being a buffer
+	if _, err := io.ReadFull(req.Body, raw); err != nil {
+		return err
+	}
+	raw, err := x.out.complete(raw)
+	if err != nil {
+		return err
+	}
+	req.Body = io.NopCloser(bytes.NewReader(raw))
+	req.ContentLength = int64(len(raw))
+	req.GetBody = func() (io.ReadCloser, error) { return io.NopCloser(bytes.NewReader(raw)), nil }
+	return nil
+}
+
 // receive decides by the status and the first bytes what a reply is. It
-// returns a function for its documents, one by one, each one line; io.EOF
-// ends them.
+// returns a function for its documents, one by one, each one line when they
+// go through go-openai; io.EOF ends them.
 func (x *exchange) receive(status int) (func() ([]byte, error), error) {
-	br := bufio.NewReader(x.body)
+	br := bufio.NewReaderSize(x.body, int(x.sizeOr(4<<10)))
 	if status < 200 || status > 299 {
 		raw, err := io.ReadAll(br)
 		if len(raw) == 0 && err != nil {
@@ -121,6 +138,14 @@ func (x *exchange) receive(status int) (func() ([]byte, error), error) {
 	e := x.err(model.KindMalformed, "the reply is "+describe(raw))
 	e.Status, e.Body = status, raw
 	return nil, e
+}
+
+// sizeOr is the announced size of the reply where that is less than n.
+func (x *exchange) sizeOr(n int64) int64 {
+	if x.size >= 0 && x.size < n {
+		return x.size
+	}
+	return n
 }
 
 // sniff looks for the first byte that is not white space, without taking it,
@@ -157,28 +182,34 @@ func (x *exchange) isStream(head []byte) bool {
 
 // document reads a reply that is one JSON document.
 func (x *exchange) document(status int, br *bufio.Reader) (func() ([]byte, error), error) {
-	raw, err := io.ReadAll(br)
-	if err != nil {
+	buf := bytes.NewBuffer(make([]byte, 0, x.sizeOr(64<<10)+bytes.MinRead))
+	if _, err := buf.ReadFrom(br); err != nil {
 		return nil, x.readError(err)
 	}
-	raw = bytes.TrimSpace(bytes.TrimPrefix(raw, []byte("\ufeff")))
-	if !json.Valid(raw) {
+	raw := bytes.TrimSpace(bytes.TrimPrefix(buf.Bytes(), []byte("\ufeff")))
+	if !x.out.plain && !json.Valid(raw) { // a plain reply is decoded next
 		return nil, x.badDocument(status, raw)
 	}
 	if w, ok := errorEvent("", raw); ok {
 		return nil, x.failure(status, w, raw)
 	}
+	if x.out.plain {
+		return func() ([]byte, error) { return x.once(raw) }, nil
+	}
 	line, err := oneLine(raw)
 	if err != nil {
 		return nil, err
 	}
-	return func() ([]byte, error) {
-		if x.single {
-			return nil, io.EOF
-		}
-		x.single = true
-		return line, nil
-	}, nil
+	return func() ([]byte, error) { return x.once(line) }, nil
+}
+
+// once returns the only document of a reply.
+func (x *exchange) once(raw []byte) ([]byte, error) {
+	if x.single {
+		return nil, io.EOF
+	}
+	x.single = true
+	return raw, nil
 }
 
 // badDocument says what is wrong with a document that is not JSON: it may be
@@ -251,7 +282,10 @@ func errorEvent(name string, data []byte) (wireError, bool) {
 
 // badEvent is the error of an event that is not JSON, or not a chunk. A last
 // one that was not ended is a stream cut off.
-func (x *exchange) badEvent(err error, data []byte) *model.Error {
+func (x *exchange) badEvent(err error, data []byte) error {
+	if x.single && !json.Valid(data) {
+		return x.badDocument(x.status, data)
+	}
 	e := x.err(model.KindMalformed, fmt.Sprintf("an event of the stream is not as it should be: %s", cut(data, 200)))
 	if x.last {
 		e = x.err(model.KindCutStream, fmt.Sprintf("the stream ends inside an event: %s", cut(data, 200)))
