@@ -8,6 +8,8 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"net/http"
+	"runtime"
 	"slices"
 	"time"
 
@@ -26,7 +28,10 @@ import (
 )
 
 // question begins each measured conversation: one tool call, then text.
-const question = "What is the weather in Paris?"
+const (
+	question = "What is the weather in Paris?"
+	answer   = "It is sunny in Paris."
+)
 
 // weatherModel answers every conversation alike, however many there are.
 func weatherModel() mockllm.Script {
@@ -40,7 +45,7 @@ func weatherModel() mockllm.Script {
 		{When: lastRole(harness.RoleUser), Reply: mockllm.Reply{Calls: []mockllm.Call{
 			{Tool: "get_weather", Args: map[string]any{"location": "Paris"}},
 		}}},
-		{When: lastRole(harness.RoleTool), Reply: mockllm.Reply{Say: "It is sunny in Paris."}},
+		{When: lastRole(harness.RoleTool), Reply: mockllm.Reply{Say: answer}},
 	}}
 }
 
@@ -57,40 +62,49 @@ func weatherServer() (*mockmcp.Server, error) {
 // conversation is one measured unit of work.
 type conversation func(ctx context.Context) error
 
-// loops returns the same conversation three times: by the agent, and by hand
-// with the libraries under it, streaming or not.
-func loops(ctx context.Context, base string, server *mockmcp.Server, stream bool) (ours, raw conversation, closeAll func() error, err error) {
+// httpTransport is what each side sends its requests through.
+func httpTransport() *http.Transport { return http.DefaultTransport.(*http.Transport).Clone() }
+
+// agentLoop is the agent on both mocks.
+func agentLoop(ctx context.Context, base string, server *mockmcp.Server, stream bool) (conversation, func() error, error) {
 	session, err := mcppool.Open(ctx, harness.Server{Name: "weather", Dial: server.Dial}, nil)
 	if err != nil {
-		return nil, nil, nil, err
+		return nil, nil, err
 	}
 	router, err := tools.NewRouter(ctx, []*mcppool.Session{session}, nil)
 	if err != nil {
-		return nil, nil, nil, errors.Join(err, session.Close())
+		return nil, nil, errors.Join(err, session.Close())
 	}
-	a := agent.New(agent.Config{Model: openai.New(openai.Config{BaseURL: base}), Name: "mock", Tools: router, Stream: stream})
-	ours = func(ctx context.Context) error {
-		answered := false
+	rt := httpTransport()
+	a := agent.New(agent.Config{
+		Model: openai.New(openai.Config{BaseURL: base, APIKey: "unused", Transport: rt}),
+		Name:  "mock", Tools: router, Stream: stream,
+	})
+	loop := func(ctx context.Context) error {
+		answer := ""
 		for event, err := range a.Conversation().Send(ctx, question) {
 			if err != nil {
 				return err
 			}
-			_, isAnswer := event.(agent.Answer)
-			answered = answered || isAnswer
+			if a, ok := event.(agent.Answer); ok {
+				answer = a.Text
+			}
 		}
-		if !answered {
-			return errors.New("the agent gave no answer")
-		}
-		return nil
+		return checkAnswer(answer)
 	}
-	raw, closeRaw, err := rawLoop(ctx, base, server, stream)
-	if err != nil {
-		return nil, nil, nil, errors.Join(err, router.Close())
-	}
-	return ours, raw, func() error { return errors.Join(router.Close(), closeRaw()) }, nil
+	return loop, func() error { rt.CloseIdleConnections(); return router.Close() }, nil
 }
 
-// rawLoop is what somebody would write by hand with go-openai and mcp-go.
+func checkAnswer(got string) error {
+	if got != answer {
+		return fmt.Errorf("the answer is %q, not %q", got, answer)
+	}
+	return nil
+}
+
+// rawLoop is what somebody would write by hand with go-openai and mcp-go, for
+// one server and for an endpoint that does all as it should: it sends the same
+// requests over the same kind of connections, and reads all of the replies.
 func rawLoop(ctx context.Context, base string, server *mockmcp.Server, stream bool) (conversation, func() error, error) {
 	pipe, err := server.Dial(ctx)
 	if err != nil {
@@ -113,8 +127,9 @@ func rawLoop(ctx context.Context, base string, server *mockmcp.Server, stream bo
 			Name: t.Name, Description: t.Description, Parameters: t.InputSchema,
 		}})
 	}
+	rt := httpTransport()
 	cfg := goopenai.DefaultConfig("unused")
-	cfg.BaseURL = base
+	cfg.BaseURL, cfg.HTTPClient = base, &http.Client{Transport: rt}
 	llm := goopenai.NewClientWithConfig(cfg)
 	ask := func(ctx context.Context, req goopenai.ChatCompletionRequest) (goopenai.ChatCompletionMessage, error) {
 		if stream {
@@ -126,14 +141,17 @@ func rawLoop(ctx context.Context, base string, server *mockmcp.Server, stream bo
 		}
 		return res.Choices[0].Message, nil
 	}
-	return func(ctx context.Context) error {
+	loop := func(ctx context.Context) error {
 		req := goopenai.ChatCompletionRequest{Model: "mock", Tools: offered, Messages: []goopenai.ChatCompletionMessage{
 			{Role: "user", Content: question},
 		}}
 		for {
 			m, err := ask(ctx, req)
-			if err != nil || len(m.ToolCalls) == 0 {
+			if err != nil {
 				return err
+			}
+			if len(m.ToolCalls) == 0 {
+				return checkAnswer(m.Content)
 			}
 			req.Messages = append(req.Messages, m)
 			for _, call := range m.ToolCalls {
@@ -156,11 +174,13 @@ func rawLoop(ctx context.Context, base string, server *mockmcp.Server, stream bo
 				})
 			}
 		}
-	}, c.Close, nil
+	}
+	return loop, func() error { rt.CloseIdleConnections(); return c.Close() }, nil
 }
 
 func askStream(ctx context.Context, llm *goopenai.Client, req goopenai.ChatCompletionRequest) (goopenai.ChatCompletionMessage, error) {
 	m := goopenai.ChatCompletionMessage{Role: "assistant"}
+	req.StreamOptions = &goopenai.StreamOptions{IncludeUsage: true}
 	s, err := llm.CreateChatCompletionStream(ctx, req)
 	if err != nil {
 		return m, err
@@ -189,57 +209,93 @@ func askStream(ctx context.Context, llm *goopenai.Client, req goopenai.ChatCompl
 	}
 }
 
-// overhead is what the agent's loop adds to the hand-written one, as the
-// ratio of the medians of rounds that take turns.
-func overhead(ctx context.Context, stream bool, rounds, perRound int) (ratio float64, err error) {
+// sides are the two loops of a measurement, and what they share.
+type sides struct {
+	ours, raw conversation
+	mock      *mockllm.Mock
+	closers   []func() error
+}
+
+// open starts both mocks and makes a client of each kind for them.
+func open(ctx context.Context, stream bool) (s *sides, err error) {
+	s = &sides{}
+	defer func() {
+		if err != nil {
+			err = errors.Join(err, s.close())
+		}
+	}()
 	host, err := mockllm.NewHost("")
 	if err != nil {
-		return 0, err
+		return s, err
 	}
-	defer func() { err = errors.Join(err, host.Close()) }()
-	mock := mockllm.New(weatherModel(), nil)
-	defer mock.Close()
-	base, _ := host.Mount(mock)
+	s.closers = append(s.closers, host.Close)
+	s.mock = mockllm.New(weatherModel(), nil)
+	s.closers = append(s.closers, func() error { s.mock.Close(); return nil })
+	base, _ := host.Mount(s.mock)
 	server, err := weatherServer()
 	if err != nil {
-		return 0, err
+		return s, err
 	}
-	defer func() { err = errors.Join(err, server.Close()) }()
-	ours, raw, closeAll, err := loops(ctx, base, server, stream)
+	s.closers = append(s.closers, server.Close)
+	var end func() error
+	if s.ours, end, err = agentLoop(ctx, base, server, stream); err != nil {
+		return s, err
+	}
+	s.closers = append(s.closers, end)
+	if s.raw, end, err = rawLoop(ctx, base, server, stream); err != nil {
+		return s, err
+	}
+	s.closers = append(s.closers, end)
+	return s, nil
+}
+
+// close ends all that open started, the last first.
+func (s *sides) close() error {
+	var errs []error
+	for _, end := range slices.Backward(s.closers) {
+		errs = append(errs, end())
+	}
+	return errors.Join(errs...)
+}
+
+// overhead is what the agent's loop adds to the hand-written one: the median
+// of the ratios of rounds so short that a busy machine is busy for both sides
+// of most of them. The sides take turns in going first.
+func overhead(ctx context.Context, stream bool, rounds, perRound int) (ratio float64, err error) {
+	s, err := open(ctx, stream)
 	if err != nil {
 		return 0, err
 	}
-	defer func() { err = errors.Join(err, closeAll()) }()
-
-	var a, b []time.Duration
-	for n := range rounds + 1 {
-		x, err := timed(ctx, ours, perRound)
-		if err != nil {
-			return 0, fmt.Errorf("the agent's loop: %w", err)
+	defer func() { err = errors.Join(err, s.close()) }()
+	measure := func(name string, c conversation) (time.Duration, error) {
+		s.mock.Reset() // the journal
+		runtime.GC()   // neither side pays for the other's garbage
+		start := time.Now()
+		for range perRound {
+			if err := c(ctx); err != nil {
+				return 0, fmt.Errorf("%s: %w", name, err)
+			}
 		}
-		y, err := timed(ctx, raw, perRound)
-		if err != nil {
-			return 0, fmt.Errorf("the hand-written loop: %w", err)
-		}
-		if n > 0 { // the first round warms up
-			a, b = append(a, x), append(b, y)
-		}
-		mock.Reset() // the journal
+		return time.Since(start), nil
 	}
-	return float64(median(a)) / float64(median(b)), nil
-}
-
-func timed(ctx context.Context, c conversation, n int) (time.Duration, error) {
-	start := time.Now()
-	for range n {
-		if err := c(ctx); err != nil {
-			return 0, err
+	var ratios []float64
+	for n := range rounds + 2 {
+		var took [2]time.Duration
+		for i := range took {
+			var err error
+			if ours := (i + n) % 2; ours == 0 {
+				took[0], err = measure("the agent's loop", s.ours)
+			} else {
+				took[1], err = measure("the hand-written loop", s.raw)
+			}
+			if err != nil {
+				return 0, err
+			}
+		}
+		if n >= 2 { // the first rounds warm up
+			ratios = append(ratios, float64(took[0])/float64(took[1]))
 		}
 	}
-	return time.Since(start), nil
-}
-
-func median(d []time.Duration) time.Duration {
-	slices.Sort(d)
-	return d[len(d)/2]
+	slices.Sort(ratios)
+	return ratios[len(ratios)/2], nil
 }
