@@ -58,8 +58,9 @@ func Load(paths []string, opts *Options) (*Set, error) {
 // document is a file that was read.
 type document struct {
 	path string
-	kind string // one of kinds; empty for a file that is not ours
-	why  string // for one that is not ours
+	kind string           // one of kinds; empty for a file that is not ours
+	why  string           // for one that is not ours
+	at   harness.Position // of why
 	root *strictyaml.Node
 	data []byte
 	// server caches what a server file compiles to.
@@ -126,7 +127,7 @@ func (l *loader) take(path string, named bool) {
 			l.found = append(l.found, d)
 		}
 	case named && d.why != "":
-		l.problems.add(harness.Position{File: path, Line: 1, Col: 1}, "%s; a file of rehearse begins with one of the keys %s", d.why, strings.Join(kinds(), ", "))
+		l.problems.add(d.at, "%s; a file of rehearse begins with one of the keys %s", d.why, strings.Join(kinds(), ", "))
 	case d.why != "":
 		l.notes = append(l.notes, fmt.Sprintf("%s: left alone: %s", path, d.why))
 	}
@@ -148,6 +149,7 @@ func (l *loader) read(path string) *document {
 	}
 	d.data = data
 	root, found := strictyaml.Parse(filepath.ToSlash(path), data)
+	d.at = harness.Position{File: path, Line: 1, Col: 1}
 	first := firstKey(root, data)
 	meant := harness.Suggest(first.Text, kinds())
 	switch {
@@ -167,8 +169,9 @@ func (l *loader) read(path string) *document {
 		}
 		return d
 	}
-	if d.why != "" && root == nil && len(found) > 0 && first.Text == "" {
+	if d.why != "" && (root == nil || root.Kind == strictyaml.Invalid) && len(found) > 0 && first.Text == "" {
 		d.why = strings.TrimPrefix(found[0].Msg, "not YAML: ")
+		d.at.Line, d.at.Col = found[0].Pos.Line, found[0].Pos.Col
 	}
 	return d
 }

@@ -47,16 +47,36 @@ func (e *Error) Error() string {
 	if e.Src == "" {
 		return msg
 	}
-	offset := min(max(e.Offset, 0), len(e.Src))
-	start := strings.LastIndexByte(e.Src[:offset], '\n') + 1
-	line, _, _ := strings.Cut(e.Src[start:], "\n")
+	line, offset := around(e.Src, min(max(e.Offset, 0), len(e.Src)))
 	pad := strings.Map(func(r rune) rune {
 		if r == '\t' {
 			return r
 		}
 		return ' '
-	}, e.Src[start:offset])
+	}, line[:offset])
 	return fmt.Sprintf("%s\n    %s\n    %s^", msg, line, pad)
+}
+
+// around returns the line of src with the byte at offset, and where in it
+// that byte is. Of a long line it is the part that a terminal can show.
+func around(src string, offset int) (line string, at int) {
+	const before, after = 100, 60
+	start := strings.LastIndexByte(src[:offset], '\n') + 1
+	line, _, _ = strings.Cut(src[start:], "\n")
+	at = offset - start
+	if end := at + after; end < len(line) {
+		for !utf8.RuneStart(line[end]) {
+			end--
+		}
+		line = line[:end] + "…"
+	}
+	if begin := at - before; begin > 0 {
+		for !utf8.RuneStart(line[begin]) {
+			begin++
+		}
+		line, at = "…"+line[begin:], at-begin+len("…")
+	}
+	return line, at
 }
 
 // Errors are all mistakes in a value, in document order.

@@ -425,3 +425,33 @@ func BenchmarkEval(b *testing.B) {
 		})
 	}
 }
+
+// TestLongLine checks that of a long line only the part around the mistake is
+// shown, with the caret under it.
+func TestLongLine(t *testing.T) {
+	const msg = "no"
+	x := strings.Repeat("é", 500)
+	tests := []struct {
+		name   string
+		src    string
+		offset int
+		line   string
+	}{
+		{"at the beginning", x, 0, strings.Repeat("é", 30) + "…"},
+		{"in the middle", x, 500, "…" + strings.Repeat("é", 80) + "…"},
+		{"at the end", x, 1000, "…" + strings.Repeat("é", 50)},
+		{"short", "a\nbc\nd", 3, "bc"},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			got := strings.Split((&expr.Error{Src: tt.src, Offset: tt.offset, Msg: msg}).Error(), "\n")
+			if len(got) != 3 || strings.TrimSpace(got[1]) != tt.line {
+				t.Errorf("shown is %q, want %q", got, tt.line)
+			}
+			under := len([]rune(got[2])) - 1
+			if want := []rune(tt.src)[len([]rune(tt.src[:tt.offset])):]; len(want) > 0 && []rune(got[1])[under] != want[0] {
+				t.Errorf("the caret is not under the mistake:\n%s\n%s", got[1], got[2])
+			}
+		})
+	}
+}

@@ -33,7 +33,7 @@ const (
 // document. Problems are sorted by place.
 func Parse(file string, data []byte) (*Node, []Problem) {
 	if len(data) > maxBytes {
-		return nil, []Problem{problemAt(file, 1, 1, "the file has %d bytes; at most %d are read", len(data), maxBytes)}
+		return nil, []Problem{problemAt(file, 1, 1, "the file has %d bytes and at most %d are read: split it, or keep large texts out of it", len(data), maxBytes)}
 	}
 	if p, bad := badText(file, data); bad {
 		return nil, []Problem{p}
@@ -53,7 +53,7 @@ func Parse(file string, data []byte) (*Node, []Problem) {
 		col:  1,
 		done: map[*yaml.Node]*measured{},
 	}
-	root := r.node(doc.Content[0]).node
+	root := r.node(doc.Content[0], 1).node
 	r.secondDocument(dec, data)
 	slices.SortStableFunc(r.problems, func(a, b Problem) int {
 		return cmp.Or(cmp.Compare(a.Pos.Line, b.Pos.Line), cmp.Compare(a.Pos.Col, b.Pos.Col))
@@ -105,9 +105,14 @@ func (r *reader) pos(y *yaml.Node) harness.Position {
 	return harness.Position{File: r.file, Line: y.Line, Col: y.Column}
 }
 
-func (r *reader) node(y *yaml.Node) *measured {
+// node reads y, which is depth levels below the document.
+func (r *reader) node(y *yaml.Node, depth int) *measured {
 	if y.Kind == yaml.AliasNode {
-		return r.alias(y)
+		return r.alias(y, depth)
+	}
+	if depth > maxDepth {
+		r.tooDeep(y)
+		return r.skip(y)
 	}
 	r.done[y] = nil
 	m := &measured{node: &Node{Pos: r.pos(y), Comment: y.LineComment}, size: 1, height: 1}
@@ -117,18 +122,29 @@ func (r *reader) node(y *yaml.Node) *measured {
 	case y.Kind == yaml.SequenceNode:
 		m.node.Kind = List
 		for _, c := range y.Content {
-			m.node.Items = append(m.node.Items, m.add(r.node(c)))
+			m.node.Items = append(m.node.Items, m.add(r.node(c, depth+1)))
 		}
 	case y.Kind == yaml.MappingNode:
-		r.mapping(y, m)
+		r.mapping(y, m, depth)
 	default:
 		r.scalar(y, m.node)
 		m.size += len(y.Value) / bytesPerNode
 	}
-	if m.height > maxDepth {
-		r.problem(y, "nested more than %d deep", maxDepth)
-		m = invalid(m.node)
+	r.done[y] = m
+	return m
+}
+
+func (r *reader) tooDeep(y *yaml.Node) {
+	r.problem(y, "nested more than %d deep: put a part into a text, or leave it out", maxDepth)
+}
+
+// skip passes over what is not read. Aliases of what is inside find it
+// invalid.
+func (r *reader) skip(y *yaml.Node) *measured {
+	for _, c := range y.Content {
+		r.skip(c)
 	}
+	m := invalid(&Node{Pos: r.pos(y)})
 	r.done[y] = m
 	return m
 }
@@ -144,12 +160,15 @@ func invalid(at *Node) *measured {
 	return &measured{node: &Node{Pos: at.Pos}, size: 1, height: 1}
 }
 
-func (r *reader) alias(y *yaml.Node) *measured {
+func (r *reader) alias(y *yaml.Node, depth int) *measured {
 	at := &Node{Pos: r.pos(y)}
 	m, seen := r.done[y.Alias]
 	switch {
 	case !seen || m == nil:
 		r.problem(y, "alias *%s stands inside the value it names", y.Value)
+		return invalid(at)
+	case depth+m.height-1 > maxDepth:
+		r.tooDeep(y)
 		return invalid(at)
 	case r.aliased > aliasBudget: // reported already
 		return invalid(at)
@@ -162,7 +181,7 @@ func (r *reader) alias(y *yaml.Node) *measured {
 	return m
 }
 
-func (r *reader) mapping(y *yaml.Node, m *measured) {
+func (r *reader) mapping(y *yaml.Node, m *measured, depth int) {
 	m.node.Kind = Map
 	if swallowedBraces(y) {
 		r.problem(y, "YAML takes {{ for a map: %s", advice)
@@ -173,7 +192,7 @@ func (r *reader) mapping(y *yaml.Node, m *measured) {
 	for i := 0; i+1 < len(y.Content); i += 2 {
 		k := y.Content[i]
 		key := r.key(k)
-		value := m.add(r.node(y.Content[i+1]))
+		value := m.add(r.node(y.Content[i+1], depth+1))
 		if value.Kind == Null && value.Comment == "" {
 			value.Comment = k.LineComment // where the parser puts the comment of an empty value
 		}

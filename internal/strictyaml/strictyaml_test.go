@@ -55,10 +55,19 @@ func TestBroken(t *testing.T) {
 func TestBytes(t *testing.T) {
 	tests := []struct{ name, in, want string }{
 		{"bare carriage return", "a: 1\rb: 2", "x:1:5: U+000D ends a line for YAML: write it as an escape between double quotes"},
+		{"UTF-16", "\xff\xfea\x00:\x00", "x:1:1: the file is UTF-16: save it as text in UTF-8"},
+		{"compressed", "\x1f\x8b\x08\x00", "x:1:1: the file is compressed (gzip): save it as text in UTF-8"},
+		{"a program", "\x7fELF\x02\x01\x01\x00\x00\x00\x00\x00", "x:1:1: the file is binary: save it as text in UTF-8"},
+		{"one control character", "a: a text of some length \x00", "x:1:26: control character U+0000: write it as an escape between double quotes"},
+		{"deep lists", "a: " + strings.Repeat("[", 300) + strings.Repeat("]", 300), "x:1:203: nested more than 200 deep: put a part into a text, or leave it out"},
+		{"far too deep", "a: " + strings.Repeat("[", 100_000), "x:1:10004: nested far more than 200 deep: is this YAML?"},
+		{"far too deep, closed", "a:\n  " + strings.Repeat("- ", 100_000) + "x", "x:2:20001: nested far more than 200 deep: is this YAML?"},
+		{"far too deep, large", "a:\n  " + strings.Repeat("[", 1_000_000), "x:2:1: nested far more than 200 deep: is this YAML?"},
+		{"an alias of what is too deep", "a: " + strings.Repeat("[", 200) + "&x [1]" + strings.Repeat("]", 200) + "\nb: *x", "x:1:203: nested more than 200 deep: put a part into a text, or leave it out"},
 		{"not UTF-8", "a: 1\nb: \xff", "x:2:4: byte 0xff is not UTF-8: save the file as UTF-8"},
 		{"half a rune", "a: \xc3", "x:1:4: byte 0xc3 is not UTF-8: save the file as UTF-8"},
 		{"delete", "a: \x7f", "x:1:4: control character U+007F: write it as an escape between double quotes"},
-		{"too large", strings.Repeat("# x\n", 2<<20+1), "x:1:1: the file has 8388612 bytes; at most 8388608 are read"},
+		{"too large", strings.Repeat("# x\n", 2<<20+1), "x:1:1: the file has 8388612 bytes and at most 8388608 are read: split it, or keep large texts out of it"},
 		{"many aliases of a long text", "a: &x " + strings.Repeat("x", 2_000_000) + "\nb: [" + strings.Repeat("*x, ", 10) + "]", "x:2:21: aliases stand for more than 10000 values in this file: write them out, or use fewer"},
 		{"no search in a large file", strings.Repeat("a: b\n", 100_000) + "b: c: d\n", "x:100001:1: not YAML: mapping values are not allowed in this context"},
 	}

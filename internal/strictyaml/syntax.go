@@ -18,6 +18,9 @@ import (
 
 // badText finds bytes that no YAML file may have.
 func badText(file string, data []byte) (Problem, bool) {
+	if what := binary(data); what != "" {
+		return problemAt(file, 1, 1, "the file is %s: save it as text in UTF-8", what), true
+	}
 	line, col := 1, 1
 	for i := 0; i < len(data); {
 		r, size := utf8.DecodeRune(data[i:])
@@ -36,12 +39,45 @@ func badText(file string, data []byte) (Problem, bool) {
 	return Problem{}, false
 }
 
+// binary says what kind of file this is that is no text, by its beginning: by
+// a mark of another encoding, or by many control characters. A few in a text
+// are each a mistake of their own.
+func binary(data []byte) string {
+	switch {
+	case bytes.HasPrefix(data, []byte("\xff\xfe")), bytes.HasPrefix(data, []byte("\xfe\xff")):
+		return "UTF-16"
+	case bytes.HasPrefix(data, []byte("\x1f\x8b")):
+		return "compressed (gzip)"
+	}
+	const share = 10 // every tenth character
+	head := data[:min(len(data), 1024)]
+	odd := 0
+	for _, c := range head {
+		if c < ' ' && c != '\t' && c != '\n' && c != '\r' && c != 0x1b {
+			odd++
+		}
+	}
+	if odd > 1 && odd*share > len(head) {
+		return "binary"
+	}
+	return ""
+}
+
 var lineInError = regexp.MustCompile(`^yaml: (line \d+: )?`)
 
 func syntaxProblem(file string, data []byte, err error) Problem {
 	full := err.Error()
 	what := lineInError.ReplaceAllString(full, "")
 	at := breakingByte(data, full)
+	if strings.HasPrefix(what, "exceeded max depth") {
+		line, col := 1, 1
+		if at >= 0 {
+			line, col = place(data, at)
+		} else {
+			fmt.Sscanf(full, "yaml: line %d:", &line)
+		}
+		return problemAt(file, line, col, "nested far more than %d deep: is this YAML?", maxDepth)
+	}
 	if at < 0 {
 		line := 1
 		fmt.Sscanf(full, "yaml: line %d:", &line)
