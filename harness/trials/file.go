@@ -68,7 +68,7 @@ func cutTorn(f *os.File) error {
 // Write appends one record and flushes it to the disk. It sets r's schema.
 func (w *Writer) Write(r Record) error {
 	r.Schema = Schema
-	line, err := json.Marshal(r)
+	line, err := encode(r)
 	if err != nil {
 		return fmt.Errorf("encoding trial %q: %w", r.Key, err)
 	}
@@ -240,12 +240,17 @@ func detailName(k Key) string {
 }
 
 func writeJSON(name string, v any) error {
-	data, err := json.MarshalIndent(v, "", "  ")
+	data, err := encode(v)
 	if err != nil {
 		return fmt.Errorf("encoding %q: %w", name, err)
 	}
+	var text bytes.Buffer
+	if err := json.Indent(&text, data, "", "  "); err != nil {
+		return fmt.Errorf("encoding %q: %w", name, err)
+	}
+	text.WriteByte('\n')
 	tmp := name + ".tmp"
-	if err := os.WriteFile(tmp, append(data, '\n'), 0o644); err != nil {
+	if err := os.WriteFile(tmp, text.Bytes(), 0o644); err != nil {
 		return err
 	}
 	return os.Rename(tmp, name)

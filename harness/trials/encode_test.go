@@ -1,0 +1,96 @@
+// Copyright 2026 The rehearse Authors. SPDX-License-Identifier: Apache-2.0
+
+package trials
+
+import (
+	"encoding/json"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/rehearse-dev/rehearse/harness"
+)
+
+func TestShallow(t *testing.T) {
+	tests := []struct{ name, in, want string }{
+		{"shallow enough", `{"a":[1,"[{"]}`, `{"a":[1,"[{"]}`},
+		{"an array too many", `[[[1,"]\""],2],3]`, `[["[1,\"]\\\"\"]",2],3]`},
+		{"objects, twice", `{"a":{"b":{"c":{}}},"d":{"e":{}}}`, `{"a":{"b":"{\"c\":{}}"},"d":{"e":"{}"}}`},
+		{"no value at all", `null`, `null`},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			if got := string(shallow([]byte(tt.in), 2)); got != tt.want {
+				t.Errorf("shallow(%s)\n got %s\nwant %s", tt.in, got, tt.want)
+			}
+		})
+	}
+}
+
+// TestDeepResult writes what decoders just accept, and reads it again.
+func TestDeepResult(t *testing.T) {
+	const depth = 9_999
+	deep := json.RawMessage(strings.Repeat(`{"a":`, depth) + "1" + strings.Repeat("}", depth))
+	dir := t.TempDir()
+	r := Record{Trajectory: []harness.Call{{Tool: "t", Args: deep, Result: deep}}}
+	name, err := WriteDetail(dir, Detail{Tools: []harness.ToolExchange{{Tool: "t", Args: deep, Content: deep}}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	r.Detail = name
+	w, err := Append(filepath.Join(dir, RecordsFile))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer w.Close()
+	if err := w.Write(r); err != nil {
+		t.Fatal(err)
+	}
+	records, err := ReadFile(filepath.Join(dir, RecordsFile))
+	if err != nil || len(records) != 1 {
+		t.Fatalf("%d records: %v", len(records), err)
+	}
+	if _, err := ReadDetail(dir, records[0]); err != nil {
+		t.Error(err)
+	}
+	if info, err := os.Stat(filepath.Join(dir, name)); err != nil || info.Size() > 1<<20 {
+		t.Errorf("the detail has %d bytes: %v", info.Size(), err)
+	}
+}
+
+// FuzzShallow checks that the result is JSON, no deeper than it may be, and
+// the same where nothing was too deep.
+func FuzzShallow(f *testing.F) {
+	for _, seed := range []string{`{"a":[[1]]}`, `[[["\"]"]]]`, `"x"`, `[{"a":{}},[[[]]]]`} {
+		f.Add([]byte(seed), 1)
+	}
+	f.Fuzz(func(t *testing.T, in []byte, limit int) {
+		data, err := json.Marshal(json.RawMessage(in)) // compact
+		if err != nil || limit < 0 || limit > 20 {
+			return
+		}
+		got := shallow(data, limit)
+		if !json.Valid(got) {
+			t.Fatalf("shallow(%s, %d) is no JSON: %s", data, limit, got)
+		}
+		deepest := func(data []byte) (most int) {
+			depth := 0
+			for i := 0; i < len(data); i++ {
+				switch data[i] {
+				case '"':
+					i = stringEnd(data, i)
+				case '{', '[':
+					depth++
+					most = max(most, depth)
+				case '}', ']':
+					depth--
+				}
+			}
+			return most
+		}
+		if d := deepest(got); d > limit || deepest(data) <= limit && string(got) != string(data) {
+			t.Errorf("shallow(%s, %d) is %d deep: %s", data, limit, d, got)
+		}
+	})
+}
