@@ -81,7 +81,7 @@ func once(n *atomic.Int64, f func() int) int {
 
 // equal reports whether two messages say the same, however they are spelled.
 func (m *Message) equal(o *Message) bool {
-	if m == o || bytes.Equal(m.raw, o.raw) {
+	if m == o || len(m.raw) > 0 && bytes.Equal(m.raw, o.raw) {
 		return true
 	}
 	a, b := m.Message(), o.Message()
