@@ -72,7 +72,10 @@ func (c *Chat) check(r *reader) *Refusal {
 	if refusal := checkSequence(c.messages); refusal != nil {
 		return refusal
 	}
-	return c.env.toolRefusal
+	if c.env.toolRefusal != nil {
+		return c.env.toolRefusal
+	}
+	return c.checkFormat()
 }
 
 // Refusal is what the provider would answer instead of a reply, if it would.

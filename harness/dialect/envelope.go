@@ -22,6 +22,7 @@ type envelope struct {
 	stream       bool
 	includeUsage bool
 	choices      int
+	options      Options      // what is not above
 	tokens       atomic.Int64 // of the tools; see once
 
 	refusal     *Refusal // of the settings
@@ -89,7 +90,10 @@ func (e *envelope) settings(o object) *Refusal {
 			"Setting 'max_tokens' and 'max_completion_tokens' at the same time is not supported.")
 	}
 	e.maxTokens = max(e.maxTokens, completion)
-	return e.streamOptions(o["stream_options"])
+	if r := e.streamOptions(o["stream_options"]); r != nil {
+		return r
+	}
+	return e.chatOptions(o)
 }
 
 func (e *envelope) streamOptions(raw json.RawMessage) *Refusal {
