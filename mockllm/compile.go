@@ -134,8 +134,8 @@ func runeClass(r rune) int {
 }
 
 func compile(s Script) (*program, error) {
-	if s.Profile != "" && s.Profile != "openai" {
-		return nil, fmt.Errorf("unknown profile %q: only openai is known", s.Profile)
+	if err := checkProfile(s.Profile); err != nil {
+		return nil, err
 	}
 	if s.Turns != nil && s.Replies != nil {
 		return nil, errors.New("a script has Turns or Replies, not both")

@@ -44,4 +44,22 @@
 //
 // Ids, times and the pieces of a stream follow from the script and the seed:
 // two runs of one script give the same bytes.
+//
+// # How an answer is made
+//
+// The table of routes (speech.go) leads a request to its dialect, a speech: it
+// decodes the body into a [dialect.Chat], whatever the dialect. The position
+// (position.go) tells the reply. From there:
+//
+//	habits      what the profile makes of dialect and model (profiles.go)
+//	pickFault   the fault that the request meets (faults.go), and its effects:
+//	            before anything is sent, on the reply, on the body
+//	speak       tools get the names that the client offers, all gets ids
+//	adjust      what the request's settings make of the reply (options.go)
+//	render      the dialect writes an llmwire.Reply in a wire.Style
+//	send        the one paced writer (send.go): time to first token, pace,
+//	            jitter, flushes, and ends of the connection
+//
+// A chat completions reply in OpenAI's own way, without a fault, is written by
+// a quicker way that gives the same bytes (render.go).
 package mockllm

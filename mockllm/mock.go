@@ -27,6 +27,7 @@ type Mock struct {
 	opts     Options
 	resolver *toolname.Resolver
 	headers  headers
+	routing  routing
 	logf     func(format string, args ...any)
 
 	ctx    context.Context // ends when the mock is closed
@@ -75,6 +76,7 @@ func New(script Script, opts *Options) *Mock {
 		m.logf = func(string, ...any) {}
 	}
 	m.headers = newHeaders()
+	m.routing = newRouting(routes())
 	m.ctx, m.cancel = context.WithCancel(context.Background())
 	m.reset()
 	return m

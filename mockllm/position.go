@@ -28,7 +28,8 @@ type served struct {
 	attempts    int
 	faulted     int  // requests that met a fault
 	taken       bool // a request met none
-	delivered   int  // replies written whole
+	delivered   int  // replies written to their end
+	clean       int  // of those, without a fault
 	compacted   bool
 
 	say    sync.Mutex // held while the reply is computed
@@ -45,17 +46,6 @@ func (m *Mock) reached(t int) int {
 		n -= m.program.turns[i].count
 	}
 	return n
-}
-
-// admit says how a request at s is answered: by a fault, or by the reply,
-// which is repeated when it was delivered before. m.mu is held.
-func (s *served) admit() (fault *Fault, repeated bool) {
-	if f := s.script.fault(s.faulted); f != nil {
-		s.faulted++
-		return f, false
-	}
-	s.taken = true
-	return nil, s.delivered > 0
 }
 
 // withdraw takes back a position that could not be answered. m.mu is held.
@@ -92,7 +82,7 @@ func (m *Mock) locate(c *dialect.Chat) (s *served, miss string, final bool) {
 		return nil, miss, false
 	}
 	if s := m.retryOf(t, c); s != nil {
-		if s.delivered >= 2 {
+		if s.clean >= 2 {
 			return nil, fmt.Sprintf("the same request was answered twice already at %s", m.placeOf(s)), true
 		}
 		s.attempts++

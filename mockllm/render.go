@@ -30,11 +30,15 @@ func newWireModel(id string) wireModel {
 	return wireModel{ID: id, Object: "model", Created: epoch, OwnedBy: "rehearse"}
 }
 
-// answer gives a reply. s is its position; nil for asides and rules.
-func (m *Mock) answer(w http.ResponseWriter, r *http.Request, e *entry, s *served, sp *spoken) {
-	e.spoken, e.status = sp, http.StatusOK
-	m.record(e, nil)
-	ctx := r.Context()
+// answer gives a reply. After an error nothing has been sent.
+func (m *Mock) answer(x *exchange, sp *spoken) error {
+	adjust := m.adjust(x, sp)
+	if adjust != nil || x.met != nil || !x.speech.quick || x.habits.style != nil || m.fragments(x, sp) != nil {
+		return m.answerRendered(x, sp, adjust)
+	}
+	x.spoken, x.status = sp, http.StatusOK
+	m.record(x.entry, nil)
+	ctx := x.r.Context()
 	if m.paced() {
 		var cancel context.CancelFunc
 		ctx, cancel = context.WithCancel(ctx)
@@ -43,13 +47,13 @@ func (m *Mock) answer(w http.ResponseWriter, r *http.Request, e *entry, s *serve
 	}
 	buf := buffers.Get().(*bytes.Buffer)
 	defer putBuffer(buf)
-	d := &delivery{m: m, w: w, ctx: ctx, buf: buf, e: e, s: s, sp: sp}
+	d := &delivery{m: m, w: x.w, ctx: ctx, buf: buf, e: x.entry, s: x.served, sp: sp}
 	if m.paced() && m.opts.Jitter > 0 {
-		d.random = m.source(sp.id + strconv.Itoa(e.attempt))
+		d.random = m.source(sp.id + strconv.Itoa(x.attempt))
 	}
-	m.common(w.Header(), e)
+	m.common(x)
 	var err error
-	if e.chat.Stream() {
+	if x.chat.Stream() {
 		err = d.stream()
 	} else {
 		err = d.whole()
@@ -57,6 +61,7 @@ func (m *Mock) answer(w http.ResponseWriter, r *http.Request, e *entry, s *serve
 	if err != nil && m.ctx.Err() != nil {
 		panic(http.ErrAbortHandler) // a reply cut short must not look whole
 	}
+	return nil
 }
 
 func (m *Mock) paced() bool { return m.opts.TimeToFirstToken > 0 || m.opts.TokensPerSecond > 0 }
@@ -359,9 +364,10 @@ func (d *delivery) settle(delivered bool) {
 	if d.s == nil {
 		return
 	}
-	if delivered {
-		d.s.delivered++
-	} else {
-		d.s.delivered--
+	n := 1
+	if !delivered {
+		n = -1
 	}
+	d.s.delivered += n
+	d.s.clean += n
 }

@@ -11,10 +11,10 @@ import (
 	"strconv"
 	"strings"
 	"sync"
-	"time"
 
 	"github.com/rehearse-dev/rehearse/harness"
 	"github.com/rehearse-dev/rehearse/harness/dialect"
+	"github.com/rehearse-dev/rehearse/internal/llmwire"
 )
 
 // headers are values of answers, kept so that they are not made for each.
@@ -27,8 +27,8 @@ func newHeaders() headers {
 	}
 }
 
-// ServeHTTP answers POST /v1/chat/completions, GET /v1/models and
-// /v1/models/{id}, GET /rehearse/journal and POST /rehearse/reset.
+// ServeHTTP answers the routes of the dialects (POST /v1/chat/completions, GET
+// /v1/models and others), GET /rehearse/journal and POST /rehearse/reset.
 func (m *Mock) ServeHTTP(w http.ResponseWriter, r *http.Request) { m.serve(w, r, r.URL.Path) }
 
 // serve answers a request whose path, below the mock's root, is path.
@@ -38,48 +38,40 @@ func (m *Mock) serve(w http.ResponseWriter, r *http.Request, path string) {
 		return
 	}
 	defer m.wg.Done()
-	method := http.MethodGet
-	var answer func(http.ResponseWriter, *http.Request)
-	switch id, isModel := strings.CutPrefix(path, "/v1/models/"); {
-	case path == "/v1/chat/completions":
-		method, answer = http.MethodPost, m.serveChat
-	case path == "/v1/models":
-		answer = m.serveModels
-	case isModel:
-		answer = func(w http.ResponseWriter, _ *http.Request) { m.serveModel(w, id) }
-	case path == "/rehearse/journal":
-		answer = m.serveJournal
-	case path == "/rehearse/reset":
-		method, answer = http.MethodPost, m.serveReset
-	default:
-		m.unknownPath(w, r, path)
-		return
+	x := &exchange{entry: &entry{start: m.opts.Clock.Now()}, m: m, w: w, r: r, path: path}
+	route, rest, known := m.routing.find(r.Method, path)
+	if route != nil {
+		x.speech, x.rest = route.speech, rest
 	}
-	if r.Method != method {
-		m.refuse(w, &entry{start: m.opts.Clock.Now()}, &dialect.Refusal{
+	switch {
+	case (route != nil || known) && m.lacks(x), route == nil && !known:
+		m.unknownPath(x)
+	case route == nil:
+		m.refuse(x, &dialect.Refusal{
 			Status: http.StatusMethodNotAllowed, Type: "invalid_request_error",
 			Message: fmt.Sprintf("Not allowed to %s on %s.", r.Method, path),
 		})
-		return
+	case route.speech != nil:
+		m.serveSpeech(x)
+	default:
+		route.serve(m, x)
 	}
-	answer(w, r)
 }
 
-// unknownPath answers what is neither the provider's chat completions nor the
-// mock's own. Another endpoint of the provider is a miss, since the mock could
-// have been asked for it by mistake only.
-func (m *Mock) unknownPath(w http.ResponseWriter, r *http.Request, path string) {
-	e := &entry{start: m.opts.Clock.Now()}
-	if r.Method == http.MethodPost && strings.HasPrefix(path, "/v1/") {
-		m.miss(w, e, fmt.Sprintf("%s %s: a mock model answers /v1/chat/completions only", r.Method, path))
+// unknownPath answers what is no endpoint of the profile. A POST to another
+// endpoint of the provider is a miss, since the mock could have been asked for
+// it by mistake only.
+func (m *Mock) unknownPath(x *exchange) {
+	if x.r.Method == http.MethodPost && strings.HasPrefix(x.path, "/v1/") {
+		m.miss(x, fmt.Sprintf("%s %s: a mock model has no such endpoint", x.r.Method, x.path))
 		return
 	}
-	m.refuse(w, e, &dialect.Refusal{
-		Status: http.StatusNotFound, Type: "invalid_request_error", Message: fmt.Sprintf("Invalid URL (%s %s)", r.Method, path),
+	m.refuse(x, &dialect.Refusal{
+		Status: http.StatusNotFound, Type: "invalid_request_error", Message: fmt.Sprintf("Invalid URL (%s %s)", x.r.Method, x.path),
 	})
 }
 
-func (m *Mock) serveModels(w http.ResponseWriter, _ *http.Request) {
+func (m *Mock) serveModels(x *exchange) {
 	type list struct {
 		Object string      `json:"object"`
 		Data   []wireModel `json:"data"`
@@ -88,7 +80,7 @@ func (m *Mock) serveModels(w http.ResponseWriter, _ *http.Request) {
 	for _, id := range m.models() {
 		l.Data = append(l.Data, newWireModel(id))
 	}
-	m.writeJSON(w, l)
+	m.writeJSON(x.w, l)
 }
 
 func (m *Mock) models() []string {
@@ -98,12 +90,12 @@ func (m *Mock) models() []string {
 	return m.program.Models
 }
 
-func (m *Mock) serveModel(w http.ResponseWriter, id string) {
-	if r := m.unknownModel(id); r != nil {
-		m.writeError(w, &entry{}, r)
+func (m *Mock) serveModel(x *exchange) {
+	if r := m.unknownModel(x.rest); r != nil {
+		m.writeError(x, r)
 		return
 	}
-	m.writeJSON(w, newWireModel(id))
+	m.writeJSON(x.w, newWireModel(x.rest))
 }
 
 // unknownModel refuses a model that is not listed.
@@ -122,17 +114,17 @@ func (m *Mock) unknownModel(id string) *dialect.Refusal {
 	}
 }
 
-func (m *Mock) serveJournal(w http.ResponseWriter, _ *http.Request) {
+func (m *Mock) serveJournal(x *exchange) {
 	list := m.Journal()
 	if list == nil {
 		list = []harness.Exchange{}
 	}
-	m.writeJSON(w, list)
+	m.writeJSON(x.w, list)
 }
 
-func (m *Mock) serveReset(w http.ResponseWriter, _ *http.Request) {
+func (m *Mock) serveReset(x *exchange) {
 	m.Reset()
-	w.WriteHeader(http.StatusNoContent)
+	x.w.WriteHeader(http.StatusNoContent)
 }
 
 func (m *Mock) writeJSON(w http.ResponseWriter, v any) {
@@ -155,111 +147,128 @@ func putBuffer(b *bytes.Buffer) {
 	}
 }
 
-// serveChat answers one chat completions request.
-func (m *Mock) serveChat(w http.ResponseWriter, r *http.Request) {
-	e := &entry{start: m.opts.Clock.Now()}
-	chat, refusal := m.readChat(w, r)
-	e.chat = chat
+// serveSpeech answers one model request.
+func (m *Mock) serveSpeech(x *exchange) {
+	refusal := m.read(x)
 	if refusal == nil && len(m.program.Models) > 0 {
-		refusal = m.unknownModel(chat.Model())
+		refusal = m.unknownModel(x.chat.Model())
 	}
 	if refusal != nil {
-		m.refuse(w, e, refusal)
+		m.refuse(x, refusal)
 		return
 	}
-	if n := chat.Choices(); n > 1 {
-		m.miss(w, e, fmt.Sprintf("%d choices are asked for, and a mock gives one", n))
-		return
-	}
-	aside, label, err := m.ruleFor(m.program.asides, 0, chat)
+	x.habits = m.habits(x)
+	aside, label, err := m.ruleFor(m.program.asides, 0, x.chat)
 	if err != nil {
-		m.fail(w, e, err)
+		m.fail(x, err)
 		return
 	}
 	if aside != nil {
-		e.kind = harness.KindAside
-		m.answerRule(w, r, e, aside, label)
+		x.kind = harness.KindAside
+		m.answerRule(x, aside, label)
 		return
 	}
-	m.answerPosition(w, r, e)
+	m.answerPosition(x)
 }
 
-func (m *Mock) readChat(w http.ResponseWriter, r *http.Request) (*dialect.Chat, *dialect.Refusal) {
+// read reads the request's body.
+func (m *Mock) read(x *exchange) (refusal *dialect.Refusal) {
 	b := buffers.Get().(*bytes.Buffer)
 	defer putBuffer(b)
-	if n := r.ContentLength; n > 0 && n <= int64(m.opts.MaxBodyBytes) {
+	if n := x.r.ContentLength; n > 0 && n <= int64(m.opts.MaxBodyBytes) {
 		b.Grow(int(n) + bytes.MinRead)
 	}
-	if _, err := b.ReadFrom(http.MaxBytesReader(w, r.Body, int64(m.opts.MaxBodyBytes))); err != nil {
+	if _, err := b.ReadFrom(http.MaxBytesReader(x.w, x.r.Body, int64(m.opts.MaxBodyBytes))); err != nil {
 		status := http.StatusBadRequest
 		if tooLarge := (*http.MaxBytesError)(nil); errors.As(err, &tooLarge) {
 			status = http.StatusRequestEntityTooLarge
 			err = fmt.Errorf("the request is larger than %d bytes", tooLarge.Limit)
 		}
-		return nil, &dialect.Refusal{Status: status, Type: "invalid_request_error", Message: "reading the request: " + err.Error()}
+		return &dialect.Refusal{Status: status, Type: "invalid_request_error", Message: "reading the request: " + err.Error()}
 	}
-	return dialect.DecodeChat(b.Bytes(), m.prev.Load())
+	x.chat, refusal = x.speech.decode(x, b.Bytes(), m.prev.Load())
+	return refusal
 }
 
 // answerPosition answers a request by its position, or by a rule.
-func (m *Mock) answerPosition(w http.ResponseWriter, r *http.Request, e *entry) {
+func (m *Mock) answerPosition(x *exchange) {
 	m.mu.Lock()
-	s, why, final := m.locate(e.chat)
-	var fault *Fault
+	s, why, final := m.locate(x.chat)
 	if s != nil {
-		fault, e.repeated = s.admit()
-		e.turn, e.reply, e.attempt = s.turn+1, s.reply+1, s.attempts
-		e.compacted = s.compacted
-		m.prev.Store(e.chat)
+		x.served, x.kind = s, harness.KindReply
+		x.turn, x.reply, x.attempt = s.turn+1, s.reply+1, s.attempts
+		x.compacted = s.compacted
+		if x.met = m.pickFault(x, s); x.met == nil {
+			x.repeated = s.clean > 0
+			s.taken = true
+		}
+		m.prev.Store(x.chat)
 	}
 	m.mu.Unlock()
 	switch {
-	case fault != nil:
-		e.kind = harness.KindReply
-		m.rateLimit(w, e, fault)
-		return
 	case s != nil:
-		e.kind = harness.KindReply
-		sp, err := m.speakAt(s, e.chat)
+		if m.playBefore(x) {
+			return
+		}
+		sp, err := m.speakAt(s, x)
 		if err == nil {
-			m.answer(w, r, e, s, sp)
+			err = m.answer(x, sp)
+		}
+		if err == nil {
 			return
 		}
 		m.mu.Lock()
 		m.withdraw(s)
 		m.mu.Unlock()
 		if script := (*scriptError)(nil); errors.As(err, &script) {
-			m.fail(w, e, located(place(s.turn+1, s.reply+1, harness.Position{}), s.script.Pos, script.err))
+			m.fail(x, located(place(s.turn+1, s.reply+1, harness.Position{}), s.script.Pos, script.err))
 			return
 		}
-		m.miss(w, e, fmt.Sprintf("%s: %s", m.placeOf(s), err))
+		m.miss(x, fmt.Sprintf("%s: %s", m.placeOf(s), err))
 		return
 	case !final:
-		rule, label, err := m.ruleFor(m.program.rules, len(m.program.asides), e.chat)
+		rule, label, err := m.ruleFor(m.program.rules, len(m.program.asides), x.chat)
 		if err != nil {
-			m.fail(w, e, err)
+			m.fail(x, err)
 			return
 		}
 		if rule != nil {
-			m.prev.Store(e.chat)
-			e.kind = harness.KindRule
-			m.answerRule(w, r, e, rule, label)
+			m.prev.Store(x.chat)
+			x.kind = harness.KindRule
+			m.answerRule(x, rule, label)
 			return
 		}
 	}
-	m.miss(w, e, why)
+	m.miss(x, why)
 }
 
-func (m *Mock) answerRule(w http.ResponseWriter, r *http.Request, e *entry, rule *rule, label string) {
-	sp, err := m.speak(rule.reply, e.chat, 0, 0, label)
+func (m *Mock) answerRule(x *exchange, rule *rule, label string) {
+	m.mu.Lock()
+	x.met = m.pickFault(x, nil)
+	m.mu.Unlock()
+	if m.playBefore(x) {
+		return
+	}
+	sp, err := m.speak(rule.reply, x, 0, 0, label)
+	if err == nil {
+		err = m.answer(x, sp)
+	}
 	switch script := (*scriptError)(nil); {
 	case errors.As(err, &script):
-		m.fail(w, e, located("reply of a rule", rule.Pos, script.err))
+		m.fail(x, located("reply of a rule", rule.Pos, script.err))
 	case err != nil:
-		m.miss(w, e, at(rule.Pos)+err.Error())
-	default:
-		m.answer(w, r, e, nil, sp)
+		m.miss(x, at(rule.Pos)+err.Error())
 	}
+}
+
+// playBefore plays what the request's fault does before anything is sent. It
+// reports whether that was all.
+func (m *Mock) playBefore(x *exchange) (done bool) {
+	if x.met == nil {
+		return false
+	}
+	x.effects = m.effectsOf(x.met)
+	return x.effects.before != nil && x.effects.before(x)
 }
 
 // record enters e into the journal.
@@ -277,65 +286,87 @@ func (m *Mock) record(e *entry, problem error) {
 }
 
 // refuse answers as the provider would.
-func (m *Mock) refuse(w http.ResponseWriter, e *entry, r *dialect.Refusal) {
-	e.kind, e.status, e.err = harness.KindRefusal, r.Status, r.Error()
-	m.record(e, errors.New("refused: "+e.err))
-	m.writeError(w, e, r)
+func (m *Mock) refuse(x *exchange, r *dialect.Refusal) {
+	x.kind, x.status, x.err = harness.KindRefusal, r.Status, r.Error()
+	m.record(x.entry, errors.New("refused: "+x.err))
+	m.writeError(x, r)
 }
 
 // miss answers a request that nobody scripted.
-func (m *Mock) miss(w http.ResponseWriter, e *entry, why string) {
+func (m *Mock) miss(x *exchange, why string) {
 	m.mu.Lock()
-	text := m.explain(e.chat, why)
+	text := m.explain(x.chat, why)
 	m.mu.Unlock()
-	e.kind, e.status, e.err = harness.KindMiss, http.StatusUnprocessableEntity, text
-	m.record(e, errors.New("miss: "+text))
-	m.writeError(w, e, &dialect.Refusal{Status: e.status, Type: "rehearse_miss", Code: "rehearse_miss", Message: text})
+	x.kind, x.status, x.err = harness.KindMiss, http.StatusUnprocessableEntity, text
+	m.record(x.entry, errors.New("miss: "+text))
+	m.writeError(x, &dialect.Refusal{Status: x.status, Type: "rehearse_miss", Code: "rehearse_miss", Message: text})
 }
 
 // fail answers when the script itself is wrong.
-func (m *Mock) fail(w http.ResponseWriter, e *entry, err error) {
-	e.kind, e.status, e.err = harness.KindScript, http.StatusInternalServerError, err.Error()
-	m.record(e, fmt.Errorf("script: %w", err))
-	m.writeError(w, e, &dialect.Refusal{Status: e.status, Type: "rehearse_script", Code: "rehearse_script", Message: e.err})
+func (m *Mock) fail(x *exchange, err error) {
+	x.kind, x.status, x.err = harness.KindScript, http.StatusInternalServerError, err.Error()
+	m.record(x.entry, fmt.Errorf("script: %w", err))
+	m.writeError(x, &dialect.Refusal{Status: x.status, Type: "rehearse_script", Code: "rehearse_script", Message: x.err})
 }
 
-// rateLimit plays the fault of that name.
-func (m *Mock) rateLimit(w http.ResponseWriter, e *entry, f *Fault) {
-	e.status, e.fault, e.retryAfter = http.StatusTooManyRequests, string(f.Kind), f.RetryAfter
-	m.record(e, nil)
-	text := fmt.Sprintf("Rate limit reached for %s on requests per min (RPM).", e.chat.Model())
-	if f.RetryAfter > 0 {
-		text += fmt.Sprintf(" Please try again in %s.", f.RetryAfter)
-		seconds := (f.RetryAfter + time.Second - 1) / time.Second
-		w.Header().Set("Retry-After", strconv.Itoa(int(seconds)))
-		w.Header().Set("Retry-After-Ms", strconv.FormatInt(f.RetryAfter.Milliseconds(), 10))
+func (m *Mock) writeError(x *exchange, r *dialect.Refusal) {
+	h := x.w.Header()
+	m.common(x)
+	if b := m.envelope(x, r); b != nil {
+		m.sendError(x, b)
+		return
 	}
-	m.writeError(w, e, &dialect.Refusal{Status: e.status, Type: "requests", Code: "rate_limit_exceeded", Message: text})
-}
-
-func (m *Mock) writeError(w http.ResponseWriter, e *entry, r *dialect.Refusal) {
-	h := w.Header()
-	m.common(h, e)
 	h["Content-Type"] = m.headers.json
 	if r.Status != http.StatusTooManyRequests {
 		h["X-Should-Retry"] = m.headers.no
 	}
-	body := r.Body()
+	var body []byte
+	if x.speech != nil && x.speech.refuse != nil {
+		body = x.speech.refuse(r)
+	} else {
+		body = r.Body()
+	}
 	h.Set("Content-Length", strconv.Itoa(len(body)))
-	w.WriteHeader(r.Status)
-	_, _ = w.Write(body) // the client is gone
+	x.w.WriteHeader(r.Status)
+	_, _ = x.w.Write(body) // the client is gone
+}
+
+// sendError sends an error as a profile writes it.
+func (m *Mock) sendError(x *exchange, b *llmwire.Body) {
+	h := x.w.Header()
+	for k, v := range b.Header {
+		h[k] = v
+	}
+	n := 0
+	for _, f := range b.Frames {
+		n += len(f.Data)
+	}
+	h.Set("Content-Length", strconv.Itoa(n))
+	x.w.WriteHeader(b.Status)
+	for _, f := range b.Frames {
+		_, _ = x.w.Write(f.Data) // the client is gone
+	}
 }
 
 // common sets the headers of every answer.
-func (m *Mock) common(h http.Header, e *entry) {
+func (m *Mock) common(x *exchange) {
 	const hexLen = 32
 	id := make([]byte, 0, 4+hexLen)
 	id = append(id, "req_"...)
-	digits := strconv.AppendInt(nil, int64(e.seq), 16)
+	digits := strconv.AppendInt(nil, int64(x.seq), 16)
 	for range hexLen - len(digits) {
 		id = append(id, '0')
 	}
+	h := x.w.Header()
 	h["X-Request-Id"] = []string{string(append(id, digits...))}
-	h["Openai-Version"] = m.headers.version
+	if x.speech == nil || !x.speech.plain {
+		h["Openai-Version"] = m.headers.version
+	}
+	for k, v := range x.habits.header {
+		if v == nil {
+			delete(h, k)
+		} else {
+			h[k] = v
+		}
+	}
 }

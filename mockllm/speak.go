@@ -36,13 +36,13 @@ const epoch = 1767225600 // 2026-01-01T00:00:00Z
 
 // speakAt gives the reply of a position, which is computed once. An error
 // other than a [scriptError] is a miss.
-func (m *Mock) speakAt(s *served, c *dialect.Chat) (*spoken, error) {
+func (m *Mock) speakAt(s *served, x *exchange) (*spoken, error) {
 	s.say.Lock()
 	defer s.say.Unlock()
 	if s.spoken != nil {
 		return s.spoken, nil
 	}
-	sp, err := m.speak(s.script, c, s.turn+1, s.reply+1, fmt.Sprintf("turn %d reply %d", s.turn+1, s.reply+1))
+	sp, err := m.speak(s.script, x, s.turn+1, s.reply+1, fmt.Sprintf("turn %d reply %d", s.turn+1, s.reply+1))
 	if err != nil {
 		return nil, err
 	}
@@ -54,8 +54,8 @@ func (m *Mock) speakAt(s *served, c *dialect.Chat) (*spoken, error) {
 }
 
 // speak gives a reply. label tells its ids from those of others.
-func (m *Mock) speak(r *reply, c *dialect.Chat, turn, n int, label string) (*spoken, error) {
-	content := r.content
+func (m *Mock) speak(r *reply, x *exchange, turn, n int, label string) (*spoken, error) {
+	c, content := x.chat, r.content
 	if content == nil {
 		ask, err := m.ask(c, turn, n)
 		if err != nil {
@@ -70,9 +70,10 @@ func (m *Mock) speak(r *reply, c *dialect.Chat, turn, n int, label string) (*spo
 		}
 	}
 	random := m.source(label)
-	sp := &spoken{content: content, id: "chatcmpl-" + token(random, 29), created: epoch}
-	for _, call := range content.calls {
-		sc := spokenCall{ToolCall: harness.ToolCall{ID: "call_" + token(random, 24), Name: call.tool, Arguments: call.args.plain}}
+	ids, callIDs := x.ids()
+	sp := &spoken{content: content, id: makeID(random, ids, 0), created: epoch}
+	for i, call := range content.calls {
+		sc := spokenCall{ToolCall: harness.ToolCall{ID: makeID(random, callIDs, i), Name: call.tool, Arguments: call.args.plain}}
 		if server, tool := toolname.Split(call.tool); server != "" {
 			name, err := m.resolver.Name(call.tool, c.Tools())
 			if err != nil {

@@ -59,7 +59,7 @@ func TestWire(t *testing.T) {
 		{"text_stream_usage", "POST", "/v1/chat/completions", `{"model":"gpt-4o","stream":true,"stream_options":{"include_usage":true},"messages":[{"role":"user","content":"Weather?"}]}`},
 		{"miss", "POST", "/v1/chat/completions", `{"model":"gpt-4o","messages":[{"role":"user","content":"Weather?"}]}`},
 		{"refusal", "POST", "/v1/chat/completions", `{"model":"gpt-4o"}`},
-		{"other_endpoint", "POST", "/v1/responses", `{}`},
+		{"other_endpoint", "POST", "/v1/audio/speech", `{}`},
 		{"unknown_path", "GET", "/v2", ``},
 		{"wrong_method", "GET", "/v1/chat/completions", ``},
 		{"models", "GET", "/v1/models", ``},

@@ -28,6 +28,8 @@ var levels = map[string]int{
 	"harness/retry":          0,
 	"internal/strictyaml":    0,
 	"internal/mcpwire":       0,
+	"mockllm/wire":           0,
+	"internal/llmwire":       1,
 	"harness/expr":           1,
 	"harness/dialect":        1,
 	"harness/trials":         1,

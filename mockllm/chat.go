@@ -1,0 +1,25 @@
+// Copyright 2026 The rehearse Authors. SPDX-License-Identifier: Apache-2.0
+
+package mockllm
+
+import (
+	"github.com/rehearse-dev/rehearse/harness/dialect"
+	"github.com/rehearse-dev/rehearse/internal/llmwire"
+	"github.com/rehearse-dev/rehearse/mockllm/wire"
+)
+
+// chatSpeech is OpenAI's chat completions.
+func chatSpeech() *speech {
+	return &speech{
+		name: "chat",
+		decode: func(_ *exchange, body []byte, prev *dialect.Chat) (*dialect.Chat, *dialect.Refusal) {
+			return dialect.DecodeChat(body, prev)
+		},
+		render: func(x *exchange, r *llmwire.Reply) *llmwire.Body {
+			return llmwire.Chat(r, x.style, x.chat.Stream())
+		},
+		id:     wire.IDs{Prefix: "chatcmpl-", Len: 29},
+		callID: wire.IDs{Prefix: "call_", Len: 24},
+		quick:  true,
+	}
+}

@@ -1,0 +1,29 @@
+// Copyright 2026 The rehearse Authors. SPDX-License-Identifier: Apache-2.0
+
+package mockllm
+
+import (
+	"net/http"
+
+	"github.com/rehearse-dev/rehearse/mockllm/wire"
+)
+
+// exchange is a request on its way through the mock.
+type exchange struct {
+	*entry  // what the journal keeps of it
+	m       *Mock
+	w       http.ResponseWriter
+	r       *http.Request
+	speech  *speech // nil for what is no model request
+	path    string  // below the mock's root
+	rest    string  // of the path, after that of the route
+	served  *served // its position; nil for asides and rules
+	met     *Fault  // the fault that it meets; nil is none
+	effects effects // of it
+	habits  habits
+	// style is that of the habits with the fragments of the script. Nil is
+	// the provider's way, as far as a reply is not rendered.
+	style *wire.Style
+	// extra is what the speech's decode tells its render.
+	extra any
+}

@@ -1,0 +1,101 @@
+// Copyright 2026 The rehearse Authors. SPDX-License-Identifier: Apache-2.0
+
+package mockllm
+
+import (
+	"cmp"
+	"hash/fnv"
+	"io"
+	"math/rand/v2"
+	"strconv"
+
+	"github.com/rehearse-dev/rehearse/internal/llmwire"
+	"github.com/rehearse-dev/rehearse/mockllm/wire"
+)
+
+// ids returns how the ids of a reply and of its calls are made.
+func (x *exchange) ids() (reply, call wire.IDs) {
+	reply, call = x.speech.id, x.speech.callID
+	if s := x.habits.style; s != nil {
+		reply, call = cmp.Or(s.ID, reply), cmp.Or(s.CallID, call)
+	}
+	return reply, call
+}
+
+// makeID returns the id of the n-th of a kind, from 0.
+func makeID(r *rand.Rand, s wire.IDs, n int) string {
+	if s.Counted {
+		return s.Prefix + strconv.Itoa(n)
+	}
+	if s.Alphabet == "" {
+		return s.Prefix + token(r, s.Len)
+	}
+	b := []byte(s.Prefix)
+	for range s.Len {
+		b = append(b, s.Alphabet[r.IntN(len(s.Alphabet))])
+	}
+	return string(b)
+}
+
+// fragments returns how the script cuts a reply; nil leaves it to the style.
+func (m *Mock) fragments(x *exchange, sp *spoken) *wire.Fragments { return nil }
+
+// answerRendered gives a reply by way of a renderer and the paced writer. An
+// error is one of adjust; nothing was sent then.
+func (m *Mock) answerRendered(x *exchange, sp *spoken, adjust func(*llmwire.Reply) error) error {
+	reply := m.wireReply(x, sp)
+	if adjust != nil {
+		if err := adjust(reply); err != nil {
+			return err
+		}
+	}
+	if x.effects.reply != nil {
+		x.effects.reply(x, reply)
+	}
+	x.style = m.styleOf(x, sp)
+	body := x.speech.render(x, reply)
+	if x.effects.body != nil {
+		x.effects.body(x, body)
+	}
+	x.spoken, x.status = sp, body.Status
+	m.record(x.entry, nil)
+	m.send(x, body)
+	return nil
+}
+
+// styleOf is the style of the habits, with the fragments of the script.
+func (m *Mock) styleOf(x *exchange, sp *spoken) *wire.Style {
+	style := &wire.Style{}
+	if x.habits.style != nil {
+		*style = *x.habits.style
+	}
+	if f := m.fragments(x, sp); f != nil {
+		style.Fragments = *f
+	}
+	return style
+}
+
+// wireReply is a reply as the renderers take it.
+func (m *Mock) wireReply(x *exchange, sp *spoken) *llmwire.Reply {
+	c := sp.content
+	choice := llmwire.Choice{Text: c.say.plain, Reasoning: c.reasoning.plain, Refusal: c.refusal.plain, Finish: c.finish}
+	for _, call := range sp.calls {
+		choice.Calls = append(choice.Calls, llmwire.Call{ID: call.ID, Name: call.Name, Arguments: call.Arguments})
+	}
+	h := fnv.New64a()
+	_, _ = io.WriteString(h, sp.id)
+	return &llmwire.Reply{
+		ID: sp.id, Created: sp.created, Model: cmp.Or(x.habits.model, x.chat.Model()), Choices: []llmwire.Choice{choice},
+		Usage: usage(x.chat, c), IncludeUsage: x.chat.IncludeUsage(), Fingerprint: m.fingerprint(), Seed: h.Sum64(),
+	}
+}
+
+// fingerprint is the system_fingerprint.
+func (m *Mock) fingerprint() string {
+	const digits = "0123456789abcdef"
+	b := []byte("fp_")
+	for i, h := 0, m.program.hash; i < 10; i, h = i+1, h>>4 {
+		b = append(b, digits[h&15])
+	}
+	return string(b)
+}
