@@ -47,7 +47,7 @@ func (m *Mock) answer(x *exchange, sp *spoken) error {
 	}
 	buf := buffers.Get().(*bytes.Buffer)
 	defer putBuffer(buf)
-	d := &delivery{m: m, w: x.w, ctx: ctx, buf: buf, e: x.entry, s: x.served, sp: sp}
+	d := &delivery{m: m, w: x.w, ctx: ctx, buf: buf, x: x, sp: sp}
 	if m.paced() && m.opts.Jitter > 0 {
 		d.random = m.source(sp.id + strconv.Itoa(x.attempt))
 	}
@@ -72,8 +72,7 @@ type delivery struct {
 	w      http.ResponseWriter
 	ctx    context.Context
 	buf    *bytes.Buffer // written, but not sent
-	e      *entry
-	s      *served
+	x      *exchange
 	sp     *spoken
 	random *rand.Rand // for jitter; nil without
 
@@ -113,7 +112,7 @@ func (d *delivery) whole() error {
 	b = append(b, `,"annotations":[]},"logprobs":null,"finish_reason":`...)
 	b = appendString(b, d.sp.content.finish)
 	b = append(b, `}],"usage":`...)
-	b = appendUsage(b, usage(d.e.chat, d.sp.content))
+	b = appendUsage(b, usage(d.x.chat, d.sp.content))
 	b = d.appendFingerprint(append(b, `,"service_tier":"default"`...))
 	b = append(b, "}\n"...)
 	h := d.w.Header()
@@ -140,7 +139,7 @@ func (d *delivery) appendStart(b []byte, object string) []byte {
 	b = append(b, `","created":`...)
 	b = strconv.AppendInt(b, d.sp.created, 10)
 	b = append(b, `,"model":`...)
-	return appendString(b, d.e.chat.Model())
+	return appendString(b, d.x.chat.Model())
 }
 
 func (d *delivery) appendFingerprint(b []byte) []byte {
@@ -213,7 +212,7 @@ func (d *delivery) stream() error {
 	d.prefix = d.appendFingerprint(append(d.prefix, `,"service_tier":"default"`...))
 	start := len(d.prefix)
 	d.prefix = append(d.prefix, `,"choices":[{"index":0,"delta":`...)
-	if d.e.chat.IncludeUsage() {
+	if d.x.chat.IncludeUsage() {
 		d.suffix = []byte(`}],"usage":null}` + "\n\n")
 	} else {
 		d.suffix = []byte("}]}\n\n")
@@ -224,10 +223,10 @@ func (d *delivery) stream() error {
 	if err := d.deltas(); err != nil {
 		return err
 	}
-	if d.e.chat.IncludeUsage() {
+	if d.x.chat.IncludeUsage() {
 		d.buf.Write(d.prefix[:start])
 		b := append(d.buf.AvailableBuffer(), `,"choices":[],"usage":`...)
-		d.buf.Write(append(appendUsage(b, usage(d.e.chat, d.sp.content)), "}\n\n"...))
+		d.buf.Write(append(appendUsage(b, usage(d.x.chat, d.sp.content)), "}\n\n"...))
 		if err := d.eventDone(); err != nil {
 			return err
 		}
@@ -343,31 +342,14 @@ func (d *delivery) last(flush bool) error {
 	if err := d.ctx.Err(); err != nil {
 		return err
 	}
-	d.settle(true)
+	d.x.settle(true)
 	err := d.send()
 	if err == nil && flush {
 		// The length is known: nothing is left to write after this.
 		err = d.push()
 	}
 	if err != nil {
-		d.settle(false)
+		d.x.settle(false)
 	}
 	return err
-}
-
-func (d *delivery) settle(delivered bool) {
-	m := d.m
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	d.e.delivered = delivered
-	d.e.duration = m.opts.Clock.Now().Sub(d.e.start)
-	if d.s == nil {
-		return
-	}
-	n := 1
-	if !delivered {
-		n = -1
-	}
-	d.s.delivered += n
-	d.s.clean += n
 }

@@ -3,18 +3,24 @@
 package mockllm
 
 import (
+	"bufio"
 	"context"
+	"errors"
 	"fmt"
 	"io"
+	"net"
 	"net/http"
+	"net/http/httputil"
 	"strconv"
 	"sync"
+	"sync/atomic"
+	"syscall"
 )
 
 // Transport carries requests to the mock in memory, whatever their host.
 func (m *Mock) Transport() http.RoundTripper { return transport{m} }
 
-type transport struct{ m *Mock }
+type transport struct{ http.Handler }
 
 // RoundTrip runs the handler in a goroutine, which ends when the reply was
 // read or its body closed, or when the request's context ends.
@@ -26,24 +32,27 @@ func (t transport) RoundTrip(req *http.Request) (*http.Response, error) {
 		r.Body = http.NoBody
 	}
 	pr, pw := io.Pipe()
-	w := &pipeWriter{header: make(http.Header), pipe: pw, ready: make(chan struct{})}
+	w := &pipeWriter{ctx: ctx, header: make(http.Header), pipe: pw, ready: make(chan struct{})}
 	stop := context.AfterFunc(ctx, func() { pw.CloseWithError(context.Cause(ctx)) })
 	go func() {
 		defer r.Body.Close()
 		defer stop()
 		defer func() {
-			switch p := recover(); p {
-			case nil:
-				w.WriteHeader(http.StatusOK)
-				pw.Close()
-			case http.ErrAbortHandler:
-				w.WriteHeader(http.StatusOK)
-				pw.CloseWithError(io.ErrUnexpectedEOF)
-			default:
+			p := recover()
+			if p != nil && p != http.ErrAbortHandler {
 				panic(p)
 			}
+			switch {
+			case w.hijacked:
+				w.received.Wait()
+			case p == nil:
+				w.WriteHeader(http.StatusOK)
+				pw.Close()
+			default:
+				w.fail(io.ErrUnexpectedEOF)
+			}
 		}()
-		t.m.ServeHTTP(w, r)
+		t.ServeHTTP(w, r)
 	}()
 	select {
 	case <-w.ready:
@@ -52,14 +61,14 @@ func (t transport) RoundTrip(req *http.Request) (*http.Response, error) {
 		cancel()
 		return nil, err
 	}
-	length, err := strconv.ParseInt(w.sent.Get("Content-Length"), 10, 64)
-	if err != nil {
-		length = -1
+	if w.failed != nil {
+		cancel()
+		return nil, w.failed
 	}
 	return &http.Response{
-		Status:     fmt.Sprintf("%d %s", w.status, http.StatusText(w.status)),
+		Status:     fmt.Sprintf("%03d %s", w.status, http.StatusText(w.status)),
 		StatusCode: w.status, Proto: "HTTP/1.1", ProtoMajor: 1, ProtoMinor: 1,
-		Header: w.sent, ContentLength: length, Request: req,
+		Header: w.sent, ContentLength: w.length, Request: req,
 		Body: &pipeBody{PipeReader: pr, cancel: cancel},
 	}, nil
 }
@@ -86,21 +95,48 @@ func (b *pipeBody) Close() error {
 
 // pipeWriter is the server's end.
 type pipeWriter struct {
-	header, sent http.Header
-	pipe         *io.PipeWriter
-	once         sync.Once
-	status       int
-	ready        chan struct{}
+	ctx    context.Context
+	header http.Header
+	pipe   *io.PipeWriter
+	once   sync.Once
+	ready  chan struct{} // closed once what follows is set
+	status int
+	sent   http.Header
+	length int64
+	failed error // there is no answer
+
+	hijacked bool
+	received sync.WaitGroup
 }
 
 func (w *pipeWriter) Header() http.Header { return w.header }
 
 func (w *pipeWriter) WriteHeader(status int) {
+	length, err := strconv.ParseInt(w.header.Get("Content-Length"), 10, 64)
+	if err != nil {
+		length = -1
+	}
+	w.head(status, w.header.Clone(), length)
+}
+
+func (w *pipeWriter) head(status int, h http.Header, length int64) {
 	w.once.Do(func() {
-		w.status, w.sent = status, w.header.Clone()
-		w.sent.Del("Transfer-Encoding") // of a connection
+		h.Del("Transfer-Encoding") // of a connection
+		w.status, w.sent, w.length = status, h, length
 		close(w.ready)
 	})
+}
+
+// fail ends the answer before its end. Without a head there is none at all.
+func (w *pipeWriter) fail(err error) {
+	w.once.Do(func() {
+		w.failed = err
+		if errors.Is(err, io.ErrUnexpectedEOF) {
+			w.failed = io.EOF // as a client says when nothing came
+		}
+		close(w.ready)
+	})
+	w.pipe.CloseWithError(err)
 }
 
 func (w *pipeWriter) Write(p []byte) (int, error) {
@@ -110,3 +146,55 @@ func (w *pipeWriter) Write(p []byte) (int, error) {
 
 // Flush has nothing to do: what is written is read.
 func (w *pipeWriter) Flush() { w.WriteHeader(http.StatusOK) }
+
+// Hijack returns a connection whose other end reads what is written there as a
+// client of net/http reads it: the head, if none was sent, and the body in its
+// framing.
+func (w *pipeWriter) Hijack() (net.Conn, *bufio.ReadWriter, error) {
+	server, client := net.Pipe()
+	conn := &memoryConn{Conn: server}
+	w.hijacked = true
+	w.received.Go(func() {
+		defer client.Close()
+		defer context.AfterFunc(w.ctx, func() { client.Close() })()
+		if err := w.receive(client); conn.wasReset.Load() {
+			w.fail(&net.OpError{Op: "read", Net: "tcp", Err: syscall.ECONNRESET})
+		} else if err != nil {
+			w.fail(err)
+		} else {
+			w.pipe.Close()
+		}
+	})
+	return conn, nil, nil
+}
+
+func (w *pipeWriter) receive(client net.Conn) error {
+	var body io.Reader = client
+	select {
+	case <-w.ready:
+		if w.length < 0 {
+			body = httputil.NewChunkedReader(client)
+		}
+	default:
+		resp, err := http.ReadResponse(bufio.NewReader(client), nil)
+		if err != nil {
+			return err
+		}
+		defer resp.Body.Close()
+		w.head(resp.StatusCode, resp.Header, resp.ContentLength)
+		body = resp.Body
+	}
+	_, err := io.Copy(w.pipe, body)
+	return err
+}
+
+// memoryConn is the server's end of a connection that was taken over.
+type memoryConn struct {
+	net.Conn
+	wasReset atomic.Bool
+}
+
+func (c *memoryConn) reset() {
+	c.wasReset.Store(true)
+	_ = c.Close()
+}

@@ -34,6 +34,8 @@ var levels = map[string]int{
 	"harness/dialect":        1,
 	"harness/trials":         1,
 	"harness/match":          2,
+	"mockllm/fault":          2,
+	"mockllm/profile":        2,
 	"mockllm":                3,
 	"mockmcp":                3,
 	"harness/trajectory":     3,

@@ -118,11 +118,15 @@ type Body struct {
 	Frames []Frame
 	// Stream says that the length is not to be told.
 	Stream bool
-	// HeadDelay is waited before the head beside the time to the first token.
+	// HeadDelay is waited before anything is sent, beside the time to the
+	// first token.
 	HeadDelay time.Duration
-	// HoldHead sends the head with the first frame. Else the head of a stream
-	// goes out at once when something is waited for.
-	HoldHead bool
+	// Part says that the frames lack something of the reply: it does not
+	// count as delivered.
+	Part bool
+	// EarlyHead sends the head at once, before the time to the first token.
+	// Else it goes out with the first frame.
+	EarlyHead bool
 	// RawHead sends status and Header exactly as they are, wrong as they may
 	// be (a content length that does not fit, say), past net/http.
 	RawHead bool

@@ -48,9 +48,9 @@ type Style struct {
 	PieceRunes int
 	// PiecePause is waited after each piece, whatever the pace.
 	PiecePause time.Duration
-	// HoldHead sends the head of a stream with its first event, and not
-	// before.
-	HoldHead bool
+	// EarlyHead sends the head of a stream at once, and not with its first
+	// event.
+	EarlyHead bool
 	// Fragments cut the tool calls, and the text, of a stream.
 	Fragments Fragments
 }
