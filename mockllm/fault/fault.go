@@ -1,0 +1,187 @@
+// Copyright 2026 The rehearse Authors. SPDX-License-Identifier: Apache-2.0
+
+// Package fault is the catalogue of what a model endpoint can do wrong: every
+// [Kind] of misbehaviour that was seen at a real one, where it is told to
+// strike, and how often. It only describes and decides; package mockllm does
+// the misbehaving.
+//
+//	mockllm.Reply{Say: "Sunny.", Faults: []fault.Fault{
+//		{Kind: fault.RateLimit, RetryAfter: time.Second},
+//		{Kind: fault.Cut, At: fault.At{Chunk: 3}, Times: 2},
+//	}}
+//
+// # Terms
+//
+// A kind may have forms: one thing gone wrong in several spellings. A preset
+// is a fault under a name of its own, as one endpoint was seen to have it;
+// [Lookup] knows kinds and presets alike.
+//
+// A fault strikes a request when its [At] and its When fit, counted by Every,
+// Times and Probability; and it strikes inside the reply at a chunk, a byte or
+// a token. A kind that exists for streams alone passes a plain request by, and
+// the other way round: that request does not count.
+package fault
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/rehearse-dev/rehearse/harness"
+)
+
+// Kind names a misbehaviour.
+type Kind string
+
+// Fault is one misbehaviour: what, where, and how often. Only Kind is
+// required.
+type Fault struct {
+	Kind Kind
+	// Form chooses among the kind's forms. Empty means the first.
+	Form string
+	// At says which requests it strikes and where in the reply. The zero At
+	// is any request, and a place in the middle of the reply.
+	At At
+	// When reports whether it strikes a request that At fits. Nil means
+	// always. An error is an error of the script.
+	When func(*Request) (bool, error)
+	// Times is how often it strikes. 0 means once, or without end when Every
+	// or Probability is set; a negative value means without end.
+	Times int
+	// Every strikes only each so-manieth of the requests that it fits, the
+	// first one not: with 3 the third, the sixth. 0 means each one.
+	Every int
+	// Probability is the chance with which it strikes a request that it
+	// fits, drawn from the seed. 0 means 1.
+	Probability float64
+
+	// Status is the HTTP status of a fault that answers with one. 0 means
+	// the kind's own.
+	Status int
+	// Body is the body of a fault that answers with one, or the text of one
+	// that says something. Empty means the kind's own.
+	Body string
+	// RetryAfter is what the client is asked to wait. 0 asks for nothing.
+	RetryAfter time.Duration
+	// Delay is the wait of a slow fault. 0 means the kind's own.
+	Delay time.Duration
+	// Size is the size of a long reply in bytes, or the number of lines of a
+	// fault that sends some. 0 means the kind's own.
+	Size int
+	// Pos is where the fault is written, for messages.
+	Pos harness.Position
+}
+
+// At is a place. Fields that are zero do not matter.
+type At struct {
+	Request int    // the n-th request to the mock, from 1
+	Model   string // the model that is asked for
+	Turn    int    // of the script, from 1
+	Reply   int    // of the turn, from 1
+
+	// Chunk, Byte and Token are places inside the reply, from 1: it strikes
+	// before what is said there is sent. A negative one counts from the end:
+	// -1 is before the last. A reply that is not streamed is one chunk.
+	Chunk int
+	Byte  int
+	Token int
+}
+
+// Request is what a placement looks at.
+type Request struct {
+	Number      int // of the request to the mock, from 1
+	Turn, Reply int // its position, from 1; 0 when it has none
+	Model       string
+	Stream      bool
+	User        string // the text of the turn's user message
+	// Full returns the whole request. Nil returns none.
+	Full func() harness.Request
+}
+
+// Endless reports whether the fault strikes again and again.
+func (f *Fault) Endless() bool {
+	return f.Times < 0 || f.Times == 0 && (f.Every > 0 || f.Probability > 0)
+}
+
+// String names the fault for messages: its kind, and its form after a slash.
+func (f *Fault) String() string {
+	if f.Form == "" {
+		return string(f.Kind)
+	}
+	return string(f.Kind) + "/" + f.Form
+}
+
+// Check reports what is wrong with the fault as it is written: an unknown
+// kind or form, a value out of range, a setting that the kind has no use for.
+func (f *Fault) Check() error {
+	info, ok := infoOf(f.Kind)
+	if !ok {
+		return unknownKind(string(f.Kind))
+	}
+	var bad []error
+	report := func(format string, args ...any) { bad = append(bad, fmt.Errorf(format, args...)) }
+	if f.Form != "" && !slices.ContainsFunc(info.Forms, func(form Form) bool { return form.Name == f.Form }) {
+		switch names := info.formNames(); {
+		case len(names) == 0:
+			report("fault %s has no forms, and %q is given", f.Kind, f.Form)
+		default:
+			report("fault %s has no form %q%s; it has %s", f.Kind, f.Form, suggest(f.Form, names), strings.Join(names, ", "))
+		}
+	}
+	for _, set := range []struct {
+		name string
+		set  bool
+	}{
+		{"status", f.Status != 0},
+		{"body", f.Body != ""},
+		{"retry_after", f.RetryAfter != 0},
+		{"delay", f.Delay != 0},
+		{"size", f.Size != 0},
+		{"at", f.At.Chunk != 0 || f.At.Byte != 0 || f.At.Token != 0},
+	} {
+		if set.set && !slices.Contains(info.Uses, set.name) {
+			if set.name == "at" {
+				report("fault %s strikes the whole reply: at has no use for chunk, byte and token", f.Kind)
+				continue
+			}
+			report("fault %s has no use for %s", f.Kind, set.name)
+		}
+	}
+	if f.Status != 0 && (f.Status < 200 || f.Status > 599) {
+		report("status %d of fault %s is not between 200 and 599", f.Status, f.Kind)
+	}
+	if f.Probability < 0 || f.Probability > 1 {
+		report("probability %v of fault %s is not between 0 and 1", f.Probability, f.Kind)
+	}
+	if f.Every < 0 || f.RetryAfter < 0 || f.Delay < 0 || f.Size < 0 {
+		report("fault %s has a setting below zero", f.Kind)
+	}
+	if n := f.At.places(); n > 1 {
+		report("fault %s strikes at %d places of a reply: give one of chunk, byte and token", f.Kind, n)
+	}
+	return errors.Join(bad...)
+}
+
+// places counts the places inside a reply that are given.
+func (a At) places() int {
+	n := 0
+	for _, v := range []int{a.Chunk, a.Byte, a.Token} {
+		if v != 0 {
+			n++
+		}
+	}
+	return n
+}
+
+func unknownKind(name string) error {
+	return fmt.Errorf("unknown fault %q%s; `rehearse faults` lists them", name, suggest(name, Names()))
+}
+
+func suggest(name string, known []string) string {
+	if near := harness.Suggest(name, known); near != "" {
+		return fmt.Sprintf(", did you mean %q?", near)
+	}
+	return ""
+}

@@ -1,0 +1,156 @@
+// Copyright 2026 The rehearse Authors. SPDX-License-Identifier: Apache-2.0
+
+package fault
+
+import (
+	"errors"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+// TestCatalogue checks that every entry says what it must.
+func TestCatalogue(t *testing.T) {
+	groups := map[string]bool{}
+	for _, g := range Groups() {
+		groups[g[0]] = true
+	}
+	seen := map[string]bool{}
+	for _, info := range Kinds() {
+		name := string(info.Kind)
+		switch {
+		case seen[name]:
+			t.Errorf("%s is there twice", name)
+		case info.What == "" || info.For == "" || len(info.Seen) == 0:
+			t.Errorf("%s does not say what it is, what it is for, or where it was seen", name)
+		case !groups[info.Group]:
+			t.Errorf("%s is in the group %q, which has no heading", name, info.Group)
+		case !info.Stream && !info.Plain:
+			t.Errorf("%s strikes nothing", name)
+		}
+		seen[name] = true
+		forms := map[string]bool{}
+		for _, f := range info.Forms {
+			if forms[f.Name] || f.What == "" {
+				t.Errorf("%s has the form %q twice, or does not say what it is", name, f.Name)
+			}
+			forms[f.Name] = true
+			if err := (&Fault{Kind: info.Kind, Form: f.Name}).Check(); err != nil {
+				t.Error(err)
+			}
+		}
+	}
+	for _, p := range Presets() {
+		if seen[p.Name] || p.Ref == "" || p.What == "" {
+			t.Errorf("preset %s is there twice, or does not say what it is", p.Name)
+		}
+		seen[p.Name] = true
+		if err := p.Fault.Check(); err != nil {
+			t.Errorf("preset %s: %v", p.Name, err)
+		}
+		got, err := Lookup(p.Name)
+		if err != nil || got.String() != p.Fault.String() {
+			t.Errorf("looking up %s: %v, %v", p.Name, got, err)
+		}
+	}
+	for _, a := range NotOffered() {
+		if a.Ref == "" || a.What == "" || a.Why == "" {
+			t.Errorf("%v lacks a reason", a)
+		}
+	}
+}
+
+func TestCheck(t *testing.T) {
+	for _, test := range []struct {
+		name  string
+		fault Fault
+		want  string
+	}{
+		{"right", Fault{Kind: ServerError, Status: 529, Times: 3}, ""},
+		{"kind", Fault{Kind: "rate_limits"}, "unknown fault \"rate_limits\", did you mean \"rate_limit\"?; `rehearse faults` lists them"},
+		{"form", Fault{Kind: Reset, Form: "befor"}, "fault reset has no form \"befor\", did you mean \"before\"?; it has before, during, after"},
+		{"no forms", Fault{Kind: CRLF, Form: "x"}, "fault crlf has no forms, and \"x\" is given"},
+		{"setting", Fault{Kind: CRLF, Status: 500}, "fault crlf has no use for status"},
+		{"place", Fault{Kind: CRLF, At: At{Byte: 2}}, "fault crlf strikes the whole reply: at has no use for chunk, byte and token"},
+		{"status", Fault{Kind: HTTPStatus, Status: 99}, "status 99 of fault status is not between 200 and 599"},
+		{"chance", Fault{Kind: CRLF, Probability: 2}, "probability 2 of fault crlf is not between 0 and 1"},
+		{"negative", Fault{Kind: Stall, Delay: -1}, "fault stall has a setting below zero"},
+		{"two places", Fault{Kind: Cut, At: At{Byte: 2, Chunk: 1}}, "fault cut strikes at 2 places of a reply: give one of chunk, byte and token"},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			got := ""
+			if err := test.fault.Check(); err != nil {
+				got = err.Error()
+			}
+			if diff := cmp.Diff(test.want, got); diff != "" {
+				t.Errorf("(-want +got):\n%s", diff)
+			}
+		})
+	}
+}
+
+// TestPlayer plays faults over ten requests and says which were struck.
+func TestPlayer(t *testing.T) {
+	for _, test := range []struct {
+		name   string
+		faults []Fault
+		want   string // a letter for each request: the fault's, or a dot
+	}{
+		{"once", []Fault{{Kind: CRLF}}, "a........."},
+		{"three times", []Fault{{Kind: CRLF, Times: 3}}, "aaa......."},
+		{"without end", []Fault{{Kind: CRLF, Times: -1}}, "aaaaaaaaaa"},
+		{"every third", []Fault{{Kind: CRLF, Every: 3}}, "..a..a..a."},
+		{"every third, twice", []Fault{{Kind: CRLF, Every: 3, Times: 2}}, "..a..a...."},
+		{"one after the other", []Fault{{Kind: CRLF, Times: 2}, {Kind: CR}}, "aab......."},
+		{"request", []Fault{{Kind: CRLF, At: At{Request: 4}}}, "...a......"},
+		{"turn", []Fault{{Kind: CRLF, At: At{Turn: 2}, Times: -1}}, ".....aaaaa"},
+		{"turn and reply", []Fault{{Kind: CRLF, At: At{Turn: 2, Reply: 3}, Times: -1}}, ".......a.."},
+		{"model", []Fault{{Kind: CRLF, At: At{Model: "m2"}, Times: -1}}, ".a.a.a.a.a"},
+		{"only plain", []Fault{{Kind: SSEForPlain, Times: -1}}, ".........."},
+		{"form for plain", []Fault{{Kind: EmptyReply, Form: "null", Times: -1}}, ".........."},
+		{"when", []Fault{{Kind: CRLF, When: func(r *Request) (bool, error) { return r.Number > 8, nil }, Times: -1}}, "........aa"},
+		{"chance", []Fault{{Kind: CRLF, Probability: 0.4}}, ".......a.a"},
+		{"always", []Fault{{Kind: CRLF, Probability: 1}}, "aaaaaaaaaa"},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			p := NewPlayer(test.faults, 1, "test")
+			var got strings.Builder
+			for i := range 10 {
+				f, err := p.Next(&Request{Number: i + 1, Turn: 1 + i/5, Reply: 1 + i%5, Model: []string{"m1", "m2"}[i%2], Stream: true})
+				if err != nil {
+					t.Fatal(err)
+				}
+				letter := byte('.')
+				for j := range test.faults {
+					if f == &p.faults[j] {
+						letter = byte('a' + j)
+					}
+				}
+				got.WriteByte(letter)
+			}
+			if got.String() != test.want {
+				t.Errorf("struck %s, want %s", got.String(), test.want)
+			}
+		})
+	}
+}
+
+func TestPlayerError(t *testing.T) {
+	bad := errors.New("no such key")
+	p := NewPlayer([]Fault{{Kind: CRLF, When: func(*Request) (bool, error) { return false, bad }}}, 0, "")
+	if _, err := p.Next(&Request{Stream: true}); !errors.Is(err, bad) {
+		t.Errorf("got %v", err)
+	}
+}
+
+func TestIndex(t *testing.T) {
+	var got []int
+	for _, v := range []int{0, 1, 2, 10, 99, -1, -10, -99} {
+		got = append(got, Index(v, 10))
+	}
+	if want := []int{5, 0, 1, 9, 10, 9, 0, 0}; !slices.Equal(got, want) {
+		t.Errorf("got %v, want %v", got, want)
+	}
+}

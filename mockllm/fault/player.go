@@ -1,0 +1,95 @@
+// Copyright 2026 The rehearse Authors. SPDX-License-Identifier: Apache-2.0
+
+package fault
+
+import (
+	"fmt"
+	"hash/fnv"
+	"math/rand/v2"
+)
+
+// Player decides which of a list of faults strikes a request. The faults of a
+// list are tried in order, and one that strikes keeps those after it for the
+// next request. It is not safe for concurrent use.
+type Player struct {
+	faults []Fault
+	infos  []Info // of the kinds of faults
+	counts []count
+	random *rand.Rand
+}
+
+// count is how far one fault has come.
+type count struct{ fitted, struck int }
+
+// NewPlayer plays faults. What is left to chance follows from seed and label.
+func NewPlayer(faults []Fault, seed int64, label string) *Player {
+	h := fnv.New64a()
+	fmt.Fprint(h, label)
+	p := &Player{faults: faults, counts: make([]count, len(faults)), random: rand.New(rand.NewPCG(uint64(seed), h.Sum64()))}
+	for _, f := range faults {
+		info, _ := infoOf(f.Kind)
+		p.infos = append(p.infos, info)
+	}
+	return p
+}
+
+// Next returns the fault that strikes r; nil when none does. An error is that
+// of a When.
+func (p *Player) Next(r *Request) (*Fault, error) {
+	for i := range p.faults {
+		f := &p.faults[i]
+		ok, err := p.strikes(f, &p.infos[i], &p.counts[i], r)
+		if err != nil {
+			return nil, err
+		}
+		if ok {
+			return f, nil
+		}
+	}
+	return nil, nil
+}
+
+func (p *Player) strikes(f *Fault, info *Info, c *count, r *Request) (bool, error) {
+	if !f.Endless() && c.struck >= max(f.Times, 1) || !f.fits(info, r) {
+		return false, nil
+	}
+	if f.When != nil {
+		if ok, err := f.When(r); !ok || err != nil {
+			return false, err
+		}
+	}
+	c.fitted++
+	if f.Every > 0 && c.fitted%f.Every != 0 {
+		return false, nil
+	}
+	if f.Probability > 0 && p.random.Float64() >= f.Probability {
+		return false, nil
+	}
+	c.struck++
+	return true, nil
+}
+
+// fits reports whether the fault can strike r by its place and its kind.
+func (f *Fault) fits(info *Info, r *Request) bool {
+	if r.Stream && !info.Stream || !r.Stream && !info.Plain || !info.formFits(f.Form, r.Stream) {
+		return false
+	}
+	at := f.At
+	return (at.Request == 0 || at.Request == r.Number) && (at.Model == "" || at.Model == r.Model) &&
+		(at.Turn == 0 || at.Turn == r.Turn) && (at.Reply == 0 || at.Reply == r.Reply)
+}
+
+// Index returns the place among n things that a value from 1, or from the end
+// when it is negative, stands for: how many of them come before it. Without a
+// value it is the middle.
+func Index(v, n int) int {
+	switch {
+	case v == 0:
+		return n / 2
+	case v < 0:
+		v = n + v
+	default:
+		v--
+	}
+	return min(max(v, 0), n)
+}
