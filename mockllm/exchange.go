@@ -21,6 +21,7 @@ type exchange struct {
 	met     *Fault  // the fault that it meets; nil is none
 	effects effects // of it
 	habits  habits
+	proxied *proxied // for endpoints that stand before the models
 	// style is that of the habits with the fragments of the script. Nil is
 	// the provider's way, as far as a reply is not rendered.
 	style *wire.Style

@@ -2,5 +2,12 @@
 
 package mockllm
 
-// gatewayRoutes are the routes of the Argo gateway.
+import (
+	"github.com/rehearse-dev/rehearse/mockllm/profile"
+)
+
+// gatewayRoutes are the routes of the Argo gateway: the profile has them.
 func gatewayRoutes() []route { return nil }
+
+// gatewaySpeech is how the gateway's own dialects are spoken.
+func gatewaySpeech(d profile.Dialect) *speech { return nil }

@@ -12,6 +12,7 @@ import (
 	"github.com/rehearse-dev/rehearse/harness"
 	"github.com/rehearse-dev/rehearse/harness/dialect"
 	"github.com/rehearse-dev/rehearse/harness/toolname"
+	"github.com/rehearse-dev/rehearse/mockllm/profile"
 )
 
 // Mock is a scripted model endpoint. It is safe for concurrent use.
@@ -24,6 +25,7 @@ type Mock struct {
 	Root string
 
 	program  *program
+	profile  *profile.Profile
 	opts     Options
 	resolver *toolname.Resolver
 	headers  headers
@@ -59,6 +61,7 @@ func New(script Script, opts *Options) *Mock {
 	}
 	m := &Mock{Root: "http://mockllm.invalid", program: p, resolver: toolname.NewResolver(script.Servers, script.Names)}
 	m.URL = m.Root + "/v1"
+	m.profile, _ = profile.Lookup(script.Profile) // compile has checked it
 	if opts != nil {
 		m.opts = *opts
 	}

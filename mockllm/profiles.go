@@ -3,11 +3,17 @@
 package mockllm
 
 import (
+	"bytes"
+	"encoding/json"
+	"errors"
 	"fmt"
 	"net/http"
+	"strings"
 
+	"github.com/rehearse-dev/rehearse/harness"
 	"github.com/rehearse-dev/rehearse/harness/dialect"
 	"github.com/rehearse-dev/rehearse/internal/llmwire"
+	"github.com/rehearse-dev/rehearse/mockllm/profile"
 	"github.com/rehearse-dev/rehearse/mockllm/wire"
 )
 
@@ -21,19 +27,288 @@ type habits struct {
 	header http.Header
 }
 
+// proxied is a request to an endpoint that stands before the models.
+type proxied struct {
+	ask  profile.Ask
+	body []byte
+	// instead is what the endpoint answers without asking a model.
+	instead *profile.Answer
+}
+
 // checkProfile says what is wrong with the name of a profile.
 func checkProfile(name string) error {
-	if name != "" && name != "openai" {
-		return fmt.Errorf("unknown profile %q: only openai is known", name)
+	if _, ok := profile.Lookup(name); ok {
+		return nil
+	}
+	hint := ""
+	if near := harness.Suggest(name, profile.Names()); near != "" {
+		hint = fmt.Sprintf(", did you mean %q?", near)
+	}
+	return fmt.Errorf("unknown profile %q%s; there are %s", name, hint, strings.Join(profile.Names(), ", "))
+}
+
+// habits returns what the profile makes of a request that was read.
+func (m *Mock) habits(x *exchange) habits {
+	if x.proxied == nil {
+		return habits{}
+	}
+	a := x.proxied.ask
+	return habits{style: m.profile.Style(a), model: a.Model.Echo, header: x.only(nil)}
+}
+
+// lacks reports whether the profile's endpoint has no such route.
+func (m *Mock) lacks(x *exchange) bool {
+	if strings.HasPrefix(x.path, "/rehearse/") || x.path == "/health" {
+		return false
+	}
+	return !m.profile.Has(x.path)
+}
+
+// envelope is how the profile writes an error; nil leaves it to the dialect.
+func (m *Mock) envelope(x *exchange, _ *dialect.Refusal) *llmwire.Body {
+	if x.proxied == nil || x.proxied.instead == nil {
+		return nil
+	}
+	return x.answerBody(x.proxied.instead)
+}
+
+// serveProxy answers what is for an endpoint with a server of its own. It
+// reports false when the request is left to the mock.
+func (m *Mock) serveProxy(x *exchange) bool {
+	d, a := m.profile.Route(x.r.Method, x.path)
+	switch {
+	case a != nil:
+		m.sendAnswer(x, a)
+		return true
+	case d == "":
+		return false
+	}
+	speech := m.speechOf(d)
+	if speech == nil {
+		m.miss(x, fmt.Sprintf("%s %s: the profile %s does not answer there", x.r.Method, x.path, m.profile.Name))
+		return true
+	}
+	x.proxied = &proxied{ask: profile.Ask{Dialect: d}}
+	x.speech = m.behindProxy(speech)
+	m.serveSpeech(x)
+	return true
+}
+
+// speechOf returns how the mock itself speaks a dialect.
+func (m *Mock) speechOf(d profile.Dialect) *speech {
+	path := map[profile.Dialect]string{
+		profile.Chat: "/v1/chat/completions", profile.Messages: "/v1/messages",
+		profile.Embeddings: "/v1/embeddings", profile.Responses: "/v1/responses",
+	}[d]
+	if path == "" {
+		return gatewaySpeech(d)
+	}
+	if r, _, _ := m.routing.find(http.MethodPost, path); r != nil {
+		return r.speech
 	}
 	return nil
 }
 
-// habits returns what the profile makes of a request that was read.
-func (m *Mock) habits(x *exchange) habits { return habits{} }
+// behindProxy is a speech as a proxy hands it on: what the provider would
+// refuse is passed on, names of models are resolved, and headers are the
+// proxy's.
+func (m *Mock) behindProxy(inner *speech) *speech {
+	s := *inner
+	s.plain, s.quick = true, false
+	s.decode = func(x *exchange, body []byte, prev *dialect.Chat) (*dialect.Chat, *dialect.Refusal) {
+		return m.decodeProxied(x, inner, body, prev)
+	}
+	s.render = func(x *exchange, r *llmwire.Reply) *llmwire.Body {
+		b := inner.render(x, r)
+		a := x.proxied.ask
+		b.Header = x.only(m.profile.Header(a))
+		b.EarlyHead = m.profile.EarlyHead(a)
+		return m.fromGateway(x, b, r)
+	}
+	return &s
+}
 
-// lacks reports whether the profile's endpoint has no such route.
-func (m *Mock) lacks(x *exchange) bool { return false }
+func (m *Mock) decodeProxied(x *exchange, inner *speech, body []byte, prev *dialect.Chat) (*dialect.Chat, *dialect.Refusal) {
+	p := x.proxied
+	p.body = bytes.Clone(body)
+	x.habits.header = x.only(nil)
+	var o map[string]json.RawMessage
+	if err := json.Unmarshal(body, &o); err != nil || o == nil {
+		return nil, p.refuse(m.profile.BadBody(p.ask.Dialect, body))
+	}
+	_, p.ask.Tools = o["tools"]
+	_ = json.Unmarshal(o["stream"], &p.ask.Stream) // what is no boolean is false
+	p.ask.Stream = p.ask.Stream || p.ask.Dialect == profile.OldStream
+	var name string
+	_ = json.Unmarshal(o["model"], &name) // what is no text is no name
+	model, instead := m.profile.Resolve(p.ask.Dialect, name, name != "")
+	p.ask.Model = model
+	chat, refusal := inner.decode(x, body, prev)
+	if chat == nil {
+		// The proxy would hand it on, and a mock has nothing to go by.
+		chat = dialect.NewChat(harness.Request{Model: name, Stream: p.ask.Stream}, body)
+	}
+	if instead != nil {
+		return chat, p.refuse(instead)
+	}
+	if m.profile.Checked() {
+		return chat, refusal
+	}
+	return chat, nil
+}
 
-// envelope is how the profile writes an error; nil leaves it to the dialect.
-func (m *Mock) envelope(x *exchange, r *dialect.Refusal) *llmwire.Body { return nil }
+// refuse has a answered in place of a reply.
+func (p *proxied) refuse(a *profile.Answer) *dialect.Refusal {
+	p.instead = a
+	return &dialect.Refusal{Status: a.Status, Type: "invalid_request_error", Message: strings.TrimSpace(string(a.Body))}
+}
+
+// only returns the headers of h and takes those of the mock itself away.
+func (x *exchange) only(h http.Header) http.Header {
+	out := http.Header{"X-Request-Id": nil, "Openai-Version": nil, "X-Should-Retry": nil}
+	for k, v := range h {
+		if len(v) == 1 && v[0] == "" {
+			v = []string{x.requestID()}
+		}
+		out[k] = v
+	}
+	return out
+}
+
+// requestID is the client's id of the request, or one made of its number.
+func (x *exchange) requestID() string {
+	if id := x.r.Header.Get("X-Request-Id"); id != "" {
+		return id
+	}
+	return fmt.Sprintf("00000000-0000-4000-8000-%012x", x.seq)
+}
+
+func (x *exchange) answerBody(a *profile.Answer) *llmwire.Body {
+	return &llmwire.Body{Status: a.Status, Header: x.only(a.Header), Frames: []llmwire.Frame{{Data: a.Body}}}
+}
+
+// sendAnswer sends an answer that has nothing to do with a model.
+func (m *Mock) sendAnswer(x *exchange, a *profile.Answer) {
+	x.habits.header = x.only(nil)
+	if a.Status >= http.StatusBadRequest {
+		x.kind, x.status, x.err = harness.KindRefusal, a.Status, fmt.Sprintf("%s %s: %s", x.r.Method, x.path, a.Body)
+		m.record(x.entry, errors.New("refused: "+x.err))
+	}
+	m.send(x, x.answerBody(a))
+}
+
+// fromGateway is an ordinary reply as the proxy hands it on: the gateway's
+// notice to users whom it does not know looks like one.
+func (m *Mock) fromGateway(x *exchange, b *llmwire.Body, r *llmwire.Reply) *llmwire.Body {
+	if len(r.Choices) == 0 || !strings.HasPrefix(r.Choices[0].Text, profile.NoticeText) {
+		return b
+	}
+	a, t := m.profile.Fail(x.proxied.ask, profile.Gone{Trouble: profile.Notice})
+	switch {
+	case a != nil:
+		return x.answerBody(a)
+	case t != nil:
+		twist(b, t, profile.Gone{})
+	}
+	return b
+}
+
+// behind is what the client of a proxy sees of a fault that happens behind it.
+// Other faults are the proxy's own.
+func (m *Mock) behind(x *exchange, fx effects) effects {
+	if x.proxied == nil || x.met == nil {
+		return fx
+	}
+	gone, ok := m.gone(x)
+	if !ok {
+		return fx
+	}
+	a, t := m.profile.Fail(x.proxied.ask, gone)
+	switch {
+	case a != nil:
+		return effects{before: func(x *exchange) bool {
+			x.status, x.entry.fault, x.retryAfter = a.Status, string(x.met.Kind), x.met.RetryAfter
+			m.record(x.entry, nil)
+			b := x.answerBody(a)
+			b.Part = true
+			m.send(x, b)
+			return true
+		}}
+	case t != nil:
+		return effects{
+			reply: func(_ *exchange, r *llmwire.Reply) {
+				if t.Text != "" && len(r.Choices) > 0 {
+					text := strings.ReplaceAll(t.Text, "$body", string(gone.Body))
+					r.Choices[0] = llmwire.Choice{Text: strings.TrimSpace(text), Finish: "stop"}
+				}
+			},
+			body: func(x *exchange, b *llmwire.Body) {
+				x.entry.fault = string(x.met.Kind)
+				if !b.Stream {
+					return
+				}
+				if cut := x.cutAt(b); t.Keep && cut >= 0 && (gone.Trouble == profile.CutClean || gone.Trouble == profile.CutReset) {
+					b.Frames = b.Frames[:cut]
+				}
+				twist(b, t, gone)
+			},
+		}
+	}
+	return effects{}
+}
+
+// cutAt is the number of frames before the fault's place in a stream: the
+// middle of what is said when it names none.
+func (x *exchange) cutAt(b *llmwire.Body) int {
+	var said []int
+	for i, f := range b.Frames {
+		switch f.Kind {
+		case llmwire.Text, llmwire.Reasoning, llmwire.CallStart, llmwire.CallArgs:
+			said = append(said, i)
+		}
+	}
+	if len(said) == 0 {
+		return len(b.Frames)
+	}
+	n := (len(said) + 1) / 2
+	n = min(max(n, 0), len(said)-1)
+	return said[n]
+}
+
+// twist makes of a stream what a trouble behind the endpoint makes of it.
+func twist(b *llmwire.Body, t *profile.Twist, g profile.Gone) {
+	b.Part = true
+	if !t.Keep {
+		b.Frames = nil
+	}
+	if t.NoDone {
+		b.Frames = without(b.Frames, llmwire.Done)
+	}
+	for _, e := range t.Events {
+		e = strings.NewReplacer("$body", string(g.Body), "$message", "APIError").Replace(e)
+		b.Frames = append(b.Frames, llmwire.Frame{Kind: llmwire.Fault, Data: []byte(e)})
+	}
+	if t.Raw != "" {
+		b.Frames = append(b.Frames, llmwire.Frame{Kind: llmwire.Fault, Raw: true, Data: []byte(t.Raw)},
+			llmwire.Frame{Kind: llmwire.Fault, Data: []byte(t.Chunk)})
+	}
+	if n := len(b.Frames); t.Cut && n > 0 {
+		b.Frames[n-1].Then = llmwire.Cut
+	}
+}
+
+func without(frames []llmwire.Frame, k llmwire.Kind) []llmwire.Frame {
+	var out []llmwire.Frame
+	for _, f := range frames {
+		if f.Kind != k {
+			out = append(out, f)
+		}
+	}
+	return out
+}
+
+// gone is what the fault that a request meets is when it happens behind a
+// proxy; false for the faults that only a proxy itself can have.
+func (m *Mock) gone(x *exchange) (profile.Gone, bool) {
+	return profile.Gone{}, false
+}

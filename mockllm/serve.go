@@ -39,6 +39,9 @@ func (m *Mock) serve(w http.ResponseWriter, r *http.Request, path string) {
 	}
 	defer m.wg.Done()
 	x := &exchange{entry: &entry{start: m.opts.Clock.Now()}, m: m, w: w, r: r, path: path}
+	if m.profile.Proxy() && m.serveProxy(x) {
+		return
+	}
 	route, rest, known := m.routing.find(r.Method, path)
 	if route != nil {
 		x.speech, x.rest = route.speech, rest
@@ -267,7 +270,7 @@ func (m *Mock) playBefore(x *exchange) (done bool) {
 	if x.met == nil {
 		return false
 	}
-	x.effects = m.effectsOf(x.met)
+	x.effects = m.behind(x, m.effectsOf(x.met))
 	return x.effects.before != nil && x.effects.before(x)
 }
 

@@ -1,0 +1,92 @@
+// Copyright 2026 The rehearse Authors. SPDX-License-Identifier: Apache-2.0
+
+package profile
+
+import "net/http"
+
+// v2Server is the server of 2.x: the gateway's old interface behind it.
+// [facts 1.1, 4.2]
+func v2Server() *server {
+	s := aiohttpServer()
+	s.stream = headerOf("Content-Type", "text/event-stream", "Server", "nginx")
+	s.passed = headerOf("Content-Type", "application/json; charset=utf-8", "Server", aiohttp)
+	s.routes = map[string]string{
+		"/v1/chat/completions": http.MethodPost, "/v1/completions": http.MethodPost, "/v1/embeddings": http.MethodPost,
+		"/v1/responses": http.MethodPost, "/v1/models": http.MethodGet, "/health": http.MethodGet, "/version": http.MethodGet,
+		"/refresh": http.MethodPost, "/v1/chat": http.MethodPost, "/v1/embed": http.MethodPost, "/v1/docs": http.MethodGet, "/": http.MethodGet,
+	}
+	s.dialects = map[string]Dialect{
+		"/v1/chat/completions": Chat, "/v1/embeddings": Embeddings, "/v1/responses": Responses, "/v1/chat": Old, "/v1/embed": OldEmbed,
+	}
+	s.badJSON = &answerRow{status: http.StatusBadRequest, body: `{"error": "$text"}`}
+	s.notJSON = "Expecting value: line 1 column 1 (char 0)" // Python's text, varies
+	s.array = &answerRow{status: http.StatusInternalServerError, body: `{"error": "An unexpected error occurred: 'list' object has no attribute 'get'"}`}
+	s.version = `{"version": "2", "latest": null, "up_to_date": null, "pypi": "", "message": ""}`
+	return s
+}
+
+func v2Names() *naming { // [fact 1.3]
+	return &naming{
+		release: "2.8", fallback: "argo:gpt-4o", embedFallback: "argo:text-embedding-3-small", missing: "argo:gpt-4o",
+		echoInternal: true, unknown: "Model not found: %s",
+	}
+}
+
+// argo289 is 2.8.2 to 2.8.9: streams for real, but in pieces made up when the
+// request has tools.
+func argo289() *Profile {
+	noResponse := &answerRow{
+		status: http.StatusBadGateway,
+		body:   `{"object": "error", "message": "Upstream model returned no response. Please try different request parameters.", "type": "upstream_no_response"}`,
+	}
+	invalid := &answerRow{
+		status: http.StatusBadGateway,
+		body:   `{"object": "error", "message": "Upstream returned invalid JSON", "type": "upstream_invalid_json"}`,
+	}
+	cut := cutInto(http.StatusServiceUnavailable, `{"error": "HTTP error occurred: `+notCompleted+`"}`)
+	asText := &Twist{Keep: true, Text: "$body"}
+	nothing := &Twist{Keep: true, Text: " "}
+	return &Profile{
+		Name: "argo-proxy-2.8.9", About: "argo-proxy 2.8.2 to 2.8.9: no [DONE], tools in a made-up stream of 30 characters each 10 ms",
+		style: style289, server: v2Server(), names: v2Names(),
+		failures: []failure{ // [fact 4.2]
+			{on: Status, stream: 's', html: 'y', answer: &answerRow{body: upstreamError}},
+			{on: Status, html: 'y', answer: &answerRow{body: `{"object": "error", "message": "Upstream error $gateway: $text", "type": "upstream_error"}`}},
+			{on: Status, answer: verbatim()},
+			{on: NotJSON, stream: 's', twist: asText},
+			{on: NotJSON, answer: invalid},
+			{on: EmptyObject, stream: 's', tools: 'y', twist: nothing},
+			{on: EmptyObject, stream: 's', twist: asText},
+			{on: EmptyObject, answer: noResponse},
+			{on: BadShape, stream: 's', tools: 'y', twist: nothing},
+			{on: BadShape, stream: 's', twist: asText},
+			{on: BadShape, answer: noResponse},
+			{on: Closed, answer: &answerRow{status: http.StatusServiceUnavailable, body: `{"error": "HTTP error occurred: Server disconnected"}`}},
+			{on: CutClean, stream: 's', twist: cut},
+			{on: CutReset, stream: 's', twist: cut},
+		},
+	}
+}
+
+// argo281 is 2.7.7 to 2.8.1, which do not look at the gateway's status.
+func argo281() *Profile {
+	p := argo289()
+	p.Name = "argo-proxy-2.8.1"
+	p.About = "argo-proxy 2.7.7 to 2.8.1: as 2.8.9, and an error of the gateway is its status with an ordinary empty reply"
+	// [fact 4.2, the status bug]
+	empty := &answerRow{body: `{"id": "00000000000000000000000000000000", "created": 1767225600, "model": "$model", "service_tier": null, "system_fingerprint": null, ` +
+		`"usage": {"completion_tokens": 0, "prompt_tokens": 1, "total_tokens": 1}, "choices": [{"finish_reason": "stop", "index": 0, ` +
+		`"message": {"content": "", "refusal": null, "role": "assistant", "tool_calls": null}}], "object": "chat.completion"}`}
+	p.failures = append([]failure{{on: Status, dialect: Chat, stream: 'p', answer: empty}}, p.failures...)
+	return p
+}
+
+// argo275 is 2.7.5, the first release with tools: they are put into the
+// prompt, and the model writes its calls as text. [facts 2.1, 3.1]
+func argo275() *Profile {
+	p := argo289()
+	p.Name = "argo-proxy-2.7.5"
+	p.About = "argo-proxy 2.7.5: tools by prompt with ids of 22 letters, every stream made up, finish_reason on the last chunk only, no usage"
+	p.style = style275
+	return p
+}

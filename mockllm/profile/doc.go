@@ -1,0 +1,18 @@
+// Copyright 2026 The rehearse Authors. SPDX-License-Identifier: Apache-2.0
+
+// Package profile says how real endpoints behave on the wire: which routes
+// they have, which model names they take, how they spell a reply for each
+// family of models, whole and streamed, and what their clients see when
+// something behind them goes wrong.
+//
+// A profile is data, one file each, and each row cites the section of the
+// public record (facts) that it rests on:
+//
+//	p, _ := profile.Lookup("argo-proxy-3.3")
+//	model, refusal := p.Resolve(profile.Chat, "argo:gpt-4o", true)
+//	style := p.Style(profile.Ask{Dialect: profile.Chat, Model: model, Stream: true})
+//
+// Replies are written by package mockllm in the [wire.Style] of the profile.
+// The profiles openai, anthropic, gemini and strict have none: they are the
+// providers' own ways.
+package profile

@@ -1,0 +1,278 @@
+// Copyright 2026 The rehearse Authors. SPDX-License-Identifier: Apache-2.0
+
+package profile
+
+import (
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"slices"
+	"strconv"
+	"strings"
+)
+
+// server is the HTTP side of an endpoint that has one of its own.
+type server struct {
+	// own are the headers of JSON that the endpoint makes, passed of JSON that
+	// it hands on, stream of streams, and local of what is no answer of a
+	// model route.
+	own, passed, stream, local http.Header
+	// echoID says that answers of model routes carry x-request-id.
+	echoID bool
+	// json405 answers unknown paths and wrong methods alike, with 405.
+	json405 bool
+	// routes are the methods of each path. The model routes are those of
+	// dialects.
+	routes   map[string]string
+	dialects map[string]Dialect
+	badJSON  *answerRow
+	notJSON  string // the text in place of badJSON's $text, where it varies
+	array    *answerRow
+	tooLarge *answerRow
+	created  createdRule
+	owner    func(internal string) string
+	refresh  string
+	version  string
+}
+
+// answerRow is an answer with placeholders: $text is a message as JSON writes
+// it within quotes, $body what the gateway sent.
+type answerRow struct {
+	status int
+	ctype  string // empty is that of the endpoint's own JSON
+	body   string
+	bare   bool // without x-request-id
+	close  bool
+}
+
+type createdRule string
+
+func headerOf(pairs ...string) http.Header {
+	h := make(http.Header)
+	for i := 0; i < len(pairs); i += 2 {
+		h[pairs[i]] = []string{pairs[i+1]}
+	}
+	return h
+}
+
+// requestID is in headers where the mock is to put the id of the request.
+const requestID = "x-request-id"
+
+// inText returns s as JSON writes it within quotes.
+func inText(s string) string {
+	var b strings.Builder
+	e := json.NewEncoder(&b)
+	e.SetEscapeHTML(false)
+	_ = e.Encode(s) // a string
+	return strings.TrimSuffix(strings.TrimPrefix(b.String(), `"`), "\"\n")
+}
+
+// answer fills in a row.
+func (s *server) answer(r *answerRow, text, body string) *Answer {
+	h := s.own.Clone()
+	if r.ctype != "" {
+		h["Content-Type"] = []string{r.ctype}
+	}
+	if s.echoID && !r.bare {
+		h[requestID] = []string{""}
+	}
+	if r.close {
+		h["Connection"] = []string{"close"}
+	}
+	out := strings.NewReplacer("$text", inText(text), "$status", strconv.Itoa(r.status), "$body", body).Replace(r.body)
+	return &Answer{Status: r.status, Header: h, Body: []byte(out)}
+}
+
+// Refuse is an error of the endpoint's own making.
+func (p *Profile) Refuse(d Dialect, status int, text string) *Answer {
+	if p.server == nil {
+		return nil
+	}
+	return p.server.answer(&answerRow{status: status, body: p.server.envelopeOf(d)}, text, "")
+}
+
+func (s *server) envelopeOf(d Dialect) string {
+	switch {
+	case d == Messages:
+		return `{"type": "error", "error": {"type": "invalid_request_error", "message": "$text"}}`
+	case s.badJSON != nil && !strings.Contains(s.badJSON.body, "message"):
+		return `{"error": "$text"}`
+	}
+	return `{"error": {"message": "$text", "type": "invalid_request_error", "code": null}}`
+}
+
+// unknownModel refuses a name. [facts 1.3, 4.1]
+func (p *Profile) unknownModel(d Dialect, name string) *Answer {
+	if p.server == nil {
+		return nil
+	}
+	var aliases []string
+	for _, r := range p.names.rows() {
+		aliases = append(aliases, r.aliases()...)
+	}
+	slices.Sort(aliases)
+	status, body := http.StatusNotFound, p.server.envelopeOf(d)
+	text := p.names.unknown
+	if d == Embeddings {
+		body, text = `{"error": {"message": "$text", "type": "model_not_found"}}`, "Unknown model: '%s'. Configured: %s"
+	}
+	if strings.Count(text, "%s") == 2 {
+		text = fmt.Sprintf(text, name, strings.Join(aliases, ", "))
+	} else {
+		status, text = http.StatusBadRequest, fmt.Sprintf(text, name)
+	}
+	return p.server.answer(&answerRow{status: status, body: body}, text, "")
+}
+
+// BadBody is the answer to a body that is no JSON, or no JSON object.
+func (p *Profile) BadBody(d Dialect, body []byte) *Answer {
+	s := p.server
+	if s == nil {
+		return nil
+	}
+	if json.Valid(body) {
+		return s.answer(s.array, "", "")
+	}
+	row := *s.badJSON
+	text := "Invalid JSON body"
+	if s.notJSON != "" {
+		text = s.notJSON
+	}
+	if d == Messages {
+		row.body = s.envelopeOf(d)
+	}
+	return s.answer(&row, text, "")
+}
+
+// Route tells the dialect of a request, or its answer when it is for no model.
+// Both are zero when the path is left to the mock.
+func (p *Profile) Route(method, path string) (Dialect, *Answer) {
+	s := p.server
+	if s == nil || strings.HasPrefix(path, "/rehearse/") {
+		return "", nil
+	}
+	allowed, known := s.routes[path]
+	methods := strings.Split(allowed, " ")
+	ok := known && slices.Contains(methods, method)
+	if !ok && method == http.MethodHead && !s.json405 && slices.Contains(methods, http.MethodGet) {
+		ok = true // [fact 10.1: HEAD is 200 to 3.2]
+	}
+	switch {
+	case !ok && s.json405 && method == http.MethodOptions:
+		return "", &Answer{Status: http.StatusNoContent, Header: s.local.Clone()}
+	case !ok && s.json405: // [fact 1.1]
+		h := s.local.Clone()
+		if known {
+			methods = append(methods, http.MethodOptions)
+		} else {
+			methods = []string{http.MethodOptions}
+		}
+		slices.Sort(methods)
+		h["Allow"] = []string{strings.Join(methods, ", ")}
+		return "", &Answer{Status: http.StatusMethodNotAllowed, Header: h, Body: []byte(`{"error": "Method Not Allowed"}`)}
+	case !ok:
+		h := s.local.Clone()
+		status := http.StatusNotFound
+		if known {
+			status = http.StatusMethodNotAllowed
+			if slices.Contains(methods, http.MethodGet) {
+				methods = append(methods, http.MethodHead)
+			}
+			slices.Sort(methods)
+			h["Allow"] = []string{strings.Join(methods, ",")}
+		}
+		return "", &Answer{Status: status, Header: h, Body: fmt.Appendf(nil, "%d: %s", status, http.StatusText(status))}
+	}
+	if d := s.dialects[path]; d != "" {
+		return d, nil
+	}
+	return "", p.fixed(path)
+}
+
+// fixed answers the routes that have nothing to do with a model.
+func (p *Profile) fixed(path string) *Answer {
+	s := p.server
+	body := ""
+	switch {
+	case strings.HasSuffix(path, "/models"), strings.HasSuffix(path, "/models/"):
+		body = p.modelList(path)
+	case path == "/health":
+		body = `{"status": "healthy"}`
+	case path == "/refresh":
+		body = s.refresh
+		n, all := 0, 0
+		for _, r := range p.names.rows() {
+			n, all = n+1, all+len(r.aliases())
+		}
+		body = strings.NewReplacer("$models", strconv.Itoa(n), "$aliases", strconv.Itoa(all), "$embed", "3", "$chat", strconv.Itoa(n-3)).Replace(body)
+	case path == "/version":
+		body = s.version
+	default:
+		body = `{"message": "argo-proxy"}`
+	}
+	return &Answer{Status: http.StatusOK, Header: s.own.Clone(), Body: []byte(body)}
+}
+
+// began is when every endpoint began.
+const began = 1767225600 // 2026-01-01T00:00:00Z
+
+// modelList is the answer to GET /v1/models. [fact 1.2]
+func (p *Profile) modelList(path string) string {
+	type row struct {
+		ID       string `json:"id"`
+		Internal string `json:"internal_name"`
+		Object   string `json:"object"`
+		Created  int64  `json:"created"`
+		Owner    string `json:"owned_by"`
+	}
+	type upstream struct {
+		Created  int64  `json:"created"`
+		ID       string `json:"id"`
+		Internal string `json:"internal_id"`
+		Object   string `json:"object"`
+		Owner    string `json:"owned_by"`
+	}
+	rows, data := []row{}, []upstream{}
+	for _, r := range p.names.rows() {
+		owner := p.server.owner(r.internal)
+		data = append(data, upstream{began, r.display, r.internal, "model", owner})
+		for _, a := range r.aliases() {
+			rows = append(rows, row{a, r.internal, "model", began, owner})
+		}
+	}
+	var b []byte
+	switch { // what holds only strings and numbers always marshals
+	case p.names.bare && strings.Contains(path, "/api/"):
+		b, _ = json.Marshal(map[string]any{"data": data})
+	case p.names.bare:
+		b, _ = json.Marshal(struct {
+			Object string     `json:"object"`
+			Data   []upstream `json:"data"`
+		}{"list", data})
+	default:
+		b, _ = json.Marshal(struct {
+			Object string `json:"object"`
+			Data   []row  `json:"data"`
+		}{"list", rows})
+	}
+	return string(b)
+}
+
+// Header returns the headers of a reply.
+func (p *Profile) Header(a Ask) http.Header {
+	s := p.server
+	if s == nil {
+		return nil
+	}
+	h := s.own.Clone()
+	switch {
+	case a.Stream:
+		h = s.stream.Clone()
+	case a.Dialect == Embeddings:
+		h = s.passed.Clone()
+	}
+	if s.echoID {
+		h[requestID] = []string{""}
+	}
+	return h
+}
