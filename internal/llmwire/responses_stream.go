@@ -1,0 +1,158 @@
+// Copyright 2026 The rehearse Authors. SPDX-License-Identifier: Apache-2.0
+
+package llmwire
+
+import (
+	"encoding/json"
+	"fmt"
+	"strconv"
+
+	"github.com/rehearse-dev/rehearse/mockllm/wire"
+)
+
+// event adds an event with the members that follow the usual first ones,
+// written as ,"name":value.
+func (w *responseWriter) event(f Frame, name string, members []byte) {
+	b := Object(nil, KeysOf(w.style, "response.event", wire.Keys{"type", "sequence_number"}), func(key string) []byte {
+		switch key {
+		case "type":
+			return Quote(name)
+		case "sequence_number":
+			return strconv.AppendInt(nil, int64(len(w.frames)), 10)
+		}
+		return nil
+	})
+	b = append(append(b[:len(b)-1], members...), '}')
+	f.Data = Event(name, b)
+	w.frames = append(w.frames, f)
+}
+
+// stream adds all events.
+func (w *responseWriter) stream() {
+	first := append([]byte(`,"response":`), w.response("in_progress", []byte("[]"), nil)...)
+	w.event(Frame{Kind: Preamble}, "response.created", first)
+	w.event(Frame{Kind: Preamble}, "response.in_progress", first)
+	for i, item := range w.items {
+		switch item.Type {
+		case "reasoning":
+			w.streamReasoning(i)
+		case "message":
+			w.streamMessage(i)
+		default:
+			w.streamCall(i)
+		}
+	}
+	status := w.status()
+	w.event(Frame{Kind: Finish}, "response."+status, append([]byte(`,"response":`), w.response(status, w.output(), w.usage())...))
+	if w.style.Done {
+		w.frames = append(w.frames, Frame{Kind: Done, Data: Data([]byte("[DONE]"))})
+	}
+}
+
+// whole adds an event with all of item i.
+func (w *responseWriter) whole(f Frame, i int, done bool) {
+	name := "response.output_item.added"
+	if done {
+		name = "response.output_item.done"
+	}
+	w.event(f, name, fmt.Appendf(nil, `,"output_index":%d,"item":%s`, i, w.item(i, done)))
+}
+
+// at are the members that say where in the output an event belongs. index is
+// the name of the place within the item; "" has none.
+func (w *responseWriter) at(i int, index string, n int) []byte {
+	b := fmt.Appendf(nil, `,"item_id":"%s","output_index":%d`, w.items[i].ID, i)
+	if index != "" {
+		b = fmt.Appendf(b, `,"%s":%d`, index, n)
+	}
+	return b
+}
+
+// delta adds one event for each piece of a text. after follows the delta.
+func (w *responseWriter) delta(f Frame, name string, at []byte, s, after string) {
+	f.Tokens = 1
+	for _, piece := range w.pieces(s) {
+		b := append(append([]byte{}, at...), `,"delta":`...)
+		b = append(append(b, Quote(piece)...), after...)
+		if w.obfuscate {
+			b = append(append(append(b, `,"obfuscation":"`...), w.padding(len(piece))...), '"')
+		}
+		w.event(f, name, b)
+	}
+}
+
+// paddedLen is what the length of a delta and its padding is a multiple of.
+const paddedLen = 16
+
+func (w *responseWriter) padding(n int) []byte {
+	const letters = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
+	b := make([]byte, paddedLen-n%paddedLen)
+	for i := range b {
+		b[i] = letters[w.random.IntN(len(letters))]
+	}
+	return b
+}
+
+func (w *responseWriter) streamReasoning(i int) {
+	w.whole(Frame{Kind: Reasoning}, i, false)
+	if w.summary {
+		at := w.at(i, "summary_index", 0)
+		w.event(Frame{Kind: Reasoning}, "response.reasoning_summary_part.added", fmt.Appendf(nil, `%s,"part":%s`, at, summaryPart("")))
+		w.delta(Frame{Kind: Reasoning}, "response.reasoning_summary_text.delta", at, w.c.Reasoning, "")
+		w.event(Frame{Kind: Reasoning}, "response.reasoning_summary_text.done", fmt.Appendf(nil, `%s,"text":%s`, at, Quote(w.c.Reasoning)))
+		w.event(Frame{Kind: Reasoning}, "response.reasoning_summary_part.done", fmt.Appendf(nil, `%s,"part":%s`, at, summaryPart(w.c.Reasoning)))
+	}
+	w.whole(Frame{Kind: Reasoning}, i, true)
+}
+
+func (w *responseWriter) streamMessage(i int) {
+	w.whole(Frame{Kind: Role}, i, false)
+	for n, kind := range w.parts() {
+		at := w.at(i, "content_index", n)
+		w.event(Frame{Kind: Role}, "response.content_part.added", fmt.Appendf(nil, `%s,"part":%s`, at, w.part(kind, false)))
+		if kind == "refusal" {
+			w.delta(Frame{Kind: Refusal}, "response.refusal.delta", at, w.c.Refusal, "")
+			w.event(Frame{Kind: Refusal}, "response.refusal.done", fmt.Appendf(nil, `%s,"refusal":%s`, at, Quote(w.c.Refusal)))
+		} else {
+			w.delta(Frame{Kind: Text}, "response.output_text.delta", at, w.c.Text, `,"logprobs":[]`)
+			w.event(Frame{Kind: Text}, "response.output_text.done", fmt.Appendf(nil, `%s,"text":%s,"logprobs":%s`, at, Quote(w.c.Text), w.logprobs))
+		}
+		w.event(Frame{Kind: Other}, "response.content_part.done", fmt.Appendf(nil, `%s,"part":%s`, at, w.part(kind, true)))
+	}
+	w.whole(Frame{Kind: Other}, i, true)
+}
+
+func (w *responseWriter) streamCall(i int) {
+	item := w.items[i]
+	call := &w.c.Calls[item.Call]
+	at := w.at(i, "", 0)
+	w.whole(Frame{Kind: CallStart, Call: item.Call}, i, false)
+	args := Frame{Kind: CallArgs, Call: item.Call}
+	name, member := "response.function_call_arguments", "arguments"
+	if item.Type == "custom_tool_call" {
+		name, member = "response.custom_tool_call_input", "input"
+	}
+	w.delta(args, name+".delta", at, call.Arguments, "")
+	w.event(args, name+".done", fmt.Appendf(nil, `%s,"%s":%s`, at, member, Quote(call.Arguments)))
+	w.whole(Frame{Kind: Other, Call: item.Call}, i, true)
+}
+
+// ResponsesFailure is the event that a stream of the responses dialect ends
+// in when the provider fails: response.failed with the response so far.
+func ResponsesFailure(r *Reply, style *wire.Style, sequence int, code, message string) Frame {
+	w := newResponseWriter(r, style)
+	w.frames = make([]Frame, sequence)
+	b := w.response("failed", []byte("[]"), nil)
+	var o map[string]json.RawMessage
+	if json.Unmarshal(b, &o) == nil {
+		keys := KeysOf(style, "response", responseKeys())
+		b = Object(nil, keys, func(name string) []byte {
+			if name == "error" {
+				return fmt.Appendf(nil, `{"code":%s,"message":%s}`, Quote(code), Quote(message))
+			}
+			return o[name]
+		})
+	}
+	w.event(Frame{Kind: Fault}, "response.failed", append([]byte(`,"response":`), b...))
+	return w.frames[sequence]
+}
