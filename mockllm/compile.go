@@ -12,9 +12,9 @@ import (
 	"slices"
 	"strings"
 	"sync"
-	"unicode"
 
 	"github.com/rehearse-dev/rehearse/harness"
+	"github.com/rehearse-dev/rehearse/internal/llmwire"
 )
 
 // program is a script made ready to play.
@@ -72,66 +72,13 @@ func (t text) empty() bool { return t.plain == "" }
 
 func newText(s string) text {
 	t := text{plain: s, quoted: quote(s)}
-	for _, p := range split(s) {
+	for _, p := range llmwire.Words(s) {
 		t.pieces = append(t.pieces, quote(p))
 	}
 	return t
 }
 
-// quote encodes s as JSON without escaping HTML, as the real endpoint does.
-func quote(s string) []byte {
-	var b bytes.Buffer
-	e := json.NewEncoder(&b)
-	e.SetEscapeHTML(false)
-	_ = e.Encode(s) // a string into memory
-	return bytes.TrimSuffix(b.Bytes(), []byte("\n"))
-}
-
-// pieceLen is the longest piece of a word, in runes.
-const pieceLen = 8
-
-// split cuts s into pieces of about a token, never inside a rune: a space
-// belongs to the word after it.
-func split(s string) []string {
-	var pieces []string
-	for s != "" {
-		n := pieceEnd(s)
-		pieces = append(pieces, s[:n])
-		s = s[n:]
-	}
-	return pieces
-}
-
-func pieceEnd(s string) int {
-	class, runes := -1, 0
-	for i, r := range s {
-		c := runeClass(r)
-		if runes == pieceLen || class >= 0 && c != class {
-			return i
-		}
-		if i > 0 || c != classSpace {
-			class = c
-		}
-		runes++
-	}
-	return len(s)
-}
-
-const (
-	classSpace = iota
-	classWord
-	classOther
-)
-
-func runeClass(r rune) int {
-	switch {
-	case unicode.IsSpace(r):
-		return classSpace
-	case unicode.IsLetter(r) || unicode.IsDigit(r):
-		return classWord
-	}
-	return classOther
-}
+func quote(s string) []byte { return llmwire.Quote(s) }
 
 func compile(s Script) (*program, error) {
 	if err := checkProfile(s.Profile); err != nil {

@@ -43,6 +43,9 @@ type Choice struct {
 	Finish string
 	// Logprobs is the value of logprobs; nil is null.
 	Logprobs json.RawMessage
+	// Signature is what the provider wants back with the reasoning, if
+	// anything.
+	Signature string
 }
 
 // Call is one tool call.

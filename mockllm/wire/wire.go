@@ -126,6 +126,8 @@ type Fragments struct {
 	Escape bool `json:"escape,omitempty"`
 	// Interleave sends the pieces of parallel calls in turns.
 	Interleave bool `json:"interleave,omitempty"`
+	// Together sends parallel calls in the same chunks.
+	Together bool `json:"together,omitempty"`
 	// Index is how the deltas of a call are numbered.
 	Index Index `json:"index,omitempty"`
 	// ID is where the id of a call is.
