@@ -25,12 +25,17 @@ type ExchangeKind string
 const (
 	KindReply   ExchangeKind = "reply"   // took a position in the conversation
 	KindAside   ExchangeKind = "aside"   // outside the conversation; not a model call
+	KindProbe   ExchangeKind = "probe"   // a client tried what the endpoint can do; not a model call
 	KindRule    ExchangeKind = "rule"    // answered by a rule
 	KindMiss    ExchangeKind = "miss"    // nothing scripted fits
 	KindRefusal ExchangeKind = "refusal" // the provider would have refused it
 	KindLive    ExchangeKind = "live"    // answered by a real endpoint
 	KindScript  ExchangeKind = "script"  // the script itself failed (Error says how)
 )
+
+// Outside reports whether the exchange is no part of the conversation, and no
+// model call.
+func (k ExchangeKind) Outside() bool { return k == KindAside || k == KindProbe }
 
 // Exchange is one model request with its answer, as the model side saw it.
 type Exchange struct {

@@ -39,6 +39,8 @@ type Mock struct {
 	// prev is the last request of the conversation. Decoding the next is
 	// cheap when it is known.
 	prev atomic.Pointer[dialect.Chat]
+	// memory has the responses that later requests may refer to.
+	memory memory
 
 	mu      sync.Mutex // guards what follows
 	closed  bool
@@ -93,6 +95,7 @@ func (m *Mock) reset() {
 	}
 	m.journal = journal{limit: m.opts.JournalBytes}
 	m.prev.Store(nil)
+	m.memory.reset()
 }
 
 // Reset forgets the conversation and the journal.

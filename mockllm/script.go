@@ -146,6 +146,9 @@ type Options struct {
 	// MaxBodyBytes bounds one request; a larger one is answered 413. 0 means
 	// 64 MiB.
 	MaxBodyBytes int
+	// UpgradeStatus is answered to a client that tries a WebSocket on
+	// /v1/responses. 0 means 426.
+	UpgradeStatus int
 	// Logf takes a line for each miss, refusal and script error. Nil drops it.
 	Logf func(format string, args ...any)
 }

@@ -157,11 +157,11 @@ func (b *pageBuilder) journalTurns(j *joiner, xs []harness.Exchange, reports []h
 			calls, said = 0, ""
 		}
 		turn := &turns[n-1]
-		if turn.User == nil && x.Kind != harness.KindAside {
+		if turn.User == nil && !x.Kind.Outside() {
 			turn.User = b.maybe(userText(n, reports, x.Request.Messages))
 		}
 		step := b.step(j, x, before)
-		if x.Kind != harness.KindAside {
+		if !x.Kind.Outside() {
 			calls++
 			step.Title = fmt.Sprintf("Model call %d", calls)
 			before = x.Request.Messages
@@ -220,6 +220,8 @@ func (b *pageBuilder) step(j *joiner, x *harness.Exchange, before []harness.Mess
 	case harness.KindReply, harness.KindLive:
 	case harness.KindAside:
 		s.Title, s.Kind = "Aside", "outside the conversation"
+	case harness.KindProbe:
+		s.Title, s.Kind = "Probe", "outside the conversation"
 	case harness.KindRule:
 		s.Kind = "answered by a rule"
 	case harness.KindMiss:

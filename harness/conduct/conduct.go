@@ -200,7 +200,7 @@ type checker struct {
 func newChecker(config Config, in *Input) *checker {
 	c := &checker{Config: config, Input: in, resolver: toolname.NewResolver(in.Listed, in.Names)}
 	for _, x := range in.Exchanges {
-		if x.Kind != harness.KindAside {
+		if !x.Kind.Outside() {
 			c.requests = append(c.requests, x)
 		}
 	}

@@ -333,7 +333,7 @@ func (t *trial) listed() (listed, offered map[string][]harness.Tool) {
 func counts(exchanges []harness.Exchange) trials.Counts {
 	var c trials.Counts
 	for _, x := range exchanges {
-		if x.Kind == harness.KindAside {
+		if x.Kind.Outside() {
 			continue
 		}
 		c.ModelCalls++

@@ -214,7 +214,7 @@ func (s Retries) Score(e *Evidence) harness.Verdict {
 	var before *harness.Exchange
 	for i := range e.Exchanges {
 		x := &e.Exchanges[i]
-		if !e.in(x.Turn) || x.Kind == harness.KindAside {
+		if !e.in(x.Turn) || x.Kind.Outside() {
 			continue
 		}
 		if x.Attempt > 1 {

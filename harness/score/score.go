@@ -143,7 +143,7 @@ func (e *Evidence) journal() expr.Journal {
 	answers := map[int]string{}
 	var turns []int
 	for _, x := range e.Exchanges {
-		if !e.in(x.Turn) || x.Kind == harness.KindAside {
+		if !e.in(x.Turn) || x.Kind.Outside() {
 			continue
 		}
 		j.ModelCalls++
