@@ -84,6 +84,11 @@ func compile(s Script) (*program, error) {
 	if err := checkProfile(s.Profile); err != nil {
 		return nil, err
 	}
+	if s.Fragments != nil {
+		if err := s.Fragments.Check(); err != nil {
+			return nil, err
+		}
+	}
 	if s.Turns != nil && s.Replies != nil {
 		return nil, errors.New("a script has Turns or Replies, not both")
 	}
@@ -140,6 +145,11 @@ func compileReplies(replies []Reply) ([]*reply, error) {
 
 func compileReply(r Reply) (*reply, error) {
 	c := &reply{Reply: r}
+	if r.Fragments != nil {
+		if err := r.Fragments.Check(); err != nil {
+			return nil, fmt.Errorf("%s%w", at(r.Pos), err)
+		}
+	}
 	for _, f := range r.Faults {
 		if f.Kind != RateLimit {
 			return nil, fmt.Errorf("%sunknown fault %q: only %s is known", at(r.Pos), f.Kind, RateLimit)

@@ -33,7 +33,7 @@ func newWireModel(id string) wireModel {
 // answer gives a reply. After an error nothing has been sent.
 func (m *Mock) answer(x *exchange, sp *spoken) error {
 	adjust := m.adjust(x, sp)
-	if adjust != nil || x.met != nil || !x.speech.quick || x.habits.style != nil || m.fragments(x, sp) != nil {
+	if adjust != nil || x.met != nil || !x.speech.quick || x.habits.style != nil || sp.fragments != nil {
 		return m.answerRendered(x, sp, adjust)
 	}
 	x.spoken, x.status = sp, http.StatusOK

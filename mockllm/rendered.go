@@ -37,9 +37,6 @@ func makeID(r *rand.Rand, s wire.IDs, n int) string {
 	return string(b)
 }
 
-// fragments returns how the script cuts a reply; nil leaves it to the style.
-func (m *Mock) fragments(x *exchange, sp *spoken) *wire.Fragments { return nil }
-
 // answerRendered gives a reply by way of a renderer and the paced writer. An
 // error is one of adjust; nothing was sent then.
 func (m *Mock) answerRendered(x *exchange, sp *spoken, adjust func(*llmwire.Reply) error) error {
@@ -69,8 +66,9 @@ func (m *Mock) styleOf(x *exchange, sp *spoken) *wire.Style {
 	if x.habits.style != nil {
 		*style = *x.habits.style
 	}
-	if f := m.fragments(x, sp); f != nil {
+	if f := sp.fragments; f != nil {
 		style.Fragments = *f
+		style.Fragments.Seed ^= m.opts.Seed
 	}
 	return style
 }

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/rehearse-dev/rehearse/harness"
+	"github.com/rehearse-dev/rehearse/mockllm/wire"
 )
 
 // Script is what a mock says. The zero Script answers nothing.
@@ -32,6 +33,9 @@ type Script struct {
 	Servers map[string][]harness.Tool
 	// Arrival makes the replies a plain queue in the order of requests.
 	Arrival bool
+	// Fragments cut the replies that are streamed and have none of their own.
+	// Nil cuts them as the profile does.
+	Fragments *wire.Fragments
 	// Models are the ids that the endpoint knows; a request for another is
 	// refused. Empty means that every model is known, and that rehearse-mock
 	// is listed.
@@ -64,6 +68,9 @@ type Reply struct {
 	// Reasoning, Refusal and Finish. It runs once for each position; nil
 	// leaves the fields as they are.
 	Func func(*Ask) (Reply, error)
+	// Fragments cut the reply when it is streamed. Nil leaves it to the
+	// script's.
+	Fragments *wire.Fragments
 	// Faults are played, one after the other, before the reply is given.
 	Faults []Fault
 	// Repeat gives the reply n times, each a position of its own. 0 means 1.

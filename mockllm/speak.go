@@ -3,21 +3,24 @@
 package mockllm
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 
 	"github.com/rehearse-dev/rehearse/harness"
 	"github.com/rehearse-dev/rehearse/harness/dialect"
 	"github.com/rehearse-dev/rehearse/harness/toolname"
+	"github.com/rehearse-dev/rehearse/mockllm/wire"
 )
 
 // spoken is a reply as it is given at one position: the tools have the names
 // that the client offers, and all has ids.
 type spoken struct {
-	content *content
-	id      string
-	created int64
-	calls   []spokenCall
+	content   *content
+	fragments *wire.Fragments // nil cuts as the profile does
+	id        string
+	created   int64
+	calls     []spokenCall
 }
 
 type spokenCall struct {
@@ -71,7 +74,7 @@ func (m *Mock) speak(r *reply, x *exchange, turn, n int, label string) (*spoken,
 	}
 	random := m.source(label)
 	ids, callIDs := x.ids()
-	sp := &spoken{content: content, id: makeID(random, ids, 0), created: epoch}
+	sp := &spoken{content: content, fragments: cmp.Or(r.Fragments, m.program.Fragments), id: makeID(random, ids, 0), created: epoch}
 	for i, call := range content.calls {
 		sc := spokenCall{ToolCall: harness.ToolCall{ID: makeID(random, callIDs, i), Name: call.tool, Arguments: call.args.plain}}
 		if server, tool := toolname.Split(call.tool); server != "" {
