@@ -325,7 +325,7 @@ func (m *Mock) writeError(x *exchange, r *dialect.Refusal) {
 	}
 	var body []byte
 	if x.speech != nil && x.speech.refuse != nil {
-		body = x.speech.refuse(r)
+		body = x.speech.refuse(x, r)
 	} else {
 		body = r.Body()
 	}

@@ -24,7 +24,7 @@ type speech struct {
 	// render writes a reply, as x.chat asks for it and in x.style.
 	render func(x *exchange, r *llmwire.Reply) *llmwire.Body
 	// refuse is the body of an error. Nil means the refusal's own.
-	refuse func(r *dialect.Refusal) []byte
+	refuse func(x *exchange, r *dialect.Refusal) []byte
 	// id is how ids of replies and calls begin, and how long they go on.
 	id, callID wire.IDs
 	// quick says that the mock has a faster way to write what render writes

@@ -1,0 +1,363 @@
+// Copyright 2026 The rehearse Authors. SPDX-License-Identifier: Apache-2.0
+
+package llmwire
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"strconv"
+
+	"github.com/rehearse-dev/rehearse/mockllm/wire"
+)
+
+// Messages is Anthropic's messages. The objects for [wire.Style] Keys are
+//
+//	messages                  the message
+//	messages.start            the message in message_start
+//	messages.text             a text block
+//	messages.text.start       a text block in content_block_start
+//	messages.tool_use         a tool_use block; messages.tool_use.start
+//	messages.thinking         a thinking block; messages.thinking.start
+//	messages.delta            delta of message_delta
+//	messages.usage            usage of the message
+//	messages.usage.start      usage of message_start
+//	messages.usage.delta      usage of message_delta
+//	messages.event.EVENT      an event: message_start, content_block_start, ...
+//	messages.ping             the ping after the first content_block_start
+//	messages.ping.early       a ping after message_start
+//
+// A ping without members is not sent.
+func Messages(r *Reply, style *wire.Style, stream bool) *Body {
+	m := messages{r: r, c: &r.Choices[0], style: style}
+	if !stream {
+		return m.whole()
+	}
+	return m.stream()
+}
+
+type messages struct {
+	r      *Reply
+	c      *Choice
+	style  *wire.Style
+	frames []Frame
+	blocks int
+}
+
+func (m *messages) object(name string, usual wire.Keys, value func(string) []byte) []byte {
+	return Object(nil, KeysOf(m.style, "messages"+name, usual), value)
+}
+
+// usually are the members of the objects that a style may change.
+func usually(name string) wire.Keys {
+	switch name {
+	case "", ".start":
+		return wire.Keys{"model", "id", "type", "role", "content", "stop_reason", "stop_sequence", "stop_details", "usage"}
+	case ".usage":
+		return wire.Keys{
+			"input_tokens", "cache_creation_input_tokens", "cache_read_input_tokens", "cache_creation", "output_tokens",
+			"output_tokens_details", "service_tier", "inference_geo",
+		}
+	case ".usage.start":
+		return wire.Keys{
+			"input_tokens", "cache_creation_input_tokens", "cache_read_input_tokens", "cache_creation", "output_tokens",
+			"service_tier", "inference_geo",
+		}
+	case ".usage.delta":
+		return wire.Keys{"input_tokens", "cache_creation_input_tokens", "cache_read_input_tokens", "output_tokens", "output_tokens_details"}
+	case ".delta":
+		return wire.Keys{"stop_reason", "stop_sequence", "stop_details"}
+	case ".text", ".text.start":
+		return wire.Keys{"type", "text"}
+	case ".tool_use", ".tool_use.start":
+		return wire.Keys{"type", "id", "name", "input"}
+	case ".thinking", ".thinking.start":
+		return wire.Keys{"type", "thinking", "signature"}
+	}
+	return nil
+}
+
+// whole is the message as one JSON object.
+func (m *messages) whole() *Body {
+	tokens := 0
+	var blocks [][]byte
+	if c := m.c; c.Reasoning != "" || c.Signature != "" {
+		blocks = append(blocks, m.thinking("", c.Reasoning, c.Signature))
+		tokens += len(Pieces(c.Reasoning, m.style, m.r.Seed))
+	}
+	for _, s := range m.texts() {
+		blocks = append(blocks, m.text("", s))
+		tokens += len(Pieces(s, m.style, m.r.Seed))
+	}
+	for i := range m.c.Calls {
+		c := &m.c.Calls[i]
+		blocks = append(blocks, m.toolUse("", c, input(c.Arguments)))
+		tokens += len(Pieces(c.Arguments, m.style, m.r.Seed))
+	}
+	content := append(append([]byte{'['}, bytes.Join(blocks, []byte{','})...), ']')
+	data := m.message("", content, m.stopReason(), m.usage(".usage", m.r.Usage.CompletionTokens))
+	return &Body{
+		Status: http.StatusOK, Header: http.Header{"Content-Type": {"application/json"}},
+		Frames: []Frame{{Data: data, Tokens: tokens}},
+	}
+}
+
+// texts are the texts of the reply, each a block.
+func (m *messages) texts() []string {
+	var out []string
+	for _, s := range []string{m.c.Text, m.c.Refusal} {
+		if s != "" {
+			out = append(out, s)
+		}
+	}
+	return out
+}
+
+// input is the arguments as an object. What a model wrote that is none is
+// kept under a name of its own, as gateways do.
+func input(arguments string) []byte {
+	raw := bytes.TrimSpace([]byte(arguments))
+	switch {
+	case len(raw) == 0:
+		return []byte("{}")
+	case json.Valid(raw) && raw[0] == '{':
+		var b bytes.Buffer
+		_ = json.Compact(&b, raw) // it is valid
+		return b.Bytes()
+	}
+	return append(append([]byte(`{"raw_arguments":`), Quote(arguments)...), '}')
+}
+
+func (m *messages) message(name string, content, stop, usage []byte) []byte {
+	return m.object(name, usually(name), func(key string) []byte {
+		switch key {
+		case "model":
+			return Quote(m.r.Model)
+		case "id":
+			return Quote(m.r.ID)
+		case "type":
+			return []byte(`"message"`)
+		case "role":
+			return []byte(`"assistant"`)
+		case "content":
+			return content
+		case "stop_reason":
+			return stop
+		case "usage":
+			return usage
+		}
+		return nil
+	})
+}
+
+func (m *messages) usage(name string, output int) []byte {
+	u := m.r.Usage
+	return m.object(name, usually(name), func(key string) []byte {
+		n := 0
+		switch key {
+		case "input_tokens":
+			n = u.PromptTokens - u.CachedTokens
+		case "cache_read_input_tokens":
+			n = u.CachedTokens
+		case "output_tokens":
+			n = output
+		case "cache_creation":
+			return []byte(`{"ephemeral_5m_input_tokens":0,"ephemeral_1h_input_tokens":0}`)
+		case "output_tokens_details":
+			return fmt.Appendf(nil, `{"thinking_tokens":%d}`, u.ReasoningTokens)
+		case "service_tier":
+			return []byte(`"standard"`)
+		case "inference_geo":
+			return []byte(`"global"`)
+		case "cache_creation_input_tokens":
+		default:
+			return nil
+		}
+		return strconv.AppendInt(nil, int64(n), 10)
+	})
+}
+
+func (m *messages) stopReason() []byte {
+	switch f := m.c.Finish; f {
+	case "", "stop":
+		if m.c.Refusal != "" {
+			return []byte(`"refusal"`)
+		}
+		return []byte(`"end_turn"`)
+	case "tool_calls":
+		return []byte(`"tool_use"`)
+	case "length":
+		return []byte(`"max_tokens"`)
+	case "content_filter":
+		return []byte(`"refusal"`)
+	default:
+		return Quote(f)
+	}
+}
+
+// The blocks. start is empty, or .start for those of content_block_start.
+
+func (m *messages) text(start, s string) []byte {
+	return m.object(".text"+start, usually(".text"), func(key string) []byte {
+		switch key {
+		case "type":
+			return []byte(`"text"`)
+		case "text":
+			return Quote(s)
+		}
+		return nil
+	})
+}
+
+func (m *messages) thinking(start, s, signature string) []byte {
+	return m.object(".thinking"+start, usually(".thinking"), func(key string) []byte {
+		switch key {
+		case "type":
+			return []byte(`"thinking"`)
+		case "thinking":
+			return Quote(s)
+		case "signature":
+			return Quote(signature)
+		}
+		return nil
+	})
+}
+
+func (m *messages) toolUse(start string, c *Call, input []byte) []byte {
+	return m.object(".tool_use"+start, usually(".tool_use"), func(key string) []byte {
+		switch key {
+		case "type":
+			return []byte(`"tool_use"`)
+		case "id":
+			return Quote(c.ID)
+		case "name":
+			return Quote(c.Name)
+		case "input":
+			return input
+		}
+		return nil
+	})
+}
+
+// stream is the message as events.
+func (m *messages) stream() *Body {
+	m.event(Frame{Kind: Preamble}, "message_start", "message", m.message(".start", []byte("[]"), nil, m.usage(".usage.start", 1)))
+	m.ping("messages.ping.early", wire.Keys{})
+	if c := m.c; c.Reasoning != "" || c.Signature != "" {
+		m.thought(c.Reasoning, c.Signature)
+	}
+	calls := func() {
+		for i := range m.c.Calls {
+			m.call(i)
+		}
+	}
+	if m.style.CallsFirst {
+		calls()
+	}
+	for _, s := range m.texts() {
+		m.begin(Frame{Kind: Role}, m.text(".start", ""))
+		for _, p := range Pieces(s, m.style, m.r.Seed) {
+			m.delta(Frame{Kind: Text, Tokens: 1}, "text_delta", "text", p)
+		}
+		m.end(Frame{})
+	}
+	if !m.style.CallsFirst {
+		calls()
+	}
+	delta := m.object(".delta", usually(".delta"), func(key string) []byte {
+		if key == "stop_reason" {
+			return m.stopReason()
+		}
+		return nil
+	})
+	finish, has := m.style.Fragments.Finish, true
+	if finish == "" {
+		finish = m.style.Finish
+	}
+	if finish == wire.FinishNever {
+		has = false
+	}
+	if has {
+		m.event(Frame{Kind: Finish}, "message_delta", "delta", delta, "usage", m.usage(".usage.delta", m.r.Usage.CompletionTokens))
+	}
+	if !m.style.NoDone {
+		m.event(Frame{Kind: Done}, "message_stop")
+	}
+	return &Body{
+		Status: http.StatusOK, Stream: true, EarlyHead: m.style.EarlyHead, Frames: m.frames,
+		Header: http.Header{"Content-Type": {"text/event-stream; charset=utf-8"}, "Cache-Control": {"no-cache"}},
+	}
+}
+
+func (m *messages) thought(s, signature string) {
+	m.begin(Frame{Kind: Reasoning}, m.thinking(".start", "", ""))
+	for _, p := range Pieces(s, m.style, m.r.Seed) {
+		m.delta(Frame{Kind: Reasoning, Tokens: 1}, "thinking_delta", "thinking", p)
+	}
+	m.delta(Frame{Kind: Reasoning}, "signature_delta", "signature", signature)
+	m.end(Frame{Kind: Reasoning})
+}
+
+// call is a tool_use block. Its arguments begin with an empty piece, and that
+// is all when they are empty.
+func (m *messages) call(i int) {
+	c := &m.c.Calls[i]
+	m.begin(Frame{Kind: CallStart, Call: i}, m.toolUse(".start", c, []byte("{}")))
+	m.delta(Frame{Kind: CallArgs, Call: i}, "input_json_delta", "partial_json", "")
+	var pieces []string
+	switch {
+	case c.Arguments == "{}":
+	case m.style.WholeCalls || m.style.Fragments.Args == wire.ArgsWhole:
+		pieces = []string{c.Arguments}
+	default:
+		pieces = Pieces(c.Arguments, m.style, m.r.Seed+uint64(i))
+	}
+	for _, p := range pieces {
+		m.delta(Frame{Kind: CallArgs, Call: i, Tokens: 1}, "input_json_delta", "partial_json", p)
+	}
+	m.end(Frame{Call: i})
+}
+
+// begin starts a block.
+func (m *messages) begin(f Frame, block []byte) {
+	m.event(f, "content_block_start", "index", m.index(), "content_block", block)
+	if m.blocks == 0 {
+		m.ping("messages.ping", wire.Keys{"type"})
+	}
+}
+
+func (m *messages) delta(f Frame, kind, key, value string) {
+	d := fmt.Appendf(nil, `{"type":"%s","%s":`, kind, key)
+	d = append(append(d, Quote(value)...), '}')
+	m.event(f, "content_block_delta", "index", m.index(), "delta", d)
+}
+
+// end ends a block.
+func (m *messages) end(f Frame) {
+	m.event(f, "content_block_stop", "index", m.index())
+	m.blocks++
+}
+
+func (m *messages) index() []byte { return strconv.AppendInt(nil, int64(m.blocks), 10) }
+
+// event adds an event with members, which are told in pairs of name and JSON.
+func (m *messages) event(f Frame, name string, members ...any) {
+	keys := wire.Keys{"type"}
+	values := map[string][]byte{"type": Quote(name)}
+	for i := 0; i+1 < len(members); i += 2 {
+		key := members[i].(string)
+		keys = append(keys, key)
+		values[key] = members[i+1].([]byte)
+	}
+	data := m.object(".event."+name, keys, func(key string) []byte { return values[key] })
+	f.Data = Event(name, data)
+	m.frames = append(m.frames, f)
+}
+
+// ping adds a ping, which the provider writes with a space.
+func (m *messages) ping(object string, usual wire.Keys) {
+	if len(KeysOf(m.style, object, usual)) > 0 {
+		m.frames = append(m.frames, Frame{Kind: Other, Data: Event("ping", []byte(`{"type": "ping"}`))})
+	}
+}
