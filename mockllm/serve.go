@@ -75,6 +75,9 @@ func (m *Mock) unknownPath(x *exchange) {
 }
 
 func (m *Mock) serveModels(x *exchange) {
+	if m.serveOtherModels(x) {
+		return
+	}
 	type list struct {
 		Object string      `json:"object"`
 		Data   []wireModel `json:"data"`
@@ -94,6 +97,9 @@ func (m *Mock) models() []string {
 }
 
 func (m *Mock) serveModel(x *exchange) {
+	if m.serveOtherModels(x) {
+		return
+	}
 	if r := m.unknownModel(x.rest); r != nil {
 		m.writeError(x, r)
 		return
@@ -361,9 +367,13 @@ func (m *Mock) common(x *exchange) {
 		id = append(id, '0')
 	}
 	h := x.w.Header()
-	h["X-Request-Id"] = []string{string(append(id, digits...))}
-	if x.speech == nil || !x.speech.plain {
+	id = append(id, digits...)
+	switch {
+	case x.speech == nil || !x.speech.plain:
+		h["X-Request-Id"] = []string{string(id)}
 		h["Openai-Version"] = m.headers.version
+	case x.speech.idHeader != "":
+		h[x.speech.idHeader] = []string{string(id)}
 	}
 	for k, v := range x.habits.header {
 		if v == nil {

@@ -32,6 +32,9 @@ type speech struct {
 	quick bool
 	// plain leaves out the headers that only OpenAI sends.
 	plain bool
+	// idHeader is where a plain speech tells the id of the request; empty is
+	// nowhere.
+	idHeader string
 }
 
 // route leads requests to what answers them.

@@ -49,7 +49,7 @@ func GeminiList(r *Reply, style *wire.Style) *Body {
 		if i == 0 {
 			open = "["
 		}
-		data := append([]byte(open), indented(frames[i].Data)...)
+		data := append([]byte(open), Indented(frames[i].Data)...)
 		if i == len(frames)-1 {
 			data = append(data, "]\n"...)
 		}
@@ -277,7 +277,7 @@ func (g *gemini) whole() *Body {
 	data := g.response(bytes.Join(candidates, []byte{','}), u.CompletionTokens-u.ReasoningTokens, u.ReasoningTokens)
 	header := geminiHeader("application/json; charset=UTF-8")
 	header.Del("Content-Disposition")
-	return &Body{Status: http.StatusOK, Header: header, Frames: []Frame{{Data: indented(data), Tokens: tokens}}}
+	return &Body{Status: http.StatusOK, Header: header, Frames: []Frame{{Data: Indented(data), Tokens: tokens}}}
 }
 
 // chunks are the responses of a stream.
@@ -339,8 +339,8 @@ func spaced(data []byte) []byte {
 	return out
 }
 
-// indented is JSON as the provider writes what is not streamed.
-func indented(data []byte) []byte {
+// Indented is JSON as the provider writes what is not streamed.
+func Indented(data []byte) []byte {
 	var b bytes.Buffer
 	_ = json.Indent(&b, data, "", "  ") // it is valid
 	b.WriteByte('\n')
