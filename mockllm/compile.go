@@ -51,6 +51,7 @@ type content struct {
 	say, reasoning, refusal text
 	calls                   []callContent
 	finish                  string
+	logprobs                json.RawMessage
 
 	count           sync.Once
 	tokens, thought int
@@ -165,7 +166,7 @@ func compileReply(r Reply) (*reply, error) {
 }
 
 func compileContent(r Reply) (*content, error) {
-	c := &content{say: newText(r.Say), reasoning: newText(r.Reasoning), refusal: newText(r.Refusal), finish: r.Finish}
+	c := &content{say: newText(r.Say), reasoning: newText(r.Reasoning), refusal: newText(r.Refusal), finish: r.Finish, logprobs: r.Logprobs}
 	for _, call := range r.Calls {
 		args, err := encodeArgs(call.Args)
 		if err != nil {

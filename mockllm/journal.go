@@ -8,6 +8,7 @@ import (
 
 	"github.com/rehearse-dev/rehearse/harness"
 	"github.com/rehearse-dev/rehearse/harness/dialect"
+	"github.com/rehearse-dev/rehearse/internal/llmwire"
 )
 
 // entry is one exchange while it is short: the request is shared with others,
@@ -16,8 +17,10 @@ type entry struct {
 	seq, turn, reply, attempt int
 
 	kind       harness.ExchangeKind
-	chat       *dialect.Chat // nil when it could not be read
-	spoken     *spoken       // nil when there was no reply
+	chat       *dialect.Chat  // nil when it could not be read
+	spoken     *spoken        // nil when there was no reply
+	before     *dialect.Chat  // the request before, which the provider's cache has
+	told       *llmwire.Reply // when the request's settings changed the reply
 	status     int
 	fault      string
 	retryAfter time.Duration
@@ -53,7 +56,15 @@ func (e *entry) exchange() harness.Exchange {
 	}
 	if e.spoken != nil {
 		x.Answer, x.FinishReason = e.spoken.message(), e.spoken.content.finish
-		x.Model, x.Usage = e.chat.Model(), usage(e.chat, e.spoken.content)
+		x.Model, x.Usage = e.chat.Model(), e.usage(e.spoken.content)
+	}
+	if e.told != nil {
+		c := e.told.Choices[0]
+		x.FinishReason, x.Usage = c.Finish, e.told.Usage
+		x.Answer.Text, x.Answer.Reasoning, x.Answer.Refusal, x.Answer.Calls = c.Text, c.Reasoning, c.Refusal, nil
+		for _, call := range c.Calls {
+			x.Answer.Calls = append(x.Answer.Calls, harness.ToolCall{ID: call.ID, Name: call.Name, Arguments: call.Arguments})
+		}
 	}
 	return x
 }

@@ -3,8 +3,14 @@
 package mockllm
 
 import (
+	"encoding/json"
+	"errors"
 	"fmt"
+	"slices"
+	"strings"
+	"unicode/utf8"
 
+	"github.com/rehearse-dev/rehearse/harness/dialect"
 	"github.com/rehearse-dev/rehearse/internal/llmwire"
 )
 
@@ -12,8 +18,219 @@ import (
 // response_format, logprobs, tool_choice) make of a reply; nil when they ask
 // for nothing. An error of it is a [scriptError] or a miss.
 func (m *Mock) adjust(x *exchange, sp *spoken) func(r *llmwire.Reply) error {
-	if n := x.chat.Choices(); n > 1 {
-		return func(*llmwire.Reply) error { return fmt.Errorf("%d choices are asked for, and a mock gives one", n) }
+	o := x.chat.Options()
+	c := sp.content
+	err := errors.Join(checkChoice(o, sp), checkFormat(o, sp))
+	long := o.MaxTokens > 0 && x.usage(c).CompletionTokens > o.MaxTokens
+	stopped := stopAt(c.say.plain, o.Stop) < len(c.say.plain)
+	logprobs := o.Logprobs && len(c.logprobs) > 0
+	if err == nil && !long && !stopped && !logprobs && o.Choices == 1 {
+		return nil
+	}
+	return func(r *llmwire.Reply) error {
+		if err != nil {
+			return &scriptError{err}
+		}
+		choice := &r.Choices[0]
+		if stopped {
+			choice.Text = choice.Text[:stopAt(choice.Text, o.Stop)]
+			choice.Calls, choice.Finish = nil, "stop"
+			r.Usage.CompletionTokens = countChoice(choice)
+		}
+		if o.MaxTokens > 0 && r.Usage.CompletionTokens > o.MaxTokens {
+			cutChoice(choice, o.MaxTokens)
+			r.Usage.CompletionTokens = o.MaxTokens
+			r.Usage.ReasoningTokens = min(r.Usage.ReasoningTokens, o.MaxTokens)
+		}
+		if logprobs {
+			choice.Logprobs = c.logprobs
+		}
+		r.Usage.CompletionTokens *= o.Choices
+		r.Usage.ReasoningTokens *= o.Choices
+		r.Usage.TotalTokens = r.Usage.PromptTokens + r.Usage.CompletionTokens
+		for range o.Choices - 1 {
+			r.Choices = append(r.Choices, *choice)
+		}
+		return nil
+	}
+}
+
+// checkChoice says how a scripted reply goes against the request's
+// tool_choice: a model does not.
+func checkChoice(o dialect.Options, sp *spoken) error {
+	ended := sp.content.finish == "stop" || sp.content.finish == "tool_calls"
+	names := make([]string, len(sp.calls))
+	for i, c := range sp.calls {
+		names[i] = c.Name
+	}
+	if o.Serial && len(names) > 1 {
+		return fmt.Errorf("the reply makes %d calls, and the request's parallel_tool_calls is false: it gets one at most", len(names))
+	}
+	switch o.ToolChoice {
+	case "auto":
+	case "none":
+		if len(names) > 0 {
+			return fmt.Errorf(`the reply calls %s, and the request's tool_choice is "none": it gets text only`, strings.Join(names, ", "))
+		}
+	case "required":
+		if len(names) == 0 && sp.content.refusal.empty() && ended {
+			return errors.New(`the reply calls no tool, and the request's tool_choice is "required": it gets calls only`)
+		}
+	default:
+		other := slices.IndexFunc(names, func(n string) bool { return n != o.ToolChoice })
+		switch {
+		case len(names) == 0 && sp.content.refusal.empty() && ended:
+			return fmt.Errorf("the reply calls no tool, and the request's tool_choice names %s: it gets a call of that", o.ToolChoice)
+		case other >= 0:
+			return fmt.Errorf("the reply calls %s, and the request's tool_choice names %s: it gets calls of that only", names[other], o.ToolChoice)
+		}
 	}
 	return nil
+}
+
+// checkFormat says how a scripted text goes against the request's
+// response_format: a model's does not. A refusal and a text cut short may.
+func checkFormat(o dialect.Options, sp *spoken) error {
+	c := sp.content
+	if o.Format == "text" || c.finish != "stop" || !c.refusal.empty() {
+		return nil
+	}
+	var v any
+	d := json.NewDecoder(strings.NewReader(c.say.plain))
+	d.UseNumber()
+	if err := d.Decode(&v); err != nil || strings.TrimSpace(c.say.plain[d.InputOffset():]) != "" {
+		return fmt.Errorf("the reply's text is not JSON, and the request's response_format is %s: %q", o.Format, shortened(c.say.plain))
+	}
+	if _, ok := v.(map[string]any); !ok && o.Format == "json_object" {
+		return fmt.Errorf("the reply's text is JSON and no object, and the request's response_format is json_object: %q", shortened(c.say.plain))
+	}
+	if o.Format != "json_schema" {
+		return nil
+	}
+	var schema any
+	s := json.NewDecoder(strings.NewReader(string(o.Schema)))
+	s.UseNumber()
+	if err := s.Decode(&schema); err != nil {
+		return fmt.Errorf("the request's json_schema: %w", err)
+	}
+	if wrong := (&schemaCheck{root: schema}).value(v, schema, "$", 0); wrong != "" {
+		return fmt.Errorf("the reply's text does not match the request's json_schema: %s", wrong)
+	}
+	return nil
+}
+
+// shortenedLen is how much of a text a message shows, in runes.
+const shortenedLen = 60
+
+func shortened(s string) string {
+	if utf8.RuneCountInString(s) <= shortenedLen {
+		return s
+	}
+	return string([]rune(s)[:shortenedLen]) + "…"
+}
+
+// stopAt returns where the first of the stops is in a text; its length when
+// none is.
+func stopAt(text string, stops []string) int {
+	end := len(text)
+	for _, s := range stops {
+		if i := strings.Index(text, s); s != "" && i >= 0 {
+			end = min(end, i)
+		}
+	}
+	return end
+}
+
+// callTokens is what a call costs beside its name and arguments.
+const callTokens = 8
+
+// countChoice counts what a choice says.
+func countChoice(c *llmwire.Choice) int {
+	n := countText(c.Reasoning) + countText(c.Text) + countText(c.Refusal)
+	for _, call := range c.Calls {
+		n += callTokens + countText(call.Name) + countText(call.Arguments)
+	}
+	return n
+}
+
+// cutChoice cuts a choice after n tokens, in the order in which a model says
+// its parts.
+func cutChoice(c *llmwire.Choice, n int) {
+	c.Finish = "length"
+	for _, part := range []*string{&c.Reasoning, &c.Text, &c.Refusal} {
+		*part, n = cutText(*part, n)
+	}
+	calls := c.Calls
+	c.Calls = nil
+	for _, call := range calls {
+		if n -= callTokens + countText(call.Name); n <= 0 {
+			return
+		}
+		call.Arguments, n = cutText(call.Arguments, n)
+		c.Calls = append(c.Calls, call)
+	}
+}
+
+// cutText returns the first n tokens of a text, and how many of n are left.
+func cutText(s string, n int) (string, int) {
+	if n <= 0 || s == "" {
+		return "", max(n, 0)
+	}
+	if count := countText(s); count <= n {
+		return s, n - count
+	}
+	codec, err := vocabulary()
+	if err != nil {
+		panic("mockllm: " + err.Error()) // the vocabulary is compiled in
+	}
+	ids, _, err := codec.Encode(s)
+	if err != nil || len(ids) < n {
+		return "", 0
+	}
+	cut, err := codec.Decode(ids[:n])
+	if err != nil {
+		return "", 0
+	}
+	// A token may end within a character.
+	for !utf8.ValidString(cut) && cut != "" || !strings.HasPrefix(s, cut) {
+		cut = cut[:len(cut)-1]
+	}
+	return cut, 0
+}
+
+// cacheFrom and cacheStep say what the provider caches: prompts from so many
+// tokens on, in steps of so many.
+const (
+	cacheFrom = 1024
+	cacheStep = 128
+)
+
+// cachedTokens counts what a request has in common with the one before.
+func cachedTokens(c, before *dialect.Chat) int {
+	if before == nil || before.Model() != c.Model() || !sameTools(c, before) {
+		return 0
+	}
+	n := 3 + c.ToolTokens(countTools)
+	for i := range c.Common(before) {
+		n += c.At(i).Tokens(countMessage)
+	}
+	if n < cacheFrom {
+		return 0
+	}
+	return n / cacheStep * cacheStep
+}
+
+// sameTools reports whether two requests offer the same tools, which come
+// before the messages in a prompt.
+func sameTools(a, b *dialect.Chat) bool {
+	s, t := a.Tools(), b.Tools()
+	if len(s) != len(t) || len(s) > 0 && &s[0] == &t[0] {
+		return len(s) == len(t)
+	}
+	for i := range s {
+		if s[i].Name != t[i].Name || s[i].Description != t[i].Description || string(s[i].Schema) != string(t[i].Schema) {
+			return false
+		}
+	}
+	return true
 }

@@ -112,7 +112,7 @@ func (d *delivery) whole() error {
 	b = append(b, `,"annotations":[]},"logprobs":null,"finish_reason":`...)
 	b = appendString(b, d.sp.content.finish)
 	b = append(b, `}],"usage":`...)
-	b = appendUsage(b, usage(d.x.chat, d.sp.content))
+	b = appendUsage(b, d.x.usage(d.sp.content))
 	b = d.appendFingerprint(append(b, `,"service_tier":"default"`...))
 	b = append(b, "}\n"...)
 	h := d.w.Header()
@@ -187,7 +187,8 @@ func appendUsage(b []byte, u harness.Usage) []byte {
 	b = strconv.AppendInt(append(b, `{"prompt_tokens":`...), int64(u.PromptTokens), 10)
 	b = strconv.AppendInt(append(b, `,"completion_tokens":`...), int64(u.CompletionTokens), 10)
 	b = strconv.AppendInt(append(b, `,"total_tokens":`...), int64(u.TotalTokens), 10)
-	b = append(b, `,"prompt_tokens_details":{"cached_tokens":0,"audio_tokens":0},"completion_tokens_details":{"reasoning_tokens":`...)
+	b = strconv.AppendInt(append(b, `,"prompt_tokens_details":{"cached_tokens":`...), int64(u.CachedTokens), 10)
+	b = append(b, `,"audio_tokens":0},"completion_tokens_details":{"reasoning_tokens":`...)
 	b = strconv.AppendInt(b, int64(u.ReasoningTokens), 10)
 	return append(b, `,"audio_tokens":0,"accepted_prediction_tokens":0,"rejected_prediction_tokens":0}}`...)
 }
@@ -226,7 +227,7 @@ func (d *delivery) stream() error {
 	if d.x.chat.IncludeUsage() {
 		d.buf.Write(d.prefix[:start])
 		b := append(d.buf.AvailableBuffer(), `,"choices":[],"usage":`...)
-		d.buf.Write(append(appendUsage(b, usage(d.x.chat, d.sp.content)), "}\n\n"...))
+		d.buf.Write(append(appendUsage(b, d.x.usage(d.sp.content)), "}\n\n"...))
 		if err := d.eventDone(); err != nil {
 			return err
 		}

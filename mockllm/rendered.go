@@ -7,6 +7,7 @@ import (
 	"hash/fnv"
 	"io"
 	"math/rand/v2"
+	"slices"
 	"strconv"
 
 	"github.com/rehearse-dev/rehearse/internal/llmwire"
@@ -45,6 +46,9 @@ func (m *Mock) answerRendered(x *exchange, sp *spoken, adjust func(*llmwire.Repl
 		if err := adjust(reply); err != nil {
 			return err
 		}
+		told := *reply
+		told.Choices = slices.Clone(reply.Choices)
+		x.told = &told
 	}
 	if x.effects.reply != nil {
 		x.effects.reply(x, reply)
@@ -84,7 +88,7 @@ func (m *Mock) wireReply(x *exchange, sp *spoken) *llmwire.Reply {
 	_, _ = io.WriteString(h, sp.id)
 	return &llmwire.Reply{
 		ID: sp.id, Created: sp.created, Model: cmp.Or(x.habits.model, x.chat.Model()), Choices: []llmwire.Choice{choice},
-		Usage: usage(x.chat, c), IncludeUsage: x.chat.IncludeUsage(), Fingerprint: m.fingerprint(), Seed: h.Sum64(),
+		Usage: x.usage(c), IncludeUsage: x.chat.IncludeUsage(), Fingerprint: m.fingerprint(), Seed: h.Sum64(),
 	}
 }
 

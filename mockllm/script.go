@@ -3,6 +3,7 @@
 package mockllm
 
 import (
+	"encoding/json"
 	"time"
 
 	"github.com/rehearse-dev/rehearse/harness"
@@ -64,6 +65,9 @@ type Reply struct {
 	// Finish is the finish_reason. Empty means tool_calls when there are
 	// calls, else stop.
 	Finish string
+	// Logprobs is sent as logprobs to a request that asks for them. Empty is
+	// null.
+	Logprobs json.RawMessage
 	// Func computes the reply: what it returns stands for Say, Calls,
 	// Reasoning, Refusal and Finish. It runs once for each position; nil
 	// leaves the fields as they are.

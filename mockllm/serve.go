@@ -195,7 +195,8 @@ func (m *Mock) read(x *exchange) (refusal *dialect.Refusal) {
 		}
 		return &dialect.Refusal{Status: status, Type: "invalid_request_error", Message: "reading the request: " + err.Error()}
 	}
-	x.chat, refusal = x.speech.decode(x, b.Bytes(), m.prev.Load())
+	x.before = m.prev.Load()
+	x.chat, refusal = x.speech.decode(x, b.Bytes(), x.before)
 	return refusal
 }
 

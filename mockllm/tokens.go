@@ -60,14 +60,18 @@ func promptTokens(c *dialect.Chat) int {
 }
 
 // usage counts an answered request.
-func usage(chat *dialect.Chat, c *content) harness.Usage {
+func (e *entry) usage(c *content) harness.Usage {
 	c.count.Do(func() {
 		c.thought = countText(c.reasoning.plain)
 		c.tokens = c.thought + countText(c.say.plain) + countText(c.refusal.plain)
 		for _, call := range c.calls {
-			c.tokens += 8 + countText(call.tool) + countText(call.args.plain)
+			c.tokens += callTokens + countText(call.tool) + countText(call.args.plain)
 		}
 	})
-	n := promptTokens(chat)
-	return harness.Usage{PromptTokens: n, CompletionTokens: c.tokens, TotalTokens: n + c.tokens, ReasoningTokens: c.thought}
+	n := promptTokens(e.chat)
+	u := harness.Usage{PromptTokens: n, CompletionTokens: c.tokens, TotalTokens: n + c.tokens, ReasoningTokens: c.thought}
+	if n >= cacheFrom {
+		u.CachedTokens = cachedTokens(e.chat, e.before)
+	}
+	return u
 }
