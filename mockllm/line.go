@@ -65,13 +65,11 @@ func (l responseLine) end(stream bool) error {
 }
 
 func (l responseLine) cut() {
-	_ = l.flush() // the client is gone
 	panic(http.ErrAbortHandler)
 }
 
 func (l responseLine) reset() {
-	_ = l.flush()
-	raw, err := l.hijack(true)
+	raw, err := l.hijack(false)
 	if err != nil {
 		panic(http.ErrAbortHandler)
 	}

@@ -212,19 +212,16 @@ func (s *sender) then(t llmwire.Then) error {
 	if t == llmwire.End {
 		return s.end()
 	}
-	if s.buf.Len() > 0 {
-		if err := s.flush(); err != nil {
+	if err := s.flush(); err != nil {
+		return err
+	}
+	if s.begun { // the writes before may not have been flushed
+		if err := s.line.flush(); err != nil {
 			return err
 		}
 	}
 	switch t {
 	case llmwire.Hang:
-		if err := s.head(); err != nil {
-			return err
-		}
-		if err := s.line.flush(); err != nil {
-			return err
-		}
 		s.line.wait(s.ctx)
 		return s.ctx.Err()
 	case llmwire.Reset:

@@ -48,6 +48,8 @@ func (t transport) RoundTrip(req *http.Request) (*http.Response, error) {
 			case p == nil:
 				w.WriteHeader(http.StatusOK)
 				pw.Close()
+			case ctx.Err() != nil: // which is why
+				w.fail(context.Cause(ctx))
 			default:
 				w.fail(io.ErrUnexpectedEOF)
 			}

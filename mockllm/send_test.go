@@ -1,0 +1,193 @@
+// Copyright 2026 The rehearse Authors. SPDX-License-Identifier: Apache-2.0
+
+package mockllm
+
+import (
+	"context"
+	"errors"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"syscall"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/rehearse-dev/rehearse/internal/llmwire"
+)
+
+// sending is a handler that sends one body.
+func sending(m *Mock, b llmwire.Body) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		m.send(&exchange{entry: &entry{}, m: m, w: w, r: r}, &b)
+	})
+}
+
+func events(texts ...string) []llmwire.Frame {
+	var out []llmwire.Frame
+	for _, s := range texts {
+		out = append(out, llmwire.Frame{Data: llmwire.Data([]byte(s))})
+	}
+	return out
+}
+
+// then returns frames of which the last is followed by t.
+func then(t llmwire.Then, frames ...llmwire.Frame) []llmwire.Frame {
+	frames[len(frames)-1].Then = t
+	return frames
+}
+
+const (
+	noError = iota
+	noAnswer
+	unexpectedEnd
+	wasReset
+	badFraming
+)
+
+// TestSend: what a client sees of each way to send a body is the same over a
+// socket and in memory.
+func TestSend(t *testing.T) {
+	plain := http.Header{"Content-Type": {"application/json"}}
+	for _, tc := range []struct {
+		name   string
+		body   llmwire.Body
+		status int
+		text   string
+		err    int
+	}{
+		{"stream", llmwire.Body{Stream: true, Frames: events("a", "b")}, 200, "data: a\n\ndata: b\n\n", noError},
+		{"whole", llmwire.Body{Status: 201, Header: plain, Frames: []llmwire.Frame{{Data: []byte("{}")}}}, 201, "{}", noError},
+		{"empty", llmwire.Body{}, 200, "", noError},
+		{"small writes", llmwire.Body{Stream: true, Writes: 3, Frames: events("abcdef", "ghijkl")}, 200, "data: abcdef\n\ndata: ghijkl\n\n", noError},
+		{"end early", llmwire.Body{Stream: true, Frames: append(then(llmwire.End, events("a")...), events("b")...)}, 200, "data: a\n\n", noError},
+		{"cut", llmwire.Body{Stream: true, Frames: then(llmwire.Cut, events("a")...)}, 200, "data: a\n\n", unexpectedEnd},
+		{"cut before the head", llmwire.Body{Stream: true, Frames: []llmwire.Frame{{Then: llmwire.Cut}}}, 0, "", noAnswer},
+		{"reset", llmwire.Body{Stream: true, Frames: then(llmwire.Reset, events("a")...)}, 200, "data: a\n\n", wasReset},
+		{"reset before the head", llmwire.Body{Stream: true, Frames: []llmwire.Frame{{Then: llmwire.Reset}}}, 0, "", wasReset},
+		{"raw bytes", llmwire.Body{Stream: true, Frames: append(events("a"), llmwire.Frame{Data: []byte("HTTP/1.1 502 Bad Gateway\r\n\r\n"), Raw: true}, events("b")[0])}, 200, "data: a\n\n", badFraming},
+		{"raw chunk", llmwire.Body{Stream: true, Frames: append(events("a"), llmwire.Frame{Data: []byte("2\r\nhi\r\n"), Raw: true}, events("b")[0])}, 200, "data: a\n\nhidata: b\n\n", noError},
+		{"wrong length", llmwire.Body{RawHead: true, Header: http.Header{"Content-Length": {"10"}}, Frames: []llmwire.Frame{{Data: []byte("{}")}}}, 200, "{}", unexpectedEnd},
+		{"raw head", llmwire.Body{Status: 299, RawHead: true, Header: http.Header{"Transfer-Encoding": {"chunked"}}, Frames: events("a")}, 299, "data: a\n\n", noError},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			m := New(Script{}, nil)
+			defer m.Close()
+			h := sending(m, tc.body)
+			check := func(t *testing.T, rt http.RoundTripper, url string) {
+				req, err := http.NewRequestWithContext(t.Context(), "GET", url, nil)
+				if err != nil {
+					t.Fatal(err)
+				}
+				status, text, err := fetch(rt, req)
+				if status != tc.status || text != tc.text || kindOf(err) != tc.err {
+					t.Errorf("status %d, body %q, error %v; want %d, %q, kind %d", status, text, err, tc.status, tc.text, tc.err)
+				}
+			}
+			t.Run("socket", func(t *testing.T) {
+				s := httptest.NewServer(h)
+				defer s.Close()
+				rt := &http.Transport{DisableKeepAlives: true}
+				check(t, rt, s.URL)
+			})
+			t.Run("memory", func(t *testing.T) {
+				synctest.Test(t, func(t *testing.T) { check(t, transport{h}, "http://x") })
+			})
+		})
+	}
+}
+
+func fetch(rt http.RoundTripper, req *http.Request) (status int, text string, err error) {
+	resp, err := rt.RoundTrip(req)
+	if err != nil {
+		return 0, "", err
+	}
+	defer resp.Body.Close()
+	b, err := io.ReadAll(resp.Body)
+	return resp.StatusCode, string(b), err
+}
+
+func kindOf(err error) int {
+	switch {
+	case err == nil:
+		return noError
+	case errors.Is(err, syscall.ECONNRESET):
+		return wasReset
+	case errors.Is(err, io.ErrUnexpectedEOF):
+		return unexpectedEnd
+	case errors.Is(err, io.EOF):
+		return noAnswer
+	case strings.Contains(err.Error(), "chunk"):
+		return badFraming
+	}
+	return -1
+}
+
+// TestSendPace reads what is due when, in virtual time.
+func TestSendPace(t *testing.T) {
+	for _, tc := range []struct {
+		name  string
+		body  llmwire.Body
+		first time.Duration // the head
+		total time.Duration
+	}{
+		{"paced", llmwire.Body{Stream: true, Frames: []llmwire.Frame{{Data: []byte("a")}, {Data: []byte("b"), Tokens: 2}, {Data: []byte("c"), Delay: time.Second}}}, time.Second, 3 * time.Second},
+		{"early head", llmwire.Body{Stream: true, EarlyHead: true, Frames: []llmwire.Frame{{Data: []byte("a")}}}, 0, time.Second},
+		{"slow head", llmwire.Body{HeadDelay: time.Second, Frames: []llmwire.Frame{{Data: []byte("a"), Tokens: 1}}}, 2500 * time.Millisecond, 2500 * time.Millisecond},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				m := New(Script{}, &Options{TimeToFirstToken: time.Second, TokensPerSecond: 2})
+				start := time.Now()
+				req, _ := http.NewRequestWithContext(t.Context(), "GET", "http://x", nil)
+				resp, err := transport{sending(m, tc.body)}.RoundTrip(req)
+				if err != nil {
+					t.Fatal(err)
+				}
+				if got := time.Since(start); got != tc.first {
+					t.Errorf("head after %v, want %v", got, tc.first)
+				}
+				if _, err := io.ReadAll(resp.Body); err != nil {
+					t.Fatal(err)
+				}
+				if got := time.Since(start); got != tc.total {
+					t.Errorf("took %v, want %v", got, tc.total)
+				}
+				m.Close()
+			})
+		})
+	}
+}
+
+// TestSendHang: a hanging answer ends with its client, and with the mock.
+func TestSendHang(t *testing.T) {
+	frames := map[string][]llmwire.Frame{
+		"hang":     then(llmwire.Hang, events("a")...),
+		"raw hang": {{Data: []byte("a")}, {Data: []byte("1\r\nb\r\n"), Raw: true, Then: llmwire.Hang}},
+	}
+	for name, frames := range frames {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				m := New(Script{}, nil)
+				ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+				defer cancel()
+				req, _ := http.NewRequestWithContext(ctx, "GET", "http://x", nil)
+				_, text, err := fetch(transport{sending(m, llmwire.Body{Stream: true, Frames: frames})}, req)
+				if !strings.Contains(text, "a") || !errors.Is(err, context.DeadlineExceeded) {
+					t.Errorf("client ended: %q, %v", text, err)
+				}
+				req, _ = http.NewRequestWithContext(t.Context(), "GET", "http://x", nil)
+				go func() {
+					time.Sleep(time.Minute)
+					m.cancel()
+				}()
+				_, text, err = fetch(transport{sending(m, llmwire.Body{Stream: true, Frames: frames})}, req)
+				if !strings.Contains(text, "a") || err == nil {
+					t.Errorf("mock ended: %q, %v", text, err)
+				}
+				m.Close()
+			})
+		})
+	}
+}
