@@ -119,8 +119,13 @@ func (m *Mock) behindProxy(inner *speech) *speech {
 		return m.decodeProxied(x, inner, body, prev)
 	}
 	s.render = func(x *exchange, r *llmwire.Reply) *llmwire.Body {
-		b := inner.render(x, r)
 		a := x.proxied.ask
+		a.Text = len(r.Choices) > 0 && r.Choices[0].Text != ""
+		if style := m.profile.Style(a); style != nil {
+			style.Fragments = x.style.Fragments
+			x.style = style
+		}
+		b := inner.render(x, r)
 		b.Header = x.only(m.profile.Header(a))
 		b.EarlyHead = m.profile.EarlyHead(a)
 		return m.fromGateway(x, b, r)
@@ -144,14 +149,11 @@ func (m *Mock) decodeProxied(x *exchange, inner *speech, body []byte, prev *dial
 	model, instead := m.profile.Resolve(p.ask.Dialect, name, name != "")
 	p.ask.Model = model
 	chat, refusal := inner.decode(x, body, prev)
-	if chat == nil {
-		// The proxy would hand it on, and a mock has nothing to go by.
-		chat = dialect.NewChat(harness.Request{Model: name, Stream: p.ask.Stream}, body)
-	}
-	if instead != nil {
+	switch {
+	case instead != nil:
 		return chat, p.refuse(instead)
-	}
-	if m.profile.Checked() {
+	case chat == nil || m.profile.Checked():
+		// Without a chat, a mock has nothing to go by.
 		return chat, refusal
 	}
 	return chat, nil

@@ -72,6 +72,7 @@ func argo289() *Profile {
 func argo281() *Profile {
 	p := argo289()
 	p.Name = "argo-proxy-2.8.1"
+	p.style = style281
 	p.About = "argo-proxy 2.7.7 to 2.8.1: as 2.8.9, and an error of the gateway is its status with an ordinary empty reply"
 	// [fact 4.2, the status bug]
 	empty := &answerRow{body: `{"id": "00000000000000000000000000000000", "created": 1767225600, "model": "$model", "service_tier": null, "system_fingerprint": null, ` +

@@ -63,6 +63,8 @@ type Ask struct {
 	Stream  bool
 	// Tools reports whether the request has the key "tools".
 	Tools bool
+	// Text reports whether the reply has a text.
+	Text bool
 }
 
 // Answer is a complete answer that is no reply.

@@ -1,0 +1,196 @@
+// Copyright 2026 The rehearse Authors. SPDX-License-Identifier: Apache-2.0
+
+package mockllm_test
+
+import (
+	"encoding/json"
+	"strings"
+	"testing"
+
+	"github.com/rehearse-dev/rehearse/mockllm"
+	"github.com/rehearse-dev/rehearse/mockllm/wire"
+)
+
+// told is what a gateway said.
+type told struct {
+	text   string
+	pieces int
+	calls  []toldCall
+	finish string
+}
+
+type toldCall struct{ name, args string }
+
+// script is what a mock is told, so that it does as the recorded gateway did.
+func (c *recordedCase) script(t *testing.T, profile string) mockllm.Script {
+	t.Helper()
+	s := mockllm.Script{Profile: profile, Arrival: true}
+	if len(c.gateway) == 0 {
+		s.Replies = []mockllm.Reply{{Say: "nobody asks"}}
+		return s
+	}
+	a := c.gateway[len(c.gateway)-1]
+	reply := mockllm.Reply{Say: "The molecular mass of glucose is 180.16 g/mol, and that is that."}
+	if f, ok := c.fault(a); ok {
+		reply.Faults = []mockllm.Fault{f}
+	} else {
+		w := a.told()
+		reply = mockllm.Reply{Say: w.text, Finish: w.finish}
+		for _, call := range w.calls {
+			reply.Calls = append(reply.Calls, mockllm.Call{Tool: call.name, Args: json.RawMessage(call.args)})
+		}
+		if w.pieces == 1 {
+			reply.Fragments = &wire.Fragments{Unit: wire.Whole}
+		}
+	}
+	s.Replies = []mockllm.Reply{reply}
+	return s
+}
+
+// told reads what a gateway said in any of its dialects.
+func (a gatewayAnswer) told() *told {
+	w := &told{}
+	if a.response == nil {
+		return w
+	}
+	body := string(a.body)
+	switch {
+	case strings.HasPrefix(a.header["content-type"], "text/event-stream"):
+		for event := range strings.SplitSeq(body, "\n\n") {
+			if _, data, ok := strings.Cut("\n"+event, "\ndata: "); ok && json.Valid([]byte(data)) {
+				w.event([]byte(data))
+			}
+		}
+		for i := range w.calls {
+			if w.calls[i].args == "" {
+				w.calls[i].args = "{}"
+			}
+		}
+	case strings.HasPrefix(strings.TrimSpace(body), "{"):
+		w.object([]byte(body))
+	default:
+		w.text, w.pieces = body, 2
+	}
+	return w
+}
+
+var finishes = map[string]string{"end_turn": "stop", "tool_use": "tool_calls", "max_tokens": "length", "stop_sequence": "stop"}
+
+func (w *told) event(data []byte) {
+	var e struct {
+		Choices []struct {
+			Finish string `json:"finish_reason"`
+			Delta  struct {
+				Content string
+				Calls   []struct {
+					ID       string
+					Function struct{ Name, Arguments string }
+				} `json:"tool_calls"`
+			}
+		}
+		Block struct{ Type, Name string } `json:"content_block"`
+		Delta struct {
+			Text   string
+			JSON   string `json:"partial_json"`
+			Reason string `json:"stop_reason"`
+		}
+	}
+	_ = json.Unmarshal(data, &e) // what is otherwise says nothing
+	say := func(text string) {
+		if text != "" {
+			w.text, w.pieces = w.text+text, w.pieces+1
+		}
+	}
+	for _, ch := range e.Choices {
+		say(ch.Delta.Content)
+		for _, call := range ch.Delta.Calls {
+			if call.ID != "" {
+				w.calls = append(w.calls, toldCall{name: call.Function.Name})
+			}
+			if n := len(w.calls); n > 0 {
+				w.calls[n-1].args += call.Function.Arguments
+			}
+		}
+		if ch.Finish != "" {
+			w.finish = ch.Finish
+		}
+	}
+	if e.Block.Type == "tool_use" {
+		w.calls = append(w.calls, toldCall{name: e.Block.Name})
+	}
+	say(e.Delta.Text)
+	if n := len(w.calls); n > 0 {
+		w.calls[n-1].args += e.Delta.JSON
+	}
+	if e.Delta.Reason != "" {
+		w.finish = finishes[e.Delta.Reason]
+	}
+}
+
+func (w *told) object(data []byte) {
+	type call struct {
+		Type     string
+		Name     string
+		Input    json.RawMessage
+		Args     json.RawMessage
+		Text     string
+		Function struct{ Name, Arguments string }
+	}
+	var o struct {
+		Choices []struct {
+			Finish  string `json:"finish_reason"`
+			Message struct {
+				Content string
+				Calls   []call `json:"tool_calls"`
+			}
+		}
+		Content  []call
+		Reason   string `json:"stop_reason"`
+		Response json.RawMessage
+	}
+	_ = json.Unmarshal(data, &o)
+	add := func(list []call) {
+		for _, c := range list {
+			switch {
+			case c.Function.Name != "":
+				w.calls = append(w.calls, toldCall{c.Function.Name, c.Function.Arguments})
+			case c.Name != "" && c.Input != nil:
+				w.calls = append(w.calls, toldCall{c.Name, string(c.Input)})
+			case c.Name != "":
+				w.calls = append(w.calls, toldCall{c.Name, string(c.Args)})
+			default:
+				w.text += c.Text
+			}
+		}
+	}
+	for _, ch := range o.Choices {
+		w.text, w.finish = ch.Message.Content, ch.Finish
+		add(ch.Message.Calls)
+	}
+	add(o.Content)
+	if o.Reason != "" {
+		w.finish = finishes[o.Reason]
+	}
+	if len(o.Response) > 0 && json.Unmarshal(o.Response, &w.text) != nil {
+		var r struct {
+			Content string
+			Calls   json.RawMessage `json:"tool_calls"`
+		}
+		_ = json.Unmarshal(o.Response, &r)
+		w.text = r.Content
+		var list []call
+		if json.Unmarshal(r.Calls, &list) == nil {
+			add(list)
+		} else {
+			var one call
+			_ = json.Unmarshal(r.Calls, &one)
+			add([]call{one})
+		}
+	}
+	w.pieces = 2
+}
+
+// fault is what went wrong at the gateway, if anything did.
+func (c *recordedCase) fault(a gatewayAnswer) (mockllm.Fault, bool) {
+	return mockllm.Fault{}, false
+}
