@@ -53,6 +53,7 @@ func (l *loader) scenario(d *document) []*Scenario {
 		Names:       textMap(root.Get("names")),
 		Conduct:     l.conduct(root.Get("conduct")),
 		ConductOnly: boolOf(root.Get("conduct_only")),
+		Fragments:   l.fragments(root.Get("model").Get("fragments")),
 		MCPConfig:   textOf(root.Get("mcp_config")),
 		model:       model,
 		lint:        lintFacts{root: root, servers: entries},
@@ -389,6 +390,7 @@ func (l *loader) llm(d *document) *LLM {
 	m := &LLM{Name: textOf(d.root.Get("llm")), Pos: d.root.Key(d.kind).Pos, root: d.root}
 	m.Script = model.bind(emptyVars())
 	m.Script.Profile = textOf(d.root.Get("profile"))
+	m.Script.Fragments = l.fragments(d.root.Get("fragments"))
 	m.Script.Models = textsOf(d.root.Get("models"))
 	m.Script.Names = textMap(d.root.Get("names"))
 	m.Script.Arrival = textOf(d.root.Get("order")) == "arrival"

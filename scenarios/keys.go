@@ -55,6 +55,7 @@ func objects() []*object {
 				{name: "top_p", typ: number(), def: "the provider's", doc: "Nucleus sampling."},
 				{name: "max_tokens", typ: count(1), def: "the provider's", doc: "Tokens of one reply."},
 				{name: "stream", typ: boolean(), def: "false", doc: "Ask for replies as a stream."},
+				fragmentsKey("the mock model's replies are"),
 			},
 		},
 		{
@@ -65,7 +66,7 @@ func objects() []*object {
 				{name: "time_limit", typ: duration(), def: "none", doc: "The subject's own limit of time for a turn."},
 			},
 		},
-		serverEntryObject(), turnObject(), replyObject(),
+		serverEntryObject(), turnObject(), replyObject(), fragmentsObject(),
 		{
 			name: "fault", doc: "A typed misbehaviour, in place of the reply.",
 			keys: []key{
@@ -203,6 +204,7 @@ func replyObject() *object {
 			{name: "finish", typ: enum("stop", "length", "tool_calls", "content_filter"), def: "tool_calls with calls, else stop", doc: "The finish reason."},
 			{name: "fault", typ: either(objectOf("fault"), list(objectOf("fault"))), def: "none", doc: "What goes wrong before this reply comes: one fault or a list."},
 			{name: "repeat", typ: count(1), def: "1", doc: "How many model calls in a row get this reply."},
+			fragmentsKey("the reply is"),
 		},
 	}
 }
@@ -313,6 +315,7 @@ func llmObject() *object {
 			{name: "models", typ: list(filled()), def: "any", doc: "The models that it lists and answers for."},
 			{name: "order", typ: enum("position", "arrival"), def: "position", doc: "`arrival` makes the replies a plain queue: any request gets the next one."},
 			{name: "names", typ: mapOf(filled()), def: "none", doc: "The name under which a client offers a tool, by the name in the file."},
+			fragmentsKey("replies are"),
 			asidesKey(), turnsKey(false),
 			{name: "replies", typ: list(objectOf("reply")), def: "none", doc: "In place of `turns`: any request fits until they are used up."},
 			rulesKey(),

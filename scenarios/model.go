@@ -11,6 +11,7 @@ import (
 	"github.com/rehearse-dev/rehearse/harness/value"
 	"github.com/rehearse-dev/rehearse/internal/strictyaml"
 	"github.com/rehearse-dev/rehearse/mockllm"
+	"github.com/rehearse-dev/rehearse/mockllm/wire"
 )
 
 // modelScript is what the mock model says, compiled once and bound to the
@@ -33,6 +34,7 @@ type replyScript struct {
 	finish                  string
 	faults                  []mockllm.Fault
 	repeat                  int
+	fragments               *wire.Fragments
 	pos                     harness.Position
 }
 
@@ -86,6 +88,7 @@ func (l *loader) reply(n *strictyaml.Node) replyScript {
 		refusal:   l.template(n.Get("refusal"), expr.Reply),
 		finish:    textOf(n.Get("finish")),
 		repeat:    intOf(n.Get("repeat")),
+		fragments: l.fragments(n.Get("fragments")),
 		pos:       n.Pos,
 	}
 	for _, f := range itemsOf(n.Get("fault")) {
@@ -169,7 +172,7 @@ func bindReplies(replies []replyScript, vars value.Value) []mockllm.Reply {
 
 // bind returns the reply; one in which nothing is computed has no Func.
 func (r replyScript) bind(vars value.Value) mockllm.Reply {
-	reply := mockllm.Reply{Finish: r.finish, Faults: r.faults, Repeat: r.repeat, Pos: r.pos}
+	reply := mockllm.Reply{Finish: r.finish, Faults: r.faults, Repeat: r.repeat, Fragments: r.fragments, Pos: r.pos}
 	if said, ok := r.literal(); ok {
 		reply.Say, reply.Reasoning, reply.Refusal, reply.Calls = said.Say, said.Reasoning, said.Refusal, said.Calls
 		return reply

@@ -11,6 +11,7 @@ import (
 	"github.com/rehearse-dev/rehearse/harness/value"
 	"github.com/rehearse-dev/rehearse/internal/strictyaml"
 	"github.com/rehearse-dev/rehearse/mockllm"
+	"github.com/rehearse-dev/rehearse/mockllm/wire"
 	"github.com/rehearse-dev/rehearse/mockmcp"
 )
 
@@ -57,6 +58,9 @@ type Scenario struct {
 	// MCPConfig is the path of the mcp.json that the subject is to be given;
 	// empty means none.
 	MCPConfig string
+	// Fragments cut the mock model's streamed replies; nil leaves it to the
+	// profile.
+	Fragments *wire.Fragments
 	// Vars are the case's row; an empty object without cases.
 	Vars value.Value
 	// Hash names the text of all files that the scenario is made of.
@@ -70,7 +74,7 @@ type Scenario struct {
 // the runner.
 func (s *Scenario) ModelScript() mockllm.Script {
 	script := s.model.bind(s.Vars)
-	script.Profile, script.Names = s.Profile, s.Names
+	script.Profile, script.Names, script.Fragments = s.Profile, s.Names, s.Fragments
 	script.Servers = map[string][]harness.Tool{}
 	for _, server := range s.Servers {
 		if server.Mock != nil {

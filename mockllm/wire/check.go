@@ -57,7 +57,7 @@ func (f *Fragments) Check() error {
 		return fmt.Errorf("fragments: max %d is below min %d", f.Max, f.Min)
 	case f.Unit == "" && (f.Min > 0 || f.Max > 0 || len(f.Cuts) > 0):
 		return fmt.Errorf("fragments: min, max and cuts need a unit")
-	case !slices.IsSortedFunc(f.Cuts, func(a, b int) int { return cmp.Or(cmp.Compare(a, b), 1) }):
+	case !slices.IsSortedFunc(f.Cuts, func(a, b int) int { return cmp.Or(cmp.Compare(a, b), -1) }):
 		return fmt.Errorf("fragments: cuts %v do not go up", f.Cuts)
 	}
 	return nil
