@@ -3,11 +3,198 @@
 package mockllm
 
 import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"net/http"
+
+	"github.com/rehearse-dev/rehearse/harness"
+	"github.com/rehearse-dev/rehearse/harness/dialect"
+	"github.com/rehearse-dev/rehearse/internal/llmwire"
 	"github.com/rehearse-dev/rehearse/mockllm/profile"
+	"github.com/rehearse-dev/rehearse/mockllm/wire"
 )
 
-// gatewayRoutes are the routes of the Argo gateway: the profile has them.
+// gatewayRoutes are the routes of the Argo gateway: its profile has them.
 func gatewayRoutes() []route { return nil }
 
 // gatewaySpeech is how the gateway's own dialects are spoken.
-func gatewaySpeech(d profile.Dialect) *speech { return nil }
+func gatewaySpeech(d profile.Dialect) *speech {
+	switch d {
+	case profile.Old, profile.OldStream:
+		return &speech{
+			name: "argo", decode: decodeOld, render: renderOld, plain: true,
+			id: wire.IDs{Len: 32}, callID: wire.IDs{Prefix: "call_", Len: 24},
+		}
+	}
+	return nil
+}
+
+// oldRequest is a request to /resource/chat/: OpenAI's, with the tools and
+// calls of each family in a spelling of its own.
+type oldRequest struct {
+	User     string       `json:"user"`
+	Model    string       `json:"model"`
+	System   string       `json:"system"`
+	Prompt   []string     `json:"prompt"`
+	Messages []oldMessage `json:"messages"`
+	Tools    []oldTool    `json:"tools"`
+}
+
+type oldTool struct {
+	Name        string          `json:"name"`
+	Description string          `json:"description"`
+	Parameters  json.RawMessage `json:"parameters"`
+	Input       json.RawMessage `json:"input_schema"`
+	Function    *oldTool        `json:"function"`
+}
+
+type oldMessage struct {
+	Role    string          `json:"role"`
+	Content json.RawMessage `json:"content"`
+	Calls   []oldCall       `json:"tool_calls"`
+	CallID  string          `json:"tool_call_id"`
+}
+
+type oldCall struct {
+	ID       string          `json:"id"`
+	Name     string          `json:"name"`
+	Args     json.RawMessage `json:"args"`
+	Function struct {
+		Name      string `json:"name"`
+		Arguments string `json:"arguments"`
+	} `json:"function"`
+}
+
+// oldBlock is a part of a message to Claude.
+type oldBlock struct {
+	Type    string          `json:"type"`
+	Text    string          `json:"text"`
+	ID      string          `json:"id"`
+	Name    string          `json:"name"`
+	Input   json.RawMessage `json:"input"`
+	UseID   string          `json:"tool_use_id"`
+	Content json.RawMessage `json:"content"`
+}
+
+func decodeOld(x *exchange, body []byte, _ *dialect.Chat) (*dialect.Chat, *dialect.Refusal) {
+	var o oldRequest
+	var wrong *json.UnmarshalTypeError
+	if err := json.Unmarshal(body, &o); err != nil && !errors.As(err, &wrong) {
+		return nil, &dialect.Refusal{Status: http.StatusBadRequest, Type: "BadRequestError", Message: err.Error()}
+	}
+	req := harness.Request{Model: o.Model, Stream: x.proxied != nil && x.proxied.ask.Stream}
+	if o.System != "" {
+		req.Messages = append(req.Messages, harness.Message{Role: harness.RoleSystem, Text: o.System})
+	}
+	for _, p := range o.Prompt {
+		req.Messages = append(req.Messages, harness.Message{Role: harness.RoleUser, Text: p})
+	}
+	for _, m := range o.Messages {
+		req.Messages = append(req.Messages, m.messages()...)
+	}
+	for _, t := range o.Tools {
+		if t.Function != nil {
+			t = *t.Function
+		}
+		schema := t.Parameters
+		if schema == nil {
+			schema = t.Input
+		}
+		req.Tools = append(req.Tools, harness.Tool{Name: t.Name, Description: t.Description, Schema: schema})
+	}
+	return dialect.NewChat(req, body), nil
+}
+
+// messages returns a message as OpenAI has it: results of tools are messages
+// of their own.
+func (m oldMessage) messages() []harness.Message {
+	out := harness.Message{Role: harness.Role(m.Role), CallID: m.CallID}
+	for _, c := range m.Calls {
+		call := harness.ToolCall{ID: c.ID, Name: c.Function.Name, Arguments: c.Function.Arguments}
+		if c.Name != "" {
+			call.Name, call.Arguments = c.Name, string(c.Args)
+		}
+		out.Calls = append(out.Calls, call)
+	}
+	text, blocks := oldText(m.Content)
+	out.Text = text
+	var results []harness.Message
+	for _, b := range blocks {
+		switch b.Type {
+		case "tool_use":
+			out.Calls = append(out.Calls, harness.ToolCall{ID: b.ID, Name: b.Name, Arguments: string(b.Input)})
+		case "tool_result":
+			text, _ := oldText(b.Content)
+			results = append(results, harness.Message{Role: harness.RoleTool, CallID: b.UseID, Text: text})
+		}
+	}
+	if len(results) > 0 && out.Text == "" && len(out.Calls) == 0 {
+		return results
+	}
+	return append(results, out)
+}
+
+// oldText returns the text of a content, and the blocks when it has some.
+func oldText(content json.RawMessage) (string, []oldBlock) {
+	var text string
+	if len(content) == 0 || json.Unmarshal(content, &text) == nil {
+		return text, nil
+	}
+	var blocks []oldBlock
+	_ = json.Unmarshal(content, &blocks) // what is neither says nothing
+	for _, b := range blocks {
+		text += b.Text
+	}
+	return text, blocks
+}
+
+// renderOld writes {"response": …}, or the bare text of a stream.
+func renderOld(x *exchange, r *llmwire.Reply) *llmwire.Body {
+	c, a := r.Choices[0], x.proxied.ask
+	if a.Dialect == profile.OldStream {
+		b := &llmwire.Body{Status: http.StatusOK, Stream: true}
+		for _, p := range llmwire.Pieces(c.Text, x.style, r.Seed) {
+			b.Frames = append(b.Frames, llmwire.Frame{Data: []byte(p), Kind: llmwire.Text, Tokens: 1})
+		}
+		return b
+	}
+	body := append(append([]byte(`{"response":`), llmwire.Quote(c.Text)...), '}')
+	if a.Tools {
+		body = append(append([]byte(`{"response":{"content":`), llmwire.Quote(c.Text)...), `,"tool_calls":`...)
+		body = append(append(body, oldCalls(a.Model.Family, c.Calls)...), "}}"...)
+	}
+	return &llmwire.Body{Status: http.StatusOK, Frames: []llmwire.Frame{{Data: body, Kind: llmwire.Text, Tokens: len(llmwire.Words(c.Text))}}}
+}
+
+// oldCalls are the calls as each family has them: OpenAI's, Claude's blocks,
+// and of Gemini one object where there is one call, without an id.
+func oldCalls(f profile.Family, calls []llmwire.Call) []byte {
+	var list [][]byte
+	for _, c := range calls {
+		args := []byte(c.Arguments)
+		if !json.Valid(args) {
+			args = llmwire.Quote(c.Arguments)
+		}
+		var b []byte
+		switch f {
+		case profile.Claude:
+			b = append(append([]byte(`{"id":`), llmwire.Quote(c.ID)...), `,"input":`...)
+			b = append(append(b, args...), `,"name":`...)
+			b = append(append(b, llmwire.Quote(c.Name)...), `,"type":"tool_use","cache_control":null}`...)
+		case profile.Gemini:
+			b = append(append([]byte(`{"id":null,"args":`), args...), `,"name":`...)
+			b = append(append(b, llmwire.Quote(c.Name)...), '}')
+		default:
+			b = append(append([]byte(`{"function":{"arguments":`), llmwire.Quote(c.Arguments)...), `,"name":`...)
+			b = append(append(b, llmwire.Quote(c.Name)...), `},"id":`...)
+			b = append(append(b, llmwire.Quote(c.ID)...), `,"type":"function"}`...)
+		}
+		list = append(list, b)
+	}
+	if f == profile.Gemini && len(list) == 1 {
+		return list[0]
+	}
+	return append(append([]byte{'['}, bytes.Join(list, []byte{','})...), ']')
+}
+

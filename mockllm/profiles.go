@@ -33,6 +33,9 @@ type proxied struct {
 	body []byte
 	// instead is what the endpoint answers without asking a model.
 	instead *profile.Answer
+	// wrong is a request that the provider would refuse, and that the proxy
+	// has put right.
+	wrong bool
 }
 
 // checkProfile says what is wrong with the name of a profile.
@@ -114,7 +117,7 @@ func (m *Mock) speechOf(d profile.Dialect) *speech {
 // proxy's.
 func (m *Mock) behindProxy(inner *speech) *speech {
 	s := *inner
-	s.plain, s.quick = true, false
+	s.plain, s.quick, s.idHeader = true, false, ""
 	s.decode = func(x *exchange, body []byte, prev *dialect.Chat) (*dialect.Chat, *dialect.Refusal) {
 		return m.decodeProxied(x, inner, body, prev)
 	}
@@ -156,6 +159,7 @@ func (m *Mock) decodeProxied(x *exchange, inner *speech, body []byte, prev *dial
 		// Without a chat, a mock has nothing to go by.
 		return chat, refusal
 	}
+	p.wrong = refusal != nil
 	return chat, nil
 }
 
@@ -167,7 +171,7 @@ func (p *proxied) refuse(a *profile.Answer) *dialect.Refusal {
 
 // only returns the headers of h and takes those of the mock itself away.
 func (x *exchange) only(h http.Header) http.Header {
-	out := http.Header{"X-Request-Id": nil, "Openai-Version": nil, "X-Should-Retry": nil}
+	out := http.Header{"X-Request-Id": nil, "Openai-Version": nil, "X-Should-Retry": nil, "Request-Id": nil}
 	for k, v := range h {
 		if len(v) == 1 && v[0] == "" {
 			v = []string{x.requestID()}
@@ -314,3 +318,7 @@ func without(frames []llmwire.Frame, k llmwire.Kind) []llmwire.Frame {
 func (m *Mock) gone(x *exchange) (profile.Gone, bool) {
 	return profile.Gone{}, false
 }
+
+// unchecked reports whether a reply may go against what the request asks for:
+// the proxy has not asked the model for that.
+func (x *exchange) unchecked() bool { return x.proxied != nil && x.proxied.wrong }

@@ -39,6 +39,9 @@ func (c *recordedCase) script(t *testing.T, profile string) mockllm.Script {
 		for _, call := range w.calls {
 			reply.Calls = append(reply.Calls, mockllm.Call{Tool: call.name, Args: json.RawMessage(call.args)})
 		}
+		if strings.Contains(c.body, `"json_object"`) {
+			reply.Say = `{"mass": "180.16 g/mol"}` // as it was asked for, and the stand-in did not care
+		}
 		if w.pieces == 1 {
 			reply.Fragments = &wire.Fragments{Unit: wire.Whole}
 		}

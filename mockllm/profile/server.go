@@ -266,7 +266,10 @@ func (p *Profile) Header(a Ask) http.Header {
 	}
 	h := s.own.Clone()
 	switch {
-	case a.Stream:
+	case a.Dialect == OldStream:
+		h = s.stream.Clone()
+		h["Content-Type"] = []string{"text/plain; charset=utf-8"}
+	case a.Stream && a.Dialect != Old:
 		h = s.stream.Clone()
 	case a.Dialect == Embeddings:
 		h = s.passed.Clone()

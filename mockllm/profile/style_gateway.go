@@ -22,8 +22,16 @@ const (
 
 // styleGateway is the gateway as captured on 2026-04-17. [data/argo-captures]
 func styleGateway(a Ask) *wire.Style {
-	if a.Dialect == Messages {
+	switch a.Dialect {
+	case Messages:
 		return messagesGateway(a)
+	case Old, OldStream:
+		s := &wire.Style{EmptyContent: true}
+		s.ID, s.CallID = idsOf(a.Model.Family)
+		if a.Model.Family == Gemini { // it has no ids; proxies number the calls
+			s.CallID = wire.IDs{Prefix: "call_", Counted: true}
+		}
+		return s
 	}
 	s := verbatimChat(a)
 	s.EmptyContent = !a.Stream
