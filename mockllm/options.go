@@ -20,7 +20,7 @@ import (
 func (m *Mock) adjust(x *exchange, sp *spoken) func(r *llmwire.Reply) error {
 	o := x.chat.Options()
 	c := sp.content
-	err := errors.Join(checkChoice(o, sp), checkFormat(o, sp))
+	err := errors.Join(checkSpeech(x, sp), checkChoice(o, sp), checkFormat(o, sp))
 	if x.unchecked() {
 		err = nil
 	}
