@@ -343,7 +343,7 @@ func MessagesError(r *Refusal, id string) []byte {
 		Message string `json:"message"`
 	}
 	kind := r.Type
-	if !strings.HasPrefix(kind, "rehearse_") && !slices.Contains(anthropicTypes(), kind) {
+	if !strings.HasPrefix(kind, "rehearse_") && (kind == "invalid_request_error" || !slices.Contains(anthropicTypes(), kind)) {
 		kind = anthropicType(r.Status)
 	}
 	// Strings always marshal.

@@ -162,7 +162,12 @@ func (g *gemini) name(path string, o object) string {
 
 // structure refuses what is no object.
 func (g *gemini) structure(path string, raw json.RawMessage) {
-	if raw[0] != '{' {
+	switch raw[0] {
+	case '{':
+	case '[':
+		at := strings.LastIndexByte(path, '.')
+		g.wrong(path[:at], "Invalid JSON payload received. Unknown name %q at '%s': Proto field is not repeating, cannot start list.", path[at+1:], path[:at])
+	default:
 		g.wrong(path, "Invalid value at '%s' (type.googleapis.com/google.protobuf.Struct), %s", path, raw)
 	}
 }

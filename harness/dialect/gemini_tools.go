@@ -83,7 +83,7 @@ func (g *gemini) openSchema(path string, raw json.RawMessage) {
 		return
 	}
 	kind := strings.ToUpper(g.text(path+".type", o["type"]))
-	if kind != "" && !slices.Contains([]string{"STRING", "NUMBER", "INTEGER", "BOOLEAN", "ARRAY", "OBJECT", "NULL", "TYPE_UNSPECIFIED"}, kind) {
+	if !absent(o["type"]) && !slices.Contains([]string{"STRING", "NUMBER", "INTEGER", "BOOLEAN", "ARRAY", "OBJECT", "NULL", "TYPE_UNSPECIFIED"}, kind) {
 		g.wrong(path+".type", "Invalid value at '%s.type' (type.googleapis.com/google.ai.generativelanguage.v1beta.Type), %s", path, o["type"])
 	}
 	props := readObject(o["properties"])
@@ -96,8 +96,16 @@ func (g *gemini) openSchema(path string, raw json.RawMessage) {
 	if kind == "ARRAY" && absent(o["items"]) {
 		g.fail("* %s.items: missing field.\n", request(path))
 	}
-	if !absent(o["enum"]) && kind != "STRING" && kind != "" {
+	if !absent(o["enum"]) && kind != "STRING" {
 		g.fail("* %s.enum: only allowed for STRING type\n", request(path))
+	}
+	for i, raw := range g.list(o["enum"]) {
+		g.text(fmt.Sprintf("%s.enum[%d]", path, i), raw)
+	}
+	for _, key := range []string{"properties", "required"} {
+		if !absent(o[key]) && kind != "OBJECT" {
+			g.fail("* %s.%s: only allowed for OBJECT type\n", request(path), key)
+		}
 	}
 	for i, raw := range g.list(o["required"]) {
 		if name := g.text(fmt.Sprintf("%s.required[%d]", path, i), raw); props[name] == nil {
@@ -148,11 +156,11 @@ func (g *gemini) toolConfig() {
 		if len(names) == 1 {
 			g.req.ToolChoice = names[0]
 		}
-		if len(g.req.Tools) == 0 {
-			g.fail("Function calling config is set without function_declarations.")
-		}
 	default:
 		g.wrong(path+".mode", "Invalid value at '%s.mode' (type.googleapis.com/google.ai.generativelanguage.v1beta.FunctionCallingConfig.Mode), %s", path, c["mode"])
+	}
+	if len(g.req.Tools) == 0 {
+		g.fail("Function calling config is set without function_declarations.")
 	}
 	if len(names) > 0 && mode != "ANY" && mode != "VALIDATED" {
 		g.fail("* %s.allowed_function_names: should be set only when the function calling mode is ANY.\n", request(path))
