@@ -16,7 +16,7 @@ func chatSpeech() *speech {
 			return dialect.DecodeChat(body, prev)
 		},
 		render: func(x *exchange, r *llmwire.Reply) *llmwire.Body {
-			return llmwire.Chat(r, x.style, x.chat.Stream())
+			return llmwire.Chat(r, x.style, x.stream())
 		},
 		id:     wire.IDs{Prefix: "chatcmpl-", Len: 29},
 		callID: wire.IDs{Prefix: "call_", Len: 24},

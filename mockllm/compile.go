@@ -42,7 +42,6 @@ type rule struct {
 type reply struct {
 	Reply
 	content *content
-	faults  int // requests that meet a fault
 }
 
 // content is what a reply says, with everything encoded that does not depend
@@ -89,6 +88,9 @@ func compile(s Script) (*program, error) {
 		if err := s.Fragments.Check(); err != nil {
 			return nil, err
 		}
+	}
+	if err := checkFaults(s.Faults, harness.Position{}); err != nil {
+		return nil, err
 	}
 	if s.Turns != nil && s.Replies != nil {
 		return nil, errors.New("a script has Turns or Replies, not both")
@@ -151,11 +153,8 @@ func compileReply(r Reply) (*reply, error) {
 			return nil, fmt.Errorf("%s%w", at(r.Pos), err)
 		}
 	}
-	for _, f := range r.Faults {
-		if f.Kind != RateLimit {
-			return nil, fmt.Errorf("%sunknown fault %q: only %s is known", at(r.Pos), f.Kind, RateLimit)
-		}
-		c.faults += max(f.Times, 1)
+	if err := checkFaults(r.Faults, r.Pos); err != nil {
+		return nil, err
 	}
 	if r.Func != nil {
 		return c, nil
@@ -213,16 +212,6 @@ func located(what string, p harness.Position, err error) error {
 		what += " (" + where + ")"
 	}
 	return fmt.Errorf("%s: %w", what, err)
-}
-
-// fault returns the fault that the n-th request meets, from 0; nil is none.
-func (r *reply) fault(n int) *Fault {
-	for i := range r.Faults {
-		if n -= max(r.Faults[i].Times, 1); n < 0 {
-			return &r.Faults[i]
-		}
-	}
-	return nil
 }
 
 // at returns the reply at position i, from 0, which is below t.count.

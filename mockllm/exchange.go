@@ -5,6 +5,7 @@ package mockllm
 import (
 	"net/http"
 
+	"github.com/rehearse-dev/rehearse/internal/llmwire"
 	"github.com/rehearse-dev/rehearse/mockllm/wire"
 )
 
@@ -20,6 +21,12 @@ type exchange struct {
 	served  *served // its position; nil for asides and rules
 	met     *Fault  // the fault that it meets; nil is none
 	effects effects // of it
+	// scriptErr is why the condition of a fault could not be answered.
+	scriptErr error
+	// wire is the reply as it was rendered. flipped renders it for a stream
+	// where none was asked for, and the other way round.
+	wire    *llmwire.Reply
+	flipped bool
 	habits  habits
 	proxied *proxied // for endpoints that stand before the models
 	// style is that of the habits with the fragments of the script. Nil is
@@ -28,3 +35,6 @@ type exchange struct {
 	// extra is what the speech's decode tells its render.
 	extra any
 }
+
+// stream reports whether a reply is to be written as a stream.
+func (x *exchange) stream() bool { return x.chat.Stream() != x.flipped }

@@ -12,6 +12,7 @@ import (
 	"github.com/rehearse-dev/rehearse/harness"
 	"github.com/rehearse-dev/rehearse/harness/dialect"
 	"github.com/rehearse-dev/rehearse/harness/toolname"
+	"github.com/rehearse-dev/rehearse/mockllm/fault"
 	"github.com/rehearse-dev/rehearse/mockllm/profile"
 )
 
@@ -92,6 +93,8 @@ func (m *Mock) reset() {
 	m.state = state{
 		served: make([][]*served, len(m.program.turns)),
 		uses:   make([]int, len(m.program.asides)+len(m.program.rules)),
+
+		players: make(map[*rule]*fault.Player),
 	}
 	m.journal = journal{limit: m.opts.JournalBytes}
 	m.prev.Store(nil)

@@ -9,6 +9,7 @@ import (
 
 	"github.com/rehearse-dev/rehearse/harness"
 	"github.com/rehearse-dev/rehearse/harness/dialect"
+	"github.com/rehearse-dev/rehearse/mockllm/fault"
 )
 
 // state is where the conversation stands.
@@ -18,6 +19,10 @@ type state struct {
 	last   *served // the position that was asked for last
 	queue  int     // with Arrival: positions used up
 	uses   []int   // of each aside, then of each rule
+	// requests are those that the faults of the script can strike.
+	requests int
+	faults   *fault.Player
+	players  map[*rule]*fault.Player // of asides and rules
 }
 
 // served is a position that was asked for.
@@ -31,6 +36,9 @@ type served struct {
 	delivered   int  // replies written to their end
 	clean       int  // of those, without a fault
 	compacted   bool
+	player      *fault.Player // of its faults
+	altered     bool          // a fault changed what was said
+	mute        bool          // and left no calls of it
 
 	say    sync.Mutex // held while the reply is computed
 	spoken *spoken    // nil until then; also guarded by Mock.mu
@@ -221,7 +229,7 @@ func (m *Mock) due(t int, c *dialect.Chat) (i int, miss string) {
 		if s.spoken == nil {
 			return i, fmt.Sprintf("the request differs from the one asked before at %s", m.placeOf(s))
 		}
-		if len(s.spoken.calls) == 0 {
+		if len(s.spoken.calls) == 0 || s.mute && len(m.open(s, c)) > 0 {
 			// In a script of bare replies, the next request follows it.
 			if m.program.bare && s.delivered > 0 {
 				continue
@@ -243,8 +251,8 @@ func (m *Mock) due(t int, c *dialect.Chat) (i int, miss string) {
 // results as text.
 func (m *Mock) open(s *served, c *dialect.Chat) []string {
 	var open []string
-	for _, call := range s.spoken.calls {
-		if resultOf(c, call.ID) == nil {
+	for i, call := range s.spoken.calls {
+		if s.result(i, c) == nil {
 			open = append(open, call.Name+" ("+call.ID+")")
 		}
 	}
@@ -252,6 +260,35 @@ func (m *Mock) open(s *served, c *dialect.Chat) []string {
 		return nil
 	}
 	return open
+}
+
+// result returns the tool message that answers call i of s. Where a fault
+// changed the calls, it is told by what the client made of them: its message
+// after those that it had asked with.
+func (s *served) result(i int, c *dialect.Chat) *dialect.Message {
+	id := s.spoken.calls[i].ID
+	if at := s.chat.Len(); s.altered && at < c.Len() && c.At(at).Role() == harness.RoleAssistant {
+		calls := c.At(at).Message().Calls
+		if i >= len(calls) {
+			return nil
+		}
+		nth := 0
+		for _, other := range calls[:i] {
+			if other.ID == calls[i].ID {
+				nth++
+			}
+		}
+		for at++; at < c.Len() && c.At(at).Role() == harness.RoleTool; at++ {
+			if c.At(at).CallID() != calls[i].ID {
+				continue
+			}
+			if nth--; nth < 0 {
+				return c.At(at)
+			}
+		}
+		return nil
+	}
+	return resultOf(c, id)
 }
 
 // resultOf returns the tool message that answers the call id. It looks from
@@ -345,8 +382,8 @@ func (m *Mock) issued(c *dialect.Chat) []harness.Call {
 			if s.spoken == nil {
 				continue
 			}
-			out = append(out, s.spoken.issued(s.turn+1, s.reply+1, func(id string) *dialect.Message {
-				if msg := resultOf(c, id); msg != nil {
+			out = append(out, s.spoken.issued(s.turn+1, s.reply+1, func(i int) *dialect.Message {
+				if msg := s.result(i, c); msg != nil {
 					return msg
 				}
 				return m.observation(s, c)

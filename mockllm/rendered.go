@@ -54,6 +54,10 @@ func (m *Mock) answerRendered(x *exchange, sp *spoken, adjust func(*llmwire.Repl
 		x.effects.reply(x, reply)
 	}
 	x.style = m.styleOf(x, sp)
+	if x.effects.style != nil {
+		x.effects.style(x, x.style)
+	}
+	x.wire = reply
 	body := x.speech.render(x, reply)
 	if x.effects.body != nil {
 		x.effects.body(x, body)

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/rehearse-dev/rehearse/harness"
+	"github.com/rehearse-dev/rehearse/mockllm/fault"
 	"github.com/rehearse-dev/rehearse/mockllm/wire"
 )
 
@@ -41,6 +42,9 @@ type Script struct {
 	// refused. Empty means that every model is known, and that rehearse-mock
 	// is listed.
 	Models []string
+	// Faults may strike any request but those of asides. A fault of the reply
+	// itself comes first.
+	Faults []Fault
 	// Results fills in Result and Failed of the calls issued so far, in
 	// script order, from the tool side. Nil reads the request's messages.
 	Results func(issued []harness.Call) ([]harness.Call, error)
@@ -75,7 +79,9 @@ type Reply struct {
 	// Fragments cut the reply when it is streamed. Nil leaves it to the
 	// script's.
 	Fragments *wire.Fragments
-	// Faults are played, one after the other, before the reply is given.
+	// Faults are played, one after the other, before the reply is given as
+	// scripted. Where Fault.At names a request, a turn or a reply, all of it
+	// must fit.
 	Faults []Fault
 	// Repeat gives the reply n times, each a position of its own. 0 means 1.
 	Repeat int
@@ -113,24 +119,14 @@ type Rule struct {
 	Pos   harness.Position
 }
 
+// Fault is a misbehaviour. Package fault has the catalogue.
+type Fault = fault.Fault
+
 // FaultKind is a kind of misbehaviour.
-type FaultKind string
+type FaultKind = fault.Kind
 
-// The kinds of fault.
-const (
-	// RateLimit answers 429 with Retry-After.
-	RateLimit FaultKind = "rate_limit"
-)
-
-// Fault is a misbehaviour that comes before a reply.
-type Fault struct {
-	Kind FaultKind
-	// RetryAfter is what a rate limit asks the client to wait. Zero sends no
-	// such header.
-	RetryAfter time.Duration
-	// Times is how many requests at this reply meet the fault. 0 means 1.
-	Times int
-}
+// RateLimit is the most frequent kind of fault.
+const RateLimit = fault.RateLimit
 
 // Options are the settings of a [Mock]. Nil means the defaults.
 type Options struct {

@@ -222,14 +222,28 @@ func (s *sender) then(t llmwire.Then) error {
 	}
 	switch t {
 	case llmwire.Hang:
-		s.line.wait(s.ctx)
-		return s.ctx.Err()
+		return s.hang()
 	case llmwire.Reset:
 		s.line.reset()
 	default:
 		s.line.cut()
 	}
 	return nil
+}
+
+// hang sends nothing more until the client goes away. A clock that skips waits
+// is told of this one.
+func (s *sender) hang() error {
+	ctx, gone := context.WithCancel(s.ctx)
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		defer gone()
+		s.line.wait(s.ctx)
+	}()
+	_ = s.x.m.opts.Clock.Sleep(ctx, hangTime)
+	<-done
+	return context.Canceled
 }
 
 // end sends the rest and the proper end. The reply counts as delivered before

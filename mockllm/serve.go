@@ -208,7 +208,7 @@ func (m *Mock) answerPosition(x *exchange) {
 		x.served, x.kind = s, harness.KindReply
 		x.turn, x.reply, x.attempt = s.turn+1, s.reply+1, s.attempts
 		x.compacted = s.compacted
-		if x.met = m.pickFault(x, s); x.met == nil {
+		if x.met = m.pickFault(x, s, nil); x.met == nil {
 			x.repeated = s.clean > 0
 			s.taken = true
 		}
@@ -254,7 +254,7 @@ func (m *Mock) answerPosition(x *exchange) {
 
 func (m *Mock) answerRule(x *exchange, rule *rule, label string) {
 	m.mu.Lock()
-	x.met = m.pickFault(x, nil)
+	x.met = m.pickFault(x, nil, rule)
 	m.mu.Unlock()
 	if m.playBefore(x) {
 		return
@@ -277,7 +277,7 @@ func (m *Mock) playBefore(x *exchange) (done bool) {
 	if x.met == nil {
 		return false
 	}
-	x.effects = m.behind(x, m.effectsOf(x.met))
+	x.effects = m.behind(x, m.effectsOf(x))
 	return x.effects.before != nil && x.effects.before(x)
 }
 

@@ -121,7 +121,7 @@ func (m *Mock) ask(c *dialect.Chat, turn, n int) (*Ask, error) {
 
 // issued returns the calls of a reply, with the results that the request has
 // for them.
-func (sp *spoken) issued(turn, n int, result func(id string) *dialect.Message) []harness.Call {
+func (sp *spoken) issued(turn, n int, result func(i int) *dialect.Message) []harness.Call {
 	var out []harness.Call
 	for i, c := range sp.calls {
 		call := harness.Call{Server: c.server, Tool: c.tool, Offered: c.Name, ID: c.ID, Turn: turn, Reply: n, Index: i}
@@ -130,7 +130,7 @@ func (sp *spoken) issued(turn, n int, result func(id string) *dialect.Message) [
 		} else {
 			call.ArgsText = c.Arguments
 		}
-		if msg := result(c.ID); msg != nil {
+		if msg := result(i); msg != nil {
 			call.Executed = true
 			call.Result = asJSON(msg.Message().Text)
 		}

@@ -69,9 +69,19 @@ func (p *Player) strikes(f *Fault, info *Info, c *count, r *Request) (bool, erro
 	return true, nil
 }
 
+// Applies reports whether the fault strikes requests for a stream, or others.
+func (f *Fault) Applies(stream bool) bool {
+	info, ok := infoOf(f.Kind)
+	return ok && info.applies(f.Form, stream)
+}
+
+func (i *Info) applies(form string, stream bool) bool {
+	return (stream && i.Stream || !stream && i.Plain) && i.formFits(form, stream)
+}
+
 // fits reports whether the fault can strike r by its place and its kind.
 func (f *Fault) fits(info *Info, r *Request) bool {
-	if r.Stream && !info.Stream || !r.Stream && !info.Plain || !info.formFits(f.Form, r.Stream) {
+	if !info.applies(f.Form, r.Stream) {
 		return false
 	}
 	at := f.At

@@ -1,0 +1,149 @@
+// Copyright 2026 The rehearse Authors. SPDX-License-Identifier: Apache-2.0
+
+package mockllm_test
+
+import (
+	"context"
+	"encoding/json"
+	"io"
+	"net/http"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/rehearse-dev/rehearse/harness"
+	"github.com/rehearse-dev/rehearse/mockllm"
+	"github.com/rehearse-dev/rehearse/mockllm/fault"
+)
+
+// skipping is a clock whose waits cost nothing.
+type skipping struct{}
+
+func (skipping) Now() time.Time                                   { return time.Unix(1767225600, 0) }
+func (skipping) Sleep(ctx context.Context, _ time.Duration) error { return ctx.Err() }
+
+// variants are all the faults that there are: each kind in each of its forms,
+// and the presets.
+func variants() []fault.Fault {
+	var out []fault.Fault
+	for _, info := range fault.Kinds() {
+		if len(info.Forms) == 0 {
+			out = append(out, fault.Fault{Kind: info.Kind})
+		}
+		for _, form := range info.Forms {
+			out = append(out, fault.Fault{Kind: info.Kind, Form: form.Name})
+		}
+	}
+	for _, p := range fault.Presets() {
+		f := p.Fault
+		f.Times = 0
+		out = append(out, f)
+	}
+	return out
+}
+
+// hangs reports whether a fault ends only when the client does.
+func hangs(f fault.Fault) bool { return f.Kind == fault.Hang || f.Form == "held" }
+
+// TestFaultsAreDifferent plays every fault on a call and on a text, and then
+// asks again: the fault must show on the wire, and the reply come after it.
+func TestFaultsAreDifferent(t *testing.T) {
+	for _, f := range variants() {
+		for _, stream := range []bool{true, false} {
+			if !f.Applies(stream) || hangs(f) {
+				continue
+			}
+			name := f.String() + " plain"
+			if stream {
+				name = f.String() + " stream"
+			}
+			t.Run(name, func(t *testing.T) {
+				differs := false
+				for _, reply := range []mockllm.Reply{
+					{Calls: []mockllm.Call{{Tool: "a", Args: json.RawMessage(`{"city":"Zürich"}`)}, {Tool: "b", Args: json.RawMessage(`{"n":2}`)}}},
+					{Say: "It is 18 °C in Zürich, and dry."},
+				} {
+					clean := ask(t, mockllm.New(mockllm.Script{Replies: []mockllm.Reply{reply}}, nil), stream, f.Kind == fault.Usage)
+					reply.Faults = []mockllm.Fault{f}
+					m := mockllm.New(mockllm.Script{Replies: []mockllm.Reply{reply}}, &mockllm.Options{Clock: skipping{}})
+					struck, again := ask(t, m, stream, f.Kind == fault.Usage), ask(t, m, stream, f.Kind == fault.Usage)
+					differs = differs || struck != clean
+					if again != clean {
+						t.Errorf("after the fault:\n%s\nwant\n%s", again, clean)
+					}
+					if err := m.Err(); err != nil {
+						t.Error(err)
+					}
+					if got := m.Journal()[0].Fault; got != f.String() {
+						t.Errorf("the journal has the fault %q", got)
+					}
+				}
+				// Waits do not show, and [skipping] skips them.
+				if slow := f.Kind == fault.SlowHeaders || f.Kind == fault.SlowStream || f.Kind == fault.Stall; !differs && !slow {
+					if f.String() == "split_utf8/writes" {
+						return // the bytes are the same
+					}
+					t.Error("the fault does not show")
+				}
+			})
+		}
+	}
+}
+
+// ask sends one request and returns all that comes back.
+func ask(t *testing.T, m *mockllm.Mock, stream, usage bool) string {
+	t.Helper()
+	body := `{"model":"gpt-4o","messages":[{"role":"user","content":"Weather?"}],"stream":false,"tools":[` +
+		`{"type":"function","function":{"name":"a"}},{"type":"function","function":{"name":"b"}}]}`
+	if stream {
+		body = strings.Replace(body, `"stream":false`, `"stream":true`, 1)
+	}
+	if stream && usage {
+		body = strings.Replace(body, `"stream":true`, `"stream":true,"stream_options":{"include_usage":true}`, 1)
+	}
+	req, err := http.NewRequestWithContext(t.Context(), http.MethodPost, m.URL+"/chat/completions", strings.NewReader(body))
+	if err != nil {
+		t.Fatal(err)
+	}
+	req.Header.Set("Content-Type", "application/json")
+	resp, err := m.Transport().RoundTrip(req)
+	if err != nil {
+		return err.Error()
+	}
+	defer resp.Body.Close()
+	var b strings.Builder
+	b.WriteString(resp.Status + "\n")
+	resp.Header.Del("X-Request-Id")
+	resp.Header.Del("Date")
+	if err := resp.Header.Write(&b); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := io.Copy(&b, resp.Body); err != nil {
+		b.WriteString("\n" + err.Error())
+	}
+	return b.String()
+}
+
+// TestScriptFaults places faults from the script.
+func TestScriptFaults(t *testing.T) {
+	m := mockllm.New(mockllm.Script{
+		Arrival: true,
+		Replies: []mockllm.Reply{{Say: "Yes.", Repeat: 6}},
+		Faults: []mockllm.Fault{
+			{Kind: fault.ServerError, At: fault.At{Request: 2}},
+			{Kind: fault.Unauthorized, When: func(r *fault.Request) (bool, error) { return r.Full().Model == "gpt-4o" && r.Number == 4, nil }},
+		},
+	}, nil)
+	var got []string
+	for range 6 {
+		got = append(got, ask(t, m, false, false)[:3])
+	}
+	if want := "200 500 200 401 200 200"; strings.Join(got, " ") != want {
+		t.Errorf("got %v, want %s", got, want)
+	}
+	for _, x := range m.Journal() {
+		if x.Kind != harness.KindReply {
+			t.Errorf("exchange %d is a %s: %s", x.Seq, x.Kind, x.Error)
+		}
+	}
+}
