@@ -154,6 +154,9 @@ func (m *Mock) errorBytes(x *exchange, r *dialect.Refusal) []byte {
 
 // answerError sends an answer in place of the reply.
 func (m *Mock) answerError(x *exchange, f *Fault, form string, a *errorAnswer) {
+	if x.caught(a) {
+		return
+	}
 	x.status, x.retryAfter = a.status, f.RetryAfter
 	m.record(x.entry, nil)
 	h := http.Header{"Content-Type": {cmp.Or(a.contentType, "application/json")}}

@@ -197,4 +197,3 @@ func oldCalls(f profile.Family, calls []llmwire.Call) []byte {
 	}
 	return append(append([]byte{'['}, bytes.Join(list, []byte{','})...), ']')
 }
-

@@ -4,6 +4,7 @@ package mockllm
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -13,6 +14,7 @@ import (
 	"github.com/rehearse-dev/rehearse/harness"
 	"github.com/rehearse-dev/rehearse/harness/dialect"
 	"github.com/rehearse-dev/rehearse/internal/llmwire"
+	"github.com/rehearse-dev/rehearse/mockllm/fault"
 	"github.com/rehearse-dev/rehearse/mockllm/profile"
 	"github.com/rehearse-dev/rehearse/mockllm/wire"
 )
@@ -36,6 +38,9 @@ type proxied struct {
 	// wrong is a request that the provider would refuse, and that the proxy
 	// has put right.
 	wrong bool
+	// catching has an answer in place of a reply kept here and not sent.
+	catching bool
+	caught   *errorAnswer
 }
 
 // checkProfile says what is wrong with the name of a profile.
@@ -222,7 +227,7 @@ func (m *Mock) fromGateway(x *exchange, b *llmwire.Body, r *llmwire.Reply) *llmw
 // behind is what the client of a proxy sees of a fault that happens behind it.
 // Other faults are the proxy's own.
 func (m *Mock) behind(x *exchange, fx effects) effects {
-	if x.proxied == nil || x.met == nil {
+	if x.proxied == nil || x.met.Kind == "" {
 		return fx
 	}
 	gone, ok := m.gone(x)
@@ -233,7 +238,7 @@ func (m *Mock) behind(x *exchange, fx effects) effects {
 	switch {
 	case a != nil:
 		return effects{before: func(x *exchange) bool {
-			x.status, x.entry.fault, x.retryAfter = a.Status, string(x.met.Kind), x.met.RetryAfter
+			x.status, x.retryAfter = a.Status, x.met.RetryAfter
 			m.record(x.entry, nil)
 			b := x.answerBody(a)
 			b.Part = true
@@ -249,12 +254,9 @@ func (m *Mock) behind(x *exchange, fx effects) effects {
 				}
 			},
 			body: func(x *exchange, b *llmwire.Body) {
-				x.entry.fault = string(x.met.Kind)
-				if !b.Stream {
-					return
-				}
-				if cut := x.cutAt(b); t.Keep && cut >= 0 && (gone.Trouble == profile.CutClean || gone.Trouble == profile.CutReset) {
-					b.Frames = b.Frames[:cut]
+				switch gone.Trouble {
+				case profile.CutClean, profile.CutReset, profile.ErrorChunk, profile.ErrorEvent:
+					b.Frames, _ = strike(b.Frames, x.met.At, false)
 				}
 				twist(b, t, gone)
 			},
@@ -263,22 +265,67 @@ func (m *Mock) behind(x *exchange, fx effects) effects {
 	return effects{}
 }
 
-// cutAt is the number of frames before the fault's place in a stream: the
-// middle of what is said when it names none.
-func (x *exchange) cutAt(b *llmwire.Body) int {
-	var said []int
-	for i, f := range b.Frames {
-		switch f.Kind {
-		case llmwire.Text, llmwire.Reasoning, llmwire.CallStart, llmwire.CallArgs:
-			said = append(said, i)
+// gone is what the fault that a request meets is when it happens behind a
+// proxy; false for the faults that only a proxy itself can have.
+func (m *Mock) gone(x *exchange) (profile.Gone, bool) {
+	f := x.met
+	form := f.FormFor(x.chat.Stream())
+	switch f.Kind {
+	case fault.Reset:
+		switch form {
+		case "before":
+			return profile.Gone{Trouble: profile.Closed}, true
+		case "during":
+			return profile.Gone{Trouble: profile.CutReset}, true
 		}
+	case fault.Cut:
+		return profile.Gone{Trouble: profile.CutClean}, true
+	case fault.MissingDone:
+		return profile.Gone{Trouble: profile.NoDone}, true
+	case fault.InStreamError:
+		g := profile.Gone{Trouble: profile.ErrorChunk, Body: []byte(errorDocument(form, cmp.Or(f.Body, `{"message":"Internal server error","type":"server_error"}`)))}
+		if form == "anthropic" {
+			g.Trouble = profile.ErrorEvent
+		}
+		return g, x.chat.Stream() || x.proxied.ask.Model.Family == profile.Claude
 	}
-	if len(said) == 0 {
-		return len(b.Frames)
+	e, ok := m.statusEffects(f, form)
+	if !ok || e.before == nil {
+		return profile.Gone{}, false
 	}
-	n := (len(said) + 1) / 2
-	n = min(max(n, 0), len(said)-1)
-	return said[n]
+	x.proxied.catching = true
+	e.before(x)
+	x.proxied.catching = false
+	a := x.proxied.caught
+	g := profile.Gone{Trouble: profile.Status, Status: a.status, Type: a.contentType, Body: a.body}
+	if a.status != http.StatusOK {
+		return g, true
+	}
+	var o struct {
+		Response *json.RawMessage
+		Choices  []struct{ Message *json.RawMessage }
+	}
+	switch err := json.Unmarshal(a.body, &o); {
+	case err != nil:
+		g.Trouble = profile.NotJSON
+	case strings.TrimSpace(string(a.body)) == "{}":
+		g.Trouble = profile.EmptyObject
+	case len(o.Choices) > 0 && o.Choices[0].Message != nil:
+		return g, false // as good as any
+	default:
+		g.Trouble = profile.BadShape
+	}
+	return g, true
+}
+
+// caught reports whether an answer in place of a reply was only wanted to be
+// known.
+func (x *exchange) caught(a *errorAnswer) bool {
+	if x.proxied == nil || !x.proxied.catching {
+		return false
+	}
+	x.proxied.caught = a
+	return true
 }
 
 // twist makes of a stream what a trouble behind the endpoint makes of it.
@@ -288,35 +335,20 @@ func twist(b *llmwire.Body, t *profile.Twist, g profile.Gone) {
 		b.Frames = nil
 	}
 	if t.NoDone {
-		b.Frames = without(b.Frames, llmwire.Done)
+		b.Frames = withoutKinds(b.Frames, llmwire.Done)
 	}
 	for _, e := range t.Events {
 		e = strings.NewReplacer("$body", string(g.Body), "$message", "APIError").Replace(e)
 		b.Frames = append(b.Frames, llmwire.Frame{Kind: llmwire.Fault, Data: []byte(e)})
 	}
 	if t.Raw != "" {
-		b.Frames = append(b.Frames, llmwire.Frame{Kind: llmwire.Fault, Raw: true, Data: []byte(t.Raw)},
-			llmwire.Frame{Kind: llmwire.Fault, Data: []byte(t.Chunk)})
+		// The server believes that all is well, and keeps the connection.
+		rest := fmt.Sprintf("%s%x\r\n%s\r\n0\r\n\r\n", t.Raw, len(t.Chunk), t.Chunk)
+		b.Frames = append(b.Frames, llmwire.Frame{Kind: llmwire.Fault, Raw: true, Data: []byte(rest), Then: llmwire.Hang})
 	}
 	if n := len(b.Frames); t.Cut && n > 0 {
 		b.Frames[n-1].Then = llmwire.Cut
 	}
-}
-
-func without(frames []llmwire.Frame, k llmwire.Kind) []llmwire.Frame {
-	var out []llmwire.Frame
-	for _, f := range frames {
-		if f.Kind != k {
-			out = append(out, f)
-		}
-	}
-	return out
-}
-
-// gone is what the fault that a request meets is when it happens behind a
-// proxy; false for the faults that only a proxy itself can have.
-func (m *Mock) gone(x *exchange) (profile.Gone, bool) {
-	return profile.Gone{}, false
 }
 
 // unchecked reports whether a reply may go against what the request asks for:

@@ -4,10 +4,13 @@ package mockllm_test
 
 import (
 	"encoding/json"
+	"net/http"
+	"strconv"
 	"strings"
 	"testing"
 
 	"github.com/rehearse-dev/rehearse/mockllm"
+	"github.com/rehearse-dev/rehearse/mockllm/fault"
 	"github.com/rehearse-dev/rehearse/mockllm/wire"
 )
 
@@ -15,6 +18,7 @@ import (
 type told struct {
 	text   string
 	pieces int
+	said   []string
 	calls  []toldCall
 	finish string
 }
@@ -31,11 +35,21 @@ func (c *recordedCase) script(t *testing.T, profile string) mockllm.Script {
 	}
 	a := c.gateway[len(c.gateway)-1]
 	reply := mockllm.Reply{Say: "The molecular mass of glucose is 180.16 g/mol, and that is that."}
-	if f, ok := c.fault(a); ok {
+	f, ok := c.fault(a)
+	switch {
+	case ok && f.Kind != fault.MissingDone:
 		reply.Faults = []mockllm.Fault{f}
-	} else {
+		reply.Fragments = &wire.Fragments{Unit: wire.Whole}
+		if w := a.told(); a.aborted && len(w.said) > 0 {
+			text, at := w.cuts()
+			reply.Say, reply.Fragments = text, &wire.Fragments{Unit: wire.Rune, Cuts: at}
+		}
+	default:
 		w := a.told()
 		reply = mockllm.Reply{Say: w.text, Finish: w.finish}
+		if ok {
+			reply.Faults = []mockllm.Fault{f}
+		}
 		for _, call := range w.calls {
 			reply.Calls = append(reply.Calls, mockllm.Call{Tool: call.name, Args: json.RawMessage(call.args)})
 		}
@@ -101,7 +115,7 @@ func (w *told) event(data []byte) {
 	_ = json.Unmarshal(data, &e) // what is otherwise says nothing
 	say := func(text string) {
 		if text != "" {
-			w.text, w.pieces = w.text+text, w.pieces+1
+			w.text, w.pieces, w.said = w.text+text, w.pieces+1, append(w.said, text)
 		}
 	}
 	for _, ch := range e.Choices {
@@ -195,5 +209,43 @@ func (w *told) object(data []byte) {
 
 // fault is what went wrong at the gateway, if anything did.
 func (c *recordedCase) fault(a gatewayAnswer) (mockllm.Fault, bool) {
+	if a.response == nil {
+		return mockllm.Fault{Kind: fault.Reset, Form: "before"}, true
+	}
+	body, typ := string(a.body), a.header["content-type"]
+	status, _ := strconv.Atoi(strings.Fields(a.status)[1])
+	_, first, _ := strings.Cut("\n"+body, "\ndata: ")
+	first, _, _ = strings.Cut(first, "\n")
+	switch {
+	case a.aborted && strings.Contains(c.name, "-rst"):
+		return mockllm.Fault{Kind: fault.Reset, Form: "during"}, true
+	case a.aborted:
+		return mockllm.Fault{Kind: fault.Cut}, true
+	case strings.HasPrefix(typ, "text/html"):
+		return mockllm.Fault{Kind: fault.HTMLPage, Status: status, Body: body}, true
+	case status != http.StatusOK, body == "{}", strings.Contains(body, `"message":null`), body == `{"response":null}`:
+		return mockllm.Fault{Kind: fault.HTTPStatus, Status: status, Body: body}, true
+	case strings.HasPrefix(first, `{"error"`):
+		return mockllm.Fault{Kind: fault.InStreamError, Form: "object", At: fault.At{Chunk: 1}, Body: `{"message":"boom","type":"server_error","code":"500"}`}, true
+	case strings.HasPrefix(first, `{"type":"error"`):
+		return mockllm.Fault{Kind: fault.InStreamError, Form: "anthropic", At: fault.At{Chunk: 1}}, true
+	case c.name == "nodone-gpt-stream" && !strings.Contains(body, "data: [DONE]"):
+		return mockllm.Fault{Kind: fault.MissingDone}, true
+	}
 	return mockllm.Fault{}, false
+}
+
+// cuts has a text cut so that the middle of it comes after as many pieces as
+// the gateway sent before it broke off.
+func (w *told) cuts() (text string, at []int) {
+	n := 0
+	for _, p := range w.said {
+		n += len([]rune(p))
+		at = append(at, n)
+	}
+	for range w.said[1:] {
+		n++
+		at = append(at, n)
+	}
+	return w.text + strings.Repeat(".", len(w.said)), at
 }

@@ -128,12 +128,15 @@ func readCase(t *testing.T, file string) *recordedCase {
 		t.Fatal(err)
 	}
 	c := &recordedCase{name: strings.TrimSuffix(filepath.Base(file), ".txt"), release: filepath.Base(filepath.Dir(file))}
+	asked := false // the gateway, over a connection that was there
 	for section := range strings.SplitSeq("\n"+string(b), "\n### ") {
 		title, text, _ := strings.Cut(section, "\n")
 		switch {
 		case strings.HasPrefix(title, "client -> proxy"):
 			c.readRequest(text)
-		case strings.HasPrefix(title, "gateway -> proxy"):
+		case strings.HasPrefix(title, "proxy -> gateway"):
+			asked = strings.HasPrefix(text, "POST ")
+		case strings.HasPrefix(title, "gateway -> proxy") && asked:
 			a := gatewayAnswer{aborted: strings.Contains(title, "aborted")}
 			a.response, err = readResponse(bufio.NewReader(strings.NewReader(text)), "")
 			if err != nil && !errors.Is(err, io.EOF) {

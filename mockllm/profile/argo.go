@@ -75,6 +75,9 @@ const (
 // onlyDone is a stream of which [DONE] is all. [fact 2.4]
 func onlyDone() *Twist { return &Twist{Events: []string{"data: [DONE]\n\n"}} }
 
+// swallowed is a stream that an error ends without a word. [fact 2.4]
+func swallowed() *Twist { return &Twist{Keep: true, Events: []string{"data: [DONE]\n\n"}} }
+
 // convertedFailures are the rows that 3.0 (but for GPT), 3.1 and 3.2 have in
 // common. [facts 2.4, 4.1]
 func convertedFailures() []failure {
@@ -100,8 +103,8 @@ func convertedFailures() []failure {
 		// stream. [fact 2.3]
 		{on: CutClean, only: Claude, answer: own(http.StatusBadGateway, "Upstream request failed: "+notCompleted)},
 		{on: CutReset, only: Claude, answer: own(http.StatusBadGateway, "Upstream request failed: "+notCompleted)},
-		{on: ErrorChunk, stream: 's', twist: onlyDone()},
-		{on: ErrorEvent, stream: 's', twist: onlyDone()},
+		{on: ErrorChunk, stream: 's', twist: swallowed()},
+		{on: ErrorEvent, stream: 's', twist: swallowed()},
 		{on: ErrorChunk, only: Claude, answer: own(http.StatusBadGateway, badShapeOther)},
 		// The notice comes through in streams, and for Claude. [fact 1.4]
 		{on: Notice, not: Claude, stream: 'p', answer: own(http.StatusForbidden, noticeError)},

@@ -22,7 +22,7 @@ func argo30() *Profile {
 		{on: CutReset, dialect: Chat, not: Claude, stream: 's', twist: cutInto(http.StatusInternalServerError, gptCut)},
 		{on: CutClean, dialect: Messages, only: Claude, stream: 's', twist: cutInto(http.StatusInternalServerError, claudeCut)},
 		{on: CutReset, dialect: Messages, only: Claude, stream: 's', twist: cutInto(http.StatusInternalServerError, claudeCut)},
-		{on: ErrorChunk, dialect: Chat, not: Claude, stream: 's', twist: &Twist{Events: []string{"data: $body\n\n", "data: [DONE]\n\n"}}},
+		{on: ErrorChunk, dialect: Chat, not: Claude, stream: 's', twist: &Twist{Keep: true, Events: []string{"data: $body\n\n", "data: [DONE]\n\n"}}},
 		{on: NoDone, dialect: Chat, not: Claude, stream: 's', twist: &Twist{Keep: true, NoDone: true}},
 	}
 	return &Profile{
