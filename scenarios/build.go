@@ -37,7 +37,7 @@ func (l *loader) scenario(d *document) []*Scenario {
 	}
 	entries, used := l.servers(root.Get("servers"))
 	files = append(files, used...)
-	model := l.modelScript(root)
+	model := l.modelScript(root, root.Get("model"))
 
 	base := Scenario{
 		Name:        textOf(root.Get("scenario")),
@@ -383,7 +383,7 @@ func (l *loader) llm(d *document) *LLM {
 	if t := d.root.Key("turns"); t != nil && d.root.Get("replies") != nil {
 		l.problems.add(t.Pos, "an llm file has turns or replies, not both")
 	}
-	model := l.modelScript(d.root)
+	model := l.modelScript(d.root, d.root)
 	for i, t := range model.turns {
 		l.userText(t, i+1, caseRow{vars: emptyVars()})
 	}

@@ -12,7 +12,7 @@ import "github.com/rehearse-dev/rehearse/harness/conduct"
 func reserved() []string {
 	return []string{
 		"cassette", "grants", "requires", "thresholds", "after", "protocol", "interrupt", "kill", "approvals",
-		"lanes", "hold", "variants", "pass", "judge", "cost_usd", "faults",
+		"lanes", "hold", "variants", "pass", "judge", "cost_usd",
 	}
 }
 
@@ -55,7 +55,7 @@ func objects() []*object {
 				{name: "top_p", typ: number(), def: "the provider's", doc: "Nucleus sampling."},
 				{name: "max_tokens", typ: count(1), def: "the provider's", doc: "Tokens of one reply."},
 				{name: "stream", typ: boolean(), def: "false", doc: "Ask for replies as a stream."},
-				fragmentsKey("the mock model's replies are"),
+				fragmentsKey("the mock model's replies are"), faultsKey(),
 			},
 		},
 		{
@@ -67,14 +67,7 @@ func objects() []*object {
 			},
 		},
 		serverEntryObject(), turnObject(), replyObject(), fragmentsObject(),
-		{
-			name: "fault", doc: "A typed misbehaviour, in place of the reply.",
-			keys: []key{
-				{name: "kind", typ: enum("rate_limit"), required: true, doc: "What goes wrong: `rate_limit` answers 429."},
-				{name: "retry_after", typ: duration(), def: "none sent", doc: "What the answer asks the client to wait."},
-				{name: "times", typ: count(1), def: "1", doc: "How many requests it strikes before the reply comes."},
-			},
-		},
+		faultObject(), atObject(),
 		{
 			name: "rule", doc: "A reply outside the conversation: an aside is tried before it, a rule when a request fits no position.",
 			keys: []key{
@@ -202,7 +195,7 @@ func replyObject() *object {
 			{name: "reasoning", typ: template(), def: "none", doc: "Text of `reasoning_content`."},
 			{name: "refusal", typ: template(), def: "none", doc: "Text of the model's refusal."},
 			{name: "finish", typ: enum("stop", "length", "tool_calls", "content_filter"), def: "tool_calls with calls, else stop", doc: "The finish reason."},
-			{name: "fault", typ: either(objectOf("fault"), list(objectOf("fault"))), def: "none", doc: "What goes wrong before this reply comes: one fault or a list."},
+			{name: "fault", typ: either(objectOf("fault"), list(objectOf("fault"))), def: "none", doc: "What goes wrong with this reply, before it comes as written: one fault or a list, one after the other."},
 			{name: "repeat", typ: count(1), def: "1", doc: "How many model calls in a row get this reply."},
 			fragmentsKey("the reply is"),
 		},
@@ -316,7 +309,7 @@ func llmObject() *object {
 			{name: "order", typ: enum("position", "arrival"), def: "position", doc: "`arrival` makes the replies a plain queue: any request gets the next one."},
 			{name: "names", typ: mapOf(filled()), def: "none", doc: "The name under which a client offers a tool, by the name in the file."},
 			fragmentsKey("replies are"),
-			asidesKey(), turnsKey(false),
+			faultsKey(), asidesKey(), turnsKey(false),
 			{name: "replies", typ: list(objectOf("reply")), def: "none", doc: "In place of `turns`: any request fits until they are used up."},
 			rulesKey(),
 		},

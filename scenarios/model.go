@@ -20,6 +20,7 @@ type modelScript struct {
 	turns         []turnScript
 	replies       []replyScript // in place of turns
 	asides, rules []ruleScript
+	faults        []faultScript
 }
 
 type turnScript struct {
@@ -32,7 +33,7 @@ type replyScript struct {
 	say, reasoning, refusal *expr.Template
 	calls                   []callScript
 	finish                  string
-	faults                  []mockllm.Fault
+	faults                  []faultScript
 	repeat                  int
 	fragments               *wire.Fragments
 	pos                     harness.Position
@@ -50,11 +51,14 @@ type ruleScript struct {
 	pos   harness.Position
 }
 
-func (l *loader) modelScript(root *strictyaml.Node) modelScript {
+// modelScript compiles what the mock model says; settings is the map that has
+// its faults.
+func (l *loader) modelScript(root, settings *strictyaml.Node) modelScript {
 	m := modelScript{
 		replies: l.replies(root.Get("replies")),
 		asides:  l.rules(root.Get("asides")),
 		rules:   l.rules(root.Get("rules")),
+		faults:  l.faults(settings.Get("faults")),
 	}
 	for _, n := range itemsOf(root.Get("turns")) {
 		if usable(n) {
@@ -89,12 +93,8 @@ func (l *loader) reply(n *strictyaml.Node) replyScript {
 		finish:    textOf(n.Get("finish")),
 		repeat:    intOf(n.Get("repeat")),
 		fragments: l.fragments(n.Get("fragments")),
+		faults:    l.faults(n.Get("fault")),
 		pos:       n.Pos,
-	}
-	for _, f := range itemsOf(n.Get("fault")) {
-		r.faults = append(r.faults, mockllm.Fault{
-			Kind: mockllm.FaultKind(textOf(f.Get("kind"))), RetryAfter: durationOf(f.Get("retry_after")), Times: intOf(f.Get("times")),
-		})
 	}
 	for _, item := range itemsOf(n.Get("calls")) {
 		if tool, args, ok := callParts(item); ok {
@@ -131,7 +131,7 @@ func (l *loader) rules(list *strictyaml.Node) []ruleScript {
 
 // bind returns the script with the vars of a case.
 func (m modelScript) bind(vars value.Value) mockllm.Script {
-	script := mockllm.Script{Asides: bindRules(m.asides, vars), Rules: bindRules(m.rules, vars), Replies: bindReplies(m.replies, vars)}
+	script := mockllm.Script{Asides: bindRules(m.asides, vars), Rules: bindRules(m.rules, vars), Replies: bindReplies(m.replies, vars), Faults: bindFaults(m.faults, vars)}
 	for i, t := range m.turns {
 		script.Turns = append(script.Turns, mockllm.Turn{User: t.userText(i+1, vars), Replies: bindReplies(t.replies, vars), Pos: t.pos})
 	}
@@ -172,7 +172,7 @@ func bindReplies(replies []replyScript, vars value.Value) []mockllm.Reply {
 
 // bind returns the reply; one in which nothing is computed has no Func.
 func (r replyScript) bind(vars value.Value) mockllm.Reply {
-	reply := mockllm.Reply{Finish: r.finish, Faults: r.faults, Repeat: r.repeat, Fragments: r.fragments, Pos: r.pos}
+	reply := mockllm.Reply{Finish: r.finish, Faults: bindFaults(r.faults, vars), Repeat: r.repeat, Fragments: r.fragments, Pos: r.pos}
 	if said, ok := r.literal(); ok {
 		reply.Say, reply.Reasoning, reply.Refusal, reply.Calls = said.Say, said.Reasoning, said.Refusal, said.Calls
 		return reply

@@ -83,7 +83,7 @@ func TestReplies(t *testing.T) {
 	if err != nil || string(said.Calls[0].Args.(json.RawMessage)) != `{"model_id":"ecoli_83333.1.gf","media_id":"minimal"}` {
 		t.Errorf("called %+v, %v", said.Calls, err)
 	}
-	want := []mockllm.Fault{{Kind: mockllm.RateLimit, RetryAfter: time.Second, Times: 1}}
+	want := []mockllm.Fault{{Kind: mockllm.RateLimit, RetryAfter: time.Second, Times: 1, Pos: second[0].Faults[0].Pos}}
 	if diff := cmp.Diff(want, second[0].Faults); diff != "" {
 		t.Errorf("faults (-want +got):\n%s", diff)
 	}
