@@ -43,7 +43,9 @@ const (
 	googleTool = `"tools":[{"functionDeclarations":[{"name":"f"},{"name":"g"}]}]`
 )
 
-func googleParts(role, parts string) string { return fmt.Sprintf(`{"role":%q,"parts":[%s]}`, role, parts) }
+func googleParts(role, parts string) string {
+	return fmt.Sprintf(`{"role":%q,"parts":[%s]}`, role, parts)
+}
 
 func googleConfig(config string) string { return google(`"generationConfig":{`+config+`}`, googleHi) }
 
