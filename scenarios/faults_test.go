@@ -91,7 +91,7 @@ func TestFaultMistakes(t *testing.T) {
 		{"form", `{kind: reset, form: befor}`, `fault reset has no form "befor", did you mean "before"?`},
 		{"setting", `{kind: crlf, status: 500}`, `fault crlf has no use for status`},
 		{"place", `{kind: cut, at: {byte: 1, chunk: 1}}`, `give one of chunk, byte and token`},
-		{"empty place", `{kind: cut, at: {}}`, needs at least one of request`},
+		{"empty place", `{kind: cut, at: {}}`, `needs at least one of request`},
 		{"chance", `{kind: cut, probability: 0}`, `this fault never strikes`},
 		{"condition", `{kind: cut, when: 'model == 1'}`, `unknown name "model"`},
 		{"operator", `{kind: cut, match: {model: {$rex: a}}}`, `$rex`},
