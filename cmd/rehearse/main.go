@@ -6,6 +6,7 @@
 //	rehearse init             a folder with one scenario to begin from
 //	rehearse check PATH...    find mistakes in scenarios and mocks
 //	rehearse run PATH...      play scenarios and write a report
+//	rehearse fuzz PATH...     stream replies in ever other pieces
 //	rehearse report RUN       show a finished run again
 //	rehearse serve llm FILE   a mock model endpoint by itself
 //	rehearse serve mcp FILE   a mock MCP server by itself
