@@ -197,3 +197,15 @@ func oldCalls(f profile.Family, calls []llmwire.Call) []byte {
 	}
 	return append(append([]byte{'['}, bytes.Join(list, []byte{','})...), ']')
 }
+
+// appendOldEmbeddings writes {"embedding": [[…], …]}.
+func (m *Mock) appendOldEmbeddings(b []byte, req *dialect.Embeddings) []byte {
+	b = append(b, `{"embedding":[`...)
+	for i, in := range req.Inputs {
+		if i > 0 {
+			b = append(b, ',')
+		}
+		b = appendVector(b, embed(in, m.opts.Seed, req.Dimensions), false)
+	}
+	return append(b, "]}"...)
+}

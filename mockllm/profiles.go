@@ -91,12 +91,16 @@ func (m *Mock) serveProxy(x *exchange) bool {
 	case d == "":
 		return false
 	}
+	x.proxied = &proxied{ask: profile.Ask{Dialect: d}}
+	if d == profile.Embeddings || d == profile.OldEmbed {
+		m.serveProxiedEmbeddings(x)
+		return true
+	}
 	speech := m.speechOf(d)
 	if speech == nil {
 		m.miss(x, fmt.Sprintf("%s %s: the profile %s does not answer there", x.r.Method, x.path, m.profile.Name))
 		return true
 	}
-	x.proxied = &proxied{ask: profile.Ask{Dialect: d}}
 	x.speech = m.behindProxy(speech)
 	m.serveSpeech(x)
 	return true
@@ -105,8 +109,7 @@ func (m *Mock) serveProxy(x *exchange) bool {
 // speechOf returns how the mock itself speaks a dialect.
 func (m *Mock) speechOf(d profile.Dialect) *speech {
 	path := map[profile.Dialect]string{
-		profile.Chat: "/v1/chat/completions", profile.Messages: "/v1/messages",
-		profile.Embeddings: "/v1/embeddings", profile.Responses: "/v1/responses",
+		profile.Chat: "/v1/chat/completions", profile.Messages: "/v1/messages", profile.Responses: "/v1/responses",
 	}[d]
 	if path == "" {
 		return gatewaySpeech(d)
@@ -349,6 +352,58 @@ func twist(b *llmwire.Body, t *profile.Twist, g profile.Gone) {
 	if n := len(b.Frames); t.Cut && n > 0 {
 		b.Frames[n-1].Then = llmwire.Cut
 	}
+}
+
+// serveProxiedEmbeddings answers a request for embeddings, in the proxy's
+// dialect or the gateway's own. As elsewhere, vectors follow from their text.
+func (m *Mock) serveProxiedEmbeddings(x *exchange) {
+	var req *dialect.Embeddings
+	x.speech = m.behindProxy(&speech{name: "embeddings", decode: func(x *exchange, body []byte, _ *dialect.Chat) (*dialect.Chat, *dialect.Refusal) {
+		if x.proxied.ask.Dialect == profile.OldEmbed {
+			var o struct{ Prompt []string }
+			_ = json.Unmarshal(body, &o) // what is no list of texts asks for nothing
+			req = &dialect.Embeddings{Inputs: o.Prompt, Chat: dialect.NewChat(harness.Request{Model: x.proxied.ask.Model.Echo}, body)}
+			req.Dimensions = dialect.FullDimensions(x.proxied.ask.Model.Echo)
+			return req.Chat, nil
+		}
+		var refusal *dialect.Refusal
+		if req, refusal = dialect.DecodeEmbeddings(body); req == nil {
+			return nil, refusal
+		}
+		return req.Chat, refusal
+	}})
+	if refusal := m.read(x); refusal != nil {
+		m.refuse(x, refusal)
+		return
+	}
+	x.habits = m.habits(x)
+	x.status = http.StatusOK
+	m.mu.Lock()
+	x.met = m.pickFault(x, nil, nil)
+	m.mu.Unlock()
+	x.kind = harness.KindAside // which no fault of a script strikes
+	if m.playBefore(x) {
+		return
+	}
+	x.delivered = true
+	m.record(x.entry, nil)
+	total := 0
+	for _, in := range req.Inputs {
+		total += countInput(in)
+	}
+	a := x.proxied.ask
+	var body []byte
+	if a.Dialect == profile.OldEmbed {
+		body = m.appendOldEmbeddings(nil, req)
+	} else {
+		full := *req
+		full.Chat = dialect.NewChat(harness.Request{Model: a.Model.Echo}, nil)
+		if full.Dimensions <= 0 {
+			full.Dimensions = dialect.FullDimensions(a.Model.Echo)
+		}
+		body = m.appendEmbeddings(nil, &full, total)
+	}
+	m.send(x, x.answerBody(&profile.Answer{Status: http.StatusOK, Header: m.profile.Header(a), Body: body}))
 }
 
 // unchecked reports whether a reply may go against what the request asks for:

@@ -61,6 +61,9 @@ func (c *recordedCase) script(t *testing.T, profile string) mockllm.Script {
 		}
 	}
 	s.Replies = []mockllm.Reply{reply}
+	if c.path == "/v1/embeddings" { // which no reply stands for
+		s.Faults = reply.Faults
+	}
 	return s
 }
 
@@ -86,7 +89,7 @@ func (a gatewayAnswer) told() *told {
 	case strings.HasPrefix(strings.TrimSpace(body), "{"):
 		w.object([]byte(body))
 	default:
-		w.text, w.pieces = body, 2
+		w.text, w.pieces, w.said = body, 2, a.chunks
 	}
 	return w
 }

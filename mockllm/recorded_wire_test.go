@@ -23,6 +23,7 @@ type response struct {
 	header  map[string]string // by lower-case name
 	body    []byte            // without chunk sizes, and without raw
 	raw     []string          // status lines that stand in the body
+	chunks  []string          // that came whole
 	chunked bool
 	cut     bool // the body has no proper end
 	closed  bool // the server closes the connection
@@ -115,6 +116,7 @@ func (p *response) readChunks(r *bufio.Reader) {
 			return
 		}
 		p.body = append(p.body, data...)
+		p.chunks = append(p.chunks, string(data))
 	}
 }
 

@@ -271,7 +271,7 @@ func (p *Profile) Header(a Ask) http.Header {
 		h["Content-Type"] = []string{"text/plain; charset=utf-8"}
 	case a.Stream && a.Dialect != Old:
 		h = s.stream.Clone()
-	case a.Dialect == Embeddings:
+	case a.Dialect == Embeddings, a.Dialect == OldEmbed:
 		h = s.passed.Clone()
 	}
 	if s.echoID {
