@@ -15,6 +15,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 	"syscall"
 	"testing"
@@ -99,10 +100,10 @@ func TestOpenAIClients(t *testing.T) {
 		{"python", []string{".venv/bin/python", "clients/client.py"}},
 		{"javascript", []string{node, "clients/client.mjs"}},
 	} {
-		for _, mode := range []string{"plain", "stream"} {
-			t.Run(client.name+"/"+mode, func(t *testing.T) {
+		for _, mode := range [][]string{{"plain"}, {"stream"}, {"plain", "responses"}, {"stream", "responses"}} {
+			t.Run(client.name+"/"+strings.Join(mode, "/"), func(t *testing.T) {
 				r := serve(t, "llm", "clients/weather.yaml")
-				argv := append(client.argv, r.URL, mode)
+				argv := slices.Concat(client.argv, []string{r.URL}, mode)
 				cmd := exec.Command(argv[0], argv[1:]...)
 				cmd.Env = append(os.Environ(), "NODE_PATH="+os.Getenv("REHEARSE_NODE_MODULES"))
 				var stderr bytes.Buffer
