@@ -139,6 +139,16 @@ func (m *Mock) behindProxy(inner *speech) *speech {
 		b := inner.render(x, r)
 		b.Header = x.only(m.profile.Header(a))
 		b.EarlyHead = m.profile.EarlyHead(a)
+		size := 0
+		for _, f := range b.Frames {
+			size += len(f.Data)
+		}
+		m.profile.Shape(a, b.Header, size, func(edit func(bool, []byte) []byte) {
+			for i := range b.Frames {
+				f := &b.Frames[i]
+				f.Data = edit(f.Kind == llmwire.Text, f.Data)
+			}
+		})
 		return m.fromGateway(x, b, r)
 	}
 	return &s

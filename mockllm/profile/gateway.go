@@ -32,6 +32,9 @@ func gateway() *Profile {
 		badJSON: &answerRow{status: http.StatusBadRequest, body: `{"error": {"message": "$text", "type": "BadRequestError", "code": "internal_error"}}`},
 		array:   &answerRow{status: http.StatusBadRequest, body: `{"error": {"message": "Error code: 400", "type": "BadRequestError", "code": "internal_error"}}`},
 		owner:   ownerSince323,
+		// Of the captured answers, those of 1306 and 4095 bytes have no Vary,
+		// and those of 892 and less have it.
+		varies: 1024,
 	}
 	// The gateway answers at its host's root as well, so that a base URL with
 	// or without /argoapi does.

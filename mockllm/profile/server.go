@@ -3,6 +3,7 @@
 package profile
 
 import (
+	"bytes"
 	"encoding/json"
 	"fmt"
 	"net/http"
@@ -31,8 +32,10 @@ type server struct {
 	tooLarge *answerRow
 	created  createdRule
 	owner    func(internal string) string
-	refresh  string
-	version  string
+	// varies is the size from which a body has no Vary header; 0 is none.
+	varies  int
+	refresh string
+	version string
 }
 
 // answerRow is an answer with placeholders: $text is a message as JSON writes
@@ -195,7 +198,7 @@ func (p *Profile) fixed(path string) *Answer {
 	body := ""
 	switch {
 	case strings.HasSuffix(path, "/models"), strings.HasSuffix(path, "/models/"):
-		body = p.modelList(path)
+		body = p.modelList()
 	case path == "/health":
 		body = `{"status": "healthy"}`
 	case path == "/refresh":
@@ -217,7 +220,7 @@ func (p *Profile) fixed(path string) *Answer {
 const began = 1767225600 // 2026-01-01T00:00:00Z
 
 // modelList is the answer to GET /v1/models. [fact 1.2]
-func (p *Profile) modelList(path string) string {
+func (p *Profile) modelList() string {
 	type row struct {
 		ID       string `json:"id"`
 		Internal string `json:"internal_name"`
@@ -241,14 +244,12 @@ func (p *Profile) modelList(path string) string {
 		}
 	}
 	var b []byte
-	switch { // what holds only strings and numbers always marshals
-	case p.names.bare && strings.Contains(path, "/api/"):
-		b, _ = json.Marshal(map[string]any{"data": data})
+	switch { // which always marshal: they hold texts and numbers
 	case p.names.bare:
 		b, _ = json.Marshal(struct {
-			Object string     `json:"object"`
 			Data   []upstream `json:"data"`
-		}{"list", data})
+			Object string     `json:"object"`
+		}{data, "list"})
 	default:
 		b, _ = json.Marshal(struct {
 			Object string `json:"object"`
@@ -256,6 +257,30 @@ func (p *Profile) modelList(path string) string {
 		}{"list", rows})
 	}
 	return string(b)
+}
+
+// Shape gives a reply its last touch: headers by its size, and what single
+// frames of a stream have. text says that a frame has a piece of text.
+func (p *Profile) Shape(a Ask, h http.Header, size int, frame func(edit func(text bool, data []byte) []byte)) {
+	s := p.server
+	if s == nil || s.varies == 0 {
+		return
+	}
+	if a.Stream {
+		if a.Dialect == Messages {
+			h["Cache-Control"] = []string{"no-cache"}
+		}
+		frame(func(text bool, data []byte) []byte {
+			if !text || a.Dialect != Chat {
+				return data
+			}
+			return bytes.Replace(data, []byte(`"content_filter_results":{}`), []byte(`"content_filter_results":`+captureDelta), 1)
+		})
+		return
+	}
+	if size < s.varies {
+		h["Vary"] = []string{"Accept-Encoding"}
+	}
 }
 
 // Header returns the headers of a reply.

@@ -16,6 +16,7 @@ const (
 	captureFilter = `{"hate":{"filtered":false,"severity":"safe"},"protected_material_code":{"detected":false,"filtered":false},` +
 		`"protected_material_text":{"detected":false,"filtered":false},"self_harm":{"filtered":false,"severity":"safe"},` +
 		`"sexual":{"filtered":false,"severity":"safe"},"violence":{"filtered":false,"severity":"safe"}}`
+	captureDelta  = `{"protected_material_code":{"detected":false,"filtered":false}}`
 	capturePrompt = `{"hate":{"filtered":false,"severity":"safe"},"jailbreak":{"detected":false,"filtered":false},` +
 		`"self_harm":{"filtered":false,"severity":"safe"},"sexual":{"filtered":false,"severity":"safe"},"violence":{"filtered":false,"severity":"safe"}}`
 )
