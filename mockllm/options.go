@@ -24,7 +24,7 @@ func (m *Mock) adjust(x *exchange, sp *spoken) func(r *llmwire.Reply) error {
 	if x.unchecked() {
 		err = nil
 	}
-	long := o.MaxTokens > 0 && x.usage(c).CompletionTokens > o.MaxTokens
+	long := o.MaxTokens > 0 && c.longer(o.MaxTokens)
 	stopped := stopAt(c.say.plain, o.Stop) < len(c.say.plain)
 	logprobs := o.Logprobs && len(c.logprobs) > 0
 	if err == nil && !long && !stopped && !logprobs && o.Choices == 1 {
@@ -142,6 +142,20 @@ func stopAt(text string, stops []string) int {
 		}
 	}
 	return end
+}
+
+// longer reports whether more than n tokens are said. No token is shorter than
+// a byte, so that most replies need not be counted.
+func (c *content) longer(n int) bool {
+	bytes := len(c.reasoning.plain) + len(c.say.plain) + len(c.refusal.plain)
+	for _, call := range c.calls {
+		bytes += callTokens + len(call.tool) + len(call.args.plain)
+	}
+	if bytes <= n {
+		return false
+	}
+	tokens, _ := c.completionTokens()
+	return tokens > n
 }
 
 // callTokens is what a call costs beside its name and arguments.

@@ -59,8 +59,8 @@ func promptTokens(c *dialect.Chat) int {
 	return n
 }
 
-// usage counts an answered request.
-func (e *entry) usage(c *content) harness.Usage {
+// completionTokens counts what is said, and the reasoning in that.
+func (c *content) completionTokens() (tokens, thought int) {
 	c.count.Do(func() {
 		c.thought = countText(c.reasoning.plain)
 		c.tokens = c.thought + countText(c.say.plain) + countText(c.refusal.plain)
@@ -68,8 +68,14 @@ func (e *entry) usage(c *content) harness.Usage {
 			c.tokens += callTokens + countText(call.tool) + countText(call.args.plain)
 		}
 	})
+	return c.tokens, c.thought
+}
+
+// usage counts an answered request.
+func (e *entry) usage(c *content) harness.Usage {
+	tokens, thought := c.completionTokens()
 	n := promptTokens(e.chat)
-	u := harness.Usage{PromptTokens: n, CompletionTokens: c.tokens, TotalTokens: n + c.tokens, ReasoningTokens: c.thought}
+	u := harness.Usage{PromptTokens: n, CompletionTokens: tokens, TotalTokens: n + tokens, ReasoningTokens: thought}
 	if n >= cacheFrom {
 		u.CachedTokens = cachedTokens(e.chat, e.before)
 	}

@@ -16,5 +16,7 @@
 // decoded only when asked for, and what a request has in common with the one
 // before it is compared and not read again.
 //
-// So far there is one dialect, OpenAI's chat completions.
+// The other dialects (OpenAI's responses, older completions and embeddings,
+// Anthropic's messages, Gemini's generateContent) are read at once and become
+// a [Chat] too, beside what only they have.
 package dialect
