@@ -70,6 +70,7 @@ Ctrl-C stops the trials under way and reports those that are finished.`,
 	f.StringVar(&opts.Name, "name", "", "name of the run (default: that of the first path)")
 	f.StringVar(&flags.files.junit, "junit", "", "write JUnit XML here too")
 	f.StringVar(&flags.files.html, "html", "", "write the HTML page here too")
+	f.BoolVar(&opts.Unmeasured, "unmeasured", false, "leave out times, durations and the order of arrival, so that two runs compare equal byte by byte")
 	f.BoolVar(&flags.json, "json", false, "print one JSON document in place of text")
 	f.BoolVarP(&flags.verbose, "verbose", "v", false, "print a line to standard error for each trial that ends")
 	return cmd

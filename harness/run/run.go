@@ -68,6 +68,10 @@ type Options struct {
 	Name string
 	// Version of the program, for run.json. May be empty.
 	Version string
+	// Unmeasured leaves what is measured out of records and files (times,
+	// durations, the order in which calls made at the same time arrived), so
+	// that two runs compare equal, byte by byte. Trials run one at a time.
+	Unmeasured bool
 	// Observer is told of progress. Nil tells nobody.
 	Observer Observer
 
@@ -160,6 +164,9 @@ func Run(ctx context.Context, list []*scenarios.Scenario, opts *Options) (*Resul
 		r.opts.Observer.Planned(len(jobs))
 	}
 	err = r.play(ctx, jobs, func(rec trials.Record, detail trials.Detail) error {
+		if r.opts.Unmeasured {
+			unmeasured(&rec, &detail)
+		}
 		if out != nil {
 			var err error
 			if rec.Detail, err = trials.WriteDetail(res.Dir, detail); err != nil {
@@ -176,6 +183,9 @@ func Run(ctx context.Context, list []*scenarios.Scenario, opts *Options) (*Resul
 		return nil
 	})
 	res.finish(ctx.Err() != nil)
+	if r.opts.Unmeasured {
+		res.Manifest.Started, res.Manifest.Finished = time.Time{}, time.Time{}
+	}
 	if err == nil && res.Dir != "" {
 		err = trials.WriteManifest(res.Dir, res.Manifest)
 	}
@@ -192,6 +202,9 @@ func newRunner(opts *Options) (*runner, error) {
 	o.Name = cmp.Or(o.Name, "run")
 	o.Grace = cmp.Or(o.Grace, 5*time.Second)
 	o.Models = slices.Clone(o.Models)
+	if o.Unmeasured {
+		o.Parallel = 1
+	}
 	switch o.Mode = cmp.Or(o.Mode, harness.ModeMock); o.Mode {
 	case harness.ModeMock:
 		o.Timeout = cmp.Or(o.Timeout, 30*time.Second)
