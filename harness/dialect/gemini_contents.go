@@ -189,33 +189,45 @@ func resultText(raw json.RawMessage) string {
 	return string(raw)
 }
 
-// order says what is wrong with the order of contents.
+// order says what is wrong with the order of contents. Contents of the model
+// in a row are one turn: clients send back a stream in its chunks.
 func (g *gemini) order(contents []content) {
 	const (
 		misplacedCall     = "Please ensure that function call turn comes immediately after a user turn or after a function response turn."
 		misplacedResponse = "Please ensure that function response turn comes immediately after a function call turn."
 		miscounted        = "Please ensure that the number of function response parts is equal to the number of function call parts of the function call turn."
 	)
-	for i := range contents {
+	open := 0 // calls of the model's turn that has just ended
+	for i := 0; i < len(contents); i++ {
 		c := &contents[i]
-		if len(c.calls) > 0 {
-			k := i - 1
-			for k >= 0 && contents[k].model && len(contents[k].calls) == 0 {
-				k-- // what the model said before the call
-			}
+		if !c.model {
 			switch {
-			case !c.model || k < 0 || contents[k].model:
+			case len(c.calls) > 0:
 				g.fail(misplacedCall)
-			case i+1 == len(contents) || len(contents[i+1].responses) != len(c.calls):
-				if i+1 < len(contents) && len(contents[i+1].calls) > 0 {
-					g.fail(misplacedCall)
-				}
+			case len(c.responses) != open && open > 0:
 				g.fail(miscounted)
+			case len(c.responses) > 0 && open == 0:
+				g.fail(misplacedResponse)
+			}
+			open = 0
+			continue
+		}
+		first := i
+		for ; ; i++ {
+			if len(contents[i].responses) > 0 {
+				g.fail(misplacedResponse)
+			}
+			open += len(contents[i].calls)
+			if i+1 == len(contents) || !contents[i+1].model {
+				break
 			}
 		}
-		if len(c.responses) > 0 && (c.model || i == 0 || len(contents[i-1].calls) == 0) {
-			g.fail(misplacedResponse)
+		if open > 0 && first == 0 {
+			g.fail(misplacedCall)
 		}
+	}
+	if open > 0 {
+		g.fail(miscounted)
 	}
 	if contents[len(contents)-1].model {
 		g.fail("Please ensure that multiturn requests end with a user role or a function response.")
@@ -223,18 +235,19 @@ func (g *gemini) order(contents []content) {
 }
 
 // signatures refuses calls of the current turn that come back without the
-// signature of the thought before them. Only the first call of a content has
-// one.
+// signature of the thought before them. Only the first call of a turn has one.
 func (g *gemini) signatures(contents []content) {
 	first := len(contents)
 	for first > 0 && (contents[first-1].model || len(contents[first-1].responses) > 0) {
 		first--
 	}
+	began := false // the model's turn has a call
 	for i, c := range contents[first:] {
-		if len(c.calls) > 0 && !c.calls[0].signed {
+		if len(c.calls) > 0 && !began && !c.calls[0].signed {
 			g.fail("Function call is missing a thought_signature in functionCall parts. This is required for tools to work correctly. "+
 				"Additional data, function call `default_api:%s` , position %d.", c.calls[0].Name, first+i+1)
 		}
+		began = c.model && (began || len(c.calls) > 0)
 	}
 }
 

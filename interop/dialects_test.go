@@ -1,0 +1,54 @@
+// Copyright 2026 The rehearse Authors. SPDX-License-Identifier: Apache-2.0
+
+//go:build interop
+
+package interop
+
+import (
+	"bytes"
+	"os/exec"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+// TestOtherClients plays the conversation of TestOpenAIClients to the official
+// clients of other providers.
+func TestOtherClients(t *testing.T) {
+	for _, client := range []struct {
+		name, model string
+		argv        []string
+		modes       [][]string
+	}{
+		{"anthropic", "rehearse-mock", []string{".venv/bin/python", "clients/anthropic.py"}, [][]string{{}, {"thinking"}}},
+		{"genai", "models/rehearse-mock", []string{".venv/bin/python", "clients/genai.py"}, [][]string{
+			{"gemini-3-pro-preview"}, {"gemini-2.5-flash"}, {"gemini-3-pro-preview", "chat"}, {"gemini-2.5-flash", "chat"},
+		}},
+	} {
+		for _, mode := range client.modes {
+			for _, way := range []string{"plain", "stream"} {
+				t.Run(client.name+"/"+way+"/"+strings.Join(mode, "/"), func(t *testing.T) {
+					r := serve(t, "llm", "clients/weather.yaml")
+					argv := slices.Concat(client.argv, []string{strings.TrimSuffix(r.URL, "/v1"), way}, mode)
+					cmd := exec.Command(argv[0], argv[1:]...)
+					var stderr bytes.Buffer
+					cmd.Stderr = &stderr
+					out, err := cmd.Output()
+					if err != nil {
+						t.Fatalf("%v: %v\n%s", argv, err, stderr.String())
+					}
+					want := `{"models": ["` + client.model + `"], "said": "Looking it up.",
+						"calls": [{"location": "Paris"}, {"location": "Zürich"}], "answer": "Paris is sunny, Zürich is foggy. ☀🌫"}`
+					if diff := cmp.Diff(decode(t, []byte(want)), decode(t, out)); diff != "" {
+						t.Errorf("what the client saw (-want +got):\n%s", diff)
+					}
+					if n := len(journal(t, r)); n != 3 {
+						t.Errorf("the journal has %d exchanges, want 3: one of them refused", n)
+					}
+				})
+			}
+		}
+	}
+}
