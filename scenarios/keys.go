@@ -2,7 +2,10 @@
 
 package scenarios
 
-import "github.com/rehearse-dev/rehearse/harness/conduct"
+import (
+	"github.com/rehearse-dev/rehearse/harness/conduct"
+	"github.com/rehearse-dev/rehearse/mockllm/profile"
+)
 
 // This file is the language: every key of every file, with type, default and
 // one sentence. Checking, the reference page and the JSON Schema are written
@@ -20,7 +23,7 @@ func reserved() []string {
 func kinds() []string { return []string{"scenario", "server", "llm", "suite"} }
 
 // profiles returns the wire habits that the mock model knows.
-func profiles() []string { return []string{"openai"} }
+func profiles() []string { return profile.Names() }
 
 // objects returns the objects of the language, in the order of the page.
 func objects() []*object {

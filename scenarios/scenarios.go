@@ -42,7 +42,7 @@ type Scenario struct {
 	LiveTrials int
 	Limits     Limits
 	Settings   harness.Settings
-	// Profile of the mock model: "openai".
+	// Profile of the mock model, such as "openai".
 	Profile string
 	// Servers in the order of the file, those of suite.yaml first.
 	Servers []*Server

@@ -16,6 +16,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/rehearse-dev/rehearse/mockllm"
+	"github.com/rehearse-dev/rehearse/mockllm/profile"
 	"github.com/rehearse-dev/rehearse/mockmcp"
 	"github.com/rehearse-dev/rehearse/scenarios"
 )
@@ -42,7 +43,7 @@ func serveCommand(p *process) *cobra.Command {
 }
 
 func serveLLMCommand(p *process) *cobra.Command {
-	var listen string
+	var listen, profileName string
 	var opts mockllm.Options
 	cmd := &cobra.Command{
 		Use:   "llm FILE",
@@ -58,11 +59,12 @@ the provider would have refused, or an error of the script.`,
 		Args:    minArgs(1, "an llm or scenario file"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			opts.Logf = p.logf
-			return serveLLM(cmd.Context(), p, args, listen, &opts)
+			return serveLLM(cmd.Context(), p, args, listen, profileName, &opts)
 		},
 	}
 	f := cmd.Flags()
 	f.StringVar(&listen, "listen", "127.0.0.1:0", listenHelp)
+	f.StringVar(&profileName, "profile", "", "wire habits, in place of the file's: "+strings.Join(profile.Names(), ", "))
 	f.Int64Var(&opts.Seed, "seed", 0, "seed of ids, times and jitter")
 	f.DurationVar(&opts.TimeToFirstToken, "ttft", 0, "wait before the first token of a reply")
 	f.Float64Var(&opts.TokensPerSecond, "tokens-per-second", 0, "pace of a reply; 0 sends it at once")
@@ -71,7 +73,7 @@ the provider would have refused, or an error of the script.`,
 	return cmd
 }
 
-func serveLLM(ctx context.Context, p *process, args []string, listen string, opts *mockllm.Options) error {
+func serveLLM(ctx context.Context, p *process, args []string, listen, profileName string, opts *mockllm.Options) error {
 	set, err := scenarios.Load(args, &scenarios.Options{LookupEnv: p.getenv})
 	if err != nil {
 		return err
@@ -79,6 +81,12 @@ func serveLLM(ctx context.Context, p *process, args []string, listen string, opt
 	script, err := llmScript(set)
 	if err != nil {
 		return fmt.Errorf("serving %s: %w", strings.Join(args, " "), err)
+	}
+	if profileName != "" {
+		if _, ok := profile.Lookup(profileName); !ok {
+			return fmt.Errorf("unknown profile %q; there are %s", profileName, strings.Join(profile.Names(), ", "))
+		}
+		script.Profile = profileName
 	}
 	host, err := mockllm.NewHost(listen)
 	if err != nil {
