@@ -56,14 +56,34 @@ func Quote(s string) []byte {
 }
 
 // Data returns an event of a stream without a name.
-func Data(data []byte) []byte {
-	b := make([]byte, 0, len(data)+len("data: \n\n"))
-	return append(append(append(b, "data: "...), data...), '\n', '\n')
-}
+func Data(data []byte) []byte { return Event("", data) }
 
-// Event returns an event of a stream with a name.
+// Event returns an event of a stream. Data of several lines has a field for
+// each; a reader joins them with LF, whatever ended them.
 func Event(name string, data []byte) []byte {
 	b := make([]byte, 0, len(name)+len(data)+len("event: \ndata: \n\n"))
-	b = append(append(append(b, "event: "...), name...), '\n')
-	return append(append(append(b, "data: "...), data...), '\n', '\n')
+	if name != "" {
+		b = append(append(append(b, "event: "...), name...), '\n')
+	}
+	for {
+		line, after, more := nextLine(data)
+		b = append(append(append(b, "data: "...), line...), '\n')
+		if !more {
+			return append(b, '\n')
+		}
+		data = after
+	}
+}
+
+// nextLine cuts b after its first line, which ends with CR, LF or both.
+func nextLine(b []byte) (line, after []byte, more bool) {
+	i := bytes.IndexAny(b, "\r\n")
+	if i < 0 {
+		return b, nil, false
+	}
+	n := i + 1
+	if b[i] == '\r' && n < len(b) && b[n] == '\n' {
+		n++
+	}
+	return b[:i], b[n:], true
 }
