@@ -4,6 +4,7 @@ package mockllm
 
 import (
 	"cmp"
+	"encoding/json"
 	"fmt"
 	"slices"
 
@@ -40,7 +41,7 @@ func (m *Mock) errorEffects(f *Fault, form string) (effects, bool) {
 }
 
 // errorInside puts an error in place of the rest of a reply.
-func errorInside(_ *exchange, b *llmwire.Body, at fault.At, form, object string) {
+func errorInside(x *exchange, b *llmwire.Body, at fault.At, form, object string) {
 	doc := errorDocument(form, object)
 	if !b.Stream {
 		b.Frames, b.Part = []llmwire.Frame{{Data: []byte(doc + "\n"), Kind: llmwire.Fault}}, true
@@ -55,7 +56,11 @@ func errorInside(_ *exchange, b *llmwire.Body, at fault.At, form, object string)
 	}
 	before, after := strike(b.Frames, fault.At{Chunk: at.Chunk, Token: at.Token}, false)
 	done := slices.DeleteFunc(after, func(f llmwire.Frame) bool { return f.Kind != llmwire.Done })
-	before = append(before, llmwire.Frame{Data: []byte(event), Kind: llmwire.Fault, Flush: true})
+	failure := llmwire.Frame{Data: []byte(event), Kind: llmwire.Fault, Flush: true}
+	if usual := form == "object" || form == "unended" || form == "held"; usual && x.speech.name == "responses" && len(before) > 0 {
+		failure.Data = llmwire.ResponsesFailure(before, json.RawMessage(object)).Data
+	}
+	before = append(before, failure)
 	then := llmwire.End
 	switch form {
 	case "held":

@@ -12,6 +12,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/rehearse-dev/rehearse/mockllm"
+	"github.com/rehearse-dev/rehearse/mockllm/fault"
 )
 
 // do sends one request to a mock and returns the answer.
@@ -175,5 +176,23 @@ func TestUpgrade(t *testing.T) {
 	}
 	if n := len(m.Remaining()); n != 1 {
 		t.Errorf("%d replies remain", n)
+	}
+}
+
+// TestResponsesFailure breaks a response in the middle of its stream.
+func TestResponsesFailure(t *testing.T) {
+	reply := say("Sunny and warm.")
+	reply.Faults = []mockllm.Fault{{Kind: fault.InStreamError}}
+	m := newMock(t, reply)
+	_, raw := do(t, m, http.MethodPost, "/responses", `{"model":"m","input":"a","stream":true}`)
+	events := strings.Split(strings.TrimSpace(raw), "\n\n")
+	last := events[len(events)-1]
+	for _, part := range []string{"event: response.failed\n", `"status":"failed"`, `"error":{"code":"server_error","message":"The server had an error`} {
+		if !strings.Contains(last, part) {
+			t.Errorf("no %s in %s", part, last)
+		}
+	}
+	if _, again := respond(t, m, `{"model":"m","input":"a"}`); again.Output[0].Content[0].Text != "Sunny and warm." {
+		t.Errorf("then %+v", again)
 	}
 }

@@ -31,7 +31,6 @@ type Responses struct {
 
 	settings object
 	names    map[string]ToolName
-	previous string
 }
 
 // ToolName is how the responses endpoint names a tool that a [Chat] knows by

@@ -3,6 +3,7 @@
 package llmwire
 
 import (
+	"bytes"
 	"encoding/json"
 	"fmt"
 	"strconv"
@@ -138,21 +139,25 @@ func (w *responseWriter) streamCall(i int) {
 }
 
 // ResponsesFailure is the event that a stream of the responses dialect ends
-// in when the provider fails: response.failed with the response so far.
-func ResponsesFailure(r *Reply, style *wire.Style, sequence int, code, message string) Frame {
-	w := newResponseWriter(r, style)
-	w.frames = make([]Frame, sequence)
-	b := w.response("failed", []byte("[]"), nil)
-	var o map[string]json.RawMessage
-	if json.Unmarshal(b, &o) == nil {
-		keys := KeysOf(style, "response", responseKeys())
-		b = Object(nil, keys, func(name string) []byte {
-			if name == "error" {
-				return fmt.Appendf(nil, `{"code":%s,"message":%s}`, Quote(code), Quote(message))
-			}
-			return o[name]
-		})
+// in when the provider fails after the given frames, the first of which has
+// the response as it began. failure is the error, an object.
+func ResponsesFailure(before []Frame, failure json.RawMessage) Frame {
+	_, data, _ := bytes.Cut(before[0].Data, []byte("data: "))
+	var first struct{ Response json.RawMessage }
+	var e struct{ Code, Message *string }
+	_ = json.Unmarshal(data, &first) // was written here
+	_ = json.Unmarshal(failure, &e)  // an error may be spelled in any way
+	if e.Code == nil {
+		code := "server_error"
+		e.Code = &code
 	}
-	w.event(Frame{Kind: Fault}, "response.failed", append([]byte(`,"response":`), b...))
-	return w.frames[sequence]
+	type reason struct {
+		Code    *string `json:"code"`
+		Message *string `json:"message"`
+	}
+	why, _ := json.Marshal(reason(e))
+	response := bytes.Replace(first.Response, []byte(`"status":"in_progress"`), []byte(`"status":"failed"`), 1)
+	response = bytes.Replace(response, []byte(`"error":null`), append([]byte(`"error":`), why...), 1)
+	b := fmt.Appendf(nil, `{"type":"response.failed","sequence_number":%d,"response":%s}`, len(before), response)
+	return Frame{Kind: Fault, Data: Event("response.failed", b)}
 }

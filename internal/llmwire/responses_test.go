@@ -96,8 +96,9 @@ func checkResponses(t *testing.T, plain, stream *llmwire.Body) {
 }
 
 func TestResponsesFailure(t *testing.T) {
-	f := llmwire.ResponsesFailure(response(llmwire.Choice{}, ""), &wire.Style{}, 3, "server_error", "It broke.")
-	for _, part := range []string{"event: response.failed\n", `"sequence_number":3,`, `"status":"failed"`, `"error":{"code":"server_error","message":"It broke."}`} {
+	stream := llmwire.Responses(response(llmwire.Choice{Text: "Sunny."}, ""), &wire.Style{}, true)
+	f := llmwire.ResponsesFailure(stream.Frames[:3], json.RawMessage(`{"message":"It broke.","type":"server_error"}`))
+	for _, part := range []string{"event: response.failed\ndata: ", `"sequence_number":3,`, `"status":"failed"`, `"error":{"code":"server_error","message":"It broke."}`, `"output":[]`} {
 		if !strings.Contains(string(f.Data), part) {
 			t.Errorf("no %s in %s", part, f.Data)
 		}
