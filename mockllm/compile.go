@@ -51,6 +51,7 @@ type content struct {
 	calls                   []callContent
 	finish                  string
 	logprobs                json.RawMessage
+	others                  []string // texts of further choices
 
 	count           sync.Once
 	tokens, thought int
@@ -165,7 +166,7 @@ func compileReply(r Reply) (*reply, error) {
 }
 
 func compileContent(r Reply) (*content, error) {
-	c := &content{say: newText(r.Say), reasoning: newText(r.Reasoning), refusal: newText(r.Refusal), finish: r.Finish, logprobs: r.Logprobs}
+	c := &content{say: newText(r.Say), reasoning: newText(r.Reasoning), refusal: newText(r.Refusal), finish: r.Finish, logprobs: r.Logprobs, others: r.Choices}
 	for _, call := range r.Calls {
 		args, err := encodeArgs(call.Args)
 		if err != nil {

@@ -21,9 +21,6 @@ func (m *Mock) adjust(x *exchange, sp *spoken) func(r *llmwire.Reply) error {
 	o := x.chat.Options()
 	c := sp.content
 	err := errors.Join(checkSpeech(x, sp), checkChoice(o, sp), checkFormat(o, sp))
-	if x.unchecked() {
-		err = nil
-	}
 	long := o.MaxTokens > 0 && c.longer(o.MaxTokens)
 	stopped := stopAt(c.say.plain, o.Stop) < len(c.say.plain)
 	logprobs := o.Logprobs && len(c.logprobs) > 0
@@ -34,28 +31,40 @@ func (m *Mock) adjust(x *exchange, sp *spoken) func(r *llmwire.Reply) error {
 		if err != nil {
 			return &scriptError{err}
 		}
-		choice := &r.Choices[0]
-		if stopped {
-			choice.Text = choice.Text[:stopAt(choice.Text, o.Stop)]
-			choice.Calls, choice.Finish = nil, "stop"
-			r.Usage.CompletionTokens = countChoice(choice)
-		}
-		if o.MaxTokens > 0 && r.Usage.CompletionTokens > o.MaxTokens {
-			cutChoice(choice, o.MaxTokens)
-			r.Usage.CompletionTokens = o.MaxTokens
-			r.Usage.ReasoningTokens = min(r.Usage.ReasoningTokens, o.MaxTokens)
-		}
+		first := r.Choices[0]
 		if logprobs {
-			choice.Logprobs = c.logprobs
+			first.Logprobs = c.logprobs
 		}
-		r.Usage.CompletionTokens *= o.Choices
-		r.Usage.ReasoningTokens *= o.Choices
+		told := r.Usage
+		r.Choices, r.Usage.CompletionTokens, r.Usage.ReasoningTokens = nil, 0, 0
+		for i := range o.Choices {
+			choice, tokens, thought := first, told.CompletionTokens, told.ReasoningTokens
+			if i > 0 && i <= len(c.others) {
+				choice = llmwire.Choice{Text: c.others[i-1], Finish: "stop"}
+				tokens, thought = countText(choice.Text), 0
+			}
+			tokens = limit(&choice, o, tokens)
+			r.Choices = append(r.Choices, choice)
+			r.Usage.CompletionTokens += tokens
+			r.Usage.ReasoningTokens += min(thought, tokens)
+		}
 		r.Usage.TotalTokens = r.Usage.PromptTokens + r.Usage.CompletionTokens
-		for range o.Choices - 1 {
-			r.Choices = append(r.Choices, *choice)
-		}
 		return nil
 	}
+}
+
+// limit ends a choice of so many tokens where stop and max_tokens want it to
+// end, and returns how many tokens are left.
+func limit(c *llmwire.Choice, o dialect.Options, tokens int) int {
+	if i := stopAt(c.Text, o.Stop); i < len(c.Text) {
+		c.Text, c.Calls, c.Finish = c.Text[:i], nil, "stop"
+		tokens = countChoice(c)
+	}
+	if o.MaxTokens > 0 && tokens > o.MaxTokens {
+		cutChoice(c, o.MaxTokens)
+		tokens = o.MaxTokens
+	}
+	return tokens
 }
 
 // checkChoice says how a scripted reply goes against the request's
@@ -91,21 +100,30 @@ func checkChoice(o dialect.Options, sp *spoken) error {
 	return nil
 }
 
-// checkFormat says how a scripted text goes against the request's
-// response_format: a model's does not. A refusal and a text cut short may.
+// checkFormat says how the scripted texts go against the request's
+// response_format: a model's do not. A refusal and a text cut short may.
 func checkFormat(o dialect.Options, sp *spoken) error {
 	c := sp.content
 	if o.Format == "text" || c.finish != "stop" || !c.refusal.empty() {
 		return nil
 	}
+	for _, text := range append([]string{c.say.plain}, c.others...) {
+		if err := checkText(o, text); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func checkText(o dialect.Options, text string) error {
 	var v any
-	d := json.NewDecoder(strings.NewReader(c.say.plain))
+	d := json.NewDecoder(strings.NewReader(text))
 	d.UseNumber()
-	if err := d.Decode(&v); err != nil || strings.TrimSpace(c.say.plain[d.InputOffset():]) != "" {
-		return fmt.Errorf("the reply's text is not JSON, and the request's response_format is %s: %q", o.Format, shortened(c.say.plain))
+	if err := d.Decode(&v); err != nil || strings.TrimSpace(text[d.InputOffset():]) != "" {
+		return fmt.Errorf("the reply's text is not JSON, and the request's response_format is %s: %q", o.Format, shortened(text))
 	}
 	if _, ok := v.(map[string]any); !ok && o.Format == "json_object" {
-		return fmt.Errorf("the reply's text is JSON and no object, and the request's response_format is json_object: %q", shortened(c.say.plain))
+		return fmt.Errorf("the reply's text is JSON and no object, and the request's response_format is json_object: %q", shortened(text))
 	}
 	if o.Format != "json_schema" {
 		return nil

@@ -187,6 +187,24 @@ func TestChoices(t *testing.T) {
 	}
 }
 
+// TestScriptedChoices gives each choice a text of its own.
+func TestScriptedChoices(t *testing.T) {
+	reply := say("One.")
+	reply.Choices = []string{"Two, and more of it.", "Three."}
+	m := newMock(t, reply)
+	_, a := complete(t, m, `"n":4,"max_tokens":4`)
+	var got []string
+	for _, c := range a.Choices {
+		got = append(got, *c.Message.Content+" "+c.FinishReason)
+	}
+	if d := cmp.Diff([]string{"One. stop", "Two, and more length", "Three. stop", "One. stop"}, got); d != "" {
+		t.Errorf("choices (-want +got):\n%s", d)
+	}
+	if a.Usage.CompletionTokens != 2+4+2+2 {
+		t.Errorf("usage %+v", a.Usage)
+	}
+}
+
 func TestLogprobs(t *testing.T) {
 	scripted := say("Hi.")
 	scripted.Logprobs = json.RawMessage(`{"content":[{"token":"Hi.","logprob":-0.5,"bytes":null,"top_logprobs":[]}],"refusal":null}`)

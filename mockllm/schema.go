@@ -36,7 +36,7 @@ func (c *schemaCheck) value(v, schema any, at string, depth int) string {
 			return wrong
 		}
 	}
-	for _, check := range []func(any, map[string]any, string) string{checkType, checkEnum, checkText, checkNumber} {
+	for _, check := range []func(any, map[string]any, string) string{checkType, checkEnum, checkString, checkNumber} {
 		if wrong := check(v, s, at); wrong != "" {
 			return wrong
 		}
@@ -144,7 +144,7 @@ func compareNumbers(a, b json.Number) int {
 	return x.Cmp(y)
 }
 
-func checkText(v any, s map[string]any, at string) string {
+func checkString(v any, s map[string]any, at string) string {
 	text, ok := v.(string)
 	if !ok {
 		return ""

@@ -72,6 +72,9 @@ type Reply struct {
 	// Logprobs is sent as logprobs to a request that asks for them. Empty is
 	// null.
 	Logprobs json.RawMessage
+	// Choices are the texts of the second and further choices, for a request
+	// that asks for several. Where there are none, the reply is repeated.
+	Choices []string
 	// Func computes the reply: what it returns stands for Say, Calls,
 	// Reasoning, Refusal and Finish. It runs once for each position; nil
 	// leaves the fields as they are.
