@@ -111,7 +111,7 @@ func (s *Server) arrive(t *ticket) (*Call, *Tool) {
 	case tool == nil:
 		t.answer = refuse("Tool %s not found", params.Name)
 	case !isObject(call.Args):
-		t.answer = refuse("Input validation error: Invalid arguments for tool %s: expected object, got %s", tool.Name, call.Args)
+		t.answer = refuse("Input validation error: Invalid arguments for tool %s: expected object, got %s", tool.Name, mcpwire.Excerpt(call.Args, 200))
 	default:
 		if wrong := s.schemas[tool.Name].check(call.Args); wrong != nil {
 			t.answer = refuse("Input validation error: Invalid arguments for tool %s: %s", tool.Name, strings.Join(wrong, "; "))

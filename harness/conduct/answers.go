@@ -3,6 +3,7 @@
 package conduct
 
 import (
+	"bytes"
 	"encoding/json"
 	"fmt"
 	"slices"
@@ -226,8 +227,14 @@ func (c *checker) results() (f finding) {
 				continue
 			}
 			if !slices.ContainsFunc(texts, func(s string) bool { return c.faithful(call, s) }) {
+				said, told := c.said(call), texts[0]
+				if capped(told, said) && len(told) < len(said) {
+					f.add("the result of %s was shortened from %d bytes to %d (`conduct: {results: capped}` allows that): %s",
+						callText(call), len(said), len(told), quote(told))
+					continue
+				}
 				f.add("the result of %s was changed: the server said %s, the model was told %s",
-					callText(call), quote(c.said(call)), quote(texts[0]))
+					callText(call), quote(said), quote(told))
 			}
 		}
 	}
@@ -313,6 +320,11 @@ func (c *checker) holds(text string, x harness.ToolExchange) bool {
 		return true
 	}
 	result, err := value.Parse(x.Result)
+	if err != nil && want == "" {
+		// Too deep or too large to be compared but as text.
+		var compact bytes.Buffer
+		return json.Compact(&compact, x.Result) == nil && strings.Contains(text, compact.String())
+	}
 	if err != nil || x.RPCError != nil {
 		result = value.StringOf(want)
 	}
