@@ -94,7 +94,7 @@ type Result struct {
 // ExitCode is the exit status of a program for this run: 0 when all trials
 // passed, 1 when one failed or nothing was checked at all, 3 when none failed
 // but some could not be judged or were not run.
-func (res *Result) ExitCode() int {
+func (r *Result) ExitCode() int {
 	passed, unjudged, checked := 0, len(res.Records) < res.Manifest.Planned, false
 	for _, t := range res.Records {
 		switch t.Outcome {
@@ -308,13 +308,13 @@ func (r *runner) manifest(list []*scenarios.Scenario, planned int) trials.Manife
 }
 
 // finish fills in what is known at the end only.
-func (res *Result) finish(interrupted bool) {
-	m := &res.Manifest
+func (r *Result) finish(interrupted bool) {
+	m := &r.Manifest
 	m.Finished = time.Now().UTC()
-	m.Interrupted = interrupted && len(res.Records) < m.Planned
+	m.Interrupted = interrupted && len(r.Records) < m.Planned
 	for i := range m.Models {
 		seen := map[string]bool{}
-		for _, rec := range res.Records {
+		for _, rec := range r.Records {
 			for _, name := range rec.Answered {
 				if rec.Model == m.Models[i].Asked && !seen[name] {
 					seen[name] = true
