@@ -95,8 +95,8 @@ type Result struct {
 // passed, 1 when one failed or nothing was checked at all, 3 when none failed
 // but some could not be judged or were not run.
 func (r *Result) ExitCode() int {
-	passed, unjudged, checked := 0, len(res.Records) < res.Manifest.Planned, false
-	for _, t := range res.Records {
+	passed, unjudged, checked := 0, len(r.Records) < r.Manifest.Planned, false
+	for _, t := range r.Records {
 		switch t.Outcome {
 		case harness.OutcomeFailed:
 			return 1
@@ -112,7 +112,7 @@ func (r *Result) ExitCode() int {
 		checked = checked || t.Counts.Checks > 0
 	}
 	switch {
-	case !checked && passed == 0 && !res.Manifest.Interrupted:
+	case !checked && passed == 0 && !r.Manifest.Interrupted:
 		return 1
 	case unjudged:
 		return 3
