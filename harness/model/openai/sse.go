@@ -42,7 +42,7 @@ type sseReader struct {
 var errEventSize = errors.New("event of a stream too long")
 
 func newSSEReader(r *bufio.Reader, maxEvent int) *sseReader {
-	return &sseReader{r: r, max: maxEvent}
+	return &sseReader{r: r, max: maxEvent, line: make([]byte, 0, 512), data: make([]byte, 0, 512)}
 }
 
 // readLine returns the next line without its end. At the end of the stream
@@ -99,7 +99,7 @@ func (s *sseReader) next() (sseEvent, error) {
 		if len(line) > 0 && line[0] == '{' {
 			return sseEvent{data: line, stray: true}, nil
 		}
-		switch field, value := splitField(line); field {
+		switch field, value := splitField(line); string(field) {
 		case "data":
 			if seen {
 				s.data = append(s.data, '\n')
@@ -128,7 +128,7 @@ func (s *sseReader) next() (sseEvent, error) {
 
 // splitField cuts a line at its colon and drops one space after it. The field
 // of a comment, and of an empty line, is empty.
-func splitField(line []byte) (field string, value []byte) {
-	name, value, _ := bytes.Cut(line, []byte(":"))
-	return string(name), bytes.TrimPrefix(value, []byte(" "))
+func splitField(line []byte) (field, value []byte) {
+	field, value, _ = bytes.Cut(line, []byte(":"))
+	return field, bytes.TrimPrefix(value, []byte(" "))
 }

@@ -26,7 +26,7 @@ type exchange struct {
 
 	next   func() ([]byte, error) // the documents of the reply; see receive
 	status int
-	size   int64 // of the reply's body, as announced; -1 when it was not
+	size   int64       // of the reply's body, as announced; -1 when it was not
 	header http.Header // of the response; nil before it came
 	body   *body
 	marked bool // the stream ended with [DONE]
@@ -395,18 +395,20 @@ func (b *body) Close() error {
 type lines struct {
 	next func() ([]byte, error)
 	buf  []byte
+	left []byte // of buf
 	io.Closer
 }
 
 func (l *lines) Read(p []byte) (int, error) {
-	if len(l.buf) == 0 {
+	if len(l.left) == 0 {
 		line, err := l.next()
 		if err != nil {
 			return 0, err
 		}
 		l.buf = append(append(append(l.buf[:0], "data: "...), line...), "\n\n"...)
+		l.left = l.buf
 	}
-	n := copy(p, l.buf)
-	l.buf = l.buf[n:]
+	n := copy(p, l.left)
+	l.left = l.left[n:]
 	return n, nil
 }
