@@ -81,6 +81,7 @@ func answered(exchanges []harness.Exchange) []string {
 func (t *trial) collect() *evidence {
 	e := &evidence{tools: t.toolJournal()}
 	if t.model != nil {
+		t.model.settle()
 		e.exchanges = t.model.journal()
 	}
 	if t.reported {

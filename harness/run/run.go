@@ -44,8 +44,8 @@ type Options struct {
 	// BaseURL of the endpoint in live mode, ending in /v1, and its key. The
 	// key may be empty.
 	BaseURL, APIKey string
-	// Transport carries requests to the endpoint in live mode. Default
-	// [http.DefaultTransport].
+	// Transport carries requests to the endpoint in live mode. Default: as
+	// [http.DefaultTransport] does, over connections of the run's own.
 	Transport http.RoundTripper
 	// Trials of each scenario with each model. Default: what the scenario
 	// says in live mode, else 1.
@@ -130,6 +130,7 @@ type job struct {
 type runner struct {
 	opts    Options
 	gateway *gateway
+	idle    func() // closes idle connections to the endpoint; may be nil
 }
 
 // Run plays scenarios and judges them. When ctx ends, trials under way are
@@ -140,7 +141,7 @@ func Run(ctx context.Context, list []*scenarios.Scenario, opts *Options) (*Resul
 	if err != nil {
 		return nil, err
 	}
-	defer r.gateway.close()
+	defer r.close()
 	jobs := r.jobs(list)
 	res := &Result{Manifest: r.manifest(list, len(jobs))}
 	var out *trials.Writer
@@ -213,9 +214,26 @@ func newRunner(opts *Options) (*runner, error) {
 	default:
 		return nil, fmt.Errorf("mode %q is not known: want mock or live", o.Mode)
 	}
+	if o.Transport == nil {
+		own := http.DefaultTransport
+		if t, ok := own.(*http.Transport); ok {
+			t = t.Clone()
+			own, r.idle = t, t.CloseIdleConnections
+		}
+		o.Transport = own
+	}
 	var err error
 	r.gateway, err = newGateway()
 	return r, err
+}
+
+// close leaves nothing of the run behind.
+func (r *runner) close() {
+	// What is still connected is cut off: no error says more than that.
+	_ = r.gateway.close()
+	if r.idle != nil {
+		r.idle()
+	}
 }
 
 // trialsOf is how often a scenario is played with each model.

@@ -27,6 +27,7 @@ type modelSide interface {
 	beginTurn(n int)
 	journal() []harness.Exchange
 	remaining() []harness.Position // scripted replies not asked for
+	settle()                       // ends what is under way
 	close()
 }
 
@@ -39,6 +40,7 @@ type mockModel struct {
 func (m *mockModel) beginTurn(n int)               { m.BeginTurn(n) }
 func (m *mockModel) journal() []harness.Exchange   { return m.Journal() }
 func (m *mockModel) remaining() []harness.Position { return m.Remaining() }
+func (m *mockModel) settle()                       {}
 func (m *mockModel) close() {
 	m.unmount()
 	m.Close()

@@ -208,6 +208,7 @@ func (a *assembler) message(said []harness.Message) (harness.Message, error) {
 	}
 	slices.SortStableFunc(a.calls, func(x, y *callPieces) int { return x.index.n - y.index.n })
 	for i, c := range a.calls {
+		c.id, c.name = toValid(c.id), toValid(c.name)
 		if c.name == "" {
 			return m, &model.Error{Kind: model.KindMalformed, Message: fmt.Sprintf("tool call %d of the reply has no name", i+1)}
 		}
