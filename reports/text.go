@@ -278,8 +278,13 @@ func (p *textPrinter) trajectory(calls []harness.Call) {
 	if len(calls) == 0 {
 		return
 	}
+	const most = 50
 	p.line(6, "calls of the model:")
 	for i, c := range calls {
+		if i == most {
+			p.line(8, "and %d more", len(calls)-most)
+			break
+		}
 		note := ""
 		switch {
 		case !c.Executed:

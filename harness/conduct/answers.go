@@ -321,9 +321,7 @@ func (c *checker) holds(text string, x harness.ToolExchange) bool {
 	}
 	result, err := value.Parse(x.Result)
 	if err != nil && want == "" {
-		// Too deep or too large to be compared but as text.
-		var compact bytes.Buffer
-		return json.Compact(&compact, x.Result) == nil && strings.Contains(text, compact.String())
+		return strings.Contains(text, string(compact(x.Result))) // see sameArgs
 	}
 	if err != nil || x.RPCError != nil {
 		result = value.StringOf(want)
@@ -432,7 +430,20 @@ func (c *checker) noCallAfterAnswer() (f finding) {
 func sameArgs(a, b json.RawMessage) bool {
 	va, errA := parseArgs(a)
 	vb, errB := parseArgs(b)
-	return errA == nil && errB == nil && value.Equal(va, vb)
+	if errA != nil || errB != nil { // too deep or too large to be compared but as text
+		return bytes.Equal(compact(a), compact(b))
+	}
+	return value.Equal(va, vb)
+}
+
+// compact is JSON without space between its tokens; what is no JSON stays as
+// it is.
+func compact(raw json.RawMessage) []byte {
+	var out bytes.Buffer
+	if json.Compact(&out, raw) != nil {
+		return raw
+	}
+	return out.Bytes()
 }
 
 // parseArgs reads arguments; absent ones are an empty object.

@@ -160,6 +160,8 @@ func (m *liveModel) relay(w http.ResponseWriter, r *http.Request) {
 			x.Error = fmt.Sprintf("the answer is longer than %d bytes", maxBody)
 		}
 		switch {
+		case err != nil && x.Status >= 300: // the reason it gave says more
+			x.Error = cmp.Or(x.Error, err.Error())
 		case err != nil && r.Context().Err() != nil:
 			x.Error = hungUp + " before the answer had ended"
 		case err != nil:
