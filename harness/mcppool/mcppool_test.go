@@ -325,6 +325,7 @@ func TestOddFrames(t *testing.T) {
 		{"another id only", []string{`{"jsonrpc":"2.0","id":999,"result":{}}`}, mcppool.ErrTimeout, "no answer within 1m0s"},
 		{"result of another kind", []string{`{"jsonrpc":"2.0","id":ID,"result":[1]}`}, mcppool.ErrMalformed, "no tool result"},
 		{"input required", []string{`{"jsonrpc":"2.0","id":ID,"result":{"resultType":"input_required","inputRequests":{}}}`}, mcppool.ErrMalformed, "asks for input"},
+		{"result and error", []string{`{"jsonrpc":"2.0","id":ID,"result":{"content":[{"type":"text","text":"ok"}]},"error":{"code":-32000,"message":"both"}}`}, "", ""},
 		{"end without an answer", []string{"EXIT"}, mcppool.ErrClosed, "the server went away"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {

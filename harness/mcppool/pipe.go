@@ -209,7 +209,7 @@ func (t *pipeTransport) SendRequest(ctx context.Context, request transport.JSONR
 }
 
 func (t *pipeTransport) send(ctx context.Context, request transport.JSONRPCRequest) (*transport.JSONRPCResponse, error) {
-	keep(ctx, nil, nil)
+	forget(ctx)
 	if t.gone() {
 		return nil, transport.ErrTransportClosed
 	}
@@ -247,8 +247,8 @@ func (t *pipeTransport) send(ctx context.Context, request transport.JSONRPCReque
 }
 
 func response(ctx context.Context, request transport.JSONRPCRequest, m mcpwire.Message) *transport.JSONRPCResponse {
-	keep(ctx, m.Result, m.Error)
-	r := &transport.JSONRPCResponse{JSONRPC: mcp.JSONRPC_VERSION, ID: request.ID, Result: m.Result}
+	result := keep(ctx, request.Method, m.Result, m.Error)
+	r := &transport.JSONRPCResponse{JSONRPC: mcp.JSONRPC_VERSION, ID: request.ID, Result: result}
 	if m.Error != nil {
 		r.Error = &mcp.JSONRPCErrorDetails{Code: m.Error.Code, Message: m.Error.Message}
 		_ = json.Unmarshal(m.Error.Data, &r.Error.Data) // absent is fine
