@@ -21,6 +21,9 @@ const DefaultMaxFrame = 64 << 20
 type JunkError struct {
 	Line []byte // the line, or its beginning
 	Why  string
+	// ID is the id of the message that the line was to be, as far as one can
+	// tell: of one that is cut off, too long or nested too deep. Else nil.
+	ID json.RawMessage
 }
 
 func (e *JunkError) Error() string {
@@ -95,7 +98,7 @@ func (r *Reader) Next() (Message, error) {
 func parseLine(line []byte) (Message, error) {
 	m, err := Parse(line)
 	if err != nil {
-		return m, &JunkError{Line: line, Why: err.Error()}
+		return m, &JunkError{Line: line, Why: err.Error(), ID: idOf(line)}
 	}
 	return m, nil
 }
@@ -115,7 +118,9 @@ func (r *Reader) line() ([]byte, error) {
 		case err != nil && !(errors.Is(err, io.EOF) && total > 0):
 			return nil, err
 		case total > r.max+1:
-			return nil, &JunkError{Line: line[:min(len(line), 200)], Why: fmt.Sprintf("longer than %d bytes", r.max)}
+			return nil, &JunkError{
+				Line: bytes.Clone(line[:min(len(line), 200)]), Why: fmt.Sprintf("longer than %d bytes", r.max), ID: bytes.Clone(idOf(line)),
+			}
 		}
 		return line, nil
 	}
@@ -139,4 +144,64 @@ func (w *Writer) Write(frame []byte) error {
 	defer w.mu.Unlock()
 	_, err := w.w.Write(line)
 	return err
+}
+
+// idOf looks for the member "id" of an object that cannot be decoded. Without
+// "jsonrpc" it may be a line of a log.
+func idOf(line []byte) json.RawMessage {
+	line = bytes.TrimLeft(line, " \t\r\n")
+	if len(line) == 0 || line[0] != '{' || !bytes.Contains(line, []byte(`"jsonrpc"`)) {
+		return nil
+	}
+	depth := 0
+	for i := 0; i < len(line); i++ {
+		switch line[i] {
+		case '{', '[':
+			depth++
+		case '}', ']':
+			depth--
+		case '"':
+			end := stringEnd(line, i)
+			if end < 0 {
+				return nil
+			}
+			if depth == 1 && string(line[i:end]) == `"id"` {
+				if id := idAfter(line[end:]); id != nil {
+					return id
+				}
+			}
+			i = end - 1
+		}
+	}
+	return nil
+}
+
+// stringEnd returns the index after the string that begins at i, or -1.
+func stringEnd(b []byte, i int) int {
+	for i++; i < len(b); i++ {
+		switch b[i] {
+		case '\\':
+			i++
+		case '"':
+			return i + 1
+		}
+	}
+	return -1
+}
+
+// idAfter reads a whole id after a colon.
+func idAfter(b []byte) json.RawMessage {
+	b, ok := bytes.CutPrefix(bytes.TrimLeft(b, " \t"), []byte(":"))
+	if !ok {
+		return nil // "id" was a value
+	}
+	end := bytes.IndexAny(b, ",}")
+	if end < 0 {
+		return nil
+	}
+	id := bytes.TrimSpace(b[:end])
+	if !json.Valid(id) || !hasValue(id) {
+		return nil
+	}
+	return id
 }
