@@ -42,10 +42,10 @@ type sseReader struct {
 var errEventSize = errors.New("event of a stream too long")
 
 func newSSEReader(r *bufio.Reader, maxEvent int) *sseReader {
-	return &sseReader{r: r, max: maxEvent, line: make([]byte, 0, 512), data: make([]byte, 0, 512)}
+	return &sseReader{r: r, max: maxEvent}
 }
 
-// readLine returns the next line without its end. At the end of the stream
+// readLine returns the next line without its end, valid until the next. At the end of the stream
 // it returns what is left, with the error.
 func (s *sseReader) readLine() ([]byte, error) {
 	s.line = s.line[:0]
@@ -72,11 +72,14 @@ func (s *sseReader) readLine() ([]byte, error) {
 		if len(s.line)+len(part) > s.max {
 			return nil, fmt.Errorf("%w: more than %d bytes", errEventSize, s.max)
 		}
-		s.line = append(s.line, part...)
 		if end >= 0 {
-			_, _ = s.r.Discard(end + 1)
-			return s.line, nil
+			_, _ = s.r.Discard(end + 1) // which leaves part as it is
+			if len(s.line) == 0 {
+				return part, nil
+			}
+			return append(s.line, part...), nil
 		}
+		s.line = append(s.line, part...)
 		_, _ = s.r.Discard(len(buf))
 	}
 }
