@@ -42,17 +42,26 @@ func (e *entry) size() int {
 
 // exchange returns the entry as readers see it.
 func (e *entry) exchange() harness.Exchange {
+	x := e.outline()
+	if e.chat != nil {
+		x.Request, x.Body = e.chat.Request(), e.chat.Body()
+	}
+	if e.spoken != nil {
+		x.Answer = e.spoken.message()
+	}
+	return x
+}
+
+// outline is an exchange without what was said.
+func (e *entry) outline() harness.Exchange {
 	x := harness.Exchange{
 		Seq: e.seq, Kind: e.kind, Turn: e.turn, Reply: e.reply, Attempt: e.attempt,
 		Status: e.status, Fault: e.fault, RetryAfter: e.retryAfter, Error: e.err,
 		Delivered: e.delivered, Compacted: e.compacted, Repeated: e.repeated,
 		Start: e.start, Duration: e.duration,
 	}
-	if e.chat != nil {
-		x.Request, x.Body = e.chat.Request(), e.chat.Body()
-	}
 	if e.spoken != nil {
-		x.Answer, x.FinishReason = e.spoken.message(), e.spoken.content.finish
+		x.FinishReason = e.spoken.content.finish
 		x.Model, x.Usage = e.chat.Model(), usage(e.chat, e.spoken.content)
 	}
 	return x

@@ -7,10 +7,8 @@ import (
 	"errors"
 	"fmt"
 	"sync"
-	"sync/atomic"
 
 	"github.com/rehearse-dev/rehearse/harness"
-	"github.com/rehearse-dev/rehearse/harness/dialect"
 	"github.com/rehearse-dev/rehearse/harness/toolname"
 )
 
@@ -33,9 +31,7 @@ type Mock struct {
 	cancel context.CancelFunc
 	wg     sync.WaitGroup // requests being answered
 
-	// prev is the last request of the conversation. Decoding the next is
-	// cheap when it is known.
-	prev atomic.Pointer[dialect.Chat]
+	memory *Memory
 
 	mu      sync.Mutex // guards what follows
 	closed  bool
@@ -74,6 +70,9 @@ func New(script Script, opts *Options) *Mock {
 	if m.logf == nil {
 		m.logf = func(string, ...any) {}
 	}
+	if m.memory = m.opts.Memory; m.memory == nil {
+		m.memory = new(Memory)
+	}
 	m.headers = newHeaders()
 	m.ctx, m.cancel = context.WithCancel(context.Background())
 	m.reset()
@@ -87,7 +86,9 @@ func (m *Mock) reset() {
 		uses:   make([]int, len(m.program.asides)+len(m.program.rules)),
 	}
 	m.journal = journal{limit: m.opts.JournalBytes}
-	m.prev.Store(nil)
+	if m.opts.Memory == nil {
+		m.memory.last.Store(nil)
+	}
 }
 
 // Reset forgets the conversation and the journal.
@@ -115,6 +116,18 @@ func (m *Mock) Journal() []harness.Exchange {
 	out := make([]harness.Exchange, len(entries))
 	for i := range entries {
 		out[i] = entries[i].exchange()
+	}
+	return out
+}
+
+// Outline is the [Mock.Journal] without what was said, which is most of it.
+func (m *Mock) Outline() []harness.Exchange {
+	m.mu.Lock()
+	entries := m.journal.copy()
+	m.mu.Unlock()
+	out := make([]harness.Exchange, len(entries))
+	for i := range entries {
+		out[i] = entries[i].outline()
 	}
 	return out
 }

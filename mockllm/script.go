@@ -3,9 +3,11 @@
 package mockllm
 
 import (
+	"sync/atomic"
 	"time"
 
 	"github.com/rehearse-dev/rehearse/harness"
+	"github.com/rehearse-dev/rehearse/harness/dialect"
 )
 
 // Script is what a mock says. The zero Script answers nothing.
@@ -146,6 +148,14 @@ type Options struct {
 	// MaxBodyBytes bounds one request; a larger one is answered 413. 0 means
 	// 64 MiB.
 	MaxBodyBytes int
+	// Memory is shared by the mocks of conversations that are likely to begin
+	// alike, as trials of one scenario do. Nil shares nothing.
+	Memory *Memory
 	// Logf takes a line for each miss, refusal and script error. Nil drops it.
 	Logf func(format string, args ...any)
 }
+
+// Memory holds the request that was read last: one that begins like it is
+// cheaper to read, and its tokens are counted already. The zero Memory is
+// ready for use, by several mocks at once.
+type Memory struct{ last atomic.Pointer[dialect.Chat] }

@@ -198,7 +198,7 @@ func (m *Mock) readChat(w http.ResponseWriter, r *http.Request) (*dialect.Chat, 
 		}
 		return nil, &dialect.Refusal{Status: status, Type: "invalid_request_error", Message: "reading the request: " + err.Error()}
 	}
-	return dialect.DecodeChat(b.Bytes(), m.prev.Load())
+	return dialect.DecodeChat(b.Bytes(), m.memory.last.Load())
 }
 
 // answerPosition answers a request by its position, or by a rule.
@@ -210,7 +210,7 @@ func (m *Mock) answerPosition(w http.ResponseWriter, r *http.Request, e *entry) 
 		fault, e.repeated = s.admit()
 		e.turn, e.reply, e.attempt = s.turn+1, s.reply+1, s.attempts
 		e.compacted = s.compacted
-		m.prev.Store(e.chat)
+		m.memory.last.Store(e.chat)
 	}
 	m.mu.Unlock()
 	switch {
@@ -241,7 +241,7 @@ func (m *Mock) answerPosition(w http.ResponseWriter, r *http.Request, e *entry) 
 			return
 		}
 		if rule != nil {
-			m.prev.Store(e.chat)
+			m.memory.last.Store(e.chat)
 			e.kind = harness.KindRule
 			m.answerRule(w, r, e, rule, label)
 			return

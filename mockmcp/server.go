@@ -136,9 +136,13 @@ func (s *Server) loadTools() (errs []error) {
 			problem("has both a handler and results")
 		}
 		if len(t.Input) == 0 {
-			t.Input = json.RawMessage(`{"type":"object"}`)
+			t.Input = anyObject()
 		}
-		compiled, err := guard(func() (*schema, error) { return compileSchema(t.Input) })
+		compile := t.compile
+		if t.compiled != nil {
+			compile = t.compiled
+		}
+		compiled, err := compile()
 		if err != nil {
 			problem("input schema: %w", err)
 		} else {

@@ -20,6 +20,7 @@ import (
 
 	"github.com/rehearse-dev/rehearse/harness"
 	"github.com/rehearse-dev/rehearse/harness/trials"
+	"github.com/rehearse-dev/rehearse/mockllm"
 	"github.com/rehearse-dev/rehearse/scenarios"
 )
 
@@ -70,6 +71,10 @@ type Options struct {
 	Version string
 	// Observer is told of progress. Nil tells nobody.
 	Observer Observer
+	// Abort, once closed, has the processes of real servers killed at once,
+	// for a run whose context has ended and that must not take its time. Nil
+	// never does.
+	Abort <-chan struct{}
 
 	liveInTest bool // lets our own tests of live mode run without the tag
 }
@@ -124,6 +129,7 @@ func (r *Result) ExitCode() int {
 type job struct {
 	scenario *scenarios.Scenario
 	key      trials.Key
+	memory   *mockllm.Memory // shared by the trials of a scenario with a model
 }
 
 // runner holds what the trials of a run share.
@@ -250,11 +256,12 @@ func (r *runner) jobs(list []*scenarios.Scenario) []job {
 	var out []job
 	for _, s := range list {
 		for _, model := range r.opts.Models {
+			memory := new(mockllm.Memory)
 			for n := range r.trialsOf(s) {
 				out = append(out, job{s, trials.Key{
 					Scenario: s.Name, File: s.Pos.File, Subject: r.opts.SubjectName,
 					Model: model, Mode: r.opts.Mode, Attempt: n + 1,
-				}})
+				}, memory})
 			}
 		}
 	}

@@ -15,6 +15,7 @@ import (
 
 	"github.com/rehearse-dev/rehearse/harness"
 	"github.com/rehearse-dev/rehearse/harness/mcppool"
+	"github.com/rehearse-dev/rehearse/harness/passthrough"
 	"github.com/rehearse-dev/rehearse/harness/tools"
 	"github.com/rehearse-dev/rehearse/harness/trajectory"
 	"github.com/rehearse-dev/rehearse/mockllm"
@@ -26,6 +27,7 @@ import (
 type modelSide interface {
 	beginTurn(n int)
 	journal() []harness.Exchange
+	outline() []harness.Exchange   // the journal, perhaps without what was said
 	remaining() []harness.Position // scripted replies not asked for
 	settle()                       // ends what is under way
 	close()
@@ -39,6 +41,7 @@ type mockModel struct {
 
 func (m *mockModel) beginTurn(n int)               { m.BeginTurn(n) }
 func (m *mockModel) journal() []harness.Exchange   { return m.Journal() }
+func (m *mockModel) outline() []harness.Exchange   { return m.Outline() }
 func (m *mockModel) remaining() []harness.Position { return m.Remaining() }
 func (m *mockModel) settle()                       {}
 func (m *mockModel) close() {
@@ -57,7 +60,7 @@ func (t *trial) openMock() harness.Endpoint {
 	script.Results = func(issued []harness.Call) ([]harness.Call, error) {
 		return trajectory.Fill(issued, t.toolJournal()), nil
 	}
-	mock := mockllm.New(script, &mockllm.Options{Clock: t.clock, Seed: t.seed, Logf: t.logf})
+	mock := mockllm.New(script, &mockllm.Options{Clock: t.clock, Seed: t.seed, Memory: t.memory, Logf: t.logf})
 	base, unmount := t.gateway.mount(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		mock.ServeHTTP(w, r)
 		t.checkLimits()
@@ -97,6 +100,10 @@ type toolServer struct {
 	calls  func() []harness.ToolExchange
 	end    []func() error // in order
 	failed mockmcp.FailedWhen
+	// pos and trouble are of a real one: where it stands in its file, and what
+	// it failed to do.
+	pos     harness.Position
+	trouble func() []passthrough.Trouble
 }
 
 func (s *toolServer) close() error {
@@ -113,7 +120,7 @@ func (s *toolServer) journal() []harness.ToolExchange {
 	calls := s.calls()
 	for i := range calls {
 		x := &calls[i]
-		if s.failed == nil || x.Failed {
+		if s.failed == nil || x.Failed || x.Result == nil { // nothing came back
 			continue
 		}
 		failed, err := s.failed(&mockmcp.Call{Tool: x.Tool, Args: x.Args}, x.Result)

@@ -20,6 +20,9 @@ import (
 	"github.com/rehearse-dev/rehearse/scenarios"
 )
 
+// limitTime begins what is said of a trial that passed its time limit.
+const limitTime = "time:"
+
 var (
 	errLimit     = errors.New("a limit of the scenario was passed")
 	errHang      = errors.New("the trial takes too long")
@@ -72,7 +75,7 @@ func (t *trial) play(ctx context.Context) {
 	limit, expired := t.opts.Timeout, func() { t.cancel(errHang) }
 	if t.scenario.Limits.Time > 0 {
 		limit = t.scenario.Limits.Time
-		expired = func() { t.pass("time: the trial takes longer than %s", limit) }
+		expired = func() { t.pass(limitTime+" the trial takes longer than %s", limit) }
 	}
 	timer := time.AfterFunc(limit, expired)
 	defer timer.Stop()
@@ -224,7 +227,7 @@ func (t *trial) stopExpected(turn scenarios.Turn, err error) bool {
 
 // missed reports whether the conversation left the script.
 func (t *trial) missed() bool {
-	return slices.ContainsFunc(t.model.journal(), func(x harness.Exchange) bool {
+	return slices.ContainsFunc(t.model.outline(), func(x harness.Exchange) bool {
 		return x.Kind == harness.KindMiss || x.Kind == harness.KindRefusal || x.Kind == harness.KindScript
 	})
 }
@@ -245,7 +248,7 @@ func (t *trial) checkLimits() {
 	if l.ModelCalls == 0 && l.Tokens == 0 {
 		return
 	}
-	c := counts(t.model.journal())
+	c := counts(t.model.outline())
 	if l.ModelCalls > 0 && c.ModelCalls > l.ModelCalls {
 		t.pass("model_calls: %d, the limit is %d", c.ModelCalls, l.ModelCalls)
 	}
