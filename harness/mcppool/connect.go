@@ -107,7 +107,7 @@ func (s *Session) connectPipe(ctx context.Context) (*conn, error) {
 		rw, err = s.server.Dial(ctx)
 	} else {
 		rw, err = mcpwire.Start(mcpwire.Command{
-			Args: s.server.Command, Env: s.server.Env, PassEnv: s.opts.PassEnv, Grace: s.opts.CloseGrace,
+			Args: s.server.Command, Env: s.server.Env, PassEnv: s.opts.PassEnv, Grace: s.opts.CloseGrace, Abort: s.opts.Abort,
 		})
 	}
 	if err != nil {

@@ -270,6 +270,9 @@ func (t *trial) causes(e *evidence) []harness.Cause {
 			add(harness.CauseScenario, v.Pos, "%s: %s", v.Check, v.Message)
 		}
 	}
+	if c := t.serverCause(); len(out) > 0 && c != nil {
+		out = slices.Insert(out, 0, *c) // what else is wrong may follow from it
+	}
 	return out
 }
 

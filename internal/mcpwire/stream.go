@@ -98,7 +98,7 @@ func (r *Reader) Next() (Message, error) {
 func parseLine(line []byte) (Message, error) {
 	m, err := Parse(line)
 	if err != nil {
-		return m, &JunkError{Line: line, Why: err.Error(), ID: idOf(line)}
+		return m, &JunkError{Line: line, Why: err.Error(), ID: IDOf(line)}
 	}
 	return m, nil
 }
@@ -119,7 +119,7 @@ func (r *Reader) line() ([]byte, error) {
 			return nil, err
 		case total > r.max+1:
 			return nil, &JunkError{
-				Line: bytes.Clone(line[:min(len(line), 200)]), Why: fmt.Sprintf("longer than %d bytes", r.max), ID: bytes.Clone(idOf(line)),
+				Line: bytes.Clone(line[:min(len(line), 200)]), Why: fmt.Sprintf("longer than %d bytes", r.max), ID: bytes.Clone(IDOf(line)),
 			}
 		}
 		return line, nil
@@ -146,9 +146,10 @@ func (w *Writer) Write(frame []byte) error {
 	return err
 }
 
-// idOf looks for the member "id" of an object that cannot be decoded. Without
-// "jsonrpc" it may be a line of a log.
-func idOf(line []byte) json.RawMessage {
+// IDOf looks for the member "id" of a message that cannot be decoded: one that
+// is cut off, or nested too deep. It is nil where there is none, and where the
+// line may be one of a log, since it lacks "jsonrpc".
+func IDOf(line []byte) json.RawMessage {
 	line = bytes.TrimLeft(line, " \t\r\n")
 	if len(line) == 0 || line[0] != '{' || !bytes.Contains(line, []byte(`"jsonrpc"`)) {
 		return nil
