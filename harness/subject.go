@@ -55,7 +55,8 @@ type Env struct {
 	// ConfigFile is the path of an mcp.json that names the same servers, when
 	// the scenario asks for one. Empty otherwise.
 	ConfigFile string
-	// Workdir is the trial's own empty folder.
+	// Workdir is the trial's own empty folder. A subject with a method
+	// NoWorkdir() may be given none, which makes short trials cheaper.
 	Workdir string
 	// Seed is the trial's seed; zero is a seed like any other.
 	Seed int64

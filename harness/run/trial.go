@@ -95,8 +95,10 @@ func (t *trial) play(ctx context.Context) {
 // setUp starts both sides and returns what the subject is given.
 func (t *trial) setUp(ctx context.Context) (*harness.Env, error) {
 	var err error
-	if t.workdir, err = os.MkdirTemp("", "rehearse-"); err != nil {
-		return nil, err
+	if t.needsWorkdir() {
+		if t.workdir, err = os.MkdirTemp("", "rehearse-"); err != nil {
+			return nil, err
+		}
 	}
 	env := &harness.Env{
 		Mode: t.opts.Mode, Settings: t.scenario.Settings, Workdir: t.workdir,
@@ -122,6 +124,13 @@ func (t *trial) setUp(ctx context.Context) (*harness.Env, error) {
 	}
 	env.Endpoint.Model = t.key.Model
 	return env, nil
+}
+
+// needsWorkdir reports whether anything could look at the trial's folder.
+func (t *trial) needsWorkdir() bool {
+	_, none := t.opts.Subject.(interface{ NoWorkdir() })
+	return !none || t.opts.Foreign || t.scenario.MCPConfig != "" ||
+		slices.ContainsFunc(t.scenario.Servers, func(s *scenarios.Server) bool { return s.Mock == nil })
 }
 
 // converse opens the subject, plays the turns, and closes it.
