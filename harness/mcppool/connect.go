@@ -80,6 +80,8 @@ func (s *Session) connect(ctx context.Context) (*conn, error) {
 	var c *conn
 	var err error
 	switch {
+	case s.server.Dial != nil:
+		c, err = s.connectPipe(inner)
 	case s.server.URL != "" && s.server.Transport == "sse":
 		c, err = s.connectSSE(inner)
 	case s.server.URL != "":

@@ -34,8 +34,10 @@ type Options struct {
 	Subject harness.Subject
 	// SubjectName stands in records. Default "subject".
 	SubjectName string
-	// Foreign says that the subject is another process: it gets mock servers
-	// by URL. Default: through pipes.
+	// Foreign says that the subject is another process: it gets everything by
+	// URL. Default: an endpoint and mock servers have a URL and a shortcut in
+	// memory ([harness.Endpoint], [harness.Server]), and the subject takes
+	// what suits it; servers that are commands have the shortcut alone.
 	Foreign bool
 	// Mode is mock or live. Default mock.
 	Mode harness.Mode

@@ -5,9 +5,11 @@ package run_test
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"flag"
 	"fmt"
 	"io"
+	"net"
 	"net/http"
 	"os"
 	"path/filepath"
@@ -286,7 +288,7 @@ turns:
     expect: [{answer: {contains: [hello]}}]
 `
 	rec := one(t, write(t, strings.ReplaceAll(body, "REQUIRED", "")), run.Options{})
-	wants(t, rec, harness.OutcomeError, harness.CauseEndpoint, `server "empty" (mock, in process) lists no tools`)
+	wants(t, rec, harness.OutcomeError, harness.CauseEndpoint, `mock server "empty" (`, `s.yaml:2:11) lists no tools`)
 	rec = one(t, write(t, strings.ReplaceAll(body, "REQUIRED", ", required: false")), run.Options{})
 	wants(t, rec, harness.OutcomePassed, "")
 }
@@ -370,6 +372,80 @@ turns:
 			}
 		})
 	}
+}
+
+// TestNaiveSubject gives default options to a subject that reads nothing but
+// URLs, with clients of its own, and to one that sends everything through the
+// transport it is given.
+func TestNaiveSubject(t *testing.T) {
+	body := `
+scenario: naive
+servers: {WEATHER, near: {transport: stdio, tools: [{name: t, results: [{text: x}]}]}, far: {transport: http, tools: [{name: u, results: [{text: x}]}]}}
+conduct: {tools_offered: off}
+turns:
+  - user: Paris?
+    replies: [{calls: [{weather.get_weather: {location: Paris}}]}, {say: "{{result.celsius}}"}]
+    expect: [{answer: {contains: ["21"]}}, {calls: [weather.get_weather]}]
+`
+	for _, transport := range []bool{false, true} {
+		t.Run(fmt.Sprintf("transport %v", transport), func(t *testing.T) {
+			own := &http.Transport{DialContext: func(ctx context.Context, network, addr string) (net.Conn, error) {
+				if host, _, _ := net.SplitHostPort(addr); host != "127.0.0.1" {
+					t.Errorf("dialed %s, which is not on loopback", addr)
+				}
+				return (&net.Dialer{}).DialContext(ctx, network, addr)
+			}}
+			defer own.CloseIdleConnections()
+			subject := harness.SubjectFunc(func(ctx context.Context, env *harness.Env) (harness.Session, error) {
+				weather, near, far := env.Servers[0], env.Servers[1], env.Servers[2]
+				if weather.URL == "" || weather.Dial == nil || near.URL != "" || near.Dial == nil || far.URL == "" || far.Dial != nil {
+					t.Errorf("servers %+v", env.Servers)
+				}
+				naive := *env
+				naive.Servers = []harness.Server{{Name: weather.Name, URL: weather.URL}}
+				if transport {
+					// By the same URL, in memory; and a server beside the endpoint.
+					client := http.Client{Transport: env.Endpoint.Transport}
+					if res, err := client.Get(far.URL); err != nil {
+						t.Error(err)
+					} else if res.Body.Close(); res.Header.Get("Openai-Version") != "" || res.Request.URL.String() != far.URL {
+						t.Errorf("GET %s: %s from %s", far.URL, res.Status, res.Request.URL)
+					}
+					return loop{}.Open(ctx, &naive)
+				}
+				naive.Endpoint.Transport = own
+				return loop{}.Open(ctx, &naive)
+			})
+			wants(t, one(t, write(t, body), run.Options{Subject: subject}), harness.OutcomePassed, "")
+		})
+	}
+}
+
+// TestTransportStaysInProcess sends a request for another host through the
+// transport of a mock model: it must not leave this process.
+func TestTransportStaysInProcess(t *testing.T) {
+	subject := harness.SubjectFunc(func(ctx context.Context, env *harness.Env) (harness.Session, error) {
+		if !strings.HasPrefix(env.Endpoint.BaseURL, "http://127.0.0.1:") {
+			t.Errorf("the endpoint is at %s", env.Endpoint.BaseURL)
+		}
+		elsewhere := *env
+		elsewhere.Endpoint.BaseURL = "https://api.openai.com/v1"
+		return loop{}.Open(ctx, &elsewhere)
+	})
+	list := write(t, `
+scenario: elsewhere
+turns: [{user: hi, replies: [{say: hello}], expect: [{answer: {contains: [hello]}}]}]
+`)
+	opts := run.Options{Subject: subject, Transport: refuser{t}}
+	wants(t, one(t, list, opts), harness.OutcomePassed, "")
+}
+
+// refuser is a network that must not be used.
+type refuser struct{ t *testing.T }
+
+func (r refuser) RoundTrip(req *http.Request) (*http.Response, error) {
+	r.t.Errorf("a request left for %s", req.URL)
+	return nil, errors.New("no network")
 }
 
 func absolute(t testing.TB, path string) string {

@@ -68,8 +68,7 @@ func (t *trial) openMock() harness.Endpoint {
 	t.model = &mockModel{mock, unmount}
 	e := harness.Endpoint{BaseURL: base + "/v1", APIKey: placeholderKey}
 	if !t.opts.Foreign {
-		e.BaseURL = mock.URL // the transport reaches it without a mount
-		e.Transport = checkingTransport{mock.Transport(), t.checkLimits}
+		e.Transport = &shortcut{mock: mock.Transport(), base: base, others: t.opts.Transport, check: t.checkLimits}
 	}
 	return e
 }
@@ -78,15 +77,34 @@ func (t *trial) openMock() harness.Endpoint {
 // need one.
 const placeholderKey = "rehearse"
 
-// checkingTransport looks at the limits after each answer.
-type checkingTransport struct {
-	next  http.RoundTripper
-	check func()
+// shortcut carries requests to a mock model in memory: those to the URL at
+// which it is mounted, and those to any other host, so that nothing leaves
+// this process. What else is at the gateway is reached over loopback.
+type shortcut struct {
+	mock   http.RoundTripper
+	base   string // of the mount, without a slash at its end
+	others http.RoundTripper
+	check  func() // looks at the limits after each answer
 }
 
-func (c checkingTransport) RoundTrip(r *http.Request) (*http.Response, error) {
-	res, err := c.next.RoundTrip(r)
-	c.check()
+func (s *shortcut) RoundTrip(r *http.Request) (*http.Response, error) {
+	host, mount, _ := strings.Cut(strings.TrimPrefix(s.base, "http://"), "/")
+	asked := r
+	if r.URL.Host == host {
+		path, ours := strings.CutPrefix(r.URL.Path, "/"+mount+"/")
+		if !ours {
+			return s.others.RoundTrip(r)
+		}
+		inner, u := *r, *r.URL
+		u.Path, u.RawPath = "/"+path, ""
+		inner.URL = &u
+		r = &inner
+	}
+	res, err := s.mock.RoundTrip(r)
+	s.check()
+	if res != nil {
+		res.Request = asked
+	}
 	return res, err
 }
 
@@ -158,14 +176,18 @@ func (t *trial) openServer(ctx context.Context, s *scenarios.Server) (*toolServe
 	for _, tool := range server.tools {
 		server.mayOffer(mcppool.Tool{Tool: tool}, t.logf)
 	}
-	server.reach = harness.Server{Name: s.Name, Dial: mock.Dial}
-	if t.opts.Foreign || s.Transport == "http" || t.scenario.MCPConfig != "" {
-		base, unmount := t.gateway.mount(mock.Handler())
-		server.reach = harness.Server{Name: s.Name, URL: base + "/mcp", Transport: "http"}
-		server.end = append(server.end, func() error { unmount(); return nil })
-	}
 	if len(server.tools) == 0 && s.Required {
-		return nil, fmt.Errorf("server %q (mock, %s) lists no tools", s.Name, cmp.Or(server.reach.URL, "in process"))
+		return nil, fmt.Errorf("mock server %q (%s) lists no tools", s.Name, s.Pos)
+	}
+	server.reach = harness.Server{Name: s.Name}
+	byURL := t.opts.Foreign || s.Transport == "http" || t.scenario.MCPConfig != ""
+	if !byURL {
+		server.reach.Dial = mock.Dial
+	}
+	if byURL || s.Transport != "stdio" {
+		base, unmount := t.gateway.mount(mock.Handler())
+		server.reach.URL, server.reach.Transport = base+"/mcp", "http"
+		server.end = append(server.end, func() error { unmount(); return nil })
 	}
 	return server, nil
 }
