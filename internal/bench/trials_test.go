@@ -9,7 +9,7 @@ func BenchmarkTrials(b *testing.B) {
 	b.ReportAllocs()
 	total := 0
 	for b.Loop() {
-		_, n, err := trialRate(b.Context(), "../../scenarios/suites", 10)
+		_, n, err := trialRate(b.Context(), "../../scenarios/suites", 1, 10)
 		if err != nil {
 			b.Fatal(err)
 		}
