@@ -326,7 +326,7 @@ func (c *checker) holds(text string, x harness.ToolExchange) bool {
 	if err != nil || x.RPCError != nil {
 		result = value.StringOf(want)
 	}
-	if compact := result.String(); result.Kind() != value.String && strings.Contains(text, compact) {
+	if result.Kind() != value.String && strings.Contains(text, result.String()) {
 		return true
 	}
 	if got, err := value.Parse([]byte(text)); err == nil && inside(got, want, result) {

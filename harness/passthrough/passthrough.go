@@ -359,6 +359,9 @@ func (l *lines) add(p []byte) {
 	defer l.mu.Unlock()
 	for _, b := range splitAfter(p) {
 		if !l.drop {
+			if room := cap(l.part) - len(l.part); room < len(b) {
+				l.part = slices.Grow(l.part, max(len(b), len(l.part))) // twice as much: frames can be long
+			}
 			l.part = append(l.part, b...)
 		}
 		if len(l.part) > mcpwire.DefaultMaxFrame {
@@ -371,8 +374,14 @@ func (l *lines) add(p []byte) {
 			l.each(l.part)
 		}
 		l.part, l.drop = l.part[:0], false
+		if cap(l.part) > maxKept {
+			l.part = nil
+		}
 	}
 }
+
+// maxKept is the largest buffer that is kept for the next line.
+const maxKept = 1 << 20
 
 // splitAfter cuts p after each newline.
 func splitAfter(p []byte) [][]byte {

@@ -244,13 +244,16 @@ func writeJSON(name string, v any) error {
 	if err != nil {
 		return fmt.Errorf("encoding %q: %w", name, err)
 	}
-	var text bytes.Buffer
-	if err := json.Indent(&text, data, "", "  "); err != nil {
-		return fmt.Errorf("encoding %q: %w", name, err)
+	const readable = 1 << 20 // nobody reads what is larger, and it is large enough
+	if len(data) <= readable {
+		var text bytes.Buffer
+		if err := json.Indent(&text, data, "", "  "); err != nil {
+			return fmt.Errorf("encoding %q: %w", name, err)
+		}
+		data = text.Bytes()
 	}
-	text.WriteByte('\n')
 	tmp := name + ".tmp"
-	if err := os.WriteFile(tmp, text.Bytes(), 0o644); err != nil {
+	if err := os.WriteFile(tmp, append(data, '\n'), 0o644); err != nil {
 		return err
 	}
 	return os.Rename(tmp, name)

@@ -9,6 +9,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"slices"
 	"sync"
 	"unicode/utf8"
 )
@@ -111,7 +112,11 @@ func (r *Reader) line() ([]byte, error) {
 		part, err := r.br.ReadSlice('\n')
 		total += len(part)
 		room := r.max + 1 - len(line) // the newline is not part of the frame
-		line = append(line, part[:min(room, len(part))]...)
+		part = part[:min(room, len(part))]
+		if cap(line)-len(line) < len(part) {
+			line = slices.Grow(line, max(len(part), len(line))) // twice as much: frames can be long
+		}
+		line = append(line, part...)
 		switch {
 		case errors.Is(err, bufio.ErrBufferFull):
 			continue
