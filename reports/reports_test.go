@@ -94,6 +94,73 @@ func TestDeterministic(t *testing.T) {
 	}
 }
 
+// TestTextSaysThingsOnce prints the fact that is the cause, what is folded and
+// what the verdicts say, each in one line.
+func TestTextSaysThingsOnce(t *testing.T) {
+	pos := func(line int) harness.Position { return harness.Position{File: "s.yaml", Line: line, Col: 9} }
+	failed := func(check, message string, line int) harness.Verdict {
+		return harness.Verdict{Check: check, State: harness.Failed, Message: message, Pos: pos(line)}
+	}
+	conduct := func(check, message string) harness.Verdict {
+		return harness.Verdict{Check: check, Conduct: true, State: harness.Failed, Message: message}
+	}
+	tests := []struct {
+		name     string
+		cause    harness.Cause
+		verdicts []harness.Verdict
+		want     []string
+	}{
+		{
+			name:  "expectation",
+			cause: harness.Cause{Kind: harness.CauseExpectation, Pos: pos(7), Message: "that: x does not hold\njournal: 1 model call", Folded: []string{"s.yaml:8:9: answer: want it to contain \"a\""}},
+			verdicts: []harness.Verdict{
+				failed("that", "x does not hold\njournal: 1 model call", 7), failed("answer", `want it to contain "a", got "b"`, 8),
+			},
+			want: []string{"s.yaml:7:9: that: x does not hold", "  journal: 1 model call", `s.yaml:8:9: answer: want it to contain "a", got "b"`},
+		},
+		{
+			name:  "undecided",
+			cause: harness.Cause{Kind: harness.CauseScenario, Pos: pos(7), Message: "that: division by zero"},
+			verdicts: []harness.Verdict{
+				{Check: "that", State: harness.Undecided, Message: "division by zero", Pos: pos(7)},
+			},
+			want: []string{"s.yaml:7:9: that: could not be judged: division by zero"},
+		},
+		{
+			name:  "refusal",
+			cause: harness.Cause{Kind: harness.CauseRefusal, Pos: pos(3), Message: "the provider would refuse request 2: 400", Folded: []string{"conduct: answered_once: c was never answered", "2 later replies not reached", "1 later turn not played"}},
+			verdicts: []harness.Verdict{
+				conduct("answered_once", "c was never answered"), conduct("provider_accepts", "request 2 would have been refused: 400"), conduct("all_replies_reached", "2 scripted replies not reached"),
+			},
+			want: []string{"s.yaml:3:9: refusal: the provider would refuse request 2: 400", "  and 2 later replies not reached", "  and 1 later turn not played", "conduct answered_once: c was never answered"},
+		},
+		{
+			name:     "limit",
+			cause:    harness.Cause{Kind: harness.CauseLimits, Pos: pos(2), Message: "limit passed: tool_calls: 2, the limit is 1"},
+			verdicts: []harness.Verdict{conduct("limits", "tool_calls: 2, the limit is 1")},
+			want:     []string{"s.yaml:2:9: limits: limit passed: tool_calls: 2, the limit is 1"},
+		},
+		{
+			name:     "replies not reached",
+			cause:    harness.Cause{Kind: harness.CauseConduct, Pos: pos(5), Message: "all_replies_reached: 2 scripted replies not reached"},
+			verdicts: []harness.Verdict{{Check: "all_replies_reached", Conduct: true, State: harness.Failed, Message: "2 scripted replies not reached", Pos: pos(5)}},
+			want:     []string{"s.yaml:5:9: conduct all_replies_reached: 2 scripted replies not reached"},
+		},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			run := &Run{Trials: []Trial{{Record: trials.Record{
+				Key: trials.Key{Scenario: "s"}, Outcome: harness.OutcomeFailed, Cause: &tt.cause, Verdicts: tt.verdicts,
+			}}}}
+			_, out, _ := strings.Cut(string(write(t, "txt", run)), "FAIL  s  0 ms\n      ")
+			out, _, _ = strings.Cut(out, "\n\n")
+			if diff := cmp.Diff(tt.want, strings.Split(out, "\n      ")); diff != "" {
+				t.Errorf("lines (-want +got):\n%s", diff)
+			}
+		})
+	}
+}
+
 // Nothing that a terminal or a reader would act on gets through.
 func TestHostile(t *testing.T) {
 	run := hostileRun()

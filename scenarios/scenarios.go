@@ -100,6 +100,8 @@ type Limits struct {
 	ModelCalls int
 	Time       time.Duration // of the whole trial
 	Tokens     int
+	// Pos is where each limit that is set stands, by its key.
+	Pos map[string]harness.Position
 }
 
 // Server is an MCP server that a scenario names, or a server file.

@@ -13,6 +13,7 @@ import (
 	"net/http"
 	"os"
 	"path/filepath"
+	"regexp"
 	"strconv"
 	"strings"
 	"testing"
@@ -31,6 +32,9 @@ import (
 var update = flag.Bool("update", false, "write the golden files anew")
 
 func TestMain(m *testing.M) {
+	if os.Getenv("RUN_TEST_FAILING") != "" {
+		os.Exit(m.Run()) // for TestFailureNamesTheCaller
+	}
 	if os.Getenv("RUN_TEST_SERVER") != "" {
 		serve(os.Stdin, os.Stdout)
 		return
@@ -170,7 +174,8 @@ func TestFaultySubjects(t *testing.T) {
 			t.Errorf("a subject that %s: %s", f, rec.Outcome)
 			continue
 		}
-		fmt.Fprintf(&b, "A subject that %s:\n  %s: %s: %s\n", f, rec.Cause.Pos, rec.Cause.Kind, strings.ReplaceAll(rec.Cause.Message, "\n", "\n    "))
+		message := regexp.MustCompile(`\(/.*/(\w+\.go):\d+\)`).ReplaceAllString(rec.Cause.Message, "($1:LINE)")
+		fmt.Fprintf(&b, "A subject that %s:\n  %s: %s: %s\n", f, rec.Cause.Pos, rec.Cause.Kind, strings.ReplaceAll(message, "\n", "\n    "))
 		for _, folded := range rec.Cause.Folded {
 			fmt.Fprintf(&b, "  then: %s\n", folded)
 		}
@@ -514,10 +519,103 @@ expect:
   - never: [weather.set_*]
 `)
 	rec := one(t, list, run.Options{})
-	wants(t, rec, harness.OutcomeFailed, harness.CauseExpectation, `calls: wrong arguments`, "2 expectations not met")
-	if rec.Cause.Pos.Line != 7 {
-		t.Errorf("cause at %s, want line 7", rec.Cause.Pos)
+	wants(t, rec, harness.OutcomeFailed, harness.CauseExpectation, `calls: wrong arguments`, "s.yaml:10:5: that: journal.model_calls == 5 does not hold", "s.yaml:11:5: never: want no call of weather.set_*")
+	if rec.Cause.Pos.Line != 7 || rec.Cause.Pos.Col != 47 {
+		t.Errorf("cause at %s, want the argument, 7:47", rec.Cause.Pos)
 	}
+}
+
+// TestPositions holds that a cause stands where what was not kept is written,
+// as exactly as that is known.
+func TestPositions(t *testing.T) {
+	const turns = `
+servers: {WEATHER}
+turns:
+  - user: home is Oslo
+    replies: [{calls: [{weather.set_home: {location: Oslo}}]}, {say: '{"n": 1}'}]
+`
+	tests := []struct {
+		name, body string
+		line, col  int
+	}{
+		{"argument", turns + `
+    expect:
+      - calls:
+          - weather.set_home:
+              location: {$regex: ^B}
+`, 10, 25},
+		{"state", turns + `
+    expect:
+      - state:
+          weather:
+            home: Bergen
+`, 10, 19},
+		{"answer", turns + `
+    expect:
+      - answer:
+          json:
+            n: 2
+`, 10, 16},
+		{"limit", "\nlimits:\n  model_calls: 1" + turns + "expect: [calls: []]\n", 3, 3},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			rec := one(t, write(t, "scenario: s"+tt.body), run.Options{})
+			if rec.Cause == nil || rec.Cause.Pos.Line != tt.line || rec.Cause.Pos.Col != tt.col {
+				t.Errorf("cause %+v, want it at %d:%d", rec.Cause, tt.line, tt.col)
+			}
+		})
+	}
+}
+
+// TestPanics shows where the subject panicked, whatever else is wrong.
+func TestPanics(t *testing.T) {
+	list := load(t, "testdata/two")
+	rec := one(t, list, run.Options{Subject: loop{panics}})
+	wants(t, rec, harness.OutcomeFailed, harness.CauseSubject, "the subject panicked: no such luck", "(*looper).Send (", "subject_test.go:")
+	if again := one(t, list, run.Options{Subject: loop{panics}}); again.Cause.Message != rec.Cause.Message {
+		t.Errorf("the same panic is told in two ways:\n%s\n%s", rec.Cause.Message, again.Cause.Message)
+	}
+	// A panic over a miss is not how the miss is reported.
+	missing := write(t, `
+scenario: unscripted
+turns: [{user: hi, replies: [{calls: [{no_such_tool: {}}]}], expect: [{calls: []}]}]
+`)
+	wants(t, one(t, missing, run.Options{Subject: panicky{inSend: true}}), harness.OutcomeFailed, harness.CauseMiss, "subject: turn 1: the subject panicked: in Send", "run_test.go:")
+	hello := write(t, `
+scenario: hello
+turns: [{user: hi, replies: [{say: hello}], expect: [{answer: {contains: [hello]}}]}]
+`)
+	wants(t, one(t, hello, run.Options{Subject: panicky{}}), harness.OutcomeFailed, harness.CauseSubject, "closing the subject: the subject panicked: in Close", "run_test.go:")
+}
+
+// panicky is a loop that panics after a turn, or when it is closed.
+type panicky struct{ inSend bool }
+
+type panickySession struct {
+	harness.Session
+	panicky
+}
+
+func (p panicky) Open(ctx context.Context, env *harness.Env) (harness.Session, error) {
+	s, err := loop{}.Open(ctx, env)
+	return panickySession{s, p}, err
+}
+
+func (p panickySession) Send(ctx context.Context, text string) (*harness.TurnReport, error) {
+	report, err := p.Session.Send(ctx, text)
+	if p.inSend {
+		panic("in Send")
+	}
+	return report, err
+}
+
+func (p panickySession) Close() error {
+	_ = p.Session.Close() // what it says is not at issue
+	if !p.inSend {
+		panic("in Close")
+	}
+	return nil
 }
 
 func TestExpectedStop(t *testing.T) {

@@ -8,8 +8,10 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"runtime"
 	"runtime/debug"
 	"slices"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -149,6 +151,9 @@ func (t *trial) converse(ctx context.Context, env *harness.Env) {
 		stop() // nothing but the grace is left
 		if _, err := guard(closing, t, func() (any, error) { return nil, session.Close() }); err != nil {
 			t.logf("closing the subject: %v", err)
+			if panicked := (*panicError)(nil); t.broke == nil && errors.As(err, &panicked) {
+				t.broke = fmt.Errorf("closing the subject: %w", err)
+			}
 		}
 	}()
 	for i, turn := range t.scenario.Turns {
@@ -200,7 +205,7 @@ func guard[T any](ctx context.Context, t *trial, f func() (T, error)) (T, error)
 		defer func() {
 			if p := recover(); p != nil {
 				t.logf("panic: %v\n%s", p, debug.Stack())
-				r.err = fmt.Errorf("the subject panicked: %v", p)
+				r.err = &panicError{p, panicStack()}
 			}
 			done <- r
 		}()
@@ -220,6 +225,43 @@ func guard[T any](ctx context.Context, t *trial, f func() (T, error)) (T, error)
 		var none T
 		return none, errAbandoned
 	}
+}
+
+// panicError is a panic of the subject.
+type panicError struct {
+	value any
+	stack string // where, a line a frame; empty when that is not known
+}
+
+func (e *panicError) Error() string { return fmt.Sprintf("the subject panicked: %v", e.value) }
+
+// panicStack is the stack of the panic that is being recovered, down to
+// [guard]: without addresses, so that two trials that panic alike say the same.
+// The log has the whole of it.
+func panicStack() string {
+	pcs := make([]uintptr, 200)
+	frames := runtime.CallersFrames(pcs[:runtime.Callers(1, pcs)])
+	var lines []string
+	panicking := false
+	for {
+		f, more := frames.Next()
+		switch {
+		case f.Function == "runtime.gopanic":
+			panicking, lines = true, nil
+		case strings.Contains(f.Function, "harness/run.guard["):
+			more = !panicking
+		case panicking && !strings.HasPrefix(f.Function, "runtime.") && !strings.Contains(f.Function, "harness/run.(*trial)"):
+			lines = append(lines, fmt.Sprintf("\n    at %s (%s:%d)", f.Function, f.File, f.Line))
+		}
+		if !more {
+			break
+		}
+	}
+	const most = 16
+	if n := len(lines); n > most {
+		lines = append(lines[:most], fmt.Sprintf("\n    ... %d more", n-most))
+	}
+	return strings.Join(lines, "")
 }
 
 // stopExpected reports whether err is a stop that an expectation asks for.

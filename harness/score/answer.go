@@ -3,6 +3,7 @@
 package score
 
 import (
+	"cmp"
 	"fmt"
 	"maps"
 	"regexp"
@@ -85,6 +86,11 @@ func (s Answer) Score(e *Evidence) harness.Verdict {
 	}
 	v.Score = share(checks-len(problems), checks)
 	if len(problems) > 0 {
+		if len(problems) == 1 && len(v.Mismatches) > 0 {
+			v.Pos = cmp.Or(firstPos(v.Mismatches), v.Pos)
+			fail(&v, "%s; the answer is %s", problems[0], e.gotAnswer(text))
+			return v
+		}
 		fail(&v, "%s, got %s", strings.Join(problems, "; "), e.gotAnswer(text))
 	}
 	return v
@@ -188,6 +194,7 @@ func (s State) Score(e *Evidence) harness.Verdict {
 	}
 	v.Score = share(good, len(s.Servers))
 	if len(v.Mismatches) > 0 {
+		v.Pos = cmp.Or(firstPos(v.Mismatches), v.Pos)
 		texts := make([]string, len(v.Mismatches))
 		for i, m := range v.Mismatches {
 			texts[i] = m.String()

@@ -196,6 +196,16 @@ func fail(v *harness.Verdict, format string, args ...any) {
 	v.Message = fmt.Sprintf(format, args...)
 }
 
+// firstPos is where the first mismatch stands whose place is known.
+func firstPos(list []harness.Mismatch) harness.Position {
+	for _, m := range list {
+		if !m.Pos.IsZero() {
+			return m.Pos
+		}
+	}
+	return harness.Position{}
+}
+
 // broken settles a verdict whose expectation could not be computed: it failed
 // when it reads what the trial does not have, and is undecided otherwise.
 func broken(v *harness.Verdict, err error) {
@@ -204,7 +214,7 @@ func broken(v *harness.Verdict, err error) {
 		return
 	}
 	v.State = harness.Undecided
-	v.Message = fmt.Sprintf("could not be computed: %v", err)
+	v.Message = err.Error()
 }
 
 // callText is a call for a person: weather.get {"city":"Paris"}.
