@@ -9,7 +9,10 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"net"
 	"net/http"
+	"net/url"
+	"os"
 	"slices"
 	"strings"
 	"sync"
@@ -178,6 +181,30 @@ func (m *liveModel) relay(w http.ResponseWriter, r *http.Request) {
 // hungUp begins the error of an exchange that the subject did not wait for.
 const hungUp = "the subject hung up"
 
+// What begins the error of an exchange in which no answer came from the
+// endpoint: the status is then that of our own answer to the subject.
+const (
+	noConnection = "no connection to "
+	noAnswer     = "no answer from "
+)
+
+// unanswered says why the endpoint at base gave no answer, in words that do
+// not repeat the address.
+func unanswered(base string, err error) error {
+	if asked := (*url.Error)(nil); errors.As(err, &asked) {
+		err = asked.Err
+	}
+	op := (*net.OpError)(nil)
+	if !errors.As(err, &op) || op.Op != "dial" {
+		return fmt.Errorf("%s%s: %w", noAnswer, redacted(base), err)
+	}
+	err = op.Err
+	if call := (*os.SyscallError)(nil); errors.As(err, &call) {
+		err = call.Err
+	}
+	return fmt.Errorf("%s%s: %w", noConnection, redacted(base), err)
+}
+
 // errRedirect is met when the endpoint sends the request elsewhere.
 var errRedirect = errors.New("the endpoint redirects")
 
@@ -188,11 +215,11 @@ var hopByHop = map[string]bool{
 }
 
 func (m *liveModel) forward(r *http.Request, path string, body []byte) (*http.Response, error) {
-	url := m.base + path
+	target := m.base + path
 	if r.URL.RawQuery != "" {
-		url += "?" + r.URL.RawQuery
+		target += "?" + r.URL.RawQuery
 	}
-	out, err := http.NewRequestWithContext(r.Context(), r.Method, url, bytes.NewReader(body))
+	out, err := http.NewRequestWithContext(r.Context(), r.Method, target, bytes.NewReader(body))
 	if err != nil {
 		return nil, err
 	}
@@ -206,11 +233,14 @@ func (m *liveModel) forward(r *http.Request, path string, body []byte) (*http.Re
 		out.Header.Set("Authorization", "Bearer "+m.key)
 	}
 	res, err := m.client.Do(out)
-	if err == nil && res.StatusCode/100 == 3 {
+	if err != nil {
+		return nil, unanswered(m.base, err)
+	}
+	if res.StatusCode/100 == 3 {
 		res.Body.Close()
 		return nil, fmt.Errorf("%w to %q (HTTP %d): give its own address", errRedirect, redacted(res.Header.Get("Location")), res.StatusCode)
 	}
-	return res, err
+	return res, nil
 }
 
 // hand copies an answer as it comes, and keeps it; of an answer that is too
@@ -301,6 +331,8 @@ func endpointCause(exchanges []harness.Exchange, turns []harness.TurnReport, bro
 			return cause("the endpoint did not answer request %d in time: %v", last.Seq, broke)
 		case left:
 			return nil // its own decision
+		case strings.HasPrefix(last.Error, noConnection), strings.HasPrefix(last.Error, noAnswer), strings.HasPrefix(last.Error, errRedirect.Error()):
+			return cause("%s (request %d)", last.Error, last.Seq)
 		case last.Status >= 300 || last.Error != "":
 			return cause("the endpoint answered request %d with HTTP %d: %s", last.Seq, last.Status, cmp.Or(last.Error, "no reason given"))
 		}
