@@ -293,7 +293,14 @@ func TestLoadDamaged(t *testing.T) {
 		{"no manifest", func(dir string) error { return os.Remove(filepath.Join(dir, "run.json")) }, "no manifest", ""},
 		{"broken manifest", func(dir string) error { return os.WriteFile(filepath.Join(dir, "run.json"), []byte("{"), 0o600) }, "no manifest", ""},
 		{"no transcripts", func(dir string) error { return os.RemoveAll(filepath.Join(dir, "transcripts")) }, "no transcript of", ""},
-		{"no trials", func(dir string) error { return os.Remove(filepath.Join(dir, "trials.jsonl")) }, "", ""},
+		{"no trials", func(dir string) error { return os.Remove(filepath.Join(dir, "trials.jsonl")) }, "0 of 36 trials planned are here", ""},
+		{"torn", func(dir string) error { return cutFile(filepath.Join(dir, "trials.jsonl"), 9) }, "the last record of trials.jsonl is torn and was left out", ""},
+		{"torn, and how many there were to be", func(dir string) error { return cutFile(filepath.Join(dir, "trials.jsonl"), 9) }, "35 of 36 trials planned are here", ""},
+		{"killed between two records", func(dir string) error {
+			name := filepath.Join(dir, "trials.jsonl")
+			data, err := os.ReadFile(name)
+			return errors.Join(err, cutFile(name, len(data)-bytes.IndexByte(data, '\n')-1))
+		}, "1 of 36 trials planned are here: the run goes on or was killed", ""},
 		{"no folder", os.RemoveAll, "", "loading run"},
 		{"newer", func(dir string) error {
 			return os.WriteFile(filepath.Join(dir, "trials.jsonl"), []byte(`{"schema":99}`+"\n"), 0o600)
@@ -315,11 +322,45 @@ func TestLoadDamaged(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if tt.warning != "" && (len(run.Warnings) == 0 || !strings.Contains(run.Warnings[0], tt.warning)) {
-				t.Errorf("warnings %q, want one with %q", run.Warnings, tt.warning)
+			for _, format := range []string{"txt", "md", "html"} {
+				out := html.UnescapeString(string(write(t, format, run)))
+				if !strings.Contains(out, tt.warning) {
+					t.Errorf("no %q in the %s", tt.warning, format)
+				}
 			}
-			write(t, "html", run)
 		})
+	}
+}
+
+// cutFile takes the last n bytes off a file.
+func cutFile(name string, n int) error {
+	info, err := os.Stat(name)
+	if err != nil {
+		return err
+	}
+	return os.Truncate(name, info.Size()-int64(n))
+}
+
+// TestLoadFolderOfRuns names what is in a folder of runs, the newest first.
+func TestLoadFolderOfRuns(t *testing.T) {
+	dir := t.TempDir()
+	for _, name := range []string{"20260101-000000-a", "20260103-000000-a", "20260102-000000-b", "20250101-000000-c", "notes"} {
+		run := filepath.Join(dir, name)
+		if err := os.Mkdir(run, 0o755); err != nil {
+			t.Fatal(err)
+		}
+		if name == "notes" {
+			continue
+		}
+		if err := trials.WriteManifest(run, trials.Manifest{Name: name}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	_, err := Load(dir)
+	want := "holds runs and is none: name one of them, such as " +
+		filepath.Join(dir, "20260103-000000-a") + ", " + filepath.Join(dir, "20260102-000000-b") + ", " + filepath.Join(dir, "20260101-000000-a")
+	if err == nil || !strings.HasSuffix(err.Error(), want) {
+		t.Errorf("error %v, want one with %q", err, want)
 	}
 }
 

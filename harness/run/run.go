@@ -13,7 +13,6 @@ import (
 	"path/filepath"
 	"runtime"
 	"slices"
-	"strings"
 	"sync"
 	"testing"
 	"time"
@@ -99,32 +98,42 @@ type Result struct {
 }
 
 // ExitCode is the exit status of a program for this run: 0 when all trials
-// passed, 1 when one failed or nothing was checked at all, 3 when none failed
-// but some could not be judged or were not run.
+// passed, 1 when one failed or no trial of the run checked anything, 3 when
+// none failed but some could not be judged or were not run.
 func (r *Result) ExitCode() int {
-	passed, unjudged, checked := 0, len(r.Records) < r.Manifest.Planned, false
+	unjudged := len(r.Records) < r.Manifest.Planned
 	for _, t := range r.Records {
 		switch t.Outcome {
 		case harness.OutcomeFailed:
 			return 1
 		case harness.OutcomeError:
 			unjudged = true
-			// Where an endpoint is down there is nothing to check, and that
-			// is known; a check that did not run for other reasons is not.
-			checked = checked || t.Cause != nil && t.Cause.Kind != harness.CauseScenario
-		case harness.OutcomePassed:
-			passed++
-		case harness.OutcomeSkipped:
+		case harness.OutcomePassed, harness.OutcomeSkipped:
 		}
-		checked = checked || t.Counts.Checks > 0
 	}
 	switch {
-	case !checked && passed == 0 && !r.Manifest.Interrupted:
+	case r.checkedNothing():
 		return 1
 	case unjudged:
 		return 3
 	}
 	return 0
+}
+
+// checkedNothing reports whether the run came to its end without any check.
+// Where an endpoint is down there is nothing to check, and that is known; a
+// check that did not run for other reasons is not.
+func (r *Result) checkedNothing() bool {
+	if len(r.Records) < r.Manifest.Planned {
+		return false
+	}
+	for _, t := range r.Records {
+		if t.Counts.Checks > 0 || t.Outcome == harness.OutcomePassed || t.Outcome == harness.OutcomeFailed ||
+			t.Outcome == harness.OutcomeError && t.Cause != nil && t.Cause.Kind != harness.CauseScenario {
+			return false
+		}
+	}
+	return true
 }
 
 // job is one trial to do.
@@ -339,6 +348,9 @@ func (r *Result) finish(interrupted bool) {
 	m := &r.Manifest
 	m.Finished = time.Now().UTC()
 	m.Interrupted = interrupted && len(r.Records) < m.Planned
+	if r.checkedNothing() {
+		m.Warnings = append(m.Warnings, "nothing was checked in the whole run, so it counts as failed (exit code 1)")
+	}
 	for i := range m.Models {
 		seen := map[string]bool{}
 		for _, rec := range r.Records {
@@ -358,13 +370,7 @@ func makeDir(out, name string, at time.Time) (string, error) {
 	if err := os.MkdirAll(out, 0o755); err != nil {
 		return "", err
 	}
-	slug := strings.Trim(strings.Map(func(c rune) rune {
-		if c == '-' || c == '_' || c == '.' || c >= '0' && c <= '9' || c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' {
-			return c
-		}
-		return '-'
-	}, name), "-.")
-	base := filepath.Join(out, at.Format("20060102-150405")+"-"+cmp.Or(slug, "run"))
+	base := filepath.Join(out, at.Format("20060102-150405")+"-"+trials.FileName(name, "run"))
 	for n := 1; ; n++ {
 		dir := base
 		if n > 1 {

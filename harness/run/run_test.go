@@ -489,6 +489,24 @@ turns:
 	if res.ExitCode() != 1 {
 		t.Errorf("exit code %d, want 1: a run that checks nothing fails", res.ExitCode())
 	}
+	if w := strings.Join(res.Manifest.Warnings, "; "); !strings.Contains(w, "nothing was checked in the whole run") {
+		t.Errorf("warnings %q do not say why", w)
+	}
+	// One trial that could not be judged among others that were is an error of
+	// its own, and not of the run.
+	res = play(t, append(list, load(t, "testdata/two")...), run.Options{Subject: loop{}})
+	if res.ExitCode() != 0 || len(res.Manifest.Warnings) > 0 {
+		t.Errorf("exit code %d, warnings %q", res.ExitCode(), res.Manifest.Warnings)
+	}
+	unexpecting := write(t, "scenario: expects nothing\nturns: [{user: hi, replies: [{say: hello}]}]\n")
+	res = play(t, append(unexpecting, load(t, "testdata/two")...), run.Options{Parallel: 1})
+	wants(t, res.Records[0], harness.OutcomeError, harness.CauseScenario, "the scenario expects nothing")
+	if res.ExitCode() != 3 || len(res.Manifest.Warnings) > 0 {
+		t.Errorf("exit code %d, warnings %q; want 3: something was checked", res.ExitCode(), res.Manifest.Warnings)
+	}
+	if code := play(t, unexpecting, run.Options{}).ExitCode(); code != 1 {
+		t.Errorf("exit code %d, want 1", code)
+	}
 	if code := play(t, nil, run.Options{}).ExitCode(); code != 1 {
 		t.Errorf("exit code %d of an empty run, want 1", code)
 	}
@@ -662,6 +680,9 @@ func TestRunFolder(t *testing.T) {
 	}
 	if len(seeds) != 3 {
 		t.Errorf("seeds %v, want three", seeds)
+	}
+	if dir := play(t, load(t, "testdata/two"), run.Options{Out: out, Name: "天気 / Größe"}).Dir; !strings.HasSuffix(dir, "-天気-Größe") {
+		t.Errorf("run folder %q", dir)
 	}
 	again := play(t, load(t, "testdata/two"), run.Options{Out: out, Name: "two places"})
 	if again.Dir == res.Dir {

@@ -17,7 +17,8 @@ import (
 // Test plays the scenarios of a file or folder as subtests, one for each
 // scenario. A failure names file:line of the expectation, or of the turn or
 // scenario where no expectation is to blame; an error of the infrastructure
-// fails the test too and says that it is one.
+// fails the test too and says that it is one. What `rehearse check` would warn
+// of is logged.
 func Test(t *testing.T, path string, opts *Options) {
 	t.Helper()
 	test(realT{t}, path, opts)
@@ -56,6 +57,9 @@ func test(t tester, path string, opts *Options) {
 	if len(set.Scenarios) == 0 {
 		t.Fatalf("%s: no scenario in it", path)
 		return
+	}
+	for _, d := range (&scenarios.Set{Scenarios: set.Scenarios}).Check() {
+		t.Logf("%s: warning: %s", d.Pos, d.Msg)
 	}
 	for _, s := range set.Scenarios {
 		t.Run(s.Name, func(t tester) {

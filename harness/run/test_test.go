@@ -105,6 +105,25 @@ func TestFailureNamesTheCaller(t *testing.T) {
 	}
 }
 
+// TestWarnings holds that what is doubtful in a file is logged, once, and
+// fails nothing.
+func TestWarnings(t *testing.T) {
+	name := write(t, `
+scenario: doubtful
+servers: {WEATHER}
+turns:
+  - user: hi
+    replies: [{say: hello}]
+    expect: [{never: [weather.no_such_tool]}]
+`)[0].Pos.File
+	var out strings.Builder
+	run.RunTest(&fakeT{ctx: t.Context(), name: "TestAgent", out: &out}, name, &run.Options{Subject: loop{}})
+	want := "    " + name + `:6:23: warning: no tool is named "weather.no_such_tool"`
+	if !strings.HasPrefix(out.String(), want) || !strings.HasSuffix(out.String(), "--- PASS: TestAgent/doubtful\n") || strings.Count(out.String(), "\n") != 2 {
+		t.Errorf("printed\n%swant it to begin with\n%s", out.String(), want)
+	}
+}
+
 // TestWithTesting runs the real thing.
 func TestWithTesting(t *testing.T) {
 	run.Test(t, "testdata/two", &run.Options{Subject: loop{}, Parallel: 2})
