@@ -97,7 +97,8 @@ type ToolExchange struct {
 	Content  json.RawMessage `json:"content,omitempty"`
 	IsError  bool            `json:"is_error,omitempty"`
 	RPCError *RPCError       `json:"rpc_error,omitempty"`
-	// Failed is IsError, or a protocol error, or what failed_when says.
+	// Failed is IsError, or a protocol error, or what failed_when says, or that
+	// the server went away before it answered.
 	Failed bool `json:"failed,omitempty"`
 	// Miss says why a call fits no scripted result. It fails the trial.
 	Miss string `json:"miss,omitempty"`

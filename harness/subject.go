@@ -55,7 +55,8 @@ type Env struct {
 	// ConfigFile is the path of an mcp.json that names the same servers, when
 	// the scenario asks for one. Empty otherwise.
 	ConfigFile string
-	// Workdir is the trial's own empty folder.
+	// Workdir is the trial's own empty folder. A subject with a method
+	// NoWorkdir() may be given none, which makes short trials cheaper.
 	Workdir string
 	// Seed is the trial's seed; zero is a seed like any other.
 	Seed int64
@@ -67,11 +68,12 @@ type Env struct {
 
 // Endpoint is where the model answers.
 type Endpoint struct {
-	BaseURL string // ends in /v1
-	APIKey  string // a placeholder in mock mode
+	BaseURL string // on loopback, ends in /v1
+	APIKey  string // a placeholder; real keys stay with the runner
 	Model   string // the model's name to ask for
-	// Transport carries the requests; nil means [http.DefaultTransport].
-	// A subject in another process cannot use it and goes by BaseURL.
+	// Transport carries requests to BaseURL without a socket, which is
+	// quicker; a subject need not use it. Nil means that there is no such
+	// shortcut: use [http.DefaultTransport].
 	Transport http.RoundTripper
 }
 
@@ -96,8 +98,20 @@ type Settings struct {
 	Extra map[string]any
 }
 
-// Server says how a subject reaches one MCP server. Exactly one of URL,
-// Command and Dial is set.
+// Server says how a subject reaches one MCP server: by URL, by Dial, or by
+// starting Command. What is set leads to the same server:
+//
+//   - a mock server has URL and Dial, and a subject takes what its MCP client
+//     can do; where the scenario says transport: http it has URL alone, where
+//     it says stdio Dial alone
+//   - a real server that the scenario gives by url has URL
+//   - a real server that the scenario gives by command has Dial, a pipe to the
+//     process that the runner starts
+//   - where the scenario has an mcp_config, or the runner says that the subject
+//     is another process, servers have URL
+//
+// Command is for those who make a Server themselves. harness/mcppool opens any
+// Server.
 type Server struct {
 	Name string
 	// URL with Transport "http" (streamable HTTP, the default) or "sse".

@@ -77,9 +77,14 @@ type Mismatch struct {
 	Rule string `json:"rule"`           // the operator or comparison that failed
 	Want string `json:"want,omitempty"` // as JSON or words
 	Got  string `json:"got,omitempty"`
+	// Pos is where the value is expected.
+	Pos Position `json:"pos,omitzero"`
 }
 
 func (m Mismatch) String() string {
+	if m.Rule == "equal" { // want and got say it
+		return fmt.Sprintf("%s: want %s, got %s", m.Path, m.Want, m.Got)
+	}
 	return fmt.Sprintf("%s: %s: want %s, got %s", m.Path, m.Rule, m.Want, m.Got)
 }
 

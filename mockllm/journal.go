@@ -45,26 +45,37 @@ func (e *entry) size() int {
 
 // exchange returns the entry as readers see it.
 func (e *entry) exchange() harness.Exchange {
+	x := e.outline()
+	if e.chat != nil {
+		x.Request, x.Body = e.chat.Request(), e.chat.Body()
+	}
+	if e.spoken != nil {
+		x.Answer = e.spoken.message()
+	}
+	if e.told != nil {
+		c := e.told.Choices[0]
+		x.Answer.Text, x.Answer.Reasoning, x.Answer.Refusal, x.Answer.Calls = c.Text, c.Reasoning, c.Refusal, nil
+		for _, call := range c.Calls {
+			x.Answer.Calls = append(x.Answer.Calls, harness.ToolCall{ID: call.ID, Name: call.Name, Arguments: call.Arguments})
+		}
+	}
+	return x
+}
+
+// outline is an exchange without what was said.
+func (e *entry) outline() harness.Exchange {
 	x := harness.Exchange{
 		Seq: e.seq, Kind: e.kind, Turn: e.turn, Reply: e.reply, Attempt: e.attempt,
 		Status: e.status, Fault: e.fault, RetryAfter: e.retryAfter, Error: e.err,
 		Delivered: e.delivered, Compacted: e.compacted, Repeated: e.repeated,
 		Start: e.start, Duration: e.duration,
 	}
-	if e.chat != nil {
-		x.Request, x.Body = e.chat.Request(), e.chat.Body()
-	}
 	if e.spoken != nil {
-		x.Answer, x.FinishReason = e.spoken.message(), e.spoken.content.finish
+		x.FinishReason = e.spoken.content.finish
 		x.Model, x.Usage = e.chat.Model(), e.usage(e.spoken.content)
 	}
 	if e.told != nil {
-		c := e.told.Choices[0]
-		x.FinishReason, x.Usage = c.Finish, e.told.Usage
-		x.Answer.Text, x.Answer.Reasoning, x.Answer.Refusal, x.Answer.Calls = c.Text, c.Reasoning, c.Refusal, nil
-		for _, call := range c.Calls {
-			x.Answer.Calls = append(x.Answer.Calls, harness.ToolCall{ID: call.ID, Name: call.Name, Arguments: call.Arguments})
-		}
+		x.FinishReason, x.Usage = e.told.Choices[0].Finish, e.told.Usage
 	}
 	return x
 }

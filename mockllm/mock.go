@@ -37,11 +37,11 @@ type Mock struct {
 	cancel context.CancelFunc
 	wg     sync.WaitGroup // requests being answered
 
-	// prev is the last request of the conversation. Decoding the next is
-	// cheap when it is known.
+	// prev is the last request of the conversation: the provider's cache has it.
 	prev atomic.Pointer[dialect.Chat]
-	// memory has the responses that later requests may refer to.
-	memory memory
+	// responses are those that later requests may refer to.
+	responses memory
+	memory    *Memory
 
 	mu      sync.Mutex // guards what follows
 	closed  bool
@@ -81,6 +81,9 @@ func New(script Script, opts *Options) *Mock {
 	if m.logf == nil {
 		m.logf = func(string, ...any) {}
 	}
+	if m.memory = m.opts.Memory; m.memory == nil {
+		m.memory = new(Memory)
+	}
 	m.headers = newHeaders()
 	m.routing = newRouting(routes())
 	m.ctx, m.cancel = context.WithCancel(context.Background())
@@ -98,7 +101,10 @@ func (m *Mock) reset() {
 	}
 	m.journal = journal{limit: m.opts.JournalBytes}
 	m.prev.Store(nil)
-	m.memory.reset()
+	m.responses.reset()
+	if m.opts.Memory == nil {
+		m.memory.last.Store(nil)
+	}
 }
 
 // Reset forgets the conversation and the journal.
@@ -126,6 +132,18 @@ func (m *Mock) Journal() []harness.Exchange {
 	out := make([]harness.Exchange, len(entries))
 	for i := range entries {
 		out[i] = entries[i].exchange()
+	}
+	return out
+}
+
+// Outline is the [Mock.Journal] without what was said, which is most of it.
+func (m *Mock) Outline() []harness.Exchange {
+	m.mu.Lock()
+	entries := m.journal.copy()
+	m.mu.Unlock()
+	out := make([]harness.Exchange, len(entries))
+	for i := range entries {
+		out[i] = entries[i].outline()
 	}
 	return out
 }

@@ -214,15 +214,15 @@ func cutText(s string, n int) (string, int) {
 	if count := countText(s); count <= n {
 		return s, n - count
 	}
-	codec, err := vocabulary()
+	counter, err := vocabulary()
 	if err != nil {
 		panic("mockllm: " + err.Error()) // the vocabulary is compiled in
 	}
-	ids, _, err := codec.Encode(s)
+	ids, _, err := counter.codec.Encode(s)
 	if err != nil || len(ids) < n {
 		return "", 0
 	}
-	cut, err := codec.Decode(ids[:n])
+	cut, err := counter.codec.Decode(ids[:n])
 	if err != nil {
 		return "", 0
 	}

@@ -31,7 +31,7 @@ func responsesSpeech() *speech {
 	return &speech{
 		name: "responses",
 		decode: func(x *exchange, body []byte, _ *dialect.Chat) (*dialect.Chat, *dialect.Refusal) {
-			r, refusal := dialect.DecodeResponses(body, &x.m.memory)
+			r, refusal := dialect.DecodeResponses(body, &x.m.responses)
 			if r == nil {
 				return nil, refusal
 			}
@@ -64,7 +64,7 @@ func renderResponse(x *exchange, r *llmwire.Reply) *llmwire.Body {
 	reply.Choices = []llmwire.Choice{own}
 	reply.Request = echoed(req)
 	if req.Store {
-		x.m.memory.keep(req, &reply, said, x.style)
+		x.m.responses.keep(req, &reply, said, x.style)
 	}
 	return llmwire.Responses(&reply, x.style, x.chat.Stream())
 }
@@ -226,9 +226,9 @@ func (k *memory) Item(id string) (harness.Message, bool) {
 
 // serveResponse gives a stored response once more.
 func (m *Mock) serveResponse(x *exchange) {
-	m.memory.mu.Lock()
-	e := m.memory.responses[x.rest]
-	m.memory.mu.Unlock()
+	m.responses.mu.Lock()
+	e := m.responses.responses[x.rest]
+	m.responses.mu.Unlock()
 	if e == nil {
 		m.writeError(x, noResponse(x.rest))
 		return
@@ -239,9 +239,9 @@ func (m *Mock) serveResponse(x *exchange) {
 }
 
 func (m *Mock) deleteResponse(x *exchange) {
-	m.memory.mu.Lock()
-	ok := m.memory.forget(x.rest)
-	m.memory.mu.Unlock()
+	m.responses.mu.Lock()
+	ok := m.responses.forget(x.rest)
+	m.responses.mu.Unlock()
 	if !ok {
 		m.writeError(x, noResponse(x.rest))
 		return

@@ -4,9 +4,11 @@ package mockllm
 
 import (
 	"encoding/json"
+	"sync/atomic"
 	"time"
 
 	"github.com/rehearse-dev/rehearse/harness"
+	"github.com/rehearse-dev/rehearse/harness/dialect"
 	"github.com/rehearse-dev/rehearse/mockllm/fault"
 	"github.com/rehearse-dev/rehearse/mockllm/wire"
 )
@@ -159,6 +161,14 @@ type Options struct {
 	// UpgradeStatus is answered to a client that tries a WebSocket on
 	// /v1/responses. 0 means 426.
 	UpgradeStatus int
+	// Memory is shared by the mocks of conversations that are likely to begin
+	// alike, as trials of one scenario do. Nil shares nothing.
+	Memory *Memory
 	// Logf takes a line for each miss, refusal and script error. Nil drops it.
 	Logf func(format string, args ...any)
 }
+
+// Memory holds the request that was read last: one that begins like it is
+// cheaper to read, and its tokens are counted already. The zero Memory is
+// ready for use, by several mocks at once.
+type Memory struct{ last atomic.Pointer[dialect.Chat] }

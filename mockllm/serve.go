@@ -196,8 +196,14 @@ func (m *Mock) read(x *exchange) (refusal *dialect.Refusal) {
 		return &dialect.Refusal{Status: status, Type: "invalid_request_error", Message: "reading the request: " + err.Error()}
 	}
 	x.before = m.prev.Load()
-	x.chat, refusal = x.speech.decode(x, b.Bytes(), x.before)
+	x.chat, refusal = x.speech.decode(x, b.Bytes(), m.memory.last.Load())
 	return refusal
+}
+
+// remember keeps a request that took its place in the conversation.
+func (m *Mock) remember(c *dialect.Chat) {
+	m.prev.Store(c)
+	m.memory.last.Store(c)
 }
 
 // answerPosition answers a request by its position, or by a rule.
@@ -212,7 +218,7 @@ func (m *Mock) answerPosition(x *exchange) {
 			x.repeated = s.clean > 0
 			s.taken = true
 		}
-		m.prev.Store(x.chat)
+		m.remember(x.chat)
 	}
 	m.mu.Unlock()
 	switch {
@@ -243,7 +249,7 @@ func (m *Mock) answerPosition(x *exchange) {
 			return
 		}
 		if rule != nil {
-			m.prev.Store(x.chat)
+			m.remember(x.chat)
 			x.kind = harness.KindRule
 			m.answerRule(x, rule, label)
 			return

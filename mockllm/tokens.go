@@ -14,23 +14,20 @@ import (
 // vocabulary is loaded when the first token is counted, which takes about
 // 5 ms; o200k_base takes 60, and how a provider writes messages and tools
 // into the prompt is not public, so that no count is exact anyhow.
-var vocabulary = sync.OnceValues(func() (tokenizer.Codec, error) {
-	return tokenizer.Get(tokenizer.Cl100kBase)
+var vocabulary = sync.OnceValues(func() (*counter, error) {
+	codec, err := tokenizer.Get(tokenizer.Cl100kBase)
+	return &counter{codec: codec, known: make(map[string]int)}, err
 })
 
 func countText(s string) int {
 	if s == "" {
 		return 0
 	}
-	codec, err := vocabulary()
+	counter, err := vocabulary()
 	if err != nil {
 		panic("mockllm: " + err.Error()) // the vocabulary is compiled in
 	}
-	n, err := codec.Count(s)
-	if err != nil {
-		return (len(s) + 3) / 4 // the splitting expression gave up
-	}
-	return n
+	return counter.count(s)
 }
 
 // countMessage counts one message as the provider's cookbook does: three

@@ -35,6 +35,7 @@ type ticket struct {
 	answer    *Answer // nil until the call has been answered
 	cancelled bool    // the client withdrew the call and waits for no answer
 	seq       int
+	resets    int // of the server, when the call came
 	start     time.Time
 }
 
@@ -92,7 +93,7 @@ func (s *Server) arrive(t *ticket) (*Call, *Tool) {
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	t.seq, t.start = len(s.journal)+1, s.opts.Clock.Now()
+	t.seq, t.resets, t.start = len(s.journal)+1, s.resets, s.opts.Clock.Now()
 	s.journal = append(s.journal, harness.ToolExchange{
 		Seq: t.seq, Server: s.script.Name, Tool: params.Name, Args: args, Start: t.start,
 	})
@@ -111,7 +112,7 @@ func (s *Server) arrive(t *ticket) (*Call, *Tool) {
 	case tool == nil:
 		t.answer = refuse("Tool %s not found", params.Name)
 	case !isObject(call.Args):
-		t.answer = refuse("Input validation error: Invalid arguments for tool %s: expected object, got %s", tool.Name, call.Args)
+		t.answer = refuse("Input validation error: Invalid arguments for tool %s: expected object, got %s", tool.Name, mcpwire.Excerpt(call.Args, 200))
 	default:
 		if wrong := s.schemas[tool.Name].check(call.Args); wrong != nil {
 			t.answer = refuse("Input validation error: Invalid arguments for tool %s: %s", tool.Name, strings.Join(wrong, "; "))
@@ -272,7 +273,10 @@ func (s *Server) settle(t *ticket, call *Call, tool *Tool, answer *Answer, err e
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	entry := &s.journal[t.seq-1]
+	entry := s.entry(t)
+	if entry == nil {
+		return
+	}
 	x.Seq, x.Server, x.Tool, x.Args, x.Start = entry.Seq, entry.Server, entry.Tool, entry.Args, entry.Start
 	*entry = x
 }
@@ -292,9 +296,19 @@ func (s *Server) failedWhen(tool *Tool, call *Call, result json.RawMessage) (boo
 func (s *Server) sent(t *ticket, content json.RawMessage) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	entry := &s.journal[t.seq-1]
-	entry.Content = content
-	entry.Duration = s.opts.Clock.Now().Sub(t.start)
+	if entry := s.entry(t); entry != nil {
+		entry.Content = content
+		entry.Duration = s.opts.Clock.Now().Sub(t.start)
+	}
+}
+
+// entry is the journal's entry of a call; nil when a reset has dropped it. The
+// caller holds mu.
+func (s *Server) entry(t *ticket) *harness.ToolExchange {
+	if t.resets != s.resets {
+		return nil
+	}
+	return &s.journal[t.seq-1]
 }
 
 // check reports an answer that says nothing or two things.

@@ -332,6 +332,7 @@ func TestArgumentsAreCheckedInWordsForAModel(t *testing.T) {
 		{"union", `{"id":"m","either":1}`, `either: expected string or null, got integer 1`},
 		{"no words for it", `{"id":"m","odd":1}`, `oneOf: did not validate`},
 		{"no object", `[1]`, `expected object, got [1]`},
+		{"too deep", `{"id":` + strings.Repeat("[", 2000) + strings.Repeat("]", 2000) + `}`, `JSON nests deeper than 1000 levels`},
 		{"number out of range", `{"id":"m","n":1e999}`, `cannot unmarshal number 1e999 into`},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
@@ -482,6 +483,72 @@ func TestServeStdioAnswersWhatCameBeforeTheEnd(t *testing.T) {
 	}
 	if want := `{"jsonrpc":"2.0","id":1,"result":{"content":[{"type":"text","text":"deleted"}]}}` + "\n"; out.String() != want {
 		t.Errorf("got %s", out.String())
+	}
+}
+
+// TestServeStdioOpensFirst writes everything at once, as a shell script does:
+// what comes behind the request that opens the session is answered behind it.
+func TestServeStdioOpensFirst(t *testing.T) {
+	for _, open := range []string{
+		`{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"2025-06-18","capabilities":{},"clientInfo":{"name":"t","version":"1"}}}`,
+		`{"jsonrpc":"2.0","id":1,"method":"server/discover","params":{"_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28","io.modelcontextprotocol/clientInfo":{"name":"t","version":"1"},"io.modelcontextprotocol/clientCapabilities":{}}}}`,
+	} {
+		in := open + `
+{"jsonrpc":"2.0","method":"notifications/initialized"}
+{"jsonrpc":"2.0","id":2,"method":"ping"}
+{"jsonrpc":"2.0","id":3,"method":"tools/list"}
+`
+		for range 100 { // without an order, one of these comes out otherwise
+			s := newServer(t, world(), nil)
+			var out strings.Builder
+			if err := s.ServeStdio(t.Context(), strings.NewReader(in), &out); err != nil {
+				t.Fatal(err)
+			}
+			if !strings.HasPrefix(out.String(), `{"jsonrpc":"2.0","id":1,`) || strings.Count(out.String(), "\n") != 3 {
+				t.Fatalf("answers\n%s", out.String())
+			}
+		}
+	}
+}
+
+func TestReset(t *testing.T) {
+	s := newServer(t, world(), nil)
+	c := dial(t, s)
+	before := string(s.State())
+	c.call("delete", `{}`)
+	c.call("nothing", `{}`)
+	if string(s.State()) == before || len(s.Journal()) != 2 {
+		t.Fatalf("state %s, %d calls", s.State(), len(s.Journal()))
+	}
+	s.Reset()
+	if got := string(s.State()); got != before || len(s.Journal()) != 0 || s.Lists() != 0 || s.Err() != nil {
+		t.Errorf("after the reset: state %s, %d calls, %d lists, error %v", got, len(s.Journal()), s.Lists(), s.Err())
+	}
+	c.call("delete", `{}`)
+	if j := s.Journal(); len(j) != 1 || j[0].Seq != 1 {
+		t.Errorf("journal %+v", j)
+	}
+}
+
+// TestResetDuringACall drops the entry of a call that is under way; the client
+// gets its answer all the same.
+func TestResetDuringACall(t *testing.T) {
+	entered, release := make(chan struct{}), make(chan struct{})
+	s := newServer(t, mockmcp.Script{Name: "x", Tools: []mockmcp.Tool{{Name: "t", Handler: func(context.Context, *mockmcp.Call) (*mockmcp.Answer, error) {
+		close(entered)
+		<-release
+		return &mockmcp.Answer{Text: "late"}, nil
+	}}}}, nil)
+	go func() {
+		<-entered
+		s.Reset()
+		close(release)
+	}()
+	if m := dial(t, s).call("t", `{}`); !strings.Contains(string(m.Frame), "late") {
+		t.Errorf("got %s", m.Frame)
+	}
+	if j := s.Journal(); len(j) != 0 {
+		t.Errorf("journal %+v", j)
 	}
 }
 

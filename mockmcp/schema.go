@@ -11,6 +11,7 @@ import (
 
 	"github.com/google/jsonschema-go/jsonschema"
 
+	"github.com/rehearse-dev/rehearse/harness/value"
 	"github.com/rehearse-dev/rehearse/internal/mcpwire"
 )
 
@@ -48,6 +49,11 @@ func compileSchema(raw json.RawMessage) (*schema, error) {
 
 // check returns what is wrong with the arguments; nil when nothing is.
 func (s *schema) check(args json.RawMessage) []string {
+	if len(args) > value.MaxDepth { // else it cannot nest deeper
+		if _, err := value.Parse(args); err != nil {
+			return []string{err.Error()}
+		}
+	}
 	var v any
 	if err := json.Unmarshal(args, &v); err != nil {
 		return []string{strings.TrimPrefix(err.Error(), "json: ")}

@@ -5,6 +5,7 @@ package mockmcp
 import (
 	"context"
 	"encoding/json"
+	"sync"
 	"time"
 
 	"github.com/rehearse-dev/rehearse/harness"
@@ -49,7 +50,28 @@ type Tool struct {
 	FailedWhen FailedWhen
 	// Pos is where the tool stands in its file, for messages.
 	Pos harness.Position
+
+	compiled func() (*schema, error) // of a shared tool
 }
+
+// Shared returns t for use in many servers: its input schema is read once, by
+// the first of them. Input must not be changed afterwards.
+func (t Tool) Shared() Tool {
+	t.compiled = sync.OnceValues(t.compile)
+	return t
+}
+
+// compile reads the input schema.
+func (t Tool) compile() (*schema, error) {
+	input := t.Input
+	if len(input) == 0 {
+		input = anyObject()
+	}
+	return guard(func() (*schema, error) { return compileSchema(input) })
+}
+
+// anyObject is the schema of a tool that has none.
+func anyObject() json.RawMessage { return json.RawMessage(`{"type":"object"}`) }
 
 // Result is one scripted answer to a call.
 type Result struct {

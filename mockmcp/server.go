@@ -54,6 +54,7 @@ type Server struct {
 	state   value.Value
 	journal []harness.ToolExchange
 	lists   int
+	resets  int
 	dialed  int
 	closed  bool
 }
@@ -136,9 +137,13 @@ func (s *Server) loadTools() (errs []error) {
 			problem("has both a handler and results")
 		}
 		if len(t.Input) == 0 {
-			t.Input = json.RawMessage(`{"type":"object"}`)
+			t.Input = anyObject()
 		}
-		compiled, err := guard(func() (*schema, error) { return compileSchema(t.Input) })
+		compile := t.compile
+		if t.compiled != nil {
+			compile = t.compiled
+		}
+		compiled, err := compile()
 		if err != nil {
 			problem("input schema: %w", err)
 		} else {
@@ -227,6 +232,17 @@ func (s *Server) State() json.RawMessage {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.state.Append(nil)
+}
+
+// Reset starts over: the state is the script's again, and the journal is empty,
+// misses included. Sessions go on; a call under way is answered and not
+// journaled.
+func (s *Server) Reset() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	_ = s.loadState() // New has seen that it can be read
+	s.journal, s.lists = nil, 0
+	s.resets++
 }
 
 // Lists counts the tools/list requests that were answered.

@@ -23,6 +23,10 @@ const (
 	methodList = "tools/list"
 )
 
+// opens reports whether a request opens a session. What comes behind it waits
+// for its answer, also where a client has written both at once.
+func opens(method string) bool { return method == "initialize" || method == "server/discover" }
+
 // stand is the name of the only tool that mcp-go knows of. Each call is
 // passed to it under this name, so that mcp-go checks versions, headers and
 // sessions and makes the envelope of the era, while names, schemas and results
@@ -155,6 +159,8 @@ func (s *Server) serve(ctx context.Context, in io.Reader, out io.Writer, end end
 			return fmt.Errorf("reading requests to mock server %q: %w", s.script.Name, err)
 		case m.IsNotification():
 			s.lib.HandleMessage(ctx, m.Frame)
+		case m.IsRequest() && opens(m.Method):
+			p.handle(ctx, m, nil)
 		case m.IsRequest():
 			t := p.ticket(m)
 			running.Go(func() { p.handle(ctx, m, t) })

@@ -25,11 +25,11 @@ func ExampleText() {
 				Pos:     harness.Position{File: "weather.yaml", Line: 9, Col: 7},
 			},
 			Verdicts: []harness.Verdict{{
-				Check: "calls", State: harness.Failed, Alignment: &harness.Alignment{Rows: []harness.AlignmentRow{{
+				Check: "calls", Message: "1 mismatched", State: harness.Failed, Alignment: &harness.Alignment{Rows: []harness.AlignmentRow{{
 					Status:     harness.AlignMismatched,
 					Expected:   `weather.get {"city":"Paris"}`,
 					Actual:     `weather.get {"city":"London"}`,
-					Mismatches: []harness.Mismatch{{Path: "args.city", Rule: "equals", Want: `"Paris"`, Got: `"London"`}},
+					Mismatches: []harness.Mismatch{{Path: "args.city", Rule: "equal", Want: `"Paris"`, Got: `"London"`}},
 				}}},
 			}},
 		}}},
@@ -41,12 +41,9 @@ func ExampleText() {
 	// weather: 1 scenario, 1 model, mock mode
 	//
 	// FAIL  Paris  12 ms
-	//       weather.yaml:9:7:
-	//       expectation: calls: 1 mismatched
-	//       calls: failed
-	//         ~ mismatched    want weather.get {"city":"Paris"}
-	//                         got  weather.get {"city":"London"}
-	//                         args.city  equals: want "Paris", got "London"
+	//       weather.yaml:9:7: calls:
+	//         ~ mismatched    weather.get {"city":"London"}
+	//                         args.city  want "Paris", got "London"
 	//
 	// 0 passed, 1 failed of 1 trial
 }

@@ -6,7 +6,10 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"os"
 	"path/filepath"
+	"slices"
+	"strings"
 
 	"github.com/rehearse-dev/rehearse/harness/trials"
 )
@@ -35,8 +38,13 @@ type Trial struct {
 func Load(dir string) (*Run, error) {
 	run := &Run{}
 	manifest, merr := trials.ReadManifest(dir)
-	records, err := trials.ReadFile(filepath.Join(dir, trials.RecordsFile))
+	records, torn, err := trials.Salvage(filepath.Join(dir, trials.RecordsFile))
 	switch {
+	case errors.Is(merr, fs.ErrNotExist) && errors.Is(err, fs.ErrNotExist):
+		if list := runsIn(dir); len(list) > 0 {
+			return nil, fmt.Errorf("%q holds runs and is none: name one of them, such as %s", dir, strings.Join(list, ", "))
+		}
+		return nil, fmt.Errorf("loading run %q: %w", dir, err)
 	case merr == nil && errors.Is(err, fs.ErrNotExist):
 		// Stopped before the first trial ended.
 	case err != nil:
@@ -59,5 +67,31 @@ func Load(dir string) (*Run, error) {
 		}
 		run.Trials = append(run.Trials, t)
 	}
+	if torn {
+		run.Warnings = append(run.Warnings, fmt.Sprintf("the last record of %s is torn and was left out: the run was killed while it wrote", trials.RecordsFile))
+	}
+	if n := run.Manifest.Planned; len(run.Trials) < n && !run.Manifest.Interrupted {
+		run.Warnings = append(run.Warnings, fmt.Sprintf("%d of %s planned are here: the run goes on or was killed", len(run.Trials), count(n, "trial")))
+	}
 	return run, nil
+}
+
+// runsIn lists the newest run folders in a folder: their names begin with the
+// time.
+func runsIn(dir string) []string {
+	var out []string
+	entries, err := os.ReadDir(dir)
+	if err != nil {
+		return nil // there is nothing to list; the caller says what it looked for
+	}
+	for _, e := range slices.Backward(entries) {
+		name := filepath.Join(dir, e.Name())
+		if _, err := os.Stat(filepath.Join(name, trials.ManifestFile)); err == nil {
+			out = append(out, name)
+		}
+		if len(out) == 3 {
+			break
+		}
+	}
+	return out
 }

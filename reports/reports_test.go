@@ -94,6 +94,73 @@ func TestDeterministic(t *testing.T) {
 	}
 }
 
+// TestTextSaysThingsOnce prints the fact that is the cause, what is folded and
+// what the verdicts say, each in one line.
+func TestTextSaysThingsOnce(t *testing.T) {
+	pos := func(line int) harness.Position { return harness.Position{File: "s.yaml", Line: line, Col: 9} }
+	failed := func(check, message string, line int) harness.Verdict {
+		return harness.Verdict{Check: check, State: harness.Failed, Message: message, Pos: pos(line)}
+	}
+	conduct := func(check, message string) harness.Verdict {
+		return harness.Verdict{Check: check, Conduct: true, State: harness.Failed, Message: message}
+	}
+	tests := []struct {
+		name     string
+		cause    harness.Cause
+		verdicts []harness.Verdict
+		want     []string
+	}{
+		{
+			name:  "expectation",
+			cause: harness.Cause{Kind: harness.CauseExpectation, Pos: pos(7), Message: "that: x does not hold\njournal: 1 model call", Folded: []string{"s.yaml:8:9: answer: want it to contain \"a\""}},
+			verdicts: []harness.Verdict{
+				failed("that", "x does not hold\njournal: 1 model call", 7), failed("answer", `want it to contain "a", got "b"`, 8),
+			},
+			want: []string{"s.yaml:7:9: that: x does not hold", "  journal: 1 model call", `s.yaml:8:9: answer: want it to contain "a", got "b"`},
+		},
+		{
+			name:  "undecided",
+			cause: harness.Cause{Kind: harness.CauseScenario, Pos: pos(7), Message: "that: division by zero"},
+			verdicts: []harness.Verdict{
+				{Check: "that", State: harness.Undecided, Message: "division by zero", Pos: pos(7)},
+			},
+			want: []string{"s.yaml:7:9: that: could not be judged: division by zero"},
+		},
+		{
+			name:  "refusal",
+			cause: harness.Cause{Kind: harness.CauseRefusal, Pos: pos(3), Message: "the provider would refuse request 2: 400", Folded: []string{"conduct: answered_once: c was never answered", "2 later replies not reached", "1 later turn not played"}},
+			verdicts: []harness.Verdict{
+				conduct("answered_once", "c was never answered"), conduct("provider_accepts", "request 2 would have been refused: 400"), conduct("all_replies_reached", "2 scripted replies not reached"),
+			},
+			want: []string{"s.yaml:3:9: refusal: the provider would refuse request 2: 400", "  and 2 later replies not reached", "  and 1 later turn not played", "conduct answered_once: c was never answered"},
+		},
+		{
+			name:     "limit",
+			cause:    harness.Cause{Kind: harness.CauseLimits, Pos: pos(2), Message: "limit passed: tool_calls: 2, the limit is 1"},
+			verdicts: []harness.Verdict{conduct("limits", "tool_calls: 2, the limit is 1")},
+			want:     []string{"s.yaml:2:9: limits: limit passed: tool_calls: 2, the limit is 1"},
+		},
+		{
+			name:     "replies not reached",
+			cause:    harness.Cause{Kind: harness.CauseConduct, Pos: pos(5), Message: "all_replies_reached: 2 scripted replies not reached"},
+			verdicts: []harness.Verdict{{Check: "all_replies_reached", Conduct: true, State: harness.Failed, Message: "2 scripted replies not reached", Pos: pos(5)}},
+			want:     []string{"s.yaml:5:9: conduct all_replies_reached: 2 scripted replies not reached"},
+		},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			run := &Run{Trials: []Trial{{Record: trials.Record{
+				Key: trials.Key{Scenario: "s"}, Outcome: harness.OutcomeFailed, Cause: &tt.cause, Verdicts: tt.verdicts,
+			}}}}
+			_, out, _ := strings.Cut(string(write(t, "txt", run)), "FAIL  s  0 ms\n      ")
+			out, _, _ = strings.Cut(out, "\n\n")
+			if diff := cmp.Diff(tt.want, strings.Split(out, "\n      ")); diff != "" {
+				t.Errorf("lines (-want +got):\n%s", diff)
+			}
+		})
+	}
+}
+
 // Nothing that a terminal or a reader would act on gets through.
 func TestHostile(t *testing.T) {
 	run := hostileRun()
@@ -226,7 +293,14 @@ func TestLoadDamaged(t *testing.T) {
 		{"no manifest", func(dir string) error { return os.Remove(filepath.Join(dir, "run.json")) }, "no manifest", ""},
 		{"broken manifest", func(dir string) error { return os.WriteFile(filepath.Join(dir, "run.json"), []byte("{"), 0o600) }, "no manifest", ""},
 		{"no transcripts", func(dir string) error { return os.RemoveAll(filepath.Join(dir, "transcripts")) }, "no transcript of", ""},
-		{"no trials", func(dir string) error { return os.Remove(filepath.Join(dir, "trials.jsonl")) }, "", ""},
+		{"no trials", func(dir string) error { return os.Remove(filepath.Join(dir, "trials.jsonl")) }, "0 of 36 trials planned are here", ""},
+		{"torn", func(dir string) error { return cutFile(filepath.Join(dir, "trials.jsonl"), 9) }, "the last record of trials.jsonl is torn and was left out", ""},
+		{"torn, and how many there were to be", func(dir string) error { return cutFile(filepath.Join(dir, "trials.jsonl"), 9) }, "35 of 36 trials planned are here", ""},
+		{"killed between two records", func(dir string) error {
+			name := filepath.Join(dir, "trials.jsonl")
+			data, err := os.ReadFile(name)
+			return errors.Join(err, cutFile(name, len(data)-bytes.IndexByte(data, '\n')-1))
+		}, "1 of 36 trials planned are here: the run goes on or was killed", ""},
 		{"no folder", os.RemoveAll, "", "loading run"},
 		{"newer", func(dir string) error {
 			return os.WriteFile(filepath.Join(dir, "trials.jsonl"), []byte(`{"schema":99}`+"\n"), 0o600)
@@ -248,11 +322,45 @@ func TestLoadDamaged(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if tt.warning != "" && (len(run.Warnings) == 0 || !strings.Contains(run.Warnings[0], tt.warning)) {
-				t.Errorf("warnings %q, want one with %q", run.Warnings, tt.warning)
+			for _, format := range []string{"txt", "md", "html"} {
+				out := html.UnescapeString(string(write(t, format, run)))
+				if !strings.Contains(out, tt.warning) {
+					t.Errorf("no %q in the %s", tt.warning, format)
+				}
 			}
-			write(t, "html", run)
 		})
+	}
+}
+
+// cutFile takes the last n bytes off a file.
+func cutFile(name string, n int) error {
+	info, err := os.Stat(name)
+	if err != nil {
+		return err
+	}
+	return os.Truncate(name, info.Size()-int64(n))
+}
+
+// TestLoadFolderOfRuns names what is in a folder of runs, the newest first.
+func TestLoadFolderOfRuns(t *testing.T) {
+	dir := t.TempDir()
+	for _, name := range []string{"20260101-000000-a", "20260103-000000-a", "20260102-000000-b", "20250101-000000-c", "notes"} {
+		run := filepath.Join(dir, name)
+		if err := os.Mkdir(run, 0o755); err != nil {
+			t.Fatal(err)
+		}
+		if name == "notes" {
+			continue
+		}
+		if err := trials.WriteManifest(run, trials.Manifest{Name: name}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	_, err := Load(dir)
+	want := "holds runs and is none: name one of them, such as " +
+		filepath.Join(dir, "20260103-000000-a") + ", " + filepath.Join(dir, "20260102-000000-b") + ", " + filepath.Join(dir, "20260101-000000-a")
+	if err == nil || !strings.HasSuffix(err.Error(), want) {
+		t.Errorf("error %v, want one with %q", err, want)
 	}
 }
 

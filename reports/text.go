@@ -7,6 +7,7 @@ import (
 	"cmp"
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 	"unicode/utf8"
 
@@ -163,20 +164,12 @@ func (p *textPrinter) explain(t *Trial) {
 		}
 		return
 	}
-	if c := t.Cause; c != nil {
-		if !c.Pos.IsZero() {
-			p.line(6, "%s:", oneLine(c.Pos.String(), 400))
-		}
-		p.line(6, "%s: %s", oneLine(string(c.Kind), 40), p.text(c.Message))
-		for _, f := range c.Folded {
-			p.line(8, "and %s", oneLine(f, p.max))
-		}
-	}
-	aligned := false
+	primary, aligned := p.cause(t), false
 	for i := range t.Verdicts {
-		if v := &t.Verdicts[i]; v.State != harness.Passed && v.State != harness.Skipped {
+		v := &t.Verdicts[i]
+		aligned = aligned || v.Alignment != nil && v.State != harness.Passed && v.State != harness.Skipped
+		if i != primary && !told(t.Cause, v) {
 			p.verdict(v)
-			aligned = aligned || v.Alignment != nil
 		}
 	}
 	if !aligned {
@@ -184,6 +177,70 @@ func (p *textPrinter) explain(t *Trial) {
 	}
 	for _, w := range t.Warnings {
 		p.line(6, "warning: %s", oneLine(w, p.max))
+	}
+}
+
+// cause prints the primary cause and what follows from it, as far as the
+// verdicts below do not say so. It returns the verdict that is the cause, or -1.
+func (p *textPrinter) cause(t *Trial) int {
+	c := t.Cause
+	if c == nil {
+		return -1
+	}
+	primary := slices.IndexFunc(t.Verdicts, func(v harness.Verdict) bool {
+		return v.State != harness.Passed && v.Check+": "+v.Message == c.Message
+	})
+	if primary >= 0 {
+		v := t.Verdicts[primary]
+		v.Pos = cmp.Or(v.Pos, c.Pos)
+		p.verdict(&v)
+	} else {
+		where := ""
+		if !c.Pos.IsZero() {
+			where = oneLine(c.Pos.String(), 400) + ": "
+		}
+		p.under(6, where+oneLine(string(c.Kind), 40)+": ", p.text(c.Message))
+	}
+	for _, f := range c.Folded {
+		said := func(v harness.Verdict) bool {
+			check := v.Check + ": "
+			return !told(c, &v) && (v.Conduct && strings.HasPrefix(f, string(harness.CauseConduct)+": "+check) ||
+				!v.Conduct && (strings.HasPrefix(f, v.Pos.String()+": "+check) || strings.HasPrefix(f, string(harness.CauseScenario)+": "+check)))
+		}
+		if !slices.ContainsFunc(t.Verdicts, said) {
+			p.under(8, "and ", p.text(f))
+		}
+	}
+	return primary
+}
+
+// told reports whether a verdict has nothing to add to a cause, or nothing to
+// say at all.
+func told(c *harness.Cause, v *harness.Verdict) bool {
+	switch {
+	case v.State == harness.Passed || v.State == harness.Skipped:
+		return true
+	case !v.Conduct || c == nil:
+		return false
+	}
+	switch v.Check {
+	case "provider_accepts":
+		return c.Kind == harness.CauseRefusal
+	case "limits":
+		return c.Kind == harness.CauseLimits
+	case "all_replies_reached": // how many, is folded
+		return slices.ContainsFunc(c.Folded, func(f string) bool { return strings.HasSuffix(f, " not reached") })
+	}
+	return false
+}
+
+// under prints a text of one or more lines, those after the first a little to
+// the right.
+func (p *textPrinter) under(indent int, title, text string) {
+	first, rest, more := strings.Cut(text, "\n")
+	p.line(indent, "%s", title+first)
+	if more {
+		p.line(indent+2, "%s", rest)
 	}
 }
 
@@ -203,30 +260,36 @@ func (p *textPrinter) verdict(v *harness.Verdict) {
 	if v.Turn > 0 {
 		title += fmt.Sprintf(" (turn %d)", v.Turn)
 	}
-	title += ": " + stateWord(v.State)
+	title += ":"
+	if v.State != harness.Failed {
+		title += " " + stateWord(v.State) + ":"
+	}
 	if !v.Pos.IsZero() {
 		title = oneLine(v.Pos.String(), 400) + ": " + title
 	}
-	p.line(6, "%s", title)
 	if m := headline(v); m != "" {
-		p.line(8, "%s", p.text(m))
+		title += " "
+		p.under(6, title, p.text(m))
+	} else {
+		p.line(6, "%s", title)
 	}
-	p.mismatches(8, v.Mismatches)
+	p.mismatches(8, v.Mismatches, v.Pos)
 	if v.Alignment == nil {
 		return
 	}
 	for _, r := range v.Alignment.Rows {
 		mark, word := alignMark(r.Status)
+		call, note := cmp.Or(r.Actual, r.Expected), ""
 		switch {
-		case r.Status == harness.AlignMatched || r.Expected == "":
-			p.line(8, "%s %-12s  %s", mark, word, oneLine(cmp.Or(r.Actual, r.Expected), p.max))
-		case r.Actual == "":
-			p.line(8, "%s %-12s  %s", mark, word, oneLine(r.Expected, p.max))
-		default:
-			p.line(8, "%s %-12s  want %s", mark, word, oneLine(r.Expected, p.max))
-			p.line(8, "%14s  got  %s", "", oneLine(r.Actual, p.max))
+		case r.Status == harness.AlignForbidden:
+			note = "  (" + oneLine(r.Expected, 200) + ")"
+		case r.Status == harness.AlignMissing && r.Pos != v.Pos && !r.Pos.IsZero():
+			note = "  (" + oneLine(r.Pos.String(), 400) + ")"
+		case r.Status == harness.AlignMismatched && len(r.Mismatches) == 0:
+			note = ", want " + oneLine(r.Expected, p.max)
 		}
-		p.mismatches(24, r.Mismatches)
+		p.line(8, "%s %-12s  %s%s", mark, word, oneLine(call, p.max), note)
+		p.mismatches(24, r.Mismatches, v.Pos)
 	}
 }
 
@@ -240,15 +303,23 @@ func headline(v *harness.Verdict) string {
 	return v.Message
 }
 
-func (p *textPrinter) mismatches(indent int, ms []harness.Mismatch) {
+// mismatches prints a line each. at is the place that was named already.
+func (p *textPrinter) mismatches(indent int, ms []harness.Mismatch, at harness.Position) {
 	width := 0
 	for _, m := range ms {
 		width = max(width, utf8.RuneCountInString(oneLine(m.Path, 120)))
 	}
 	width = min(width, 40)
 	for _, m := range ms {
-		p.line(indent, "%-*s  %s: want %s, got %s", width, oneLine(m.Path, 120), oneLine(m.Rule, 80),
-			orNothing(oneLine(m.Want, p.max)), orNothing(oneLine(m.Got, p.max)))
+		rule, note := "", ""
+		if m.Rule != "equal" { // want and got say it
+			rule = oneLine(m.Rule, 80) + ": "
+		}
+		if m.Pos != at && !m.Pos.IsZero() {
+			note = "  (" + oneLine(m.Pos.String(), 400) + ")"
+		}
+		p.line(indent, "%-*s  %swant %s, got %s%s", width, oneLine(m.Path, 120), rule,
+			orNothing(oneLine(m.Want, p.max)), orNothing(oneLine(m.Got, p.max)), note)
 	}
 }
 
@@ -278,8 +349,13 @@ func (p *textPrinter) trajectory(calls []harness.Call) {
 	if len(calls) == 0 {
 		return
 	}
+	const most = 50
 	p.line(6, "calls of the model:")
 	for i, c := range calls {
+		if i == most {
+			p.line(8, "and %d more", len(calls)-most)
+			break
+		}
 		note := ""
 		switch {
 		case !c.Executed:

@@ -158,8 +158,12 @@ func limits(n *strictyaml.Node) Limits {
 	if !usable(n) {
 		return Limits{}
 	}
+	pos := map[string]harness.Position{}
+	for _, p := range n.Pairs {
+		pos[p.Key.Text] = p.Key.Pos
+	}
 	return Limits{
-		ToolCalls: intOf(n.Get("tool_calls")), ModelCalls: intOf(n.Get("model_calls")),
+		Pos: pos, ToolCalls: intOf(n.Get("tool_calls")), ModelCalls: intOf(n.Get("model_calls")),
 		Time: durationOf(n.Get("time")), Tokens: intOf(n.Get("tokens")),
 	}
 }

@@ -9,6 +9,7 @@ import (
 	"strconv"
 	"time"
 
+	"github.com/rehearse-dev/rehearse/harness"
 	"github.com/rehearse-dev/rehearse/harness/expr"
 	"github.com/rehearse-dev/rehearse/harness/match"
 	"github.com/rehearse-dev/rehearse/harness/value"
@@ -84,6 +85,7 @@ func (c *compiler) matcher(n *strictyaml.Node, opts match.Options) *match.Matche
 	if !ok {
 		return nil
 	}
+	opts.Pos = func(p value.Path) harness.Position { return n.Walk(p...).Pos }
 	m, err := match.Compile(v, &opts)
 	if err == nil {
 		return m

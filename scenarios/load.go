@@ -5,6 +5,7 @@ package scenarios
 import (
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -142,7 +143,7 @@ func (l *loader) read(path string) *document {
 	}
 	d := &document{path: path}
 	l.docs[path] = d
-	data, err := os.ReadFile(path)
+	data, err := readFile(path)
 	if err != nil {
 		l.problems.add(harness.Position{File: path}, "%s", reason(err))
 		return d
@@ -174,6 +175,16 @@ func (l *loader) read(path string) *document {
 		d.at.Line, d.at.Col = found[0].Pos.Line, found[0].Pos.Col
 	}
 	return d
+}
+
+// readFile reads as much of a file as is read of any, and a byte more.
+func readFile(path string) ([]byte, error) {
+	f, err := os.Open(path)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	return io.ReadAll(io.LimitReader(f, strictyaml.MaxBytes+1))
 }
 
 var keyAtStart = regexp.MustCompile(`(?m)^([A-Za-z_][A-Za-z0-9_-]*)\s*:`)

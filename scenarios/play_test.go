@@ -11,6 +11,8 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
+
 	"github.com/rehearse-dev/rehearse/harness"
 	"github.com/rehearse-dev/rehearse/harness/score"
 	"github.com/rehearse-dev/rehearse/mockllm"
@@ -45,7 +47,7 @@ func TestPrintedExample(t *testing.T) {
 	if diff := cmp.Diff(harness.Settings{System: "You build metabolic models with the tools you are given.", Temperature: &zero, Stream: true}, s.Settings); diff != "" {
 		t.Errorf("settings (-want +got):\n%s", diff)
 	}
-	if diff := cmp.Diff(scenarios.Limits{ToolCalls: 10, ModelCalls: 10, Time: time.Minute, Tokens: 40000}, s.Limits); diff != "" {
+	if diff := cmp.Diff(scenarios.Limits{ToolCalls: 10, ModelCalls: 10, Time: time.Minute, Tokens: 40000}, s.Limits, cmpopts.IgnoreFields(scenarios.Limits{}, "Pos")); diff != "" {
 		t.Errorf("limits (-want +got):\n%s", diff)
 	}
 	if !s.Critical || s.LiveTrials != 5 || s.Profile != "openai" || cmp.Diff([]string{"gemflux", "multi-turn"}, s.Tags) != "" {
@@ -228,8 +230,13 @@ expect: [{answer: {equals: ok}}]
 	if diff := cmp.Diff(want, s.Settings); diff != "" {
 		t.Errorf("settings (-want +got):\n%s", diff)
 	}
-	if diff := cmp.Diff(scenarios.Limits{Time: time.Minute, ToolCalls: 1}, s.Limits); diff != "" {
+	if diff := cmp.Diff(scenarios.Limits{Time: time.Minute, ToolCalls: 1}, s.Limits, cmpopts.IgnoreFields(scenarios.Limits{}, "Pos")); diff != "" {
 		t.Errorf("limits (-want +got):\n%s", diff)
+	}
+	// Each limit stands where it was set last.
+	time, toolCalls := s.Limits.Pos["time"], s.Limits.Pos["tool_calls"]
+	if filepath.Base(time.File) != "suite.yaml" || time.Line != 6 || filepath.Base(toolCalls.File) != "s.yaml" || toolCalls.Line != 3 {
+		t.Errorf("the limits stand at %s and %s", time, toolCalls)
 	}
 	if _, first := s.Expect[0].(score.Never); len(s.Expect) != 2 || !first {
 		t.Errorf("expectations: %+v", s.Expect)

@@ -6,6 +6,7 @@ import (
 	"cmp"
 	"fmt"
 	"slices"
+	"strings"
 
 	"github.com/rehearse-dev/rehearse/harness"
 )
@@ -26,6 +27,7 @@ func (p *problems) put(list ...Problem) {
 		p.seen = map[Problem]bool{}
 	}
 	for _, one := range list {
+		one.Msg = brief(one.Msg)
 		if !p.seen[one] {
 			p.seen[one] = true
 			p.list = append(p.list, one)
@@ -41,4 +43,20 @@ func (p *problems) sorted() []Problem {
 		)
 	})
 	return p.list
+}
+
+// brief shortens the lines of a message that quotes too much of a file, in
+// their middle: advice stands at the end.
+func brief(msg string) string {
+	const head, tail = 300, 200
+	if len(msg) <= head+tail {
+		return msg
+	}
+	lines := strings.Split(msg, "\n")
+	for i, line := range lines {
+		if r := []rune(line); len(r) > head+tail {
+			lines[i] = string(r[:head]) + "…" + string(r[len(r)-tail:])
+		}
+	}
+	return strings.Join(lines, "\n")
 }

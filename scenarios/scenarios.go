@@ -3,6 +3,7 @@
 package scenarios
 
 import (
+	"fmt"
 	"slices"
 	"time"
 
@@ -104,6 +105,8 @@ type Limits struct {
 	ModelCalls int
 	Time       time.Duration // of the whole trial
 	Tokens     int
+	// Pos is where each limit that is set stands, by its key.
+	Pos map[string]harness.Position
 }
 
 // Server is an MCP server that a scenario names, or a server file.
@@ -156,14 +159,19 @@ type Problem struct {
 func (p Problem) String() string { return p.Pos.String() + ": " + p.Msg }
 
 // Errors are all mistakes of all files, sorted by place. It is the error of
-// [Load].
+// [Load]. As a text it has the first 200.
 type Errors []Problem
 
 func (e Errors) Error() string {
+	const most = 200
 	var b []byte
 	for i, p := range e {
 		if i > 0 {
 			b = append(b, '\n')
+		}
+		if i == most {
+			b = fmt.Appendf(b, "and %d more mistakes", len(e)-most)
+			break
 		}
 		b = append(b, p.String()...)
 	}

@@ -96,7 +96,7 @@ func (l *loader) tool(n *strictyaml.Node) toolScript {
 		tool: mockmcp.Tool{
 			Name: textOf(n.Get("name")), Title: textOf(n.Get("title")), Description: textOf(n.Get("description")),
 			Input: l.schema(n.Get("input")), Output: l.schema(n.Get("output")), Annotations: rawOf(n.Get("annotations")), Pos: n.Pos,
-		},
+		}.Shared(),
 		failedWhen: l.condition(n.Get("failed_when"), expr.ToolResult),
 		node:       n,
 	}

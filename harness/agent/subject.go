@@ -33,10 +33,18 @@ func Subject(cfg *Config) harness.Subject {
 	if cfg != nil {
 		base = *cfg
 	}
-	return harness.SubjectFunc(func(ctx context.Context, env *harness.Env) (harness.Session, error) {
-		return open(ctx, base, env)
-	})
+	return subject{base}
 }
+
+type subject struct{ cfg Config }
+
+// Open implements [harness.Subject].
+func (s subject) Open(ctx context.Context, env *harness.Env) (harness.Session, error) {
+	return open(ctx, s.cfg, env)
+}
+
+// NoWorkdir says that env.Workdir is not used.
+func (subject) NoWorkdir() {}
 
 // session is one conversation of the reference subject.
 type session struct {

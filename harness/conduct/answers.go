@@ -3,6 +3,7 @@
 package conduct
 
 import (
+	"bytes"
 	"encoding/json"
 	"fmt"
 	"slices"
@@ -226,8 +227,14 @@ func (c *checker) results() (f finding) {
 				continue
 			}
 			if !slices.ContainsFunc(texts, func(s string) bool { return c.faithful(call, s) }) {
+				said, told := c.said(call), texts[0]
+				if capped(told, said) && len(told) < len(said) {
+					f.add("the result of %s was shortened from %d bytes to %d (`conduct: {results: capped}` allows that): %s",
+						callText(call), len(said), len(told), quote(told))
+					continue
+				}
 				f.add("the result of %s was changed: the server said %s, the model was told %s",
-					callText(call), quote(c.said(call)), quote(texts[0]))
+					callText(call), quote(said), quote(told))
 			}
 		}
 	}
@@ -313,10 +320,13 @@ func (c *checker) holds(text string, x harness.ToolExchange) bool {
 		return true
 	}
 	result, err := value.Parse(x.Result)
+	if err != nil && want == "" {
+		return strings.Contains(text, string(compact(x.Result))) // see sameArgs
+	}
 	if err != nil || x.RPCError != nil {
 		result = value.StringOf(want)
 	}
-	if compact := result.String(); result.Kind() != value.String && strings.Contains(text, compact) {
+	if result.Kind() != value.String && strings.Contains(text, result.String()) {
 		return true
 	}
 	if got, err := value.Parse([]byte(text)); err == nil && inside(got, want, result) {
@@ -420,7 +430,20 @@ func (c *checker) noCallAfterAnswer() (f finding) {
 func sameArgs(a, b json.RawMessage) bool {
 	va, errA := parseArgs(a)
 	vb, errB := parseArgs(b)
-	return errA == nil && errB == nil && value.Equal(va, vb)
+	if errA != nil || errB != nil { // too deep or too large to be compared but as text
+		return bytes.Equal(compact(a), compact(b))
+	}
+	return value.Equal(va, vb)
+}
+
+// compact is JSON without space between its tokens; what is no JSON stays as
+// it is.
+func compact(raw json.RawMessage) []byte {
+	var out bytes.Buffer
+	if json.Compact(&out, raw) != nil {
+		return raw
+	}
+	return out.Bytes()
 }
 
 // parseArgs reads arguments; absent ones are an empty object.

@@ -328,6 +328,7 @@ var imageBetween = harness.ToolExchange{
 // TestResultsAsToldToTheModel lists what counts as the same result.
 func TestResultsAsToldToTheModel(t *testing.T) {
 	long := strings.Repeat("abcdefghij", 100)
+	deep := strings.Repeat("[", 2000) + strings.Repeat("]", 2000)
 	tests := []struct {
 		name   string
 		x      harness.ToolExchange
@@ -344,6 +345,8 @@ func TestResultsAsToldToTheModel(t *testing.T) {
 		{name: "JSON written anew", x: harness.ToolExchange{Text: `{"a": 1, "b": [2]}`, Result: json.RawMessage(`{"a":1,"b":[2]}`)}, told: "{\"b\":[2.0],\n\"a\":1}", same: true},
 		{name: "JSON inside JSON", x: harness.ToolExchange{Text: `{"a": 1}`, Result: json.RawMessage(`{"a":1}`)}, told: `{"content":[{"data":{"a":1}}]}`, same: true},
 		{name: "structured content without text", x: harness.ToolExchange{Result: json.RawMessage(`{"a":1}`)}, told: `got {"a":1}`, same: true},
+		{name: "structured content that nests too deep to be parsed", x: harness.ToolExchange{Result: json.RawMessage(deep)}, told: deep, same: true},
+		{name: "a part of what nests too deep", x: harness.ToolExchange{Result: json.RawMessage(deep)}, told: deep[1:], same: false},
 		{name: "another number", x: harness.ToolExchange{Text: `{"a": 1}`, Result: json.RawMessage(`{"a":1}`)}, told: `{"a":1.5}`, same: false},
 		{name: "a member lost", x: harness.ToolExchange{Text: `{"a": 1,"b":2}`, Result: json.RawMessage(`{"a":1,"b":2}`)}, told: `{"a":1}`, same: false},
 		{name: "empty", x: harness.ToolExchange{Result: json.RawMessage(`""`)}, told: "(no output)", same: true},
@@ -363,6 +366,9 @@ func TestResultsAsToldToTheModel(t *testing.T) {
 			found := check(conduct.Config{Capped: tt.capped}, in)
 			if same := len(found) == 0; same != tt.same {
 				t.Errorf("found %q, want the same result: %v", found, tt.same)
+			}
+			if tt.name == "shortened" && !strings.Contains(fmt.Sprint(found), "was shortened from 1000 bytes to ") {
+				t.Errorf("found %q, want it to say that the result was shortened", found)
 			}
 		})
 	}

@@ -63,6 +63,9 @@ type Options struct {
 	Exact bool
 	// Root stands before the paths of mismatches: "args". Default: "value".
 	Root string
+	// Pos tells where the expectation at a path stands, for mismatches. Nil
+	// tells of none.
+	Pos func(value.Path) harness.Position
 }
 
 // Problem is a mistake in an expectation.
@@ -160,7 +163,11 @@ func (r *run) fail(at value.Path, rule, want, got string) {
 			path = r.opts.Root + "." + s
 		}
 	}
-	r.out = append(r.out, harness.Mismatch{Path: path, Rule: rule, Want: want, Got: got})
+	m := harness.Mismatch{Path: path, Rule: rule, Want: want, Got: got}
+	if r.opts.Pos != nil {
+		m.Pos = r.opts.Pos(at)
+	}
+	r.out = append(r.out, m)
 }
 
 // check notes an error, and reports whether there was none.

@@ -80,6 +80,8 @@ func (s *Session) connect(ctx context.Context) (*conn, error) {
 	var c *conn
 	var err error
 	switch {
+	case s.server.Dial != nil:
+		c, err = s.connectPipe(inner)
 	case s.server.URL != "" && s.server.Transport == "sse":
 		c, err = s.connectSSE(inner)
 	case s.server.URL != "":
@@ -107,7 +109,7 @@ func (s *Session) connectPipe(ctx context.Context) (*conn, error) {
 		rw, err = s.server.Dial(ctx)
 	} else {
 		rw, err = mcpwire.Start(mcpwire.Command{
-			Args: s.server.Command, Env: s.server.Env, PassEnv: s.opts.PassEnv, Grace: s.opts.CloseGrace,
+			Args: s.server.Command, Env: s.server.Env, PassEnv: s.opts.PassEnv, Grace: s.opts.CloseGrace, Abort: s.opts.Abort,
 		})
 	}
 	if err != nil {

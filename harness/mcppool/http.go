@@ -80,7 +80,7 @@ func (t *httpTransport) SendRequest(ctx context.Context, request transport.JSONR
 }
 
 func (t *httpTransport) send(ctx context.Context, request transport.JSONRPCRequest) (*transport.JSONRPCResponse, error) {
-	keep(ctx, nil, nil)
+	forget(ctx)
 	r, err := t.StreamableHTTP.SendRequest(ctx, request)
 	if err != nil {
 		return nil, err
@@ -89,7 +89,7 @@ func (t *httpTransport) send(ctx context.Context, request transport.JSONRPCReque
 	if !same && !(r.ID.IsNil() && r.Error != nil) {
 		return nil, wrongID(request.ID, r.ID.Value())
 	}
-	keep(ctx, r.Result, rawError(r.Error))
+	r.Result = keep(ctx, request.Method, r.Result, rawError(r.Error))
 	return r, nil
 }
 
@@ -129,10 +129,10 @@ func (t *sseTransport) SendRequest(ctx context.Context, request transport.JSONRP
 }
 
 func (t *sseTransport) send(ctx context.Context, request transport.JSONRPCRequest) (*transport.JSONRPCResponse, error) {
-	keep(ctx, nil, nil)
+	forget(ctx)
 	r, err := t.SSE.SendRequest(ctx, request)
 	if err == nil {
-		keep(ctx, r.Result, rawError(r.Error))
+		r.Result = keep(ctx, request.Method, r.Result, rawError(r.Error))
 	}
 	return r, err
 }

@@ -320,11 +320,14 @@ func TestOddFrames(t *testing.T) {
 		{"twice", []string{ok, ok}, "", ""},
 		{"no newline at the end", []string{ok + "NONEWLINE", "EXIT"}, "", ""},
 		{"error with id null", []string{`{"jsonrpc":"2.0","id":null,"error":{"code":-32700,"message":"Parse error"}}`}, mcppool.ErrRPC, "MCP error -32700: Parse error"},
-		{"truncated", []string{`{"jsonrpc":"2.0","id":ID,"result":{"con`}, mcppool.ErrTimeout, `1 lines were no JSON-RPC; the last: line is no JSON-RPC message (unexpected end of JSON input): "{\"jsonrpc\":\"2.0\"`},
+		{"truncated", []string{`{"jsonrpc":"2.0","id":ID,"result":{"con`}, mcppool.ErrMalformed, `unusable answer: line is no JSON-RPC message (unexpected end of JSON input): "{\"jsonrpc\":\"2.0\"`},
+		{"nested too deep", []string{`{"jsonrpc":"2.0","id":ID,"result":` + strings.Repeat("[", 20_000) + strings.Repeat("]", 20_000) + `}`}, mcppool.ErrMalformed, "exceeded max depth"},
+		{"an object of a log with the id", []string{`{"level":"debug","id":ID}`, ok}, "", ""},
 		{"pretty-printed", []string{"{", `  "id": ID,`, "}"}, mcppool.ErrTimeout, "3 lines were no JSON-RPC"},
 		{"another id only", []string{`{"jsonrpc":"2.0","id":999,"result":{}}`}, mcppool.ErrTimeout, "no answer within 1m0s"},
 		{"result of another kind", []string{`{"jsonrpc":"2.0","id":ID,"result":[1]}`}, mcppool.ErrMalformed, "no tool result"},
 		{"input required", []string{`{"jsonrpc":"2.0","id":ID,"result":{"resultType":"input_required","inputRequests":{}}}`}, mcppool.ErrMalformed, "asks for input"},
+		{"result and error", []string{`{"jsonrpc":"2.0","id":ID,"result":{"content":[{"type":"text","text":"ok"}]},"error":{"code":-32000,"message":"both"}}`}, "", ""},
 		{"end without an answer", []string{"EXIT"}, mcppool.ErrClosed, "the server went away"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {

@@ -36,11 +36,17 @@ type pipeTransport struct {
 
 	mu       sync.Mutex // guards the fields below
 	closing  bool
-	waiting  map[string]chan mcpwire.Message
+	waiting  map[string]chan answer
 	notified func(mcp.JSONRPCNotification)
 	asked    transport.RequestHandler
-	junk     int    // lines that were no JSON-RPC
-	lastJunk string // the last of them, as an error text
+	junk     int // lines that were no JSON-RPC
+	lastJunk *mcpwire.JunkError
+}
+
+// answer is what came for a request: a message, or why it cannot be read.
+type answer struct {
+	message mcpwire.Message
+	err     error
 }
 
 // process is what can be known of a server's process beyond its messages. A
@@ -56,7 +62,7 @@ func newPipeTransport(rw io.ReadWriteCloser, note func(string, ...any), maxFrame
 	return &pipeTransport{
 		rw: rw, proc: proc, out: mcpwire.NewWriter(rw), note: note, max: maxFrame,
 		done: make(chan struct{}), life: life, end: end,
-		waiting: make(map[string]chan mcpwire.Message),
+		waiting: make(map[string]chan answer),
 	}
 }
 
@@ -114,7 +120,7 @@ func (t *pipeTransport) babble() string {
 	if t.junk == 0 {
 		return ""
 	}
-	return fmt.Sprintf(" (%d lines were no JSON-RPC; the last: %s)", t.junk, t.lastJunk)
+	return fmt.Sprintf(" (%d lines were no JSON-RPC; the last: %v)", t.junk, t.lastJunk)
 }
 
 func (t *pipeTransport) read() {
@@ -125,11 +131,7 @@ func (t *pipeTransport) read() {
 		var junk *mcpwire.JunkError
 		switch {
 		case errors.As(err, &junk):
-			t.mu.Lock()
-			t.junk++
-			t.lastJunk = junk.Error()
-			t.mu.Unlock()
-			t.note("%v", junk)
+			t.unreadable(junk)
 		case err != nil:
 			return
 		case m.IsRequest():
@@ -139,6 +141,25 @@ func (t *pipeTransport) read() {
 		default:
 			t.deliver(m)
 		}
+	}
+}
+
+// unreadable counts a line that is no message. One that was to be an answer is
+// told to whoever waits for it, now and not at the deadline.
+func (t *pipeTransport) unreadable(junk *mcpwire.JunkError) {
+	t.mu.Lock()
+	t.junk++
+	n := t.junk
+	t.lastJunk = junk
+	key := mcpwire.Key(junk.ID)
+	ch, ok := t.waiting[key]
+	delete(t.waiting, key)
+	t.mu.Unlock()
+	if n <= maxNotes { // there may be millions
+		t.note("%v", junk)
+	}
+	if ok {
+		ch <- answer{err: fmt.Errorf("%w: %w", errMalformed, junk)}
 	}
 }
 
@@ -170,7 +191,7 @@ func (t *pipeTransport) deliver(m mcpwire.Message) {
 	delete(t.waiting, key)
 	t.mu.Unlock()
 	if ok {
-		ch <- m
+		ch <- answer{message: m}
 		return
 	}
 	t.note("sent a response that no request waits for: %s", mcpwire.Excerpt(m.Frame, 200))
@@ -209,12 +230,12 @@ func (t *pipeTransport) SendRequest(ctx context.Context, request transport.JSONR
 }
 
 func (t *pipeTransport) send(ctx context.Context, request transport.JSONRPCRequest) (*transport.JSONRPCResponse, error) {
-	keep(ctx, nil, nil)
+	forget(ctx)
 	if t.gone() {
 		return nil, transport.ErrTransportClosed
 	}
 	id := mcpwire.Marshal(request.ID)
-	key, ch := mcpwire.Key(id), make(chan mcpwire.Message, 1)
+	key, ch := mcpwire.Key(id), make(chan answer, 1)
 	t.mu.Lock()
 	t.waiting[key] = ch
 	t.mu.Unlock()
@@ -226,8 +247,8 @@ func (t *pipeTransport) send(ctx context.Context, request transport.JSONRPCReque
 	written := t.write(mcpwire.Marshal(request))
 	for {
 		select {
-		case m := <-ch:
-			return response(ctx, request, m), nil
+		case a := <-ch:
+			return response(ctx, request, a)
 		case err := <-written:
 			if err != nil && !t.gone() {
 				return nil, fmt.Errorf("writing to the server: %w", err)
@@ -237,8 +258,8 @@ func (t *pipeTransport) send(ctx context.Context, request transport.JSONRPCReque
 			return nil, ctx.Err()
 		case <-t.done:
 			select {
-			case m := <-ch: // it came with the end
-				return response(ctx, request, m), nil
+			case a := <-ch: // it came with the end
+				return response(ctx, request, a)
 			default:
 				return nil, transport.ErrTransportClosed
 			}
@@ -246,14 +267,18 @@ func (t *pipeTransport) send(ctx context.Context, request transport.JSONRPCReque
 	}
 }
 
-func response(ctx context.Context, request transport.JSONRPCRequest, m mcpwire.Message) *transport.JSONRPCResponse {
-	keep(ctx, m.Result, m.Error)
-	r := &transport.JSONRPCResponse{JSONRPC: mcp.JSONRPC_VERSION, ID: request.ID, Result: m.Result}
+func response(ctx context.Context, request transport.JSONRPCRequest, a answer) (*transport.JSONRPCResponse, error) {
+	if a.err != nil {
+		return nil, a.err
+	}
+	m := a.message
+	result := keep(ctx, request.Method, m.Result, m.Error)
+	r := &transport.JSONRPCResponse{JSONRPC: mcp.JSONRPC_VERSION, ID: request.ID, Result: result}
 	if m.Error != nil {
 		r.Error = &mcp.JSONRPCErrorDetails{Code: m.Error.Code, Message: m.Error.Message}
 		_ = json.Unmarshal(m.Error.Data, &r.Error.Data) // absent is fine
 	}
-	return r
+	return r, nil
 }
 
 // write sends a frame on a goroutine of its own: a server that does not read

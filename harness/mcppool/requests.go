@@ -125,8 +125,8 @@ func (s *Session) Call(ctx context.Context, tool string, args json.RawMessage) (
 	if err != nil {
 		return nil, err
 	}
-	r, err := mcpwire.ParseResult(kept.result)
-	if err == nil && string(r.Type) == `"input_required"` {
+	r, err := kept.call, kept.callErr
+	if err == nil && r.NeedsInput() {
 		err = fmt.Errorf("the server asks for input of a kind that this client cannot give")
 	}
 	if err != nil {
@@ -141,13 +141,35 @@ func (s *Session) Call(ctx context.Context, tool string, args json.RawMessage) (
 type capture struct {
 	result json.RawMessage
 	rpc    *harness.RPCError
+	// call is the result of a tools/call, or callErr says why there is none.
+	call    *mcpwire.Result
+	callErr error
 }
 
 type captureKey struct{}
 
-// keep stores an answer in the capture of ctx, if there is one.
-func keep(ctx context.Context, result json.RawMessage, rpc *harness.RPCError) {
+// keep stores the answer to a request in the capture of ctx, if there is one,
+// and returns the result that mcp-go is to read. That of a call which is over
+// is read already: it can be long, and mcp-go would read it twice.
+func keep(ctx context.Context, method string, result json.RawMessage, rpc *harness.RPCError) json.RawMessage {
+	c, ok := ctx.Value(captureKey{}).(*capture)
+	if !ok {
+		return result
+	}
+	*c = capture{result: result, rpc: rpc}
+	if method != string(mcp.MethodToolsCall) {
+		return result
+	}
+	c.call, c.callErr = mcpwire.ParseResult(result)
+	if c.callErr != nil || c.call.NeedsInput() {
+		return result
+	}
+	return json.RawMessage(`{"content":[]}`)
+}
+
+// forget empties the capture of ctx for the next answer.
+func forget(ctx context.Context) {
 	if c, ok := ctx.Value(captureKey{}).(*capture); ok {
-		c.result, c.rpc = result, rpc
+		*c = capture{}
 	}
 }

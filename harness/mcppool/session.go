@@ -48,6 +48,8 @@ type Options struct {
 	// CloseGrace is how long a child process may take to end after its input
 	// was closed, and again after it was told to terminate. Default 2 s.
 	CloseGrace time.Duration
+	// Abort, once closed, has child processes killed at once. nil never does.
+	Abort <-chan struct{}
 	// PassEnv names variables of our environment that a child process gets
 	// beside the few that every program needs (PATH, HOME, ...) and those of
 	// [harness.Server].

@@ -19,7 +19,7 @@ func FuzzEvents(f *testing.F) {
 	f.Add([]byte("data\ndata:\xff\n\n\r\r\n"))
 	f.Fuzz(func(t *testing.T, in []byte) {
 		read := func(r io.Reader) (frames []string) {
-			w := &eventWatcher{watcher: watcher{body: io.NopCloser(r), each: func(frame []byte) { frames = append(frames, string(frame)) }}}
+			w := &eventWatcher{watcher: watcher{body: io.NopCloser(r), each: func(frame []byte) { frames = append(frames, string(frame)) }, end: func(string) {}}}
 			if out, err := io.ReadAll(w); err != nil || !bytes.Equal(out, in) {
 				t.Fatalf("handed on %q, %v", out, err)
 			}

@@ -4,8 +4,11 @@ package passthrough
 
 import (
 	"bytes"
-	"encoding/json"
+	"context"
+	"errors"
+	"fmt"
 	"io"
+	"log"
 	"mime"
 	"net/http"
 	"net/http/httputil"
@@ -38,15 +41,29 @@ func (s *Server) Handler() (http.Handler, error) {
 		},
 		ModifyResponse: func(res *http.Response) error {
 			session := res.Request.Header.Get("Mcp-Session-Id")
+			key, _ := res.Request.Context().Value(pendingKey{}).(string)
 			kind, _, _ := mime.ParseMediaType(res.Header.Get("Content-Type"))
-			w := watcher{body: res.Body, each: func(frame []byte) { s.response(session, frame) }}
+			w := watcher{
+				body: res.Body,
+				each: func(frame []byte) { s.response(session, frame) },
+				end:  func(why string) { s.noAnswer(key, why) },
+			}
 			switch kind {
 			case "text/event-stream":
 				res.Body = &eventWatcher{watcher: w}
 			case "application/json":
 				res.Body = &jsonWatcher{watcher: w}
+			default:
+				s.noAnswer(key, fmt.Sprintf("it answered with HTTP %d", res.StatusCode))
 			}
 			return nil
+		},
+		ErrorLog: log.New(io.Discard, "", 0),
+		ErrorHandler: func(w http.ResponseWriter, r *http.Request, err error) {
+			if key, _ := r.Context().Value(pendingKey{}).(string); r.Context().Err() == nil {
+				s.noAnswer(key, err.Error())
+			}
+			http.Error(w, fmt.Sprintf("server %q: %v", s.server.Name, err), http.StatusBadGateway)
 		},
 	}
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -56,39 +73,92 @@ func (s *Server) Handler() (http.Handler, error) {
 				http.Error(w, err.Error(), http.StatusRequestEntityTooLarge)
 				return
 			}
-			s.request(r.Header.Get("Mcp-Session-Id"), body)
+			key := s.request(r.Header.Get("Mcp-Session-Id"), nil, body)
+			r = r.WithContext(context.WithValue(r.Context(), pendingKey{}, key))
 			r.Body = io.NopCloser(bytes.NewReader(body))
 		}
 		proxy.ServeHTTP(w, r)
 	}), nil
 }
 
+const (
+	tooLong  = "its answer is longer than a message may be"
+	noResult = "its answer has no result"
+)
+
+// pendingKey is the context key of what a request waits for.
+type pendingKey struct{}
+
 // watcher is the body of an answer that is looked at while it goes by.
 type watcher struct {
 	body io.ReadCloser
 	each func(frame []byte)
+	end  func(why string) // what has no answer by now has none
 	part []byte
 }
 
 func (w *watcher) Close() error { return w.body.Close() }
+
+// ended tells how the body ended, when it has. That the client left is not
+// the server's doing.
+func (w *watcher) ended(err error) {
+	switch {
+	case err == nil, errors.Is(err, context.Canceled):
+	case errors.Is(err, io.EOF):
+		w.end(noResult)
+	default:
+		w.end(fmt.Sprintf("its answer broke off: %v", err))
+	}
+}
 
 // jsonWatcher takes the whole body for one message. It does not wait for the
 // end of the body: the client may go on as soon as it has the last byte.
 type jsonWatcher struct {
 	watcher
 	done bool
+	// Where in the message the body has come to.
+	depth           int
+	quoted, escaped bool
+}
+
+// complete reads on, and reports whether the outermost object ends in p.
+func (w *jsonWatcher) complete(p []byte) bool {
+	for _, c := range p {
+		switch {
+		case w.escaped:
+			w.escaped = false
+		case w.quoted:
+			w.escaped, w.quoted = c == '\\', c != '"'
+		case c == '"':
+			w.quoted = true
+		case c == '{', c == '[':
+			w.depth++
+		case c == '}', c == ']':
+			if w.depth--; w.depth <= 0 {
+				return true
+			}
+		}
+	}
+	return false
 }
 
 func (w *jsonWatcher) Read(p []byte) (int, error) {
 	n, err := w.body.Read(p)
-	if w.done || len(w.part)+n > mcpwire.DefaultMaxFrame {
+	if w.done {
 		return n, err
 	}
-	w.part = append(w.part, p[:n]...)
-	if bytes.HasSuffix(bytes.TrimRight(w.part, " \r\n\t"), []byte("}")) && json.Valid(w.part) {
+	defer w.ended(err)
+	w.part = append(w.part, p[:min(n, mcpwire.DefaultMaxFrame+1-len(w.part))]...)
+	switch {
+	case len(w.part) > mcpwire.DefaultMaxFrame:
+		w.end(tooLong)
+	case w.complete(p[:n]), errors.Is(err, io.EOF):
 		w.each(w.part)
-		w.done = true
+		w.end(noResult) // if that was none
+	default:
+		return n, err
 	}
+	w.part, w.done = nil, true
 	return n, err
 }
 
@@ -96,6 +166,7 @@ func (w *jsonWatcher) Read(p []byte) (int, error) {
 type eventWatcher struct {
 	watcher
 	lines *lines
+	drop  bool // the rest of an event that is too long
 }
 
 func (w *eventWatcher) Read(p []byte) (int, error) {
@@ -104,18 +175,27 @@ func (w *eventWatcher) Read(p []byte) (int, error) {
 	}
 	n, err := w.body.Read(p)
 	w.lines.add(p[:n])
+	w.ended(err)
 	return n, err
 }
 
 func (w *eventWatcher) line(line []byte) {
 	line = bytes.TrimRight(line, "\r\n")
 	if data, ok := bytes.CutPrefix(line, []byte("data:")); ok {
+		if w.drop = w.drop || len(w.part)+len(data) > mcpwire.DefaultMaxFrame; w.drop {
+			w.part = nil
+			w.end(tooLong)
+			return
+		}
 		w.part = append(w.part, bytes.TrimPrefix(data, []byte(" "))...)
 		w.part = append(w.part, '\n')
 		return
 	}
-	if len(line) == 0 && len(w.part) > 0 {
-		w.each(w.part)
-		w.part = nil
+	if len(line) > 0 {
+		return
 	}
+	if len(w.part) > 0 {
+		w.each(w.part)
+	}
+	w.part, w.drop = nil, false
 }

@@ -13,13 +13,18 @@
 package passthrough
 
 import (
+	"bytes"
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"slices"
+	"strings"
 	"sync"
+	"sync/atomic"
 
 	"github.com/rehearse-dev/rehearse/harness"
 	"github.com/rehearse-dev/rehearse/internal/mcpwire"
@@ -34,6 +39,18 @@ type Options struct {
 	Called func()
 	// PassEnv names variables of our environment that a child process gets.
 	PassEnv []string
+	// Abort, once closed, has child processes killed at once. Nil never does.
+	Abort <-chan struct{}
+}
+
+// Trouble is a request that the server left without an answer, or the end of
+// a server that nobody had asked to end.
+type Trouble struct {
+	// Request is the method, of a call with its tool: "tools/call ask". Empty
+	// when the server ended without a request under way.
+	Request string
+	// Why says why there is no answer; empty when the server was just silent.
+	Why string
 }
 
 // Server is a journal around one MCP server.
@@ -42,14 +59,27 @@ type Server struct {
 	opts   Options
 
 	mu       sync.Mutex // guards the rest
+	closed   bool
 	journal  []harness.ToolExchange
 	sessions int
-	waiting  map[string]int // calls without an answer, by session and id, into journal
+	requests int
+	conns    []*conn
+	waiting  map[string]*pending // requests without an answer, by session and id
+	lost     []*pending          // those that were answered with what cannot be read
+}
+
+// pending is a request that a session cannot do without.
+type pending struct {
+	seq   int    // in order of arrival
+	what  string // as in [Trouble]
+	entry int    // in the journal; -1 for what is no call
+	conn  *conn  // nil over HTTP
+	why   string // there is no answer, where that is known
 }
 
 // New returns a journal around server. It starts nothing.
 func New(server harness.Server, opts *Options) *Server {
-	s := &Server{server: server, waiting: map[string]int{}}
+	s := &Server{server: server, waiting: map[string]*pending{}}
 	if opts != nil {
 		s.opts = *opts
 	}
@@ -63,11 +93,61 @@ func New(server harness.Server, opts *Options) *Server {
 }
 
 // Journal returns the calls so far, in order of arrival. A call that has no
-// answer yet has neither result nor error.
+// answer yet has neither result nor error; one that will have none has failed.
 func (s *Server) Journal() []harness.ToolExchange {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return slices.Clone(s.journal)
+	out := slices.Clone(s.journal)
+	for _, p := range s.pending() {
+		if p.entry >= 0 && (p.why != "" || p.conn != nil && p.conn.ended.Load()) {
+			out[p.entry].Failed = true
+		}
+	}
+	return out
+}
+
+// pending lists the requests without an answer. The caller holds mu.
+func (s *Server) pending() []*pending {
+	list := append(slices.Collect(maps.Values(s.waiting)), s.lost...)
+	slices.SortFunc(list, func(a, b *pending) int { return cmp.Compare(a.seq, b.seq) })
+	return list
+}
+
+// Trouble tells what the server failed to do, as far as one can see.
+func (s *Server) Trouble() []Trouble {
+	s.mu.Lock()
+	list, conns := s.pending(), slices.Clone(s.conns)
+	s.mu.Unlock()
+	var out []Trouble
+	for _, p := range list {
+		t := Trouble{Request: p.what, Why: p.why}
+		if t.Why == "" && p.conn != nil {
+			t.Why = p.conn.end()
+			conns = slices.DeleteFunc(conns, func(c *conn) bool { return c == p.conn })
+		}
+		out = append(out, t)
+	}
+	for _, c := range conns {
+		if why := c.end(); why != "" {
+			out = append(out, Trouble{Why: why})
+		}
+	}
+	return out
+}
+
+// Close ends the connections that are still open, with the processes behind
+// them. It starts no more.
+func (s *Server) Close() error {
+	s.mu.Lock()
+	s.closed = true
+	conns := slices.Clone(s.conns)
+	s.mu.Unlock()
+	var wg sync.WaitGroup
+	for _, c := range conns {
+		wg.Go(func() { _ = c.Close() }) // what is gone is gone
+	}
+	wg.Wait()
+	return nil
 }
 
 // Dial starts the server, or opens its pipe, and returns the connection. It
@@ -79,40 +159,55 @@ func (s *Server) Dial(ctx context.Context) (io.ReadWriteCloser, error) {
 	case s.server.Dial != nil:
 		inner, err = s.server.Dial(ctx)
 	case len(s.server.Command) > 0:
-		inner, err = mcpwire.Start(mcpwire.Command{Args: s.server.Command, Env: s.server.Env, PassEnv: s.opts.PassEnv})
+		inner, err = mcpwire.Start(mcpwire.Command{
+			Args: s.server.Command, Env: s.server.Env, PassEnv: s.opts.PassEnv, Abort: s.opts.Abort,
+		})
 	default:
 		err = errors.New("it has neither command nor pipe")
 	}
 	if err != nil {
 		return nil, fmt.Errorf("starting server %q: %w", s.server.Name, err)
 	}
-	session := s.session()
-	return &conn{
-		ReadWriteCloser: inner,
-		up:              lines{each: func(frame []byte) { s.request(session, frame) }},
-		down:            lines{each: func(frame []byte) { s.response(session, frame) }},
-	}, nil
-}
-
-func (s *Server) session() string {
 	s.mu.Lock()
-	defer s.mu.Unlock()
 	s.sessions++
-	return fmt.Sprint(s.sessions)
+	session := fmt.Sprint(s.sessions)
+	c := &conn{ReadWriteCloser: inner}
+	c.up.each = func(frame []byte) { s.request(session, c, frame) }
+	c.down.each = func(frame []byte) { s.response(session, frame) }
+	s.conns = append(s.conns, c)
+	closed := s.closed
+	s.mu.Unlock()
+	if closed {
+		_ = c.Close()
+		return nil, fmt.Errorf("starting server %q: its trial is over", s.server.Name)
+	}
+	return c, nil
 }
 
-// request looks at a message from the client.
-func (s *Server) request(session string, frame []byte) {
+// request looks at a message from the client, and returns the key of what the
+// server has to answer, if anything.
+func (s *Server) request(session string, c *conn, frame []byte) (key string) {
 	m, err := mcpwire.Parse(frame)
-	if err != nil || !m.IsRequest() || m.Method != "tools/call" {
-		return
+	if err != nil || !m.IsRequest() {
+		return ""
+	}
+	key = session + " " + m.Key()
+	switch m.Method {
+	case "initialize", "tools/list":
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		s.await(key, &pending{what: m.Method, entry: -1, conn: c})
+		return key
+	case "tools/call":
+	default:
+		return ""
 	}
 	var p struct {
 		Name      string          `json:"name"`
 		Arguments json.RawMessage `json:"arguments"`
 	}
 	if json.Unmarshal(m.Params, &p) != nil {
-		return // the server will have its own words for that
+		return "" // the server will have its own words for that
 	}
 	if string(p.Arguments) == "null" {
 		p.Arguments = nil
@@ -123,25 +218,55 @@ func (s *Server) request(session string, frame []byte) {
 	s.journal = append(s.journal, harness.ToolExchange{
 		Seq: len(s.journal) + 1, Server: s.server.Name, Tool: p.Name, Args: p.Arguments, Start: s.opts.Clock.Now(),
 	})
-	s.waiting[session+" "+m.Key()] = len(s.journal) - 1
+	s.await(key, &pending{what: m.Method + " " + p.Name, entry: len(s.journal) - 1, conn: c})
+	return key
+}
+
+// await notes a request that is to be answered. The caller holds mu.
+func (s *Server) await(key string, p *pending) {
+	s.requests++
+	p.seq = s.requests
+	s.waiting[key] = p
+}
+
+// noAnswer notes why a request gets no answer, if it has none.
+func (s *Server) noAnswer(key, why string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if p := s.waiting[key]; p != nil && p.why == "" {
+		p.why = why
+	}
 }
 
 // response looks at a message from the server.
 func (s *Server) response(session string, frame []byte) {
 	m, err := mcpwire.Parse(frame)
-	if err != nil || !m.IsResponse() {
+	if err != nil {
+		m = mcpwire.Message{ID: mcpwire.IDOf(frame)}
+	}
+	if !m.IsResponse() {
 		return
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	key := session + " " + m.Key()
-	i, ok := s.waiting[key]
-	if !ok {
+	p := s.waiting[key]
+	if p == nil {
 		return
 	}
 	delete(s.waiting, key)
-	x := &s.journal[i]
+	if err != nil {
+		p.why = fmt.Sprintf("its answer cannot be read: %v", err)
+		s.lost = append(s.lost, p)
+	}
+	if p.entry < 0 {
+		return
+	}
+	x := &s.journal[p.entry]
 	x.Duration = s.opts.Clock.Now().Sub(x.Start)
+	if err != nil {
+		return
+	}
 	if m.Error != nil {
 		x.RPCError, x.Failed = m.Error, true
 		return
@@ -156,6 +281,25 @@ func (s *Server) response(session string, frame []byte) {
 type conn struct {
 	io.ReadWriteCloser
 	up, down lines
+	closed   atomic.Bool // by us
+	ended    atomic.Bool // by the server
+}
+
+// end says how the server ended the connection; it is empty when it did not.
+func (c *conn) end() string {
+	if !c.ended.Load() {
+		return ""
+	}
+	why := "it went away"
+	if how := c.Ending(); how != "" {
+		why += ": " + how
+	}
+	if says := strings.TrimSpace(c.Stderr()); says != "" {
+		const most = 5
+		lines := strings.Split(says, "\n")
+		why += "; its stderr ends: " + strings.Join(lines[max(0, len(lines)-most):], "\n")
+	}
+	return why
 }
 
 // process is a connection that knows about the process behind it.
@@ -189,7 +333,15 @@ func (c *conn) Write(p []byte) (int, error) {
 func (c *conn) Read(p []byte) (int, error) {
 	n, err := c.ReadWriteCloser.Read(p)
 	c.down.add(p[:n])
+	if err != nil && !c.closed.Load() {
+		c.ended.Store(true)
+	}
 	return n, err
+}
+
+func (c *conn) Close() error {
+	c.closed.Store(true)
+	return c.ReadWriteCloser.Close()
 }
 
 // lines cuts a stream into lines. A line beyond the largest frame is dropped
@@ -207,6 +359,9 @@ func (l *lines) add(p []byte) {
 	defer l.mu.Unlock()
 	for _, b := range splitAfter(p) {
 		if !l.drop {
+			if room := cap(l.part) - len(l.part); room < len(b) {
+				l.part = slices.Grow(l.part, max(len(b), len(l.part))) // twice as much: frames can be long
+			}
 			l.part = append(l.part, b...)
 		}
 		if len(l.part) > mcpwire.DefaultMaxFrame {
@@ -219,14 +374,20 @@ func (l *lines) add(p []byte) {
 			l.each(l.part)
 		}
 		l.part, l.drop = l.part[:0], false
+		if cap(l.part) > maxKept {
+			l.part = nil
+		}
 	}
 }
+
+// maxKept is the largest buffer that is kept for the next line.
+const maxKept = 1 << 20
 
 // splitAfter cuts p after each newline.
 func splitAfter(p []byte) [][]byte {
 	var out [][]byte
 	for len(p) > 0 {
-		n := slices.Index(p, '\n') + 1
+		n := bytes.IndexByte(p, '\n') + 1
 		if n == 0 {
 			n = len(p)
 		}

@@ -164,7 +164,7 @@ func (z *fuzzer) play(f *wire.Fragments) (trials.Record, trials.Detail) {
 	s := *z.scenario
 	s.Settings.Stream, s.Fragments = true, f
 	z.trials++
-	rec, detail, _ := z.trial(z.ctx, job{&s, trials.Key{
+	rec, detail, _ := z.trial(z.ctx, job{scenario: &s, key: trials.Key{
 		Scenario: s.Name, File: s.Pos.File, Subject: z.opts.SubjectName, Model: z.opts.Models[0], Mode: harness.ModeMock, Attempt: 1,
 	}})
 	return rec, detail

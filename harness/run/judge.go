@@ -81,6 +81,7 @@ func answered(exchanges []harness.Exchange) []string {
 func (t *trial) collect() *evidence {
 	e := &evidence{tools: t.toolJournal()}
 	if t.model != nil {
+		t.model.settle()
 		e.exchanges = t.model.journal()
 	}
 	if t.reported {
@@ -114,7 +115,7 @@ func offeredBy(exchanges []harness.Exchange, listed map[string][]harness.Tool, n
 // score judges the expectations of each turn and of the whole conversation.
 func (t *trial) score(e *evidence, listed map[string][]harness.Tool) {
 	base := score.Evidence{
-		Mode: t.opts.Mode, Trajectory: e.calls, Exchanges: e.exchanges, Tools: e.tools, Transcript: e.transcript,
+		Mode: t.opts.Mode, Trajectory: e.calls, Exchanges: e.exchanges, Tools: e.tools, Transcript: t.brokenOff(e.transcript),
 		Vars: t.scenario.Vars, Schemas: schemas(listed),
 	}
 	for i, turn := range t.scenario.Turns {
@@ -146,6 +147,21 @@ func (t *trial) score(e *evidence, listed map[string][]harness.Tool) {
 	}
 }
 
+// brokenOff is a transcript in which the error that ended the conversation is
+// named only: it is told whole as the cause of the trial, or follows from it.
+func (t *trial) brokenOff(transcript *harness.Transcript) *harness.Transcript {
+	if transcript == nil || t.broke == nil {
+		return transcript
+	}
+	turns := slices.Clone(transcript.Turns)
+	for i := range turns {
+		if turns[i].Stop == "" && turns[i].Error != "" && strings.Contains(t.broke.Error(), turns[i].Error) {
+			turns[i].Error = "the turn broke off"
+		}
+	}
+	return &harness.Transcript{Turns: turns}
+}
+
 func schemas(listed map[string][]harness.Tool) map[string]json.RawMessage {
 	out := map[string]json.RawMessage{}
 	for server, tools := range listed {
@@ -169,7 +185,12 @@ func (t *trial) conduct(e *evidence, listed map[string][]harness.Tool) {
 	if t.model != nil {
 		in.Remaining = t.model.remaining()
 	}
-	e.verdicts = append(e.verdicts, conduct.Check(config, in)...)
+	for _, v := range conduct.Check(config, in) {
+		if v.Check == conduct.Limits && len(in.Limits) > 0 {
+			v.Pos = t.limitPos(in.Limits[0])
+		}
+		e.verdicts = append(e.verdicts, v)
+	}
 }
 
 // decide finds the outcome and the primary cause.
@@ -245,13 +266,14 @@ func (t *trial) causes(e *evidence) []harness.Cause {
 		}
 	}
 	for _, msg := range t.passed() {
-		add(harness.CauseLimits, harness.Position{}, "limit passed: %s", msg)
+		add(harness.CauseLimits, t.limitPos(msg), "limit passed: %s", msg)
 	}
 	if explained {
 		add(harness.CauseConduct, harness.Position{}, "%s: %s", altered.Check, altered.Message)
 	}
-	// An error of the subject after any of these is how it reports them.
-	if t.broke != nil && len(out) == 0 {
+	// An error of the subject after any of these is how it reports them. A
+	// panic is never.
+	if panicked := (*panicError)(nil); t.broke != nil && (len(out) == 0 || errors.As(t.broke, &panicked)) {
 		add(harness.CauseSubject, t.turnPos(len(t.reports)), "%s", t.subjectFault(e))
 	}
 	for _, v := range primaryConduct(e.verdicts) {
@@ -268,6 +290,9 @@ func (t *trial) causes(e *evidence) []harness.Cause {
 		if !v.Conduct && v.State == harness.Undecided {
 			add(harness.CauseScenario, v.Pos, "%s: %s", v.Check, v.Message)
 		}
+	}
+	if c := t.serverCause(); len(out) > 0 && c != nil {
+		out = slices.Insert(out, 0, *c) // what else is wrong may follow from it
 	}
 	return out
 }
@@ -328,7 +353,17 @@ func (t *trial) subjectFault(e *evidence) string {
 		return fmt.Sprintf("%sthe subject hangs: no answer within %s, after %d model calls and %d tool calls (%v)",
 			where, t.opts.Timeout, c.ModelCalls, len(e.tools), t.broke)
 	}
+	if panicked := (*panicError)(nil); errors.As(t.broke, &panicked) {
+		return where + t.broke.Error() + panicked.stack
+	}
 	return where + t.broke.Error()
+}
+
+// limitPos is where a limit that was passed stands in its file; what was said
+// of it begins with its key.
+func (t *trial) limitPos(passed string) harness.Position {
+	key, _, _ := strings.Cut(passed, ":")
+	return t.scenario.Limits.Pos[key]
 }
 
 // turnPos is where a turn stands in its file; for 0 the last that was played.
@@ -344,12 +379,13 @@ func (t *trial) turnPos(turn int) harness.Position {
 
 // fold says in a few words what followed from the primary cause.
 func (t *trial) fold(e *evidence, causes []harness.Cause) []string {
-	var out []string
-	expectations := 0
+	var out, unmet []string
 	for _, c := range causes[1:] {
 		switch {
 		case c.Kind == harness.CauseExpectation:
-			expectations++
+			unmet = append(unmet, fmt.Sprintf("%s: %s", c.Pos, inShort(c.Message)))
+		case c.Kind == harness.CauseSubject:
+			out = append(out, fmt.Sprintf("%s: %s", c.Kind, c.Message)) // a panic, with its stack
 		case c.Kind == harness.CauseConduct && strings.HasPrefix(c.Message, conduct.AllRepliesReached+":"):
 			// counted below
 		case c.Message != causes[0].Message:
@@ -360,9 +396,11 @@ func (t *trial) fold(e *evidence, causes []harness.Cause) []string {
 	if n := len(out); n > most {
 		out = append(out[:most], fmt.Sprintf("%d more findings", n-most))
 	}
-	if expectations > 0 {
-		out = append(out, count(expectations, "expectation")+" not met")
+	const mostUnmet = 20
+	if n := len(unmet); n > mostUnmet {
+		unmet = append(unmet[:mostUnmet], count(n-mostUnmet, "more expectation")+" not met")
 	}
+	out = append(out, unmet...)
 	if t.model != nil && !strings.HasPrefix(causes[0].Message, conduct.AllRepliesReached+":") {
 		if n := len(t.model.remaining()); n == 1 {
 			out = append(out, "1 later reply not reached")

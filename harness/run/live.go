@@ -9,10 +9,14 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"net"
 	"net/http"
+	"net/url"
+	"os"
 	"slices"
 	"strings"
 	"sync"
+	"time"
 
 	"github.com/rehearse-dev/rehearse/harness"
 	"github.com/rehearse-dev/rehearse/harness/dialect"
@@ -31,6 +35,9 @@ type liveModel struct {
 	clock   harness.Clock
 	check   func()
 	unmount func()
+	over    context.Context // ends with the conversation
+	end     context.CancelFunc
+	busy    sync.WaitGroup // requests under way
 
 	mu   sync.Mutex // guards the rest
 	turn int
@@ -39,16 +46,13 @@ type liveModel struct {
 }
 
 func (t *trial) openLive() harness.Endpoint {
-	transport := t.opts.Transport
-	if transport == nil {
-		transport = http.DefaultTransport
-	}
 	m := &liveModel{
 		base: strings.TrimRight(t.opts.BaseURL, "/"), key: t.opts.APIKey, clock: t.clock, check: t.checkLimits,
-		client: &http.Client{Transport: transport, CheckRedirect: func(*http.Request, []*http.Request) error {
+		client: &http.Client{Transport: t.opts.Transport, CheckRedirect: func(*http.Request, []*http.Request) error {
 			return http.ErrUseLastResponse // a redirect would carry the key away
 		}},
 	}
+	m.over, m.end = context.WithCancel(context.Background())
 	base, unmount := t.gateway.mount(m)
 	m.unmount = unmount
 	t.model = m
@@ -61,6 +65,8 @@ func (m *liveModel) beginTurn(n int) {
 	m.turn = n
 }
 
+func (m *liveModel) outline() []harness.Exchange { return m.journal() }
+
 func (m *liveModel) journal() []harness.Exchange {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -72,9 +78,53 @@ func (m *liveModel) journal() []harness.Exchange {
 }
 
 func (m *liveModel) remaining() []harness.Position { return nil }
-func (m *liveModel) close()                        { m.unmount() }
+
+// settle ends what is under way: the subject is done, and the journal must
+// not depend on how far an answer has come that nobody reads.
+func (m *liveModel) settle() {
+	m.mu.Lock()
+	m.end()
+	m.mu.Unlock()
+	m.busy.Wait()
+}
+
+func (m *liveModel) close() {
+	m.settle()
+	m.unmount()
+}
+
+// enter admits a request, as long as there is a conversation.
+func (m *liveModel) enter() bool {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if m.over.Err() != nil {
+		return false
+	}
+	m.busy.Add(1)
+	return true
+}
 
 func (m *liveModel) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	if !m.enter() {
+		http.Error(w, "the conversation is over", http.StatusGone)
+		return
+	}
+	defer m.busy.Done()
+	ctx, cancel := context.WithCancel(r.Context())
+	defer cancel()
+	rc := http.NewResponseController(w)
+	defer context.AfterFunc(m.over, func() {
+		cancel()
+		// A subject that neither sends nor reads must not be waited for. Where
+		// the connection knows no deadlines it is its own concern.
+		_ = rc.SetReadDeadline(time.Now())
+		_ = rc.SetWriteDeadline(time.Now())
+	})()
+	m.relay(w, r.WithContext(ctx))
+}
+
+// relay hands one request on, and its answer back.
+func (m *liveModel) relay(w http.ResponseWriter, r *http.Request) {
 	body, err := io.ReadAll(http.MaxBytesReader(w, r.Body, maxBody))
 	if err != nil {
 		http.Error(w, err.Error(), http.StatusRequestEntityTooLarge)
@@ -88,11 +138,11 @@ func (m *liveModel) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 	res, err := m.forward(r, path, body)
 	if err != nil {
-		m.end(x, func(x *harness.Exchange) {
+		m.done(x, func(x *harness.Exchange) {
 			x.Status = http.StatusBadGateway
 			x.Error = err.Error()
 			if r.Context().Err() != nil {
-				x.Error = "the subject gave up: " + context.Cause(r.Context()).Error()
+				x.Error = hungUp + " before there was an answer"
 			}
 		})
 		writeUpstreamError(w, err)
@@ -106,15 +156,57 @@ func (m *liveModel) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 	w.WriteHeader(res.StatusCode)
 	kept, err := hand(w, res.Body)
-	m.end(x, func(x *harness.Exchange) {
+	m.done(x, func(x *harness.Exchange) {
 		x.Status = res.StatusCode
-		readAnswer(x, res, kept)
 		x.Delivered = err == nil && x.Status < 300
-		if err != nil {
+		if len(kept) <= maxBody {
+			readAnswer(x, res, kept)
+		} else {
+			x.Error = fmt.Sprintf("the answer is longer than %d bytes", maxBody)
+		}
+		switch {
+		case err != nil && x.Status >= 300: // the reason it gave says more
 			x.Error = cmp.Or(x.Error, err.Error())
+		case err != nil && r.Context().Err() != nil:
+			x.Error = hungUp + " before the answer had ended"
+		case err != nil:
+			x.Error = err.Error()
 		}
 	})
+	if err != nil {
+		panic(http.ErrAbortHandler) // an answer that breaks off breaks off here too
+	}
 }
+
+// hungUp begins the error of an exchange that the subject did not wait for.
+const hungUp = "the subject hung up"
+
+// What begins the error of an exchange in which no answer came from the
+// endpoint: the status is then that of our own answer to the subject.
+const (
+	noConnection = "no connection to "
+	noAnswer     = "no answer from "
+)
+
+// unanswered says why the endpoint at base gave no answer, in words that do
+// not repeat the address.
+func unanswered(base string, err error) error {
+	if asked := (*url.Error)(nil); errors.As(err, &asked) {
+		err = asked.Err
+	}
+	op := (*net.OpError)(nil)
+	if !errors.As(err, &op) || op.Op != "dial" {
+		return fmt.Errorf("%s%s: %w", noAnswer, redacted(base), err)
+	}
+	err = op.Err
+	if call := (*os.SyscallError)(nil); errors.As(err, &call) {
+		err = call.Err
+	}
+	return fmt.Errorf("%s%s: %w", noConnection, redacted(base), err)
+}
+
+// errRedirect is met when the endpoint sends the request elsewhere.
+var errRedirect = errors.New("the endpoint redirects")
 
 // hopByHop are the headers that belong to one connection only.
 var hopByHop = map[string]bool{
@@ -123,11 +215,11 @@ var hopByHop = map[string]bool{
 }
 
 func (m *liveModel) forward(r *http.Request, path string, body []byte) (*http.Response, error) {
-	url := m.base + path
+	target := m.base + path
 	if r.URL.RawQuery != "" {
-		url += "?" + r.URL.RawQuery
+		target += "?" + r.URL.RawQuery
 	}
-	out, err := http.NewRequestWithContext(r.Context(), r.Method, url, bytes.NewReader(body))
+	out, err := http.NewRequestWithContext(r.Context(), r.Method, target, bytes.NewReader(body))
 	if err != nil {
 		return nil, err
 	}
@@ -141,42 +233,47 @@ func (m *liveModel) forward(r *http.Request, path string, body []byte) (*http.Re
 		out.Header.Set("Authorization", "Bearer "+m.key)
 	}
 	res, err := m.client.Do(out)
-	if err == nil && res.StatusCode/100 == 3 {
-		res.Body.Close()
-		return nil, fmt.Errorf("the endpoint redirects to %q (HTTP %d): give its own address", redacted(res.Header.Get("Location")), res.StatusCode)
+	if err != nil {
+		return nil, unanswered(m.base, err)
 	}
-	return res, err
+	if res.StatusCode/100 == 3 {
+		res.Body.Close()
+		return nil, fmt.Errorf("%w to %q (HTTP %d): give its own address", errRedirect, redacted(res.Header.Get("Location")), res.StatusCode)
+	}
+	return res, nil
 }
 
-// hand copies an answer as it comes, and keeps it.
+// hand copies an answer as it comes, and keeps it; of an answer that is too
+// long, one byte more than maxBody.
 func hand(w http.ResponseWriter, body io.Reader) ([]byte, error) {
 	rc := http.NewResponseController(w)
-	var kept []byte
+	var kept bytes.Buffer
 	buf := make([]byte, 32<<10)
 	for {
 		n, err := body.Read(buf)
-		if len(kept)+n <= maxBody {
-			kept = append(kept, buf[:n]...)
-		}
+		kept.Write(buf[:min(n, maxBody+1-kept.Len())])
 		if n > 0 {
 			if _, err := w.Write(buf[:n]); err != nil {
-				return kept, fmt.Errorf("the subject hung up: %w", err)
+				return kept.Bytes(), fmt.Errorf("%s: %w", hungUp, err)
 			}
 			if err := rc.Flush(); err != nil {
-				return kept, err
+				return kept.Bytes(), fmt.Errorf("%s: %w", hungUp, err)
 			}
 		}
 		switch {
 		case err == io.EOF:
-			return kept, nil
+			return kept.Bytes(), nil
 		case err != nil:
-			return kept, fmt.Errorf("the endpoint's answer broke off: %w", err)
+			return kept.Bytes(), fmt.Errorf("the endpoint's answer broke off: %w", err)
 		}
 	}
 }
 
 func writeUpstreamError(w http.ResponseWriter, err error) {
 	w.Header().Set("Content-Type", "application/json")
+	if errors.Is(err, errRedirect) {
+		w.Header().Set("X-Should-Retry", "false")
+	}
 	w.WriteHeader(http.StatusBadGateway)
 	fmt.Fprintf(w, `{"error":{"message":%q,"type":"rehearse_upstream"}}`, err.Error())
 }
@@ -199,8 +296,8 @@ func (m *liveModel) begin(body []byte) *harness.Exchange {
 	return x
 }
 
-// end completes an exchange; x is nil for what is no model call.
-func (m *liveModel) end(x *harness.Exchange, fill func(*harness.Exchange)) {
+// done completes an exchange; x is nil for what is no model call.
+func (m *liveModel) done(x *harness.Exchange, fill func(*harness.Exchange)) {
 	if x == nil {
 		return
 	}
@@ -215,25 +312,43 @@ func (m *liveModel) end(x *harness.Exchange, fill func(*harness.Exchange)) {
 // be used, and the subject did not choose to stop. Nil when the endpoint is
 // not to blame.
 func endpointCause(exchanges []harness.Exchange, turns []harness.TurnReport, broke error) *harness.Cause {
+	cause := func(format string, args ...any) *harness.Cause {
+		return &harness.Cause{Kind: harness.CauseEndpoint, Message: fmt.Sprintf(format, args...)}
+	}
+	var endpoint *harness.EndpointError
+	errors.As(broke, &endpoint)
 	for turn := 1; turn <= len(turns); turn++ {
-		if turns[turn-1].Stop != "" {
+		report := turns[turn-1]
+		last := lastOf(exchanges, turn)
+		if last == nil || report.Stop != "" || report.Answer != "" && report.Error == "" {
 			continue
 		}
-		for _, x := range slices.Backward(exchanges) {
-			if x.Turn != turn {
-				continue
-			}
-			if x.Status == 0 || x.Status >= 300 || x.Error != "" { // 0: it has not answered yet
-				return &harness.Cause{
-					Kind:    harness.CauseEndpoint,
-					Message: fmt.Sprintf("the endpoint answered request %d with HTTP %d: %s", x.Seq, x.Status, cmp.Or(x.Error, "no reason given")),
-				}
-			}
-			break
+		left := strings.HasPrefix(last.Error, hungUp)
+		switch {
+		case left && endpoint != nil, last.Error == "" && last.Status < 300 && endpoint != nil && turn == len(turns):
+			return cause("the endpoint's answer to request %d cannot be used: %v", last.Seq, endpoint)
+		case left && errors.Is(broke, errHang):
+			return cause("the endpoint did not answer request %d in time: %v", last.Seq, broke)
+		case left:
+			return nil // its own decision
+		case strings.HasPrefix(last.Error, noConnection), strings.HasPrefix(last.Error, noAnswer), strings.HasPrefix(last.Error, errRedirect.Error()):
+			return cause("%s (request %d)", last.Error, last.Seq)
+		case last.Status >= 300 || last.Error != "":
+			return cause("the endpoint answered request %d with HTTP %d: %s", last.Seq, last.Status, cmp.Or(last.Error, "no reason given"))
 		}
 	}
-	if endpoint := (*harness.EndpointError)(nil); errors.As(broke, &endpoint) {
-		return &harness.Cause{Kind: harness.CauseEndpoint, Message: fmt.Sprintf("the endpoint: %v", endpoint)}
+	if endpoint != nil {
+		return cause("the endpoint: %v", endpoint)
+	}
+	return nil
+}
+
+// lastOf returns the last exchange of a turn, or nil.
+func lastOf(exchanges []harness.Exchange, turn int) *harness.Exchange {
+	for i := range slices.Backward(exchanges) {
+		if exchanges[i].Turn == turn {
+			return &exchanges[i]
+		}
 	}
 	return nil
 }

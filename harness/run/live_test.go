@@ -77,17 +77,31 @@ func TestLiveEndpointIsWrong(t *testing.T) {
 			w.WriteHeader(http.StatusInternalServerError)
 			_, _ = w.Write([]byte(`{"error":{"message":"out of GPUs"}}`))
 		}, "out of GPUs"},
-		{"hangs up", func(http.ResponseWriter, *http.Request) { panic(http.ErrAbortHandler) }, "EOF"},
+		{"hangs up", func(http.ResponseWriter, *http.Request) { panic(http.ErrAbortHandler) }, "no answer from http://127.0.0.1:"},
 		{"no completion", func(w http.ResponseWriter, _ *http.Request) { _, _ = w.Write([]byte("<html>")) }, "not a chat completion"},
 		{"redirect", func(w http.ResponseWriter, r *http.Request) {
 			http.Redirect(w, r, "/login", http.StatusFound)
-		}, "HTTP 302"},
+		}, "the endpoint redirects to \"/login\" (HTTP 302): give its own address (request"},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
 			rec := playLive(t, tt.endpoint, liveScenario)
 			wants(t, rec, harness.OutcomeError, harness.CauseEndpoint, tt.want)
 		})
+	}
+}
+
+// TestLiveNothingListens holds that an endpoint that is not there has not
+// answered anything.
+func TestLiveNothingListens(t *testing.T) {
+	gone := httptest.NewServer(nil)
+	gone.Close()
+	opts := run.Options{Mode: harness.ModeLive, BaseURL: gone.URL + "/v1", Models: []string{"m"}}
+	run.AllowLive(&opts)
+	rec := one(t, write(t, liveScenario), opts)
+	wants(t, rec, harness.OutcomeError, harness.CauseEndpoint, "no connection to "+gone.URL+"/v1: connection refused (request ")
+	if strings.Contains(rec.Cause.Message, "502") {
+		t.Errorf("the cause is %s", rec.Cause.Message)
 	}
 }
 

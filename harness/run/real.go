@@ -4,8 +4,11 @@ package run
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"net/url"
+	"slices"
+	"strings"
 
 	"github.com/rehearse-dev/rehearse/harness"
 	"github.com/rehearse-dev/rehearse/harness/passthrough"
@@ -21,8 +24,10 @@ func (t *trial) openReal(ctx context.Context, s *scenarios.Server) (*toolServer,
 	if err != nil {
 		return nil, err
 	}
-	p := passthrough.New(reach, &passthrough.Options{Clock: t.clock, Called: t.onToolCall})
-	server := &toolServer{name: s.Name, calls: p.Journal, failed: s.FailedWhen}
+	p := passthrough.New(reach, &passthrough.Options{Clock: t.clock, Called: t.onToolCall, Abort: t.opts.Abort})
+	server := &toolServer{
+		name: s.Name, pos: s.Pos, calls: p.Journal, failed: s.FailedWhen, trouble: p.Trouble, end: []func() error{p.Close},
+	}
 	for _, tool := range listed {
 		server.tools = append(server.tools, tool.Tool)
 		server.mayOffer(tool, t.logf)
@@ -54,4 +59,33 @@ func redacted(raw string) string {
 	}
 	u.User, u.RawQuery, u.Fragment = nil, "", ""
 	return u.String()
+}
+
+// serverCause says which server a trial came to nothing for, if one did not
+// do its part: it went away, or it was silent while the trial ran out of time.
+// A trial in which nothing else is wrong has coped with that.
+func (t *trial) serverCause() *harness.Cause {
+	late := errors.Is(t.broke, errHang) || errors.Is(t.broke, errAbandoned) || slices.ContainsFunc(t.passed(), func(s string) bool {
+		return strings.HasPrefix(s, limitTime)
+	})
+	for _, s := range t.servers {
+		if s.trouble == nil {
+			continue
+		}
+		for _, trouble := range s.trouble() {
+			message := fmt.Sprintf("server %q", s.name)
+			switch {
+			case trouble.Request == "":
+				message += ": " + trouble.Why
+			case trouble.Why != "":
+				message += fmt.Sprintf(" gave no answer to %s: %s", trouble.Request, trouble.Why)
+			case late:
+				message += fmt.Sprintf(" did not answer %s in time", trouble.Request)
+			default:
+				continue
+			}
+			return &harness.Cause{Kind: harness.CauseEndpoint, Pos: s.pos, Message: message}
+		}
+	}
+	return nil
 }

@@ -69,8 +69,9 @@ func readAnswer(x *harness.Exchange, res *http.Response, body []byte) {
 	}
 	x.Answer.Role = harness.RoleAssistant
 	r := answerReader{x: x, open: map[int]int{}}
+	defer r.finish()
 	kind, _, _ := mime.ParseMediaType(res.Header.Get("Content-Type"))
-	if kind != "text/event-stream" {
+	if kind != "text/event-stream" && !bytes.HasPrefix(body, []byte("data:")) {
 		r.add(body)
 		return
 	}
@@ -85,11 +86,27 @@ func readAnswer(x *harness.Exchange, res *http.Response, body []byte) {
 	}
 }
 
+// maxCalls bounds the calls that are kept of one answer; the API itself
+// allows 128.
+const maxCalls = 1024
+
 // answerReader puts an answer together.
 type answerReader struct {
 	x      *harness.Exchange
 	chunks bool
 	open   map[int]int // the latest call of each index of a stream
+
+	text, reasoning, refusal strings.Builder
+	arguments                []*strings.Builder // of each call
+}
+
+// finish puts into the answer what came piece by piece.
+func (r *answerReader) finish() {
+	a := &r.x.Answer
+	a.Text, a.Reasoning, a.Refusal = r.text.String(), r.reasoning.String(), r.refusal.String()
+	for i := range a.Calls {
+		a.Calls[i].Arguments = r.arguments[i].String()
+	}
 }
 
 // add adds a whole reply, or a chunk of one.
@@ -119,9 +136,9 @@ func (r *answerReader) add(data []byte) {
 			m = ch.Delta
 		}
 		x.FinishReason = cmp.Or(ch.FinishReason, x.FinishReason)
-		x.Answer.Text += text(m.Content)
-		x.Answer.Reasoning += m.ReasoningContent
-		x.Answer.Refusal += m.Refusal
+		r.text.WriteString(text(m.Content))
+		r.reasoning.WriteString(m.ReasoningContent)
+		r.refusal.WriteString(m.Refusal)
 		for i, tc := range m.ToolCalls {
 			if tc.Index != nil {
 				i = *tc.Index
@@ -144,11 +161,16 @@ func (r *answerReader) call(index int, tc toolCall) {
 		known = false
 	}
 	if !known {
-		r.open[index] = len(*calls)
-		*calls = append(*calls, harness.ToolCall{ID: tc.ID, Name: tc.Function.Name, Arguments: text(tc.Function.Arguments)})
-		return
+		if len(*calls) == maxCalls {
+			r.x.Error = fmt.Sprintf("the answer has more than %d tool calls", maxCalls)
+			return
+		}
+		at = len(*calls)
+		r.open[index] = at
+		*calls = append(*calls, harness.ToolCall{ID: tc.ID, Name: tc.Function.Name})
+		r.arguments = append(r.arguments, new(strings.Builder))
 	}
-	(*calls)[at].Arguments += text(tc.Function.Arguments)
+	r.arguments[at].WriteString(text(tc.Function.Arguments))
 }
 
 // text is the text of a string, of the text parts of a list, or JSON as it

@@ -13,13 +13,13 @@ import (
 	"path/filepath"
 	"runtime"
 	"slices"
-	"strings"
 	"sync"
 	"testing"
 	"time"
 
 	"github.com/rehearse-dev/rehearse/harness"
 	"github.com/rehearse-dev/rehearse/harness/trials"
+	"github.com/rehearse-dev/rehearse/mockllm"
 	"github.com/rehearse-dev/rehearse/scenarios"
 )
 
@@ -33,8 +33,10 @@ type Options struct {
 	Subject harness.Subject
 	// SubjectName stands in records. Default "subject".
 	SubjectName string
-	// Foreign says that the subject is another process: it gets mock servers
-	// by URL. Default: through pipes.
+	// Foreign says that the subject is another process: it gets everything by
+	// URL. Default: an endpoint and mock servers have a URL and a shortcut in
+	// memory ([harness.Endpoint], [harness.Server]), and the subject takes
+	// what suits it; servers that are commands have the shortcut alone.
 	Foreign bool
 	// Mode is mock or live. Default mock.
 	Mode harness.Mode
@@ -44,8 +46,8 @@ type Options struct {
 	// BaseURL of the endpoint in live mode, ending in /v1, and its key. The
 	// key may be empty.
 	BaseURL, APIKey string
-	// Transport carries requests to the endpoint in live mode. Default
-	// [http.DefaultTransport].
+	// Transport carries requests to the endpoint in live mode. Default: as
+	// [http.DefaultTransport] does, over connections of the run's own.
 	Transport http.RoundTripper
 	// Trials of each scenario with each model. Default: what the scenario
 	// says in live mode, else 1.
@@ -74,6 +76,10 @@ type Options struct {
 	Unmeasured bool
 	// Observer is told of progress. Nil tells nobody.
 	Observer Observer
+	// Abort, once closed, has the processes of real servers killed at once,
+	// for a run whose context has ended and that must not take its time. Nil
+	// never does.
+	Abort <-chan struct{}
 
 	liveInTest bool // lets our own tests of live mode run without the tag
 }
@@ -96,27 +102,21 @@ type Result struct {
 }
 
 // ExitCode is the exit status of a program for this run: 0 when all trials
-// passed, 1 when one failed or nothing was checked at all, 3 when none failed
-// but some could not be judged or were not run.
-func (res *Result) ExitCode() int {
-	passed, unjudged, checked := 0, len(res.Records) < res.Manifest.Planned, false
-	for _, t := range res.Records {
+// passed, 1 when one failed or no trial of the run checked anything, 3 when
+// none failed but some could not be judged or were not run.
+func (r *Result) ExitCode() int {
+	unjudged := len(r.Records) < r.Manifest.Planned
+	for _, t := range r.Records {
 		switch t.Outcome {
 		case harness.OutcomeFailed:
 			return 1
 		case harness.OutcomeError:
 			unjudged = true
-			// Where an endpoint is down there is nothing to check, and that
-			// is known; a check that did not run for other reasons is not.
-			checked = checked || t.Cause != nil && t.Cause.Kind != harness.CauseScenario
-		case harness.OutcomePassed:
-			passed++
-		case harness.OutcomeSkipped:
+		case harness.OutcomePassed, harness.OutcomeSkipped:
 		}
-		checked = checked || t.Counts.Checks > 0
 	}
 	switch {
-	case !checked && passed == 0 && !res.Manifest.Interrupted:
+	case r.checkedNothing():
 		return 1
 	case unjudged:
 		return 3
@@ -124,16 +124,34 @@ func (res *Result) ExitCode() int {
 	return 0
 }
 
+// checkedNothing reports whether the run came to its end without any check.
+// Where an endpoint is down there is nothing to check, and that is known; a
+// check that did not run for other reasons is not.
+func (r *Result) checkedNothing() bool {
+	if len(r.Records) < r.Manifest.Planned {
+		return false
+	}
+	for _, t := range r.Records {
+		if t.Counts.Checks > 0 || t.Outcome == harness.OutcomePassed || t.Outcome == harness.OutcomeFailed ||
+			t.Outcome == harness.OutcomeError && t.Cause != nil && t.Cause.Kind != harness.CauseScenario {
+			return false
+		}
+	}
+	return true
+}
+
 // job is one trial to do.
 type job struct {
 	scenario *scenarios.Scenario
 	key      trials.Key
+	memory   *mockllm.Memory // shared by the trials of a scenario with a model
 }
 
 // runner holds what the trials of a run share.
 type runner struct {
 	opts    Options
 	gateway *gateway
+	idle    func() // closes idle connections to the endpoint; may be nil
 }
 
 // Run plays scenarios and judges them. When ctx ends, trials under way are
@@ -144,7 +162,7 @@ func Run(ctx context.Context, list []*scenarios.Scenario, opts *Options) (*Resul
 	if err != nil {
 		return nil, err
 	}
-	defer r.gateway.close()
+	defer r.close()
 	jobs := r.jobs(list)
 	res := &Result{Manifest: r.manifest(list, len(jobs))}
 	var out *trials.Writer
@@ -226,9 +244,26 @@ func newRunner(opts *Options) (*runner, error) {
 	default:
 		return nil, fmt.Errorf("mode %q is not known: want mock or live", o.Mode)
 	}
+	if o.Transport == nil {
+		own := http.DefaultTransport
+		if t, ok := own.(*http.Transport); ok {
+			t = t.Clone()
+			own, r.idle = t, t.CloseIdleConnections
+		}
+		o.Transport = own
+	}
 	var err error
 	r.gateway, err = newGateway()
 	return r, err
+}
+
+// close leaves nothing of the run behind.
+func (r *runner) close() {
+	// What is still connected is cut off: no error says more than that.
+	_ = r.gateway.close()
+	if r.idle != nil {
+		r.idle()
+	}
 }
 
 // trialsOf is how often a scenario is played with each model.
@@ -245,11 +280,12 @@ func (r *runner) jobs(list []*scenarios.Scenario) []job {
 	var out []job
 	for _, s := range list {
 		for _, model := range r.opts.Models {
+			memory := new(mockllm.Memory)
 			for n := range r.trialsOf(s) {
 				out = append(out, job{s, trials.Key{
 					Scenario: s.Name, File: s.Pos.File, Subject: r.opts.SubjectName,
 					Model: model, Mode: r.opts.Mode, Attempt: n + 1,
-				}})
+				}, memory})
 			}
 		}
 	}
@@ -321,13 +357,16 @@ func (r *runner) manifest(list []*scenarios.Scenario, planned int) trials.Manife
 }
 
 // finish fills in what is known at the end only.
-func (res *Result) finish(interrupted bool) {
-	m := &res.Manifest
+func (r *Result) finish(interrupted bool) {
+	m := &r.Manifest
 	m.Finished = time.Now().UTC()
-	m.Interrupted = interrupted && len(res.Records) < m.Planned
+	m.Interrupted = interrupted && len(r.Records) < m.Planned
+	if r.checkedNothing() {
+		m.Warnings = append(m.Warnings, "nothing was checked in the whole run, so it counts as failed (exit code 1)")
+	}
 	for i := range m.Models {
 		seen := map[string]bool{}
-		for _, rec := range res.Records {
+		for _, rec := range r.Records {
 			for _, name := range rec.Answered {
 				if rec.Model == m.Models[i].Asked && !seen[name] {
 					seen[name] = true
@@ -344,13 +383,7 @@ func makeDir(out, name string, at time.Time) (string, error) {
 	if err := os.MkdirAll(out, 0o755); err != nil {
 		return "", err
 	}
-	slug := strings.Trim(strings.Map(func(c rune) rune {
-		if c == '-' || c == '_' || c == '.' || c >= '0' && c <= '9' || c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' {
-			return c
-		}
-		return '-'
-	}, name), "-.")
-	base := filepath.Join(out, at.Format("20060102-150405")+"-"+cmp.Or(slug, "run"))
+	base := filepath.Join(out, at.Format("20060102-150405")+"-"+trials.FileName(name, "run"))
 	for n := 1; ; n++ {
 		dir := base
 		if n > 1 {

@@ -5,12 +5,15 @@ package run_test
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"flag"
 	"fmt"
 	"io"
+	"net"
 	"net/http"
 	"os"
 	"path/filepath"
+	"regexp"
 	"strconv"
 	"strings"
 	"testing"
@@ -29,6 +32,9 @@ import (
 var update = flag.Bool("update", false, "write the golden files anew")
 
 func TestMain(m *testing.M) {
+	if os.Getenv("RUN_TEST_FAILING") != "" {
+		os.Exit(m.Run()) // for TestFailureNamesTheCaller
+	}
 	if os.Getenv("RUN_TEST_SERVER") != "" {
 		serve(os.Stdin, os.Stdout)
 		return
@@ -168,7 +174,8 @@ func TestFaultySubjects(t *testing.T) {
 			t.Errorf("a subject that %s: %s", f, rec.Outcome)
 			continue
 		}
-		fmt.Fprintf(&b, "A subject that %s:\n  %s: %s: %s\n", f, rec.Cause.Pos, rec.Cause.Kind, strings.ReplaceAll(rec.Cause.Message, "\n", "\n    "))
+		message := regexp.MustCompile(`\(/.*/(\w+\.go):\d+\)`).ReplaceAllString(rec.Cause.Message, "($1:LINE)")
+		fmt.Fprintf(&b, "A subject that %s:\n  %s: %s: %s\n", f, rec.Cause.Pos, rec.Cause.Kind, strings.ReplaceAll(message, "\n", "\n    "))
 		for _, folded := range rec.Cause.Folded {
 			fmt.Fprintf(&b, "  then: %s\n", folded)
 		}
@@ -286,7 +293,7 @@ turns:
     expect: [{answer: {contains: [hello]}}]
 `
 	rec := one(t, write(t, strings.ReplaceAll(body, "REQUIRED", "")), run.Options{})
-	wants(t, rec, harness.OutcomeError, harness.CauseEndpoint, `server "empty" (mock, in process) lists no tools`)
+	wants(t, rec, harness.OutcomeError, harness.CauseEndpoint, `mock server "empty" (`, `s.yaml:2:11) lists no tools`)
 	rec = one(t, write(t, strings.ReplaceAll(body, "REQUIRED", ", required: false")), run.Options{})
 	wants(t, rec, harness.OutcomePassed, "")
 }
@@ -372,6 +379,80 @@ turns:
 	}
 }
 
+// TestNaiveSubject gives default options to a subject that reads nothing but
+// URLs, with clients of its own, and to one that sends everything through the
+// transport it is given.
+func TestNaiveSubject(t *testing.T) {
+	body := `
+scenario: naive
+servers: {WEATHER, near: {transport: stdio, tools: [{name: t, results: [{text: x}]}]}, far: {transport: http, tools: [{name: u, results: [{text: x}]}]}}
+conduct: {tools_offered: off}
+turns:
+  - user: Paris?
+    replies: [{calls: [{weather.get_weather: {location: Paris}}]}, {say: "{{result.celsius}}"}]
+    expect: [{answer: {contains: ["21"]}}, {calls: [weather.get_weather]}]
+`
+	for _, transport := range []bool{false, true} {
+		t.Run(fmt.Sprintf("transport %v", transport), func(t *testing.T) {
+			own := &http.Transport{DialContext: func(ctx context.Context, network, addr string) (net.Conn, error) {
+				if host, _, _ := net.SplitHostPort(addr); host != "127.0.0.1" {
+					t.Errorf("dialed %s, which is not on loopback", addr)
+				}
+				return (&net.Dialer{}).DialContext(ctx, network, addr)
+			}}
+			defer own.CloseIdleConnections()
+			subject := harness.SubjectFunc(func(ctx context.Context, env *harness.Env) (harness.Session, error) {
+				weather, near, far := env.Servers[0], env.Servers[1], env.Servers[2]
+				if weather.URL == "" || weather.Dial == nil || near.URL != "" || near.Dial == nil || far.URL == "" || far.Dial != nil {
+					t.Errorf("servers %+v", env.Servers)
+				}
+				naive := *env
+				naive.Servers = []harness.Server{{Name: weather.Name, URL: weather.URL}}
+				if transport {
+					// By the same URL, in memory; and a server beside the endpoint.
+					client := http.Client{Transport: env.Endpoint.Transport}
+					if res, err := client.Get(far.URL); err != nil {
+						t.Error(err)
+					} else if res.Body.Close(); res.Header.Get("Openai-Version") != "" || res.Request.URL.String() != far.URL {
+						t.Errorf("GET %s: %s from %s", far.URL, res.Status, res.Request.URL)
+					}
+					return loop{}.Open(ctx, &naive)
+				}
+				naive.Endpoint.Transport = own
+				return loop{}.Open(ctx, &naive)
+			})
+			wants(t, one(t, write(t, body), run.Options{Subject: subject}), harness.OutcomePassed, "")
+		})
+	}
+}
+
+// TestTransportStaysInProcess sends a request for another host through the
+// transport of a mock model: it must not leave this process.
+func TestTransportStaysInProcess(t *testing.T) {
+	subject := harness.SubjectFunc(func(ctx context.Context, env *harness.Env) (harness.Session, error) {
+		if !strings.HasPrefix(env.Endpoint.BaseURL, "http://127.0.0.1:") {
+			t.Errorf("the endpoint is at %s", env.Endpoint.BaseURL)
+		}
+		elsewhere := *env
+		elsewhere.Endpoint.BaseURL = "https://api.openai.com/v1"
+		return loop{}.Open(ctx, &elsewhere)
+	})
+	list := write(t, `
+scenario: elsewhere
+turns: [{user: hi, replies: [{say: hello}], expect: [{answer: {contains: [hello]}}]}]
+`)
+	opts := run.Options{Subject: subject, Transport: refuser{t}}
+	wants(t, one(t, list, opts), harness.OutcomePassed, "")
+}
+
+// refuser is a network that must not be used.
+type refuser struct{ t *testing.T }
+
+func (r refuser) RoundTrip(req *http.Request) (*http.Response, error) {
+	r.t.Errorf("a request left for %s", req.URL)
+	return nil, errors.New("no network")
+}
+
 func absolute(t testing.TB, path string) string {
 	t.Helper()
 	abs, err := filepath.Abs(path)
@@ -408,6 +489,24 @@ turns:
 	if res.ExitCode() != 1 {
 		t.Errorf("exit code %d, want 1: a run that checks nothing fails", res.ExitCode())
 	}
+	if w := strings.Join(res.Manifest.Warnings, "; "); !strings.Contains(w, "nothing was checked in the whole run") {
+		t.Errorf("warnings %q do not say why", w)
+	}
+	// One trial that could not be judged among others that were is an error of
+	// its own, and not of the run.
+	res = play(t, append(list, load(t, "testdata/two")...), run.Options{Subject: loop{}})
+	if res.ExitCode() != 0 || len(res.Manifest.Warnings) > 0 {
+		t.Errorf("exit code %d, warnings %q", res.ExitCode(), res.Manifest.Warnings)
+	}
+	unexpecting := write(t, "scenario: expects nothing\nturns: [{user: hi, replies: [{say: hello}]}]\n")
+	res = play(t, append(unexpecting, load(t, "testdata/two")...), run.Options{Parallel: 1})
+	wants(t, res.Records[0], harness.OutcomeError, harness.CauseScenario, "the scenario expects nothing")
+	if res.ExitCode() != 3 || len(res.Manifest.Warnings) > 0 {
+		t.Errorf("exit code %d, warnings %q; want 3: something was checked", res.ExitCode(), res.Manifest.Warnings)
+	}
+	if code := play(t, unexpecting, run.Options{}).ExitCode(); code != 1 {
+		t.Errorf("exit code %d, want 1", code)
+	}
 	if code := play(t, nil, run.Options{}).ExitCode(); code != 1 {
 		t.Errorf("exit code %d of an empty run, want 1", code)
 	}
@@ -438,10 +537,103 @@ expect:
   - never: [weather.set_*]
 `)
 	rec := one(t, list, run.Options{})
-	wants(t, rec, harness.OutcomeFailed, harness.CauseExpectation, `calls: wrong arguments`, "2 expectations not met")
-	if rec.Cause.Pos.Line != 7 {
-		t.Errorf("cause at %s, want line 7", rec.Cause.Pos)
+	wants(t, rec, harness.OutcomeFailed, harness.CauseExpectation, `calls: wrong arguments`, "s.yaml:10:5: that: journal.model_calls == 5 does not hold", "s.yaml:11:5: never: want no call of weather.set_*")
+	if rec.Cause.Pos.Line != 7 || rec.Cause.Pos.Col != 47 {
+		t.Errorf("cause at %s, want the argument, 7:47", rec.Cause.Pos)
 	}
+}
+
+// TestPositions holds that a cause stands where what was not kept is written,
+// as exactly as that is known.
+func TestPositions(t *testing.T) {
+	const turns = `
+servers: {WEATHER}
+turns:
+  - user: home is Oslo
+    replies: [{calls: [{weather.set_home: {location: Oslo}}]}, {say: '{"n": 1}'}]
+`
+	tests := []struct {
+		name, body string
+		line, col  int
+	}{
+		{"argument", turns + `
+    expect:
+      - calls:
+          - weather.set_home:
+              location: {$regex: ^B}
+`, 10, 25},
+		{"state", turns + `
+    expect:
+      - state:
+          weather:
+            home: Bergen
+`, 10, 19},
+		{"answer", turns + `
+    expect:
+      - answer:
+          json:
+            n: 2
+`, 10, 16},
+		{"limit", "\nlimits:\n  model_calls: 1" + turns + "expect: [calls: []]\n", 3, 3},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			rec := one(t, write(t, "scenario: s"+tt.body), run.Options{})
+			if rec.Cause == nil || rec.Cause.Pos.Line != tt.line || rec.Cause.Pos.Col != tt.col {
+				t.Errorf("cause %+v, want it at %d:%d", rec.Cause, tt.line, tt.col)
+			}
+		})
+	}
+}
+
+// TestPanics shows where the subject panicked, whatever else is wrong.
+func TestPanics(t *testing.T) {
+	list := load(t, "testdata/two")
+	rec := one(t, list, run.Options{Subject: loop{panics}})
+	wants(t, rec, harness.OutcomeFailed, harness.CauseSubject, "the subject panicked: no such luck", "(*looper).Send (", "subject_test.go:")
+	if again := one(t, list, run.Options{Subject: loop{panics}}); again.Cause.Message != rec.Cause.Message {
+		t.Errorf("the same panic is told in two ways:\n%s\n%s", rec.Cause.Message, again.Cause.Message)
+	}
+	// A panic over a miss is not how the miss is reported.
+	missing := write(t, `
+scenario: unscripted
+turns: [{user: hi, replies: [{calls: [{no_such_tool: {}}]}], expect: [{calls: []}]}]
+`)
+	wants(t, one(t, missing, run.Options{Subject: panicky{inSend: true}}), harness.OutcomeFailed, harness.CauseMiss, "subject: turn 1: the subject panicked: in Send", "run_test.go:")
+	hello := write(t, `
+scenario: hello
+turns: [{user: hi, replies: [{say: hello}], expect: [{answer: {contains: [hello]}}]}]
+`)
+	wants(t, one(t, hello, run.Options{Subject: panicky{}}), harness.OutcomeFailed, harness.CauseSubject, "closing the subject: the subject panicked: in Close", "run_test.go:")
+}
+
+// panicky is a loop that panics after a turn, or when it is closed.
+type panicky struct{ inSend bool }
+
+type panickySession struct {
+	harness.Session
+	panicky
+}
+
+func (p panicky) Open(ctx context.Context, env *harness.Env) (harness.Session, error) {
+	s, err := loop{}.Open(ctx, env)
+	return panickySession{s, p}, err
+}
+
+func (p panickySession) Send(ctx context.Context, text string) (*harness.TurnReport, error) {
+	report, err := p.Session.Send(ctx, text)
+	if p.inSend {
+		panic("in Send")
+	}
+	return report, err
+}
+
+func (p panickySession) Close() error {
+	_ = p.Session.Close() // what it says is not at issue
+	if !p.inSend {
+		panic("in Close")
+	}
+	return nil
 }
 
 func TestExpectedStop(t *testing.T) {
@@ -488,6 +680,9 @@ func TestRunFolder(t *testing.T) {
 	}
 	if len(seeds) != 3 {
 		t.Errorf("seeds %v, want three", seeds)
+	}
+	if dir := play(t, load(t, "testdata/two"), run.Options{Out: out, Name: "天気 / Größe"}).Dir; !strings.HasSuffix(dir, "-天気-Größe") {
+		t.Errorf("run folder %q", dir)
 	}
 	again := play(t, load(t, "testdata/two"), run.Options{Out: out, Name: "two places"})
 	if again.Dir == res.Dir {

@@ -15,6 +15,7 @@ import (
 
 	"github.com/rehearse-dev/rehearse/harness"
 	"github.com/rehearse-dev/rehearse/harness/mcppool"
+	"github.com/rehearse-dev/rehearse/harness/passthrough"
 	"github.com/rehearse-dev/rehearse/harness/tools"
 	"github.com/rehearse-dev/rehearse/harness/trajectory"
 	"github.com/rehearse-dev/rehearse/mockllm"
@@ -26,7 +27,9 @@ import (
 type modelSide interface {
 	beginTurn(n int)
 	journal() []harness.Exchange
+	outline() []harness.Exchange   // the journal, perhaps without what was said
 	remaining() []harness.Position // scripted replies not asked for
+	settle()                       // ends what is under way
 	close()
 }
 
@@ -38,7 +41,9 @@ type mockModel struct {
 
 func (m *mockModel) beginTurn(n int)               { m.BeginTurn(n) }
 func (m *mockModel) journal() []harness.Exchange   { return m.Journal() }
+func (m *mockModel) outline() []harness.Exchange   { return m.Outline() }
 func (m *mockModel) remaining() []harness.Position { return m.Remaining() }
+func (m *mockModel) settle()                       {}
 func (m *mockModel) close() {
 	m.unmount()
 	m.Close()
@@ -55,7 +60,7 @@ func (t *trial) openMock() harness.Endpoint {
 	script.Results = func(issued []harness.Call) ([]harness.Call, error) {
 		return trajectory.Fill(issued, t.toolJournal()), nil
 	}
-	mock := mockllm.New(script, &mockllm.Options{Clock: t.clock, Seed: t.seed, Logf: t.logf})
+	mock := mockllm.New(script, &mockllm.Options{Clock: t.clock, Seed: t.seed, Memory: t.memory, Logf: t.logf})
 	base, unmount := t.gateway.mount(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		mock.ServeHTTP(w, r)
 		t.checkLimits()
@@ -63,8 +68,7 @@ func (t *trial) openMock() harness.Endpoint {
 	t.model = &mockModel{mock, unmount}
 	e := harness.Endpoint{BaseURL: base + "/v1", APIKey: placeholderKey}
 	if !t.opts.Foreign {
-		e.BaseURL = mock.URL // the transport reaches it without a mount
-		e.Transport = checkingTransport{mock.Transport(), t.checkLimits}
+		e.Transport = &shortcut{mock: mock.Transport(), base: base, others: t.opts.Transport, check: t.checkLimits}
 	}
 	return e
 }
@@ -73,15 +77,34 @@ func (t *trial) openMock() harness.Endpoint {
 // need one.
 const placeholderKey = "rehearse"
 
-// checkingTransport looks at the limits after each answer.
-type checkingTransport struct {
-	next  http.RoundTripper
-	check func()
+// shortcut carries requests to a mock model in memory: those to the URL at
+// which it is mounted, and those to any other host, so that nothing leaves
+// this process. What else is at the gateway is reached over loopback.
+type shortcut struct {
+	mock   http.RoundTripper
+	base   string // of the mount, without a slash at its end
+	others http.RoundTripper
+	check  func() // looks at the limits after each answer
 }
 
-func (c checkingTransport) RoundTrip(r *http.Request) (*http.Response, error) {
-	res, err := c.next.RoundTrip(r)
-	c.check()
+func (s *shortcut) RoundTrip(r *http.Request) (*http.Response, error) {
+	host, mount, _ := strings.Cut(strings.TrimPrefix(s.base, "http://"), "/")
+	asked := r
+	if r.URL.Host == host {
+		path, ours := strings.CutPrefix(r.URL.Path, "/"+mount+"/")
+		if !ours {
+			return s.others.RoundTrip(r)
+		}
+		inner, u := *r, *r.URL
+		u.Path, u.RawPath = "/"+path, ""
+		inner.URL = &u
+		r = &inner
+	}
+	res, err := s.mock.RoundTrip(r)
+	s.check()
+	if res != nil {
+		res.Request = asked
+	}
 	return res, err
 }
 
@@ -95,6 +118,10 @@ type toolServer struct {
 	calls  func() []harness.ToolExchange
 	end    []func() error // in order
 	failed mockmcp.FailedWhen
+	// pos and trouble are of a real one: where it stands in its file, and what
+	// it failed to do.
+	pos     harness.Position
+	trouble func() []passthrough.Trouble
 }
 
 func (s *toolServer) close() error {
@@ -111,7 +138,7 @@ func (s *toolServer) journal() []harness.ToolExchange {
 	calls := s.calls()
 	for i := range calls {
 		x := &calls[i]
-		if s.failed == nil || x.Failed {
+		if s.failed == nil || x.Failed || x.Result == nil { // nothing came back
 			continue
 		}
 		failed, err := s.failed(&mockmcp.Call{Tool: x.Tool, Args: x.Args}, x.Result)
@@ -149,14 +176,18 @@ func (t *trial) openServer(ctx context.Context, s *scenarios.Server) (*toolServe
 	for _, tool := range server.tools {
 		server.mayOffer(mcppool.Tool{Tool: tool}, t.logf)
 	}
-	server.reach = harness.Server{Name: s.Name, Dial: mock.Dial}
-	if t.opts.Foreign || s.Transport == "http" || t.scenario.MCPConfig != "" {
-		base, unmount := t.gateway.mount(mock.Handler())
-		server.reach = harness.Server{Name: s.Name, URL: base + "/mcp", Transport: "http"}
-		server.end = append(server.end, func() error { unmount(); return nil })
-	}
 	if len(server.tools) == 0 && s.Required {
-		return nil, fmt.Errorf("server %q (mock, %s) lists no tools", s.Name, cmp.Or(server.reach.URL, "in process"))
+		return nil, fmt.Errorf("mock server %q (%s) lists no tools", s.Name, s.Pos)
+	}
+	server.reach = harness.Server{Name: s.Name}
+	byURL := t.opts.Foreign || s.Transport == "http" || t.scenario.MCPConfig != ""
+	if !byURL {
+		server.reach.Dial = mock.Dial
+	}
+	if byURL || s.Transport != "stdio" {
+		base, unmount := t.gateway.mount(mock.Handler())
+		server.reach.URL, server.reach.Transport = base+"/mcp", "http"
+		server.end = append(server.end, func() error { unmount(); return nil })
 	}
 	return server, nil
 }

@@ -5,6 +5,7 @@ package run
 import (
 	"context"
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 
@@ -16,7 +17,8 @@ import (
 // Test plays the scenarios of a file or folder as subtests, one for each
 // scenario. A failure names file:line of the expectation, or of the turn or
 // scenario where no expectation is to blame; an error of the infrastructure
-// fails the test too and says that it is one.
+// fails the test too and says that it is one. What `rehearse check` would warn
+// of is logged.
 func Test(t *testing.T, path string, opts *Options) {
 	t.Helper()
 	test(realT{t}, path, opts)
@@ -39,7 +41,10 @@ type realT struct{ *testing.T }
 
 func (t realT) Run(name string, f func(tester)) {
 	t.T.Helper()
-	t.T.Run(name, func(t *testing.T) { f(realT{t}) })
+	t.T.Run(name, func(t *testing.T) {
+		t.Helper() // so that a failure names the line of the caller of Test
+		f(realT{t})
+	})
 }
 
 func test(t tester, path string, opts *Options) {
@@ -52,6 +57,9 @@ func test(t tester, path string, opts *Options) {
 	if len(set.Scenarios) == 0 {
 		t.Fatalf("%s: no scenario in it", path)
 		return
+	}
+	for _, d := range (&scenarios.Set{Scenarios: set.Scenarios}).Check() {
+		t.Logf("%s: warning: %s", d.Pos, d.Msg)
 	}
 	for _, s := range set.Scenarios {
 		t.Run(s.Name, func(t tester) {
@@ -90,43 +98,59 @@ func report(t tester, rec trials.Record) {
 	}
 }
 
-// explain says why a trial did not pass: the cause, then the calls where they
-// are what was judged, then what followed.
+// explain says why a trial did not pass: the cause, with the calls where they
+// are what was judged, then what else is wrong.
 func explain(rec trials.Record) string {
 	var b strings.Builder
 	c := rec.Cause
 	fmt.Fprintf(&b, "%s: ", c.Pos)
+	if rec.Attempt > 1 {
+		fmt.Fprintf(&b, "attempt %d: ", rec.Attempt)
+	}
 	if rec.Outcome == harness.OutcomeError {
 		b.WriteString("could not be judged: ")
 	}
 	if c.Kind != harness.CauseExpectation {
 		fmt.Fprintf(&b, "%s: ", c.Kind)
 	}
-	b.WriteString(c.Message)
-	if rec.Attempt > 1 {
-		fmt.Fprintf(&b, " (attempt %d)", rec.Attempt)
-	}
-	for _, v := range rec.Verdicts {
-		if v.State == harness.Failed && v.Alignment != nil && v.Check+": "+v.Message == c.Message {
-			writeAlignment(&b, v.Alignment)
-		}
+	aligned := slices.IndexFunc(rec.Verdicts, func(v harness.Verdict) bool {
+		return v.State == harness.Failed && v.Alignment != nil && v.Pos == c.Pos && v.Check+": "+v.Message == c.Message
+	})
+	if aligned >= 0 { // the rows say what the message says
+		v := rec.Verdicts[aligned]
+		b.WriteString(v.Check + ":")
+		writeAlignment(&b, v.Alignment, c.Pos)
+	} else {
+		b.WriteString(indented(c.Message))
 	}
 	for _, f := range c.Folded {
-		fmt.Fprintf(&b, "\n\tthen: %s", f)
+		fmt.Fprintf(&b, "\n\tand: %s", indented(f))
 	}
 	return b.String()
 }
 
-func writeAlignment(b *strings.Builder, a *harness.Alignment) {
+func indented(s string) string { return strings.ReplaceAll(s, "\n", "\n\t") }
+
+// writeAlignment writes a row a line. at is the place that is known already.
+func writeAlignment(b *strings.Builder, a *harness.Alignment, at harness.Position) {
+	place := func(p harness.Position) string {
+		if p.IsZero() || p == at {
+			return ""
+		}
+		return p.String() + ": "
+	}
 	for _, row := range a.Rows {
 		fmt.Fprintf(b, "\n\t%-12s ", row.Status)
-		switch {
-		case row.Actual == "":
-			b.WriteString("want " + row.Expected)
-		case row.Expected == "" || row.Status == harness.AlignMatched:
-			b.WriteString("got " + row.Actual)
+		switch row.Status {
+		case harness.AlignMissing:
+			b.WriteString(place(row.Pos) + row.Expected)
+		case harness.AlignForbidden:
+			fmt.Fprintf(b, "%s (%s)", row.Actual, row.Expected)
 		default:
-			fmt.Fprintf(b, "want %s, got %s", row.Expected, row.Actual)
+			b.WriteString(row.Actual)
+		}
+		for _, m := range row.Mismatches {
+			fmt.Fprintf(b, "\n\t%-12s %s%s", "", place(m.Pos), m)
 		}
 	}
 }

@@ -3,9 +3,13 @@
 package run_test
 
 import (
+	"bytes"
 	"context"
 	"fmt"
+	"os"
+	"os/exec"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"testing"
 
@@ -64,6 +68,59 @@ func TestTestFatal(t *testing.T) {
 				t.Errorf("printed %q, want %q in it", out.String(), tt.want)
 			}
 		})
+	}
+}
+
+// TestFailing fails when TestFailureNamesTheCaller asks it to.
+func TestFailing(t *testing.T) {
+	if os.Getenv("RUN_TEST_FAILING") == "" {
+		t.Skip("for TestFailureNamesTheCaller alone")
+	}
+	run.Test(t, "testdata/failing", &run.Options{Subject: loop{}})
+}
+
+// TestFailureNamesTheCaller holds that the line that go test prints before a
+// failure is one of the caller's files, not one of ours.
+func TestFailureNamesTheCaller(t *testing.T) {
+	self, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	cmd := exec.CommandContext(t.Context(), self, "-test.run=^TestFailing$")
+	cmd.Env = append(os.Environ(), "RUN_TEST_FAILING=1")
+	out, err := cmd.Output()
+	if err == nil {
+		t.Error("the failing test passed")
+	}
+	for _, want := range []string{
+		`(?m)^ +test_test.go:\d+: testdata/failing/arguments.yaml:13:45: calls:$`,
+		`(?m)^ +test_test.go:\d+: testdata/failing/miss.yaml:4:5: miss: `,
+	} {
+		if !regexp.MustCompile(want).Match(out) {
+			t.Errorf("no line like %s in\n%s", want, out)
+		}
+	}
+	if bytes.Contains(out, []byte(" test.go:")) {
+		t.Errorf("a line of the package itself is blamed:\n%s", out)
+	}
+}
+
+// TestWarnings holds that what is doubtful in a file is logged, once, and
+// fails nothing.
+func TestWarnings(t *testing.T) {
+	name := write(t, `
+scenario: doubtful
+servers: {WEATHER}
+turns:
+  - user: hi
+    replies: [{say: hello}]
+    expect: [{never: [weather.no_such_tool]}]
+`)[0].Pos.File
+	var out strings.Builder
+	run.RunTest(&fakeT{ctx: t.Context(), name: "TestAgent", out: &out}, name, &run.Options{Subject: loop{}})
+	want := "    " + name + `:6:23: warning: no tool is named "weather.no_such_tool"`
+	if !strings.HasPrefix(out.String(), want) || !strings.HasSuffix(out.String(), "--- PASS: TestAgent/doubtful\n") || strings.Count(out.String(), "\n") != 2 {
+		t.Errorf("printed\n%swant it to begin with\n%s", out.String(), want)
 	}
 }
 

@@ -8,8 +8,10 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"runtime"
 	"runtime/debug"
 	"slices"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -19,6 +21,9 @@ import (
 	"github.com/rehearse-dev/rehearse/harness/trials"
 	"github.com/rehearse-dev/rehearse/scenarios"
 )
+
+// limitTime begins what is said of a trial that passed its time limit.
+const limitTime = "time:"
 
 var (
 	errLimit     = errors.New("a limit of the scenario was passed")
@@ -72,7 +77,7 @@ func (t *trial) play(ctx context.Context) {
 	limit, expired := t.opts.Timeout, func() { t.cancel(errHang) }
 	if t.scenario.Limits.Time > 0 {
 		limit = t.scenario.Limits.Time
-		expired = func() { t.pass("time: the trial takes longer than %s", limit) }
+		expired = func() { t.pass(limitTime+" the trial takes longer than %s", limit) }
 	}
 	timer := time.AfterFunc(limit, expired)
 	defer timer.Stop()
@@ -92,8 +97,10 @@ func (t *trial) play(ctx context.Context) {
 // setUp starts both sides and returns what the subject is given.
 func (t *trial) setUp(ctx context.Context) (*harness.Env, error) {
 	var err error
-	if t.workdir, err = os.MkdirTemp("", "rehearse-"); err != nil {
-		return nil, err
+	if t.needsWorkdir() {
+		if t.workdir, err = os.MkdirTemp("", "rehearse-"); err != nil {
+			return nil, err
+		}
 	}
 	env := &harness.Env{
 		Mode: t.opts.Mode, Settings: t.scenario.Settings, Workdir: t.workdir,
@@ -121,6 +128,13 @@ func (t *trial) setUp(ctx context.Context) (*harness.Env, error) {
 	return env, nil
 }
 
+// needsWorkdir reports whether anything could look at the trial's folder.
+func (t *trial) needsWorkdir() bool {
+	_, none := t.opts.Subject.(interface{ NoWorkdir() })
+	return !none || t.opts.Foreign || t.scenario.MCPConfig != "" ||
+		slices.ContainsFunc(t.scenario.Servers, func(s *scenarios.Server) bool { return s.Mock == nil })
+}
+
 // converse opens the subject, plays the turns, and closes it.
 func (t *trial) converse(ctx context.Context, env *harness.Env) {
 	session, err := guard(ctx, t, func() (harness.Session, error) { return t.opts.Subject.Open(ctx, env) })
@@ -137,6 +151,9 @@ func (t *trial) converse(ctx context.Context, env *harness.Env) {
 		stop() // nothing but the grace is left
 		if _, err := guard(closing, t, func() (any, error) { return nil, session.Close() }); err != nil {
 			t.logf("closing the subject: %v", err)
+			if panicked := (*panicError)(nil); t.broke == nil && errors.As(err, &panicked) {
+				t.broke = fmt.Errorf("closing the subject: %w", err)
+			}
 		}
 	}()
 	for i, turn := range t.scenario.Turns {
@@ -188,7 +205,7 @@ func guard[T any](ctx context.Context, t *trial, f func() (T, error)) (T, error)
 		defer func() {
 			if p := recover(); p != nil {
 				t.logf("panic: %v\n%s", p, debug.Stack())
-				r.err = fmt.Errorf("the subject panicked: %v", p)
+				r.err = &panicError{p, panicStack()}
 			}
 			done <- r
 		}()
@@ -210,6 +227,43 @@ func guard[T any](ctx context.Context, t *trial, f func() (T, error)) (T, error)
 	}
 }
 
+// panicError is a panic of the subject.
+type panicError struct {
+	value any
+	stack string // where, a line a frame; empty when that is not known
+}
+
+func (e *panicError) Error() string { return fmt.Sprintf("the subject panicked: %v", e.value) }
+
+// panicStack is the stack of the panic that is being recovered, down to
+// [guard]: without addresses, so that two trials that panic alike say the same.
+// The log has the whole of it.
+func panicStack() string {
+	pcs := make([]uintptr, 200)
+	frames := runtime.CallersFrames(pcs[:runtime.Callers(1, pcs)])
+	var lines []string
+	panicking := false
+	for {
+		f, more := frames.Next()
+		switch {
+		case f.Function == "runtime.gopanic":
+			panicking, lines = true, nil
+		case strings.Contains(f.Function, "harness/run.guard["):
+			more = !panicking
+		case panicking && !strings.HasPrefix(f.Function, "runtime.") && !strings.Contains(f.Function, "harness/run.(*trial)"):
+			lines = append(lines, fmt.Sprintf("\n    at %s (%s:%d)", f.Function, f.File, f.Line))
+		}
+		if !more {
+			break
+		}
+	}
+	const most = 16
+	if n := len(lines); n > most {
+		lines = append(lines[:most], fmt.Sprintf("\n    ... %d more", n-most))
+	}
+	return strings.Join(lines, "")
+}
+
 // stopExpected reports whether err is a stop that an expectation asks for.
 func (t *trial) stopExpected(turn scenarios.Turn, err error) bool {
 	if stop := (*harness.StopError)(nil); !errors.As(err, &stop) {
@@ -224,7 +278,7 @@ func (t *trial) stopExpected(turn scenarios.Turn, err error) bool {
 
 // missed reports whether the conversation left the script.
 func (t *trial) missed() bool {
-	return slices.ContainsFunc(t.model.journal(), func(x harness.Exchange) bool {
+	return slices.ContainsFunc(t.model.outline(), func(x harness.Exchange) bool {
 		return x.Kind == harness.KindMiss || x.Kind == harness.KindRefusal || x.Kind == harness.KindScript
 	})
 }
@@ -245,7 +299,7 @@ func (t *trial) checkLimits() {
 	if l.ModelCalls == 0 && l.Tokens == 0 {
 		return
 	}
-	c := counts(t.model.journal())
+	c := counts(t.model.outline())
 	if l.ModelCalls > 0 && c.ModelCalls > l.ModelCalls {
 		t.pass("model_calls: %d, the limit is %d", c.ModelCalls, l.ModelCalls)
 	}

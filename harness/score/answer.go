@@ -3,6 +3,7 @@
 package score
 
 import (
+	"cmp"
 	"fmt"
 	"maps"
 	"regexp"
@@ -85,6 +86,11 @@ func (s Answer) Score(e *Evidence) harness.Verdict {
 	}
 	v.Score = share(checks-len(problems), checks)
 	if len(problems) > 0 {
+		if len(problems) == 1 && len(v.Mismatches) > 0 {
+			v.Pos = cmp.Or(firstPos(v.Mismatches), v.Pos)
+			fail(&v, "%s; the answer is %s", problems[0], e.gotAnswer(text))
+			return v
+		}
 		fail(&v, "%s, got %s", strings.Join(problems, "; "), e.gotAnswer(text))
 	}
 	return v
@@ -188,6 +194,7 @@ func (s State) Score(e *Evidence) harness.Verdict {
 	}
 	v.Score = share(good, len(s.Servers))
 	if len(v.Mismatches) > 0 {
+		v.Pos = cmp.Or(firstPos(v.Mismatches), v.Pos)
 		texts := make([]string, len(v.Mismatches))
 		for i, m := range v.Mismatches {
 			texts[i] = m.String()
@@ -277,8 +284,8 @@ type That struct {
 	Pos     harness.Position
 }
 
-// Score evaluates the condition. trajectory and journal are those of the
-// turn, when it belongs to one.
+// Score evaluates the condition. What the three witnesses say is of the turn,
+// when it belongs to one.
 func (s That) Score(e *Evidence) harness.Verdict {
 	v := e.verdict("that", s.Pos)
 	if e.Transcript == nil && s.Program.Reads("transcript") {
@@ -296,12 +303,48 @@ func (s That) Score(e *Evidence) harness.Verdict {
 		return v
 	}
 	if !holds {
-		j := vars.Journal
-		fail(&v, "%s does not hold; got %s: %s; %s, %s, %s", s.Program,
-			count(len(vars.Trajectory), "call"), callTexts(vars.Trajectory),
-			count(j.ModelCalls, "model call"), plural(j.Retries, "retry", "retries"), count(j.Tokens, "token"))
+		fail(&v, "%s does not hold%s", s.Program, s.figures(vars))
 	}
 	return v
+}
+
+// figures are what the witnesses that the condition reads have to say, a line
+// each; the calls, when it reads none.
+func (s That) figures(vars *expr.Vars) string {
+	var b strings.Builder
+	if s.Program.Reads("result") && vars.Result != nil {
+		fmt.Fprintf(&b, "\nresult: %s", shorten(vars.Result.String(), 300))
+	}
+	if s.Program.Reads("journal") {
+		j := vars.Journal
+		fmt.Fprintf(&b, "\njournal: %s, %s, %s, %s, answers %s", count(j.ModelCalls, "model call"),
+			plural(j.Retries, "retry", "retries"), count(j.ToolCalls, "tool call"), count(j.Tokens, "token"), quoted(j.Answers))
+	}
+	if s.Program.Reads("transcript") {
+		calls, toolCalls, stop := 0, 0, harness.StopReason("")
+		var answers []string
+		for _, t := range vars.Transcript.Turns {
+			calls, toolCalls, stop = calls+t.ModelCalls, toolCalls+len(t.Calls), t.Stop
+			answers = append(answers, t.Answer)
+		}
+		fmt.Fprintf(&b, "\ntranscript: %s, %s, answers %s, stop %q", count(calls, "model call"), count(toolCalls, "tool call"), quoted(answers), stop)
+	}
+	if b.Len() == 0 || s.Program.Reads("trajectory") {
+		return fmt.Sprintf("\ntrajectory: %s: %s%s", count(len(vars.Trajectory), "call"), callTexts(vars.Trajectory), &b)
+	}
+	return b.String()
+}
+
+// quoted lists texts for a person.
+func quoted(texts []string) string {
+	if len(texts) == 0 {
+		return "none"
+	}
+	out := make([]string, len(texts))
+	for i, t := range texts {
+		out[i] = fmt.Sprintf("%q", shorten(t, 200))
+	}
+	return strings.Join(out, ", ")
 }
 
 func plural(n int, one, many string) string {

@@ -3,6 +3,7 @@
 package score
 
 import (
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -273,7 +274,7 @@ func (a *aligner) rows() *harness.Alignment {
 }
 
 // judge settles the verdict from its alignment. The verdict stands where the
-// first call that is wrong is expected.
+// first argument or call that is wrong is expected.
 func (s Calls) judge(v *harness.Verdict) {
 	var problems []string
 	var pos harness.Position
@@ -303,7 +304,7 @@ func (s Calls) judge(v *harness.Verdict) {
 			problems = append(problems, fmt.Sprintf("wrong arguments in %s: %s", row.Actual, strings.Join(texts, "; ")))
 		}
 		if pos.IsZero() {
-			pos = row.Pos
+			pos = cmp.Or(firstPos(row.Mismatches), row.Pos)
 		}
 	}
 	v.Score = share(matched, matched+len(problems))

@@ -90,7 +90,7 @@ func (e *Evidence) vars(n int) *expr.Vars {
 			seen = append(seen, c)
 		}
 	}
-	v := &expr.Vars{User: e.User, Turn: e.Turn, Vars: e.Vars, Transcript: e.Transcript}
+	v := &expr.Vars{User: e.User, Turn: e.Turn, Vars: e.Vars, Transcript: e.transcript()}
 	for _, c := range slices.Backward(seen) {
 		if c.Executed {
 			if result, err := value.Parse(c.Result); err == nil {
@@ -135,6 +135,19 @@ func (e *Evidence) turn() *harness.TurnReport {
 		return nil
 	}
 	return &e.Transcript.Turns[n-1]
+}
+
+// transcript is what the subject reports of what is judged; nil when it
+// reports nothing.
+func (e *Evidence) transcript() *harness.Transcript {
+	if e.Transcript == nil || e.Turn == 0 {
+		return e.Transcript
+	}
+	t := &harness.Transcript{}
+	if report := e.turn(); report != nil {
+		t.Turns = []harness.TurnReport{*report}
+	}
+	return t
 }
 
 // journal counts what the mocks saw of what is judged.
@@ -183,6 +196,16 @@ func fail(v *harness.Verdict, format string, args ...any) {
 	v.Message = fmt.Sprintf(format, args...)
 }
 
+// firstPos is where the first mismatch stands whose place is known.
+func firstPos(list []harness.Mismatch) harness.Position {
+	for _, m := range list {
+		if !m.Pos.IsZero() {
+			return m.Pos
+		}
+	}
+	return harness.Position{}
+}
+
 // broken settles a verdict whose expectation could not be computed: it failed
 // when it reads what the trial does not have, and is undecided otherwise.
 func broken(v *harness.Verdict, err error) {
@@ -191,7 +214,7 @@ func broken(v *harness.Verdict, err error) {
 		return
 	}
 	v.State = harness.Undecided
-	v.Message = fmt.Sprintf("could not be computed: %v", err)
+	v.Message = err.Error()
 }
 
 // callText is a call for a person: weather.get {"city":"Paris"}.

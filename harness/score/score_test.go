@@ -336,13 +336,13 @@ func TestThat(t *testing.T) {
 	}{
 		{name: "holds", src: `trajectory.size() == 2 && journal.model_calls == 3 && journal.retries == 1 && journal.tokens == 10 && journal.tool_calls == 2`, want: harness.Passed},
 		{name: "answers", src: `journal.answers == ["one", "two"]`, want: harness.Passed},
-		{name: "does not hold", src: `trajectory.size() == 3`, want: harness.Failed, message: "trajectory.size() == 3 does not hold; got 2 calls: s.a {}, s.b {}; 3 model calls, 1 retry, 10 tokens"},
+		{name: "does not hold", src: `trajectory.size() == 3`, want: harness.Failed, message: "trajectory.size() == 3 does not hold\ntrajectory: 2 calls: s.a {}, s.b {}"},
 		{name: "one turn", turn: 2, src: `trajectory.size() == 1 && trajectory[0].tool == "b" && journal.answers == ["two"]`, want: harness.Passed},
 		{name: "results", src: `result == 2 && results("s.a")[0].n == 1`, want: harness.Passed},
 		{name: "not there", src: `trajectory[5].failed`, want: harness.Failed, message: "reads what is not there"},
 		{name: "transcript", src: `transcript.model_calls < 3`, want: harness.Skipped},
 		{name: "over nothing, all holds", turn: 3, src: `trajectory.all(c, c.failed)`, want: harness.Passed},
-		{name: "over nothing, exists does not", turn: 3, src: `trajectory.exists(c, true)`, want: harness.Failed, message: "got 0 calls: no call"},
+		{name: "over nothing, exists does not", turn: 3, src: `trajectory.exists(c, true)`, want: harness.Failed, message: "trajectory: 0 calls: no call"},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
@@ -350,6 +350,54 @@ func TestThat(t *testing.T) {
 			e.Turn = tt.turn
 			v := score.That{Program: program(t, tt.src)}.Score(&e)
 			if v.State != tt.want || !strings.Contains(v.Message, tt.message) {
+				t.Errorf("%s %q, want %s with %q", v.State, v.Message, tt.want, tt.message)
+			}
+		})
+	}
+}
+
+// TestThatOfATurn holds that all three witnesses are heard about the turn that
+// is judged, and about the whole conversation where none is.
+func TestThatOfATurn(t *testing.T) {
+	e := score.Evidence{
+		Trajectory: []harness.Call{call(1, "a", `{}`, `1`), call(2, "b", `{}`, `2`), call(2, "c", `{}`, `3`)},
+		Tools:      make([]harness.ToolExchange, 3),
+		Exchanges: []harness.Exchange{
+			{Kind: harness.KindReply, Turn: 1, Attempt: 1, Delivered: true, Answer: harness.Message{Text: "one"}},
+			{Kind: harness.KindReply, Turn: 2, Attempt: 1, Delivered: true, Answer: harness.Message{Text: "two"}},
+			{Kind: harness.KindReply, Turn: 2, Attempt: 1},
+		},
+		Transcript: transcript(
+			harness.TurnReport{ModelCalls: 1, Answer: "one", Calls: make([]harness.ReportedCall, 1), Stop: harness.StopTime},
+			harness.TurnReport{ModelCalls: 2, Answer: "two", Calls: make([]harness.ReportedCall, 2)},
+		),
+	}
+	const all = "trajectory.size() == N && journal.model_calls == N && transcript.model_calls == N && transcript.tool_calls == N"
+	tests := []struct {
+		name, src string
+		turn      int
+		want      harness.State
+		message   string
+	}{
+		{name: "first", turn: 1, src: strings.ReplaceAll(all, "N", "1") + ` && transcript.answers == ["one"] && transcript.stop == "time"`, want: harness.Passed},
+		{name: "second", turn: 2, src: strings.ReplaceAll(all, "N", "2") + ` && transcript.answers == ["two"] && transcript.stop == ""`, want: harness.Passed},
+		{name: "all", src: strings.ReplaceAll(all, "N", "3") + ` && transcript.answers.size() == 2`, want: harness.Passed},
+		{name: "not reported", turn: 3, src: `transcript.answers == [] && transcript.model_calls == 0`, want: harness.Passed},
+		{name: "figures of all that is read", turn: 2, src: strings.ReplaceAll(all, "N", "9"), want: harness.Failed, message: ` does not hold
+trajectory: 2 calls: s.b {}, s.c {}
+journal: 2 model calls, 0 retries, 2 tool calls, 0 tokens, answers "two"
+transcript: 2 model calls, 2 tool calls, answers "two", stop ""`},
+		{name: "the transcript's alone", turn: 1, src: `transcript.stop == ""`, want: harness.Failed, message: `transcript.stop == "" does not hold
+transcript: 1 model call, 1 tool call, answers "one", stop "time"`},
+		{name: "the result's", turn: 1, src: `result == 2`, want: harness.Failed, message: "result == 2 does not hold\nresult: 1"},
+		{name: "nobody's", turn: 1, src: `turn == 2`, want: harness.Failed, message: "turn == 2 does not hold\ntrajectory: 1 call: s.a {}"},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			e := e
+			e.Turn = tt.turn
+			v := score.That{Program: program(t, tt.src)}.Score(&e)
+			if v.State != tt.want || !strings.HasSuffix(v.Message, tt.message) {
 				t.Errorf("%s %q, want %s with %q", v.State, v.Message, tt.want, tt.message)
 			}
 		})

@@ -207,11 +207,13 @@ func failed(r Result, err error) Result {
 	return r
 }
 
-// Close closes the sessions.
+// Close closes the sessions, all at once: a server may take its time to end.
 func (r *Router) Close() error {
-	var errs []error
-	for _, s := range r.sessions {
-		errs = append(errs, s.Close())
+	errs := make([]error, len(r.sessions))
+	var wg sync.WaitGroup
+	for i, s := range r.sessions {
+		wg.Go(func() { errs[i] = s.Close() })
 	}
+	wg.Wait()
 	return errors.Join(errs...)
 }

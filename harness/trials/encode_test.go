@@ -6,8 +6,10 @@ import (
 	"encoding/json"
 	"os"
 	"path/filepath"
+	"reflect"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/rehearse-dev/rehearse/harness"
 )
@@ -56,6 +58,51 @@ func TestDeepResult(t *testing.T) {
 	}
 	if info, err := os.Stat(filepath.Join(dir, name)); err != nil || info.Size() > 1<<20 {
 		t.Errorf("the detail has %d bytes: %v", info.Size(), err)
+	}
+}
+
+// TestLongTexts checks that texts are cut wherever they stand, and that the
+// value that is written stays whole.
+func TestLongTexts(t *testing.T) {
+	long := strings.Repeat("ä", 50)
+	const limit, mark = 31, "\n[... 70 of 100 bytes are left out of this file]"
+	raw := json.RawMessage(`["` + long + `"]`)
+	d := Detail{
+		System:     long,
+		Transcript: &harness.Transcript{Turns: []harness.TurnReport{{Answer: "short"}, {Answer: long}}},
+		Tools:      []harness.ToolExchange{{Text: "short", Result: raw, Start: time.Unix(1, 0)}},
+		States:     map[string]json.RawMessage{"a": raw, "b": json.RawMessage(`1`)},
+		Log:        []string{"short", long},
+	}
+	before, err := json.Marshal(d)
+	if err != nil {
+		t.Fatal(err)
+	}
+	v, changed := bound(reflect.ValueOf(d), limit)
+	got := v.Interface().(Detail)
+	short := strings.Repeat("ä", 15) + mark
+	cutRaw := `"[\"` + strings.Repeat("ä", 14) + `\n[... 74 of 104 bytes are left out of this file]"`
+	for _, tt := range []struct{ name, got, want string }{
+		{"a text", got.System, short},
+		{"below a pointer and a list", got.Transcript.Turns[1].Answer, short},
+		{"beside it", got.Transcript.Turns[0].Answer, "short"},
+		{"raw JSON", string(got.Tools[0].Result), cutRaw},
+		{"in a map", string(got.States["a"]), cutRaw},
+		{"beside that", string(got.States["b"]), "1"},
+		{"in a list", got.Log[1], short},
+	} {
+		if tt.got != tt.want {
+			t.Errorf("%s is %q, want %q", tt.name, tt.got, tt.want)
+		}
+	}
+	if !changed || !got.Tools[0].Start.Equal(time.Unix(1, 0)) {
+		t.Error("nothing is changed, or a time is")
+	}
+	if after, err := json.Marshal(d); err != nil || string(after) != string(before) {
+		t.Error("the value itself was changed")
+	}
+	if _, changed := bound(reflect.ValueOf(d), 1000); changed {
+		t.Error("short texts were cut")
 	}
 }
 

@@ -16,6 +16,8 @@ import (
 	"path/filepath"
 	"strings"
 	"sync"
+	"unicode"
+	"unicode/utf8"
 )
 
 // The names inside a run folder.
@@ -88,27 +90,33 @@ func (w *Writer) Write(r Record) error {
 func (w *Writer) Close() error { return w.f.Close() }
 
 // Read reads records. A last line that has no newline and is not a record is
-// left out: it is what a killed run leaves.
+// left out: it is what a killed run leaves. [Salvage] tells of it.
 func Read(r io.Reader) ([]Record, error) {
-	var out []Record
+	records, _, err := read(r)
+	return records, err
+}
+
+func read(r io.Reader) (out []Record, torn bool, err error) {
 	br := bufio.NewReader(r)
 	for n := 1; ; n++ {
 		line, err := br.ReadBytes('\n')
-		torn := errors.Is(err, io.EOF)
-		if err != nil && !torn {
-			return out, err
+		last := errors.Is(err, io.EOF)
+		if err != nil && !last {
+			return out, false, err
 		}
 		if text := bytes.TrimSpace(line); len(text) > 0 {
 			rec, derr := decode(text)
 			switch {
 			case derr == nil:
 				out = append(out, rec)
-			case !torn || errors.Is(derr, errSchema):
-				return out, fmt.Errorf("line %d: %w", n, derr)
+			case !last || errors.Is(derr, errSchema):
+				return out, false, fmt.Errorf("line %d: %w", n, derr)
+			default:
+				torn = true
 			}
 		}
-		if torn {
-			return out, nil
+		if last {
+			return out, torn, nil
 		}
 	}
 }
@@ -136,18 +144,24 @@ func checkSchema(n int) error {
 	return nil
 }
 
-// ReadFile reads the records of one file.
+// ReadFile reads the records of one file, as [Read] does.
 func ReadFile(name string) ([]Record, error) {
+	records, _, err := Salvage(name)
+	return records, err
+}
+
+// Salvage is [ReadFile], and tells whether a torn last line was left out.
+func Salvage(name string) (records []Record, torn bool, err error) {
 	f, err := os.Open(name)
 	if err != nil {
-		return nil, err
+		return nil, false, err
 	}
 	defer f.Close()
-	records, err := Read(f)
+	records, torn, err = read(f)
 	if err != nil {
-		return records, fmt.Errorf("reading %q: %w", name, err)
+		return records, false, fmt.Errorf("reading %q: %w", name, err)
 	}
-	return records, nil
+	return records, torn, nil
 }
 
 // Merge joins lists of records: one record a key, the last one given, in the
@@ -222,21 +236,36 @@ func ReadDetail(dir string, r Record) (Detail, error) {
 // detailName is readable, the same for the same key, and different for
 // different ones.
 func detailName(k Key) string {
-	slug := strings.Map(func(r rune) rune {
-		switch {
-		case r >= 'a' && r <= 'z', r >= '0' && r <= '9':
-			return r
-		case r >= 'A' && r <= 'Z':
-			return r + 'a' - 'A'
-		}
-		return '-'
-	}, k.Scenario)
-	if len(slug) > 60 {
-		slug = slug[:60]
-	}
 	h := fnv.New64a()
 	fmt.Fprintf(h, "%q", []string{k.Scenario, k.File, k.Subject, k.Model, string(k.Mode)})
-	return fmt.Sprintf("%s-%016x-%d.json", strings.Trim(slug, "-"), h.Sum64(), k.Attempt)
+	return fmt.Sprintf("%s-%016x-%d.json", strings.ToLower(FileName(k.Scenario, "trial")), h.Sum64(), k.Attempt)
+}
+
+// FileName makes of a name what can be a part of the name of a file on every
+// system and in every script: its letters and digits, of any language, with a
+// dash for everything else; at most 60 bytes. Where nothing is left it is
+// none.
+func FileName(name, none string) string {
+	var b strings.Builder
+	gap := false
+	for _, r := range name {
+		keep := unicode.In(r, unicode.L, unicode.N, unicode.M) || r == '_' || r == '.' && b.Len() > 0
+		if !keep || r == utf8.RuneError {
+			gap = true
+			continue
+		}
+		if gap && b.Len() > 0 {
+			b.WriteByte('-')
+		}
+		if gap = false; b.Len()+utf8.RuneLen(r) > 60 {
+			break
+		}
+		b.WriteRune(r)
+	}
+	if s := strings.TrimRight(b.String(), "-."); s != "" {
+		return s
+	}
+	return none
 }
 
 func writeJSON(name string, v any) error {
@@ -244,13 +273,16 @@ func writeJSON(name string, v any) error {
 	if err != nil {
 		return fmt.Errorf("encoding %q: %w", name, err)
 	}
-	var text bytes.Buffer
-	if err := json.Indent(&text, data, "", "  "); err != nil {
-		return fmt.Errorf("encoding %q: %w", name, err)
+	const readable = 1 << 20 // nobody reads what is larger, and it is large enough
+	if len(data) <= readable {
+		var text bytes.Buffer
+		if err := json.Indent(&text, data, "", "  "); err != nil {
+			return fmt.Errorf("encoding %q: %w", name, err)
+		}
+		data = text.Bytes()
 	}
-	text.WriteByte('\n')
 	tmp := name + ".tmp"
-	if err := os.WriteFile(tmp, text.Bytes(), 0o644); err != nil {
+	if err := os.WriteFile(tmp, append(data, '\n'), 0o644); err != nil {
 		return err
 	}
 	return os.Rename(tmp, name)

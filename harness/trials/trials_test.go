@@ -122,6 +122,39 @@ func TestTornLastLine(t *testing.T) {
 	}
 }
 
+func TestSalvageTellsOfATornLine(t *testing.T) {
+	whole := `{"schema":1,"scenario":"a","mode":"mock","attempt":1,"outcome":"passed"}` + "\n"
+	for data, want := range map[string]bool{whole: false, whole + whole[:20]: true, strings.TrimSpace(whole): false, "": false} {
+		name := filepath.Join(t.TempDir(), "t.jsonl")
+		if err := os.WriteFile(name, []byte(data), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		if _, torn, err := trials.Salvage(name); err != nil || torn != want {
+			t.Errorf("%q: torn %v, error %v; want torn %v", data, torn, err, want)
+		}
+	}
+}
+
+func TestFileName(t *testing.T) {
+	tests := []struct{ name, from, want string }{
+		{"plain", "two places", "two-places"},
+		{"letters of any language", "Größe «天気» हिन्दी", "Größe-天気-हिन्दी"},
+		{"marks apart from their letter", "e\u0301t\u00e9", "e\u0301t\u00e9"},
+		{"what no file system likes", `../a\b:c*?"<>|` + "\x00d\xff", "a-b-c-d"},
+		{"nothing left", "?!", "none"},
+		{"hidden", "...x", "x"},
+		{"long", strings.Repeat("天", 100), strings.Repeat("天", 20)},
+		{"dash at the cut", strings.Repeat("a", 59) + " b", strings.Repeat("a", 59)},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			if got := trials.FileName(tt.from, "none"); got != tt.want {
+				t.Errorf("%q becomes %q, want %q", tt.from, got, tt.want)
+			}
+		})
+	}
+}
+
 func TestMergeLastWins(t *testing.T) {
 	a := []trials.Record{record("a", 1, harness.OutcomeError), record("b", 1, harness.OutcomePassed)}
 	b := []trials.Record{record("c", 1, harness.OutcomePassed), record("a", 1, harness.OutcomePassed)}

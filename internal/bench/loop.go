@@ -114,7 +114,9 @@ func rawLoop(ctx context.Context, base string, server *mockmcp.Server, stream bo
 	if err := c.Start(ctx); err != nil {
 		return nil, nil, err
 	}
-	if _, err := c.Initialize(ctx, mcp.InitializeRequest{}); err != nil {
+	var hello mcp.InitializeRequest
+	hello.Params.ClientInfo = mcp.Implementation{Name: "rehearse", Version: "0"}
+	if _, err := c.Initialize(ctx, hello); err != nil {
 		return nil, nil, err
 	}
 	listed, err := c.ListTools(ctx, mcp.ListToolsRequest{})
@@ -249,10 +251,11 @@ func open(ctx context.Context, stream bool) (s *sides, err error) {
 	return s, nil
 }
 
-// close ends all that open started, the last first.
+// close ends all that open started, the servers first: mcp-go's client logs
+// an error when its own end is closed before the other.
 func (s *sides) close() error {
 	var errs []error
-	for _, end := range slices.Backward(s.closers) {
+	for _, end := range s.closers {
 		errs = append(errs, end())
 	}
 	return errors.Join(errs...)

@@ -2,14 +2,39 @@
 
 package main
 
-import "testing"
+import (
+	"testing"
+
+	"go.uber.org/goleak"
+)
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+var modes = []struct {
+	name   string
+	stream bool
+}{{"plain", false}, {"streamed", true}}
+
+// TestLoops plays a conversation on each side: both check its answer.
+func TestLoops(t *testing.T) {
+	for _, mode := range modes {
+		t.Run(mode.name, func(t *testing.T) {
+			if ratio, err := overhead(t.Context(), mode.stream, 1, 1); err != nil || ratio <= 0 {
+				t.Errorf("got %v, %v", ratio, err)
+			}
+		})
+	}
+}
+
+func TestTrialRate(t *testing.T) {
+	if rate, n, err := trialRate(t.Context(), "../../scenarios/suites", 1, 1); err != nil || n == 0 || rate <= 0 {
+		t.Errorf("got %v, %d, %v", rate, n, err)
+	}
+}
 
 // BenchmarkLoop is for profiles; the command prints the ratio.
 func BenchmarkLoop(b *testing.B) {
-	for _, mode := range []struct {
-		name   string
-		stream bool
-	}{{"plain", false}, {"streamed", true}} {
+	for _, mode := range modes {
 		s, err := open(b.Context(), mode.stream)
 		if err != nil {
 			b.Fatal(err)

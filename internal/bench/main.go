@@ -22,11 +22,12 @@ func main() {
 }
 
 func bench(ctx context.Context) error {
-	rate, n, err := trialRate(ctx, "scenarios/suites", 40)
+	const rounds = 9
+	rate, n, err := trialRate(ctx, "scenarios/suites", rounds, 10)
 	if err != nil {
 		return fmt.Errorf("playing the shipped suites: %w", err)
 	}
-	fmt.Printf("scenario trials in one process      %8.0f per second (%d trials of the shipped suites)\n", rate, n)
+	fmt.Printf("scenario trials in one process      %8.0f per second (median of %d rounds of %d trials of the shipped suites)\n", rate, rounds, n)
 	for _, mode := range []struct {
 		name   string
 		stream bool

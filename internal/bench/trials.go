@@ -5,6 +5,7 @@ package main
 import (
 	"context"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/rehearse-dev/rehearse/harness"
@@ -14,12 +15,26 @@ import (
 )
 
 // trialRate plays the shipped suites over and over in this process and returns
-// trials per second.
-func trialRate(ctx context.Context, suites string, repeats int) (perSecond float64, n int, err error) {
+// trials per second, the median of rounds of n trials.
+func trialRate(ctx context.Context, suites string, rounds, repeats int) (perSecond float64, n int, err error) {
 	set, err := scenarios.Load([]string{suites}, nil)
 	if err != nil {
 		return 0, 0, err
 	}
+	var rates []float64
+	for range rounds {
+		rate, played, err := playSuites(ctx, set, repeats)
+		if err != nil {
+			return 0, 0, err
+		}
+		rates, n = append(rates, rate), played
+	}
+	slices.Sort(rates)
+	return rates[len(rates)/2], n, nil
+}
+
+// playSuites is one round.
+func playSuites(ctx context.Context, set *scenarios.Set, repeats int) (perSecond float64, n int, err error) {
 	start := time.Now()
 	result, err := run.Run(ctx, set.Scenarios, &run.Options{Subject: agent.Subject(nil), Trials: repeats})
 	if err != nil {

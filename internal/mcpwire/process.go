@@ -23,6 +23,9 @@ type Command struct {
 	// Grace is how long Close waits for the child to end after its input was
 	// closed, and again after the signal to terminate. Default 2 s.
 	Grace time.Duration
+	// Abort, once closed, has the child killed at once with all that it
+	// started. Nil never does.
+	Abort <-chan struct{}
 }
 
 // stderrKept bounds how much of a child's stderr is kept: its end.
@@ -103,6 +106,15 @@ func Start(c Command) (*Process, error) {
 		// wait on it for ever.
 		killGroup(cmd)
 	}()
+	if c.Abort != nil {
+		go func() {
+			select {
+			case <-c.Abort:
+				killGroup(cmd)
+			case <-p.exited:
+			}
+		}()
+	}
 	return p, nil
 }
 

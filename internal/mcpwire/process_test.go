@@ -153,6 +153,19 @@ func TestProcessThatIgnoresItsEndIsKilled(t *testing.T) {
 	}
 }
 
+func TestAbortKills(t *testing.T) {
+	abort := make(chan struct{})
+	p := start(t, "stubborn", mcpwire.Command{Grace: time.Hour, Abort: abort})
+	if _, err := bufio.NewReader(p).ReadString('\n'); err != nil {
+		t.Fatal(err)
+	}
+	close(abort)
+	p.Close() // or it would wait for an hour
+	if got := p.Ending(); got != "signal: killed" {
+		t.Errorf("Ending() = %q", got)
+	}
+}
+
 func TestProcessGroupEndsWithClose(t *testing.T) {
 	socket := filepath.Join(t.TempDir(), "s")
 	listener, err := net.Listen("unix", socket)

@@ -14,7 +14,7 @@ type Result struct {
 	Content    []json.RawMessage `json:"content"`
 	Structured json.RawMessage   `json:"structuredContent"`
 	IsError    bool              `json:"isError"`
-	// Type is "input_required" where the call is not over.
+	// Type is null before 2026-07-28.
 	Type json.RawMessage `json:"resultType"`
 }
 
@@ -33,6 +33,9 @@ func ParseResult(raw json.RawMessage) (*Result, error) {
 	}
 	return r, nil
 }
+
+// NeedsInput reports whether the server asks for more before the call is over.
+func (r *Result) NeedsInput() bool { return string(r.Type) == `"input_required"` }
 
 // Text joins the text of the text blocks with newlines.
 func (r *Result) Text() string { return Text(r.Content) }

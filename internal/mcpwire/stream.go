@@ -9,6 +9,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"slices"
 	"sync"
 	"unicode/utf8"
 )
@@ -21,6 +22,9 @@ const DefaultMaxFrame = 64 << 20
 type JunkError struct {
 	Line []byte // the line, or its beginning
 	Why  string
+	// ID is the id of the message that the line was to be, as far as one can
+	// tell: of one that is cut off, too long or nested too deep. Else nil.
+	ID json.RawMessage
 }
 
 func (e *JunkError) Error() string {
@@ -95,7 +99,7 @@ func (r *Reader) Next() (Message, error) {
 func parseLine(line []byte) (Message, error) {
 	m, err := Parse(line)
 	if err != nil {
-		return m, &JunkError{Line: line, Why: err.Error()}
+		return m, &JunkError{Line: line, Why: err.Error(), ID: IDOf(line)}
 	}
 	return m, nil
 }
@@ -108,14 +112,20 @@ func (r *Reader) line() ([]byte, error) {
 		part, err := r.br.ReadSlice('\n')
 		total += len(part)
 		room := r.max + 1 - len(line) // the newline is not part of the frame
-		line = append(line, part[:min(room, len(part))]...)
+		part = part[:min(room, len(part))]
+		if cap(line)-len(line) < len(part) {
+			line = slices.Grow(line, max(len(part), len(line))) // twice as much: frames can be long
+		}
+		line = append(line, part...)
 		switch {
 		case errors.Is(err, bufio.ErrBufferFull):
 			continue
 		case err != nil && !(errors.Is(err, io.EOF) && total > 0):
 			return nil, err
 		case total > r.max+1:
-			return nil, &JunkError{Line: line[:min(len(line), 200)], Why: fmt.Sprintf("longer than %d bytes", r.max)}
+			return nil, &JunkError{
+				Line: bytes.Clone(line[:min(len(line), 200)]), Why: fmt.Sprintf("longer than %d bytes", r.max), ID: bytes.Clone(IDOf(line)),
+			}
 		}
 		return line, nil
 	}
@@ -139,4 +149,65 @@ func (w *Writer) Write(frame []byte) error {
 	defer w.mu.Unlock()
 	_, err := w.w.Write(line)
 	return err
+}
+
+// IDOf looks for the member "id" of a message that cannot be decoded: one that
+// is cut off, or nested too deep. It is nil where there is none, and where the
+// line may be one of a log, since it lacks "jsonrpc".
+func IDOf(line []byte) json.RawMessage {
+	line = bytes.TrimLeft(line, " \t\r\n")
+	if len(line) == 0 || line[0] != '{' || !bytes.Contains(line, []byte(`"jsonrpc"`)) {
+		return nil
+	}
+	depth := 0
+	for i := 0; i < len(line); i++ {
+		switch line[i] {
+		case '{', '[':
+			depth++
+		case '}', ']':
+			depth--
+		case '"':
+			end := stringEnd(line, i)
+			if end < 0 {
+				return nil
+			}
+			if depth == 1 && string(line[i:end]) == `"id"` {
+				if id := idAfter(line[end:]); id != nil {
+					return id
+				}
+			}
+			i = end - 1
+		}
+	}
+	return nil
+}
+
+// stringEnd returns the index after the string that begins at i, or -1.
+func stringEnd(b []byte, i int) int {
+	for i++; i < len(b); i++ {
+		switch b[i] {
+		case '\\':
+			i++
+		case '"':
+			return i + 1
+		}
+	}
+	return -1
+}
+
+// idAfter reads a whole id after a colon.
+func idAfter(b []byte) json.RawMessage {
+	b, ok := bytes.CutPrefix(bytes.TrimLeft(b, " \t"), []byte(":"))
+	if !ok {
+		return nil // "id" was a value
+	}
+	end := bytes.IndexAny(b, ",}")
+	if end < 0 {
+		return nil
+	}
+	id := bytes.TrimSpace(b[:end])
+	if !json.Valid(id) || !hasValue(id) {
+		return nil
+	}
+	return id
 }

@@ -94,6 +94,33 @@ func TestReaderPassesErrorsOn(t *testing.T) {
 	}
 }
 
+// TestJunkID checks that a message that cannot be read still tells whose
+// answer it was to be.
+func TestJunkID(t *testing.T) {
+	deep := strings.Repeat("[", 20_000) + strings.Repeat("]", 20_000)
+	for _, tt := range []struct{ name, in, want string }{
+		{"cut off", `{"jsonrpc":"2.0","id":7,"res`, "7"},
+		{"a string", `{ "id" : "a\"b" ,"jsonrpc":"2.0","result":x}`, `"a\"b"`},
+		{"nested too deep", `{"jsonrpc":"2.0","result":` + deep + `,"id":7}`, "7"},
+		{"too long", `{"jsonrpc":"2.0","id":7,"result":"` + strings.Repeat("x", 100_000) + `"}`, "7"},
+		{"further in", `{"jsonrpc":"2.0","result":{"id":8},"x":["id",9],"y":"id","id":7,,}`, "7"},
+		{"a message without one", `{"jsonrpc":"2.0","method":"n",}`, ""},
+		{"null", `{"jsonrpc":"2.0","id":null,}`, ""},
+		{"cut off inside it", `{"jsonrpc":"2.0","id":12`, ""},
+		{"a line of a log", `Listening on {"id":1}`, ""},
+		{"a string that does not end", `{"jsonrpc":"2.0","id`, ""},
+		{"an object of a log", `{"level":"debug","id":7}`, ""},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			_, err := mcpwire.NewReader(strings.NewReader(tt.in), &mcpwire.ReaderOptions{MaxFrame: 64 << 10}).Next()
+			var junk *mcpwire.JunkError
+			if !errors.As(err, &junk) || string(junk.ID) != tt.want {
+				t.Errorf("Next() = %v with the id %q, want %q", err, junk.ID, tt.want)
+			}
+		})
+	}
+}
+
 // FuzzReader checks that every input is read to its end, that what counts as
 // a message encodes to one that says the same, and that memory is bounded.
 func FuzzReader(f *testing.F) {

@@ -17,9 +17,10 @@ import (
 	"gopkg.in/yaml.v3"
 )
 
+// MaxBytes of a file: far above any scenario, and parsed in a second.
+const MaxBytes = 8 << 20
+
 const (
-	// maxBytes of a file: far above any scenario, and parsed in a second.
-	maxBytes = 8 << 20
 	// aliasBudget is how many nodes the aliases of a file may stand for.
 	aliasBudget = 10_000
 	// bytesPerNode of a long text count as one more node.
@@ -30,10 +31,11 @@ const (
 
 // Parse reads the one document in data; file is the name used in positions.
 // The node is nil when there is nothing to go on with: no YAML, or an empty
-// document. Problems are sorted by place.
+// document. Problems are sorted by place. Of data beyond [MaxBytes] nothing is
+// read.
 func Parse(file string, data []byte) (*Node, []Problem) {
-	if len(data) > maxBytes {
-		return nil, []Problem{problemAt(file, 1, 1, "the file has %d bytes and at most %d are read: split it, or keep large texts out of it", len(data), maxBytes)}
+	if len(data) > MaxBytes {
+		return nil, []Problem{problemAt(file, 1, 1, "the file has more than %d bytes, and no more are read: split it, or keep large texts out of it", MaxBytes)}
 	}
 	if p, bad := badText(file, data); bad {
 		return nil, []Problem{p}

@@ -97,11 +97,13 @@ func syntaxProblem(file string, data []byte, err error) Problem {
 // breakingByte returns the index of the first byte with which the file breaks
 // the way it does. The parser reads from front to back, so a beginning of the
 // file that holds that byte gives the same error, and a shorter one does not.
-// It is -1 for a file too large for a search.
+// It is -1 when the error does not come early in a file too large for a search.
 func breakingByte(data []byte, full string) int {
 	const searchable = 256 << 10
 	if len(data) > searchable {
-		return -1
+		if data = data[:searchable]; firstError(data).Error() != full {
+			return -1
+		}
 	}
 	lo, hi := 0, len(data) // the error needs more than lo bytes, and hi bytes suffice
 	for hi-lo > 1 {

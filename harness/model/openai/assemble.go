@@ -28,6 +28,7 @@ type assembler struct {
 	calls                    []*callPieces
 	byIndex                  map[int]*callPieces // the last call begun at an index
 	notes                    []string
+	events                   []model.Event // that the chunk added last tells
 }
 
 // pieces is text that comes bit by bit.
@@ -64,7 +65,7 @@ func (c *callPieces) complete() bool {
 	return strings.HasPrefix(s, "{") && strings.HasSuffix(s, "}") && json.Valid([]byte(s))
 }
 
-// add takes a chunk and returns what it tells.
+// add takes a chunk and returns what it tells, until the next one.
 func (a *assembler) add(ch *chunk) ([]model.Event, error) {
 	if ch.ID != "" {
 		a.id = string(ch.ID)
@@ -77,7 +78,7 @@ func (a *assembler) add(ch *chunk) ([]model.Event, error) {
 			a.usage = u
 		}
 	}
-	var events []model.Event
+	a.events = a.events[:0]
 	for _, c := range ch.Choices {
 		if c.Index.n != 0 {
 			continue // only one answer was asked for
@@ -95,13 +96,11 @@ func (a *assembler) add(ch *chunk) ([]model.Event, error) {
 		if m == nil {
 			continue
 		}
-		more, err := a.addMessage(m, m == c.Message)
-		if err != nil {
+		if err := a.addMessage(m, m == c.Message); err != nil {
 			return nil, err
 		}
-		events = append(events, more...)
 	}
-	return events, nil
+	return a.events, nil
 }
 
 func (a *assembler) begun() bool {
@@ -110,13 +109,12 @@ func (a *assembler) begun() bool {
 
 // addMessage takes what a choice says. In a whole message every listed call is
 // one call.
-func (a *assembler) addMessage(m *message, whole bool) ([]model.Event, error) {
-	var events []model.Event
+func (a *assembler) addMessage(m *message, whole bool) error {
 	if s := a.reasoning.add(text(m.reasoning())); s != "" {
-		events = append(events, model.ReasoningDelta{Text: s})
+		a.events = append(a.events, model.ReasoningDelta{Text: s})
 	}
 	if s := a.text.add(m.Content); s != "" {
-		events = append(events, model.TextDelta{Text: s})
+		a.events = append(a.events, model.TextDelta{Text: s})
 	}
 	a.refusal.add(m.Refusal)
 	deltas := m.ToolCalls
@@ -130,11 +128,11 @@ func (a *assembler) addMessage(m *message, whole bool) ([]model.Event, error) {
 		}
 		event, err := a.addCall(c, d)
 		if err != nil {
-			return nil, err
+			return err
 		}
-		events = append(events, event)
+		a.events = append(a.events, event)
 	}
-	return events, nil
+	return nil
 }
 
 // addCall takes a piece of c, or of a new call when c is nil.
@@ -210,6 +208,7 @@ func (a *assembler) message(said []harness.Message) (harness.Message, error) {
 	}
 	slices.SortStableFunc(a.calls, func(x, y *callPieces) int { return x.index.n - y.index.n })
 	for i, c := range a.calls {
+		c.id, c.name = toValid(c.id), toValid(c.name)
 		if c.name == "" {
 			return m, &model.Error{Kind: model.KindMalformed, Message: fmt.Sprintf("tool call %d of the reply has no name", i+1)}
 		}

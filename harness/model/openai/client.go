@@ -72,7 +72,10 @@ type Config struct {
 }
 
 // Client is a [model.Model] on one endpoint.
-type Client struct{ cfg Config }
+type Client struct {
+	cfg    Config
+	badURL error
+}
 
 // New makes a client. It does not connect.
 func New(cfg Config) *Client {
@@ -84,7 +87,10 @@ func New(cfg Config) *Client {
 	cfg.MaxBodyBytes = defaultTo(cfg.MaxBodyBytes, 32<<20)
 	cfg.MaxEventBytes = defaultTo(cfg.MaxEventBytes, 8<<20)
 	cfg.MaxArgumentBytes = defaultTo(cfg.MaxArgumentBytes, 1<<20)
-	return &Client{cfg: cfg}
+	if cfg.IdleTimeout < 0 {
+		cfg.IdleTimeout = math.MaxInt64
+	}
+	return &Client{cfg: cfg, badURL: checkURL(cfg.BaseURL)}
 }
 
 func defaultTo[T comparable](v, d T) T {
@@ -100,7 +106,7 @@ func (c *Client) Generate(ctx context.Context, req *model.Request) iter.Seq2[mod
 	return func(yield func(model.Event, error) bool) {
 		out, err := c.prepare(req)
 		if err == nil {
-			err = checkURL(c.cfg.BaseURL)
+			err = c.badURL
 		}
 		if err != nil {
 			yield(nil, err)
@@ -117,7 +123,7 @@ func (c *Client) Generate(ctx context.Context, req *model.Request) iter.Seq2[mod
 				return
 			}
 			made := attempts.Made()
-			err = finalError(ctx, err, req.Model, made)
+			err = finalError(ctx, err, req, made)
 			var e *model.Error
 			if !errors.As(err, &e) || !e.Repeatable {
 				yield(nil, err)
@@ -132,7 +138,7 @@ func (c *Client) Generate(ctx context.Context, req *model.Request) iter.Seq2[mod
 				return
 			}
 			if err := c.cfg.Clock.Sleep(ctx, wait); err != nil {
-				yield(nil, finalError(ctx, err, req.Model, made))
+				yield(nil, finalError(ctx, err, req, made))
 				return
 			}
 		}
@@ -150,14 +156,13 @@ func checkURL(base string) error {
 
 // finalError makes an error of what ended an attempt. The end of ctx is no
 // fault of the endpoint's.
-func finalError(ctx context.Context, err error, name string, made int) error {
+func finalError(ctx context.Context, err error, req *model.Request, made int) error {
 	if ctx.Err() != nil {
-		return fmt.Errorf("asking model %q: %w", name, context.Cause(ctx))
+		return fmt.Errorf("asking model %q: %w", req.Model, context.Cause(ctx))
 	}
 	var e *model.Error
 	if !errors.As(err, &e) {
-		// go-openai refuses some models and parameters by itself.
-		return &model.Error{Kind: model.KindInvalid, Message: "go-openai does not send the request", Err: err}
+		return &model.Error{Kind: model.KindInvalid, Message: unsent(req), Err: err}
 	}
 	e.Attempts = made
 	return e

@@ -117,7 +117,7 @@ func lenient(raw json.RawMessage) string {
 	if raw[0] == '[' || t.UnmarshalJSON(raw) != nil {
 		return string(raw)
 	}
-	return strings.ToValidUTF8(string(t), "\ufffd")
+	return toValid(string(t))
 }
 
 // firstStatus returns the first HTTP error status among have and the values.
@@ -164,7 +164,7 @@ func kindOf(status int, w wireError) model.ErrorKind {
 	switch {
 	case w.typ == "rehearse_miss":
 		return model.KindMiss
-	case strings.HasPrefix(w.typ, "rehearse_"):
+	case strings.HasPrefix(w.typ, "rehearse_") && w.typ != "rehearse_upstream": // that one tells of a real endpoint
 		return model.KindScript
 	case status == http.StatusRequestEntityTooLarge, strings.Contains(words, "context_length"), overflow.MatchString(w.message):
 		return model.KindContextOverflow
@@ -206,8 +206,11 @@ var htmlTitle = regexp.MustCompile(`(?is)<title[^>]*>(.*?)</title>`)
 
 // describe says for a person what a body is.
 func describe(body []byte) string {
+	all := len(body)
 	body = bytes.TrimSpace(bytes.TrimPrefix(body, []byte("\ufeff")))
 	switch {
+	case len(body) == 0 && all > 0:
+		return fmt.Sprintf("a body that begins with %d bytes of white space", all)
 	case len(body) == 0:
 		return "an empty body"
 	case body[0] == '<':

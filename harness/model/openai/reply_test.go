@@ -204,6 +204,11 @@ func TestReplies(t *testing.T) {
 			name: "200 with a function_call", plain: true, reply: plain(200, ctJSON, `{"choices":[{"message":{"function_call":{"name":"f","arguments":"{\"x\":1}"}},"finish_reason":"function_call"}]}`),
 			calls: []harness.ToolCall{{ID: "call_0", Name: "f", Arguments: `{"x":1}`}},
 		},
+		{
+			name: "200 with a name and an id that are no UTF-8", plain: true, reply: plain(200, ctJSON, `{"choices":[{"message":{"tool_calls":[{"id":"\ud800","function":{"name":"f`+"\xff"+`","arguments":"{}"}}]},"finish_reason":"tool_calls"}]}`),
+			calls: []harness.ToolCall{{ID: "\ufffd", Name: "f\ufffd", Arguments: "{}"}},
+		},
+		{name: "200, white space", plain: true, reply: plain(200, ctJSON, strings.Repeat("\n", 5000)), kind: model.KindMalformed, says: "begins with 4096 bytes of white space"},
 		{name: "200 with a call without name", plain: true, reply: plain(200, ctJSON, `{"choices":[{"message":{"tool_calls":[{"id":"a","function":{}}]}}]}`), kind: model.KindMalformed, says: "tool call 1 of the reply has no name"},
 		{name: "200 without finish_reason", plain: true, reply: plain(200, ctJSON, `{"choices":[{"message":{"content":"Hello"}}]}`), text: "Hello", note: "no finish_reason"},
 		{name: "200, JSON cut", plain: true, reply: plain(200, ctJSON, whole[:60]), kind: model.KindCutStream, says: "ends inside its JSON", again: true},
@@ -224,6 +229,7 @@ func TestReplies(t *testing.T) {
 		{name: "quota", plain: true, reply: plain(429, ctJSON, `{"error":{"message":"You exceeded your current quota","code":"insufficient_quota"}}`), kind: model.KindQuota, says: "quota"},
 		{name: "x-should-retry", plain: true, reply: plain(503, ctJSON+"X-Should-Retry: false\r\n", `{"error":{"message":"gone"}}`), kind: model.KindServer, says: "gone"},
 		{name: "a mock's miss", plain: true, reply: plain(422, ctJSON+"X-Should-Retry: true\r\n", `{"error":{"message":"expected: X\n  got: Y","type":"rehearse_miss"}}`), kind: model.KindMiss, says: "expected: X\n  got: Y"},
+		{name: "a proxy that cannot reach the endpoint", plain: true, reply: plain(502, ctJSON, `{"error":{"message":"connection refused","type":"rehearse_upstream"}}`), kind: model.KindServer, says: "connection refused", again: true},
 		{name: "a mock's script error", plain: true, reply: plain(500, ctJSON, `{"error":{"message":"no key","type":"rehearse_script"}}`), kind: model.KindScript, says: "no key"},
 	})
 }

@@ -209,14 +209,26 @@ func checkText(req *model.Request) error {
 		}
 	}
 	for _, t := range req.Tools {
-		if at := invalidAt(string(t.Schema), t.Name, t.Description); at >= 0 {
-			return fmt.Errorf("tool %q is not UTF-8 at byte %d", t.Name, at)
+		at := invalidAt(t.Name, t.Description)
+		if at < 0 && !utf8.Valid(t.Schema) {
+			at = invalidAt(string(t.Schema))
 		}
-		if len(t.Schema) > 0 && !json.Valid(t.Schema) {
-			return fmt.Errorf("schema of tool %q is not JSON", t.Name)
+		if at >= 0 {
+			return fmt.Errorf("tool %q is not UTF-8 at byte %d", t.Name, at)
 		}
 	}
 	return nil
+}
+
+// unsent says why go-openai did not send a request.
+func unsent(req *model.Request) string {
+	for _, t := range req.Tools {
+		if len(t.Schema) > 0 && !json.Valid(t.Schema) {
+			return fmt.Sprintf("schema of tool %q is not JSON", t.Name)
+		}
+	}
+	// It refuses some models and parameters by itself.
+	return "go-openai does not send the request"
 }
 
 // invalidAt returns where the first of the texts that is no UTF-8 breaks, or

@@ -45,7 +45,7 @@ func newSSEReader(r *bufio.Reader, maxEvent int) *sseReader {
 	return &sseReader{r: r, max: maxEvent}
 }
 
-// readLine returns the next line without its end. At the end of the stream
+// readLine returns the next line without its end, valid until the next. At the end of the stream
 // it returns what is left, with the error.
 func (s *sseReader) readLine() ([]byte, error) {
 	s.line = s.line[:0]
@@ -72,11 +72,14 @@ func (s *sseReader) readLine() ([]byte, error) {
 		if len(s.line)+len(part) > s.max {
 			return nil, fmt.Errorf("%w: more than %d bytes", errEventSize, s.max)
 		}
-		s.line = append(s.line, part...)
 		if end >= 0 {
-			_, _ = s.r.Discard(end + 1)
-			return s.line, nil
+			_, _ = s.r.Discard(end + 1) // which leaves part as it is
+			if len(s.line) == 0 {
+				return part, nil
+			}
+			return append(s.line, part...), nil
 		}
+		s.line = append(s.line, part...)
 		_, _ = s.r.Discard(len(buf))
 	}
 }
@@ -99,7 +102,7 @@ func (s *sseReader) next() (sseEvent, error) {
 		if len(line) > 0 && line[0] == '{' {
 			return sseEvent{data: line, stray: true}, nil
 		}
-		switch field, value := splitField(line); field {
+		switch field, value := splitField(line); string(field) {
 		case "data":
 			if seen {
 				s.data = append(s.data, '\n')
@@ -128,7 +131,7 @@ func (s *sseReader) next() (sseEvent, error) {
 
 // splitField cuts a line at its colon and drops one space after it. The field
 // of a comment, and of an empty line, is empty.
-func splitField(line []byte) (field string, value []byte) {
-	name, value, _ := bytes.Cut(line, []byte(":"))
-	return string(name), bytes.TrimPrefix(value, []byte(" "))
+func splitField(line []byte) (field, value []byte) {
+	field, value, _ = bytes.Cut(line, []byte(":"))
+	return field, bytes.TrimPrefix(value, []byte(" "))
 }

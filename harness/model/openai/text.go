@@ -148,14 +148,37 @@ func (j *joiner) add(s string) string {
 		}
 	}
 	j.tail = s[cut:]
-	return strings.ToValidUTF8(s[:cut], "\ufffd")
+	return toValid(s[:cut])
 }
 
 // flush returns what is left, with U+FFFD for the part of a character.
 func (j *joiner) flush() string {
-	s := strings.ToValidUTF8(j.tail, "\ufffd")
+	s := toValid(j.tail)
 	j.tail = ""
 	return s
+}
+
+// toValid replaces what is no UTF-8 as encoding/json does: each byte, and
+// each half of a pair as a whole.
+func toValid(s string) string {
+	if utf8.ValidString(s) {
+		return s
+	}
+	out := make([]byte, 0, len(s))
+	for i := 0; i < len(s); {
+		r, size := utf8.DecodeRuneInString(s[i:])
+		if r == utf8.RuneError && size == 1 && isHalf(s[i:]) {
+			size = 3
+		}
+		out = utf8.AppendRune(out, r)
+		i += size
+	}
+	return string(out)
+}
+
+// isHalf reports whether s begins with the three bytes of half a pair.
+func isHalf(s string) bool {
+	return len(s) >= 3 && s[0] == 0xed && s[1] >= 0xa0 && s[1] <= 0xbf && s[2] >= 0x80 && s[2] <= 0xbf
 }
 
 // joinSurrogates replaces pairs of halves, three bytes each, by their

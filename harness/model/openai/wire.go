@@ -26,7 +26,7 @@ type exchange struct {
 
 	next   func() ([]byte, error) // the documents of the reply; see receive
 	status int
-	size   int64 // of the reply's body, as announced; -1 when it was not
+	size   int64       // of the reply's body, as announced; -1 when it was not
 	header http.Header // of the response; nil before it came
 	body   *body
 	marked bool // the stream ended with [DONE]
@@ -43,9 +43,7 @@ var errIdle = errors.New("endpoint is silent")
 func (x *exchange) Do(req *http.Request) (*http.Response, error) {
 	ctx, cancel := context.WithCancelCause(req.Context())
 	x.body = &body{ctx: ctx, cancel: cancel, left: x.cfg.MaxBodyBytes, max: x.cfg.MaxBodyBytes, idle: x.cfg.IdleTimeout}
-	if x.cfg.IdleTimeout > 0 {
-		x.body.timer = time.AfterFunc(x.cfg.IdleTimeout, func() { cancel(errIdle) })
-	}
+	x.body.timer = time.AfterFunc(x.cfg.IdleTimeout, func() { cancel(errIdle) })
 	req = req.WithContext(ctx)
 	if err := x.complete(req); err != nil {
 		x.body.Close()
@@ -351,7 +349,7 @@ type body struct {
 	rc     io.ReadCloser
 	ctx    context.Context
 	cancel context.CancelCauseFunc
-	timer  *time.Timer // nil without a bound
+	timer  *time.Timer
 	idle   time.Duration
 	left   int64
 	max    int64
@@ -367,7 +365,7 @@ func (b *body) Read(p []byte) (int, error) {
 	}
 	n, err := b.rc.Read(p[:min(int64(len(p)), b.left)])
 	b.left -= int64(n)
-	if b.timer != nil && n > 0 {
+	if n > 0 {
 		b.timer.Reset(b.idle)
 	}
 	return n, err
@@ -376,17 +374,14 @@ func (b *body) Read(p []byte) (int, error) {
 // Close ends the exchange. A body that is read to its end leaves its
 // connection for the next request; some endpoints never end it.
 func (b *body) Close() error {
-	if b.timer != nil {
-		b.timer.Stop()
-	}
 	defer b.cancel(nil)
+	defer b.timer.Stop()
 	if b.rc == nil {
 		return nil
 	}
 	if b.drain {
-		timer := time.AfterFunc(drainTime, func() { b.cancel(nil) })
+		b.timer.Reset(drainTime)
 		_, _ = io.CopyN(io.Discard, b.rc, 4<<10)
-		timer.Stop()
 	}
 	return b.rc.Close()
 }
@@ -395,18 +390,20 @@ func (b *body) Close() error {
 type lines struct {
 	next func() ([]byte, error)
 	buf  []byte
+	left []byte // of buf
 	io.Closer
 }
 
 func (l *lines) Read(p []byte) (int, error) {
-	if len(l.buf) == 0 {
+	if len(l.left) == 0 {
 		line, err := l.next()
 		if err != nil {
 			return 0, err
 		}
 		l.buf = append(append(append(l.buf[:0], "data: "...), line...), "\n\n"...)
+		l.left = l.buf
 	}
-	n := copy(p, l.buf)
-	l.buf = l.buf[n:]
+	n := copy(p, l.left)
+	l.left = l.left[n:]
 	return n, nil
 }

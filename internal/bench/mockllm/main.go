@@ -8,9 +8,10 @@
 //	go run ./internal/bench/mockllm
 //
 // Both servers are child processes of this one, so that their processor time
-// is told apart from the load generator's. They are measured in turns, in one
-// run; the median of the rounds counts. Rates depend on the machine, and on
-// the load generator which shares its cores; ratios much less.
+// is told apart from the load generator's. They are measured in turns, in short
+// rounds, so that a busy machine is busy for both; the medians of the rounds
+// and of their ratios count. Rates depend on the machine, and on the load
+// generator which shares its cores; ratios much less.
 package main
 
 import (
@@ -47,8 +48,8 @@ func main() {
 
 func run(args []string, stdin io.Reader, stdout io.Writer) error {
 	flags := flag.NewFlagSet("mockllm", flag.ContinueOnError)
-	seconds := flags.Float64("seconds", 1, "seconds of each measurement")
-	rounds := flags.Int("rounds", 3, "measurements of each server and fixture")
+	seconds := flags.Float64("seconds", 0.2, "seconds of each measurement")
+	rounds := flags.Int("rounds", 15, "measurements of each server and fixture")
 	conns := flags.Int("conns", 32, "connections")
 	serve := flags.String("serve", "", "be a server: mock or bare (for its own use)")
 	fixture := flags.Int("fixture", 0, "the fixture to serve")
@@ -61,12 +62,12 @@ func run(args []string, stdin io.Reader, stdout io.Writer) error {
 	w := tabwriter.NewWriter(stdout, 0, 0, 2, ' ', tabwriter.AlignRight)
 	fmt.Fprintf(w, "mockllm at %d connections\tbare req/s\tmock req/s\tratio\tbare CPU us\tmock CPU us\tratio\t\n", *conns)
 	for i, f := range fixtures() {
-		bare, mock, err := compare(i, f, *rounds, *conns, time.Duration(*seconds*float64(time.Second)))
+		bare, mock, ratio, err := compare(i, f, *rounds, *conns, time.Duration(*seconds*float64(time.Second)))
 		if err != nil {
 			return fmt.Errorf("measuring %q: %w", f.name, err)
 		}
 		fmt.Fprintf(w, "%s\t%.0f\t%.0f\t%.2f\t%.0f\t%.0f\t%.2f\t\n", f.name,
-			bare.rate, mock.rate, mock.rate/bare.rate, bare.cpu, mock.cpu, mock.cpu/bare.cpu)
+			bare.rate, mock.rate, ratio.rate, bare.cpu, mock.cpu, ratio.cpu)
 	}
 	return w.Flush()
 }
@@ -174,29 +175,34 @@ func cpuTime() time.Duration {
 // server's processor time for each.
 type result struct{ rate, cpu float64 }
 
-// compare measures both servers in turns and returns the medians.
-func compare(n int, f fixture, rounds, conns int, d time.Duration) (bare, mock result, err error) {
+// compare measures both servers in turns and returns the medians, and that of
+// the mock's share of the bare handler's.
+func compare(n int, f fixture, rounds, conns int, d time.Duration) (bare, mock, ratio result, err error) {
 	var servers [2]*child
 	for i, kind := range []string{"bare", "mock"} {
 		if servers[i], err = start(kind, n); err != nil {
-			return bare, mock, err
+			return bare, mock, ratio, err
 		}
 		defer servers[i].stop()
-		if _, err := servers[i].measure(f, conns, d/4); err != nil { // warm-up
-			return bare, mock, err
+		if _, err := servers[i].measure(f, conns, d); err != nil { // warm-up
+			return bare, mock, ratio, err
 		}
 	}
-	var results [2][]result
-	for range rounds {
-		for i, s := range servers {
-			r, err := s.measure(f, conns, d)
-			if err != nil {
-				return bare, mock, err
+	var results [3][]result
+	for n := range rounds {
+		var pair [2]result
+		for k := range pair {
+			i := (k + n) % 2 // they take turns in going first
+			if pair[i], err = servers[i].measure(f, conns, d); err != nil {
+				return bare, mock, ratio, err
 			}
+		}
+		ratio := result{rate: pair[1].rate / pair[0].rate, cpu: pair[1].cpu / pair[0].cpu}
+		for i, r := range []result{pair[0], pair[1], ratio} {
 			results[i] = append(results[i], r)
 		}
 	}
-	return median(results[0]), median(results[1]), nil
+	return median(results[0]), median(results[1]), median(results[2]), nil
 }
 
 func median(list []result) result {
