@@ -173,8 +173,8 @@ func (e *Env) variable(name string) (variable, bool) {
 	return e.vars[i], true
 }
 
-// names lists the names of the scope, for messages.
-func (e *Env) names() []string {
+// Names lists the names that expressions of the scope know, sorted.
+func (e *Env) Names() []string {
 	names := make([]string, len(e.vars))
 	for i, v := range e.vars {
 		names[i] = v.name

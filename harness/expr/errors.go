@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"regexp"
+	"slices"
 	"strings"
 	"unicode/utf8"
 
@@ -95,6 +96,9 @@ func (e Errors) Error() string {
 func (e *Env) issue(src string, issues *cel.Issues) *Error {
 	first := issues.Errors()[0]
 	err := &Error{Src: src, Offset: offsetOf(src, first.Location.Line(), first.Location.Column()), Msg: first.Message}
+	if m := typeAsName.FindStringSubmatch(first.Message); m != nil {
+		err.Offset = strings.Index(src, m[1])
+	}
 	if hint := e.hint(src, err.Offset, first.Message); hint != "" {
 		err.Msg = hint
 	}
@@ -118,11 +122,21 @@ func offsetOf(src string, line, col int) int {
 	return offset
 }
 
+// typeAsName is how CEL reads a name of another scope that is also the name of
+// its type, as message is.
+var typeAsName = regexp.MustCompile(`type\((request|message|journal|transcript)\)`)
+
 // hint says a complaint of CEL in plain words; empty when it has none.
 func (e *Env) hint(src string, offset int, msg string) string {
 	if rest, ok := strings.CutPrefix(msg, "undeclared reference to '"); ok {
 		name, _, _ := strings.Cut(rest, "'")
-		return e.unknownName(name)
+		name = strings.TrimPrefix(name, ".")
+		return e.unknownName(src, offset, name)
+	}
+	if m := typeAsName.FindStringSubmatch(msg); m != nil {
+		if _, known := e.variable(m[1]); !known {
+			return e.unknownName(src, strings.Index(src, m[1]), m[1])
+		}
 	}
 	if rest, ok := strings.CutPrefix(msg, "undefined field '"); ok {
 		name, _, _ := strings.Cut(rest, "'")
@@ -137,11 +151,19 @@ func (e *Env) hint(src string, offset int, msg string) string {
 	return ""
 }
 
-func (e *Env) unknownName(name string) string {
-	known := e.names()
+func (e *Env) unknownName(src string, offset int, name string) string {
+	known := e.Names()
 	msg := fmt.Sprintf("unknown name %q", name)
-	if s := harness.Suggest(name, known); s != "" {
-		return fmt.Sprintf("%s (did you mean %q?)", msg, s)
+	called := isCalled(src, offset, name)
+	switch {
+	case name == "results" && slices.Contains(known, name):
+		return `results is a function: write results("server.tool")[0], or last() for the last one`
+	case called && name == "result" && slices.Contains(known, "results"):
+		return `result is no function: write result alone, or results("server.tool")[0]`
+	case called && slices.Contains(known, name):
+		return name + " is no function: write it without ( )"
+	case !called && e.cel.Functions()[name] != nil:
+		return fmt.Sprintf("%s is a function: write x.%s() or %s(x)", name, name, name)
 	}
 	for _, scope := range []Scope{Request, Reply, ToolResult, That, Value} {
 		for _, v := range scopeVars(e.schema, scope) {
@@ -150,14 +172,31 @@ func (e *Env) unknownName(name string) string {
 			}
 		}
 	}
+	if s := harness.Suggest(name, known); s != "" {
+		return fmt.Sprintf("%s (did you mean %q?)", msg, s)
+	}
 	functions := make([]string, 0, 64)
 	for f := range e.cel.Functions() {
 		functions = append(functions, f)
 	}
-	if s := harness.Suggest(name, functions); s != "" {
+	slices.Sort(functions)
+	if s := harness.Suggest(name, functions); s != "" && called {
 		return fmt.Sprintf("%s (did you mean %q?)", msg, s)
 	}
+	if called {
+		return fmt.Sprintf("there is no function %q", name)
+	}
 	return fmt.Sprintf("%s; known are %s", msg, strings.Join(known, ", "))
+}
+
+// isCalled reports whether name is used as a function at a place. CEL's place
+// of a call is its bracket, that of a name its first letter.
+func isCalled(src string, offset int, name string) bool {
+	if offset < 0 || offset > len(src) {
+		return false
+	}
+	rest := strings.TrimPrefix(src[offset:], name)
+	return strings.HasPrefix(strings.TrimLeft(rest, " \t\r\n"), "(")
 }
 
 // unknownField compiles once more with a provider that takes notes, since
@@ -201,8 +240,11 @@ func overloadHint(rest, msg string) string {
 		return mixHint
 	}
 	name := strings.Trim(strings.Trim(op, "_"), "@")
-	if name == "" {
+	switch name {
+	case "":
 		return msg
+	case "results":
+		return fmt.Sprintf(`results takes the name of one tool: results("server.tool"), not %s`, args)
 	}
 	return fmt.Sprintf("%s cannot be applied to %s", name, args)
 }
@@ -211,6 +253,9 @@ var wordOperators = regexp.MustCompile(`(?i)\b(and|or|not)\b`)
 
 func syntaxHint(src string, offset int, syntax string) string {
 	blank := stringLiterals.ReplaceAllStringFunc(src, func(s string) string { return strings.Repeat("x", len(s)) })
+	if strings.Contains(blank, "{{") {
+		return "this is an expression already, as CEL has it: write it without {{ }}"
+	}
 	if i := singleEquals(blank); i >= 0 {
 		return "= is no comparison: write =="
 	}
@@ -245,6 +290,14 @@ func singleEquals(s string) int {
 		return i
 	}
 	return -1
+}
+
+// ofType is a type in words with its article: "an int", "a list(dyn)".
+func ofType(name string) string {
+	if name != "" && strings.ContainsRune("aeiou", rune(name[0])) {
+		return "an " + name
+	}
+	return "a " + name
 }
 
 // evalError says that an expression could not be evaluated. It stays what it

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
 
 	"github.com/rehearse-dev/rehearse/harness"
 	"github.com/rehearse-dev/rehearse/harness/expr"
@@ -268,7 +269,19 @@ func TestCompileErrors(t *testing.T) {
 		{"regular expression", expr.Reply, `user.matches("(")`, "invalid matches argument\n    user.matches(\"(\")\n                 ^"},
 		{"second line", expr.Reply, "user ==\n  resutl", "unknown name \"resutl\" (did you mean \"result\"?)\n      resutl\n      ^"},
 		{"beyond ASCII", expr.Reply, `"é" + resutl`, "unknown name \"resutl\" (did you mean \"result\"?)\n    \"é\" + resutl\n          ^"},
-		{"no condition", expr.That, `journal.tokens`, "this is a int, not a condition\n    journal.tokens\n    ^"},
+		{"field of a name of another scope", expr.Reply, `message.text == "x"`, "\"message\" is not known here; known are result, results, turn, user, vars\n    message.text == \"x\"\n    ^"},
+		{"inside a name of another scope", expr.Tool, `args.x == request.model`, "\"request\" is not known here; known are args, state, turn, user, vars\n    args.x == request.model\n              ^"},
+		{"name of another scope alone", expr.Tool, `message`, "\"message\" is not known here; known are args, state, turn, user, vars\n    message\n    ^"},
+		{"name of another scope compared", expr.Tool, `transcript == null`, "\"transcript\" is not known here; known are args, state, turn, user, vars\n    transcript == null\n    ^"},
+		{"results as a list", expr.Reply, `results[0].x`, "results is a function: write results(\"server.tool\")[0], or last() for the last one\n    results[0].x\n    ^"},
+		{"results of nothing", expr.Reply, `results()`, "results takes the name of one tool: results(\"server.tool\"), not ()\n    results()\n           ^"},
+		{"result as a function", expr.Reply, `result("a.b")`, "result is no function: write result alone, or results(\"server.tool\")[0]\n    result(\"a.b\")\n          ^"},
+		{"name as a function", expr.Reply, `user() == ""`, "user is no function: write it without ( )\n    user() == \"\"\n        ^"},
+		{"function as a name", expr.Reply, `size == 1`, "size is a function: write x.size() or size(x)\n    size == 1\n    ^"},
+		{"no such function", expr.Reply, `frobnicate(user)`, "there is no function \"frobnicate\"\n    frobnicate(user)\n              ^"},
+		{"braces", expr.Tool, `{{args.x}} == 1`, "this is an expression already, as CEL has it: write it without {{ }}\n    {{args.x}} == 1\n            ^"},
+		{"field of a number", expr.That, `turn.x`, "an int has no fields\n    turn.x\n         ^"},
+		{"no condition", expr.That, `journal.tokens`, "this is an int, not a condition\n    journal.tokens\n    ^"},
 		{"no condition in CEL", expr.That, `user + "x"`, "this is a string, not a condition\n    user + \"x\"\n    ^"},
 	} {
 		t.Run(test.name, func(t *testing.T) {
@@ -364,6 +377,33 @@ func TestReads(t *testing.T) {
 		}
 		if diff := cmp.Diff(test.tools, prog.Tools()); diff != "" {
 			t.Errorf("%s: tools (-want +got)\n%s", test.src, diff)
+		}
+	}
+}
+
+func TestKeys(t *testing.T) {
+	for _, test := range []struct {
+		src  string
+		want []string
+	}{
+		{`vars.a.b`, []string{"a"}},
+		{`vars`, nil},
+		{`args.a`, nil},
+		{`vars["a b"]`, []string{"a b"}},
+		{`vars.a == args.c || vars["b"] == 1`, []string{"a", "b"}},
+		{`args.list.exists(x, x == vars.a)`, []string{"a"}},
+		{`has(vars.a) ? vars.a : vars.b`, []string{"b"}},
+		{`"a" in vars && vars.a == 1`, nil},
+		{`vars.?a.orValue("x")`, nil},
+		{`vars[args.a]`, nil},
+		{`args.vars.a == 1`, nil},
+	} {
+		prog, err := newEnv(t, expr.Tool).Compile(test.src)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if diff := cmp.Diff(test.want, prog.Keys("vars"), cmpopts.EquateEmpty()); diff != "" {
+			t.Errorf("%s: (-want +got)\n%s", test.src, diff)
 		}
 	}
 }

@@ -164,7 +164,7 @@ func (p *path) check(e *Env, src string) (*cel.Type, *Error) {
 			typ = f.typ
 			continue
 		}
-		msg := fmt.Sprintf("a %s has no fields", typ.TypeName())
+		msg := ofType(typ.TypeName()) + " has no fields"
 		if typ.Kind() == types.ListKind {
 			msg += "; take an item first: [0], first() or last()"
 		}

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 
 	"cel.dev/cel-go/cel"
 	"cel.dev/cel-go/common/ast"
@@ -40,7 +41,7 @@ func (e *Env) CompileCondition(src string) (*Program, error) {
 		return nil, err
 	}
 	if typ.Kind() != types.BoolKind && typ.Kind() != types.DynKind {
-		return nil, &Error{Src: src, Msg: fmt.Sprintf("this is a %s, not a condition", typ)}
+		return nil, &Error{Src: src, Msg: fmt.Sprintf("this is %s, not a condition", ofType(typ.String()))}
 	}
 	return p, nil
 }
@@ -61,6 +62,9 @@ func (e *Env) check(src string, parsed *cel.Ast) (*Program, *cel.Type, *Error) {
 	checked, issues := e.cel.Check(parsed)
 	if issues.Err() != nil {
 		return nil, nil, e.issue(src, issues)
+	}
+	if m := typeAsName.FindStringSubmatch(checked.OutputType().String()); m != nil {
+		return nil, nil, &Error{Src: src, Offset: max(strings.Index(src, m[1]), 0), Msg: e.hint(src, 0, m[0])}
 	}
 	prog, err := e.cel.Program(checked, cel.EvalOptions(cel.OptOptimize))
 	if err != nil {
@@ -146,6 +150,54 @@ func (p *Program) Tools() []string {
 		}
 	}
 	return tools
+}
+
+// Keys returns the keys of a name that the expression reads, as far as they
+// are written out: of vars.id and vars["n"] they are id and n. A key that the
+// same expression asks for with has() or ? may be absent and is left out.
+func (p *Program) Keys(name string) []string {
+	if p.path != nil {
+		if p.path.root.name != name || len(p.path.steps) == 0 || !p.path.steps[0].isKey {
+			return nil
+		}
+		return []string{p.path.steps[0].key}
+	}
+	var keys, asked []string
+	of := func(e ast.Expr) bool { return e.Kind() == ast.IdentKind && e.AsIdent() == name }
+	literal := func(e ast.Expr) string {
+		if e.Kind() != ast.LiteralKind {
+			return ""
+		}
+		s, _ := e.AsLiteral().(types.String)
+		return string(s)
+	}
+	ast.PostOrderVisit(p.ast.NativeRep().Expr(), ast.NewExprVisitor(func(e ast.Expr) {
+		switch e.Kind() {
+		case ast.SelectKind:
+			s := e.AsSelect()
+			switch {
+			case !of(s.Operand()):
+			case s.IsTestOnly():
+				asked = append(asked, s.FieldName())
+			default:
+				keys = append(keys, s.FieldName())
+			}
+		case ast.CallKind:
+			c := e.AsCall()
+			if len(c.Args()) != 2 {
+				return
+			}
+			switch arg := c.Args(); {
+			case c.FunctionName() == "_[_]" && of(arg[0]):
+				keys = append(keys, literal(arg[1]))
+			case strings.Contains(c.FunctionName(), "?") && of(arg[0]):
+				asked = append(asked, literal(arg[1]))
+			case c.FunctionName() == "@in" && of(arg[1]):
+				asked = append(asked, literal(arg[0]))
+			}
+		}
+	}))
+	return slices.DeleteFunc(keys, func(k string) bool { return k == "" || slices.Contains(asked, k) })
 }
 
 // HoldsVacuously reports whether a condition would hold for a conversation

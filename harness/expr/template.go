@@ -95,7 +95,7 @@ func (e *Env) parse(src string) (prog *Program, parsed bool, err *Error) {
 	}
 	prog, typ, err := e.check(src, tree)
 	if err == nil && !prints(typ) {
-		err = &Error{Src: src, Msg: fmt.Sprintf("a %s cannot be printed", typ)}
+		err = &Error{Src: src, Msg: fmt.Sprintf("%s cannot be printed", ofType(typ.String()))}
 	}
 	return prog, true, err
 }

@@ -203,7 +203,11 @@ func (n *Node) Hint() string {
 			return "YAML takes # for the beginning of a comment: " + advice
 		}
 	case Number, Bool:
-		return "quote it"
+		return fmt.Sprintf("quote it: %q", n.Text)
+	case String:
+		if odd := oddSpaceIn(n.Text); n.Plain && odd != "" {
+			return "it has " + odd
+		}
 	case Map:
 		if len(n.Pairs) == 1 && n.Pairs[0].Key.Plain {
 			if n.Pairs[0].Value.Kind == Null && n.Pairs[0].Value.Text == "" {

@@ -226,6 +226,8 @@ func (r *reader) key(k *yaml.Node) *Node {
 		r.problem(k, "merge keys are not supported: write the keys out, or put defaults into suite.yaml")
 	case k.Tag == "!!null" && k.Value == "":
 		r.problem(k, "an empty key")
+	case isPlain(k) && oddSpaceIn(k.Value) != "":
+		r.problem(k, "the key %q has %s, or quote the key", k.Value, oddSpaceIn(k.Value))
 	case r.tagAllowed(k):
 		return &Node{
 			Kind: String, Pos: r.pos(k),

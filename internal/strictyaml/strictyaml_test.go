@@ -129,7 +129,8 @@ func TestHint(t *testing.T) {
 		{"colon in a list", "say: [Note: x]", "YAML takes [ or - for a list: quote it, or use `|`"},
 		{"map", "say:\n  a: b", "YAML takes \": \" for a key and its value: quote it, or use `|`"},
 		{"braces", "say: {a}", "YAML takes { for a map: quote it, or use `|`"},
-		{"number", "say: 5", "quote it"},
+		{"number", "say: 5", `quote it: "5"`},
+		{"no space", "say: user:\u00a0hi", "it has a non-breaking space (U+00A0) that YAML takes for a letter: write an ordinary space"},
 		{"text", "say: x", ""},
 	}
 	for _, tt := range tests {

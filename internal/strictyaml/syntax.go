@@ -83,10 +83,15 @@ func syntaxProblem(file string, data []byte, err error) Problem {
 		fmt.Sscanf(full, "yaml: line %d:", &line)
 		return problemAt(file, line, 1, "not YAML: %s", what)
 	}
-	if strings.HasPrefix(what, "did not find expected ',' or") {
-		at, what = scanFlow(data, at)
+	if strings.HasPrefix(what, "did not find expected ',' or") || what == "did not find expected node content" {
+		if in, why := flowMistake(data, at); why != "" {
+			at, what = in, why
+		}
 	}
 	line, col := place(data, at)
+	if p, found := oddIndent(file, data, line); found {
+		return p
+	}
 	text := lineText(data, line)
 	if hint := hintFor(what, text, col); hint != "" {
 		what += "; " + hint
@@ -147,62 +152,125 @@ func lineText(data []byte, line int) string {
 	return strings.TrimSuffix(lines[line-1], "\r")
 }
 
-// scanFlow walks the { } or [ ] that opens at or before the byte at, and
-// returns the place of the first thing that cannot stand there, in words.
-func scanFlow(data []byte, at int) (int, string) {
-	open := at
-	for open > 0 && data[open] != '{' && data[open] != '[' {
-		open--
+// flowMistake finds the { } or [ ] that the byte at stands in, and returns
+// the place of the first thing that cannot stand there, in words; without
+// words when it finds none.
+func flowMistake(data []byte, at int) (int, string) {
+	nearest := bytes.LastIndexAny(data[:min(at+1, len(data))], "{[")
+	if nearest < 0 {
+		return at, ""
 	}
-	var stack []int
-	start, colons := -1, 0 // of the plain text being read; ": " met since the last , or bracket
-	complete := false      // a quoted text or bracket has just ended
-	for i := open; i < len(data); i++ {
-		c := data[i]
-		space := c == ' ' || c == '\n' || c == '\r' || c == '\t'
-		switch {
-		case space:
+	start := bytes.LastIndexByte(data[:nearest], '\n') + 1
+	for open := start; open <= nearest; {
+		if c := data[open]; c != '{' && c != '[' || open > start && strings.IndexByte(" {[,", data[open-1]) < 0 {
+			if c == '"' || c == '\'' {
+				if end := quotedEnd(data[:nearest], open); end > 0 {
+					open = end
+				}
+			}
+			open++
 			continue
-		case c == '#' && i > 0 && (data[i-1] == ' ' || data[i-1] == '\n'):
-			for i < len(data) && data[i] != '\n' {
+		}
+		f := flow{data: data, text: -1}
+		in, why := f.scan(open)
+		if why != "" || in >= at {
+			return in, why
+		}
+		open = in + 1
+	}
+	return at, ""
+}
+
+// flow is what has been read of a { } or [ ].
+type flow struct {
+	data     []byte
+	open     []int // the brackets that are not closed
+	text     int   // where the plain text being read begins, or -1
+	colons   int   // ": " met since the last , or bracket
+	complete bool  // a quoted text or bracket has just ended
+	empty    bool  // nothing stands since the last , or bracket
+}
+
+// scan reads from the bracket at start on and returns the place of the first
+// mistake in words, or without words that of the last bracket.
+func (f *flow) scan(start int) (int, string) {
+	for i := start; i < len(f.data); i++ {
+		switch c := f.data[i]; {
+		case c == '\n' && f.left(i+1):
+			return f.notClosed()
+		case c == ' ' || c == '\n' || c == '\r' || c == '\t':
+		case c == '#' && i > 0 && (f.data[i-1] == ' ' || f.data[i-1] == '\n'):
+			for i+1 < len(f.data) && f.data[i+1] != '\n' {
 				i++
 			}
-			continue
-		case c == '{' || c == '[':
-			if start >= 0 || complete {
-				return i, fmt.Sprintf("%c inside an unquoted text between { } or [ ]", c)
-			}
-			stack, colons = append(stack, i), 0
-		case c == '?': // the parser takes it for a key, wherever it stands
-			return i, "? inside an unquoted text between { } or [ ]"
-		case c == '}' || c == ']':
-			if len(stack) == 0 || data[stack[len(stack)-1]] != c-2 {
-				return i, fmt.Sprintf("%c closes nothing", c)
-			}
-			stack, start, colons, complete = stack[:len(stack)-1], -1, 0, true
-			if len(stack) == 0 {
-				return open, fmt.Sprintf("something between this %c and its end", data[open])
-			}
-		case c == ',':
-			start, colons, complete = -1, 0, false
-		case c == ':' && (complete || i+1 == len(data) || strings.IndexByte(" \n\r,}]", data[i+1]) >= 0):
-			if colons++; colons > 1 {
-				return i, `a second ": " in one entry`
-			}
-			start, complete = -1, false
-		case complete:
-			return i, "text after a value that has ended, between { } or [ ]"
-		case (c == '"' || c == '\'') && start < 0:
-			end := quotedEnd(data, i)
+		case (c == '"' || c == '\'') && f.text < 0 && !f.complete:
+			end := quotedEnd(f.data, i)
 			if end < 0 {
 				return i, fmt.Sprintf("the text that begins with %c does not end", c)
 			}
-			i, complete = end, true
-		case start < 0:
-			start = i
+			i, f.complete, f.empty = end, true, false
+		default:
+			if why := f.take(i, c); why != "" {
+				return i, why
+			}
+			if len(f.open) == 0 {
+				return i, ""
+			}
 		}
 	}
-	return open, fmt.Sprintf("the %c here is not closed", data[open])
+	return f.notClosed()
+}
+
+// take reads one character and says what is wrong with it.
+func (f *flow) take(i int, c byte) string {
+	switch {
+	case c == '{' || c == '[':
+		if f.text >= 0 || f.complete {
+			return fmt.Sprintf("%c inside an unquoted text between { } or [ ]", c)
+		}
+		f.open, f.colons, f.empty = append(f.open, i), 0, true
+	case c == '?': // the parser takes it for a key, wherever it stands
+		return "? inside an unquoted text between { } or [ ]"
+	case c == '}' || c == ']':
+		if top := f.open[len(f.open)-1]; f.data[top] != c-2 {
+			line, col := place(f.data, top)
+			return fmt.Sprintf("%c does not close the %c of line %d, column %d", c, f.data[top], line, col)
+		}
+		f.open, f.text, f.colons, f.complete, f.empty = f.open[:len(f.open)-1], -1, 0, true, false
+	case c == ',' && f.empty:
+		return "nothing stands before this comma: take it out, or quote the text that it belongs to"
+	case c == ',':
+		f.text, f.colons, f.complete, f.empty = -1, 0, false, true
+	case c == ':' && (f.complete || i+1 == len(f.data) || strings.IndexByte(" \n\r,}]", f.data[i+1]) >= 0):
+		if f.colons++; f.colons > 1 {
+			return `a second ": " in one entry`
+		}
+		f.text, f.complete, f.empty = -1, false, false
+	case f.complete:
+		return "text after a value that has ended, between { } or [ ]"
+	case f.text < 0:
+		f.text, f.empty = i, false
+	}
+	return ""
+}
+
+func (f *flow) notClosed() (int, string) {
+	top := f.open[len(f.open)-1]
+	return top, fmt.Sprintf("the %c here is not closed", f.data[top])
+}
+
+var blockLine = regexp.MustCompile(`^( *)(?:- |-$|[A-Za-z_][\w.-]*:(?: |$))`)
+
+// left reports whether the line at i belongs to what surrounds the brackets:
+// an item or a key, indented no more than the line where they began.
+func (f *flow) left(i int) bool {
+	line, _, _ := bytes.Cut(f.data[i:], []byte("\n"))
+	m := blockLine.FindSubmatch(bytes.TrimRight(line, "\r"))
+	if m == nil || len(f.open) == 0 {
+		return false
+	}
+	first := f.data[bytes.LastIndexByte(f.data[:f.open[0]], '\n')+1:]
+	return len(m[1]) <= len(first)-len(bytes.TrimLeft(first, " "))
 }
 
 // quotedEnd returns the index of the quote that ends the text that begins at
@@ -220,6 +288,47 @@ func quotedEnd(data []byte, i int) int {
 		}
 	}
 	return -1
+}
+
+// oddSpace is a character that looks like a space, or like nothing, and is a
+// letter to YAML.
+const oddSpace = "[\u00a0\u1680\u2000-\u200b\u202f\u205f\u2060\u3000\ufeff]"
+
+var (
+	anyOddSpace = regexp.MustCompile(oddSpace)
+	oddAtStart  = regexp.MustCompile(`(?m)^((?:[ \t]|- )*(?:[\w.-]+:|-)?[ \t]*)` + oddSpace)
+)
+
+// oddIndent finds a space that is none for YAML where the file would need one,
+// up to the line where the parser stopped.
+func oddIndent(file string, data []byte, last int) (Problem, bool) {
+	data = bytes.TrimPrefix(data, []byte("\ufeff"))
+	m := oddAtStart.FindSubmatchIndex(data)
+	if m == nil {
+		return Problem{}, false
+	}
+	line, col := place(data, m[3])
+	if line > last {
+		return Problem{}, false
+	}
+	return problemAt(file, line, col, "%s", oddSpaceIn(string(data[m[3]:m[1]]))), true
+}
+
+// oddSpaceIn says which odd space a text has; empty when it has none.
+func oddSpaceIn(text string) string {
+	found := anyOddSpace.FindString(text)
+	if found == "" {
+		return ""
+	}
+	r, _ := utf8.DecodeRuneInString(found)
+	name := "a space"
+	switch r {
+	case 0xa0, 0x202f:
+		name = "a non-breaking space"
+	case 0x200b, 0x2060, 0xfeff:
+		name = "an invisible character"
+	}
+	return fmt.Sprintf("%s (U+%04X) that YAML takes for a letter: write an ordinary space", name, r)
 }
 
 var (
@@ -243,6 +352,10 @@ func hintFor(what, text string, col int) string {
 		first = value[0]
 	}
 	switch {
+	case strings.Contains(what, "is not closed"):
+		return "write its end, or quote the text that it belongs to"
+	case strings.Contains(what, "this comma") || strings.Contains(what, "does not close"):
+		return ""
 	case strings.Contains(what, "between { }") || strings.Contains(what, "in one entry"):
 		return advice
 	case strings.Contains(value, "{{") && first == '{':
