@@ -9,9 +9,11 @@
 //	rehearse report RUN       show a finished run again
 //	rehearse serve llm FILE   a mock model endpoint by itself
 //	rehearse serve mcp FILE   a mock MCP server by itself
+//	rehearse schema           the JSON Schema of all files, for editors
 //
-// Exit codes: 0 all passed, 1 a trial failed, 2 wrong use or a bad file, 3
-// nothing failed but something could not be judged.
+// Exit codes: 0 all passed; 1 a trial failed, or nothing was checked in the
+// whole run; 2 wrong use or a bad file; 3 nothing failed but something could
+// not be judged.
 package main
 
 import (
