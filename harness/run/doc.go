@@ -17,7 +17,11 @@
 // The endpoint is a URL on loopback, and mock servers have one too, so that
 // any client can be a subject. In this process there are shortcuts in memory
 // to the same mocks, Endpoint.Transport and Server.Dial; [harness.Server] says
-// which server is reached how. [Options.Foreign] leaves the shortcuts out.
+// which server is reached how. [Options.Foreign] leaves the shortcuts out. The
+// README has a complete subject, which opens servers of every kind through
+// package mcppool:
+//
+//	session, err := mcppool.Open(ctx, env.Servers[0], nil)
 //
 // # One trial
 //
