@@ -27,6 +27,8 @@ const (
 	exitFailed   exitCode = 1 // a trial failed, or nothing was checked at all
 	exitUsage    exitCode = 2 // wrong use, or a bad file
 	exitUnjudged exitCode = 3 // none failed, some could not be judged
+
+	exitKilled exitCode = 130 // interrupted, and again, before there was a result
 )
 
 // process is everything of the process that a command may touch.
@@ -36,6 +38,7 @@ type process struct {
 	stdin  io.Reader
 	stdout io.Writer
 	stderr io.Writer
+	abort  <-chan struct{} // closed when there is no time left; may be nil
 }
 
 // terminal reports whether w is a terminal that wants colour and bars.

@@ -48,7 +48,8 @@ endpoint does: --base-url, else ARGO_BASE_URL, else OPENAI_BASE_URL, else
 http://localhost:8000/v1; the model is --model, else ARGO_DEFAULT_MODEL; the key
 is OPENAI_API_KEY, and may be missing.
 
-Ctrl-C stops the trials under way and reports those that are finished.`,
+Ctrl-C stops the trials under way and reports those that are finished; a second
+Ctrl-C does not wait for servers that take their time to end.`,
 		Example: `  rehearse run scenarios
   rehearse run scenarios --run 'weather|sum' --verbose
   rehearse run scenarios --mode live --model argo:gpt-4o --trials 5`,
@@ -121,6 +122,7 @@ func runScenarios(ctx context.Context, p *process, paths []string, opts *run.Opt
 	}
 	progress := newProgress(p, flags)
 	opts.Observer = progress
+	opts.Abort = p.abort
 	result, err := run.Run(ctx, list, opts)
 	progress.close()
 	if err != nil {
