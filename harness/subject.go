@@ -87,8 +87,8 @@ type Settings struct {
 	// MaxModelCalls is the subject's own limit of model calls per turn.
 	// 0 means the subject's default.
 	MaxModelCalls int
-	// MaxTokens of a whole conversation, as a stop of the subject's own.
-	// 0 means none.
+	// TokenLimit bounds the tokens of a whole conversation, as a stop of the
+	// subject's own. 0 means none.
 	TokenLimit int
 	// TimeLimit for one turn, as a stop of the subject's own. 0 means none.
 	TimeLimit time.Duration

@@ -3,11 +3,13 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"io"
 	"os"
+	"strings"
 
 	"github.com/spf13/cobra"
 	"golang.org/x/term"
@@ -22,9 +24,11 @@ type exitCode int
 // The exit codes, as documented in the help.
 const (
 	exitPassed   exitCode = 0
-	exitFailed   exitCode = 1 // a trial failed
+	exitFailed   exitCode = 1 // a trial failed, or nothing was checked at all
 	exitUsage    exitCode = 2 // wrong use, or a bad file
 	exitUnjudged exitCode = 3 // none failed, some could not be judged
+
+	exitKilled exitCode = 130 // interrupted, and again, before there was a result
 )
 
 // process is everything of the process that a command may touch.
@@ -34,6 +38,7 @@ type process struct {
 	stdin  io.Reader
 	stdout io.Writer
 	stderr io.Writer
+	abort  <-chan struct{} // closed when there is no time left; may be nil
 }
 
 // terminal reports whether w is a terminal that wants colour and bars.
@@ -107,9 +112,10 @@ func rootCommand(p *process) *cobra.Command {
 		Long: `rehearse plays YAML scenarios against a tool-calling agent. It stands in for the
 model endpoint and for the MCP servers, and judges what the agent did.
 
-Results go to standard output, progress and logs to standard error.
-Exit codes: 0 all passed, 1 a trial failed, 2 wrong use or a bad file,
-3 nothing failed but something could not be judged.`,
+Results go to standard output, progress, warnings and logs to standard error.
+Exit codes: 0 all passed; 1 a trial failed, or nothing was checked in the whole
+run; 2 wrong use or a bad file; 3 nothing failed but something could not be
+judged.`,
 		Example: `  rehearse init demo && rehearse run demo/scenarios
   rehearse check scenarios
   rehearse run scenarios --trials 5 --junit junit.xml
@@ -125,13 +131,29 @@ Exit codes: 0 all passed, 1 a trial failed, 2 wrong use or a bad file,
 		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
 	root.CompletionOptions.HiddenDefaultCmd = true
-	root.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error {
-		return fmt.Errorf("%w\nrun `%s --help` for its flags", err, cmd.CommandPath())
-	})
+	root.SetFlagErrorFunc(flagError)
+	root.SetHelpCommand(helpCommand())
 	root.AddCommand(
-		initCommand(p), checkCommand(p), runCommand(p), fuzzCommand(p), reportCommand(p), serveCommand(p), versionCommand(p),
+		initCommand(p), checkCommand(p), runCommand(p), fuzzCommand(p), reportCommand(p), serveCommand(p), schemaCommand(p), versionCommand(p),
 	)
 	return root
+}
+
+// helpCommand is that of cobra, but that help for what is not there is wrong
+// use.
+func helpCommand() *cobra.Command {
+	return &cobra.Command{
+		Use:     "help [COMMAND]",
+		Short:   "Help about a command",
+		Example: "  rehearse help run",
+		RunE: func(cmd *cobra.Command, args []string) error {
+			about, rest, err := cmd.Root().Find(args)
+			if err != nil || len(rest) > 0 {
+				return unknownCommand(about, cmp.Or(strings.Join(rest, " "), strings.Join(args, " ")))
+			}
+			return about.Help()
+		},
+	}
 }
 
 func unknownCommand(cmd *cobra.Command, name string) error {
@@ -139,7 +161,7 @@ func unknownCommand(cmd *cobra.Command, name string) error {
 	for _, c := range cmd.Commands() {
 		known = append(known, c.Name())
 	}
-	return fmt.Errorf("%s\nrun `rehearse --help` for the commands", unknown(fmt.Sprintf("unknown command %q", name), name, known))
+	return fmt.Errorf("%s\nrun `%s --help` for the commands", unknown(fmt.Sprintf("unknown command %q", name), name, known), cmd.CommandPath())
 }
 
 // unknown ends a message about an unknown word with the one that was meant.

@@ -10,27 +10,72 @@
 //	rehearse report RUN       show a finished run again
 //	rehearse serve llm FILE   a mock model endpoint by itself
 //	rehearse serve mcp FILE   a mock MCP server by itself
+//	rehearse schema           the JSON Schema of all files, for editors
 //
-// Exit codes: 0 all passed, 1 a trial failed, 2 wrong use or a bad file, 3
-// nothing failed but something could not be judged.
+// Exit codes: 0 all passed; 1 a trial failed, or nothing was checked in the
+// whole run; 2 wrong use or a bad file; 3 nothing failed but something could
+// not be judged.
 package main
 
 import (
 	"context"
+	"fmt"
 	"os"
 	"os/signal"
 	"syscall"
+	"time"
 )
 
 func main() {
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
-	code := command(ctx, &process{
-		args:   os.Args[1:],
-		getenv: os.LookupEnv,
-		stdin:  os.Stdin,
-		stdout: os.Stdout,
-		stderr: os.Stderr,
-	})
+	ctx, stop := context.WithCancel(context.Background())
+	abort := make(chan struct{})
+	signals := make(chan os.Signal, 2)
+	signal.Notify(signals, os.Interrupt, syscall.SIGTERM)
+	if !signal.Ignored(syscall.SIGHUP) { // as nohup has it
+		signal.Notify(signals, syscall.SIGHUP)
+	}
+	signal.Ignore(syscall.SIGPIPE) // a reader that leaves must not keep us from ending the servers
+	done := make(chan exitCode, 1)
+	go func() {
+		done <- command(ctx, &process{
+			args:   os.Args[1:],
+			getenv: os.LookupEnv,
+			stdin:  os.Stdin,
+			stdout: os.Stdout,
+			stderr: os.Stderr,
+			abort:  abort,
+		})
+	}()
+	select {
+	case code := <-done:
+		os.Exit(int(code))
+	case <-signals:
+	}
 	stop()
-	os.Exit(int(code))
+	for slow, waiting := time.After(patience), true; waiting; {
+		select {
+		case code := <-done:
+			os.Exit(int(code))
+		case <-slow:
+			fmt.Fprintln(os.Stderr, "rehearse: stopping; interrupt again to end at once")
+		case <-signals:
+			waiting = false
+		}
+	}
+	close(abort)
+	select {
+	case code := <-done:
+		os.Exit(int(code))
+	case <-signals:
+	case <-time.After(lastWords):
+	}
+	os.Exit(int(exitKilled))
 }
+
+const (
+	// patience is how long an interrupt may take before a word about it.
+	patience = 300 * time.Millisecond
+	// lastWords is the time that a second interrupt leaves: servers are killed
+	// at once, and then there is nothing to wait for.
+	lastWords = 2 * time.Second
+)

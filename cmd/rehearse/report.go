@@ -3,6 +3,7 @@
 package main
 
 import (
+	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -10,12 +11,28 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/rehearse-dev/rehearse/harness"
+	"github.com/rehearse-dev/rehearse/harness/run"
 	"github.com/rehearse-dev/rehearse/reports"
 )
 
 // files names where to write which report; empty names write none.
 type files struct{ html, junit, markdown string }
+
+// stdout is the name of a file that is none.
+const stdout = "-"
+
+var errTwoOnStdout = errors.New("standard output has room for one document: only one of the reports can be -, and none beside --json")
+
+// onStdout counts the reports that go to standard output.
+func (f files) onStdout() int {
+	n := 0
+	for _, name := range []string{f.html, f.junit, f.markdown} {
+		if name == stdout {
+			n++
+		}
+	}
+	return n
+}
 
 func reportCommand(p *process) *cobra.Command {
 	var to files
@@ -23,10 +40,15 @@ func reportCommand(p *process) *cobra.Command {
 		Use:   "report RUN",
 		Short: "Print a finished run again and write its reports",
 		Long: `report reads the folder of a run and prints its results. It plays nothing. Without
-flags it writes report.html, junit.xml and summary.md into the folder anew.`,
+flags it writes report.html, junit.xml and summary.md into the folder anew.
+
+The exit code is that of the run: 0, 1, 2 or 3, as ` + "`rehearse --help`" + ` says.`,
 		Example: "  rehearse report runs/20260102-150405-gemflux\n  rehearse report runs/20260102-150405-gemflux --html out.html",
 		Args:    cobra.MatchAll(minArgs(1, "the folder of a run"), cobra.MaximumNArgs(1)),
 		RunE: func(_ *cobra.Command, args []string) error {
+			if to.onStdout() > 1 {
+				return errTwoOnStdout
+			}
 			run, err := reports.Load(args[0])
 			if err != nil {
 				return err
@@ -41,9 +63,9 @@ flags it writes report.html, junit.xml and summary.md into the folder anew.`,
 		},
 	}
 	f := cmd.Flags()
-	f.StringVar(&to.html, "html", "", "write the HTML page to this file")
-	f.StringVar(&to.junit, "junit", "", "write JUnit XML to this file")
-	f.StringVar(&to.markdown, "markdown", "", "write the Markdown summary to this file")
+	f.StringVar(&to.html, "html", "", "write the HTML page to this file; - is standard output, in place of text")
+	f.StringVar(&to.junit, "junit", "", "write JUnit XML to this file; - as above")
+	f.StringVar(&to.markdown, "markdown", "", "write the Markdown summary to this file; - as above")
 	return cmd
 }
 
@@ -58,10 +80,12 @@ func defaultFiles(dir string) files {
 // writeReports prints a run, writes its report files, and ends by naming the
 // HTML page.
 func writeReports(p *process, run *reports.Run, to files) error {
-	if err := reports.Text(p.stdout, run, &reports.TextOptions{Color: p.colour(p.stdout)}); err != nil {
-		return err
+	if to.onStdout() > 0 {
+		return writeFiles(p, run, to)
 	}
-	if err := writeFiles(run, to); err != nil {
+	// The files are written even when nobody reads the text.
+	err := reports.Text(p.stdout, run, &reports.TextOptions{Color: p.colour(p.stdout)})
+	if err := errors.Join(err, writeFiles(p, run, to)); err != nil {
 		return err
 	}
 	if to.html != "" {
@@ -71,7 +95,7 @@ func writeReports(p *process, run *reports.Run, to files) error {
 }
 
 // writeFiles writes the reports that have a name.
-func writeFiles(run *reports.Run, to files) error {
+func writeFiles(p *process, run *reports.Run, to files) error {
 	for _, f := range []struct {
 		name  string
 		write func(io.Writer) error
@@ -80,7 +104,13 @@ func writeFiles(run *reports.Run, to files) error {
 		{to.markdown, func(w io.Writer) error { return reports.Markdown(w, run) }},
 		{to.html, func(w io.Writer) error { return reports.HTML(w, run, nil) }},
 	} {
-		if f.name == "" {
+		switch f.name {
+		case "":
+			continue
+		case stdout:
+			if err := f.write(p.stdout); err != nil {
+				return err
+			}
 			continue
 		}
 		if err := writeFile(f.name, f.write); err != nil {
@@ -110,18 +140,13 @@ func writeFile(name string, write func(io.Writer) error) (err error) {
 }
 
 // outcome turns a run into the exit code it stands for.
-func outcome(run *reports.Run) error {
-	unjudged := len(run.Trials) == 0
-	for _, t := range run.Trials {
-		switch t.Outcome {
-		case harness.OutcomeFailed:
-			return &codeError{code: exitFailed}
-		case harness.OutcomeError:
-			unjudged = true
-		}
+func outcome(loaded *reports.Run) error {
+	result := run.Result{Manifest: loaded.Manifest}
+	for _, t := range loaded.Trials {
+		result.Records = append(result.Records, t.Record)
 	}
-	if unjudged {
-		return &codeError{code: exitUnjudged}
+	if code := result.ExitCode(); code != 0 {
+		return &codeError{code: exitCode(code)}
 	}
 	return nil
 }

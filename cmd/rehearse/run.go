@@ -8,6 +8,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"path/filepath"
 	"regexp"
 	"slices"
@@ -47,12 +48,22 @@ endpoint does: --base-url, else ARGO_BASE_URL, else OPENAI_BASE_URL, else
 http://localhost:8000/v1; the model is --model, else ARGO_DEFAULT_MODEL; the key
 is OPENAI_API_KEY, and may be missing.
 
-Ctrl-C stops the trials under way and reports those that are finished.`,
+Ctrl-C stops the trials under way and reports those that are finished; a second
+Ctrl-C does not wait for servers that take their time to end.`,
 		Example: `  rehearse run scenarios
   rehearse run scenarios --run 'weather|sum' --verbose
   rehearse run scenarios --mode live --model argo:gpt-4o --trials 5`,
 		Args: minArgs(1, "a scenario file or a folder of them"),
 		RunE: func(cmd *cobra.Command, args []string) error {
+			err := checkFlags(cmd,
+				rule{"trials", opts.Trials >= 1, "at least 1"},
+				rule{"parallel", opts.Parallel >= 1, "at least 1"},
+				rule{"timeout", opts.Timeout > 0, "more than 0, such as 30s"},
+				rule{"base-url", wholeURL(opts.BaseURL), wantURL},
+			)
+			if err != nil {
+				return err
+			}
 			return runScenarios(cmd.Context(), p, args, &opts, &flags)
 		},
 	}
@@ -68,8 +79,8 @@ Ctrl-C stops the trials under way and reports those that are finished.`,
 	f.StringVar(&flags.skip, "skip", "", "leave out the scenarios whose name matches this regular expression")
 	f.StringVar(&opts.Out, "out", "runs", "folder in which the run folder is made")
 	f.StringVar(&opts.Name, "name", "", "name of the run (default: that of the first path)")
-	f.StringVar(&flags.files.junit, "junit", "", "write JUnit XML here too")
-	f.StringVar(&flags.files.html, "html", "", "write the HTML page here too")
+	f.StringVar(&flags.files.junit, "junit", "", "write JUnit XML here too; - is standard output, in place of text")
+	f.StringVar(&flags.files.html, "html", "", "write the HTML page here too; - as above")
 	f.BoolVar(&opts.Unmeasured, "unmeasured", false, "leave out times, durations and the order of arrival, so that two runs compare equal byte by byte")
 	f.BoolVar(&flags.json, "json", false, "print one JSON document in place of text")
 	f.BoolVarP(&flags.verbose, "verbose", "v", false, "print a line to standard error for each trial that ends")
@@ -80,13 +91,21 @@ func runScenarios(ctx context.Context, p *process, paths []string, opts *run.Opt
 	opts.Mode = harness.Mode(flags.mode)
 	switch opts.Mode {
 	case harness.ModeMock:
+		if opts.BaseURL != "" {
+			return errors.New("--base-url goes with --mode live; in mock mode the scenario's replies are the model")
+		}
 	case harness.ModeLive:
-		liveDefaults(p, opts)
+		if err := liveDefaults(p, opts); err != nil {
+			return err
+		}
 	case harness.ModeReplay, harness.ModeRecord:
 		return fmt.Errorf("--mode %s: there are no cassettes yet; mock or live", flags.mode)
 	default:
 		return errors.New(unknown(fmt.Sprintf("--mode %q is not known: want mock or live", flags.mode),
 			flags.mode, []string{"mock", "live"}))
+	}
+	if n := flags.files.onStdout(); n > 1 || n == 1 && flags.json {
+		return errTwoOnStdout
 	}
 	set, err := scenarios.Load(paths, &scenarios.Options{LookupEnv: p.getenv})
 	if err != nil {
@@ -99,8 +118,12 @@ func runScenarios(ctx context.Context, p *process, paths []string, opts *run.Opt
 	if opts.Name == "" {
 		opts.Name = runName(paths[0])
 	}
+	for _, d := range (&scenarios.Set{Scenarios: list}).Check() {
+		fmt.Fprintf(p.stderr, "%s: warning: %s\n", d.Pos, d.Msg)
+	}
 	progress := newProgress(p, flags)
 	opts.Observer = progress
+	opts.Abort = p.abort
 	result, err := run.Run(ctx, list, opts)
 	progress.close()
 	if err != nil {
@@ -110,13 +133,25 @@ func runScenarios(ctx context.Context, p *process, paths []string, opts *run.Opt
 }
 
 // liveDefaults takes from the environment what the flags leave open.
-func liveDefaults(p *process, opts *run.Options) {
+func liveDefaults(p *process, opts *run.Options) error {
 	env := func(name string) string { v, _ := p.getenv(name); return v }
-	opts.BaseURL = cmp.Or(opts.BaseURL, env("ARGO_BASE_URL"), env("OPENAI_BASE_URL"), "http://localhost:8000/v1")
+	for _, name := range []string{"ARGO_BASE_URL", "OPENAI_BASE_URL"} {
+		if v := env(name); opts.BaseURL == "" && v != "" {
+			if !wholeURL(v) {
+				return fmt.Errorf("%s is %q: want %s", name, v, wantURL)
+			}
+			opts.BaseURL = v
+		}
+	}
+	opts.BaseURL = cmp.Or(opts.BaseURL, "http://localhost:8000/v1")
 	opts.APIKey = env("OPENAI_API_KEY")
 	if model := env("ARGO_DEFAULT_MODEL"); len(opts.Models) == 0 && model != "" {
 		opts.Models = []string{model}
 	}
+	if len(opts.Models) == 0 {
+		return errors.New("--mode live needs a model: --model NAME, or ARGO_DEFAULT_MODEL")
+	}
+	return nil
 }
 
 // selectScenarios applies --run and --skip. A pattern that matches nothing is
@@ -162,18 +197,19 @@ func showRun(p *process, result *run.Result, flags *runFlags) error {
 	if err != nil {
 		return err
 	}
-	if flags.json {
-		err = printRunJSON(p, result)
-		quiet := *p
-		quiet.stdout = discard{}
-		p = &quiet
-	}
-	if err != nil {
-		return err
-	}
 	// What the flags name first: the text ends with the report in the folder.
-	if err := writeFiles(loaded, flags.files); err != nil {
+	if err := writeFiles(p, loaded, flags.files); err != nil {
 		return err
+	}
+	if flags.json {
+		if err := printRunJSON(p, result); err != nil {
+			return err
+		}
+	}
+	if flags.json || flags.files.onStdout() > 0 {
+		quiet := *p
+		quiet.stdout = io.Discard
+		p = &quiet
 	}
 	if err := writeReports(p, loaded, defaultFiles(result.Dir)); err != nil {
 		return err
@@ -183,10 +219,6 @@ func showRun(p *process, result *run.Result, flags *runFlags) error {
 	}
 	return nil
 }
-
-type discard struct{}
-
-func (discard) Write(b []byte) (int, error) { return len(b), nil }
 
 func printRunJSON(p *process, result *run.Result) error {
 	enc := json.NewEncoder(p.stdout)

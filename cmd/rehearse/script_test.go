@@ -17,7 +17,7 @@ import (
 var update = flag.Bool("update", false, "rewrite the expected output in testdata/script")
 
 func TestMain(m *testing.M) {
-	testscript.Main(m, map[string]func(){"rehearse": main})
+	testscript.Main(m, map[string]func(){"rehearse": main, "hostile-mcp": hostileServer})
 }
 
 func TestScript(t *testing.T) {

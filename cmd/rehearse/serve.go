@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"math"
 	"net"
 	"net/http"
 	"strings"
@@ -15,6 +16,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/rehearse-dev/rehearse/harness"
 	"github.com/rehearse-dev/rehearse/mockllm"
 	"github.com/rehearse-dev/rehearse/mockllm/profile"
 	"github.com/rehearse-dev/rehearse/mockmcp"
@@ -50,14 +52,24 @@ func serveLLMCommand(p *process) *cobra.Command {
 		Short: "Serve a mock model endpoint",
 		Long: `llm serves the OpenAI chat completions API from an llm file, or the model's side
 of a scenario file. The base URL for clients is "url"; "admin" answers
-GET journal (what was asked and answered) and POST reset (start over).
+GET journal (what was asked and answered) and POST reset (start over: the
+journal and the misses so far are forgotten).
 
 A request that nothing matches is answered with status 422 and what was expected
-next. When it ends, the exit code is 1 if there was such a miss, a request that
-the provider would have refused, or an error of the script.`,
+next, which is printed to standard error too. When it ends, the exit code is 1 if
+there was such a miss since the last reset, a request that the provider would
+have refused, or an error of the script.`,
 		Example: "  rehearse serve llm weather.yaml\n  rehearse serve llm --tokens-per-second 50 weather.yaml",
 		Args:    minArgs(1, "an llm or scenario file"),
 		RunE: func(cmd *cobra.Command, args []string) error {
+			err := checkFlags(cmd,
+				rule{"ttft", opts.TimeToFirstToken >= 0, "0 or more, such as 200ms"},
+				rule{"tokens-per-second", opts.TokensPerSecond >= 0 && !math.IsInf(opts.TokensPerSecond, 0), "0 or more"},
+				rule{"jitter", opts.Jitter >= 0 && opts.Jitter <= 1, "from 0 to 1"},
+			)
+			if err != nil {
+				return err
+			}
 			opts.Logf = p.logf
 			return serveLLM(cmd.Context(), p, args, listen, profileName, &opts)
 		},
@@ -97,11 +109,24 @@ func serveLLM(ctx context.Context, p *process, args []string, listen, profileNam
 	p.ready(p.stdout, mock.URL, mock.Root+"/rehearse")
 	<-ctx.Done()
 	mock.Close()
-	err = errors.Join(mock.Err(), host.Close())
+	return ended(host.Close(), mock.Err(), "request")
+}
+
+// ended is how a mock ends: with an error of its own, or a count of what was
+// not as scripted, each of which was printed when it happened.
+func ended(err, unscripted error, what string) error {
 	if err != nil {
-		return &codeError{exitFailed, err}
+		return err
 	}
-	return nil
+	list, _ := unscripted.(interface{ Unwrap() []error })
+	if unscripted == nil {
+		return nil
+	}
+	n := 1
+	if list != nil {
+		n = len(list.Unwrap())
+	}
+	return &codeError{exitFailed, fmt.Errorf("%s not answered as scripted; see above", count(n, what))}
 }
 
 // llmScript is the one script that a set holds.
@@ -122,18 +147,24 @@ func serveMCPCommand(p *process) *cobra.Command {
 		Use:   "mcp FILE",
 		Short: "Serve a mock MCP server",
 		Long: `mcp serves a server file over streamable HTTP, or with --transport stdio as the
-child of a client. "admin" answers GET journal with the calls so far. With stdio
-the ready line goes to standard error, since standard output belongs to MCP.
+child of a client. "admin" answers GET journal (the calls so far), GET state (the
+state now) and POST reset (start over: the journal and the misses so far are
+forgotten, the state is the file's again). With stdio there is no admin, and the
+ready line goes to standard error, since standard output belongs to MCP.
 
-When it ends, the exit code is 1 if a call fitted no scripted result.`,
+When it ends, the exit code is 1 if a call since the last reset fitted no
+scripted result.`,
 		Example: "  rehearse serve mcp calculator.yaml\n  rehearse serve mcp --transport stdio calculator.yaml",
 		Args:    minArgs(1, "a server file"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			switch transport {
 			case "http", "stdio":
+				if transport == "stdio" && cmd.Flags().Changed("listen") {
+					return errors.New("--listen goes with --transport http")
+				}
 				return serveMCP(cmd.Context(), p, args, listen, transport == "stdio")
 			}
-			return fmt.Errorf("unknown transport %q; http or stdio", transport)
+			return errors.New(unknown(fmt.Sprintf("--transport %q is not known: want http or stdio", transport), transport, []string{"http", "stdio"}))
 		},
 	}
 	f := cmd.Flags()
@@ -163,13 +194,7 @@ func serveMCP(ctx context.Context, p *process, args []string, listen string, std
 	} else {
 		err = serveMCPOverHTTP(ctx, p, server, listen)
 	}
-	if err := errors.Join(err, server.Close()); err != nil {
-		return err
-	}
-	if err := server.Err(); err != nil {
-		return &codeError{exitFailed, err}
-	}
-	return nil
+	return ended(errors.Join(err, server.Close()), server.Err(), "call")
 }
 
 func serveMCPOverHTTP(ctx context.Context, p *process, server *mockmcp.Server, listen string) error {
@@ -177,7 +202,19 @@ func serveMCPOverHTTP(ctx context.Context, p *process, server *mockmcp.Server, l
 	mux.Handle("/mcp", server.Handler())
 	mux.HandleFunc("GET /rehearse/journal", func(w http.ResponseWriter, _ *http.Request) {
 		w.Header().Set("Content-Type", "application/json")
-		_ = json.NewEncoder(w).Encode(server.Journal())
+		calls := server.Journal()
+		if calls == nil {
+			calls = []harness.ToolExchange{}
+		}
+		_ = json.NewEncoder(w).Encode(calls) // the client is gone
+	})
+	mux.HandleFunc("GET /rehearse/state", func(w http.ResponseWriter, _ *http.Request) {
+		w.Header().Set("Content-Type", "application/json")
+		_, _ = w.Write(server.State()) // as above
+	})
+	mux.HandleFunc("POST /rehearse/reset", func(w http.ResponseWriter, _ *http.Request) {
+		server.Reset()
+		w.WriteHeader(http.StatusNoContent)
 	})
 	listener, err := net.Listen("tcp", listen)
 	if err != nil {

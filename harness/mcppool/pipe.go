@@ -153,7 +153,9 @@ func (t *pipeTransport) unreadable(junk *mcpwire.JunkError) {
 	t.lastJunk = junk
 	key := mcpwire.Key(junk.ID)
 	ch, ok := t.waiting[key]
-	delete(t.waiting, key)
+	if ok = ok && !junk.Torn; ok { // else the end of the server says more
+		delete(t.waiting, key)
+	}
 	t.mu.Unlock()
 	if n <= maxNotes { // there may be millions
 		t.note("%v", junk)

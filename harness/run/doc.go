@@ -12,6 +12,17 @@
 // [Run] is the same for programs: it plays many trials at a time, writes a
 // run folder (package trials describes it) and returns the records.
 //
+// # What a subject is given
+//
+// The endpoint is a URL on loopback, and mock servers have one too, so that
+// any client can be a subject. In this process there are shortcuts in memory
+// to the same mocks, Endpoint.Transport and Server.Dial; [harness.Server] says
+// which server is reached how. [Options.Foreign] leaves the shortcuts out. The
+// README has a complete subject, which opens servers of every kind through
+// package mcppool:
+//
+//	session, err := mcppool.Open(ctx, env.Servers[0], nil)
+//
 // # One trial
 //
 // Each trial has mock servers, a mock model, a clock and a working folder of
@@ -31,7 +42,8 @@
 // that hangs has failed in mock mode, since nothing else there is slow.
 //
 // A trial needs an expectation that came to a verdict, or a scenario that says
-// conduct_only; conduct alone does not count.
+// conduct_only; conduct alone does not count. Without one its outcome is error,
+// and a run in which no trial had one fails ([Result.ExitCode]).
 //
 // # Time
 //

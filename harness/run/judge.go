@@ -262,7 +262,7 @@ func (t *trial) causes(e *evidence) []harness.Cause {
 	}
 	for _, x := range e.tools {
 		if x.Miss != "" {
-			add(harness.CauseMiss, harness.Position{}, "%s.%s: %s", x.Server, x.Tool, x.Miss)
+			add(harness.CauseMiss, harness.Position{}, "%s", x.Miss) // names the tool
 		}
 	}
 	for _, msg := range t.passed() {

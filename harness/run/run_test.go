@@ -280,7 +280,7 @@ turns:
     replies: [{calls: [{s.t: {x: 2}}]}, {say: done}]
     expect: [{answer: {contains: [done]}}]
 `)
-	wants(t, one(t, list, run.Options{}), harness.OutcomeFailed, harness.CauseMiss, "s.t:")
+	wants(t, one(t, list, run.Options{}), harness.OutcomeFailed, harness.CauseMiss, "no scripted result of s.t fits the call")
 }
 
 func TestServerWithoutTools(t *testing.T) {

@@ -110,7 +110,7 @@ func rawLoop(ctx context.Context, base string, server *mockmcp.Server, stream bo
 	if err != nil {
 		return nil, nil, err
 	}
-	c := client.NewClient(transport.NewIO(pipe, pipe, io.NopCloser(nil)))
+	c := client.NewClient(transport.NewIO(quiet{pipe}, pipe, io.NopCloser(nil)))
 	if err := c.Start(ctx); err != nil {
 		return nil, nil, err
 	}
@@ -178,6 +178,17 @@ func rawLoop(ctx context.Context, base string, server *mockmcp.Server, stream bo
 		}
 	}
 	return loop, func() error { rt.CloseIdleConnections(); return c.Close() }, nil
+}
+
+// quiet ends in order when it is closed: mcp-go's client logs any other end.
+type quiet struct{ io.Reader }
+
+func (q quiet) Read(p []byte) (int, error) {
+	n, err := q.Reader.Read(p)
+	if errors.Is(err, io.ErrClosedPipe) {
+		err = io.EOF
+	}
+	return n, err
 }
 
 func askStream(ctx context.Context, llm *goopenai.Client, req goopenai.ChatCompletionRequest) (goopenai.ChatCompletionMessage, error) {
@@ -251,8 +262,7 @@ func open(ctx context.Context, stream bool) (s *sides, err error) {
 	return s, nil
 }
 
-// close ends all that open started, the servers first: mcp-go's client logs
-// an error when its own end is closed before the other.
+// close ends all that open started.
 func (s *sides) close() error {
 	var errs []error
 	for _, end := range s.closers {

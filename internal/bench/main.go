@@ -32,7 +32,7 @@ func bench(ctx context.Context) error {
 		name   string
 		stream bool
 	}{{"plain", false}, {"streamed", true}} {
-		ratio, err := overhead(ctx, mode.stream, 101, 50)
+		ratio, err := overhead(ctx, mode.stream, 301, 25)
 		if err != nil {
 			return fmt.Errorf("measuring the agent's loop: %w", err)
 		}

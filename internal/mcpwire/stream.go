@@ -25,6 +25,8 @@ type JunkError struct {
 	// ID is the id of the message that the line was to be, as far as one can
 	// tell: of one that is cut off, too long or nested too deep. Else nil.
 	ID json.RawMessage
+	// Torn says that the stream ended inside the line.
+	Torn bool
 }
 
 func (e *JunkError) Error() string {
@@ -52,6 +54,7 @@ type Reader struct {
 	br    *bufio.Reader
 	max   int
 	batch []json.RawMessage
+	torn  bool // the last line had no newline
 }
 
 // ReaderOptions are settings of a [Reader]. nil means all defaults.
@@ -79,7 +82,7 @@ func (r *Reader) Next() (Message, error) {
 		if len(r.batch) > 0 {
 			frame := r.batch[0]
 			r.batch = r.batch[1:]
-			return parseLine(frame)
+			return r.parse(frame)
 		}
 		line, err := r.line()
 		if err != nil {
@@ -92,14 +95,14 @@ func (r *Reader) Next() (Message, error) {
 		if line[0] == '[' && json.Unmarshal(line, &r.batch) == nil {
 			continue
 		}
-		return parseLine(line)
+		return r.parse(line)
 	}
 }
 
-func parseLine(line []byte) (Message, error) {
+func (r *Reader) parse(line []byte) (Message, error) {
 	m, err := Parse(line)
 	if err != nil {
-		return m, &JunkError{Line: line, Why: err.Error(), ID: IDOf(line)}
+		return m, &JunkError{Line: line, Why: err.Error(), ID: IDOf(line), Torn: r.torn}
 	}
 	return m, nil
 }
@@ -122,9 +125,11 @@ func (r *Reader) line() ([]byte, error) {
 			continue
 		case err != nil && !(errors.Is(err, io.EOF) && total > 0):
 			return nil, err
-		case total > r.max+1:
+		}
+		r.torn = err != nil
+		if total > r.max+1 {
 			return nil, &JunkError{
-				Line: bytes.Clone(line[:min(len(line), 200)]), Why: fmt.Sprintf("longer than %d bytes", r.max), ID: bytes.Clone(IDOf(line)),
+				Line: bytes.Clone(line[:min(len(line), 200)]), Why: fmt.Sprintf("longer than %d bytes", r.max), ID: bytes.Clone(IDOf(line)), Torn: r.torn,
 			}
 		}
 		return line, nil

@@ -1,0 +1,53 @@
+// Copyright 2026 The rehearse Authors. SPDX-License-Identifier: Apache-2.0
+
+package main
+
+import (
+	"fmt"
+	"net/url"
+	"strings"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+)
+
+// rule is what the value of a flag must be.
+type rule struct {
+	flag string
+	ok   bool
+	want string // the allowed range, in words
+}
+
+// checkFlags finds the first flag that was given a value outside its range.
+func checkFlags(cmd *cobra.Command, rules ...rule) error {
+	for _, r := range rules {
+		if f := cmd.Flags().Lookup(r.flag); f.Changed && !r.ok {
+			return fmt.Errorf("--%s %s: want %s", r.flag, f.Value, r.want)
+		}
+	}
+	return nil
+}
+
+// wholeURL reports whether a client can be given a URL as it stands.
+func wholeURL(raw string) bool {
+	u, err := url.Parse(raw)
+	return err == nil && (u.Scheme == "http" || u.Scheme == "https") && u.Hostname() != ""
+}
+
+// wantURL says what a base URL must be.
+const wantURL = "a URL with scheme and host, such as http://localhost:8000/v1"
+
+// flagError adds to an error of the flags what was meant.
+func flagError(cmd *cobra.Command, err error) error {
+	msg := err.Error()
+	if name, ok := strings.CutPrefix(msg, "unknown flag: --"); ok {
+		var known []string
+		cmd.Flags().VisitAll(func(f *pflag.Flag) {
+			if !f.Hidden {
+				known = append(known, "--"+f.Name)
+			}
+		})
+		msg = unknown(msg, "--"+name, known)
+	}
+	return fmt.Errorf("%s\nrun `%s --help` for its flags", msg, cmd.CommandPath())
+}

@@ -1,0 +1,154 @@
+// Copyright 2026 The rehearse Authors. SPDX-License-Identifier: Apache-2.0
+
+//go:build unix
+
+package main
+
+import (
+	"fmt"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/rehearse-dev/rehearse/harness/trials"
+)
+
+// short has one trial that ends at once.
+const short = `scenario: quick
+turns:
+  - user: go
+    replies: [{say: done}]
+    expect: [{answer: {contains: [done]}}]
+`
+
+// TestSignal interrupts a run while a server has a call and does not answer:
+// finished trials are kept and reported, and no process is left.
+func TestSignal(t *testing.T) {
+	for _, signal := range []os.Signal{syscall.SIGINT, syscall.SIGTERM, syscall.SIGHUP} {
+		t.Run(signal.String(), func(t *testing.T) {
+			t.Parallel()
+			dir := t.TempDir()
+			lines := newLifelines(t)
+			put(t, dir, "a.yaml", short)
+			lines.scenario(t, dir, "silent") // s.yaml comes after a.yaml
+			cmd, wait := start(t, dir, "run", ".", "--parallel", "1", "--out", "out")
+			lines.wait(t)
+			if err := cmd.Process.Signal(signal); err != nil {
+				t.Fatal(err)
+			}
+			e := wait()
+			e.check(t)
+			lines.ended(t, 2)
+			if e.code != int(exitUnjudged) {
+				t.Errorf("exit code %d, want %d\n%s%s", e.code, exitUnjudged, e.stdout, e.stderr)
+			}
+			if rec, _ := e.trial(t); rec.Scenario != "quick" || !strings.Contains(e.stdout, "report.html") {
+				t.Errorf("kept is %s; the output is\n%s", rec.Key, e.stdout)
+			}
+			if m, err := trials.ReadManifest(e.dir); err != nil || !m.Interrupted || m.Planned != 2 {
+				t.Errorf("manifest %+v, %v; want it to say that the run was interrupted", m, err)
+			}
+		})
+	}
+}
+
+// wait waits until a server has a call.
+func (l *lifelines) wait(t *testing.T) {
+	t.Helper()
+	select {
+	case <-l.called:
+	case <-time.After(tooLong):
+		t.Fatal("no call came to a server")
+	}
+}
+
+// TestSignalTwice interrupts a run whose server heeds neither the end of its
+// input nor the signal to end, and interrupts again.
+func TestSignalTwice(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	lines := newLifelines(t)
+	lines.scenario(t, dir, "stubborn, silent")
+	cmd, wait := start(t, dir, "run", "s.yaml", "--out", "out")
+	lines.wait(t)
+	if err := cmd.Process.Signal(os.Interrupt); err != nil {
+		t.Fatal(err)
+	}
+	select {
+	case <-cmd.Stderr.(*watched).seen("interrupt again"):
+	case <-time.After(tooLong):
+		t.Fatal("there is no word about a second interrupt")
+	}
+	again := time.Now()
+	if err := cmd.Process.Signal(os.Interrupt); err != nil {
+		t.Fatal(err)
+	}
+	e := wait()
+	lines.ended(t, 4)
+	if e.code != int(exitUnjudged) && e.code != int(exitKilled) {
+		t.Errorf("exit code %d, want %d or %d\n%s%s", e.code, exitUnjudged, exitKilled, e.stdout, e.stderr)
+	}
+	// It would be four seconds if the server were given its time.
+	if took := time.Since(again); took > 3*time.Second {
+		t.Errorf("ended %s after the second interrupt", took)
+	}
+}
+
+// TestSignalEarly interrupts a run before any trial has ended.
+func TestSignalEarly(t *testing.T) {
+	t.Parallel()
+	asked := make(chan struct{}, 1)
+	upstream := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
+		_, _ = io.Copy(io.Discard, r.Body) // only then the server sees the client leave
+		asked <- struct{}{}
+		<-r.Context().Done()
+	}))
+	defer upstream.Close()
+	dir := t.TempDir()
+	put(t, dir, "s.yaml", fmt.Sprintf(liveScenario, true))
+	cmd, wait := start(t, dir, "run", "s.yaml", "--mode", "live", "--base-url", upstream.URL+"/v1", "--model", "m", "--out", "out")
+	select {
+	case <-asked:
+	case <-time.After(tooLong):
+		t.Fatal("the endpoint was not asked")
+	}
+	if err := cmd.Process.Signal(os.Interrupt); err != nil {
+		t.Fatal(err)
+	}
+	e := wait()
+	e.check(t)
+	if e.code != int(exitUnjudged) || !strings.Contains(e.stdout, "report.html") {
+		t.Errorf("exit code %d, want %d and a report\n%s%s", e.code, exitUnjudged, e.stdout, e.stderr)
+	}
+}
+
+// TestReaderLeaves writes to a pipe that nobody reads: the run goes on to its
+// end, its files are written, and no process is left.
+func TestReaderLeaves(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	lines := newLifelines(t)
+	lines.scenario(t, dir, "fine")
+	read, write, err := os.Pipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	read.Close()
+	cmd, wait := prepare(t, dir, "run", "s.yaml", "--out", "out", "--verbose")
+	cmd.Stdout, cmd.Stderr = write, write
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	write.Close()
+	e := wait()
+	e.check(t)
+	lines.ended(t, 2)
+	if rec, _ := e.trial(t); rec.Scenario != "peer" || e.code < 0 {
+		t.Errorf("exit code %d, record %+v", e.code, rec.Key)
+	}
+}
