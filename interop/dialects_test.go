@@ -7,6 +7,7 @@ package interop
 import (
 	"bytes"
 	"os/exec"
+	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
@@ -17,12 +18,19 @@ import (
 // TestOtherClients plays the conversation of TestOpenAIClients to the official
 // clients of other providers.
 func TestOtherClients(t *testing.T) {
+	bin := t.TempDir()
+	build := exec.Command("go", "build", "-C", "goclients", "-o", bin+"/", "./...")
+	if out, err := build.CombinedOutput(); err != nil {
+		t.Fatalf("building the clients for Go: %v\n%s", err, out)
+	}
 	for _, client := range []struct {
 		name, model string
 		argv        []string
 		modes       [][]string
 	}{
 		{"anthropic", "rehearse-mock", []string{".venv/bin/python", "clients/anthropic.py"}, [][]string{{}, {"thinking"}}},
+		{"anthropic-go", "rehearse-mock", []string{filepath.Join(bin, "anthropic")}, [][]string{{}, {"thinking"}}},
+		{"genai-go", "models/rehearse-mock", []string{filepath.Join(bin, "genai")}, [][]string{{"gemini-3-pro-preview"}, {"gemini-2.5-flash"}}},
 		{"genai", "models/rehearse-mock", []string{".venv/bin/python", "clients/genai.py"}, [][]string{
 			{"gemini-3-pro-preview"}, {"gemini-2.5-flash"}, {"gemini-3-pro-preview", "chat"}, {"gemini-2.5-flash", "chat"},
 		}},
