@@ -4,6 +4,7 @@
 // `rehearse serve llm`.
 //
 //	anthropic BASE_URL plain|stream [thinking]
+//	anthropic BASE_URL refused
 //
 // BASE_URL is without /v1. It runs one tool-calling conversation and prints
 // what it saw as one JSON line.
@@ -29,15 +30,22 @@ type seen struct {
 
 func main() {
 	log.SetFlags(0)
-	s, err := run(context.Background(), os.Args[1], os.Args[2] == "stream", len(os.Args) > 3)
+	ctx := context.Background()
+	client := anthropic.NewClient(option.WithBaseURL(os.Args[1]), option.WithAPIKey("unused"), option.WithMaxRetries(0))
+	if os.Args[2] == "refused" {
+		if err := refused(ctx, &client); err != nil {
+			log.Fatal(err)
+		}
+		return
+	}
+	s, err := run(ctx, &client, os.Args[2] == "stream", len(os.Args) > 3)
 	if err != nil {
 		log.Fatal(err)
 	}
 	_ = json.NewEncoder(os.Stdout).Encode(s) // of texts, to a pipe
 }
 
-func run(ctx context.Context, url string, stream, thinking bool) (*seen, error) {
-	client := anthropic.NewClient(option.WithBaseURL(url), option.WithAPIKey("unused"), option.WithMaxRetries(0))
+func run(ctx context.Context, client *anthropic.Client, stream, thinking bool) (*seen, error) {
 	var s seen
 	models := client.Models.ListAutoPaging(ctx, anthropic.ModelListParams{})
 	for models.Next() {
@@ -57,7 +65,7 @@ func run(ctx context.Context, url string, stream, thinking bool) (*seen, error) 
 	if thinking {
 		params.Thinking = anthropic.ThinkingConfigParamOfEnabled(1024)
 	}
-	first, err := complete(ctx, &client, params, stream)
+	first, err := complete(ctx, client, params, stream)
 	if err != nil {
 		return nil, err
 	}
@@ -78,17 +86,11 @@ func run(ctx context.Context, url string, stream, thinking bool) (*seen, error) 
 		}
 	}
 	params.Messages = append(params.Messages, first.ToParam(), anthropic.NewUserMessage(results...))
-	last, err := complete(ctx, &client, params, stream)
+	last, err := complete(ctx, client, params, stream)
 	if err != nil {
 		return nil, err
 	}
 	s.Answer = said(last)
-	params.Messages = []anthropic.MessageParam{anthropic.NewAssistantMessage(anthropic.NewTextBlock("hi"))}
-	_, err = complete(ctx, &client, params, stream)
-	var refused *anthropic.Error
-	if !errors.As(err, &refused) || refused.StatusCode != 400 || refused.RequestID == "" {
-		return nil, errors.Join(errors.New("an assistant message came first, and was not refused"), err)
-	}
 	return &s, nil
 }
 
@@ -114,4 +116,18 @@ func said(m *anthropic.Message) string {
 		}
 	}
 	return s
+}
+
+// refused asks for what the provider refuses, which comes back as the client's
+// own error.
+func refused(ctx context.Context, client *anthropic.Client) error {
+	_, err := client.Messages.New(ctx, anthropic.MessageNewParams{
+		Model: "mock", MaxTokens: 5,
+		Messages: []anthropic.MessageParam{anthropic.NewAssistantMessage(anthropic.NewTextBlock("hi"))},
+	})
+	var refused *anthropic.Error
+	if !errors.As(err, &refused) || refused.StatusCode != 400 || refused.RequestID == "" {
+		return errors.Join(errors.New("an assistant message came first, and was not refused"), err)
+	}
+	return nil
 }

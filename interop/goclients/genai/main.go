@@ -4,6 +4,7 @@
 // `rehearse serve llm`.
 //
 //	genai BASE_URL plain|stream MODEL
+//	genai BASE_URL refused
 //
 // BASE_URL is without a version. It runs one tool-calling conversation, kept
 // by the client's chat, and prints what it saw as one JSON line.
@@ -29,20 +30,27 @@ type seen struct {
 
 func main() {
 	log.SetFlags(0)
-	s, err := run(context.Background(), os.Args[1], os.Args[2] == "stream", os.Args[3])
+	ctx := context.Background()
+	client, err := genai.NewClient(ctx, &genai.ClientConfig{
+		APIKey: "unused", Backend: genai.BackendGeminiAPI, HTTPOptions: genai.HTTPOptions{BaseURL: os.Args[1]},
+	})
+	if err != nil {
+		log.Fatal(err)
+	}
+	if os.Args[2] == "refused" {
+		if err := refused(ctx, client); err != nil {
+			log.Fatal(err)
+		}
+		return
+	}
+	s, err := run(ctx, client, os.Args[2] == "stream", os.Args[3])
 	if err != nil {
 		log.Fatal(err)
 	}
 	_ = json.NewEncoder(os.Stdout).Encode(s) // of texts, to a pipe
 }
 
-func run(ctx context.Context, url string, stream bool, model string) (*seen, error) {
-	client, err := genai.NewClient(ctx, &genai.ClientConfig{
-		APIKey: "unused", Backend: genai.BackendGeminiAPI, HTTPOptions: genai.HTTPOptions{BaseURL: url},
-	})
-	if err != nil {
-		return nil, err
-	}
+func run(ctx context.Context, client *genai.Client, stream bool, model string) (*seen, error) {
 	var s seen
 	for m, err := range client.Models.All(ctx) {
 		if err != nil {
@@ -77,11 +85,6 @@ func run(ctx context.Context, url string, stream bool, model string) (*seen, err
 		return nil, err
 	}
 	s.Said, s.Answer = said(first), said(last)
-	_, err = client.Models.GenerateContent(ctx, model, []*genai.Content{{Role: "assistant", Parts: results}}, nil)
-	var refused genai.APIError
-	if !errors.As(err, &refused) || refused.Code != 400 || refused.Status != "INVALID_ARGUMENT" {
-		return nil, errors.Join(errors.New("an unknown role was not refused"), err)
-	}
 	return &s, nil
 }
 
@@ -112,4 +115,15 @@ func said(parts []*genai.Part) string {
 		}
 	}
 	return s
+}
+
+// refused asks for what the provider refuses, which comes back as the client's
+// own error.
+func refused(ctx context.Context, client *genai.Client) error {
+	_, err := client.Models.GenerateContent(ctx, "mock", []*genai.Content{{Role: "assistant", Parts: []*genai.Part{{Text: "hi"}}}}, nil)
+	var refused genai.APIError
+	if !errors.As(err, &refused) || refused.Code != 400 || refused.Status != "INVALID_ARGUMENT" {
+		return errors.Join(errors.New("an unknown role was not refused"), err)
+	}
+	return nil
 }
