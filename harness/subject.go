@@ -135,6 +135,17 @@ type Clock interface {
 	Sleep(ctx context.Context, d time.Duration) error
 }
 
+// Alarms is what a [Clock] may also be: one that calls back. Without it a bound
+// on the silence of an endpoint goes by the machine's clock.
+type Alarms interface {
+	// AfterFunc calls f when d has passed, unless it is stopped or reset
+	// before. [time.AfterFunc] is the model.
+	AfterFunc(d time.Duration, f func()) interface {
+		Stop() bool
+		Reset(d time.Duration) bool
+	}
+}
+
 // SystemClock is the machine's clock.
 func SystemClock() Clock { return systemClock{} }
 

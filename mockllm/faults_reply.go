@@ -309,7 +309,11 @@ func oddUsage(form string) effects {
 	case "null_members":
 		all = each(value.Value{})
 	case "zero":
-		all = each(value.NumberOf("0"))
+		all = zero
+	case "number":
+		all = set(value.NumberOf("12"))
+	case "flat_details":
+		all = member("prompt_tokens_details", value.NumberOf("0"))
 	case "negative":
 		all = member("completion_tokens", value.NumberOf("-1"))
 	case "huge":
@@ -334,6 +338,19 @@ func each(to value.Value) func(value.Value) (value.Value, bool) {
 		}
 		return value.ObjectOf(members...), true
 	}
+}
+
+// zero makes 0 of every number.
+func zero(v value.Value) (value.Value, bool) {
+	if v.Kind() != value.Object {
+		return value.NumberOf("0"), true
+	}
+	var members []value.Member
+	for _, m := range v.Members() {
+		to, _ := zero(m.Value)
+		members = append(members, value.Member{Key: m.Key, Value: to})
+	}
+	return value.ObjectOf(members...), true
 }
 
 // member is a change of one member of an object.

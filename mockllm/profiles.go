@@ -9,6 +9,7 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"regexp"
 	"strings"
 
 	"github.com/rehearse-dev/rehearse/harness"
@@ -73,11 +74,18 @@ func (m *Mock) lacks(x *exchange) bool {
 }
 
 // envelope is how the profile writes an error; nil leaves it to the dialect.
-func (m *Mock) envelope(x *exchange, _ *dialect.Refusal) *llmwire.Body {
-	if x.proxied == nil || x.proxied.instead == nil {
+func (m *Mock) envelope(x *exchange, r *dialect.Refusal) *llmwire.Body {
+	switch {
+	case x.proxied == nil:
 		return nil
+	case x.proxied.instead != nil:
+		return x.answerBody(x.proxied.instead)
+	case r.Status == http.StatusRequestEntityTooLarge:
+		if a := m.profile.TooLarge(x.proxied.ask.Dialect, x.r.ContentLength); a != nil {
+			return x.answerBody(a)
+		}
 	}
-	return x.answerBody(x.proxied.instead)
+	return nil
 }
 
 // serveProxy answers what is for an endpoint with a server of its own. It
@@ -136,7 +144,14 @@ func (m *Mock) behindProxy(inner *speech) *speech {
 			style.Fragments = x.style.Fragments
 			x.style = style
 		}
+		for i := range r.Choices {
+			c := &r.Choices[i]
+			c.Finish = m.profile.Finish(a, len(c.Calls) > 0, c.Finish)
+		}
 		b := inner.render(x, r)
+		if m.profile.SameBlocks(a) {
+			b.Frames = sameBlocks(b.Frames)
+		}
 		b.Header = x.only(m.profile.Header(a))
 		b.EarlyHead = m.profile.EarlyHead(a)
 		size := 0
@@ -414,6 +429,39 @@ func (m *Mock) serveProxiedEmbeddings(x *exchange) {
 		body = m.appendEmbeddings(nil, &full, total)
 	}
 	m.send(x, x.answerBody(&profile.Answer{Status: http.StatusOK, Header: m.profile.Header(a), Body: body}))
+}
+
+// sameBlocks puts all calls of a stream of messages into the block of the
+// first, and ends only the last.
+func sameBlocks(frames []llmwire.Frame) []llmwire.Frame {
+	index := regexp.MustCompile(`"index":([0-9]+)`)
+	numberOf := func(f *llmwire.Frame) []byte {
+		if at := index.FindSubmatch(f.Data); at != nil {
+			return at[1]
+		}
+		return nil
+	}
+	var first, last []byte
+	for i := range frames {
+		if f := &frames[i]; f.Kind == llmwire.CallStart {
+			if last = numberOf(f); first == nil {
+				first = last
+			}
+		}
+	}
+	var out []llmwire.Frame
+	calls := false
+	for _, f := range frames {
+		calls = calls || f.Kind == llmwire.CallStart
+		if n := numberOf(&f); calls && n != nil {
+			if bytes.Contains(f.Data, []byte("content_block_stop")) && !bytes.Equal(n, last) {
+				continue
+			}
+			f.Data = index.ReplaceAll(f.Data, append([]byte(`"index":`), first...))
+		}
+		out = append(out, f)
+	}
+	return out
 }
 
 // unchecked reports whether a reply may go against what the request asks for:

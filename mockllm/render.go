@@ -75,6 +75,7 @@ type delivery struct {
 	x      *exchange
 	sp     *spoken
 	random *rand.Rand // for jitter; nil without
+	pace   pace
 
 	prefix, suffix []byte // of each chunk of a stream
 }
@@ -87,7 +88,24 @@ func (d *delivery) wait(t time.Duration) error {
 	if t <= 0 {
 		return nil
 	}
-	return d.m.opts.Clock.Sleep(d.ctx, t)
+	return d.pace.sleep(d.ctx, d.m.opts.Clock, t)
+}
+
+// pace says when the next piece is due. It is counted from the first one, so
+// that what sleeping and writing take too long does not add up.
+type pace struct{ due time.Time }
+
+// sleep lets t pass since the piece before was due.
+func (p *pace) sleep(ctx context.Context, clock harness.Clock, t time.Duration) error {
+	now := clock.Now()
+	if p.due.IsZero() {
+		p.due = now
+	}
+	p.due = p.due.Add(t)
+	if t = p.due.Sub(now); t <= 0 {
+		return ctx.Err()
+	}
+	return clock.Sleep(ctx, t)
 }
 
 // tokenTime is how long one piece takes.

@@ -59,6 +59,9 @@ func (m *Mock) answerRendered(x *exchange, sp *spoken, adjust func(*llmwire.Repl
 	}
 	x.wire = reply
 	body := x.speech.render(x, reply)
+	if body.Stream {
+		body.Writes = x.style.Fragments.Writes
+	}
 	if x.effects.body != nil {
 		x.effects.body(x, body)
 	}

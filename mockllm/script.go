@@ -15,8 +15,11 @@ import (
 
 // Script is what a mock says. The zero Script answers nothing.
 type Script struct {
-	// Profile names the wire habits of the endpoint. Empty means openai, the
-	// only one there is.
+	// Profile names the wire habits of the endpoint; package
+	// mockllm/profile lists them. Empty means openai. A profile that stands
+	// before the models, as argo-proxy does, shows some faults in its own
+	// way, as things that go wrong behind it: errors by status, Reset, Cut,
+	// InStreamError and MissingDone.
 	Profile string
 	// Turns are the conversation. Set Turns or Replies, not both.
 	Turns []Turn

@@ -50,6 +50,7 @@ type sender struct {
 	line   line
 	begun  bool       // the head was sent
 	jitter *rand.Rand // nil without
+	pace   pace
 	cuts   *rand.Rand // of writes; nil without
 }
 
@@ -150,7 +151,7 @@ func (s *sender) wait(fixed, paced time.Duration) error {
 	if err := s.flush(); err != nil {
 		return err
 	}
-	return s.x.m.opts.Clock.Sleep(s.ctx, fixed+paced)
+	return s.pace.sleep(s.ctx, s.x.m.opts.Clock, fixed+paced)
 }
 
 // flush sends what is due.

@@ -14,7 +14,9 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/rehearse-dev/rehearse/harness"
 	"github.com/rehearse-dev/rehearse/internal/llmwire"
+	"github.com/rehearse-dev/rehearse/mockllm/wire"
 )
 
 // sending is a handler that sends one body.
@@ -188,6 +190,36 @@ func TestSendHang(t *testing.T) {
 				}
 				m.Close()
 			})
+		})
+	}
+}
+
+// lazyClock sleeps longer than it is asked to.
+type lazyClock struct{ harness.Clock }
+
+const oversleep = 7 * time.Millisecond
+
+func (c lazyClock) Sleep(ctx context.Context, d time.Duration) error {
+	return c.Clock.Sleep(ctx, d+oversleep)
+}
+
+// TestPaceDoesNotDrift: a machine that sleeps too long is late once, and not
+// once for each token.
+func TestPaceDoesNotDrift(t *testing.T) {
+	for _, fragments := range []*wire.Fragments{nil, {Unit: wire.Token}} { // the quick way, and the other
+		synctest.Test(t, func(t *testing.T) {
+			m := New(Script{Replies: []Reply{{Say: strings.Repeat(" word", 100)}}, Fragments: fragments},
+				&Options{Clock: lazyClock{harness.SystemClock()}, TokensPerSecond: 50})
+			start := time.Now()
+			req, _ := http.NewRequestWithContext(t.Context(), "POST", m.URL+"/chat/completions",
+				strings.NewReader(`{"model":"m","stream":true,"messages":[{"role":"user","content":"x"}]}`))
+			if _, _, err := fetch(m.Transport(), req); err != nil {
+				t.Fatal(err)
+			}
+			if got, want := time.Since(start), 2*time.Second+oversleep; got != want {
+				t.Errorf("fragments %v: took %v, want %v", fragments, got, want)
+			}
+			m.Close()
 		})
 	}
 }

@@ -25,7 +25,8 @@ const maxLeakSteps = 4 << 20
 // findLeaks looks for calls of offered tools in a text. Some gateways turn a
 // call into the repr of a Python dict at the end of the text, or several, in
 // Anthropic's words (name, input) or OpenAI's (function, arguments), with the
-// literals of Python and of JSON mixed; some models write JSON between tags.
+// literals of Python and of JSON mixed; some models write JSON between tags, or
+// tags alone.
 func findLeaks(text string, offered []harness.Tool) []leak {
 	known := make(map[string]bool, len(offered))
 	for _, t := range offered {
@@ -53,7 +54,7 @@ func findLeaks(text string, offered []harness.Tool) []leak {
 		leaks = append(leaks, leak{call: call, start: i, end: p.pos})
 		i = p.pos
 	}
-	return leaks
+	return withTagged(leaks, text, known)
 }
 
 // withoutLeaks cuts the calls out of a text, with the tags around them.

@@ -1,6 +1,7 @@
 """The official Anthropic client for Python against `rehearse serve llm`.
 
 usage: anthropic.py BASE_URL plain|stream [thinking]
+       anthropic.py BASE_URL refused
 
 BASE_URL is without /v1, as this client has it. Runs one tool-calling
 conversation and prints what it saw as one JSON line.
@@ -44,6 +45,8 @@ def said(message):
 
 def main():
     client = anthropic.Anthropic(base_url=sys.argv[1], api_key="unused", max_retries=0)
+    if sys.argv[2] == "refused":
+        return refused(client)
     stream = sys.argv[2] == "stream"
     settings = {}
     if sys.argv[3:] == ["thinking"]:
@@ -62,7 +65,6 @@ def main():
     ]})
     last = complete(client, messages, stream, settings)
     assert last.stop_reason == "end_turn", last
-    refused(client)
     print(json.dumps({
         "models": models, "said": said(first), "calls": [c.input for c in calls], "answer": said(last),
     }, ensure_ascii=False))

@@ -1,6 +1,7 @@
 """The official Google Gen AI client for Python against `rehearse serve llm`.
 
 usage: genai.py BASE_URL plain|stream MODEL [chat]
+       genai.py BASE_URL refused
 
 BASE_URL is without a version, as this client has it. Runs one tool-calling
 conversation, kept by hand or by the client's chat, and prints what it saw as
@@ -92,12 +93,13 @@ def refused(client, model):
 
 def main():
     client = genai.Client(api_key="unused", http_options=types.HttpOptions(base_url=sys.argv[1]))
+    if sys.argv[2] == "refused":
+        return refused(client, "mock")
     stream, model = sys.argv[2] == "stream", sys.argv[3]
     models = [m.name for m in client.models.list()]
     assert client.models.count_tokens(model=model, contents=QUESTION).total_tokens > 0
     converse = by_chat if sys.argv[4:] == ["chat"] else by_hand
     first, last = converse(client, stream, model)
-    refused(client, model)
     print(json.dumps({
         "models": models, "said": said(first), "calls": [p.function_call.args for p in first if p.function_call],
         "answer": said(last),

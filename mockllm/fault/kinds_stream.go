@@ -326,6 +326,8 @@ func replyKinds() []Info {
 				{Name: "negative", What: "completion_tokens is -1"},
 				{Name: "huge", What: "a number beyond 64 bits"},
 				{Name: "zero", What: "all zero"},
+				{Name: "number", What: "a number in place of the object"},
+				{Name: "flat_details", What: "a number in place of the details, https://github.com/MoonshotAI/kimi-cli/pull/383"},
 			},
 			Stream: true, Plain: true,
 		},

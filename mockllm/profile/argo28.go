@@ -21,6 +21,7 @@ func v2Server() *server {
 	s.badJSON = &answerRow{status: http.StatusBadRequest, body: `{"error": "$text"}`}
 	s.notJSON = "Expecting value: line 1 column 1 (char 0)" // Python's text, varies
 	s.array = &answerRow{status: http.StatusInternalServerError, body: `{"error": "An unexpected error occurred: 'list' object has no attribute 'get'"}`}
+	s.tooLarge = &answerRow{status: http.StatusInternalServerError, body: `{"error": "An unexpected error occurred: Request Entity Too Large"}`}
 	s.version = `{"version": "2", "latest": null, "up_to_date": null, "pypi": "", "message": ""}`
 	return s
 }
@@ -48,7 +49,7 @@ func argo289() *Profile {
 	nothing := &Twist{Keep: true, Text: " "}
 	return &Profile{
 		Name: "argo-proxy-2.8.9", About: "argo-proxy 2.8.2 to 2.8.9: no [DONE], tools in a made-up stream of 30 characters each 10 ms",
-		style: style289, server: v2Server(), names: v2Names(),
+		style: style289, server: v2Server(), names: v2Names(), finish: finishV2,
 		failures: []failure{ // [fact 4.2]
 			{on: Status, stream: 's', html: 'y', answer: &answerRow{body: upstreamError}},
 			{on: Status, html: 'y', answer: &answerRow{body: `{"object": "error", "message": "Upstream error $gateway: $text", "type": "upstream_error"}`}},
@@ -68,17 +69,17 @@ func argo289() *Profile {
 	}
 }
 
-// argo281 is 2.7.7 to 2.8.1, which do not look at the gateway's status.
+// argo281 is 2.8.1, the last that does not look at the gateway's status. So did
+// those since 2.7.7, which also have another id in each chunk and no usage.
 func argo281() *Profile {
 	p := argo289()
 	p.Name = "argo-proxy-2.8.1"
-	p.style = style281
-	p.About = "argo-proxy 2.7.7 to 2.8.1: as 2.8.9, and an error of the gateway is its status with an ordinary empty reply"
+	p.About = "argo-proxy 2.8.1: as 2.8.9, and an error of the gateway is its status with an ordinary empty reply"
 	// [fact 4.2, the status bug]
 	empty := &answerRow{body: `{"id": "00000000000000000000000000000000", "created": 1767225600, "model": "$model", "service_tier": null, "system_fingerprint": null, ` +
 		`"usage": {"completion_tokens": 0, "prompt_tokens": 1, "total_tokens": 1}, "choices": [{"finish_reason": "stop", "index": 0, ` +
 		`"message": {"content": "", "refusal": null, "role": "assistant", "tool_calls": null}}], "object": "chat.completion"}`}
-	p.failures = append([]failure{{on: Status, dialect: Chat, stream: 'p', answer: empty}}, p.failures...)
+	p.failures = append([]failure{{on: Status, dialect: Chat, stream: 'p', html: 'n', answer: empty}}, p.failures...)
 	return p
 }
 
@@ -87,7 +88,25 @@ func argo281() *Profile {
 func argo275() *Profile {
 	p := argo289()
 	p.Name = "argo-proxy-2.7.5"
-	p.About = "argo-proxy 2.7.5: tools by prompt with ids of 22 letters, every stream made up, finish_reason on the last chunk only, no usage"
+	p.About = "argo-proxy 2.7.5: tools by prompt with ids of 22 letters, every stream made up, finish_reason stop on the last chunk only, no usage"
 	p.style = style275
+	p.names.release = "2.7"
+	p.finish = finishV2Old
 	return p
+}
+
+// finishV2 never says that a reply was cut off. [fact 3.2]
+func finishV2(_ Ask, calls bool, _ string) string {
+	if calls {
+		return "tool_calls"
+	}
+	return "stop"
+}
+
+// finishV2Old says stop at the end of a stream, calls or not. [fact 2.2]
+func finishV2Old(a Ask, calls bool, finish string) string {
+	if a.Stream {
+		return "stop"
+	}
+	return finishV2(a, calls, finish)
 }

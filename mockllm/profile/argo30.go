@@ -27,7 +27,7 @@ func argo30() *Profile {
 	}
 	return &Profile{
 		Name: "argo-proxy-3.0", About: "argo-proxy 3.0.x: GPT streams verbatim from the gateway, Claude converted, aiohttp",
-		style: style30, server: aiohttpServer(),
+		style: style30, server: aiohttpServer(), sameBlocks: true,
 		names: &naming{
 			release: "3.0", loose: true, fallback: "argo:gpt-4o", embedFallback: "argo:text-embedding-3-small", messagesPass: true,
 			missingText: "Missing 'model' field", unknown: "Model not found: %s",

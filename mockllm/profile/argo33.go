@@ -18,6 +18,7 @@ func argo33() *Profile {
 	s.echoID, s.json405, s.owner = true, true, ownerSince323
 	s.array = &answerRow{status: http.StatusInternalServerError, body: `{"error": "Internal Server Error"}`, bare: true}
 	s.refresh = `{"status": "refreshed", "before": {"unique_models": $models, "total_aliases": $aliases}, "after": {"unique_models": $models, "total_aliases": $aliases}}`
+	s.tooLarge = &answerRow{status: http.StatusRequestEntityTooLarge, body: `{"error": "Request body too large ($text bytes)"}`}
 	ended := func(why string) []string {
 		return []string{
 			`data: {"error": {"message": "Upstream stream ended before completion: ` + why + `", "type": "server_error", "code": null}}` + "\n\n",
@@ -30,7 +31,7 @@ func argo33() *Profile {
 	}
 	return &Profile{
 		Name: "argo-proxy-3.3", About: "argo-proxy 3.3.x: a server of its own that closes every connection, CORS, 405 for unknown paths",
-		style: style33, server: s,
+		style: style33, server: s, sameBlocks: true,
 		names: &naming{ // [fact 1.3]
 			release: "3.3", loose: true, fallback: "argo:gpt-5.4-nano", exactEmbed: true,
 			missingText: "Missing 'model' in request body", unknown: "Unknown model: '%s'. Configured models: %s",

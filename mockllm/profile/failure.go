@@ -113,15 +113,12 @@ func (s *server) failed(f *failure, a Ask, g Gone) *Answer {
 	if row.status == 0 {
 		row.status = g.Status
 	}
-	if a.Dialect == Messages && strings.HasPrefix(row.body, `{"error": {`) {
-		row.body = s.envelopeOf(Messages)
-		text := f.answer.body
-		if _, rest, ok := strings.Cut(text, `"message": "`); ok {
-			text, _, _ = strings.Cut(rest, `", "type"`)
-		}
-		row.body = strings.Replace(row.body, "$text", text, 1)
+	if _, text, ok := strings.Cut(row.body, `{"error": {"message": "`); ok && a.Dialect == Messages {
+		// The same words in Anthropic's envelope.
+		text, _, _ = strings.Cut(text, `", "type"`)
+		row.body = strings.Replace(s.envelopeOf(Messages), "$text", text, 1)
 	}
-	row.body = strings.ReplaceAll(row.body, "$gateway", strconv.Itoa(g.Status))
+	row.body = strings.NewReplacer("$gateway", strconv.Itoa(g.Status), "$model", inText(a.Model.Echo)).Replace(row.body)
 	out := s.answer(&row, string(g.Body), string(g.Body))
 	if f.passed {
 		h := s.passed.Clone()

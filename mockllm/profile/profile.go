@@ -45,7 +45,11 @@ type Profile struct {
 	server   *server                 // nil: the mock's
 	names    *naming                 // nil: any name, echoed
 	failures []failure
-	checked  bool // requests are checked as the provider does
+	finish   func(a Ask, calls bool, finish string) string // nil: as the model says
+	// sameBlocks gives parallel calls of messages that are not Claude's the
+	// same index.
+	sameBlocks bool
+	checked    bool // requests are checked as the provider does
 }
 
 // Model is a model as an endpoint knows it.
@@ -142,11 +146,26 @@ func (p *Profile) Has(path string) bool {
 	case "anthropic":
 		return anthropic || models
 	case "gemini":
-		return gemini
+		return gemini || models || strings.HasPrefix(path, "/v1/tunedModels")
 	case "strict":
 		return !anthropic && !gemini
 	}
 	return true
+}
+
+// Finish is the finish_reason of a reply for which the model said finish, in
+// OpenAI's words. calls says that there are some.
+func (p *Profile) Finish(a Ask, calls bool, finish string) string {
+	if p.finish == nil {
+		return finish
+	}
+	return p.finish(a, calls, finish)
+}
+
+// SameBlocks reports whether the parallel calls of a streamed message share
+// one content block, of which only the last ends. [fact 2.3]
+func (p *Profile) SameBlocks(a Ask) bool {
+	return p.sameBlocks && a.Stream && a.Dialect == Messages && a.Model.Family != Claude
 }
 
 // EarlyHead reports whether the head of an answer is sent before there is

@@ -30,7 +30,6 @@ type server struct {
 	notJSON  string // the text in place of badJSON's $text, where it varies
 	array    *answerRow
 	tooLarge *answerRow
-	created  createdRule
 	owner    func(internal string) string
 	// varies is the size from which a body has no Vary header; 0 is none.
 	varies  int
@@ -47,8 +46,6 @@ type answerRow struct {
 	bare   bool // without x-request-id
 	close  bool
 }
-
-type createdRule string
 
 func headerOf(pairs ...string) http.Header {
 	h := make(http.Header)
@@ -145,6 +142,19 @@ func (p *Profile) BadBody(d Dialect, body []byte) *Answer {
 		row.body = s.envelopeOf(d)
 	}
 	return s.answer(&row, text, "")
+}
+
+// TooLarge is the answer to a body that is larger than the endpoint takes.
+// [fact 1.1]
+func (p *Profile) TooLarge(d Dialect, size int64) *Answer {
+	s := p.server
+	if s == nil {
+		return nil
+	}
+	if s.tooLarge == nil {
+		return p.BadBody(d, nil)
+	}
+	return s.answer(s.tooLarge, strconv.FormatInt(size, 10), "")
 }
 
 // Route tells the dialect of a request, or its answer when it is for no model.

@@ -175,14 +175,6 @@ func style289(a Ask) *wire.Style {
 	return s
 }
 
-// style281 has another id in each chunk before 2.8.1, and stop after calls.
-// [fact 2.2]
-func style281(a Ask) *wire.Style {
-	s := style289(a)
-	s.ChunkIDs = true
-	return s
-}
-
 // style275 makes every stream up. [facts 2.1, 3.1]
 func style275(a Ask) *wire.Style {
 	a.Tools = true

@@ -248,15 +248,6 @@ func (a *assembler) note(format string, args ...any) {
 }
 
 // whole reports whether a reply without finish_reason is likely to be all of
-// it: its usage came, or every call has its whole arguments.
-func (a *assembler) whole() bool {
-	if a.usage != (harness.Usage{}) {
-		return true
-	}
-	for _, c := range a.calls {
-		if !c.complete() {
-			return false
-		}
-	}
-	return len(a.calls) > 0
-}
+// it: its usage came. Calls with all their arguments are no sign: another may
+// be missing, and some proxies end a stream that was cut off with [DONE].
+func (a *assembler) whole() bool { return a.usage != (harness.Usage{}) }

@@ -65,9 +65,10 @@ type Config struct {
 	// SendReasoning sends the reasoning of earlier replies back, as
 	// reasoning_content: some endpoints want it, others refuse it.
 	SendReasoning bool
-	// OpenEnd accepts a stream that ends in order but with neither a
-	// finish_reason nor [DONE], as argo-proxy 2 sends them. Without it such
-	// a stream counts as cut off, since it looks the same.
+	// OpenEnd accepts a stream that ends in order but without a
+	// finish_reason, as argo-proxy 2 sends them. Without it such a stream
+	// counts as cut off, since it looks the same, unless its usage and its
+	// [DONE] came.
 	OpenEnd bool
 }
 
@@ -247,7 +248,7 @@ func (a *attempt) end(err error) (model.Event, error) {
 		}
 	case !inOrder:
 		return nil, err
-	case a.x.single, a.x.marked && asm.whole(), !a.x.marked && a.x.cfg.OpenEnd:
+	case a.x.single, a.x.marked && asm.whole(), a.x.cfg.OpenEnd:
 		asm.note("the reply has no finish_reason")
 	default:
 		e := a.x.err(model.KindCutStream, "the stream ends without a finish_reason: the reply is cut off")

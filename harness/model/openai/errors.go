@@ -180,6 +180,8 @@ func kindOf(status int, w wireError) model.ErrorKind {
 		return model.KindNotFound
 	case status == http.StatusTooManyRequests:
 		return model.KindRateLimit
+	case status == http.StatusRequestTimeout:
+		return model.KindTimeout
 	case status >= 500:
 		return model.KindServer
 	case status >= 400:
@@ -200,7 +202,7 @@ func kindOf(status int, w wireError) model.ErrorKind {
 
 // overflow recognises a request that is too long by what endpoints say of it
 // when they have no code for it.
-var overflow = regexp.MustCompile(`(?i)maximum context length|context[ _](length|window|size)[^.]{0,40}exceed|exceed[^.]{0,40}context[ _](length|window|size)|(prompt|input) is too long|input token count[^.]{0,40}exceeds|too many (input )?tokens`)
+var overflow = regexp.MustCompile(`(?i)maximum context length|context[ _](length|window|size)[^.]{0,40}exceed|exceed[^.]{0,40}context[ _](length|window|size)|(prompt|input) is too long|input token count[^.]{0,40}exceeds|too many (input )?tokens|request too large for|tokens must be reduced`)
 
 var htmlTitle = regexp.MustCompile(`(?is)<title[^>]*>(.*?)</title>`)
 

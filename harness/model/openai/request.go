@@ -94,7 +94,7 @@ func (out *outgoing) addMessage(i int, m harness.Message, reasoning bool) {
 		msg.ToolCalls = append(msg.ToolCalls, oai.ToolCall{
 			ID:       call.ID,
 			Type:     oai.ToolTypeFunction,
-			Function: oai.FunctionCall{Name: call.Name, Arguments: call.Arguments},
+			Function: oai.FunctionCall{Name: wireName(call.Name), Arguments: call.Arguments},
 		})
 		if extra := strings.TrimSpace(call.Extra); len(extra) > 2 {
 			if out.inCalls == nil {
@@ -113,6 +113,21 @@ func (out *outgoing) addMessage(i int, m harness.Message, reasoning bool) {
 		out.inMessages[i] = `,"content":""`
 	}
 	out.req.Messages = append(out.req.Messages, msg)
+}
+
+// wireName is a name that the endpoint takes back. A model may have called a
+// tool that there is not, by a name that no tool could have; it would be
+// refused in the history for ever after.
+func wireName(name string) string {
+	const longest = 64
+	name = strings.Map(func(r rune) rune {
+		switch {
+		case 'a' <= r && r <= 'z', 'A' <= r && r <= 'Z', '0' <= r && r <= '9', r == '_', r == '-':
+			return r
+		}
+		return '_'
+	}, name)
+	return name[:min(len(name), longest)]
 }
 
 func (out *outgoing) add(key string, value any) {

@@ -5,6 +5,7 @@ package openai
 import (
 	"bufio"
 	"bytes"
+	"compress/gzip"
 	"context"
 	"encoding/json"
 	"errors"
@@ -15,6 +16,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/rehearse-dev/rehearse/harness"
 	"github.com/rehearse-dev/rehearse/harness/model"
 	"github.com/rehearse-dev/rehearse/harness/retry"
 )
@@ -43,7 +45,9 @@ var errIdle = errors.New("endpoint is silent")
 func (x *exchange) Do(req *http.Request) (*http.Response, error) {
 	ctx, cancel := context.WithCancelCause(req.Context())
 	x.body = &body{ctx: ctx, cancel: cancel, left: x.cfg.MaxBodyBytes, max: x.cfg.MaxBodyBytes, idle: x.cfg.IdleTimeout}
-	x.body.timer = time.AfterFunc(x.cfg.IdleTimeout, func() { cancel(errIdle) })
+	if x.cfg.IdleTimeout > 0 {
+		x.body.timer = x.cfg.afterFunc(x.cfg.IdleTimeout, func() { cancel(errIdle) })
+	}
 	req = req.WithContext(ctx)
 	if err := x.complete(req); err != nil {
 		x.body.Close()
@@ -107,6 +111,14 @@ func (x *exchange) complete(req *http.Request) error {
 // go through go-openai; io.EOF ends them.
 func (x *exchange) receive(status int) (func() ([]byte, error), error) {
 	br := bufio.NewReaderSize(x.body, int(x.sizeOr(4<<10)))
+	if isGzip(br) {
+		// Nobody said so, or the transport would have inflated it.
+		zr, err := gzip.NewReader(br)
+		if err != nil {
+			return nil, x.readError(err)
+		}
+		br = bufio.NewReader(&inflated{r: zr, left: x.cfg.MaxBodyBytes, max: x.cfg.MaxBodyBytes})
+	}
 	if status < 200 || status > 299 {
 		raw, err := io.ReadAll(br)
 		if len(raw) == 0 && err != nil {
@@ -136,6 +148,34 @@ func (x *exchange) receive(status int) (func() ([]byte, error), error) {
 	e := x.err(model.KindMalformed, "the reply is "+describe(raw))
 	e.Status, e.Body = status, raw
 	return nil, e
+}
+
+// isGzip looks for the first bytes of a compressed body, without taking them.
+func isGzip(br *bufio.Reader) bool {
+	if b, err := br.Peek(1); err != nil || b[0] != 0x1f {
+		return false
+	}
+	b, err := br.Peek(2)
+	return err == nil && b[1] == 0x8b
+}
+
+// inflated bounds a body that grows as it is read.
+type inflated struct {
+	r         io.Reader
+	left, max int64
+}
+
+func (z *inflated) Read(p []byte) (int, error) {
+	if z.left <= 0 {
+		return 0, tooLong(z.max)
+	}
+	n, err := z.r.Read(p[:min(int64(len(p)), z.left)])
+	z.left -= int64(n)
+	return n, err
+}
+
+func tooLong(limit int64) error {
+	return &model.Error{Kind: model.KindTooLarge, Message: fmt.Sprintf("the reply is longer than %d bytes", limit)}
 }
 
 // sizeOr is the announced size of the reply where that is less than n.
@@ -252,7 +292,7 @@ func (x *exchange) events(status int, sse *sseReader) func() ([]byte, error) {
 			if w, ok := errorEvent(ev.name, data); ok {
 				return nil, x.failure(status, w, data)
 			}
-			if ev.stray || len(data) == 0 {
+			if ev.stray || len(data) == 0 || data[0] == ':' { // some proxies send comments as data
 				continue
 			}
 			x.last = ev.last
@@ -344,12 +384,26 @@ func (x *exchange) readError(err error) error {
 	return e
 }
 
+// alarm is a running timer.
+type alarm = interface {
+	Stop() bool
+	Reset(d time.Duration) bool
+}
+
+// afterFunc is [time.AfterFunc], by the clock where that can.
+func (c *Config) afterFunc(d time.Duration, f func()) alarm {
+	if a, ok := c.Clock.(harness.Alarms); ok {
+		return a.AfterFunc(d, f)
+	}
+	return time.AfterFunc(d, f)
+}
+
 // body is a response body that counts its bytes and does not wait for ever.
 type body struct {
 	rc     io.ReadCloser
 	ctx    context.Context
 	cancel context.CancelCauseFunc
-	timer  *time.Timer
+	timer  alarm // nil without a bound
 	idle   time.Duration
 	left   int64
 	max    int64
@@ -361,11 +415,11 @@ const drainTime = 50 * time.Millisecond
 
 func (b *body) Read(p []byte) (int, error) {
 	if b.left <= 0 {
-		return 0, &model.Error{Kind: model.KindTooLarge, Message: fmt.Sprintf("the reply is longer than %d bytes", b.max)}
+		return 0, tooLong(b.max)
 	}
 	n, err := b.rc.Read(p[:min(int64(len(p)), b.left)])
 	b.left -= int64(n)
-	if n > 0 {
+	if b.timer != nil && n > 0 {
 		b.timer.Reset(b.idle)
 	}
 	return n, err
@@ -374,14 +428,17 @@ func (b *body) Read(p []byte) (int, error) {
 // Close ends the exchange. A body that is read to its end leaves its
 // connection for the next request; some endpoints never end it.
 func (b *body) Close() error {
+	if b.timer != nil {
+		b.timer.Stop()
+	}
 	defer b.cancel(nil)
-	defer b.timer.Stop()
 	if b.rc == nil {
 		return nil
 	}
 	if b.drain {
-		b.timer.Reset(drainTime)
+		timer := time.AfterFunc(drainTime, func() { b.cancel(nil) })
 		_, _ = io.CopyN(io.Discard, b.rc, 4<<10)
+		timer.Stop()
 	}
 	return b.rc.Close()
 }
