@@ -77,6 +77,7 @@ func playLive(t *testing.T, stream bool, endpoint http.HandlerFunc) leftover {
 // TestHostileEndpoint has endpoints whose answer cannot be used: an error of
 // the infrastructure, in words.
 func TestHostileEndpoint(t *testing.T) {
+	t.Parallel()
 	const (
 		mb100   = 100_000 // kilos
 		tooLong = "the reply is longer than 33554432 bytes"
@@ -143,6 +144,7 @@ func TestHostileEndpoint(t *testing.T) {
 // TestHostileReply has replies that can be used, odd as they are: the loop
 // goes on, with a result that the model can read.
 func TestHostileReply(t *testing.T) {
+	t.Parallel()
 	quoted := func(s string) string { return `"` + strings.ReplaceAll(s, `"`, `\"`) + `"` }
 	const notJSON = "the arguments of echo are not a JSON object"
 	tests := []struct {

@@ -282,6 +282,7 @@ func put(t *testing.T, dir, name, text string) {
 
 // TestHostileFiles names files that are no scenarios, or too much of one.
 func TestHostileFiles(t *testing.T) {
+	t.Parallel()
 	bomb := "scenario: bomb\nturns: [{user: hi, replies: [{say: hi}]}]\nservers:\n  a: {tools: &a [x, x, x, x, x, x, x, x, x, x]}\n"
 	for c := 'b'; c < 'k'; c++ {
 		bomb += fmt.Sprintf("  %c: {tools: &%c [%s*%c]}\n", c, c, strings.Repeat(fmt.Sprintf("*%c, ", c-1), 9), c-1)

@@ -29,6 +29,7 @@ turns:
 // TestSignal interrupts a run while a server has a call and does not answer:
 // finished trials are kept and reported, and no process is left.
 func TestSignal(t *testing.T) {
+	t.Parallel()
 	for _, signal := range []os.Signal{syscall.SIGINT, syscall.SIGTERM, syscall.SIGHUP} {
 		t.Run(signal.String(), func(t *testing.T) {
 			t.Parallel()

@@ -240,6 +240,8 @@ func (s *Session) explain(outer, inner context.Context, op string, limit time.Du
 	case inner.Err() != nil:
 		e.Kind = ErrTimeout
 		e.Err = fmt.Errorf("no answer within %v%s: %w", limit, c.babble(), context.DeadlineExceeded)
+	case errors.Is(err, transport.ErrLegacySSEServer): // HTTP 4xx, in mcp-go's guess
+		e.Err = errors.New("it refuses the request that begins a session: is this the URL of an MCP server? One of the older HTTP+SSE transport needs transport: sse")
 	case c.gone():
 		e.Kind = ErrClosed
 		e.Err = fmt.Errorf("the server went away%s%s", c.ending(), c.babble())
