@@ -129,7 +129,7 @@ Exit codes: 0 all passed, 1 a trial failed, 2 wrong use or a bad file,
 		return fmt.Errorf("%w\nrun `%s --help` for its flags", err, cmd.CommandPath())
 	})
 	root.AddCommand(
-		initCommand(p), checkCommand(p), runCommand(p), fuzzCommand(p), reportCommand(p), serveCommand(p), versionCommand(p),
+		initCommand(p), checkCommand(p), runCommand(p), fuzzCommand(p), reportCommand(p), serveCommand(p), faultsCommand(p), versionCommand(p),
 	)
 	return root
 }

@@ -10,6 +10,7 @@
 //	rehearse report RUN       show a finished run again
 //	rehearse serve llm FILE   a mock model endpoint by itself
 //	rehearse serve mcp FILE   a mock MCP server by itself
+//	rehearse faults [KIND]    what a mock model can do wrong
 //
 // Exit codes: 0 all passed, 1 a trial failed, 2 wrong use or a bad file, 3
 // nothing failed but something could not be judged.
