@@ -68,7 +68,7 @@ func argoScenario(t *testing.T, stream string) string {
 // the base URL for its clients. It is interrupted when the test ends.
 func argoProxy(t *testing.T, release, gateway string) string {
 	t.Helper()
-	dir, err := filepath.Abs(".venv-argo-" + release)
+	dir, err := filepath.Abs(".venv/argo-" + release)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -25,7 +25,7 @@ fi
 # Three releases of argo-proxy, each in an environment of its own: what they
 # want of llm-rosetta differs.
 argo() { # argo VERSION [REQUIREMENT...]
-  local venv=".venv-argo-$1"
+  local venv=".venv/argo-$1"
   [ -x "$venv/bin/argo-proxy" ] && return
   python3 -m venv "$venv"
   "$venv/bin/pip" install --quiet --disable-pip-version-check "argo-proxy==$1" "${@:2}"

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"net/http"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/rehearse-dev/rehearse/harness/dialect"
@@ -32,12 +33,7 @@ func messagesSpeech() *speech {
 	return &speech{
 		name: "messages",
 		decode: func(x *exchange, body []byte, _ *dialect.Chat) (*dialect.Chat, *dialect.Refusal) {
-			req, refusal := dialect.DecodeMessages(body, false)
-			if req == nil {
-				return nil, refusal
-			}
-			x.extra = req
-			return req.Chat, refusal
+			return decodeMessages(x, body, false)
 		},
 		render: renderMessages,
 		refuse: refuseMessages,
@@ -45,6 +41,56 @@ func messagesSpeech() *speech {
 		callID: wire.IDs{Prefix: "toolu_01", Len: 22, Alphabet: base58},
 		plain:  true, idHeader: requestID,
 	}
+}
+
+func decodeMessages(x *exchange, body []byte, counting bool) (*dialect.Chat, *dialect.Refusal) {
+	req, refusal := dialect.DecodeMessages(body, counting)
+	if r := x.withoutHeaders(); r != nil {
+		refusal = r
+	}
+	if req == nil {
+		return nil, refusal
+	}
+	x.extra = req
+	return req.Chat, refusal
+}
+
+// withoutHeaders refuses what comes without a key or a version, when the
+// profile is Anthropic's or Google's. Any key will do. Clients of Anthropic's
+// send it in either header.
+func (x *exchange) withoutHeaders() *dialect.Refusal {
+	h := x.r.Header
+	switch x.m.profile.Name {
+	case "anthropic":
+		if h.Get("X-Api-Key") == "" && h.Get("Authorization") == "" {
+			return &dialect.Refusal{Status: http.StatusUnauthorized, Type: "authentication_error", Message: "x-api-key header is required"}
+		}
+		if h.Get("Anthropic-Version") == "" {
+			return &dialect.Refusal{Status: http.StatusBadRequest, Type: "invalid_request_error", Message: "anthropic-version: header is required"}
+		}
+	case "gemini":
+		if h.Get("X-Goog-Api-Key") == "" && h.Get("Authorization") == "" && !x.r.URL.Query().Has("key") {
+			return &dialect.Refusal{
+				Status: http.StatusForbidden, Type: "PERMISSION_DENIED",
+				Message: "Method doesn't allow unregistered callers (callers without established identity). Please use API Key or other form of API consumer identity to call this API.",
+			}
+		}
+	}
+	return nil
+}
+
+// errorSpeech is the dialect that what is no endpoint is refused in.
+func (m *Mock) errorSpeech(x *exchange) *speech {
+	under := func(prefix string) bool { return strings.HasPrefix(x.path, prefix) }
+	switch name := m.profile.Name; {
+	case m.profile.Proxy():
+		return nil
+	case name == "anthropic" || name == "openai" && under("/v1/messages"):
+		return messagesSpeech()
+	case name == "gemini" || name == "openai" && (under("/v1beta/") || under("/v1alpha/")):
+		return geminiSpeech(false)
+	}
+	return nil
 }
 
 // renderMessages writes a reply with the thoughts that the request wants. With
@@ -82,11 +128,7 @@ func named(r *dialect.Refusal, c *dialect.Chat, format string) *dialect.Refusal 
 func (m *Mock) countMessages(x *exchange) {
 	x.speech = messagesSpeech()
 	x.speech.decode = func(x *exchange, body []byte, _ *dialect.Chat) (*dialect.Chat, *dialect.Refusal) {
-		req, refusal := dialect.DecodeMessages(body, true)
-		if req == nil {
-			return nil, refusal
-		}
-		return req.Chat, refusal
+		return decodeMessages(x, body, true)
 	}
 	if !m.counted(x) {
 		return
@@ -123,12 +165,13 @@ func anthropicModel(id string) map[string]string {
 // serveOtherModels answers a request for models of a client that is not
 // OpenAI's, and reports whether it was one.
 func (m *Mock) serveOtherModels(x *exchange) bool {
+	name := m.profile.Name
 	switch {
-	case x.proxied != nil:
+	case x.proxied != nil || name == "strict":
 		return false
-	case asksAnthropic(x):
+	case name == "anthropic" || name != "gemini" && asksAnthropic(x):
 		m.serveAnthropicModels(x)
-	case asksGemini(x):
+	case name == "gemini" || asksGemini(x):
 		m.serveGeminiModels(x)
 	default:
 		return false

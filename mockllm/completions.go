@@ -70,7 +70,7 @@ func renderCompletion(x *exchange, r *llmwire.Reply) *llmwire.Body {
 	n := len(req.Prompts)
 	reply.Usage.CompletionTokens *= n
 	reply.Usage.TotalTokens = reply.Usage.PromptTokens + reply.Usage.CompletionTokens
-	return llmwire.Completions(&reply, x.style, x.chat.Stream())
+	return llmwire.Completions(&reply, x.style, x.stream())
 }
 
 // checkSpeech says what of a scripted reply the dialect has no words for.

@@ -485,3 +485,69 @@ func TestDialectsHeaders(t *testing.T) {
 		}
 	}
 }
+
+// TestOwnProfiles has what the profiles of the two providers lack and want.
+func TestOwnProfiles(t *testing.T) {
+	const (
+		messages = `{"model":"m","max_tokens":5,"messages":[{"role":"user","content":"hi"}]}`
+		generate = `{"contents":[{"parts":[{"text":"hi"}]}]}`
+		chat     = `{"model":"m","messages":[{"role":"user","content":"hi"}]}`
+	)
+	for _, tc := range []struct {
+		name, profile, method, path, body string
+		header                            []string
+		status                            int
+		want                              string
+	}{
+		{"key and version", "anthropic", "POST", "/v1/messages", messages, []string{"X-Api-Key", "Anthropic-Version"}, 200, `"type":"message"`},
+		{"key as a bearer", "anthropic", "POST", "/v1/messages", messages, []string{"Authorization", "Anthropic-Version"}, 200, `"type":"message"`},
+		{"no key", "anthropic", "POST", "/v1/messages", messages, []string{"Anthropic-Version"}, 401, `"type":"authentication_error"`},
+		{"no version", "anthropic", "POST", "/v1/messages", messages, []string{"X-Api-Key"}, 400, `anthropic-version: header is required`},
+		{"no key to count", "anthropic", "POST", "/v1/messages/count_tokens", messages, nil, 401, `"type":"authentication_error"`},
+		{"chat at Anthropic", "anthropic", "POST", "/v1/chat/completions", chat, nil, 422, `"type":"rehearse_miss"`},
+		{"models at Anthropic", "anthropic", "GET", "/v1/models", "", nil, 200, `"display_name"`},
+		{"another page of Anthropic", "anthropic", "GET", "/v1/files", "", nil, 404, `{"type":"error","error":{"type":"not_found_error"`},
+		{"key", "gemini", "POST", "/v1/models/m:generateContent", generate, []string{"X-Goog-Api-Key"}, 200, `"candidates"`},
+		{"key in the query", "gemini", "POST", "/v1beta/models/m:generateContent?key=x", generate, nil, 200, `"candidates"`},
+		{"no key at Google", "gemini", "POST", "/v1beta/models/m:generateContent", generate, nil, 403, `"PERMISSION_DENIED"`},
+		{"chat at Google", "gemini", "POST", "/v1/chat/completions", chat, nil, 422, `"REHEARSE_MISS"`},
+		{"models at Google", "gemini", "GET", "/v1/models", "", nil, 200, `"displayName"`},
+		{"messages at OpenAI, by GET", "", "GET", "/v1/messages", "", nil, 405, `{"type":"error"`},
+		{"no endpoint of Google", "", "GET", "/v1beta/files", "", nil, 404, `"NOT_FOUND"`},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			m := mockllm.New(mockllm.Script{Profile: tc.profile, Replies: []mockllm.Reply{{Say: "yes"}}}, nil)
+			defer m.Close()
+			r := httptest.NewRequest(tc.method, tc.path, strings.NewReader(tc.body))
+			for _, name := range tc.header {
+				r.Header.Set(name, "x")
+			}
+			w := httptest.NewRecorder()
+			m.ServeHTTP(w, r)
+			if w.Code != tc.status || !strings.Contains(w.Body.String(), tc.want) {
+				t.Errorf("status %d, want %d with %s in\n%s", w.Code, tc.status, tc.want, w.Body)
+			}
+		})
+	}
+}
+
+func TestDialectsStop(t *testing.T) {
+	script := mockllm.Script{Replies: []mockllm.Reply{{Say: "one END two"}}}
+	for _, tc := range []struct{ name, path, body, want string }{
+		{"anthropic", "/v1/messages", `{"model":"m","max_tokens":50,"stop_sequences":["END"],"messages":[{"role":"user","content":"hi"}]}`, `"content":[{"type":"text","text":"one "}],"stop_reason":"stop_sequence","stop_sequence":"END"`},
+		{"anthropic, streamed", "/v1/messages", `{"model":"m","max_tokens":50,"stream":true,"stop_sequences":["END"],"messages":[{"role":"user","content":"hi"}]}`, `"delta":{"stop_reason":"stop_sequence","stop_sequence":"END"`},
+		{"anthropic, cut", "/v1/messages", `{"model":"m","max_tokens":1,"messages":[{"role":"user","content":"hi"}]}`, `"text":"one"}],"stop_reason":"max_tokens"`},
+		{"gemini, cut", "/v1beta/models/m:generateContent", `{"generationConfig":{"maxOutputTokens":1},"contents":[{"parts":[{"text":"hi"}]}]}`, `"finishReason": "MAX_TOKENS"`},
+		{"gemini, two", "/v1beta/models/m:generateContent", `{"generationConfig":{"candidateCount":2},"contents":[{"parts":[{"text":"hi"}]}]}`, `"index": 1`},
+		{"gemini, no JSON", "/v1beta/models/m:generateContent", `{"generationConfig":{"responseMimeType":"application/json"},"contents":[{"parts":[{"text":"hi"}]}]}`, `"REHEARSE_SCRIPT"`},
+		{"anthropic, no JSON", "/v1/messages", `{"model":"m","max_tokens":50,"output_config":{"format":{"type":"json_schema","schema":{"type":"object"}}},"messages":[{"role":"user","content":"hi"}]}`, `"rehearse_script"`},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			m := mockllm.New(script, nil)
+			defer m.Close()
+			if got := send(m, tc.path, tc.body).Body.String(); !strings.Contains(got, tc.want) {
+				t.Errorf("want %s in\n%s", tc.want, got)
+			}
+		})
+	}
+}

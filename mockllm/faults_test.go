@@ -101,7 +101,13 @@ func ask(t *testing.T, m *mockllm.Mock, stream, usage bool) string {
 	if stream && usage {
 		body = strings.Replace(body, `"stream":true`, `"stream":true,"stream_options":{"include_usage":true}`, 1)
 	}
-	req, err := http.NewRequestWithContext(t.Context(), http.MethodPost, m.URL+"/chat/completions", strings.NewReader(body))
+	return allOf(t, m, "/chat/completions", body)
+}
+
+// allOf sends a body and returns all that comes back.
+func allOf(t *testing.T, m *mockllm.Mock, path, body string) string {
+	t.Helper()
+	req, err := http.NewRequestWithContext(t.Context(), http.MethodPost, m.URL+path, strings.NewReader(body))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -114,6 +120,7 @@ func ask(t *testing.T, m *mockllm.Mock, stream, usage bool) string {
 	var b strings.Builder
 	b.WriteString(resp.Status + "\n")
 	resp.Header.Del("X-Request-Id")
+	resp.Header.Del("Request-Id")
 	resp.Header.Del("Date")
 	if err := resp.Header.Write(&b); err != nil {
 		t.Fatal(err)
@@ -145,5 +152,33 @@ func TestScriptFaults(t *testing.T) {
 		if x.Kind != harness.KindReply {
 			t.Errorf("exchange %d is a %s: %s", x.Seq, x.Kind, x.Error)
 		}
+	}
+}
+
+// TestFaultsInOtherDialects plays every fault in the other dialects: whatever
+// it does there, the request after it gets the reply.
+func TestFaultsInOtherDialects(t *testing.T) {
+	for _, d := range []struct{ name, path, plain, stream string }{
+		{"messages", "/messages", `{"model":"claude","max_tokens":99,"messages":[{"role":"user","content":"Hi"}]}`, `{"model":"claude","max_tokens":99,"stream":true,"messages":[{"role":"user","content":"Hi"}]}`},
+		{"responses", "/responses", `{"model":"gpt-5","input":"Hi"}`, `{"model":"gpt-5","stream":true,"input":"Hi"}`},
+		{"completions", "/completions", `{"model":"m","prompt":"Hi"}`, `{"model":"m","stream":true,"prompt":"Hi"}`},
+	} {
+		t.Run(d.name, func(t *testing.T) {
+			for _, f := range variants() {
+				for stream, body := range map[bool]string{true: d.stream, false: d.plain} {
+					if !f.Applies(stream) || hangs(f) {
+						continue
+					}
+					reply := mockllm.Reply{Say: "It is 18 °C in Zürich, and dry."}
+					clean := allOf(t, mockllm.New(mockllm.Script{Replies: []mockllm.Reply{reply}}, nil), d.path, body)
+					reply.Faults = []mockllm.Fault{f}
+					m := mockllm.New(mockllm.Script{Replies: []mockllm.Reply{reply}}, &mockllm.Options{Clock: skipping{}})
+					allOf(t, m, d.path, body)
+					if again := allOf(t, m, d.path, body); again != clean {
+						t.Errorf("after %s:\n%s\nwant\n%s", f.String(), again, clean)
+					}
+				}
+			}
+		})
 	}
 }

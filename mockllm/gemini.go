@@ -75,6 +75,9 @@ func geminiSpeech(counting bool) *speech {
 			req, refusal := dialect.DecodeGenerate(body, dialect.GenerateOptions{
 				Model: call.model, Stream: call.stream, Counting: counting, IDs: x.m.recognise(),
 			})
+			if r := x.withoutHeaders(); r != nil {
+				refusal = r
+			}
 			if req == nil {
 				return nil, refusal
 			}

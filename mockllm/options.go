@@ -60,6 +60,12 @@ func (m *Mock) adjust(x *exchange, sp *spoken) func(r *llmwire.Reply) error {
 // end, and returns how many tokens are left.
 func limit(c *llmwire.Choice, o dialect.Options, tokens int) int {
 	if i := stopAt(c.Text, o.Stop); i < len(c.Text) {
+		for _, s := range o.Stop {
+			if s != "" && strings.HasPrefix(c.Text[i:], s) {
+				c.Stopped = s
+				break
+			}
+		}
 		c.Text, c.Calls, c.Finish = c.Text[:i], nil, "stop"
 		tokens = countChoice(c)
 	}

@@ -162,6 +162,7 @@ func TestProfileFaults(t *testing.T) {
 		{"status bug", "argo-proxy-2.8.1", Fault{Kind: fault.BadRequest}, false, 400, `"content": ""`},
 		{"closed", "argo-proxy-3.3", Fault{Kind: fault.Reset, Form: "before"}, false, 502, "Malformed status line"},
 		{"cut looks whole", "argo-proxy-3.3", Fault{Kind: fault.Cut}, true, 200, "data: [DONE]"},
+		{"raw status", "argo-proxy-3.1", Fault{Kind: fault.Cut}, true, 200, "invalid byte in chunk length"},
 		{"cut with an error", "argo-proxy-3.3", Fault{Kind: fault.Reset, Form: "during"}, true, 200, "Upstream stream ended before completion"},
 		{"swallowed", "argo-proxy-3.1", Fault{Kind: fault.InStreamError, At: fault.At{Chunk: 1}}, true, 200, "data: [DONE]"},
 		{"forwarded", "argo-proxy-3.0", Fault{Kind: fault.InStreamError, At: fault.At{Chunk: 1}}, true, 200, `data: {"error":`},

@@ -66,7 +66,7 @@ func renderResponse(x *exchange, r *llmwire.Reply) *llmwire.Body {
 	if req.Store {
 		x.m.responses.keep(req, &reply, said, x.style)
 	}
-	return llmwire.Responses(&reply, x.style, x.chat.Stream())
+	return llmwire.Responses(&reply, x.style, x.stream())
 }
 
 // echoed are the settings of a request as the response repeats them, and

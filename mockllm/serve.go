@@ -46,8 +46,12 @@ func (m *Mock) serve(w http.ResponseWriter, r *http.Request, path string) {
 	if route != nil {
 		x.speech, x.rest = route.speech, rest
 	}
+	lacks := m.lacks(x)
+	if route == nil || lacks {
+		x.speech = m.errorSpeech(x)
+	}
 	switch {
-	case (route != nil || known) && m.lacks(x), route == nil && !known:
+	case (route != nil || known) && lacks, route == nil && !known:
 		m.unknownPath(x)
 	case route == nil:
 		m.refuse(x, &dialect.Refusal{
@@ -65,7 +69,7 @@ func (m *Mock) serve(w http.ResponseWriter, r *http.Request, path string) {
 // endpoint of the provider is a miss, since the mock could have been asked for
 // it by mistake only.
 func (m *Mock) unknownPath(x *exchange) {
-	if x.r.Method == http.MethodPost && strings.HasPrefix(x.path, "/v1/") {
+	if x.r.Method == http.MethodPost && strings.HasPrefix(x.path, "/v1") {
 		m.miss(x, fmt.Sprintf("%s %s: a mock model has no such endpoint", x.r.Method, x.path))
 		return
 	}

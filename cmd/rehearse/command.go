@@ -134,7 +134,8 @@ judged.`,
 	root.SetFlagErrorFunc(flagError)
 	root.SetHelpCommand(helpCommand())
 	root.AddCommand(
-		initCommand(p), checkCommand(p), runCommand(p), fuzzCommand(p), reportCommand(p), serveCommand(p), schemaCommand(p), versionCommand(p),
+		initCommand(p), checkCommand(p), runCommand(p), fuzzCommand(p), reportCommand(p), serveCommand(p),
+		faultsCommand(p), schemaCommand(p), versionCommand(p),
 	)
 	return root
 }

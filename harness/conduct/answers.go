@@ -30,9 +30,9 @@ type answered struct {
 // pairAnswers finds, for each reply with calls, how the next request answers
 // them.
 func (c *checker) pairAnswers() {
-	known := map[string]bool{}
+	known := map[string]int{} // calls of each id: some endpoints count from call_0 in every reply
 	for _, call := range c.Trajectory {
-		known[call.ID] = true
+		known[call.ID]++
 	}
 	for _, r := range c.replies {
 		if len(r.Answer.Calls) == 0 {
@@ -59,7 +59,7 @@ func (c *checker) pairAnswers() {
 
 // read takes the tool messages of a request that answer a's calls, and
 // reports whether the request knows the calls at all.
-func (a *answered) read(x *harness.Exchange, known map[string]bool) bool {
+func (a *answered) read(x *harness.Exchange, known map[string]int) bool {
 	ids := map[string]int{}
 	for i, call := range a.calls {
 		ids[call.ID] = i
@@ -71,8 +71,11 @@ func (a *answered) read(x *harness.Exchange, known map[string]bool) bool {
 		case m.Role == harness.RoleAssistant:
 			unnamed, a.strangers = nil, nil // of an earlier reply
 			for _, tc := range m.Calls {
-				if _, ok := ids[tc.ID]; ok {
-					knows = true
+				i, ok := ids[tc.ID]
+				knows = knows || ok
+				if ok && known[tc.ID] > 1 {
+					// The results so far are those of an earlier call.
+					a.texts[i], a.order = nil, nil
 				}
 			}
 		case m.Role != harness.RoleTool:
@@ -83,7 +86,7 @@ func (a *answered) read(x *harness.Exchange, known map[string]bool) bool {
 				knows = true
 				a.texts[i] = append(a.texts[i], m.Text)
 				a.order = append(a.order, i)
-			} else if !known[m.CallID] {
+			} else if known[m.CallID] == 0 {
 				a.strangers = append(a.strangers, m.CallID)
 			}
 		}

@@ -451,6 +451,44 @@ func TestConfigure(t *testing.T) {
 	}
 }
 
+// TestReusedIDs: some endpoints count ids from call_0 in every reply. A result
+// belongs to the last call before it.
+func TestReusedIDs(t *testing.T) {
+	call := func(args string) harness.Message {
+		return harness.Message{Role: harness.RoleAssistant, Calls: []harness.ToolCall{{ID: "call_0", Name: "get", Arguments: args}}}
+	}
+	result := func(text string) harness.Message {
+		return harness.Message{Role: harness.RoleTool, CallID: "call_0", Text: text}
+	}
+	for _, tt := range []struct {
+		name string
+		last []harness.Message // of the third request
+		want string
+	}{
+		{"each answered", []harness.Message{call("{}"), result("one"), call("{}"), result("two")}, ""},
+		{"the second answered twice", []harness.Message{call("{}"), result("one"), call("{}"), result("two"), result("two")}, "was answered 2 times in request 3"},
+		{"the second unanswered", []harness.Message{call("{}"), result("one"), call("{}")}, "was never answered: request 3 holds no tool message for it"},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			in := &conduct.Input{}
+			for i, messages := range [][]harness.Message{nil, {call("{}"), result("one")}, tt.last} {
+				x := harness.Exchange{Seq: i + 1, Kind: harness.KindReply, Turn: 1, Reply: i + 1, Status: 200, Delivered: true, Answer: call("{}")}
+				x.Request.Messages = messages
+				if i == 2 {
+					x.Answer = harness.Message{Role: harness.RoleAssistant, Text: "Done."}
+				}
+				in.Exchanges = append(in.Exchanges, x)
+			}
+			in.Trajectory = trajectory.Join(in.Exchanges, nil, func(string) (string, string, bool) { return "weather", "get", true })
+			for _, v := range conduct.Check(conduct.Config{}, in) {
+				if v.Check == conduct.AnsweredOnce && (tt.want == "" && v.State == harness.Failed || !strings.Contains(v.Message, tt.want)) {
+					t.Errorf("answered_once is %v: %q, want %q", v.State, v.Message, tt.want)
+				}
+			}
+		})
+	}
+}
+
 func ExampleCheck() {
 	// The client asked the model again without the result of the call.
 	in := &conduct.Input{Exchanges: []harness.Exchange{

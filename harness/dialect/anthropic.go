@@ -52,6 +52,9 @@ func DecodeMessages(body []byte, counting bool) (*Messages, *Refusal) {
 	a.out.Chat = NewChat(a.req, body)
 	a.out.Chat.env.options.Stop = a.stops
 	a.out.Chat.env.options.Serial = a.serial
+	if a.schema != nil {
+		a.out.Chat.env.options.Format, a.out.Chat.env.options.Schema = "json_schema", a.schema
+	}
 	a.out.Chat.refusal = a.refusal
 	return &a.out, a.refusal
 }
@@ -66,6 +69,7 @@ type anthropic struct {
 	req     harness.Request
 	stops   []string
 	serial  bool
+	schema  json.RawMessage // that the text is to match
 	budget  int
 	marks   int             // blocks with cache_control
 	ids     map[string]bool // of all tool_use blocks
@@ -142,6 +146,29 @@ func (a *anthropic) settings(counting bool) {
 		a.stops = append(a.stops, s)
 	}
 	a.dict("metadata", a.o["metadata"])
+	a.format()
+}
+
+// format reads what the text is to look like.
+func (a *anthropic) format() {
+	path, raw := "output_config.format", a.dict("output_config", a.o["output_config"])["format"]
+	if absent(raw) {
+		path, raw = "output_format", a.o["output_format"] // its older place
+	}
+	if absent(raw) {
+		return
+	}
+	f := a.dict(path, raw)
+	if kind := text(f["type"]); kind != "json_schema" {
+		a.fail("%s.type: Input should be 'json_schema'", path)
+		return
+	}
+	if absent(f["schema"]) {
+		a.fail("%s.schema: Field required", path)
+		return
+	}
+	a.schema = f["schema"]
+	a.dict(path+".schema", a.schema)
 }
 
 // thinking reads the setting and what it forbids beside it.

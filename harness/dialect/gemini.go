@@ -276,14 +276,14 @@ func (g *gemini) responseFormat(path string, c object) {
 		}
 		return
 	case "application/json":
-		g.format = "json_object"
+		g.format, g.schema = "json_schema", json.RawMessage(`{}`) // any value
 	case "text/x.enum":
 		return
 	default:
 		g.fail("* %s.response_mime_type: allowed mimetypes are `text/plain`, `application/json`, `application/xml`, `application/yaml` and `text/x.enum`.\n", request(path))
 	}
-	if !absent(c.field("responseJsonSchema")) {
-		g.format, g.schema = "json_schema", schema
+	if raw := c.field("responseJsonSchema"); g.format != "" && !absent(raw) {
+		g.schema = raw
 	}
 	if !absent(g.o["tools"]) && older(g.opts.Model) {
 		g.fail("Function calling with a response mime type: 'application/json' is unsupported")

@@ -46,6 +46,9 @@ type Choice struct {
 	// Signature is what the provider wants back with the reasoning, if
 	// anything.
 	Signature string
+	// Stopped is the stop text of the request that ended the text, if one
+	// did.
+	Stopped string
 }
 
 // Call is one tool call.

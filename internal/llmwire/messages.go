@@ -96,7 +96,7 @@ func (m *messages) whole() *Body {
 		tokens += len(Pieces(c.Arguments, m.style, m.r.Seed))
 	}
 	content := append(append([]byte{'['}, bytes.Join(blocks, []byte{','})...), ']')
-	data := m.message("", content, m.stopReason(), m.usage(".usage", m.r.Usage.CompletionTokens))
+	data := m.message("", content, true, m.usage(".usage", m.r.Usage.CompletionTokens))
 	return &Body{
 		Status: http.StatusOK, Header: http.Header{"Content-Type": {"application/json"}},
 		Frames: []Frame{{Data: data, Tokens: tokens}},
@@ -129,7 +129,7 @@ func input(arguments string) []byte {
 	return append(append([]byte(`{"raw_arguments":`), Quote(arguments)...), '}')
 }
 
-func (m *messages) message(name string, content, stop, usage []byte) []byte {
+func (m *messages) message(name string, content []byte, ended bool, usage []byte) []byte {
 	return m.object(name, usually(name), func(key string) []byte {
 		switch key {
 		case "model":
@@ -142,8 +142,10 @@ func (m *messages) message(name string, content, stop, usage []byte) []byte {
 			return []byte(`"assistant"`)
 		case "content":
 			return content
-		case "stop_reason":
-			return stop
+		case "stop_reason", "stop_sequence":
+			if ended {
+				return m.stop(key)
+			}
 		case "usage":
 			return usage
 		}
@@ -178,11 +180,25 @@ func (m *messages) usage(name string, output int) []byte {
 	})
 }
 
+// stop is what is said about the end: stop_reason or stop_sequence.
+func (m *messages) stop(key string) []byte {
+	switch {
+	case key == "stop_reason":
+		return m.stopReason()
+	case key == "stop_sequence" && m.c.Stopped != "":
+		return Quote(m.c.Stopped)
+	}
+	return nil
+}
+
 func (m *messages) stopReason() []byte {
 	switch f := m.c.Finish; f {
 	case "", "stop":
-		if m.c.Refusal != "" {
+		switch {
+		case m.c.Refusal != "":
 			return []byte(`"refusal"`)
+		case m.c.Stopped != "":
+			return []byte(`"stop_sequence"`)
 		}
 		return []byte(`"end_turn"`)
 	case "tool_calls":
@@ -242,7 +258,7 @@ func (m *messages) toolUse(start string, c *Call, input []byte) []byte {
 
 // stream is the message as events.
 func (m *messages) stream() *Body {
-	m.event(Frame{Kind: Preamble}, "message_start", "message", m.message(".start", []byte("[]"), nil, m.usage(".usage.start", 1)))
+	m.event(Frame{Kind: Preamble}, "message_start", "message", m.message(".start", []byte("[]"), false, m.usage(".usage.start", 1)))
 	m.ping("messages.ping.early", wire.Keys{})
 	if c := m.c; c.Reasoning != "" || c.Signature != "" {
 		m.thought(c.Reasoning, c.Signature)
@@ -265,12 +281,7 @@ func (m *messages) stream() *Body {
 	if !m.style.CallsFirst {
 		calls()
 	}
-	delta := m.object(".delta", usually(".delta"), func(key string) []byte {
-		if key == "stop_reason" {
-			return m.stopReason()
-		}
-		return nil
-	})
+	delta := m.object(".delta", usually(".delta"), m.stop)
 	finish, has := m.style.Fragments.Finish, true
 	if finish == "" {
 		finish = m.style.Finish

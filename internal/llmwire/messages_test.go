@@ -29,6 +29,7 @@ func said() map[string]llmwire.Choice {
 		},
 		"empty":   {},
 		"length":  {Text: "And then", Finish: "length"},
+		"stopped": {Text: "And then", Finish: "stop", Stopped: "END"},
 		"refusal": {Refusal: "I cannot."},
 		"broken":  {Calls: []llmwire.Call{{ID: "id_1", Name: "f", Arguments: `{"a": `}}, Finish: "tool_calls"},
 	}

@@ -177,7 +177,7 @@ func statusKinds() []Info {
 		both(Info{
 			Kind: ContentFilter, What: "400 with code content_filter, as Azure refuses a prompt",
 			For:  "is it told from a mistake in the request",
-			Seen: []string{"https://github.com/AbanteAI/archive-old-cli-mentat/issues/429"},
+			Seen: []string{"Azure OpenAI, documentation of content filtering"},
 			Uses: []string{"body"},
 		}),
 		both(Info{
@@ -193,7 +193,7 @@ func statusKinds() []Info {
 		}),
 		both(Info{
 			Kind: HTTPStatus, What: "any status, 500 unless given, with any body, sent as text/plain unless it is JSON",
-			For:  "what no other kind says",
+			For:  "does the client bear an answer that no other kind has",
 			Seen: []string{"https://github.com/deeplethe/utopia/pull/538", "argo-proxy 3.0: text/plain `500 Internal Server Error`"},
 			Uses: []string{"status", "body", "retry_after"},
 		}),
@@ -218,7 +218,7 @@ func statusKinds() []Info {
 		both(Info{
 			Kind: DetailError, What: "422, or another status, with {\"detail\":[…]} as FastAPI makes it",
 			For:  "is the detail shown",
-			Seen: []string{"https://github.com/vllm-project/vllm/issues/18412", "go-openai prints it as %!s(<nil>)"},
+			Seen: []string{"servers on FastAPI; go-openai v1.43 prints it as %!s(<nil>)"},
 			Uses: []string{"status", "body"},
 		}),
 		both(Info{

@@ -31,13 +31,13 @@ func streamKinds() []Info {
 			Seen: []string{"https://github.com/openai/openai-node/issues/2725", "https://github.com/google-gemini/gemini-cli/issues/29059"}, Stream: true,
 		},
 		{
-			Kind: DuplicateChunk, Group: group, What: "one chunk comes twice",
-			For:  "what becomes of text and arguments that repeat; no client can tell it from a model that repeats itself",
+			Kind: DuplicateChunk, Group: group, What: "one chunk comes twice; no client can tell it from a model that repeats itself",
+			For:  "what becomes of text and arguments that repeat",
 			Seen: []string{"https://github.com/kirodotdev/KiroCrew/pull/9551", "https://github.com/agentscope-ai/QwenPaw/issues/7417"}, Stream: true, Uses: []string{"at"},
 		},
 		{
-			Kind: ReorderedChunks, Group: group, What: "two chunks come in the wrong order",
-			For:  "what becomes of text and arguments out of order; no client can tell",
+			Kind: ReorderedChunks, Group: group, What: "two chunks come in the wrong order; no client can tell",
+			For:  "what becomes of text and arguments out of order",
 			Seen: []string{"https://github.com/runtypelabs/persona/pull/164"}, Stream: true, Uses: []string{"at"},
 		},
 		{
@@ -184,7 +184,7 @@ func callKinds() []Info {
 		calls(Info{
 			Kind: BadArguments, What: "the arguments of the first call are not the JSON object that was scripted",
 			For:  "is the tool not run, or run with what was meant, and the model told",
-			Seen: []string{"https://github.com/OpenHands/software-agent-sdk/issues/2488", "https://github.com/charmbracelet/crush/issues/3107"},
+			Seen: []string{"https://github.com/OpenHands/software-agent-sdk/issues/2488", "https://github.com/coder/coder/pull/28044"},
 			Forms: []Form{
 				{Name: "cut", What: "they end in the middle, https://github.com/agent0ai/agent-zero/issues/1836"},
 				{Name: "python", What: "Python's spelling, https://github.com/NousResearch/atropos/issues/478"},
@@ -211,7 +211,7 @@ func callKinds() []Info {
 		calls(Info{
 			Kind: DuplicateIDs, What: "all calls of the reply have the same id",
 			For:  "does each call get its own result",
-			Seen: []string{"https://github.com/can1357/oh-my-pi/issues/2055", "https://github.com/HKUDS/nanobot/pull/3943"}, Stream: true, Plain: true,
+			Seen: []string{"https://github.com/can1357/oh-my-pi/issues/2055", "https://github.com/HKUDS/nanobot/pull/3943", "https://github.com/charmbracelet/crush/issues/3107"}, Stream: true, Plain: true,
 		}),
 		calls(Info{
 			Kind: ReusedIDs, What: "ids count from call_0 in every reply, so that a later turn has those of an earlier one",
@@ -337,8 +337,8 @@ func replyKinds() []Info {
 			Seen: []string{"https://github.com/Oaklight/argo-proxy/issues/67", "argo-proxy: an unknown chat model is answered by another"}, Stream: true, Plain: true, Uses: []string{"body"},
 		},
 		{
-			Kind: OtherText, Group: group, What: "body, which is not what a model said, as an ordinary answer",
-			For:  "what becomes of a notice or of an error text as answer; no client can tell by itself",
+			Kind: OtherText, Group: group, What: "body, which is not what a model said, as an ordinary answer; no client can tell by itself",
+			For:  "what becomes of a notice or of an error text as answer",
 			Seen: []string{"https://github.com/Oaklight/argo-proxy/issues/111", "argo-proxy before 3.0.0b8: AUTHENTICATION NOTICE FROM ARGO"}, Stream: true, Plain: true, Uses: []string{"body"},
 		},
 	}

@@ -5,6 +5,7 @@ package profile
 import (
 	"encoding/json"
 	"net/http"
+	"os"
 	"slices"
 	"strings"
 	"testing"
@@ -224,6 +225,20 @@ func TestModelList(t *testing.T) {
 	for id, w := range want {
 		if diff := cmp.Diff(w, owners[id]); diff != "" {
 			t.Errorf("%s (-want +got):\n%s", id, diff)
+		}
+	}
+}
+
+// TestPage checks that the page about profiles has what they say about
+// themselves.
+func TestPage(t *testing.T) {
+	page, err := os.ReadFile("../../docs/profiles.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, name := range Names() {
+		if row := "| `" + name + "` | " + About(name) + " |\n"; !strings.Contains(string(page), row) {
+			t.Errorf("docs/profiles.md lacks the row\n%s", row)
 		}
 	}
 }

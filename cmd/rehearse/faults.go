@@ -1,0 +1,168 @@
+// Copyright 2026 The rehearse Authors. SPDX-License-Identifier: Apache-2.0
+
+package main
+
+import (
+	"encoding/json"
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/rehearse-dev/rehearse/mockllm/fault"
+)
+
+func faultsCommand(p *process) *cobra.Command {
+	var asJSON bool
+	cmd := &cobra.Command{
+		Use:   "faults [KIND]",
+		Short: "List what a mock model can do wrong",
+		Long: `faults lists the kinds of fault that a scenario can have in fault: and faults:,
+with what each is for, and the presets, which are faults as one endpoint was
+seen to have them. With a kind or a preset it tells all of that one: its forms,
+the settings that it has a use for, and the threads that it was seen in.`,
+		Example: "  rehearse faults\n  rehearse faults in_stream_error\n  rehearse faults --json",
+		Args:    cobra.MaximumNArgs(1),
+		RunE: func(_ *cobra.Command, args []string) error {
+			c := wholeCatalogue()
+			if len(args) == 1 {
+				if _, err := fault.Lookup(args[0]); err != nil {
+					return err
+				}
+				c = c.only(args[0])
+			}
+			if asJSON {
+				e := json.NewEncoder(p.stdout)
+				e.SetEscapeHTML(false)
+				e.SetIndent("", "  ")
+				return e.Encode(c)
+			}
+			if len(args) == 1 {
+				return c.detail(p.stdout)
+			}
+			return c.list(p.stdout)
+		},
+	}
+	cmd.Flags().BoolVar(&asJSON, "json", false, "print JSON")
+	return cmd
+}
+
+// catalogue is what is printed.
+type catalogue struct {
+	Kinds      []fault.Info   `json:"kinds"`
+	Presets    []preset       `json:"presets"`
+	NotOffered []fault.Absent `json:"not_offered,omitempty"`
+}
+
+// preset is a preset with the fault that it stands for.
+type preset struct {
+	fault.Preset
+	Kind   fault.Kind `json:"kind"`
+	Form   string     `json:"form,omitempty"`
+	Status int        `json:"status,omitempty"`
+	Body   string     `json:"body,omitempty"`
+}
+
+func wholeCatalogue() *catalogue {
+	c := &catalogue{Kinds: fault.Kinds(), NotOffered: fault.NotOffered()}
+	for _, p := range fault.Presets() {
+		c.Presets = append(c.Presets, preset{p, p.Fault.Kind, p.Fault.Form, p.Fault.Status, p.Fault.Body})
+	}
+	return c
+}
+
+// only keeps one kind with its presets, or one preset with its kind.
+func (c *catalogue) only(name string) *catalogue {
+	one := &catalogue{Presets: []preset{}}
+	kind := fault.Kind(name)
+	for _, p := range c.Presets {
+		if p.Name == name {
+			kind = p.Kind
+			one.Presets = []preset{p}
+		}
+	}
+	for _, info := range c.Kinds {
+		if info.Kind == kind {
+			one.Kinds = []fault.Info{info}
+		}
+	}
+	for _, p := range c.Presets {
+		if p.Kind == kind && fault.Kind(name) == kind {
+			one.Presets = append(one.Presets, p)
+		}
+	}
+	return one
+}
+
+func (c *catalogue) list(w io.Writer) error {
+	var b strings.Builder
+	for _, group := range fault.Groups() {
+		fmt.Fprintf(&b, "%s\n", group[1])
+		for _, info := range c.Kinds {
+			if info.Group == group[0] {
+				fmt.Fprintf(&b, "  %-20s %-7s  %s?\n", info.Kind, strikes(info.Stream, info.Plain), info.For)
+			}
+		}
+		b.WriteString("\n")
+	}
+	b.WriteString("Presets: argo-proxy as it was seen\n")
+	for _, p := range c.Presets {
+		fmt.Fprintf(&b, "  %-27s %s (%s)\n", p.Name, p.What, p.Ref)
+	}
+	b.WriteString("\nrehearse faults KIND tells its forms and settings, and where it was seen.\n")
+	_, err := io.WriteString(w, b.String())
+	return err
+}
+
+func (c *catalogue) detail(w io.Writer) error {
+	var b strings.Builder
+	for _, info := range c.Kinds {
+		fmt.Fprintf(&b, "%s: %s.\nIt is for: %s?\nIt strikes %s.\n", info.Kind, info.What, info.For, struck(&info))
+		for i, f := range info.Forms {
+			if i == 0 {
+				b.WriteString("Forms:\n")
+			}
+			only := ""
+			switch {
+			case f.StreamOnly:
+				only = " (streams only)"
+			case f.PlainOnly:
+				only = " (plain only)"
+			}
+			fmt.Fprintf(&b, "  %-16s %s%s\n", f.Name, f.What, only)
+		}
+		settings := slices.Concat(info.Uses, []string{"times", "every", "probability", "when", "match"})
+		fmt.Fprintf(&b, "Settings: %s\nSeen in:\n", strings.Join(settings, ", "))
+		for _, s := range info.Seen {
+			fmt.Fprintf(&b, "  %s\n", s)
+		}
+	}
+	for i, p := range c.Presets {
+		if i == 0 {
+			b.WriteString("Presets:\n")
+		}
+		fmt.Fprintf(&b, "  %s stands for %s: %s (%s)\n", p.Name, p.Fault.String(), p.What, p.Ref)
+	}
+	_, err := io.WriteString(w, b.String())
+	return err
+}
+
+func strikes(stream, plain bool) string {
+	switch {
+	case stream && plain:
+		return "both"
+	case stream:
+		return "streams"
+	}
+	return "plain"
+}
+
+func struck(info *fault.Info) string {
+	on := map[string]string{"both": "streams and plain replies", "streams": "streams", "plain": "plain replies"}[strikes(info.Stream, info.Plain)]
+	if info.Calls {
+		on += " that call tools"
+	}
+	return on
+}
