@@ -23,6 +23,7 @@ import (
 type serverEntry struct {
 	server     Server
 	script     *serverScript // nil for a real server
+	inline     bool          // the script stands in the scenario
 	broken     bool          // reported already; nothing is known of it
 	failedWhen *expr.Program
 }
@@ -30,6 +31,7 @@ type serverEntry struct {
 // scenario compiles a scenario file to one Scenario for each case.
 func (l *loader) scenario(d *document) []*Scenario {
 	files := []*document{d}
+	l.exprs = nil
 	root := d.root
 	if suite := l.suiteOf(d); suite != nil {
 		root = merged(suite.root, d.root)
@@ -68,8 +70,17 @@ func (l *loader) scenario(d *document) []*Scenario {
 			expects = append(expects, l.expectations(n.Get("expect"), entries))
 		}
 	}
+	l.knownServers(root)
+	rows := l.cases(root.Get("cases"))
+	for _, e := range entries {
+		if e.script != nil && e.inline {
+			l.exprs = append(l.exprs, e.script.exprs...)
+		}
+	}
+	l.knownVars(l.exprs, rows, "the scenario has no cases")
+	base.lint.exprs, base.lint.rows = l.exprs, rows
 	var out []*Scenario
-	for _, row := range l.cases(root.Get("cases")) {
+	for _, row := range rows {
 		s := base
 		s.Case, s.Vars = row.name, row.vars
 		if row.name != "" {
@@ -104,7 +115,8 @@ func (l *loader) userText(t turnScript, turn int, row caseRow) string {
 		return ""
 	}
 	text, err := t.user.Render(&expr.Vars{Turn: turn, Vars: row.vars})
-	if err != nil {
+	lacks := func(p *expr.Program) bool { return len(row.lacks(p)) > 0 } // reported already
+	if err != nil && !slices.ContainsFunc(t.user.Programs(), lacks) {
 		where := ""
 		if row.name != "" {
 			where = fmt.Sprintf(" in case %q", row.name)
@@ -115,13 +127,25 @@ func (l *loader) userText(t turnScript, turn int, row caseRow) string {
 }
 
 type caseRow struct {
-	name string
-	vars value.Value
+	name   string
+	vars   value.Value
+	broken bool // reported already; nothing is known of its vars
+}
+
+// lacks returns the keys of vars that an expression reads and the row has not.
+func (r caseRow) lacks(p *expr.Program) []string {
+	if r.broken {
+		return nil
+	}
+	return slices.DeleteFunc(p.Keys("vars"), func(k string) bool {
+		_, ok := r.vars.Get(k)
+		return ok
+	})
 }
 
 func (l *loader) cases(list *strictyaml.Node) []caseRow {
 	if !usable(list) {
-		return []caseRow{{vars: emptyVars()}}
+		return []caseRow{{vars: emptyVars(), broken: list != nil}}
 	}
 	var rows []caseRow
 	for _, n := range itemsOf(list) {
@@ -131,6 +155,8 @@ func (l *loader) cases(list *strictyaml.Node) []caseRow {
 		row := caseRow{name: textOf(n.Get("name")), vars: emptyVars()}
 		if v, ok := l.value(n.Get("vars")); ok {
 			row.vars = v
+		} else {
+			row.broken = n.Get("vars") != nil
 		}
 		if slices.ContainsFunc(rows, func(r caseRow) bool { return r.name == row.name }) {
 			l.problems.add(n.Get("name").Pos, "there is a case %q already", row.name)
@@ -293,6 +319,9 @@ func (l *loader) serverEntry(name string, n *strictyaml.Node) (*serverEntry, *do
 	entry := &serverEntry{failedWhen: l.condition(n.Get("failed_when"), expr.ToolResult)}
 	entry.server.Required = n.Get("required") == nil || boolOf(n.Get("required"))
 	entry.server.Transport = l.transport(n.Get("transport"), origin)
+	if real := origin == "command" || origin == "url"; real && entry.failedWhen != nil && entry.failedWhen.Reads("state") {
+		l.problems.add(n.Get("failed_when").Pos, "a real server has no state that could be read: result and args can")
+	}
 	from := n.Get(origin)
 	if !usable(from) {
 		entry.broken = true
@@ -308,7 +337,7 @@ func (l *loader) serverEntry(name string, n *strictyaml.Node) (*serverEntry, *do
 		entry.script = l.serverScript(file)
 		return entry, file
 	case "tools":
-		entry.script = l.mockServer(n, name)
+		entry.script, entry.inline = l.mockServer(n, name), true
 		entry.failedWhen = nil // it is the script's own
 	case "command":
 		entry.server.real = harness.Server{Name: name}
@@ -387,7 +416,9 @@ func (l *loader) llm(d *document) *LLM {
 	if t := d.root.Key("turns"); t != nil && d.root.Get("replies") != nil {
 		l.problems.add(t.Pos, "an llm file has turns or replies, not both")
 	}
+	l.exprs = nil
 	model := l.modelScript(d.root, d.root)
+	l.knownVars(l.exprs, []caseRow{{vars: emptyVars()}}, "an llm file has no cases")
 	for i, t := range model.turns {
 		l.userText(t, i+1, caseRow{vars: emptyVars()})
 	}

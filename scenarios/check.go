@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/rehearse-dev/rehearse/harness"
 	"github.com/rehearse-dev/rehearse/harness/match"
 	"github.com/rehearse-dev/rehearse/harness/score"
 	"github.com/rehearse-dev/rehearse/internal/strictyaml"
@@ -16,6 +17,8 @@ import (
 type lintFacts struct {
 	root    *strictyaml.Node
 	servers []*serverEntry
+	exprs   []placed
+	rows    []caseRow
 }
 
 // checks collects doubts.
@@ -36,6 +39,9 @@ func check(set *Set) []Problem {
 		for _, e := range s.lint.servers {
 			if e.script != nil {
 				c.server(e.script)
+			}
+			if e.script != nil && !e.inline {
+				c.varsOf(s, e.script)
 			}
 		}
 	}
@@ -71,8 +77,16 @@ func (c *checks) scenario(s *Scenario) {
 	}
 	c.expect(root.Get("expect"))
 	for _, p := range pairsOf(root.Get("names")) {
-		c.tool(p.Key, p.Key.Text)
+		c.tool(p.Key.Pos, p.Key.Text)
 	}
+	for _, e := range s.lint.exprs {
+		for _, name := range e.prog.Tools() {
+			c.tool(e.pos, name)
+		}
+	}
+	c.bareNames(root)
+	c.unanswered(root)
+	c.contradictions(root)
 	c.cutTexts(root, "")
 }
 
@@ -89,7 +103,7 @@ func (c *checks) reply(n *strictyaml.Node) {
 		if !ok {
 			continue
 		}
-		if t := c.tool(keyOf(item), name); t != nil {
+		if t := c.tool(keyOf(item).Pos, name); t != nil {
 			if args == nil {
 				args = &strictyaml.Node{Kind: strictyaml.Map, Pos: item.Pos}
 			}
@@ -108,16 +122,12 @@ func keyOf(item *strictyaml.Node) *strictyaml.Node {
 
 func (c *checks) expect(list *strictyaml.Node) {
 	for _, n := range itemsOf(list) {
-		calls := n.Get("calls")
-		if usable(calls) && calls.Kind == strictyaml.Map {
-			calls = calls.Get("list")
-		}
-		for _, item := range itemsOf(calls) {
+		for _, item := range itemsOf(callList(n)) {
 			name, args, ok := callParts(item)
 			if !ok {
 				continue
 			}
-			if t := c.tool(keyOf(item), name); t != nil && args != nil {
+			if t := c.tool(keyOf(item).Pos, name); t != nil && args != nil {
 				c.literal(args, t.node.Get("input"), "arguments of "+name, true)
 			}
 		}
@@ -142,7 +152,7 @@ func (c *checks) vacuous(s *Scenario) {
 }
 
 // tool finds the tool of a mock server; nil when the name leads elsewhere.
-func (c *checks) tool(n *strictyaml.Node, name string) *toolScript {
+func (c *checks) tool(pos harness.Position, name string) *toolScript {
 	serverName, toolName, dotted := strings.Cut(name, ".")
 	if !dotted {
 		return nil // an offered name
@@ -154,7 +164,7 @@ func (c *checks) tool(n *strictyaml.Node, name string) *toolScript {
 			continue
 		}
 		if e.script == nil {
-			return nil
+			return nil // a real server, or a broken one
 		}
 		var tools []string
 		for i := range e.script.tools {
@@ -163,10 +173,10 @@ func (c *checks) tool(n *strictyaml.Node, name string) *toolScript {
 				return &e.script.tools[i]
 			}
 		}
-		c.doubt(n, "server %q has no tool %q%s", serverName, toolName, didYouMean(toolName, tools))
+		c.problems.add(pos, "server %q has no tool %q%s", serverName, toolName, didYouMean(toolName, tools))
 		return nil
 	}
-	c.doubt(n, "there is no server %q%s", serverName, didYouMean(serverName, servers))
+	c.problems.add(pos, "there is no server %q%s", serverName, didYouMean(serverName, servers))
 	return nil
 }
 
@@ -198,11 +208,16 @@ func (c *checks) server(s *serverScript) {
 			if i+1 < len(results) && r.Get("args") == nil && r.Get("when") == nil {
 				c.doubt(results[i+1], "never reached: the result at %s answers every call", r.Pos)
 			}
+			name := textOf(t.node.Get("name"))
+			c.literal(r.Get("args"), t.node.Get("input"), "arguments of "+name, true)
+			c.literal(r.Get("json"), t.node.Get("output"), "output of "+name, false)
 			if keys := resultKeys([]*strictyaml.Node{r}, nil); keys != nil {
 				c.missingKeys(r.Get("set"), plainResult, keys, "this result does not have")
 			}
 		}
 	}
+	c.stateKeys(s)
+	c.argumentKeys(s)
 	c.cutTexts(s.node, "")
 }
 
@@ -284,7 +299,7 @@ func eachExpression(n *strictyaml.Node, visit func(n *strictyaml.Node, src strin
 // be known.
 func (c *checks) keysOf(name string) []string {
 	quiet := &checks{servers: c.servers} // an unknown tool is reported where it is called
-	t := quiet.tool(&strictyaml.Node{}, name)
+	t := quiet.tool(harness.Position{}, name)
 	if t == nil {
 		return nil
 	}

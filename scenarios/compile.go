@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"strconv"
+	"strings"
 	"time"
 
 	"github.com/rehearse-dev/rehearse/harness"
@@ -20,6 +21,50 @@ import (
 // methods take a nil or Invalid node and then return nothing.
 type compiler struct {
 	problems *problems
+	exprs    []placed // all that were compiled, for checks across them
+}
+
+// placed is an expression with its place in the file.
+type placed struct {
+	pos  harness.Position
+	prog *expr.Program
+	// lenient says that what is missing is no error here, as in when.
+	lenient bool
+}
+
+// keep notes the expressions of a node.
+func (c *compiler) keep(n *strictyaml.Node, list []*expr.Program) {
+	for _, p := range list {
+		at := n
+		if found := holder(n, p.String()); found != nil {
+			at = found
+		}
+		c.exprs = append(c.exprs, placed{pos: at.Pos, prog: p})
+	}
+}
+
+// holder returns the first text in a node that has src in it.
+func holder(n *strictyaml.Node, src string) *strictyaml.Node {
+	if !usable(n) {
+		return nil
+	}
+	if n.Kind == strictyaml.String && strings.Contains(n.Text, src) {
+		return n
+	}
+	for _, item := range n.Items {
+		if found := holder(item, src); found != nil {
+			return found
+		}
+	}
+	for _, p := range n.Pairs {
+		if found := holder(p.Key, src); found != nil {
+			return found
+		}
+		if found := holder(p.Value, src); found != nil {
+			return found
+		}
+	}
+	return nil
 }
 
 func usable(n *strictyaml.Node) bool { return n != nil && n.Kind != strictyaml.Invalid }
@@ -41,6 +86,7 @@ func (c *compiler) template(n *strictyaml.Node, scope expr.Scope) *expr.Template
 		c.problems.add(n.Pos, "%v", err)
 		return nil
 	}
+	c.keep(n, t.Programs())
 	return t
 }
 
@@ -54,6 +100,7 @@ func (c *compiler) condition(n *strictyaml.Node, scope expr.Scope) *expr.Program
 		c.problems.add(n.Pos, "%v", err)
 		return nil
 	}
+	c.exprs = append(c.exprs, placed{n.Pos, p, scope != expr.That})
 	return p
 }
 
@@ -65,6 +112,7 @@ func (c *compiler) tree(n *strictyaml.Node, scope expr.Scope) *expr.Tree {
 	}
 	t, err := c.env(scope).CompileValue(v)
 	if err == nil {
+		c.keep(n, t.Programs())
 		return t
 	}
 	var list expr.Errors
@@ -88,6 +136,7 @@ func (c *compiler) matcher(n *strictyaml.Node, opts match.Options) *match.Matche
 	opts.Pos = func(p value.Path) harness.Position { return n.Walk(p...).Pos }
 	m, err := match.Compile(v, &opts)
 	if err == nil {
+		c.keep(n, m.Programs())
 		return m
 	}
 	var list match.Problems

@@ -30,7 +30,7 @@ func faultObject() *object {
 			{name: "kind", typ: kind, required: true, doc: "What goes wrong, as in `rate_limit`, or a preset, as in `argo_3_3_cut_done`."},
 			{name: "form", typ: filled(), def: "the kind's first", doc: "One of the kind's forms."},
 			{name: "at", typ: objectOf("at"), def: "any request; the middle of the reply", doc: "Which requests it strikes, and where in the reply."},
-			{name: "when", typ: celText(), def: "always", doc: "Holds for the requests that it strikes; reads `request`, `message`, `user`, `turn`."},
+			{name: "when", typ: celText(), def: "always", doc: "Holds for the requests that it strikes; reads " + known(expr.Request) + "."},
 			{name: "match", typ: anyMap(), def: "any", doc: "What the request looks like: its `model`, `messages`, `tools` and so on; operators allowed, keys that are not named are not looked at."},
 			{name: "times", typ: either(count(1), enum("always")), def: "1, or always with every or probability", doc: "How often it strikes."},
 			{name: "every", typ: count(1), def: "1", doc: "Strikes each so-manieth request that it fits."},

@@ -4,6 +4,7 @@ package scenarios
 
 import (
 	"github.com/rehearse-dev/rehearse/harness/conduct"
+	"github.com/rehearse-dev/rehearse/harness/expr"
 	"github.com/rehearse-dev/rehearse/mockllm/profile"
 )
 
@@ -74,7 +75,7 @@ func objects() []*object {
 		{
 			name: "rule", doc: "A reply outside the conversation: an aside is tried before it, a rule when a request fits no position.",
 			keys: []key{
-				{name: "when", typ: celText(), required: true, doc: "Holds for the requests that it answers; reads `request` and `message`."},
+				{name: "when", typ: celText(), required: true, doc: "Holds for the requests that it answers; reads " + known(expr.Request) + "."},
 				{name: "reply", typ: objectOf("reply"), required: true, doc: "The answer."},
 			},
 		},
@@ -118,7 +119,7 @@ func asidesKey() key {
 }
 
 func rulesKey() key {
-	return key{name: "rules", typ: list(objectOf("rule")), def: "none", doc: "Replies tried when a request fits no position; they keep no state."}
+	return key{name: "rules", typ: list(objectOf("rule")), def: "none", doc: "Replies tried when a request fits no position; they keep no state, and `result` does not see what their calls return."}
 }
 
 func turnsKey(required bool) key {
@@ -164,7 +165,7 @@ func serverEntryObject() *object {
 			{name: "url", typ: filled(), doc: "The address of a server."},
 			{name: "headers", typ: mapOf(text()), def: "none", doc: "With `url`: HTTP headers of every request."},
 			{name: "transport", typ: enum("stdio", "http", "sse"), def: "http for a url", doc: "How the subject reaches it: a mock by `stdio` or `http`, a URL by `http` or `sse`."},
-			{name: "failed_when", typ: celText(), def: "what MCP says", doc: "Says of a result that the tool failed; reads `result` and `args`."},
+			{name: "failed_when", typ: celText(), def: "what MCP says", doc: "Says of a result that the tool failed; reads `result` and `args`, of a mock server `state` too."},
 			{name: "required", typ: boolean(), def: "true", doc: "The server must list a tool before the first model call, else the trial is an error."},
 		},
 	}
@@ -174,7 +175,7 @@ func turnObject() *object {
 	return &object{
 		name: "turn", doc: "One user message, the model calls that answer it, and what is expected of the answer.",
 		keys: []key{
-			{name: "user", typ: template(), required: true, doc: "What the user says; may read `vars`."},
+			{name: "user", typ: template(), required: true, doc: "What the user says; reads " + known(expr.User) + "."},
 			{name: "replies", typ: list(objectOf("reply")), def: "none", doc: "What the mock model says: one item for each model call."},
 			expectKey("of this turn"),
 		},
@@ -216,7 +217,7 @@ func expectationObject() *object {
 			{name: "state", typ: anyMap(), doc: "The state of mock servers afterwards, by server; keys that are not named are not looked at."},
 			{name: "retries", typ: objectOf("retries"), doc: "How often the subject repeated a model request."},
 			{name: "stops", typ: enum(stopReasons()...), doc: "Why the subject ended the turn without an answer."},
-			{name: "that", typ: celText(), doc: "A CEL condition over `trajectory`, `journal`, `transcript`, `results`."},
+			{name: "that", typ: celText(), doc: "A CEL condition; reads " + known(expr.That) + "."},
 		},
 	}
 }
@@ -250,7 +251,7 @@ func answerObject() *object {
 }
 
 func failedWhenKey(of string) key {
-	return key{name: "failed_when", typ: celText(), def: "what MCP says", doc: "Says of a result " + of + " that the tool failed; reads `result`, `args`, `state`."}
+	return key{name: "failed_when", typ: celText(), def: "what MCP says", doc: "Says of a result " + of + " that the tool failed; reads " + known(expr.ToolResult) + "."}
 }
 
 func serverObject() *object {
@@ -289,14 +290,14 @@ func resultObject() *object {
 		one: []string{"json", "text", "content", "error", "rpc_error"},
 		keys: []key{
 			{name: "args", typ: anyMap(), def: "any", doc: "The arguments that it answers; operators allowed, keys that are not named are not looked at."},
-			{name: "when", typ: celText(), def: "always", doc: "A CEL condition over `args` and `state`; a missing key means that it does not hold."},
+			{name: "when", typ: celText(), def: "always", doc: "A CEL condition; reads " + known(expr.Tool) + "; a missing key means that it does not hold."},
 			{name: "json", typ: anything(), doc: "Structured content; its text is sent as well."},
 			{name: "text", typ: template(), doc: "A text."},
 			{name: "content", typ: list(anyMap()), doc: "Content blocks as MCP has them."},
 			{name: "error", typ: template(), doc: "The text of a result that says isError."},
 			{name: "rpc_error", typ: objectOf("rpc_error"), doc: "An error of the protocol."},
 			{name: "set", typ: anyMap(), def: "nothing", doc: "A JSON merge patch for the state, after the answer was computed; null deletes. Reads `result` too."},
-			{name: "latency", typ: duration(), def: "0s", doc: "Time that passes before the answer is sent."},
+			{name: "latency", typ: duration(), def: "0s", doc: "Time that passes before the answer is sent. A run skips the wait, and counts it for `limits.time`."},
 		},
 	}
 }
@@ -323,7 +324,7 @@ func llmObject() *object {
 func suiteObject() *object {
 	doc := "Defaults for the scenarios of this folder; "
 	return &object{
-		name: "suite file", doc: "The file suite.yaml: defaults for the scenarios beside it. Maps merge and the scenario wins; `expect` lists add up.",
+		name: "suite file", doc: "The file suite.yaml: defaults for the scenarios beside it. Maps merge and the scenario wins; `expect` lists add up. It does not reach into subfolders.",
 		keys: []key{
 			{name: "suite", typ: filled(), required: true, doc: "The suite's name; the first key of the file."},
 			version(), description(),

@@ -60,13 +60,17 @@ func (c *checks) literalMap(n, schema *strictyaml.Node, path string, expectation
 	}
 	extra := schema.Get("additionalProperties")
 	closed := extra != nil && extra.Kind == strictyaml.Bool && !boolOf(extra)
+	free := slices.DeleteFunc(slices.Clone(known), func(k string) bool { return n.Get(k) != nil })
 	for _, p := range n.Pairs {
 		name := p.Key.Text
 		switch op, _ := operator(p.Value); {
 		case properties.Get(name) != nil:
 			c.literal(p.Value, properties.Get(name), path+"."+name, expectation)
-		case closed && op != "$absent" && !strings.Contains(name, "{{"):
+		case op == "$absent" || strings.Contains(name, "{{"):
+		case closed:
 			c.doubt(p.Key, "%s: the schema has no property %q%s", path, name, didYouMean(name, known))
+		case didYouMean(name, free) != "": // allowed, but most likely a slip
+			c.doubt(p.Key, "%s: the schema names no property %q%s", path, name, didYouMean(name, free))
 		}
 	}
 	if expectation {

@@ -156,8 +156,17 @@ func (l *loader) read(path string) *document {
 	switch {
 	case first.Text == "":
 		d.why = "it has no first key"
+	case l.kindLater(root, first) != nil:
+		late := l.kindLater(root, first)
+		l.problems.put(fromYAML(found)...)
+		l.problems.add(first.Pos, "%q must be the first key: it stands on line %d, after %q", late.Text, late.Pos.Line, first.Text)
 	case !slices.Contains(kinds(), first.Text) && meant == "":
 		d.why = fmt.Sprintf("its first key is %q", first.Text)
+		for _, kind := range kinds() {
+			if late := root.Key(kind); late != nil {
+				d.why += fmt.Sprintf(" (%q, on line %d, would have to be the first)", kind, late.Pos.Line)
+			}
+		}
 	case root == nil:
 		l.problems.put(fromYAML(found)...)
 	case first.Text != meant:
@@ -206,6 +215,18 @@ func firstKey(root *strictyaml.Node, data []byte) *strictyaml.Node {
 		}
 	}
 	return &strictyaml.Node{}
+}
+
+// kindLater returns the key that says what a file is, of one that is ours and
+// begins with another of its keys; else nil.
+func (l *loader) kindLater(root, first *strictyaml.Node) *strictyaml.Node {
+	for _, kind := range kinds() {
+		known := func(k key) bool { return k.name == first.Text && k.name != kind }
+		if v := root.Get(kind); v != nil && v.Kind == strictyaml.String && slices.ContainsFunc(l.shapes.objects[kind+" file"].keys, known) {
+			return root.Key(kind)
+		}
+	}
+	return nil
 }
 
 func (l *loader) versionKnown(root *strictyaml.Node) bool {

@@ -63,8 +63,7 @@ func (l *loader) modelScript(root, settings *strictyaml.Node) modelScript {
 	for _, n := range itemsOf(root.Get("turns")) {
 		if usable(n) {
 			m.turns = append(m.turns, turnScript{
-				// The tool side's names, since no result is known yet.
-				user: l.template(n.Get("user"), expr.Tool), replies: l.replies(n.Get("replies")), pos: n.Pos,
+				user: l.template(n.Get("user"), expr.User), replies: l.replies(n.Get("replies")), pos: n.Pos,
 			})
 		}
 	}
@@ -73,16 +72,27 @@ func (l *loader) modelScript(root, settings *strictyaml.Node) modelScript {
 
 func (l *loader) replies(list *strictyaml.Node) []replyScript {
 	var out []replyScript
+	var before *strictyaml.Node
 	for _, n := range itemsOf(list) {
-		if !usable(n) {
-			continue
+		if usable(n) {
+			if before != nil && l.textAlone(before) {
+				l.problems.add(n.Pos, "a reply after one of text alone, which ends its turn (at %s)", before.Pos)
+			}
+			out = append(out, l.reply(n))
 		}
-		if len(out) > 0 && len(out[len(out)-1].calls) == 0 {
-			l.problems.add(n.Pos, "a reply after one of text alone, which ends its turn (at %s)", out[len(out)-1].pos)
-		}
-		out = append(out, l.reply(n))
+		before = n
 	}
 	return out
+}
+
+// textAlone reports whether a reply ends its turn. One with a mistake in it
+// may have been meant otherwise.
+func (l *loader) textAlone(n *strictyaml.Node) bool {
+	if !usable(n) || n.Kind != strictyaml.Map || l.shapes.hasUnknown(n, l.shapes.objects["reply"]) {
+		return false
+	}
+	calls := n.Get("calls")
+	return (usable(n.Get("say")) || usable(n.Get("refusal"))) && (calls == nil || usable(calls) && len(calls.Items) == 0)
 }
 
 func (l *loader) reply(n *strictyaml.Node) replyScript {
@@ -101,7 +111,7 @@ func (l *loader) reply(n *strictyaml.Node) replyScript {
 			r.calls = append(r.calls, callScript{tool: tool, args: l.tree(args, expr.Reply), pos: item.Pos})
 		}
 	}
-	if r.repeat > 1 && len(r.calls) == 0 && n.Get("calls") == nil {
+	if r.repeat > 1 && l.textAlone(n) {
 		l.problems.add(n.Get("repeat").Pos, "a reply of text alone ends its turn and cannot repeat")
 	}
 	return r

@@ -2,6 +2,8 @@
 
 package scenarios
 
+import "github.com/rehearse-dev/rehearse/harness/expr"
+
 // entry is a row of a table of the reference page.
 type entry struct{ name, example, doc string }
 
@@ -30,6 +32,28 @@ func operators() []entry {
 		{"$literal", `{$literal: {$regex: x}}`, "What it holds, as it is: no operators, no `{{ }}`."},
 	}
 }
+
+// place is where expressions stand, in words, with the scope they have.
+type place struct {
+	where string
+	scope expr.Scope
+}
+
+// places lists every place of an expression.
+func places() []place {
+	return []place{
+		{"`user` of a turn", expr.User},
+		{"`say`, `reasoning`, `refusal` and `calls` of a reply", expr.Reply},
+		{"`when` of a rule, an aside or a fault; `match` of a fault", expr.Request},
+		{"`args`, `when`, `json`, `text`, `content`, `error`, `rpc_error` of a result", expr.Tool},
+		{"`set` of a result; `failed_when`", expr.ToolResult},
+		{"`calls`, `answer`, `state` under `expect`", expr.Expectation},
+		{"`that`", expr.That},
+	}
+}
+
+// known lists the names of a scope as code.
+func known(scope expr.Scope) string { return codes(expr.Names(scope)) }
 
 // names lists what expressions read; the example is an expression.
 func names() []entry {

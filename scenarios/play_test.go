@@ -303,3 +303,36 @@ func TestMockAcceptsScripts(t *testing.T) {
 		}
 	}
 }
+
+// TestScriptErrors has what the mocks are told of expressions that fail: the
+// key, and no place, which stands beside the message already.
+func TestScriptErrors(t *testing.T) {
+	set := load(t, "shop.yaml", `server: shop
+tools:
+  - name: a
+    results: [{error: "{{args.x}}"}]
+  - name: b
+    results: [{text: "{{args.x}}"}]
+  - name: c
+    results: [{when: args.x + 1 == 2, text: x}]
+  - name: d
+    results: [{text: x, set: {x: "{{args.x}}"}}]
+`)
+	tools := set.Servers[0].Mock.Tools
+	call := &mockmcp.Call{Args: json.RawMessage(`{"y":1}`)}
+	missing := "evaluating `args.x`: args has no key \"x\": it is {\"y\":1}"
+	if _, err := tools[0].Results[0].Answer(call); err == nil || err.Error() != "error: "+missing {
+		t.Errorf("error: %v", err)
+	}
+	if _, err := tools[1].Results[0].Answer(call); err == nil || err.Error() != "text: "+missing {
+		t.Errorf("text: %v", err)
+	}
+	call.Args = json.RawMessage(`{"x":"a"}`)
+	if _, _, err := tools[2].Results[0].Match(call); err == nil || !strings.HasPrefix(err.Error(), "when: evaluating `args.x + 1 == 2`") {
+		t.Errorf("when: %v", err)
+	}
+	call.Args = json.RawMessage(`{"y":1}`)
+	if _, err := tools[3].Results[0].Set(call, nil); err == nil || err.Error() != "set: x: "+missing {
+		t.Errorf("set: %v", err)
+	}
+}

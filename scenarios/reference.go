@@ -56,6 +56,10 @@ func Reference() string {
 	writeEntries(&b, "operator", operators())
 	b.WriteString("\n## Names in expressions\n")
 	writeEntries(&b, "name", names())
+	b.WriteString("\n## Names by place\n\n`value` is known under `$that` besides. A condition (`when`, `failed_when`, `that`, `$that`) and `$cel` are CEL as they stand,\nwithout `{{ }}`.\n\n| place | names |\n| --- | --- |\n")
+	for _, p := range places() {
+		fmt.Fprintf(&b, "| %s | %s |\n", p.where, known(p.scope))
+	}
 	fmt.Fprintf(&b, "\n## Reserved keys\n\nRefused for now: %s.\n", codes(reserved()))
 	return b.String()
 }

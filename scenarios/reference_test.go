@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"flag"
 	"os"
+	"slices"
 	"strings"
 	"testing"
 
@@ -148,5 +149,57 @@ func TestJSONSchema(t *testing.T) {
 	}
 	if err := resolved.Validate(map[string]any{"scenario": "s", "turns": []any{map[string]any{"usr": "hi"}}}); err == nil {
 		t.Error("the schema takes a misspelt key")
+	}
+}
+
+// TestConfusions keeps the list of confusions true: what is meant is a key,
+// and no word is one itself.
+func TestConfusions(t *testing.T) {
+	for name, words := range confusions() {
+		i := slices.IndexFunc(objects(), func(o *object) bool { return o.name == name })
+		if i < 0 {
+			t.Errorf("there is no object %q", name)
+			continue
+		}
+		known := strings.Fields(objects()[i].keyNames())
+		seen := map[string]string{}
+		for meant, list := range words {
+			if !slices.Contains(known, meant) {
+				t.Errorf("%s has no key %q", name, meant)
+			}
+			for _, w := range strings.Fields(list) {
+				if slices.Contains(known, w) {
+					t.Errorf("%s has a key %q of its own", name, w)
+				}
+				if other, twice := seen[w]; twice {
+					t.Errorf("%s: %q is taken for both %q and %q", name, w, other, meant)
+				}
+				seen[w] = meant
+			}
+		}
+	}
+}
+
+// TestPlaces holds the table of names by place to what compiles there: each
+// name does, and one of another place does not.
+func TestPlaces(t *testing.T) {
+	source := func(name string) string {
+		if name == "results" {
+			return `results("a.b")`
+		}
+		return name
+	}
+	for _, p := range places() {
+		env, err := expr.NewEnv(p.scope)
+		if err != nil {
+			t.Fatal(err)
+		}
+		names := expr.Names(p.scope)
+		for _, name := range expr.Names(expr.That) {
+			_, err := env.Compile(source(name))
+			if slices.Contains(names, name) != (err == nil) {
+				t.Errorf("%s: %s: %v, and the table has %s", p.where, name, err, names)
+			}
+		}
 	}
 }

@@ -27,6 +27,7 @@ type serverScript struct {
 	failedWhen         *expr.Program
 	tools              []toolScript
 	node               *strictyaml.Node // for check
+	exprs              []placed         // all of its expressions
 }
 
 type toolScript struct {
@@ -34,6 +35,7 @@ type toolScript struct {
 	failedWhen *expr.Program
 	results    []resultScript
 	node       *strictyaml.Node
+	exprs      []placed
 }
 
 type resultScript struct {
@@ -68,6 +70,8 @@ func (l *loader) serverScript(d *document) *serverScript {
 
 // mockServer compiles the keys of a server file or of an inline entry.
 func (l *loader) mockServer(n *strictyaml.Node, name string) *serverScript {
+	outside := l.exprs
+	l.exprs = nil
 	s := &serverScript{
 		name: name, instructions: textOf(n.Get("instructions")), state: rawOf(n.Get("state")),
 		failedWhen: l.condition(n.Get("failed_when"), expr.ToolResult), node: n,
@@ -80,7 +84,9 @@ func (l *loader) mockServer(n *strictyaml.Node, name string) *serverScript {
 		if !usable(t) || !usable(t.Get("name")) {
 			continue
 		}
+		before := len(l.exprs)
 		tool := l.tool(t)
+		tool.exprs = l.exprs[before:len(l.exprs):len(l.exprs)]
 		if pos, dup := first[tool.tool.Name]; dup {
 			l.problems.add(t.Get("name").Pos, "there is a tool %q already, at %s", tool.tool.Name, pos)
 			continue
@@ -88,6 +94,7 @@ func (l *loader) mockServer(n *strictyaml.Node, name string) *serverScript {
 		first[tool.tool.Name] = t.Get("name").Pos
 		s.tools = append(s.tools, tool)
 	}
+	s.exprs, l.exprs = l.exprs, outside
 	return s
 }
 
@@ -209,27 +216,25 @@ func (r resultScript) bind(vars value.Value) mockmcp.Result {
 	out := mockmcp.Result{Latency: r.latency, Pos: r.pos}
 	if r.args != nil || r.when != nil {
 		out.Match = func(c *mockmcp.Call) (bool, string, error) {
-			ok, why, err := r.matches(c, vars)
-			return ok, why, at(r.pos, err)
+			return r.matches(c, vars)
 		}
 	}
 	out.Answer = func(c *mockmcp.Call) (*mockmcp.Answer, error) {
 		v, err := toolVars(c, vars, nil)
 		if err != nil {
-			return nil, at(r.pos, err)
+			return nil, err
 		}
-		answer, err := r.answer(v)
-		return answer, at(r.pos, err)
+		return r.answer(v)
 	}
 	if r.set != nil {
 		out.Set = func(c *mockmcp.Call, result json.RawMessage) (json.RawMessage, error) {
 			v, err := toolVars(c, vars, result)
 			if err != nil {
-				return nil, at(r.pos, err)
+				return nil, err
 			}
 			patch, err := r.set.Expand(v)
 			if err != nil {
-				return nil, at(r.pos, fmt.Errorf("set: %w", err))
+				return nil, fmt.Errorf("set: %w", err)
 			}
 			return json.RawMessage(patch.String()), nil
 		}
@@ -303,7 +308,11 @@ func (r resultScript) answer(v *expr.Vars) (*mockmcp.Answer, error) {
 	default:
 		text, err := r.text.Render(v)
 		if err != nil {
-			return nil, fmt.Errorf("text: %w", err)
+			key := "text"
+			if r.isError {
+				key = "error"
+			}
+			return nil, fmt.Errorf("%s: %w", key, err)
 		}
 		return &mockmcp.Answer{Text: text, IsError: r.isError}, nil
 	}

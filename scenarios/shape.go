@@ -207,14 +207,15 @@ func (s *shapes) wrongKind(n *strictyaml.Node, t typ, name string) {
 	switch {
 	case t.words == duration().words && n.Kind == strictyaml.Number:
 		hint = ": write it as in " + n.Text + "s"
-	case slices.Contains(t.kinds, strictyaml.String) && n.Hint() != "":
+	case n.Hint() != "" && (slices.Contains(t.kinds, strictyaml.String) || n.Kind == strictyaml.String):
 		hint = ": " + n.Hint()
 	case n.Kind == strictyaml.Null && n.Hint() != "" && n.Comment != "":
 		hint = ": " + n.Hint()
 	case n.Kind == strictyaml.String && len(t.kinds) == 1 && (t.kinds[0] == strictyaml.Bool || t.kinds[0] == strictyaml.Number) && !n.Plain:
 		hint = ": write it without quotes"
 	}
-	s.problems.add(n.Pos, "%q wants %s, got %s%s", name, t.words, n.Describe(), hint)
+	wants := strings.ReplaceAll(t.words, " with {{ }}", "") // it may have them, and need not
+	s.problems.add(n.Pos, "%q wants %s, got %s%s", name, wants, n.Describe(), hint)
 	n.Kind = strictyaml.Invalid
 }
 
@@ -291,6 +292,9 @@ func (s *shapes) hasUnknown(n *strictyaml.Node, o *object) bool {
 
 // unknownHint suggests a key: a close one, or the places that know this one.
 func unknownHint(o *object, name string, known []string) string {
+	if meant := confused(o.name, name); meant != "" {
+		return fmt.Sprintf(" (did you mean %q?)", meant)
+	}
 	if hint := didYouMean(name, known); hint != "" {
 		return hint
 	}

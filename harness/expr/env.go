@@ -37,7 +37,7 @@ type variable struct {
 
 // scopes are the shared environments, by scope; those with Value follow.
 var scopes = sync.OnceValue(func() [][2]func() (*Env, error) {
-	s := newSchema()
+	s := sharedSchema()
 	all := make([][2]func() (*Env, error), That+1)
 	for i := range all {
 		for j, extra := range []Scope{0, Value} {
@@ -173,10 +173,14 @@ func (e *Env) variable(name string) (variable, bool) {
 	return e.vars[i], true
 }
 
-// Names lists the names that expressions of the scope know, sorted.
-func (e *Env) Names() []string {
-	names := make([]string, len(e.vars))
-	for i, v := range e.vars {
+// Names lists the names that expressions of a scope know, sorted.
+func Names(scope Scope) []string { return sortedNames(scopeVars(sharedSchema(), scope)) }
+
+var sharedSchema = sync.OnceValue(newSchema)
+
+func sortedNames(vars []variable) []string {
+	names := make([]string, len(vars))
+	for i, v := range vars {
 		names[i] = v.name
 	}
 	slices.Sort(names)

@@ -102,6 +102,9 @@ func (e *Env) issue(src string, issues *cel.Issues) *Error {
 	if hint := e.hint(src, err.Offset, first.Message); hint != "" {
 		err.Msg = hint
 	}
+	if err.Msg == bracesHint {
+		err.Offset = strings.Index(src, "{{")
+	}
 	return err
 }
 
@@ -152,7 +155,7 @@ func (e *Env) hint(src string, offset int, msg string) string {
 }
 
 func (e *Env) unknownName(src string, offset int, name string) string {
-	known := e.Names()
+	known := sortedNames(e.vars)
 	msg := fmt.Sprintf("unknown name %q", name)
 	called := isCalled(src, offset, name)
 	switch {
@@ -251,10 +254,12 @@ func overloadHint(rest, msg string) string {
 
 var wordOperators = regexp.MustCompile(`(?i)\b(and|or|not)\b`)
 
+const bracesHint = "this is an expression already, as CEL has it: write it without {{ }}"
+
 func syntaxHint(src string, offset int, syntax string) string {
 	blank := stringLiterals.ReplaceAllStringFunc(src, func(s string) string { return strings.Repeat("x", len(s)) })
 	if strings.Contains(blank, "{{") {
-		return "this is an expression already, as CEL has it: write it without {{ }}"
+		return bracesHint
 	}
 	if i := singleEquals(blank); i >= 0 {
 		return "= is no comparison: write =="

@@ -279,7 +279,7 @@ func TestCompileErrors(t *testing.T) {
 		{"name as a function", expr.Reply, `user() == ""`, "user is no function: write it without ( )\n    user() == \"\"\n        ^"},
 		{"function as a name", expr.Reply, `size == 1`, "size is a function: write x.size() or size(x)\n    size == 1\n    ^"},
 		{"no such function", expr.Reply, `frobnicate(user)`, "there is no function \"frobnicate\"\n    frobnicate(user)\n              ^"},
-		{"braces", expr.Tool, `{{args.x}} == 1`, "this is an expression already, as CEL has it: write it without {{ }}\n    {{args.x}} == 1\n            ^"},
+		{"braces", expr.Tool, `{{args.x}} == 1`, "this is an expression already, as CEL has it: write it without {{ }}\n    {{args.x}} == 1\n    ^"},
 		{"field of a number", expr.That, `turn.x`, "an int has no fields\n    turn.x\n         ^"},
 		{"no condition", expr.That, `journal.tokens`, "this is an int, not a condition\n    journal.tokens\n    ^"},
 		{"no condition in CEL", expr.That, `user + "x"`, "this is a string, not a condition\n    user + \"x\"\n    ^"},
