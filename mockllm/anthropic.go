@@ -5,6 +5,7 @@ package mockllm
 import (
 	"fmt"
 	"net/http"
+	"regexp"
 	"slices"
 	"strings"
 	"time"
@@ -107,20 +108,24 @@ func renderMessages(x *exchange, r *llmwire.Reply) *llmwire.Body {
 	if c.Reasoning != "" || req.Thinking == "enabled" && !req.Continues {
 		c.Signature = dialect.Signature(c.Reasoning)
 	}
-	return llmwire.Messages(&reply, x.style, x.chat.Stream())
+	return llmwire.Messages(&reply, x.style, x.stream())
 }
 
 func refuseMessages(x *exchange, r *dialect.Refusal) []byte {
-	return dialect.MessagesError(named(r, x.chat, "model: %s"), x.w.Header().Get(requestID))
+	return dialect.MessagesError(inWords(r, x.chat, "model: %s", "prompt is too long: %s tokens > %s maximum"), x.w.Header().Get(requestID))
 }
 
-// named is the refusal of a model that is not listed in a provider's words.
-func named(r *dialect.Refusal, c *dialect.Chat, format string) *dialect.Refusal {
-	if r.Code != "model_not_found" || c == nil {
-		return r
-	}
+// inWords is a refusal of OpenAI's in the words of another provider: that a
+// model, whose name goes into model, is not listed, and that more tokens, which
+// go into overflow, are sent than fit.
+func inWords(r *dialect.Refusal, c *dialect.Chat, model, overflow string) *dialect.Refusal {
 	other := *r
-	other.Message = fmt.Sprintf(format, c.Model())
+	switch numbers := regexp.MustCompile(`[0-9]+`).FindAllString(r.Message, -1); {
+	case r.Code == "model_not_found" && c != nil:
+		other.Message = fmt.Sprintf(model, c.Model())
+	case r.Code == "context_length_exceeded" && len(numbers) > 1:
+		other.Message = fmt.Sprintf(overflow, numbers[1], numbers[0])
+	}
 	return &other
 }
 

@@ -14,6 +14,7 @@ import (
 
 	"github.com/rehearse-dev/rehearse/harness"
 	"github.com/rehearse-dev/rehearse/mockllm"
+	"github.com/rehearse-dev/rehearse/mockllm/fault"
 )
 
 // twoPlaces is a conversation of two calls and two texts.
@@ -544,6 +545,36 @@ func TestDialectsStop(t *testing.T) {
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			m := mockllm.New(script, nil)
+			defer m.Close()
+			if got := send(m, tc.path, tc.body).Body.String(); !strings.Contains(got, tc.want) {
+				t.Errorf("want %s in\n%s", tc.want, got)
+			}
+		})
+	}
+}
+
+// TestDialectsWords has refusals that a fault makes, as each provider says
+// them.
+func TestDialectsWords(t *testing.T) {
+	const (
+		messages = `{"model":"m","max_tokens":5,"messages":[{"role":"user","content":"hi"}]}`
+		generate = `{"contents":[{"parts":[{"text":"hi"}]}]}`
+		stream   = "/v1beta/models/m:streamGenerateContent"
+	)
+	for _, tc := range []struct {
+		kind       fault.Kind
+		path, body string
+		want       string
+	}{
+		{fault.ContextOverflow, "/v1/messages", messages, `"message":"prompt is too long: `},
+		{fault.ContextOverflow, "/v1beta/models/m:generateContent", generate, `exceeds the maximum number of tokens allowed (8192)`},
+		{fault.Forbidden, "/v1/messages", messages, `"type":"permission_error"`},
+		{fault.Forbidden, stream, generate, "[\n  {\n    \"error\": {\n      \"code\": 403"},
+		{fault.JSONForStream, stream, generate, "{\n  \"candidates\""},
+		{fault.SSEForPlain, "/v1beta/models/m:generateContent?alt=sse", generate, "data: {"},
+	} {
+		t.Run(string(tc.kind)+tc.path, func(t *testing.T) {
+			m := mockllm.New(mockllm.Script{Replies: []mockllm.Reply{{Say: "yes", Faults: []mockllm.Fault{{Kind: tc.kind}}}}}, nil)
 			defer m.Close()
 			if got := send(m, tc.path, tc.body).Body.String(); !strings.Contains(got, tc.want) {
 				t.Errorf("want %s in\n%s", tc.want, got)

@@ -125,10 +125,11 @@ func renderGemini(x *exchange, r *llmwire.Reply) *llmwire.Body {
 			}
 		}
 	}
-	if call.list {
+	stream := x.stream()
+	if stream && call.list {
 		return llmwire.GeminiList(&reply, style)
 	}
-	return llmwire.Gemini(&reply, style, call.stream)
+	return llmwire.Gemini(&reply, style, stream)
 }
 
 func refuseGemini(x *exchange, r *dialect.Refusal) []byte {
@@ -136,8 +137,9 @@ func refuseGemini(x *exchange, r *dialect.Refusal) []byte {
 	if call == nil {
 		return dialect.GenerateError(r, false)
 	}
-	r = named(r, x.chat, "models/%s is not found for API version "+call.version+", or is not supported for generateContent. "+
-		"Call ListModels to see the list of available models and their supported methods.")
+	r = inWords(r, x.chat, "models/%s is not found for API version "+call.version+", or is not supported for generateContent. "+
+		"Call ListModels to see the list of available models and their supported methods.",
+		"The input token count (%s) exceeds the maximum number of tokens allowed (%s).")
 	return dialect.GenerateError(r, call.list)
 }
 

@@ -8,7 +8,6 @@ import (
 	"fmt"
 	"math"
 	"net/http"
-	"slices"
 	"strings"
 	"unicode/utf8"
 
@@ -70,7 +69,6 @@ type anthropic struct {
 	stops   []string
 	serial  bool
 	schema  json.RawMessage // that the text is to match
-	budget  int
 	marks   int             // blocks with cache_control
 	ids     map[string]bool // of all tool_use blocks
 	offered []string
@@ -370,7 +368,7 @@ func MessagesError(r *Refusal, id string) []byte {
 		Message string `json:"message"`
 	}
 	kind := r.Type
-	if !strings.HasPrefix(kind, "rehearse_") && (kind == "invalid_request_error" || !slices.Contains(anthropicTypes(), kind)) {
+	if !strings.HasPrefix(kind, "rehearse_") && kind != "billing_error" && kind != "timeout_error" {
 		kind = anthropicType(r.Status)
 	}
 	// Strings always marshal.
@@ -380,11 +378,4 @@ func MessagesError(r *Refusal, id string) []byte {
 		ID    string `json:"request_id,omitempty"`
 	}{"error", detail{kind, r.Message}, id})
 	return b
-}
-
-func anthropicTypes() []string {
-	return []string{
-		"invalid_request_error", "authentication_error", "billing_error", "permission_error", "not_found_error",
-		"request_too_large", "rate_limit_error", "timeout_error", "api_error", "overloaded_error",
-	}
 }

@@ -129,13 +129,6 @@ func (o object) field(camel string) json.RawMessage {
 	return o[snake(camel)]
 }
 
-func join(path, name string) string {
-	if path == "" {
-		return name
-	}
-	return path + "." + name
-}
-
 // known refuses the fields that a message does not have.
 func (g *gemini) known(path string, o object, fields ...string) {
 	for _, key := range slices.Sorted(maps.Keys(o)) {

@@ -76,7 +76,6 @@ type gemini struct {
 type part struct {
 	data           []byte
 	kind           Kind
-	call           int
 	said, thoughts int // tokens so far
 }
 
