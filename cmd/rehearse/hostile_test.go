@@ -161,9 +161,15 @@ func rehearse(t *testing.T, dir string, args ...string) leftover {
 // inProcess runs the command in this process, and wants no goroutine left.
 func inProcess(t *testing.T, dir string, args ...string) leftover {
 	t.Helper()
+	return interruptible(t, t.Context(), dir, args...)
+}
+
+// interruptible is [inProcess] under a context.
+func interruptible(t *testing.T, ctx context.Context, dir string, args ...string) leftover {
+	t.Helper()
 	before := goleak.IgnoreCurrent()
-	ctx, cancel := context.WithTimeout(t.Context(), tooLong)
-	defer cancel()
+	hang := time.AfterFunc(tooLong, func() { panic(fmt.Sprintf("rehearse %s hangs", strings.Join(args, " "))) })
+	defer hang.Stop()
 	var stdout, stderr bytes.Buffer
 	begin := time.Now()
 	code := command(ctx, &process{
@@ -171,9 +177,6 @@ func inProcess(t *testing.T, dir string, args ...string) leftover {
 		stdin: strings.NewReader(""), stdout: &stdout, stderr: &stderr,
 	})
 	e := leftover{code: int(code), stdout: stdout.String(), stderr: stderr.String(), took: time.Since(begin), dir: runFolder(dir)}
-	if ctx.Err() != nil {
-		t.Fatalf("rehearse %s hangs\n%s%s", strings.Join(args, " "), cut(e.stdout), cut(e.stderr))
-	}
 	if err := goleak.Find(before); err != nil {
 		t.Error(err)
 	}

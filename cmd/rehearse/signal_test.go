@@ -5,11 +5,13 @@
 package main
 
 import (
+	"context"
 	"fmt"
 	"io"
 	"net/http"
 	"net/http/httptest"
 	"os"
+	"path/filepath"
 	"strings"
 	"syscall"
 	"testing"
@@ -65,6 +67,28 @@ func (l *lifelines) wait(t *testing.T) {
 	case <-l.called:
 	case <-time.After(tooLong):
 		t.Fatal("no call came to a server")
+	}
+}
+
+// TestInterruptLeavesNothing is [TestSignal] in this process, to see that no
+// goroutine is left either.
+func TestInterruptLeavesNothing(t *testing.T) {
+	dir := t.TempDir()
+	lines := newLifelines(t)
+	put(t, dir, "a.yaml", short)
+	lines.scenario(t, dir, "silent")
+	ctx, interrupt := context.WithCancel(t.Context())
+	go func() {
+		defer interrupt()
+		select {
+		case <-lines.called:
+		case <-time.After(tooLong):
+		}
+	}()
+	e := interruptible(t, ctx, dir, "run", dir, "--parallel", "1", "--out", filepath.Join(dir, "out"))
+	lines.ended(t, 2)
+	if rec, _ := e.trial(t); e.code != int(exitUnjudged) || rec.Scenario != "quick" {
+		t.Errorf("exit code %d, record %s\n%s%s", e.code, rec.Key, e.stdout, e.stderr)
 	}
 }
 

@@ -325,10 +325,10 @@ func endpointCause(exchanges []harness.Exchange, turns []harness.TurnReport, bro
 		}
 		left := strings.HasPrefix(last.Error, hungUp)
 		switch {
-		case left && endpoint != nil, last.Error == "" && last.Status < 300 && endpoint != nil && turn == len(turns):
-			return cause("the endpoint's answer to request %d cannot be used: %v", last.Seq, endpoint)
 		case left && errors.Is(broke, errHang):
 			return cause("the endpoint did not answer request %d in time: %v", last.Seq, broke)
+		case left && endpoint != nil, last.Error == "" && last.Status < 300 && endpoint != nil && turn == len(turns):
+			return cause("the endpoint's answer to request %d cannot be used: %v", last.Seq, endpoint)
 		case left:
 			return nil // its own decision
 		case strings.HasPrefix(last.Error, noConnection), strings.HasPrefix(last.Error, noAnswer), strings.HasPrefix(last.Error, errRedirect.Error()):
