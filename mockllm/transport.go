@@ -159,11 +159,15 @@ func (w *pipeWriter) Hijack() (net.Conn, *bufio.ReadWriter, error) {
 	w.received.Go(func() {
 		defer client.Close()
 		defer context.AfterFunc(w.ctx, func() { client.Close() })()
-		if err := w.receive(client); conn.wasReset.Load() {
+		err := w.receive(client)
+		switch {
+		case w.ctx.Err() != nil: // which is why
+			w.fail(context.Cause(w.ctx))
+		case conn.wasReset.Load():
 			w.fail(&net.OpError{Op: "read", Net: "tcp", Err: syscall.ECONNRESET})
-		} else if err != nil {
+		case err != nil:
 			w.fail(err)
-		} else {
+		default:
 			w.pipe.Close()
 		}
 	})
