@@ -32,39 +32,43 @@ type placed struct {
 	lenient bool
 }
 
-// keep notes the expressions of a node.
+// keep notes the expressions of a node, which come in the order of the file.
+// Their places are looked for nearby, so that a long list costs no more than
+// its length; one that is not found stands where the node does.
 func (c *compiler) keep(n *strictyaml.Node, list []*expr.Program) {
+	if len(list) == 0 {
+		return
+	}
+	const near = 100
+	texts := textNodes(nil, n)
+	at := 0
 	for _, p := range list {
-		at := n
-		if found := holder(n, p.String()); found != nil {
-			at = found
+		place := n.Pos
+		for i := range min(near, len(texts)) {
+			if k := (at + i) % len(texts); strings.Contains(texts[k].Text, p.String()) {
+				place, at = texts[k].Pos, k
+				break
+			}
 		}
-		c.exprs = append(c.exprs, placed{pos: at.Pos, prog: p})
+		c.exprs = append(c.exprs, placed{pos: place, prog: p})
 	}
 }
 
-// holder returns the first text in a node that has src in it.
-func holder(n *strictyaml.Node, src string) *strictyaml.Node {
+// textNodes appends the texts in a node, keys too, in the order of the file.
+func textNodes(list []*strictyaml.Node, n *strictyaml.Node) []*strictyaml.Node {
 	if !usable(n) {
-		return nil
+		return list
 	}
-	if n.Kind == strictyaml.String && strings.Contains(n.Text, src) {
-		return n
+	if n.Kind == strictyaml.String {
+		return append(list, n)
 	}
 	for _, item := range n.Items {
-		if found := holder(item, src); found != nil {
-			return found
-		}
+		list = textNodes(list, item)
 	}
 	for _, p := range n.Pairs {
-		if found := holder(p.Key, src); found != nil {
-			return found
-		}
-		if found := holder(p.Value, src); found != nil {
-			return found
-		}
+		list = textNodes(textNodes(list, p.Key), p.Value)
 	}
-	return nil
+	return list
 }
 
 func usable(n *strictyaml.Node) bool { return n != nil && n.Kind != strictyaml.Invalid }

@@ -119,7 +119,7 @@ judged.`,
 		Example: `  rehearse init demo && rehearse run demo/scenarios
   rehearse check scenarios
   rehearse run scenarios --trials 5 --junit junit.xml
-  rehearse serve llm weather.yaml`,
+  rehearse serve llm assistant.yaml`,
 		SilenceErrors: true,
 		SilenceUsage:  true,
 		Args: func(cmd *cobra.Command, args []string) error {

@@ -31,7 +31,7 @@ func serveCommand(p *process) *cobra.Command {
 		Short: "Serve one mock by itself, for clients in any language",
 		Long: `serve starts one mock and prints one line of JSON when it is ready:
 {"url": "...", "admin": "..."}. It runs until it is interrupted.`,
-		Example: "  rehearse serve llm weather.yaml\n  rehearse serve mcp --transport stdio server.yaml",
+		Example: "  rehearse serve llm assistant.yaml\n  rehearse serve mcp --transport stdio server.yaml",
 		Args: func(cmd *cobra.Command, args []string) error {
 			if len(args) > 0 {
 				return fmt.Errorf("serve what? %q is neither llm nor mcp", args[0])
@@ -59,7 +59,7 @@ A request that nothing matches is answered with status 422 and what was expected
 next, which is printed to standard error too. When it ends, the exit code is 1 if
 there was such a miss since the last reset, a request that the provider would
 have refused, or an error of the script.`,
-		Example: "  rehearse serve llm weather.yaml\n  rehearse serve llm --tokens-per-second 50 weather.yaml",
+		Example: "  rehearse serve llm assistant.yaml\n  rehearse serve llm --tokens-per-second 50 assistant.yaml",
 		Args:    minArgs(1, "an llm or scenario file"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			err := checkFlags(cmd,

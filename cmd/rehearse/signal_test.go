@@ -11,6 +11,7 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"os"
+	"os/signal"
 	"path/filepath"
 	"strings"
 	"syscall"
@@ -32,8 +33,12 @@ turns:
 // finished trials are kept and reported, and no process is left.
 func TestSignal(t *testing.T) {
 	t.Parallel()
-	for _, signal := range []os.Signal{syscall.SIGINT, syscall.SIGTERM, syscall.SIGHUP} {
-		t.Run(signal.String(), func(t *testing.T) {
+	// A child of ours would inherit that nohup ignores this one.
+	hangups := make(chan os.Signal, 1)
+	signal.Notify(hangups, syscall.SIGHUP)
+	t.Cleanup(func() { signal.Stop(hangups) })
+	for _, sig := range []os.Signal{syscall.SIGINT, syscall.SIGTERM, syscall.SIGHUP} {
+		t.Run(sig.String(), func(t *testing.T) {
 			t.Parallel()
 			dir := t.TempDir()
 			lines := newLifelines(t)
@@ -41,7 +46,7 @@ func TestSignal(t *testing.T) {
 			lines.scenario(t, dir, "silent") // s.yaml comes after a.yaml
 			cmd, wait := start(t, dir, "run", ".", "--parallel", "1", "--out", "out")
 			lines.wait(t)
-			if err := cmd.Process.Signal(signal); err != nil {
+			if err := cmd.Process.Signal(sig); err != nil {
 				t.Fatal(err)
 			}
 			e := wait()

@@ -28,6 +28,7 @@ A fault stands on a reply or an aside (` + "`fault:`" + `), or under ` + "`model
 ` + "`rehearse faults`" + ` prints the same catalogue.
 
 ` + "```yaml" + `
+llm: sunny
 replies:
   - say: Sunny.
     fault:
