@@ -35,12 +35,9 @@ func serve(t *testing.T, kind, file string) (url, admin string, stop func() left
 		if err := cmd.Process.Signal(os.Interrupt); err != nil {
 			t.Error(err)
 		}
-		e := wait()
+		e := wait(t)
 		e.check(t)
-		t.Logf("%d MB", e.peak>>20)
-		if e.peak > maxMemory {
-			t.Errorf("took %d MB of memory", e.peak>>20)
-		}
+		e.bounded(t)
 		return e
 	}
 }

@@ -38,9 +38,9 @@ func hostileServer() {
 			os.Exit(1)
 		}
 	case "flood":
-		endless(os.Stderr, "", 20_000, kilo("noise "), "the end\n")
+		endless(os.Stderr, "", 2_000, kilo("noise "), "the end\n")
 	case "junk":
-		endless(os.Stdout, "", 50_000, "noise\n", "")
+		endless(os.Stdout, "", 10_000, "noise\n", "")
 	case "never answers":
 		io.Copy(io.Discard, os.Stdin)
 		return
@@ -109,7 +109,7 @@ func hostileCall(mode string, m mcpwire.Message) {
 	case "100 MB":
 		long(100_000)
 	case "blocks":
-		endless(os.Stdout, head, 60_000, `{"type":"text","text":"x"},`, `{"type":"text","text":"x"}]}}`+"\n")
+		endless(os.Stdout, head, 200, `{"type":"text","text":"`+kilo("x")+`"},`, `{"type":"text","text":"x"}]}}`+"\n")
 	case "binary":
 		text("\"a\xff\xfe\\u0000\\ud800b\"")
 	case "not JSON":

@@ -104,7 +104,7 @@ func (w *watched) String() string {
 }
 
 // start starts the program in dir, which is the parent of the run folder's.
-func start(t *testing.T, dir string, args ...string) (*exec.Cmd, func() leftover) {
+func start(t *testing.T, dir string, args ...string) (*exec.Cmd, func(*testing.T) leftover) {
 	t.Helper()
 	cmd, wait := prepare(t, dir, args...)
 	if err := cmd.Start(); err != nil {
@@ -114,7 +114,7 @@ func start(t *testing.T, dir string, args ...string) (*exec.Cmd, func() leftover
 }
 
 // prepare is [start] without starting.
-func prepare(t *testing.T, dir string, args ...string) (*exec.Cmd, func() leftover) {
+func prepare(t *testing.T, dir string, args ...string) (*exec.Cmd, func(*testing.T) leftover) {
 	t.Helper()
 	name, err := program()
 	if err != nil {
@@ -128,7 +128,7 @@ func prepare(t *testing.T, dir string, args ...string) (*exec.Cmd, func() leftov
 	var stdout, stderr watched
 	cmd.Stdout, cmd.Stderr = &stdout, &stderr
 	begin := time.Now()
-	return cmd, func() leftover {
+	return cmd, func(t *testing.T) leftover {
 		t.Helper()
 		_ = cmd.Wait() // the exit code says it all
 		e := leftover{
@@ -149,13 +149,25 @@ func prepare(t *testing.T, dir string, args ...string) (*exec.Cmd, func() leftov
 func rehearse(t *testing.T, dir string, args ...string) leftover {
 	t.Helper()
 	_, wait := start(t, dir, args...)
-	e := wait()
+	e := wait(t)
 	e.check(t)
+	e.bounded(t)
+	return e
+}
+
+// bounded checks what the program took.
+func (e leftover) bounded(t *testing.T) {
+	t.Helper()
 	t.Logf("%d MB, %s", e.peak>>20, e.took.Round(time.Millisecond))
-	if e.peak > maxMemory {
+	// The kernel counts for a new process what its parent had when it was
+	// started: less than that says nothing about the program.
+	var own syscall.Rusage
+	if err := syscall.Getrusage(syscall.RUSAGE_SELF, &own); err != nil {
+		t.Fatal(err)
+	}
+	if e.peak > maxMemory && e.peak > own.Maxrss<<10 {
 		t.Errorf("took %d MB of memory", e.peak>>20)
 	}
-	return e
 }
 
 // inProcess runs the command in this process, and wants no goroutine left.
@@ -292,7 +304,7 @@ func TestHostileFiles(t *testing.T) {
 	}
 	const ok = "scenario: x\nturns: [{user: hi, replies: [{say: hi}]}]\n"
 	var keys strings.Builder
-	for i := range 5_000 {
+	for i := range 2_000 {
 		fmt.Fprintf(&keys, "k%d: 1\n", i)
 	}
 	tests := []struct{ name, text, want string }{
@@ -309,7 +321,7 @@ func TestHostileFiles(t *testing.T) {
 		{"deep expression", strings.Replace(ok, "say: hi", `say: "{{ `+strings.Repeat("(", 1000)+"1"+strings.Repeat(")", 1000)+` }}"`, 1), "f.yaml:2:"},
 		{"long expression", strings.Replace(ok, "say: hi", `say: "{{ `+strings.Repeat("1+", 100_000)+`1 }}"`, 1), "f.yaml:2:"},
 		{"long key", ok + `"` + strings.Repeat("k", 1000) + "\": 1\n", "f.yaml:3:1: unknown key"},
-		{"many mistakes", ok + keys.String(), "and 4800 more mistakes"},
+		{"many mistakes", ok + keys.String(), "and 1800 more mistakes"},
 		{"long wrong value", ok + "limits: {time: " + strings.Repeat("9", 2_000_000) + "}\n", `f.yaml:3:16: "time" wants a duration`},
 		{"schema that refers to itself", ok + `servers: {s: {tools: [{name: t, description: d, input: {$ref: "#"}, results: [{text: x}]}]}}` + "\n", ""},
 	}

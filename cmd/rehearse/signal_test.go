@@ -49,7 +49,7 @@ func TestSignal(t *testing.T) {
 			if err := cmd.Process.Signal(sig); err != nil {
 				t.Fatal(err)
 			}
-			e := wait()
+			e := wait(t)
 			e.check(t)
 			lines.ended(t, 2)
 			if e.code != int(exitUnjudged) {
@@ -118,7 +118,7 @@ func TestSignalTwice(t *testing.T) {
 	if err := cmd.Process.Signal(os.Interrupt); err != nil {
 		t.Fatal(err)
 	}
-	e := wait()
+	e := wait(t)
 	lines.ended(t, 4)
 	if e.code != int(exitUnjudged) && e.code != int(exitKilled) {
 		t.Errorf("exit code %d, want %d or %d\n%s%s", e.code, exitUnjudged, exitKilled, e.stdout, e.stderr)
@@ -150,7 +150,7 @@ func TestSignalEarly(t *testing.T) {
 	if err := cmd.Process.Signal(os.Interrupt); err != nil {
 		t.Fatal(err)
 	}
-	e := wait()
+	e := wait(t)
 	e.check(t)
 	if e.code != int(exitUnjudged) || !strings.Contains(e.stdout, "report.html") {
 		t.Errorf("exit code %d, want %d and a report\n%s%s", e.code, exitUnjudged, e.stdout, e.stderr)
@@ -175,7 +175,7 @@ func TestReaderLeaves(t *testing.T) {
 		t.Fatal(err)
 	}
 	write.Close()
-	e := wait()
+	e := wait(t)
 	e.check(t)
 	lines.ended(t, 2)
 	if rec, _ := e.trial(t); rec.Scenario != "peer" || e.code < 0 {
