@@ -1,0 +1,90 @@
+// Copyright 2026 The rehearse Authors. SPDX-License-Identifier: Apache-2.0
+
+//go:build linux
+
+package main
+
+import (
+	"bytes"
+	"fmt"
+	"io"
+	"os"
+	"slices"
+	"sync"
+	"time"
+)
+
+// pacing prints how far the events of many streams are from when they are due,
+// as a client sees it that shares the machine: the n-th is due so many token
+// times after the first.
+func (b *bench) pacing(out io.Writer) error {
+	self, err := os.Executable()
+	if err != nil {
+		return err
+	}
+	c, err := start(paced, self, "-serve", paced)
+	if err != nil {
+		return err
+	}
+	defer c.stop()
+	var (
+		wg   sync.WaitGroup
+		mu   sync.Mutex
+		off  []time.Duration
+		errs = make(chan error, b.streams)
+	)
+	for i := range b.streams {
+		wg.Go(func() {
+			time.Sleep(time.Second * time.Duration(i) / time.Duration(b.streams)) // they do not all start at once
+			list, err := c.stream(b.paced)
+			if err != nil {
+				errs <- err
+				return
+			}
+			mu.Lock()
+			defer mu.Unlock()
+			off = append(off, list...)
+		})
+	}
+	wg.Wait()
+	select {
+	case err := <-errs:
+		return fmt.Errorf("reading a paced stream: %w", err)
+	default:
+	}
+	slices.Sort(off)
+	fmt.Fprintf(out, "pacing error of %d streams at %d tokens per second, %v each: p50 %.2f ms, p99 %.2f ms (%d tokens)\n",
+		b.streams, tokensPerSecond, b.paced, microseconds(off, 0.5)/1e3, microseconds(off, 0.99)/1e3, len(off))
+	return nil
+}
+
+// stream reads a stream for d and returns how far each event was off.
+func (c *child) stream(d time.Duration) ([]time.Duration, error) {
+	conn, r, err := c.dial()
+	if err != nil {
+		return nil, err
+	}
+	defer conn.Close()
+	head, _ := c.request(request(`{"role":"user","content":"Talk."}`, `,"stream":true`))
+	if _, err := conn.Write(head); err != nil {
+		return nil, err
+	}
+	var first time.Time
+	var off []time.Duration
+	for n := 0; first.IsZero() || time.Since(first) < d; {
+		line, err := r.ReadSlice('\n')
+		if err != nil {
+			return nil, err
+		}
+		if !bytes.Contains(line, []byte(`"content":"`)) || bytes.Contains(line, []byte(`"content":""`)) {
+			continue
+		}
+		now := time.Now()
+		if first.IsZero() {
+			first = now
+		}
+		off = append(off, (now.Sub(first) - time.Duration(n)*time.Second/tokensPerSecond).Abs())
+		n++
+	}
+	return off[1:], nil
+}
