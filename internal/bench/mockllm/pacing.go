@@ -8,7 +8,6 @@ import (
 	"bytes"
 	"fmt"
 	"io"
-	"os"
 	"slices"
 	"sync"
 	"time"
@@ -16,17 +15,29 @@ import (
 
 // pacing prints how far the events of many streams are from when they are due,
 // as a client sees it that shares the machine: the n-th is due so many token
-// times after the first.
+// times after the first. A bare handler with a timer tells the machine's part.
 func (b *bench) pacing(out io.Writer) error {
-	self, err := os.Executable()
-	if err != nil {
-		return err
+	fmt.Fprintf(out, "pacing error of %d streams at %d tokens per second, for %v each\n", b.streams, tokensPerSecond, b.paced)
+	var p99 [2]float64
+	for i, kind := range []string{timer, paced} {
+		c, err := b.start(kind, 0)
+		if err != nil {
+			return err
+		}
+		off, err := b.read(c)
+		c.stop()
+		if err != nil {
+			return fmt.Errorf("reading paced streams: %w", err)
+		}
+		p99[i] = microseconds(off, 0.99) / 1e3
+		fmt.Fprintf(out, "  %-24s p50 %6.2f ms, p99 %6.2f ms (%d tokens)\n", map[string]string{timer: "bare handler with timers", paced: "mock"}[kind], microseconds(off, 0.5)/1e3, p99[i], len(off))
 	}
-	c, err := start(paced, self, "-serve", paced)
-	if err != nil {
-		return err
-	}
-	defer c.stop()
+	fmt.Fprintf(out, "  mock / bare handler      p99 %6.2f\n", p99[1]/p99[0])
+	return nil
+}
+
+// read reads all streams and returns how far their events were off, sorted.
+func (b *bench) read(c *child) ([]time.Duration, error) {
 	var (
 		wg   sync.WaitGroup
 		mu   sync.Mutex
@@ -47,15 +58,9 @@ func (b *bench) pacing(out io.Writer) error {
 		})
 	}
 	wg.Wait()
-	select {
-	case err := <-errs:
-		return fmt.Errorf("reading a paced stream: %w", err)
-	default:
-	}
+	close(errs)
 	slices.Sort(off)
-	fmt.Fprintf(out, "pacing error of %d streams at %d tokens per second, %v each: p50 %.2f ms, p99 %.2f ms (%d tokens)\n",
-		b.streams, tokensPerSecond, b.paced, microseconds(off, 0.5)/1e3, microseconds(off, 0.99)/1e3, len(off))
-	return nil
+	return off, <-errs
 }
 
 // stream reads a stream for d and returns how far each event was off.

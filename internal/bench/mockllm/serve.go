@@ -24,6 +24,7 @@ const (
 	flushed = "flushed" // the mock, sending every event by itself
 	alone   = "alone"   // the mock as a program of its own would have it
 	paced   = "paced"
+	timer   = "timer" // a bare handler that is paced
 )
 
 const tokensPerSecond = 50
@@ -52,7 +53,9 @@ func handlerOf(kind string, fixture int) http.Handler {
 	case alone:
 		return newMock(mockllm.Reply{Say: "Sunny."}, nil)
 	case paced:
-		return newMock(mockllm.Reply{Say: strings.Repeat("so ", 10*tokensPerSecond)}, &mockllm.Options{TokensPerSecond: tokensPerSecond})
+		return newMock(longTalk(), &mockllm.Options{TokensPerSecond: tokensPerSecond})
+	case timer:
+		return timerHandler()
 	}
 	f := fixtures()[fixture]
 	switch kind {
@@ -70,15 +73,37 @@ func newMock(reply mockllm.Reply, opts *mockllm.Options) *mockllm.Mock {
 	return mockllm.New(mockllm.Script{Replies: []mockllm.Reply{reply}, Arrival: true}, opts)
 }
 
+// longTalk is a reply that takes a minute.
+func longTalk() mockllm.Reply {
+	return mockllm.Reply{Say: strings.Repeat("so ", 60*tokensPerSecond)}
+}
+
+// timerHandler writes what the mock answers, an event each time one is due.
+func timerHandler() http.Handler {
+	events := bareEvents(fixture{stream: true, reply: longTalk(), body: request(`{"role":"user","content":"Talk."}`, `,"stream":true`)})
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		begin := time.Now()
+		for i, b := range events {
+			t := time.NewTimer(time.Until(begin.Add(time.Duration(i) * time.Second / tokensPerSecond)))
+			select {
+			case <-t.C:
+			case <-r.Context().Done():
+				t.Stop()
+				return
+			}
+			_, _ = w.Write(b)
+			_ = http.NewResponseController(w).Flush()
+		}
+	})
+}
+
 // bareHandler writes what the mock answers, a stream event by event, and does
 // nothing else.
 func bareHandler(f fixture) http.Handler {
-	rec := httptest.NewRecorder()
-	newMock(f.reply, nil).ServeHTTP(rec, httptest.NewRequest(http.MethodPost, "/v1/chat/completions", bytes.NewReader(f.body)))
+	rec := answer(f)
 	header, writes := rec.Header(), [][]byte{rec.Body.Bytes()}
 	if f.stream {
-		writes = bytes.SplitAfter(bytes.TrimSuffix(rec.Body.Bytes(), []byte("\n\n")), []byte("\n\n"))
-		writes[len(writes)-1] = append(writes[len(writes)-1], "\n\n"...)
+		writes = bareEvents(f)
 	}
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		_, _ = io.Copy(io.Discard, r.Body)
@@ -93,4 +118,16 @@ func bareHandler(f fixture) http.Handler {
 			}
 		}
 	})
+}
+
+func answer(f fixture) *httptest.ResponseRecorder {
+	rec := httptest.NewRecorder()
+	newMock(f.reply, nil).ServeHTTP(rec, httptest.NewRequest(http.MethodPost, "/v1/chat/completions", bytes.NewReader(f.body)))
+	return rec
+}
+
+// bareEvents are the events of a streamed reply.
+func bareEvents(f fixture) [][]byte {
+	events := bytes.SplitAfter(answer(f).Body.Bytes(), []byte("\n\n"))
+	return events[:len(events)-1] // nothing follows the last
 }
