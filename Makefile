@@ -51,16 +51,31 @@ interop: $(BIN)/rehearse ## Meet real peers: npm servers, official SDK clients, 
 	./interop/run.sh
 
 .PHONY: bench
-bench: ## Print what the mocks and the agent loop cost, as ratios
-	$(GO) run ./internal/bench/mockllm
+bench: $(BIN)/rehearse ## Print what the mocks and the agent loop cost, as ratios (REQUESTS=100000, PACED=2)
+	$(GO) run ./internal/bench/mockllm -rehearse $(BIN)/rehearse -requests $${REQUESTS:-100000} -paced $${PACED:-2}
 	$(GO) run ./internal/bench
+
+.PHONY: bench-peers
+bench-peers: ## Install what bench compares the mocks with (needs Node)
+	cd internal/bench/peers && npm ci --no-audit --no-fund --loglevel=error
 
 .PHONY: fuzz
 fuzz: ## Fuzz every decoder for a few seconds each (FUZZTIME=10s)
 	@for p in $$($(GO) list ./...); do \
 	  for f in $$($(GO) test -list '^Fuzz' $$p | grep '^Fuzz' || true); do \
-	    echo "$$p $$f"; $(GO) test -run '^$$' -fuzz "^$$f$$" -fuzztime $${FUZZTIME:-10s} $$p; \
+	    echo "$$p $$f"; $(GO) test -run '^$$' -fuzz "^$$f$$" -fuzztime $${FUZZTIME:-10s} -fuzzminimizetime 10x $$p; \
 	  done; done
+
+# The request decoders of the mock model, the script loader, and the writer and
+# the reader of streams.
+FUZZ_LONG := $(addprefix ./harness/dialect:,FuzzDecodeChat FuzzDecodeResponses FuzzDecodeMessages FuzzDecodeGenerate FuzzDecodeOlder) \
+  ./mockllm:FuzzOldRequest ./scenarios:FuzzLoad ./mockllm:FuzzStream ./harness/model/openai:FuzzPair ./harness/model/openai:FuzzSSE
+
+.PHONY: fuzz-long
+fuzz-long: ## Fuzz what reads requests, scripts and streams for long (FUZZTIME=10m)
+	@for t in $(FUZZ_LONG); do \
+	  echo "$$t"; $(GO) test -run '^$$' -fuzz "^$${t##*:}$$" -fuzztime $${FUZZTIME:-10m} -fuzzminimizetime 10x -timeout 0 "$${t%:*}"; \
+	done
 
 .PHONY: clean
 clean: ## Remove what was built and run

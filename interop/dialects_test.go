@@ -19,7 +19,7 @@ import (
 )
 
 // TestOtherClients plays the conversation of TestOpenAIClients to the official
-// clients of other providers.
+// clients of other providers, and of OpenAI for Go.
 func TestOtherClients(t *testing.T) {
 	bin := t.TempDir()
 	build := exec.Command("go", "build", "-C", "goclients", "-o", bin+"/", "./...")
@@ -33,6 +33,7 @@ func TestOtherClients(t *testing.T) {
 	}{
 		{"anthropic", "rehearse-mock", []string{".venv/bin/python", "clients/anthropic.py"}, [][]string{{}, {"thinking"}}},
 		{"anthropic-go", "rehearse-mock", []string{filepath.Join(bin, "anthropic")}, [][]string{{}, {"thinking"}}},
+		{"openai-go", "rehearse-mock", []string{filepath.Join(bin, "openai")}, [][]string{{}, {"responses"}}},
 		{"genai-go", "models/rehearse-mock", []string{filepath.Join(bin, "genai")}, [][]string{{"gemini-3-pro-preview"}, {"gemini-2.5-flash"}}},
 		{"genai", "models/rehearse-mock", []string{".venv/bin/python", "clients/genai.py"}, [][]string{
 			{"gemini-3-pro-preview"}, {"gemini-2.5-flash"}, {"gemini-3-pro-preview", "chat"}, {"gemini-2.5-flash", "chat"},

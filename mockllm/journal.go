@@ -32,8 +32,8 @@ type entry struct {
 	duration   time.Duration
 }
 
-// entryBytes is about what an entry costs beside the request.
-const entryBytes = 600
+// entryBytes is about what an entry costs beside the bytes of its request.
+const entryBytes = 1000
 
 func (e *entry) size() int {
 	n := entryBytes + len(e.err)
@@ -83,8 +83,9 @@ func (e *entry) outline() harness.Exchange {
 // maxProblems bounds the errors that a mock remembers.
 const maxProblems = 100
 
-// journal holds the latest entries within a budget of bytes.
+// journal holds the latest entries, so many and within a budget of bytes.
 type journal struct {
+	most     int
 	limit    int
 	size     int
 	seq      int
@@ -99,7 +100,7 @@ func (j *journal) add(e *entry) {
 	j.entries = append(j.entries, e)
 	j.size += e.size()
 	drop := 0
-	for j.size > j.limit && drop < len(j.entries)-1 {
+	for (j.size > j.limit || len(j.entries)-drop > j.most) && drop < len(j.entries)-1 {
 		j.size -= j.entries[drop].size()
 		j.entries[drop] = nil
 		drop++

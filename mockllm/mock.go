@@ -50,8 +50,9 @@ type Mock struct {
 }
 
 const (
-	defaultJournalBytes = 32 << 20
-	defaultBodyBytes    = 64 << 20
+	defaultJournalEntries = 10_000
+	defaultJournalBytes   = 32 << 20
+	defaultBodyBytes      = 64 << 20
 )
 
 // New returns a mock without a socket. It panics when the script cannot be
@@ -70,6 +71,9 @@ func New(script Script, opts *Options) *Mock {
 	}
 	if m.opts.Clock == nil {
 		m.opts.Clock = harness.SystemClock()
+	}
+	if m.opts.JournalEntries <= 0 {
+		m.opts.JournalEntries = defaultJournalEntries
 	}
 	if m.opts.JournalBytes <= 0 {
 		m.opts.JournalBytes = defaultJournalBytes
@@ -99,7 +103,7 @@ func (m *Mock) reset() {
 
 		players: make(map[*rule]*fault.Player),
 	}
-	m.journal = journal{limit: m.opts.JournalBytes}
+	m.journal = journal{most: m.opts.JournalEntries, limit: m.opts.JournalBytes}
 	m.prev.Store(nil)
 	m.responses.reset()
 	if m.opts.Memory == nil {

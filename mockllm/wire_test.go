@@ -466,15 +466,26 @@ func TestHost(t *testing.T) {
 }
 
 func TestJournalBudget(t *testing.T) {
-	m := mockllm.New(mockllm.Script{Replies: []mockllm.Reply{{Say: "x", Repeat: 1000}}, Arrival: true}, &mockllm.Options{JournalBytes: 10_000})
-	c := newClient(t, m)
-	c.say("user", strings.Repeat("long ", 100))
-	for range 100 {
-		c.send()
-	}
-	j := m.Journal()
-	if len(j) == 0 || len(j) > 25 || j[len(j)-1].Seq != 100 {
-		t.Errorf("%d exchanges, the last is %d", len(j), j[len(j)-1].Seq)
+	for _, tc := range []struct {
+		name string
+		opts mockllm.Options
+		most int
+	}{
+		{"bytes", mockllm.Options{JournalBytes: 10_000}, 25},
+		{"entries", mockllm.Options{JournalEntries: 7}, 7},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			m := mockllm.New(mockllm.Script{Replies: []mockllm.Reply{{Say: "x", Repeat: 1000}}, Arrival: true}, &tc.opts)
+			c := newClient(t, m)
+			c.say("user", strings.Repeat("long ", 100))
+			for range 100 {
+				c.send()
+			}
+			j := m.Journal()
+			if len(j) == 0 || len(j) > tc.most || j[len(j)-1].Seq != 100 {
+				t.Errorf("%d exchanges, the last is %d", len(j), j[len(j)-1].Seq)
+			}
+		})
 	}
 }
 

@@ -259,13 +259,13 @@ func (r *reader) readAfter(prev *Chat) error {
 	if err := r.rest(prev); err != nil {
 		return err
 	}
-	if !utf8.Valid(b[shared:]) {
-		return errors.New("not valid UTF-8")
-	}
 	if r.last != len(b)-len(prev.tail) || !bytes.HasSuffix(b, prev.tail) {
 		if err := r.checkSkeleton(); err != nil {
 			return err
 		}
+	}
+	if !utf8.Valid(b[shared:]) {
+		return errors.New("not valid UTF-8")
 	}
 	r.keep(prev)
 	return nil
