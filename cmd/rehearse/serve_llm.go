@@ -11,6 +11,7 @@ import (
 	"net/http"
 	"path/filepath"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -156,6 +157,7 @@ func (s *llmServer) options(p *process, args []string) *mockserver.Options {
 }
 
 func (s *llmServer) serve(ctx context.Context, p *process, args []string) error {
+	w := newWatcher(args)
 	script, err := s.load(p, args)
 	if err != nil {
 		return err
@@ -178,8 +180,15 @@ func (s *llmServer) serve(ctx context.Context, p *process, args []string) error 
 		base = "https" + strings.TrimPrefix(base, "http")
 	}
 	s.listening.Abort = p.abort
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	var watching sync.WaitGroup
+	hangups := p.hangup.take() // before anybody knows where to send one
+	watching.Go(func() { s.reload(ctx, p, w, hangups, server) })
 	p.ready(p.stdout, base+"/v1", base+"/rehearse")
 	err = server.Serve(ctx, listener, &s.listening)
+	cancel()
+	watching.Wait()
 	if errors.Is(err, http.ErrServerClosed) {
 		err = nil
 	}
