@@ -160,6 +160,12 @@ func (m *Mock) Remaining() []harness.Position {
 	return out
 }
 
+// EachRemaining tells f of each reply that was never asked for, with its turn
+// and reply from 1 and where it is written. f must not call the mock.
+func (m *Mock) EachRemaining(f func(turn, reply int, pos harness.Position)) {
+	m.eachRemaining(func(turn, reply int, r *reply) { f(turn, reply, r.Pos) })
+}
+
 // eachRemaining tells f of each reply never asked for, with its turn and
 // reply from 1. A reply that repeats was asked for when it was asked once.
 func (m *Mock) eachRemaining(f func(turn, reply int, r *reply)) {

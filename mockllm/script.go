@@ -170,6 +170,9 @@ type Options struct {
 	// Memory is shared by the mocks of conversations that are likely to begin
 	// alike, as trials of one scenario do. Nil shares nothing.
 	Memory *Memory
+	// Observe is told of each exchange when it has entered the journal; fault
+	// is empty where none was played. Nil tells nobody.
+	Observe func(kind harness.ExchangeKind, fault string)
 	// Logf takes a line for each miss, refusal and script error. Nil drops it.
 	Logf func(format string, args ...any)
 }

@@ -300,6 +300,9 @@ func (m *Mock) record(e *entry, problem error) {
 		m.journal.problem(problem)
 	}
 	m.mu.Unlock()
+	if m.opts.Observe != nil {
+		m.opts.Observe(e.kind, e.fault)
+	}
 	if problem != nil {
 		m.logf("%v", problem)
 	}

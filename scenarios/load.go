@@ -31,6 +31,20 @@ func Load(paths []string, opts *Options) (*Set, error) {
 	for _, path := range paths {
 		l.path(path)
 	}
+	return l.set()
+}
+
+// Parse reads one document as [Load] would read it from the file name, which
+// need not be there: what it refers to is found from where that would be.
+func Parse(name string, data []byte, opts *Options) (*Set, error) {
+	l := newLoader(opts)
+	l.document(filepath.Clean(name), data)
+	l.path(name)
+	return l.set()
+}
+
+// set compiles what was found.
+func (l *loader) set() (*Set, error) {
 	slices.SortStableFunc(l.found, func(a, b *document) int { return strings.Compare(a.path, b.path) })
 	set := &Set{Notes: l.notes}
 	for _, d := range l.found {
@@ -94,6 +108,10 @@ func newLoader(opts *Options) *loader {
 
 // path takes in a file or a folder that the user named.
 func (l *loader) path(path string) {
+	if l.docs[filepath.Clean(path)] != nil {
+		l.take(path, true)
+		return
+	}
 	info, err := os.Stat(path)
 	if err != nil {
 		l.problems.add(harness.Position{File: path}, "%s", reason(err))
@@ -141,14 +159,20 @@ func (l *loader) read(path string) *document {
 	if d := l.docs[path]; d != nil {
 		return d
 	}
-	d := &document{path: path}
-	l.docs[path] = d
 	data, err := readFile(path)
 	if err != nil {
+		d := &document{path: path}
+		l.docs[path] = d
 		l.problems.add(harness.Position{File: path}, "%s", reason(err))
 		return d
 	}
-	d.data = data
+	return l.document(path, data)
+}
+
+// document takes data for the file at path.
+func (l *loader) document(path string, data []byte) *document {
+	d := &document{path: path, data: data}
+	l.docs[path] = d
 	root, found := strictyaml.Parse(filepath.ToSlash(path), data)
 	d.at = harness.Position{File: path, Line: 1, Col: 1}
 	first := firstKey(root, data)

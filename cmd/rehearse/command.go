@@ -10,6 +10,7 @@ import (
 	"io"
 	"os"
 	"strings"
+	"time"
 
 	"github.com/spf13/cobra"
 	"golang.org/x/term"
@@ -39,6 +40,9 @@ type process struct {
 	stdout io.Writer
 	stderr io.Writer
 	abort  <-chan struct{} // closed when there is no time left; may be nil
+	hangup *hangups        // signals that a command may ask for; may be nil
+	// every ticks until stop is called. Nil means time.NewTicker.
+	every func(d time.Duration) (ticks <-chan time.Time, stop func())
 }
 
 // terminal reports whether w is a terminal that wants colour and bars.

@@ -37,6 +37,7 @@ func main() {
 	}
 	signal.Ignore(syscall.SIGPIPE) // a reader that leaves must not keep us from ending the servers
 	done := make(chan exitCode, 1)
+	hangups := newHangups()
 	go func() {
 		done <- command(ctx, &process{
 			args:   os.Args[1:],
@@ -45,12 +46,16 @@ func main() {
 			stdout: os.Stdout,
 			stderr: os.Stderr,
 			abort:  abort,
+			hangup: hangups,
 		})
 	}()
-	select {
-	case code := <-done:
-		os.Exit(int(code))
-	case <-signals:
+	for running := true; running; {
+		select {
+		case code := <-done:
+			os.Exit(int(code))
+		case sig := <-signals:
+			running = sig == syscall.SIGHUP && hangups.pass()
+		}
 	}
 	stop()
 	for slow, waiting := time.After(patience), true; waiting; {

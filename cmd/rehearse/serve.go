@@ -8,7 +8,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"math"
 	"net"
 	"net/http"
 	"strings"
@@ -18,7 +17,6 @@ import (
 
 	"github.com/rehearse-dev/rehearse/harness"
 	"github.com/rehearse-dev/rehearse/mockllm"
-	"github.com/rehearse-dev/rehearse/mockllm/profile"
 	"github.com/rehearse-dev/rehearse/mockmcp"
 	"github.com/rehearse-dev/rehearse/scenarios"
 )
@@ -42,74 +40,6 @@ func serveCommand(p *process) *cobra.Command {
 	}
 	cmd.AddCommand(serveLLMCommand(p), serveMCPCommand(p))
 	return cmd
-}
-
-func serveLLMCommand(p *process) *cobra.Command {
-	var listen, profileName string
-	var opts mockllm.Options
-	cmd := &cobra.Command{
-		Use:   "llm FILE",
-		Short: "Serve a mock model endpoint",
-		Long: `llm serves the OpenAI chat completions API from an llm file, or the model's side
-of a scenario file. The base URL for clients is "url"; "admin" answers
-GET journal (what was asked and answered) and POST reset (start over: the
-journal and the misses so far are forgotten).
-
-A request that nothing matches is answered with status 422 and what was expected
-next, which is printed to standard error too. When it ends, the exit code is 1 if
-there was such a miss since the last reset, a request that the provider would
-have refused, or an error of the script.`,
-		Example: "  rehearse serve llm assistant.yaml\n  rehearse serve llm --tokens-per-second 50 assistant.yaml",
-		Args:    minArgs(1, "an llm or scenario file"),
-		RunE: func(cmd *cobra.Command, args []string) error {
-			err := checkFlags(cmd,
-				rule{"ttft", opts.TimeToFirstToken >= 0, "0 or more, such as 200ms"},
-				rule{"tokens-per-second", opts.TokensPerSecond >= 0 && !math.IsInf(opts.TokensPerSecond, 0), "0 or more"},
-				rule{"jitter", opts.Jitter >= 0 && opts.Jitter <= 1, "from 0 to 1"},
-			)
-			if err != nil {
-				return err
-			}
-			opts.Logf = p.logf
-			return serveLLM(cmd.Context(), p, args, listen, profileName, &opts)
-		},
-	}
-	f := cmd.Flags()
-	f.StringVar(&listen, "listen", "127.0.0.1:0", listenHelp)
-	f.StringVar(&profileName, "profile", "", "wire habits, in place of the file's: "+strings.Join(profile.Names(), ", "))
-	f.Int64Var(&opts.Seed, "seed", 0, "seed of ids, times and jitter")
-	f.DurationVar(&opts.TimeToFirstToken, "ttft", 0, "wait before the first token of a reply")
-	f.Float64Var(&opts.TokensPerSecond, "tokens-per-second", 0, "pace of a reply; 0 sends it at once")
-	f.Float64Var(&opts.Jitter, "jitter", 0, "share, from 0 to 1, by which each wait varies")
-	f.BoolVar(&opts.FlushEvents, "flush-events", false, "send every event of a stream in a write of its own")
-	return cmd
-}
-
-func serveLLM(ctx context.Context, p *process, args []string, listen, profileName string, opts *mockllm.Options) error {
-	set, err := scenarios.Load(args, &scenarios.Options{LookupEnv: p.getenv})
-	if err != nil {
-		return err
-	}
-	script, err := llmScript(set)
-	if err != nil {
-		return fmt.Errorf("serving %s: %w", strings.Join(args, " "), err)
-	}
-	if profileName != "" {
-		if _, ok := profile.Lookup(profileName); !ok {
-			return fmt.Errorf("unknown profile %q; there are %s", profileName, strings.Join(profile.Names(), ", "))
-		}
-		script.Profile = profileName
-	}
-	host, err := mockllm.NewHost(listen)
-	if err != nil {
-		return err
-	}
-	mock := mockllm.New(script, opts)
-	host.Mount(mock)
-	p.ready(p.stdout, mock.URL, mock.Root+"/rehearse")
-	<-ctx.Done()
-	mock.Close()
-	return ended(host.Close(), mock.Err(), "request")
 }
 
 // ended is how a mock ends: with an error of its own, or a count of what was

@@ -32,15 +32,20 @@ func serveFile(t *testing.T, kind, text string) *served {
 	if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
 		t.Fatal(err)
 	}
+	return serveArgs(t, &process{}, "serve", kind, file)
+}
+
+// serveArgs runs a command line that serves, in what is set of p.
+func serveArgs(t *testing.T, p *process, args ...string) *served {
+	t.Helper()
 	ctx, cancel := context.WithCancel(t.Context())
 	out, stdout := io.Pipe()
 	var stderr strings.Builder
 	done := make(chan exitCode, 1)
+	p.args, p.getenv = args, func(string) (string, bool) { return "", false }
+	p.stdin, p.stdout, p.stderr = strings.NewReader(""), stdout, &stderr
 	go func() {
-		done <- command(ctx, &process{
-			args: []string{"serve", kind, file}, getenv: func(string) (string, bool) { return "", false },
-			stdin: strings.NewReader(""), stdout: stdout, stderr: &stderr,
-		})
+		done <- command(ctx, p)
 		stdout.Close()
 	}()
 	line, err := bufio.NewReader(out).ReadBytes('\n')

@@ -50,6 +50,7 @@ var levels = map[string]int{
 	"scenarios":              5,
 	"harness/agent":          5,
 	"harness/run":            6,
+	"internal/mockserver":    6,
 	"cmd/rehearse":           7,
 	"internal/archtest":      8,
 	"internal/bench":         8,

@@ -1,0 +1,160 @@
+// Copyright 2026 The rehearse Authors. SPDX-License-Identifier: Apache-2.0
+
+package main
+
+import (
+	"crypto/ecdsa"
+	"crypto/elliptic"
+	"crypto/rand"
+	"crypto/tls"
+	"crypto/x509"
+	"encoding/pem"
+	"math/big"
+	"net"
+	"net/http"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+)
+
+const hiChat = `{"model":"m","messages":[{"role":"user","content":"hi"}]}`
+
+func write(t *testing.T, file, text string) {
+	t.Helper()
+	if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// expect asks and wants a part of the answer, status included.
+func (s *served) expect(part, method, url, body string) {
+	s.t.Helper()
+	if got := s.ask(method, url, body); !strings.Contains(got, part) {
+		s.t.Errorf("%s %s: %s, want %q", method, url, got, part)
+	}
+}
+
+// TestServeReloads serves what the file holds once it is whole and still.
+func TestServeReloads(t *testing.T) {
+	for _, by := range []string{"watch", "hangup"} {
+		t.Run(by, func(t *testing.T) {
+			file := filepath.Join(t.TempDir(), "mock.yaml")
+			write(t, file, llmFile)
+			ticks := make(chan time.Time)
+			p := &process{hangup: &hangups{c: make(chan struct{})}, every: func(time.Duration) (<-chan time.Time, func()) { return ticks, func() {} }}
+			// The ticks order what the test does and what the server does: one
+			// is taken when the work of the one before is done.
+			s := serveArgs(t, p, "serve", "llm", "--watch", "1s", file)
+			tick := func() { ticks <- time.Time{} }
+			changed := func() {
+				if by == "hangup" {
+					p.hangup.c <- struct{}{}
+				} else {
+					tick()
+					tick()
+				}
+				tick()
+			}
+			root := strings.TrimSuffix(s.URL, "/v1")
+			s.expect("hello", "POST", s.URL+"/chat/completions", hiChat)
+			write(t, file, "llm: one\nreplies: [{say: hel")
+			changed()
+			s.expect(`200 {"status":"stale"`, "GET", root+"/health", "")
+			s.expect(`"met":[{"turn":1`, "GET", s.Admin+"/expectations", "")
+			write(t, file, strings.ReplaceAll(llmFile, "hello", "goodbye"))
+			if by == "watch" {
+				tick() // may be half of it
+				tick()
+				tick()
+			} else {
+				changed()
+			}
+			s.expect(`200 {"status":"healthy","script":2`, "GET", root+"/health", "")
+			s.expect("goodbye", "POST", s.URL+"/chat/completions", hiChat)
+			if !p.hangup.taken.Load() {
+				t.Error("a hangup would end the process")
+			}
+			code, stderr := s.end()
+			if code != exitPassed || strings.Count(stderr, "mock.yaml:2:") != 1 || strings.Count(stderr, "loaded again") != 1 {
+				t.Errorf("exit code %d and\n%s", code, stderr)
+			}
+		})
+	}
+}
+
+// TestWatcherSettles takes no change that is not there twice in a row.
+func TestWatcherSettles(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "a.yaml")
+	write(t, file, "1")
+	w := newWatcher([]string{filepath.Dir(file)})
+	for i, step := range []struct {
+		text string
+		want bool
+	}{{"1", false}, {"12", false}, {"123", false}, {"123", true}, {"1", false}, {"1", false}} {
+		write(t, file, step.text)
+		if got := w.changed(); got != step.want {
+			t.Errorf("step %d, %q: changed is %v, want %v", i+1, step.text, got, step.want)
+		}
+	}
+}
+
+// TestServeAdmin plays and verifies as a test in another language would.
+func TestServeAdmin(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "mock.yaml")
+	write(t, file, llmFile)
+	s := serveArgs(t, &process{}, "serve", "llm", "--max-body", "200", "--isolate", "header:X-Test", "--grace", "1s", file)
+	root := strings.TrimSuffix(s.URL, "/v1")
+	own := root + "/t/mine"
+	s.expect("hello", "POST", own+"/v1/chat/completions", hiChat)
+	s.expect(`{"passed":true`, "POST", own+"/rehearse/verify", `{"that": "journal.model_calls == 1", "done": true}`)
+	s.expect(`{"passed":false`, "POST", s.Admin+"/verify", `{"done": true}`)
+	s.expect("400 ", "POST", own+"/rehearse/load", "llm: two\nreplys: []\n")
+	s.expect("posted.yaml:2:1", "POST", own+"/rehearse/load", "llm: two\nreplys: []\n")
+	s.expect("204 ", "POST", own+"/rehearse/load", "llm: two\nreplies: [{say: loaded}]\n")
+	s.expect("loaded", "POST", own+"/v1/chat/completions", hiChat)
+	s.expect("200 # HELP", "GET", s.Admin+"/metrics", "")
+	s.expect("413 ", "POST", own+"/v1/chat/completions", strings.Replace(hiChat, "hi", strings.Repeat("hi", 200), 1))
+	code, stderr := s.end()
+	if want := "rehearse: 1 request not answered as scripted; see above\n"; code != exitFailed || !strings.HasSuffix(stderr, want) {
+		t.Errorf("exit code %d and\n%s", code, stderr)
+	}
+}
+
+func TestServeTLS(t *testing.T) {
+	dir := t.TempDir()
+	file, cert, key := filepath.Join(dir, "mock.yaml"), filepath.Join(dir, "cert.pem"), filepath.Join(dir, "key.pem")
+	write(t, file, llmFile)
+	private, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
+	if err != nil {
+		t.Fatal(err)
+	}
+	now := time.Now()
+	template := &x509.Certificate{
+		SerialNumber: big.NewInt(1), NotBefore: now.Add(-time.Hour), NotAfter: now.Add(time.Hour),
+		IPAddresses: []net.IP{net.IPv4(127, 0, 0, 1)}, IsCA: true, BasicConstraintsValid: true,
+	}
+	der, err := x509.CreateCertificate(rand.Reader, template, template, &private.PublicKey, private)
+	if err != nil {
+		t.Fatal(err)
+	}
+	secret, err := x509.MarshalECPrivateKey(private)
+	if err != nil {
+		t.Fatal(err)
+	}
+	public := pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: der})
+	write(t, cert, string(public))
+	write(t, key, string(pem.EncodeToMemory(&pem.Block{Type: "EC PRIVATE KEY", Bytes: secret})))
+	s := serveArgs(t, &process{}, "serve", "llm", "--tls-cert", cert, "--tls-key", key, file)
+	pool := x509.NewCertPool()
+	pool.AppendCertsFromPEM(public)
+	s.client.Transport = &http.Transport{DisableKeepAlives: true, TLSClientConfig: &tls.Config{RootCAs: pool, MinVersion: tls.VersionTLS12}}
+	if !strings.HasPrefix(s.URL, "https://") {
+		t.Errorf("url %s", s.URL)
+	}
+	s.expect("hello", "POST", s.URL+"/chat/completions", hiChat)
+	if code, stderr := s.end(); code != exitPassed {
+		t.Errorf("exit code %d and\n%s", code, stderr)
+	}
+}

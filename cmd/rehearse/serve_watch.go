@@ -1,0 +1,142 @@
+// Copyright 2026 The rehearse Authors. SPDX-License-Identifier: Apache-2.0
+
+package main
+
+import (
+	"context"
+	"crypto/sha256"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"sync/atomic"
+	"time"
+
+	"github.com/rehearse-dev/rehearse/internal/mockserver"
+)
+
+// hangups are the hangup signals of a process, which end it unless a command
+// takes them for something else. A nil one has none.
+type hangups struct {
+	taken atomic.Bool
+	c     chan struct{}
+}
+
+func newHangups() *hangups { return &hangups{c: make(chan struct{}, 1)} }
+
+// take has hangups sent to the channel from now on.
+func (h *hangups) take() <-chan struct{} {
+	if h == nil {
+		return nil
+	}
+	h.taken.Store(true)
+	return h.c
+}
+
+// pass hands a hangup on, if somebody has taken them. One that comes while
+// another waits is the same.
+func (h *hangups) pass() bool {
+	if !h.taken.Load() {
+		return false
+	}
+	select {
+	case h.c <- struct{}{}:
+	default:
+	}
+	return true
+}
+
+// ticker ticks every d.
+func (p *process) ticker(d time.Duration) (ticks <-chan time.Time, stop func()) {
+	if p.every != nil {
+		return p.every(d)
+	}
+	t := time.NewTicker(d)
+	return t.C, t.Stop
+}
+
+// sum stands for all that files hold.
+type sum [sha256.Size]byte
+
+// watcher knows when files have changed. A file may be looked at while it is
+// written, so that a change counts once it has been there twice in a row.
+type watcher struct {
+	paths  []string
+	served sum // what was loaded last, or could not be
+	last   sum // what was seen last
+}
+
+func newWatcher(paths []string) *watcher {
+	w := &watcher{paths: paths}
+	w.served = w.look()
+	w.last = w.served
+	return w
+}
+
+// look sums up the files as they are. One that cannot be read is a change like
+// any other; loading says what is wrong with it.
+func (w *watcher) look() sum {
+	h := sha256.New()
+	add := func(name string) {
+		data, err := os.ReadFile(name)
+		fmt.Fprintf(h, "%q %d %v\n", name, len(data), err)
+		h.Write(data)
+	}
+	for _, path := range w.paths {
+		if info, err := os.Stat(path); err != nil || !info.IsDir() {
+			add(path)
+			continue
+		}
+		_ = filepath.WalkDir(path, func(name string, entry fs.DirEntry, err error) error {
+			if ext := filepath.Ext(name); err == nil && !entry.IsDir() && (ext == ".yaml" || ext == ".yml") {
+				add(name)
+			}
+			return nil
+		})
+	}
+	return sum(h.Sum(nil))
+}
+
+// changed looks again and reports whether there is something new to load.
+func (w *watcher) changed() bool {
+	now := w.look()
+	settled := now == w.last
+	w.last = now
+	return settled && now != w.served
+}
+
+// reload serves the files anew at each hangup and each change, until ctx ends.
+func (s *llmServer) reload(ctx context.Context, p *process, w *watcher, hangups <-chan struct{}, server *mockserver.Server) {
+	var ticks <-chan time.Time
+	if s.watch > 0 {
+		var stop func()
+		ticks, stop = p.ticker(s.watch)
+		defer stop()
+	}
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-hangups:
+			w.last = w.look()
+		case <-ticks:
+			if !w.changed() {
+				continue
+			}
+		}
+		script, err := s.load(p, w.paths)
+		if w.look() != w.last && ticks != nil {
+			continue // written meanwhile; the next ticks will have it
+		}
+		w.served = w.last
+		if err == nil {
+			err = server.Load(script)
+		}
+		if err != nil {
+			server.Failed(err)
+			p.logf("not loaded, what was served before still is:\n%v", err)
+			continue
+		}
+		p.logf("loaded again; all conversations start over")
+	}
+}

@@ -1,0 +1,213 @@
+// Copyright 2026 The rehearse Authors. SPDX-License-Identifier: Apache-2.0
+
+package mockserver
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"strings"
+
+	"github.com/rehearse-dev/rehearse/harness"
+	"github.com/rehearse-dev/rehearse/mockllm"
+)
+
+// target is what a request to the admin API is about.
+type target struct {
+	id  string
+	all bool // no conversation is named: the default one, and for some all
+}
+
+// maxAdminBytes bounds the body of a request to the admin API.
+const maxAdminBytes = 8 << 20
+
+// serveAdmin answers a request to the admin API. What it does not know is for
+// the mock to answer.
+func (s *Server) serveAdmin(w http.ResponseWriter, r *http.Request, t target, name string) {
+	switch r.Method + " " + name {
+	case "GET journal":
+		s.show(w, t, func(c *conversation) any {
+			list := c.mock.Journal()
+			if list == nil {
+				list = []harness.Exchange{}
+			}
+			return list
+		})
+	case "GET expectations":
+		s.show(w, t, func(c *conversation) any { return expectationsOf(c.mock) })
+	case "GET conversations":
+		s.serveConversations(w)
+	case "GET health":
+		s.serveHealth(w)
+	case "GET metrics":
+		w.Header().Set("Content-Type", "text/plain; version=0.0.4; charset=utf-8")
+		s.metrics.write(w, len(s.conversations()))
+	case "POST reset":
+		s.serveReset(w, t)
+	case "POST load":
+		s.serveLoad(w, r, t)
+	case "POST verify":
+		s.serveVerify(w, r, t)
+	case "DELETE conversation":
+		s.forget(t.id)
+		w.WriteHeader(http.StatusNoContent)
+	default:
+		s.converse(w, r, t.id)
+	}
+}
+
+// show answers with what a conversation has to show, even before it began.
+func (s *Server) show(w http.ResponseWriter, t target, f func(*conversation) any) {
+	c, err := s.enter(t.id)
+	if err != nil {
+		writeError(w, http.StatusServiceUnavailable, err)
+		return
+	}
+	defer s.leave(c)
+	writeJSON(w, http.StatusOK, f(c))
+}
+
+// place is a position of the script for a client.
+type place struct {
+	Turn  int    `json:"turn"`
+	Reply int    `json:"reply"`
+	Pos   string `json:"pos,omitempty"`
+}
+
+// expectations say how far the script was played, and what went against it.
+type expectations struct {
+	OK bool `json:"ok"` // nothing is unmet and there are no problems
+	// Met are the replies that were asked for, Unmet the others.
+	Met   []place `json:"met"`
+	Unmet []place `json:"unmet"`
+	// Problems are misses, refusals and errors of the script.
+	Problems []string `json:"problems"`
+}
+
+func expectationsOf(m *mockllm.Mock) expectations {
+	e := expectations{Met: []place{}, Unmet: []place{}, Problems: []string{}}
+	seen := map[place]bool{}
+	for _, x := range m.Outline() {
+		p := place{Turn: x.Turn, Reply: x.Reply}
+		if x.Kind == harness.KindReply && !seen[p] {
+			seen[p] = true
+			e.Met = append(e.Met, p)
+		}
+	}
+	m.EachRemaining(func(turn, reply int, pos harness.Position) {
+		p := place{Turn: turn, Reply: reply}
+		if !pos.IsZero() {
+			p.Pos = pos.String()
+		}
+		e.Unmet = append(e.Unmet, p)
+	})
+	for _, err := range problems(m) {
+		e.Problems = append(e.Problems, err.Error())
+	}
+	e.OK = len(e.Unmet)+len(e.Problems) == 0
+	return e
+}
+
+func (s *Server) serveConversations(w http.ResponseWriter) {
+	type row struct {
+		ID       string `json:"id"`
+		Requests int    `json:"requests"`
+		Unmet    int    `json:"unmet"`
+		Problems int    `json:"problems"`
+	}
+	rows := []row{}
+	for _, c := range s.conversations() {
+		e := expectationsOf(c.mock)
+		rows = append(rows, row{c.id, len(c.mock.Outline()), len(e.Unmet), len(e.Problems)})
+	}
+	writeJSON(w, http.StatusOK, rows)
+}
+
+// serveHealth says 200 while there is something to serve, and 503 when the
+// server is about to end.
+func (s *Server) serveHealth(w http.ResponseWriter) {
+	s.mu.Lock()
+	h := struct {
+		Status        string `json:"status"` // healthy, stale or stopping
+		Script        int    `json:"script"` // how many were loaded so far
+		Conversations int    `json:"conversations"`
+		Reload        string `json:"reload_error,omitempty"`
+	}{"healthy", s.version, len(s.live), s.reload}
+	status := http.StatusOK
+	switch {
+	case s.stopping:
+		h.Status, status = "stopping", http.StatusServiceUnavailable
+	case s.reload != "":
+		h.Status = "stale"
+	}
+	s.mu.Unlock()
+	writeJSON(w, status, h)
+}
+
+// serveReset starts a conversation over; where none is named, all of them,
+// and those with names are forgotten.
+func (s *Server) serveReset(w http.ResponseWriter, t target) {
+	for _, c := range s.conversations() {
+		if t.all && c.id != "" {
+			s.forget(c.id)
+		} else if c.id == t.id {
+			c.mock.Reset()
+		}
+	}
+	w.WriteHeader(http.StatusNoContent)
+}
+
+// serveLoad puts another script in place: for a conversation, or for all.
+func (s *Server) serveLoad(w http.ResponseWriter, r *http.Request, t target) {
+	data, ok := readBody(w, r)
+	if !ok {
+		return
+	}
+	if s.opts.Parse == nil {
+		writeError(w, http.StatusNotImplemented, errors.New("this server loads no scripts"))
+		return
+	}
+	script, err := s.opts.Parse(data)
+	if err == nil && t.all {
+		err = s.Load(script)
+	} else if err == nil {
+		err = s.replace(t.id, &script)
+	}
+	if err != nil {
+		writeError(w, http.StatusBadRequest, fmt.Errorf("the script is not loaded, all is as before: %w", err))
+		return
+	}
+	w.WriteHeader(http.StatusNoContent)
+}
+
+func readBody(w http.ResponseWriter, r *http.Request) (data []byte, ok bool) {
+	data, err := io.ReadAll(http.MaxBytesReader(w, r.Body, maxAdminBytes))
+	if tooLarge := (*http.MaxBytesError)(nil); errors.As(err, &tooLarge) {
+		writeError(w, http.StatusRequestEntityTooLarge, fmt.Errorf("the body is larger than %d bytes", tooLarge.Limit))
+		return nil, false
+	}
+	if err != nil {
+		writeError(w, http.StatusBadRequest, fmt.Errorf("reading the body: %w", err))
+		return nil, false
+	}
+	return data, true
+}
+
+func writeJSON(w http.ResponseWriter, status int, v any) {
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(status)
+	e := json.NewEncoder(w)
+	e.SetEscapeHTML(false)
+	_ = e.Encode(v) // the client is gone
+}
+
+// writeError answers as an OpenAI endpoint would, since clients print that.
+func writeError(w http.ResponseWriter, status int, err error) {
+	type body struct {
+		Message string `json:"message"`
+		Type    string `json:"type"`
+	}
+	writeJSON(w, status, map[string]body{"error": {strings.TrimSpace(err.Error()), "rehearse_admin"}})
+}

@@ -1,0 +1,98 @@
+// Copyright 2026 The rehearse Authors. SPDX-License-Identifier: Apache-2.0
+
+package mockserver
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log"
+	"net"
+	"net/http"
+	"sync"
+	"time"
+)
+
+// Listening are the settings of [Server.Serve]. Nil means the defaults.
+type Listening struct {
+	// Cert and Key are the files of a certificate. Empty means no TLS.
+	Cert, Key string
+	// Grace is how long requests may go on once the context has ended. 0
+	// cuts them at once.
+	Grace time.Duration
+	// Abort ends the grace when it is closed. Nil never does.
+	Abort <-chan struct{}
+}
+
+// headerTimeout is how long a client may take to say what it wants.
+const headerTimeout = 30 * time.Second
+
+// Serve answers requests from l until ctx ends, then lets those go on that
+// are being answered. Those that outlast the grace are cut, which is no error.
+func (s *Server) Serve(ctx context.Context, l net.Listener, opts *Listening) error {
+	var o Listening
+	if opts != nil {
+		o = *opts
+	}
+	// Shutdown would wait five seconds for connections without a request.
+	var fresh sync.Map
+	server := &http.Server{
+		Handler: s, ReadHeaderTimeout: headerTimeout,
+		ErrorLog: log.New(logWriter(s.opts.Mock.Logf), "", 0),
+		ConnState: func(c net.Conn, state http.ConnState) {
+			if state == http.StateNew {
+				fresh.Store(c, nil)
+			} else {
+				fresh.Delete(c)
+			}
+		},
+	}
+	done := make(chan error, 1)
+	go func() {
+		if o.Cert != "" {
+			done <- server.ServeTLS(l, o.Cert, o.Key)
+		} else {
+			done <- server.Serve(l)
+		}
+	}()
+	select {
+	case err := <-done:
+		s.Close()
+		return fmt.Errorf("serving on %s: %w", l.Addr(), err)
+	case <-ctx.Done():
+	}
+	s.Stop()
+	fresh.Range(func(c, _ any) bool {
+		c.(net.Conn).Close()
+		return true
+	})
+	grace, cancel := context.WithTimeout(context.WithoutCancel(ctx), o.Grace)
+	defer cancel()
+	ended := make(chan struct{})
+	defer close(ended)
+	go func() {
+		select {
+		case <-o.Abort: // never, when it is nil
+			cancel()
+		case <-ended:
+		}
+	}()
+	err := server.Shutdown(grace)
+	s.Close()
+	if errors.Is(err, context.DeadlineExceeded) || errors.Is(err, context.Canceled) {
+		err = server.Close()
+	}
+	<-done
+	return err
+}
+
+type logWriter func(format string, args ...any)
+
+func (f logWriter) Write(p []byte) (int, error) {
+	n := len(p)
+	if n > 0 && p[n-1] == '\n' {
+		p = p[:n-1]
+	}
+	f("%s", p)
+	return n, nil
+}
