@@ -182,3 +182,37 @@ func TestReaderLeaves(t *testing.T) {
 		t.Errorf("exit code %d, record %+v", e.code, rec.Key)
 	}
 }
+
+// TestSignalReloads sends a hangup to a mock that is served: it goes on, with
+// what the file holds now, and an interrupt ends it in order.
+func TestSignalReloads(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	put(t, dir, "llm.yaml", llmFile)
+	cmd, wait := start(t, dir, "serve", "llm", "llm.yaml")
+	see := func(w io.Writer, text string) {
+		t.Helper()
+		select {
+		case <-w.(*watched).seen(text):
+		case <-time.After(tooLong):
+			t.Fatalf("%q was never printed", text)
+		}
+	}
+	see(cmd.Stdout, `"admin"`)
+	put(t, dir, "llm.yaml", "llm: one\nreplies: [{say: hel")
+	if err := cmd.Process.Signal(syscall.SIGHUP); err != nil {
+		t.Fatal(err)
+	}
+	see(cmd.Stderr, "what was served before still is")
+	put(t, dir, "llm.yaml", llmFile)
+	if err := cmd.Process.Signal(syscall.SIGHUP); err != nil {
+		t.Fatal(err)
+	}
+	see(cmd.Stderr, "loaded again")
+	if err := cmd.Process.Signal(os.Interrupt); err != nil {
+		t.Fatal(err)
+	}
+	if e := wait(); e.code != int(exitPassed) {
+		t.Errorf("exit code %d\n%s%s", e.code, e.stdout, e.stderr)
+	}
+}
