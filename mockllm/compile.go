@@ -93,6 +93,11 @@ func compile(s Script) (*program, error) {
 	if err := checkFaults(s.Faults, harness.Position{}); err != nil {
 		return nil, err
 	}
+	for _, field := range s.Echo {
+		if field != reasoningField {
+			return nil, fmt.Errorf("a client cannot be asked to send %q back, only %s", field, reasoningField)
+		}
+	}
 	if s.Turns != nil && s.Replies != nil {
 		return nil, errors.New("a script has Turns or Replies, not both")
 	}

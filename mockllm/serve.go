@@ -166,11 +166,17 @@ func (m *Mock) serveSpeech(x *exchange) {
 	if refusal == nil && len(m.program.Models) > 0 {
 		refusal = m.unknownModel(x.chat.Model())
 	}
+	if refusal == nil {
+		refusal = m.unechoed(x)
+	}
 	if refusal != nil {
 		m.refuse(x, refusal)
 		return
 	}
 	x.habits = m.habits(x)
+	if m.answerOverflow(x) {
+		return
+	}
 	aside, label, err := m.ruleFor(m.program.asides, 0, x.chat)
 	if err != nil {
 		m.fail(x, err)
