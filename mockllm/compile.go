@@ -23,6 +23,7 @@ type program struct {
 	turns         []turn
 	bare          bool // of Replies: user texts do not matter
 	asides, rules []rule
+	lanes         []lane
 	asks          bool // something is computed from an Ask
 	hash          uint64
 }
@@ -122,6 +123,9 @@ func compile(s Script) (*program, error) {
 		return nil, err
 	}
 	if p.rules, err = compileRules(s.Rules); err != nil {
+		return nil, err
+	}
+	if p.lanes, err = compileLanes(s); err != nil {
 		return nil, err
 	}
 	p.hash = p.fingerprint()

@@ -31,6 +31,9 @@ type Script struct {
 	Asides []Rule
 	// Rules are tried, in order, for a request that fits no position.
 	Rules []Rule
+	// Lanes are further conversations under the same base URL, tried in order
+	// for a request that is no aside.
+	Lanes []Lane
 	// Names maps server.tool to the name that the client offers it under,
 	// for clients with a style of their own.
 	Names map[string]string

@@ -16,7 +16,7 @@ import (
 func reserved() []string {
 	return []string{
 		"cassette", "grants", "thresholds", "after", "protocol", "interrupt", "kill", "approvals",
-		"lanes", "hold", "variants", "pass", "judge", "cost_usd",
+		"hold", "variants", "pass", "judge", "cost_usd",
 	}
 }
 
@@ -85,6 +85,7 @@ func objects() []*object {
 				{name: "reply", typ: objectOf("reply"), required: true, doc: "The answer."},
 			},
 		},
+		laneObject(),
 		expectationObject(), callsObject(), answerObject(),
 		{
 			name: "retries", doc: "Expects repeated model requests: those after a fault or a reply that was not delivered.",
@@ -159,7 +160,7 @@ func scenarioObject() *object {
 			{name: "conduct", typ: mapOf(either(text(), boolean())), def: "all on", doc: conductDoc},
 			{name: "conduct_only", typ: boolean(), def: "false", doc: "Lets a scenario without expectations count: conduct alone is judged."},
 			{name: "cases", typ: list(objectOf("case")), def: "one, without vars", doc: "Repeats the scenario over rows of `vars`."},
-			asidesKey(), rulesKey(), turnsKey(true), expectKey("over the whole conversation"),
+			asidesKey(), rulesKey(), lanesKey(), turnsKey(true), expectKey("over the whole conversation"),
 		},
 	}
 }
@@ -332,9 +333,9 @@ func llmObject() *object {
 			fragmentsKey("replies are"),
 			faultsKey(), asidesKey(), turnsKey(false),
 			{name: "replies", typ: list(objectOf("reply")), def: "none", doc: "In place of `turns`: any request fits until they are used up."},
-			rulesKey(),
+			rulesKey(), lanesKey(),
 		},
-		some: []string{"turns", "replies", "rules", "asides"},
+		some: []string{"turns", "replies", "rules", "asides", "lanes"},
 	}
 }
 

@@ -21,6 +21,7 @@ type modelScript struct {
 	replies       []replyScript // in place of turns
 	asides, rules []ruleScript
 	faults        []faultScript
+	lanes         []laneScript
 	window        int      // tokens of a request; 0 is no limit
 	echo          []string // fields that must come back
 }
@@ -62,16 +63,11 @@ func (l *loader) modelScript(root, settings *strictyaml.Node) modelScript {
 		replies: l.replies(root.Get("replies")),
 		asides:  l.rules(root.Get("asides")),
 		rules:   l.rules(root.Get("rules")),
+		lanes:   l.lanes(root.Get("lanes")),
+		turns:   l.turnScripts(root.Get("turns")),
 		faults:  l.faults(settings.Get("faults")),
 		window:  intOf(settings.Get("context_window")),
 		echo:    textsOf(settings.Get("requires").Get("echo")),
-	}
-	for _, n := range itemsOf(root.Get("turns")) {
-		if usable(n) {
-			m.turns = append(m.turns, turnScript{
-				user: l.template(n.Get("user"), expr.User), replies: l.replies(n.Get("replies")), pos: n.Pos,
-			})
-		}
 	}
 	return m
 }
@@ -151,10 +147,7 @@ func (l *loader) rules(list *strictyaml.Node) []ruleScript {
 func (m modelScript) bind(vars value.Value) mockllm.Script {
 	script := mockllm.Script{
 		Asides: bindRules(m.asides, vars), Rules: bindRules(m.rules, vars), Replies: bindReplies(m.replies, vars),
-		Faults: bindFaults(m.faults, vars), ContextWindow: m.window, Echo: m.echo,
-	}
-	for i, t := range m.turns {
-		script.Turns = append(script.Turns, mockllm.Turn{User: t.userText(i+1, vars), Replies: bindReplies(t.replies, vars), Pos: t.pos})
+		Faults: bindFaults(m.faults, vars), Lanes: bindLanes(m.lanes, vars), Turns: bindTurns(m.turns, vars), ContextWindow: m.window, Echo: m.echo,
 	}
 	return script
 }
