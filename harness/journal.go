@@ -45,6 +45,8 @@ type Exchange struct {
 	// exchange has none.
 	Turn  int `json:"turn,omitempty"`
 	Reply int `json:"reply,omitempty"`
+	// Lane names the conversation beside the main one that it belongs to.
+	Lane string `json:"lane,omitempty"`
 	// Attempt counts requests at the same position, from 1.
 	Attempt int     `json:"attempt,omitempty"`
 	Request Request `json:"request"`

@@ -172,7 +172,7 @@ func anthropicModel(id string) map[string]string {
 func (m *Mock) serveOtherModels(x *exchange) bool {
 	name := m.profile.Name
 	switch {
-	case x.proxied != nil || name == "strict":
+	case x.proxied != nil || name == "strict" || name == "deepseek" || name == "kimi":
 		return false
 	case name == "anthropic" || name != "gemini" && asksAnthropic(x):
 		m.serveAnthropicModels(x)

@@ -23,6 +23,7 @@ type program struct {
 	turns         []turn
 	bare          bool // of Replies: user texts do not matter
 	asides, rules []rule
+	lanes         []lane
 	asks          bool // something is computed from an Ask
 	hash          uint64
 }
@@ -93,6 +94,11 @@ func compile(s Script) (*program, error) {
 	if err := checkFaults(s.Faults, harness.Position{}); err != nil {
 		return nil, err
 	}
+	for _, field := range s.Echo {
+		if field != reasoningField {
+			return nil, fmt.Errorf("a client cannot be asked to send %q back, only %s", field, reasoningField)
+		}
+	}
 	if s.Turns != nil && s.Replies != nil {
 		return nil, errors.New("a script has Turns or Replies, not both")
 	}
@@ -117,6 +123,9 @@ func compile(s Script) (*program, error) {
 		return nil, err
 	}
 	if p.rules, err = compileRules(s.Rules); err != nil {
+		return nil, err
+	}
+	if p.lanes, err = compileLanes(s); err != nil {
 		return nil, err
 	}
 	p.hash = p.fingerprint()

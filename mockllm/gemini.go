@@ -150,10 +150,12 @@ func (m *Mock) recognise() func(calls []harness.ToolCall) []string {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	var spoken []*spoken
-	for _, turn := range m.state.served {
-		for _, s := range turn {
-			if s.spoken != nil && len(s.spoken.calls) > 0 {
-				spoken = append(spoken, s.spoken)
+	for _, m := range append([]*Mock{m}, m.laneOrder...) {
+		for _, turn := range m.state.served {
+			for _, s := range turn {
+				if s.spoken != nil && len(s.spoken.calls) > 0 {
+					spoken = append(spoken, s.spoken)
+				}
 			}
 		}
 	}

@@ -42,8 +42,12 @@ func NewServer(t TB, script Script) *Mock {
 		if err := m.Err(); err != nil {
 			t.Errorf("mockllm: %v", err)
 		}
-		m.eachRemaining(func(turn, reply int, r *reply) {
-			t.Errorf("mockllm: never asked for: %s", place(turn, reply, r.Pos))
+		m.eachRemaining(func(turn, n int, lane string, r *reply) {
+			where := place(turn, n, r.Pos)
+			if lane != "" {
+				where = fmt.Sprintf("lane %q, %s", lane, where)
+			}
+			t.Errorf("mockllm: never asked for: %s", where)
 		})
 	})
 	return m

@@ -23,6 +23,7 @@ type entry struct {
 	told       *llmwire.Reply // when the request's settings changed the reply
 	status     int
 	fault      string
+	lane       string
 	retryAfter time.Duration
 	err        string
 	delivered  bool
@@ -66,7 +67,7 @@ func (e *entry) exchange() harness.Exchange {
 func (e *entry) outline() harness.Exchange {
 	x := harness.Exchange{
 		Seq: e.seq, Kind: e.kind, Turn: e.turn, Reply: e.reply, Attempt: e.attempt,
-		Status: e.status, Fault: e.fault, RetryAfter: e.retryAfter, Error: e.err,
+		Status: e.status, Lane: e.lane, Fault: e.fault, RetryAfter: e.retryAfter, Error: e.err,
 		Delivered: e.delivered, Compacted: e.compacted, Repeated: e.repeated,
 		Start: e.start, Duration: e.duration,
 	}

@@ -16,7 +16,11 @@ import (
 // held.
 func (m *Mock) explain(c *dialect.Chat, why string) string {
 	var b strings.Builder
-	b.WriteString("nothing scripted fits the request: " + why)
+	b.WriteString("nothing scripted fits the request")
+	if m.lane != "" {
+		fmt.Fprintf(&b, " in lane %q", m.lane)
+	}
+	b.WriteString(": " + why)
 	next, lines := m.expected()
 	b.WriteString("\nexpected next: " + next)
 	if c == nil {

@@ -40,13 +40,21 @@ type Mock struct {
 	// prev is the last request of the conversation: the provider's cache has it.
 	prev atomic.Pointer[dialect.Chat]
 	// responses are those that later requests may refer to.
-	responses memory
+	responses *memory
 	memory    *Memory
+	// root is the mock that this one plays a lane of, named lane; nil for one
+	// that plays a script.
+	root *Mock
+	lane string
 
-	mu      sync.Mutex // guards what follows
+	mu      *sync.Mutex // guards what follows; shared with lanes
 	closed  bool
 	state   state
 	journal journal
+	// lanes are those begun, by name and conversation.
+	lanes     map[string]*Mock
+	laneOrder []*Mock
+	begun     map[string]int
 }
 
 const (
@@ -63,7 +71,7 @@ func New(script Script, opts *Options) *Mock {
 	if err != nil {
 		panic("mockllm: " + err.Error())
 	}
-	m := &Mock{Root: "http://mockllm.invalid", program: p, resolver: toolname.NewResolver(script.Servers, script.Names)}
+	m := &Mock{mu: new(sync.Mutex), responses: new(memory), Root: "http://mockllm.invalid", program: p, resolver: toolname.NewResolver(script.Servers, script.Names)}
 	m.URL = m.Root + "/v1"
 	m.profile, _ = profile.Lookup(script.Profile) // compile has checked it
 	if opts != nil {
@@ -97,18 +105,24 @@ func New(script Script, opts *Options) *Mock {
 
 // reset starts the conversation over; m.mu is held or m is not shared yet.
 func (m *Mock) reset() {
+	m.clear()
+	m.journal = journal{most: m.opts.JournalEntries, limit: m.opts.JournalBytes}
+	m.lanes, m.laneOrder, m.begun = make(map[string]*Mock), nil, make(map[string]int)
+	m.responses.reset()
+	if m.opts.Memory == nil {
+		m.memory.last.Store(nil)
+	}
+}
+
+// clear forgets the positions.
+func (m *Mock) clear() {
 	m.state = state{
 		served: make([][]*served, len(m.program.turns)),
 		uses:   make([]int, len(m.program.asides)+len(m.program.rules)),
 
 		players: make(map[*rule]*fault.Player),
 	}
-	m.journal = journal{most: m.opts.JournalEntries, limit: m.opts.JournalBytes}
 	m.prev.Store(nil)
-	m.responses.reset()
-	if m.opts.Memory == nil {
-		m.memory.last.Store(nil)
-	}
 }
 
 // Reset forgets the conversation and the journal.
@@ -153,29 +167,30 @@ func (m *Mock) Outline() []harness.Exchange {
 }
 
 // Remaining returns the positions of the replies that were never asked for,
-// in script order.
+// in script order, those of lanes last.
 func (m *Mock) Remaining() []harness.Position {
 	var out []harness.Position
-	m.eachRemaining(func(_, _ int, r *reply) { out = append(out, r.Pos) })
+	m.eachRemaining(func(_, _ int, _ string, r *reply) { out = append(out, r.Pos) })
 	return out
 }
 
 // EachRemaining tells f of each reply that was never asked for, with its turn
 // and reply from 1 and where it is written. f must not call the mock.
 func (m *Mock) EachRemaining(f func(turn, reply int, pos harness.Position)) {
-	m.eachRemaining(func(turn, reply int, r *reply) { f(turn, reply, r.Pos) })
+	m.eachRemaining(func(turn, n int, _ string, r *reply) { f(turn, n, r.Pos) })
 }
 
 // eachRemaining tells f of each reply never asked for, with its turn and
-// reply from 1. A reply that repeats was asked for when it was asked once.
-func (m *Mock) eachRemaining(f func(turn, reply int, r *reply)) {
+// reply from 1 and the lane. A reply that repeats was asked for when it was asked once.
+func (m *Mock) eachRemaining(f func(turn, n int, lane string, r *reply)) {
+	defer m.remainingLanes(f)
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	for t := range m.program.turns {
 		first := 0
 		for _, r := range m.program.turns[t].replies {
 			if first >= m.reached(t) {
-				f(t+1, first+1, r)
+				f(t+1, first+1, "", r)
 			}
 			first += max(r.Repeat, 1)
 		}

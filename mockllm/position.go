@@ -23,6 +23,7 @@ type state struct {
 	requests int
 	faults   *fault.Player
 	players  map[*rule]*fault.Player // of asides and rules
+	over     *dialect.Chat           // the last request beyond the context window
 }
 
 // served is a position that was asked for.

@@ -31,7 +31,7 @@ func responsesSpeech() *speech {
 	return &speech{
 		name: "responses",
 		decode: func(x *exchange, body []byte, _ *dialect.Chat) (*dialect.Chat, *dialect.Refusal) {
-			r, refusal := dialect.DecodeResponses(body, &x.m.responses)
+			r, refusal := dialect.DecodeResponses(body, x.m.responses)
 			if r == nil {
 				return nil, refusal
 			}

@@ -31,6 +31,9 @@ type Script struct {
 	Asides []Rule
 	// Rules are tried, in order, for a request that fits no position.
 	Rules []Rule
+	// Lanes are further conversations under the same base URL, tried in order
+	// for a request that is no aside.
+	Lanes []Lane
 	// Names maps server.tool to the name that the client offers it under,
 	// for clients with a style of their own.
 	Names map[string]string
@@ -43,6 +46,15 @@ type Script struct {
 	// Fragments cut the replies that are streamed and have none of their own.
 	// Nil cuts them as the profile does.
 	Fragments *wire.Fragments
+	// ContextWindow is how many tokens a request may have, those of its
+	// max_tokens included where the provider counts them. A longer one is
+	// refused in the words of its dialect and takes no position; the same
+	// request again counts as a mistake of the client. 0 means no limit.
+	ContextWindow int
+	// Echo names fields of the model's chat messages that must come back in
+	// the history as they were sent: reasoning_content. Some profiles want it
+	// for calls.
+	Echo []string
 	// Models are the ids that the endpoint knows; a request for another is
 	// refused. Empty means that every model is known, and that rehearse-mock
 	// is listed.

@@ -166,19 +166,29 @@ func (m *Mock) serveSpeech(x *exchange) {
 	if refusal == nil && len(m.program.Models) > 0 {
 		refusal = m.unknownModel(x.chat.Model())
 	}
+	if refusal == nil {
+		aside, label, err := m.ruleFor(m.program.asides, 0, x.chat)
+		if err != nil {
+			m.fail(x, err)
+			return
+		}
+		if aside != nil {
+			x.habits, x.kind = m.habits(x), harness.KindAside
+			m.answerRule(x, aside, label)
+			return
+		}
+		if m, err = m.laneOf(x); err != nil {
+			x.m.fail(x, err)
+			return
+		}
+		refusal = m.unechoed(x)
+	}
 	if refusal != nil {
 		m.refuse(x, refusal)
 		return
 	}
 	x.habits = m.habits(x)
-	aside, label, err := m.ruleFor(m.program.asides, 0, x.chat)
-	if err != nil {
-		m.fail(x, err)
-		return
-	}
-	if aside != nil {
-		x.kind = harness.KindAside
-		m.answerRule(x, aside, label)
+	if m.answerOverflow(x) {
 		return
 	}
 	m.answerPosition(x)
@@ -218,6 +228,7 @@ func (m *Mock) answerPosition(x *exchange) {
 		x.served, x.kind = s, harness.KindReply
 		x.turn, x.reply, x.attempt = s.turn+1, s.reply+1, s.attempts
 		x.compacted = s.compacted
+		m.inTurn(x, s)
 		if x.met = m.pickFault(x, s, nil); x.met == nil {
 			x.repeated = s.clean > 0
 			s.taken = true
@@ -293,6 +304,9 @@ func (m *Mock) playBefore(x *exchange) (done bool) {
 
 // record enters e into the journal.
 func (m *Mock) record(e *entry, problem error) {
+	if m.root != nil {
+		m = m.root
+	}
 	m.mu.Lock()
 	e.duration = m.opts.Clock.Now().Sub(e.start)
 	m.journal.add(e)

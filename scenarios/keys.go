@@ -15,8 +15,8 @@ import (
 // reserved returns the keys that later versions will know.
 func reserved() []string {
 	return []string{
-		"cassette", "grants", "requires", "thresholds", "after", "protocol", "interrupt", "kill", "approvals",
-		"lanes", "hold", "variants", "pass", "judge", "cost_usd",
+		"cassette", "grants", "thresholds", "after", "protocol", "interrupt", "kill", "approvals",
+		"hold", "variants", "pass", "judge", "cost_usd",
 	}
 }
 
@@ -59,7 +59,13 @@ func objects() []*object {
 				{name: "top_p", typ: number(), def: "the provider's", doc: "Nucleus sampling."},
 				{name: "max_tokens", typ: count(1), def: "the provider's", doc: "Tokens of one reply."},
 				{name: "stream", typ: boolean(), def: "false", doc: "Ask for replies as a stream."},
-				fragmentsKey("the mock model's replies are"), faultsKey(),
+				contextKey(), requiresKey(), fragmentsKey("the mock model's replies are"), faultsKey(),
+			},
+		},
+		{
+			name: "requires", doc: "What the mock model wants of the subject, else it refuses the request as a provider does.",
+			keys: []key{
+				{name: "echo", typ: list(enum("reasoning_content")), def: "what the profile wants", doc: "Fields of the model's messages that must come back with them in later requests."},
 			},
 		},
 		{
@@ -79,6 +85,7 @@ func objects() []*object {
 				{name: "reply", typ: objectOf("reply"), required: true, doc: "The answer."},
 			},
 		},
+		laneObject(),
 		expectationObject(), callsObject(), answerObject(),
 		{
 			name: "retries", doc: "Expects repeated model requests: those after a fault or a reply that was not delivered.",
@@ -114,6 +121,14 @@ func expectKey(over string) key {
 	return key{name: "expect", typ: list(objectOf("expectation")), def: "none", doc: "What is expected " + over + "."}
 }
 
+func contextKey() key {
+	return key{name: "context_window", typ: count(1), def: "no limit", doc: "Tokens of a request that the mock model takes, those of `max_tokens` included where the provider counts them; a longer one is refused as the provider does, and takes no position."}
+}
+
+func requiresKey() key {
+	return key{name: "requires", typ: objectOf("requires"), def: "what the profile wants", doc: "What the mock model wants of the subject."}
+}
+
 func asidesKey() key {
 	return key{name: "asides", typ: list(objectOf("rule")), def: "none", doc: "Replies tried first, outside the conversation (title requests, probes); not counted as model calls."}
 }
@@ -145,7 +160,7 @@ func scenarioObject() *object {
 			{name: "conduct", typ: mapOf(either(text(), boolean())), def: "all on", doc: conductDoc},
 			{name: "conduct_only", typ: boolean(), def: "false", doc: "Lets a scenario without expectations count: conduct alone is judged."},
 			{name: "cases", typ: list(objectOf("case")), def: "one, without vars", doc: "Repeats the scenario over rows of `vars`."},
-			asidesKey(), rulesKey(), turnsKey(true), expectKey("over the whole conversation"),
+			asidesKey(), rulesKey(), lanesKey(), turnsKey(true), expectKey("over the whole conversation"),
 		},
 	}
 }
@@ -200,6 +215,8 @@ func replyObject() *object {
 			{name: "refusal", typ: template(), def: "none", doc: "Text of the model's refusal."},
 			{name: "finish", typ: enum("stop", "length", "tool_calls", "content_filter"), def: "tool_calls with calls, else stop", doc: "The finish reason."},
 			{name: "fault", typ: either(objectOf("fault"), list(objectOf("fault"))), def: "none", doc: "What goes wrong with this reply, before it comes as written: one fault or a list, one after the other."},
+			{name: "logprobs", typ: anyMap(), def: "null", doc: "What is sent as `logprobs` to a request that asks for them."},
+			{name: "choices", typ: list(text()), def: "the reply again", doc: "Texts of the second and further choices, for a request that asks for several."},
 			{name: "repeat", typ: count(1), def: "1", doc: "How many model calls in a row get this reply."},
 			fragmentsKey("the reply is"),
 		},
@@ -312,12 +329,13 @@ func llmObject() *object {
 			{name: "models", typ: list(filled()), def: "any", doc: "The models that it lists and answers for."},
 			{name: "order", typ: enum("position", "arrival"), def: "position", doc: "`arrival` makes the replies a plain queue: any request gets the next one."},
 			{name: "names", typ: mapOf(filled()), def: "none", doc: "The name under which a client offers a tool, by the name in the file."},
+			contextKey(), requiresKey(),
 			fragmentsKey("replies are"),
 			faultsKey(), asidesKey(), turnsKey(false),
 			{name: "replies", typ: list(objectOf("reply")), def: "none", doc: "In place of `turns`: any request fits until they are used up."},
-			rulesKey(),
+			rulesKey(), lanesKey(),
 		},
-		some: []string{"turns", "replies", "rules", "asides"},
+		some: []string{"turns", "replies", "rules", "asides", "lanes"},
 	}
 }
 

@@ -21,6 +21,9 @@ type modelScript struct {
 	replies       []replyScript // in place of turns
 	asides, rules []ruleScript
 	faults        []faultScript
+	lanes         []laneScript
+	window        int      // tokens of a request; 0 is no limit
+	echo          []string // fields that must come back
 }
 
 type turnScript struct {
@@ -36,6 +39,8 @@ type replyScript struct {
 	faults                  []faultScript
 	repeat                  int
 	fragments               *wire.Fragments
+	logprobs                json.RawMessage
+	choices                 []string
 	pos                     harness.Position
 }
 
@@ -58,14 +63,11 @@ func (l *loader) modelScript(root, settings *strictyaml.Node) modelScript {
 		replies: l.replies(root.Get("replies")),
 		asides:  l.rules(root.Get("asides")),
 		rules:   l.rules(root.Get("rules")),
+		lanes:   l.lanes(root.Get("lanes")),
+		turns:   l.turnScripts(root.Get("turns")),
 		faults:  l.faults(settings.Get("faults")),
-	}
-	for _, n := range itemsOf(root.Get("turns")) {
-		if usable(n) {
-			m.turns = append(m.turns, turnScript{
-				user: l.template(n.Get("user"), expr.User), replies: l.replies(n.Get("replies")), pos: n.Pos,
-			})
-		}
+		window:  intOf(settings.Get("context_window")),
+		echo:    textsOf(settings.Get("requires").Get("echo")),
 	}
 	return m
 }
@@ -103,6 +105,8 @@ func (l *loader) reply(n *strictyaml.Node) replyScript {
 		finish:    textOf(n.Get("finish")),
 		repeat:    intOf(n.Get("repeat")),
 		fragments: l.fragments(n.Get("fragments")),
+		logprobs:  rawOf(n.Get("logprobs")),
+		choices:   textsOf(n.Get("choices")),
 		faults:    l.faults(n.Get("fault")),
 		pos:       n.Pos,
 	}
@@ -141,9 +145,9 @@ func (l *loader) rules(list *strictyaml.Node) []ruleScript {
 
 // bind returns the script with the vars of a case.
 func (m modelScript) bind(vars value.Value) mockllm.Script {
-	script := mockllm.Script{Asides: bindRules(m.asides, vars), Rules: bindRules(m.rules, vars), Replies: bindReplies(m.replies, vars), Faults: bindFaults(m.faults, vars)}
-	for i, t := range m.turns {
-		script.Turns = append(script.Turns, mockllm.Turn{User: t.userText(i+1, vars), Replies: bindReplies(t.replies, vars), Pos: t.pos})
+	script := mockllm.Script{
+		Asides: bindRules(m.asides, vars), Rules: bindRules(m.rules, vars), Replies: bindReplies(m.replies, vars),
+		Faults: bindFaults(m.faults, vars), Lanes: bindLanes(m.lanes, vars), Turns: bindTurns(m.turns, vars), ContextWindow: m.window, Echo: m.echo,
 	}
 	return script
 }
@@ -182,7 +186,7 @@ func bindReplies(replies []replyScript, vars value.Value) []mockllm.Reply {
 
 // bind returns the reply; one in which nothing is computed has no Func.
 func (r replyScript) bind(vars value.Value) mockllm.Reply {
-	reply := mockllm.Reply{Finish: r.finish, Faults: bindFaults(r.faults, vars), Repeat: r.repeat, Fragments: r.fragments, Pos: r.pos}
+	reply := mockllm.Reply{Finish: r.finish, Faults: bindFaults(r.faults, vars), Repeat: r.repeat, Fragments: r.fragments, Logprobs: r.logprobs, Choices: r.choices, Pos: r.pos}
 	if said, ok := r.literal(); ok {
 		reply.Say, reply.Reasoning, reply.Refusal, reply.Calls = said.Say, said.Reasoning, said.Refusal, said.Calls
 		return reply
@@ -214,7 +218,7 @@ func (r replyScript) literal() (mockllm.Reply, bool) {
 }
 
 func (r replyScript) render(vars *expr.Vars) (mockllm.Reply, error) {
-	reply := mockllm.Reply{Finish: r.finish}
+	reply := mockllm.Reply{Finish: r.finish, Logprobs: r.logprobs, Choices: r.choices}
 	for _, part := range []struct {
 		name string
 		from *expr.Template

@@ -129,15 +129,16 @@ type Input struct {
 // Check runs all checks and returns a verdict for each, in order.
 func Check(config Config, in *Input) []harness.Verdict {
 	c := newChecker(config, in)
+	lanes := byLane(config, in)
 	checks := map[string]func() finding{
-		AnsweredOnce:      c.answeredOnce,
-		ResultOrder:       c.resultOrder,
-		Results:           c.results,
-		ToolsOffered:      c.toolsOffered,
-		HistoryGrows:      c.historyGrows,
-		StablePrefix:      c.stablePrefix,
+		AnsweredOnce:      lanes.all((*checker).answeredOnce),
+		ResultOrder:       lanes.all((*checker).resultOrder),
+		Results:           lanes.all((*checker).results),
+		ToolsOffered:      lanes[0].toolsOffered,
+		HistoryGrows:      lanes.all((*checker).historyGrows),
+		StablePrefix:      lanes.all((*checker).stablePrefix),
 		WitnessesAgree:    c.witnessesAgree,
-		NoCallAfterAnswer: c.noCallAfterAnswer,
+		NoCallAfterAnswer: lanes.only((*checker).noCallAfterAnswer),
 		ProviderAccepts:   c.providerAccepts,
 		Limits:            func() finding { return finding{problems: in.Limits} },
 		Grants:            func() finding { return skip("reserved") },

@@ -50,7 +50,10 @@ func Fill(issued []harness.Call, executions []harness.ToolExchange) []harness.Ca
 // each position of the script, the last whole answer; rules and live answers
 // count as they come. Each has its turn and reply numbered.
 func Replies(exchanges []harness.Exchange) []harness.Exchange {
-	type position struct{ turn, reply int }
+	type position struct {
+		lane        string
+		turn, reply int
+	}
 	var out []harness.Exchange
 	at := map[position]int{}
 	for _, x := range exchanges {
@@ -60,7 +63,7 @@ func Replies(exchanges []harness.Exchange) []harness.Exchange {
 		if x.Status >= 300 {
 			continue // a fault that never became an answer
 		}
-		p := position{x.Turn, x.Reply}
+		p := position{x.Lane, x.Turn, x.Reply}
 		if i, ok := at[p]; ok && x.Reply > 0 {
 			if x.Delivered || !out[i].Delivered {
 				x.Start = out[i].Start // its calls may have run since then

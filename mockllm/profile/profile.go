@@ -49,7 +49,8 @@ type Profile struct {
 	// sameBlocks gives parallel calls of messages that are not Claude's the
 	// same index.
 	sameBlocks bool
-	checked    bool // requests are checked as the provider does
+	checked    bool      // requests are checked as the provider does
+	thinking   *thinking // nil: thoughts need not come back
 }
 
 // Model is a model as an endpoint knows it.
@@ -132,6 +133,7 @@ func all() []*Profile {
 		{Name: "anthropic", About: "Anthropic's own endpoints", checked: true},
 		{Name: "gemini", About: "Google's own endpoints", checked: true},
 		{Name: "strict", About: "OpenAI's endpoints, refusing what others of its dialect refuse as well", checked: true},
+		deepseek(), kimi(),
 		argo275(), argo281(), argo289(), argo30(), argo31(), argo32(), argo33(), gateway(),
 	}
 }
@@ -147,7 +149,7 @@ func (p *Profile) Has(path string) bool {
 		return anthropic || models
 	case "gemini":
 		return gemini || models || strings.HasPrefix(path, "/v1/tunedModels")
-	case "strict":
+	case "strict", "deepseek", "kimi":
 		return !anthropic && !gemini
 	}
 	return true
