@@ -212,7 +212,7 @@ func TestSignalReloads(t *testing.T) {
 	if err := cmd.Process.Signal(os.Interrupt); err != nil {
 		t.Fatal(err)
 	}
-	if e := wait(); e.code != int(exitPassed) {
+	if e := wait(t); e.code != int(exitPassed) {
 		t.Errorf("exit code %d\n%s%s", e.code, e.stdout, e.stderr)
 	}
 }
