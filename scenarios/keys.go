@@ -327,7 +327,7 @@ func llmObject() *object {
 			version(), description(),
 			{name: "profile", typ: enum(profiles()...), def: "openai", doc: "Wire habits of the mock model."},
 			{name: "models", typ: list(filled()), def: "any", doc: "The models that it lists and answers for."},
-			{name: "order", typ: enum("position", "arrival"), def: "position", doc: "`arrival` makes the replies a plain queue: any request gets the next one."},
+			{name: "order", typ: enum("position", "arrival"), def: "position", doc: "`position` gives the reply that is due where the conversation stands in the request; `arrival` makes the replies a plain queue: any request gets the next one."},
 			{name: "names", typ: mapOf(filled()), def: "none", doc: "The name under which a client offers a tool, by the name in the file."},
 			contextKey(), requiresKey(),
 			fragmentsKey("replies are"),

@@ -54,7 +54,7 @@ func (l *loader) lanes(list *strictyaml.Node) []laneScript {
 		seen[name] = true
 		out = append(out, laneScript{
 			name: name, when: l.condition(n.Get("when"), expr.Request), each: usable(n.Get("each")),
-			turns: l.turnScripts(n.Get("turns")), replies: l.replies(n.Get("replies")), pos: n.Pos,
+			turns: l.turnScripts(n.Get("turns")), replies: l.replies(n.Get("replies"), false), pos: n.Pos,
 		})
 		for _, t := range itemsOf(n.Get("turns")) {
 			if usable(t) && t.Key("expect") != nil {
@@ -69,7 +69,7 @@ func (l *loader) turnScripts(list *strictyaml.Node) []turnScript {
 	var out []turnScript
 	for _, n := range itemsOf(list) {
 		if usable(n) {
-			out = append(out, turnScript{user: l.template(n.Get("user"), expr.User), replies: l.replies(n.Get("replies")), pos: n.Pos})
+			out = append(out, turnScript{user: l.template(n.Get("user"), expr.User), replies: l.replies(n.Get("replies"), false), pos: n.Pos})
 		}
 	}
 	return out

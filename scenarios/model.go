@@ -60,7 +60,7 @@ type ruleScript struct {
 // its faults.
 func (l *loader) modelScript(root, settings *strictyaml.Node) modelScript {
 	m := modelScript{
-		replies: l.replies(root.Get("replies")),
+		replies: l.replies(root.Get("replies"), textOf(root.Get("order")) == "arrival"),
 		asides:  l.rules(root.Get("asides")),
 		rules:   l.rules(root.Get("rules")),
 		lanes:   l.lanes(root.Get("lanes")),
@@ -72,12 +72,14 @@ func (l *loader) modelScript(root, settings *strictyaml.Node) modelScript {
 	return m
 }
 
-func (l *loader) replies(list *strictyaml.Node) []replyScript {
+// replies compiles a list of replies. Those of a queue follow each other in the
+// order of requests, whatever they say.
+func (l *loader) replies(list *strictyaml.Node, queue bool) []replyScript {
 	var out []replyScript
 	var before *strictyaml.Node
 	for _, n := range itemsOf(list) {
 		if usable(n) {
-			if before != nil && l.textAlone(before) {
+			if before != nil && !queue && l.textAlone(before) {
 				l.problems.add(n.Pos, "a reply after one of text alone, which ends its turn (at %s)", before.Pos)
 			}
 			out = append(out, l.reply(n))
