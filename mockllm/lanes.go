@@ -77,7 +77,7 @@ func (m *Mock) laneMock(l *lane, c *dialect.Chat) *Mock {
 	p.hash ^= h.Sum64()
 	child := &Mock{
 		URL: m.URL, Root: m.Root, program: &p, profile: m.profile, opts: m.opts, resolver: m.resolver,
-		mu: m.mu, headers: m.headers, logf: m.logf, ctx: m.ctx, responses: m.responses, memory: m.memory, root: m, lane: name,
+		mu: m.mu, headers: m.headers, logf: m.logf, ctx: m.ctx, responses: m.responses, memory: m.memory, cues: m.cues, root: m, lane: name,
 	}
 	child.clear()
 	m.lanes[key] = child

@@ -42,6 +42,7 @@ type Mock struct {
 	// responses are those that later requests may refer to.
 	responses *memory
 	memory    *Memory
+	cues      *cues
 	// root is the mock that this one plays a lane of, named lane; nil for one
 	// that plays a script.
 	root *Mock
@@ -71,7 +72,7 @@ func New(script Script, opts *Options) *Mock {
 	if err != nil {
 		panic("mockllm: " + err.Error())
 	}
-	m := &Mock{mu: new(sync.Mutex), responses: new(memory), Root: "http://mockllm.invalid", program: p, resolver: toolname.NewResolver(script.Servers, script.Names)}
+	m := &Mock{mu: new(sync.Mutex), responses: new(memory), cues: newCues(), Root: "http://mockllm.invalid", program: p, resolver: toolname.NewResolver(script.Servers, script.Names)}
 	m.URL = m.Root + "/v1"
 	m.profile, _ = profile.Lookup(script.Profile) // compile has checked it
 	if opts != nil {
@@ -107,6 +108,7 @@ func New(script Script, opts *Options) *Mock {
 func (m *Mock) reset() {
 	m.clear()
 	m.journal = journal{most: m.opts.JournalEntries, limit: m.opts.JournalBytes}
+	m.cues.set(func() { clear(m.cues.given) })
 	m.lanes, m.laneOrder, m.begun = make(map[string]*Mock), nil, make(map[string]int)
 	m.responses.reset()
 	if m.opts.Memory == nil {

@@ -103,6 +103,9 @@ type Reply struct {
 	// scripted. Where Fault.At names a request, a turn or a reply, all of it
 	// must fit.
 	Faults []Fault
+	// Hold names a cue: the reply is not given before [Mock.Cue] gives it.
+	// A fault in place of the reply is not held.
+	Hold string
 	// Repeat gives the reply n times, each a position of its own. 0 means 1.
 	Repeat int
 	// Pos is where the reply is written, for messages.

@@ -241,6 +241,7 @@ func (m *Mock) answerPosition(x *exchange) {
 		if m.playBefore(x) {
 			return
 		}
+		m.hold(x, s.script)
 		sp, err := m.speakAt(s, x)
 		if err == nil {
 			err = m.answer(x, sp)
@@ -280,6 +281,7 @@ func (m *Mock) answerRule(x *exchange, rule *rule, label string) {
 	if m.playBefore(x) {
 		return
 	}
+	m.hold(x, rule.reply)
 	sp, err := m.speak(rule.reply, x, 0, 0, label)
 	if err == nil {
 		err = m.answer(x, sp)

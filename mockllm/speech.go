@@ -57,6 +57,7 @@ func routes() []route {
 		{method: http.MethodGet, path: "/v1/models/", serve: (*Mock).serveModel},
 		{method: http.MethodGet, path: "/rehearse/journal", serve: (*Mock).serveJournal},
 		{method: http.MethodPost, path: "/rehearse/reset", serve: (*Mock).serveReset},
+		{method: http.MethodPost, path: "/rehearse/cue/", serve: (*Mock).serveCue},
 	}, anthropicRoutes(), geminiRoutes(), responsesRoutes(), completionsRoutes(), embeddingsRoutes(), gatewayRoutes())
 }
 

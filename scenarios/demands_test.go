@@ -15,7 +15,7 @@ func TestDemands(t *testing.T) {
 context_window: 1000
 requires: {echo: [reasoning_content]}
 replies:
-  - {say: Hi., logprobs: {content: [{token: Hi., logprob: -0.50}]}, choices: [Ho., He.]}
+  - {say: Hi., logprobs: {content: [{token: Hi., logprob: -0.50}]}, choices: [Ho., He.], hold: {until: go}}
 `, "s.yaml", `scenario: s
 model: {context_window: 2000, requires: {echo: [reasoning_content]}}
 turns: [{user: hi, replies: [{say: ok}]}]
@@ -24,6 +24,9 @@ conduct_only: true
 	llm := set.LLMs[0].Script
 	if llm.ContextWindow != 1000 || cmp.Diff([]string{"reasoning_content"}, llm.Echo) != "" {
 		t.Errorf("window %d, echo %q", llm.ContextWindow, llm.Echo)
+	}
+	if hold := llm.Replies[0].Hold; hold != "go" {
+		t.Errorf("held until %q", hold)
 	}
 	if r := llm.Replies[0]; string(r.Logprobs) != `{"content":[{"token":"Hi.","logprob":-0.50}]}` || cmp.Diff([]string{"Ho.", "He."}, r.Choices) != "" {
 		t.Errorf("logprobs %s, choices %q", r.Logprobs, r.Choices)

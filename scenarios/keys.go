@@ -16,7 +16,7 @@ import (
 func reserved() []string {
 	return []string{
 		"cassette", "grants", "thresholds", "after", "protocol", "interrupt", "kill", "approvals",
-		"hold", "variants", "pass", "judge", "cost_usd",
+		"variants", "pass", "judge", "cost_usd",
 	}
 }
 
@@ -86,6 +86,10 @@ func objects() []*object {
 			},
 		},
 		laneObject(),
+		{
+			name: "hold", doc: "A reply that waits for a cue; a fault in its place does not.",
+			keys: []key{{name: "until", typ: filled(), required: true, doc: "The cue's name: POST /rehearse/cue/NAME at the mock model gives it, and `Mock.Cue` in Go."}},
+		},
 		expectationObject(), callsObject(), answerObject(),
 		{
 			name: "retries", doc: "Expects repeated model requests: those after a fault or a reply that was not delivered.",
@@ -215,6 +219,7 @@ func replyObject() *object {
 			{name: "refusal", typ: template(), def: "none", doc: "Text of the model's refusal."},
 			{name: "finish", typ: enum("stop", "length", "tool_calls", "content_filter"), def: "tool_calls with calls, else stop", doc: "The finish reason."},
 			{name: "fault", typ: either(objectOf("fault"), list(objectOf("fault"))), def: "none", doc: "What goes wrong with this reply, before it comes as written: one fault or a list, one after the other."},
+			{name: "hold", typ: objectOf("hold"), def: "none", doc: "Keeps the reply back until a cue."},
 			{name: "logprobs", typ: anyMap(), def: "null", doc: "What is sent as `logprobs` to a request that asks for them."},
 			{name: "choices", typ: list(text()), def: "the reply again", doc: "Texts of the second and further choices, for a request that asks for several."},
 			{name: "repeat", typ: count(1), def: "1", doc: "How many model calls in a row get this reply."},

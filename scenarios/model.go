@@ -40,6 +40,7 @@ type replyScript struct {
 	repeat                  int
 	fragments               *wire.Fragments
 	logprobs                json.RawMessage
+	hold                    string
 	choices                 []string
 	pos                     harness.Position
 }
@@ -107,6 +108,7 @@ func (l *loader) reply(n *strictyaml.Node) replyScript {
 		finish:    textOf(n.Get("finish")),
 		repeat:    intOf(n.Get("repeat")),
 		fragments: l.fragments(n.Get("fragments")),
+		hold:      textOf(n.Get("hold").Get("until")),
 		logprobs:  rawOf(n.Get("logprobs")),
 		choices:   textsOf(n.Get("choices")),
 		faults:    l.faults(n.Get("fault")),
@@ -188,7 +190,7 @@ func bindReplies(replies []replyScript, vars value.Value) []mockllm.Reply {
 
 // bind returns the reply; one in which nothing is computed has no Func.
 func (r replyScript) bind(vars value.Value) mockllm.Reply {
-	reply := mockllm.Reply{Finish: r.finish, Faults: bindFaults(r.faults, vars), Repeat: r.repeat, Fragments: r.fragments, Logprobs: r.logprobs, Choices: r.choices, Pos: r.pos}
+	reply := mockllm.Reply{Finish: r.finish, Faults: bindFaults(r.faults, vars), Repeat: r.repeat, Fragments: r.fragments, Logprobs: r.logprobs, Choices: r.choices, Hold: r.hold, Pos: r.pos}
 	if said, ok := r.literal(); ok {
 		reply.Say, reply.Reasoning, reply.Refusal, reply.Calls = said.Say, said.Reasoning, said.Refusal, said.Calls
 		return reply
