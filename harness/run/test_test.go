@@ -71,12 +71,19 @@ func TestTestFatal(t *testing.T) {
 	}
 }
 
-// TestFailing fails when TestFailureNamesTheCaller asks it to.
+// TestFailing fails on a T that is not real; when TestFailureNamesTheCaller asks
+// for it, on the real one.
 func TestFailing(t *testing.T) {
-	if os.Getenv("RUN_TEST_FAILING") == "" {
-		t.Skip("for TestFailureNamesTheCaller alone")
+	opts := &run.Options{Subject: loop{}}
+	if os.Getenv("RUN_TEST_FAILING") != "" {
+		run.Test(t, "testdata/failing", opts)
+		return
 	}
-	run.Test(t, "testdata/failing", &run.Options{Subject: loop{}})
+	var out strings.Builder
+	run.RunTest(&fakeT{ctx: t.Context(), out: &out}, "testdata/failing", opts)
+	if want := "testdata/failing/miss.yaml:4:5: miss: "; !strings.Contains(out.String(), want) {
+		t.Errorf("printed %q, want %q in it", out.String(), want)
+	}
 }
 
 // TestFailureNamesTheCaller holds that the line that go test prints before a
