@@ -20,6 +20,6 @@ fi
 # verdicts are checked, not its exit code: a small model fails some scenarios.
 code=0
 go test -tags real_llm -count=1 -run 'TestLive' -v ./live >"$1/gotest.log" 2>&1 || code=$?
-cat "$1/gotest.log"
+sed "s/^/| /" "$1/gotest.log"
 grep -qE '^ +--- PASS: TestLive/[a-z]+/' "$1/gotest.log"
 grep -qE '^ +--- FAIL: TestLive/[a-z]+/' "$1/gotest.log"
