@@ -153,7 +153,7 @@ func (s *Server) decide(call *Call, tool *Tool, t *ticket) (*Answer, time.Durati
 		r := &tool.Results[i]
 		where := place(r.Pos, i)
 		if r.Match != nil {
-			ok, why, err := match(r, call)
+			ok, why, err := matches(r, call)
 			if err != nil {
 				return s.fail(s.broken(call, where+": matching", err))
 			}
@@ -197,7 +197,7 @@ func place(pos harness.Position, i int) string {
 	return pos.String()
 }
 
-func match(r *Result, call *Call) (ok bool, why string, err error) {
+func matches(r *Result, call *Call) (ok bool, why string, err error) {
 	ok, err = guard(func() (bool, error) {
 		var err error
 		ok, why, err = r.Match(call)

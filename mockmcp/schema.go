@@ -11,6 +11,7 @@ import (
 
 	"github.com/google/jsonschema-go/jsonschema"
 
+	"github.com/rehearse-dev/rehearse/harness/match"
 	"github.com/rehearse-dev/rehearse/harness/value"
 	"github.com/rehearse-dev/rehearse/internal/mcpwire"
 )
@@ -36,13 +37,17 @@ func compileSchema(raw json.RawMessage) (*schema, error) {
 	if root.Type != "object" {
 		return nil, errors.New(`must say type: object at its root, as MCP asks`)
 	}
-	resolved, err := root.Resolve(&jsonschema.ResolveOptions{BaseURI: "rehearse:schema"})
+	// A $ref that leads back to itself would never end, and no recover stops that.
+	v, err := value.Parse(raw)
 	if err != nil {
 		return nil, err
 	}
-	// Only Validate looks at $schema.
-	if err := resolved.Validate(map[string]any{}); err != nil && strings.Contains(err.Error(), "cannot validate version") {
-		return nil, fmt.Errorf("$schema is %q; draft-07 and 2020-12 can be checked", root.Schema)
+	if _, err := match.CompileSchema(v); err != nil {
+		return nil, err
+	}
+	resolved, err := root.Resolve(&jsonschema.ResolveOptions{BaseURI: "rehearse:schema"})
+	if err != nil {
+		return nil, err
 	}
 	return &schema{root: root, resolved: resolved}, nil
 }

@@ -137,6 +137,12 @@ func (l *loader) schema(n *strictyaml.Node) json.RawMessage {
 		l.problems.add(n.Pos, "not a JSON Schema: %s", schemaReason(err))
 		return nil
 	}
+	if v, err := value.Parse(raw); err == nil {
+		if _, err := match.CompileSchema(v); err != nil { // a $ref in a circle, or another version
+			l.problems.add(n.Pos, "%v", err)
+			return nil
+		}
+	}
 	return raw
 }
 
