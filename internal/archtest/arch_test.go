@@ -33,6 +33,7 @@ var levels = map[string]int{
 	"harness/expr":           1,
 	"harness/dialect":        1,
 	"harness/trials":         1,
+	"cassettes/vcr":          1,
 	"harness/match":          2,
 	"mockllm/fault":          2,
 	"mockllm/profile":        2,

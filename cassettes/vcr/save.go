@@ -1,0 +1,202 @@
+// Copyright 2026 The rehearse Authors. SPDX-License-Identifier: Apache-2.0
+
+package vcr
+
+import (
+	"bytes"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+)
+
+// DefaultMaxBody is the longest body that stands in the file itself.
+const DefaultMaxBody = 4 << 20
+
+// WriteFile writes f to a path that ends in .yaml, so that a crash at any
+// moment leaves the old file or the new one: it writes a file beside it, reads
+// that again, compares, syncs and renames. Content that is there already
+// leaves the file alone. The files can be read by their owner only.
+//
+// A body longer than maxBody bytes (0 means [DefaultMaxBody], less than 0 no
+// limit) goes into a file of its own in the folder PATH.bodies, named by its
+// hash. A plain go-vcr replays such a body as empty.
+//
+// A file of go-vcr version 2 is not overwritten, since fields of it would be
+// lost.
+func WriteFile(path string, f *File, maxBody int) error {
+	if maxBody == 0 {
+		maxBody = DefaultMaxBody
+	}
+	outside, bodies := f.split(path, maxBody)
+	data := outside.Encode()
+	old, err := os.ReadFile(path)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+	case err != nil:
+		return fmt.Errorf("writing cassette: %w", err)
+	case bytes.Equal(old, data) && present(path, bodies):
+		return nil
+	default:
+		if before, err := Parse(path, old); err == nil && before.Format != GoVCR1 {
+			return fmt.Errorf("writing cassette %q: it is of %s, which would lose fields; write to another file", path, before.Format)
+		}
+	}
+	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
+		return fmt.Errorf("writing cassette: %w", err)
+	}
+	for name, body := range bodies {
+		if err := os.MkdirAll(bodyDir(path), 0o700); err != nil {
+			return fmt.Errorf("writing cassette: %w", err)
+		}
+		if err := replace(filepath.Join(bodyDir(path), name), body, nil); err != nil {
+			return fmt.Errorf("writing a body of cassette %q: %w", path, err)
+		}
+	}
+	if err := replace(path, data, outside.same); err != nil {
+		return fmt.Errorf("writing cassette %q: %w", path, err)
+	}
+	return nil
+}
+
+func bodyDir(path string) string { return path + ".bodies" }
+
+func present(path string, bodies map[string][]byte) bool {
+	for name := range bodies {
+		if _, err := os.Stat(filepath.Join(bodyDir(path), name)); err != nil {
+			return false
+		}
+	}
+	return true
+}
+
+// split returns f with its long bodies taken out, and those by file name.
+func (f *File) split(path string, maxBody int) (*File, map[string][]byte) {
+	if maxBody < 0 {
+		return f, nil
+	}
+	out := &File{Path: path, Format: GoVCR1}
+	bodies := map[string][]byte{}
+	take := func(body *[]byte, name *string) {
+		if len(*body) > maxBody {
+			sum := sha256.Sum256(*body)
+			*name = hex.EncodeToString(sum[:16])
+			bodies[*name] = *body
+			*body = nil
+		}
+	}
+	for _, i := range f.Interactions {
+		if len(i.Request.Body) > maxBody || len(i.Response.Body) > maxBody {
+			clone := *i
+			i = &clone
+			take(&i.Request.Body, &i.Meta.requestBody)
+			take(&i.Response.Body, &i.Meta.responseBody)
+		}
+		out.Interactions = append(out.Interactions, i)
+	}
+	return out, bodies
+}
+
+// readBodies puts the bodies that stand beside the file back.
+func (f *File) readBodies() error {
+	read := func(i *Interaction, name *string, body *[]byte) error {
+		if *name == "" {
+			return nil
+		}
+		if filepath.Base(*name) != *name {
+			return fmt.Errorf("%s: the body file %q lies outside of its folder", f.at(i), *name)
+		}
+		data, err := os.ReadFile(filepath.Join(bodyDir(f.Path), *name))
+		if err != nil {
+			return fmt.Errorf("%s: reading a body that stands beside the file: %w", f.at(i), err)
+		}
+		if sum := sha256.Sum256(data); hex.EncodeToString(sum[:16]) != *name {
+			return fmt.Errorf("%s: the body file %q has other content than was recorded", f.at(i), *name)
+		}
+		*body, *name = data, ""
+		return nil
+	}
+	for _, i := range f.Interactions {
+		err := errors.Join(
+			read(i, &i.Meta.requestBody, &i.Request.Body),
+			read(i, &i.Meta.responseBody, &i.Response.Body))
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// same reports whether data reads as f again.
+func (f *File) same(data []byte) error {
+	again, err := Parse(f.Path, data)
+	if err != nil {
+		return fmt.Errorf("what was written cannot be read again: %w", err)
+	}
+	if len(again.Interactions) != len(f.Interactions) {
+		return fmt.Errorf("what was written reads as %d interactions, not %d", len(again.Interactions), len(f.Interactions))
+	}
+	for n, i := range again.Interactions {
+		if !equal(i, f.Interactions[n]) {
+			return fmt.Errorf("what was written reads as something else at interaction %d", n+1)
+		}
+	}
+	return nil
+}
+
+// equal compares what matters of two interactions without allocating for
+// their bodies.
+func equal(a, b *Interaction) bool {
+	x, y := *a, *b
+	if !bytes.Equal(x.Request.Body, y.Request.Body) || !bytes.Equal(x.Response.Body, y.Response.Body) {
+		return false
+	}
+	x.Request.Body, y.Request.Body, x.Response.Body, y.Response.Body = nil, nil, nil, nil
+	one, other := &File{Interactions: []*Interaction{&x}}, &File{Interactions: []*Interaction{&y}}
+	return bytes.Equal(one.Encode(), other.Encode())
+}
+
+// replace writes a file so that at no moment half of it is there. check reads
+// what was written.
+func replace(path string, data []byte, check func([]byte) error) (err error) {
+	tmp, err := os.CreateTemp(filepath.Dir(path), "."+filepath.Base(path)+".*.tmp") // mode 0600
+	if err != nil {
+		return err
+	}
+	defer func() {
+		if err != nil {
+			tmp.Close()
+			os.Remove(tmp.Name())
+		}
+	}()
+	if _, err = tmp.Write(data); err != nil {
+		return err
+	}
+	if err = tmp.Sync(); err != nil {
+		return err
+	}
+	if err = tmp.Close(); err != nil {
+		return err
+	}
+	if check != nil {
+		written, err := os.ReadFile(tmp.Name())
+		if err != nil {
+			return err
+		}
+		if err := check(written); err != nil {
+			return err
+		}
+	}
+	if err = os.Rename(tmp.Name(), path); err != nil {
+		return err
+	}
+	dir, err := os.Open(filepath.Dir(path))
+	if err != nil {
+		return err
+	}
+	_ = dir.Sync() // some systems refuse it; the file itself is safe
+	return dir.Close()
+}
