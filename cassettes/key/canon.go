@@ -1,0 +1,162 @@
+// Copyright 2026 The rehearse Authors. SPDX-License-Identifier: Apache-2.0
+
+package key
+
+import (
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/rehearse-dev/rehearse/harness/value"
+)
+
+// rule is a path that does not count.
+type rule struct {
+	anywhere bool // it began with `**`
+	steps    []string
+}
+
+func compileRules(r *Rules) []rule {
+	paths := r.Ignore
+	if paths == nil {
+		paths = Defaults()
+	}
+	var rules []rule
+	for _, p := range slices.Concat(paths, r.Also) {
+		steps := strings.Split(p, ".")
+		anywhere := steps[0] == "**"
+		if anywhere {
+			steps = steps[1:]
+		}
+		if len(steps) > 0 {
+			rules = append(rules, rule{anywhere, steps})
+		}
+	}
+	return rules
+}
+
+// fits reports whether the rule is about the place at path.
+func (r *rule) fits(path []string) bool {
+	if r.anywhere && len(path) > len(r.steps) {
+		path = path[len(path)-len(r.steps):]
+	}
+	if len(path) != len(r.steps) {
+		return false
+	}
+	for i, s := range r.steps {
+		if s != "*" && s != path[i] {
+			return false
+		}
+	}
+	return true
+}
+
+// canon brings a body into canonical form.
+type canon struct {
+	rules []rule
+	ids   map[string]string // of tool calls, to their number
+	tools []string
+}
+
+func (c *canon) ignored(path []string) bool {
+	return slices.ContainsFunc(c.rules, func(r rule) bool { return r.fits(path) })
+}
+
+func (c *canon) value(v value.Value, path []string) value.Value {
+	switch v.Kind() {
+	case value.Object:
+		return c.object(v, path)
+	case value.Array:
+		items := v.Items()
+		out := make([]value.Value, 0, len(items))
+		for i, item := range items {
+			if at := append(path[:len(path):len(path)], strconv.Itoa(i)); !c.ignored(at) {
+				out = append(out, c.value(item, at))
+			}
+		}
+		if len(path) == 1 && path[0] == "tools" {
+			c.sortTools(out)
+		}
+		return value.ArrayOf(out...)
+	}
+	return v
+}
+
+// sortTools notes the order of the tools and sorts them by their text.
+func (c *canon) sortTools(tools []value.Value) {
+	for _, t := range tools {
+		c.tools = append(c.tools, toolName(t))
+	}
+	slices.SortStableFunc(tools, func(a, b value.Value) int {
+		return strings.Compare(string(a.Append(nil)), string(b.Append(nil)))
+	})
+}
+
+// toolName is the name of an offered tool in any dialect.
+func toolName(t value.Value) string {
+	if f, ok := t.Get("function"); ok {
+		t = f
+	}
+	if name, ok := t.Get("name"); ok {
+		return name.Str()
+	}
+	if kind, ok := t.Get("type"); ok {
+		return kind.Str()
+	}
+	return "?"
+}
+
+// object sorts keys, drops what does not count and numbers ids of calls.
+func (c *canon) object(v value.Value, path []string) value.Value {
+	in := v.Members()
+	// Ids are numbered in the order of the text, so before sorting.
+	out := make([]value.Member, 0, len(in))
+	for _, m := range in {
+		at := append(path[:len(path):len(path)], m.Key)
+		if c.ignored(at) {
+			continue
+		}
+		if m.Value.Kind() == value.String && isCallID(v, m.Key) {
+			out = append(out, value.Member{Key: m.Key, Value: value.StringOf(c.number(m.Value.Str()))})
+			continue
+		}
+		out = append(out, value.Member{Key: m.Key, Value: c.value(m.Value, at)})
+	}
+	slices.SortStableFunc(out, byKey)
+	return value.ObjectOf(out...)
+}
+
+func (c *canon) number(id string) string {
+	if id == "" {
+		return ""
+	}
+	n, ok := c.ids[id]
+	if !ok {
+		n = "call " + strconv.Itoa(len(c.ids)+1)
+		c.ids[id] = n
+	}
+	return n
+}
+
+// isCallID reports whether the key of an object holds the id of a tool call,
+// in the words of OpenAI, Anthropic or Gemini.
+func isCallID(object value.Value, key string) bool {
+	switch key {
+	case "tool_call_id", "tool_use_id", "call_id":
+		return true
+	case "id":
+		if kind, ok := object.Get("type"); ok {
+			switch kind.Str() {
+			case "function", "tool_use", "server_tool_use", "function_call", "function_call_output", "custom_tool_call":
+				return true
+			}
+			return false
+		}
+		// A call of a client that leaves the type out, or Gemini's.
+		_, function := object.Get("function")
+		_, args := object.Get("args")
+		_, response := object.Get("response")
+		return function || args || response
+	}
+	return false
+}
