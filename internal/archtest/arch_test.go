@@ -36,6 +36,7 @@ var levels = map[string]int{
 	"cassettes/vcr":          1,
 	"cassettes/key":          1,
 	"harness/match":          2,
+	"cassettes/redact":       2,
 	"mockllm/fault":          2,
 	"mockllm/profile":        2,
 	"mockllm":                3,
