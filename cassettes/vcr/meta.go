@@ -19,7 +19,7 @@ const metaVersion = "v1"
 // isZero reports whether there is nothing to write.
 func (m *Meta) isZero() bool {
 	return m.Recorded.IsZero() && (m.Outcome == "" || m.Outcome == Complete) && m.Error == "" && m.Attempt <= 1 &&
-		len(m.Chunks) == 0 && m.Coding == "" && m.Subject == "" && m.Model == "" && m.Label == "" &&
+		len(m.Chunks) == 0 && m.Coding == "" && m.Base == "" && m.Subject == "" && m.Model == "" && m.Label == "" &&
 		m.requestBody == "" && m.responseBody == ""
 }
 
@@ -42,6 +42,7 @@ func (m *Meta) encode(trailer http.Header) string {
 		put("attempt", strconv.Itoa(m.Attempt))
 	}
 	put("coding", url.QueryEscape(m.Coding))
+	put("base", url.QueryEscape(m.Base))
 	put("subject", url.QueryEscape(m.Subject))
 	put("model", url.QueryEscape(m.Model))
 	put("label", url.QueryEscape(m.Label))
@@ -84,6 +85,8 @@ func decodeMeta(text string) (Meta, http.Header, error) {
 			m.Error, err = url.QueryUnescape(v)
 		case "coding":
 			m.Coding, err = url.QueryUnescape(v)
+		case "base":
+			m.Base, err = url.QueryUnescape(v)
 		case "subject":
 			m.Subject, err = url.QueryUnescape(v)
 		case "model":

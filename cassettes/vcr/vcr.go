@@ -114,6 +114,9 @@ type Meta struct {
 	Chunks  []Chunk
 	// Coding is the Content-Encoding that the body still has; empty for none.
 	Coding string
+	// Base is the path of the endpoint's address, when a proxy has put it
+	// before the path that its client asked for.
+	Base string
 	// Subject, Model and Label are remarks of whoever recorded: the release
 	// of the proxy that stood between, the model that was asked for.
 	Subject, Model, Label string

@@ -1,0 +1,138 @@
+// Copyright 2026 The rehearse Authors. SPDX-License-Identifier: Apache-2.0
+
+package cassettes
+
+import (
+	"cmp"
+	"fmt"
+	"net/http"
+	"os"
+	"slices"
+	"time"
+
+	"github.com/rehearse-dev/rehearse/cassettes/key"
+	"github.com/rehearse-dev/rehearse/cassettes/redact"
+	"github.com/rehearse-dev/rehearse/harness"
+)
+
+// Mode says where answers come from. It never changes on its own.
+type Mode string
+
+// The modes.
+const (
+	// Replay answers from the file and has no network under it.
+	Replay Mode = "replay"
+	// Record asks the endpoint and writes a new file.
+	Record Mode = "record"
+	// RecordNew answers from the file, and asks the endpoint for the rest,
+	// which is added to the file.
+	RecordNew Mode = "record-new"
+	// Verify asks the endpoint and compares its answers with the file, which
+	// stays as it is.
+	Verify Mode = "verify"
+	// Passthrough asks the endpoint and neither reads nor writes a file.
+	Passthrough Mode = "passthrough"
+)
+
+// Modes returns the modes.
+func Modes() []Mode { return []Mode{Replay, Record, RecordNew, Verify, Passthrough} }
+
+// Order says which of several equal recorded requests answers.
+type Order string
+
+// The orders.
+const (
+	// Sequence gives equal requests their answers one after the other, each
+	// once.
+	Sequence Order = "sequence"
+	// Strict wants all requests in the order of the file.
+	Strict Order = "strict"
+	// Any gives the first answer, as often as it is asked for.
+	Any Order = "any"
+	// RepeatLast is Sequence that goes on with the last answer.
+	RepeatLast Order = "repeat-last"
+)
+
+// Options are settings of a [Recorder]. Nil means all defaults.
+type Options struct {
+	// Mode is where answers come from. Default [Replay].
+	Mode Mode
+	// Upstream carries requests to the endpoint in all modes but replay.
+	// Default [http.DefaultTransport].
+	Upstream http.RoundTripper
+	// Order is how equal requests are answered. Default [Sequence].
+	Order Order
+	// Match says what of a request does not count. Nil means the defaults of
+	// package key.
+	Match *key.Rules
+	// Secrets says what is taken out of recordings. Nil means the defaults of
+	// package redact.
+	Secrets *redact.Rules
+	// Speed is how fast a recording is replayed: 1 as it was, 2 twice as
+	// fast; 0 at once.
+	Speed float64
+	// Clock times recordings and paces replays. Default
+	// [harness.SystemClock].
+	Clock harness.Clock
+	// KeepErrors records answers of 429 and of 500 and above, which are left
+	// out otherwise.
+	KeepErrors bool
+	// AllowUnused lets a replay end with interactions that nobody asked for.
+	// Default: Close returns an error that names them.
+	AllowUnused bool
+	// MaxAge is how old a recording may be in replay; 0 means any age. Stale
+	// says what an older one does: "warn" (the default) or "error".
+	MaxAge time.Duration
+	Stale  string
+	// MaxBody is the longest body that stands in the file itself, in bytes.
+	// Default 4 MiB; less than 0 means no limit.
+	MaxBody int
+	// Grace is how long Close waits for exchanges under way. Default 2 s.
+	Grace time.Duration
+	// Subject, Model and Label are noted with each interaction, see vcr.Meta.
+	Subject, Model, Label string
+	// LookupEnv finds CI, which forbids to record. Default [os.LookupEnv].
+	LookupEnv func(string) (string, bool)
+	// Logf takes a line for what is worth knowing and no error. Nil drops it.
+	Logf func(format string, args ...any)
+}
+
+func (o *Options) withDefaults() (Options, error) {
+	var c Options
+	if o != nil {
+		c = *o
+	}
+	c.Mode = cmp.Or(c.Mode, Replay)
+	c.Order = cmp.Or(c.Order, Sequence)
+	c.Stale = cmp.Or(c.Stale, "warn")
+	c.Grace = cmp.Or(c.Grace, 2*time.Second)
+	if c.Upstream == nil {
+		c.Upstream = http.DefaultTransport
+	}
+	if c.Clock == nil {
+		c.Clock = harness.SystemClock()
+	}
+	if c.LookupEnv == nil {
+		c.LookupEnv = os.LookupEnv
+	}
+	if c.Logf == nil {
+		c.Logf = func(string, ...any) {}
+	}
+	if !slices.Contains(Modes(), c.Mode) {
+		return c, fmt.Errorf("mode %q is unknown: want one of %v", c.Mode, Modes())
+	}
+	if orders := []Order{Sequence, Strict, Any, RepeatLast}; !slices.Contains(orders, c.Order) {
+		return c, fmt.Errorf("order %q is unknown: want one of %v", c.Order, orders)
+	}
+	if c.Stale != "warn" && c.Stale != "error" {
+		return c, fmt.Errorf("stale %q is unknown: want warn or error", c.Stale)
+	}
+	if c.Speed < 0 {
+		return c, fmt.Errorf("speed %v is less than 0", c.Speed)
+	}
+	return c, nil
+}
+
+func (m Mode) records() bool { return m == Record || m == RecordNew }
+
+func (m Mode) reads() bool { return m == Replay || m == RecordNew || m == Verify }

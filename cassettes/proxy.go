@@ -1,0 +1,106 @@
+// Copyright 2026 The rehearse Authors. SPDX-License-Identifier: Apache-2.0
+
+package cassettes
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"net/url"
+	"strings"
+)
+
+// Proxy returns a handler that answers clients in any language through the
+// recorder. upstream is the address of the endpoint, to which the path of a
+// request is added; in mode replay it may be nil. A miss is answered with 422
+// and an error of type rehearse_miss, which no SDK sends again.
+func (r *Recorder) Proxy(upstream *url.URL) http.Handler {
+	if upstream == nil {
+		upstream = &url.URL{Scheme: "http", Host: "recorded.invalid"}
+	}
+	return http.HandlerFunc(func(w http.ResponseWriter, req *http.Request) {
+		r.proxy(w, req, upstream)
+	})
+}
+
+// baseKey is the key of the context under which the proxy hands the path of
+// the endpoint's address on.
+type baseKey struct{}
+
+func (r *Recorder) proxy(w http.ResponseWriter, req *http.Request, upstream *url.URL) {
+	ctx := context.WithValue(req.Context(), baseKey{}, strings.TrimRight(upstream.Path, "/"))
+	out := req.Clone(ctx)
+	out.URL = upstream.JoinPath(req.URL.EscapedPath())
+	out.URL.RawQuery = req.URL.RawQuery
+	out.Host, out.RequestURI = "", ""
+	dropHops(out.Header)
+	// A coding would only have to be undone to be kept.
+	out.Header.Set("Accept-Encoding", "identity")
+	resp, err := r.RoundTrip(out)
+	var miss *MissError
+	switch {
+	case errors.As(err, &miss):
+		answer(w, http.StatusUnprocessableEntity, "rehearse_miss", miss.Error())
+		return
+	case err != nil && req.Context().Err() != nil:
+		return // nobody waits
+	case err != nil:
+		answer(w, http.StatusBadGateway, "rehearse_upstream", fmt.Sprintf("no answer of the endpoint: %v", err))
+		return
+	}
+	defer resp.Body.Close()
+	dropHops(resp.Header)
+	for name, values := range resp.Header {
+		w.Header()[name] = values
+	}
+	for name := range resp.Trailer {
+		w.Header().Add("Trailer", name)
+	}
+	w.WriteHeader(resp.StatusCode)
+	flusher := http.NewResponseController(w)
+	buf := make([]byte, 32<<10)
+	for {
+		n, err := resp.Body.Read(buf)
+		if n > 0 {
+			if _, err := w.Write(buf[:n]); err != nil {
+				return // the client is gone; closing the body notes it
+			}
+			_ = flusher.Flush()
+		}
+		if errors.Is(err, io.EOF) {
+			break
+		}
+		if err != nil {
+			panic(http.ErrAbortHandler) // the client is to see that it broke off
+		}
+	}
+	for name, values := range resp.Trailer {
+		w.Header()[name] = values
+	}
+}
+
+// answer refuses a request in the way that OpenAI's clients read.
+func answer(w http.ResponseWriter, code int, kind, message string) {
+	body, _ := json.Marshal(map[string]any{"error": map[string]any{"type": kind, "message": message, "code": kind, "param": nil}})
+	w.Header().Set("Content-Type", "application/json")
+	w.Header().Set("X-Should-Retry", "false")
+	w.WriteHeader(code)
+	_, _ = w.Write(body)
+}
+
+// dropHops removes the headers that are about one connection.
+func dropHops(h http.Header) {
+	for _, f := range h["Connection"] {
+		for name := range strings.SplitSeq(f, ",") {
+			h.Del(strings.TrimSpace(name))
+		}
+	}
+	for _, name := range []string{
+		"Connection", "Proxy-Connection", "Keep-Alive", "Proxy-Authenticate", "Proxy-Authorization", "Te", "Trailer", "Transfer-Encoding", "Upgrade",
+	} {
+		h.Del(name)
+	}
+}

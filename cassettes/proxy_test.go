@@ -1,0 +1,111 @@
+// Copyright 2026 The rehearse Authors. SPDX-License-Identifier: Apache-2.0
+
+package cassettes_test
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"net/url"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/rehearse-dev/rehearse/cassettes"
+)
+
+// TestProxy records a stream, an abort and a trailer through the proxy, and
+// replays them to a client that knows nothing of it.
+func TestProxy(t *testing.T) {
+	step := make(chan struct{})
+	endpoint := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		switch r.URL.Path {
+		case "/base/v1/stream":
+			w.Header().Set("Content-Type", "text/event-stream")
+			w.Header().Set("Trailer", "X-Sum")
+			for n := range 3 {
+				fmt.Fprintf(w, "data: %d %s\n\n", n, r.Header.Get("Accept-Encoding"))
+				_ = http.NewResponseController(w).Flush()
+				<-step // the client has it
+			}
+			w.Header().Set("X-Sum", "3")
+		case "/base/v1/abort":
+			fmt.Fprint(w, "half")
+			_ = http.NewResponseController(w).Flush()
+			panic(http.ErrAbortHandler)
+		default:
+			http.NotFound(w, r)
+		}
+	}))
+	defer endpoint.Close()
+	upstream, _ := url.Parse(endpoint.URL + "/base")
+	path := filepath.Join(t.TempDir(), "a.yaml")
+
+	play := func(mode cassettes.Mode, upstream *url.URL, live bool) {
+		t.Helper()
+		rec := open(t, path, cassettes.Options{Mode: mode})
+		proxy := httptest.NewServer(rec.Proxy(upstream))
+		defer proxy.Close()
+		resp, err := http.Get(proxy.URL + "/v1/stream?b=2&a=1")
+		if err != nil {
+			t.Fatal(err)
+		}
+		buf := make([]byte, 100)
+		var got strings.Builder
+		for n := 0; live && n < 3; n++ { // each part is with the client before the next is sent
+			k, err := resp.Body.Read(buf)
+			if want := fmt.Sprintf("data: %d identity\n\n", n); err != nil || string(buf[:k]) != want {
+				t.Errorf("part %d is %q, %v, want %q", n, buf[:k], err, want)
+			}
+			got.Write(buf[:k])
+			step <- struct{}{}
+		}
+		rest, err := io.ReadAll(resp.Body)
+		resp.Body.Close()
+		got.Write(rest)
+		if err != nil || got.String() != "data: 0 identity\n\ndata: 1 identity\n\ndata: 2 identity\n\n" {
+			t.Errorf("%s: got %q, %v", mode, got.String(), err)
+		}
+		if resp.Trailer.Get("X-Sum") != "3" || resp.Header.Get("Content-Type") != "text/event-stream" {
+			t.Errorf("%s: header %v, trailer %v", mode, resp.Header, resp.Trailer)
+		}
+		resp, err = http.Get(proxy.URL + "/v1/abort")
+		if err != nil {
+			t.Fatal(err)
+		}
+		half, err := io.ReadAll(resp.Body)
+		resp.Body.Close()
+		if string(half) != "half" || !errors.Is(err, io.ErrUnexpectedEOF) {
+			t.Errorf("%s: the abort reads as %q, %v", mode, half, err)
+		}
+		if !live {
+			refused(t, proxy.URL)
+		}
+		_ = rec.Close()
+	}
+	play(cassettes.Record, upstream, true)
+	play(cassettes.Replay, nil, false)
+}
+
+// refused checks what a client is told of a miss.
+func refused(t *testing.T, base string) {
+	t.Helper()
+	resp, err := http.Post(base+"/v1/stream", "application/json", strings.NewReader(`{}`))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer resp.Body.Close()
+	var body struct {
+		Error struct{ Type, Message string }
+	}
+	if err := json.NewDecoder(resp.Body).Decode(&body); err != nil {
+		t.Fatal(err)
+	}
+	if resp.StatusCode != http.StatusUnprocessableEntity || resp.Header.Get("X-Should-Retry") != "false" ||
+		body.Error.Type != "rehearse_miss" || !strings.Contains(body.Error.Message, "method: recorded \"GET\", now \"POST\"") {
+		t.Errorf("a miss is answered %d %v", resp.StatusCode, body)
+	}
+}

@@ -1,0 +1,210 @@
+// Copyright 2026 The rehearse Authors. SPDX-License-Identifier: Apache-2.0
+
+package cassettes
+
+import (
+	"bytes"
+	"compress/gzip"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/rehearse-dev/rehearse/cassettes/vcr"
+)
+
+// record asks the endpoint and keeps what it answers in i, in slot s; in mode
+// verify it compares that with the interaction found instead.
+func (r *Recorder) record(req *http.Request, body []byte, s *slot, i *vcr.Interaction, found *entry) (*http.Response, error) {
+	start := r.opts.Clock.Now()
+	i.Meta.Recorded = start.UTC().Truncate(time.Second)
+	i.Meta.Subject, i.Meta.Model, i.Meta.Label = r.opts.Subject, r.opts.Model, r.opts.Label
+	resp, err := r.ask(req, body)
+	if err != nil {
+		i.Meta.Outcome, i.Meta.Error = vcr.UpstreamError, reason(err)
+		if req.Context().Err() != nil {
+			i.Meta.Outcome = vcr.ClientClosed
+		}
+		i.Response.Duration = r.opts.Clock.Now().Sub(start)
+		r.finish(s, i, found)
+		return nil, err
+	}
+	now := r.opts.Clock.Now()
+	i.Response.Status, i.Response.Code, i.Response.Header = resp.Status, resp.StatusCode, resp.Header.Clone()
+	i.Response.Duration = now.Sub(start)
+	t := &tee{r: r, ctx: req.Context(), resp: resp, body: resp.Body, kept: i, slot: s, found: found, last: now}
+	r.mu.Lock()
+	s.live = t
+	r.mu.Unlock()
+	resp.Body = t
+	if resp.Body != nil && (req.Method == http.MethodHead || resp.ContentLength == 0 && resp.StatusCode == http.StatusNoContent) {
+		// There is no body, and clients need not read what is not there.
+		t.finish(vcr.Complete, "")
+	}
+	return resp, nil
+}
+
+// reason is the text of an error as it is kept: without the address, which
+// differs from run to run.
+func reason(err error) string {
+	var net interface{ Unwrap() error }
+	text := err.Error()
+	for errors.As(err, &net) && net.Unwrap() != nil {
+		err = net.Unwrap()
+		text = err.Error()
+	}
+	return text
+}
+
+// tee is the body of an answer on its way to the client: each part is kept
+// with its time when the client has it.
+type tee struct {
+	r     *Recorder
+	ctx   context.Context // of the request
+	resp  *http.Response
+	body  io.ReadCloser
+	found *entry
+
+	mu   sync.Mutex // guards the rest: Close may come from anywhere
+	kept *vcr.Interaction
+	slot *slot
+	data bytes.Buffer
+	last time.Time
+	done bool
+}
+
+func (t *tee) Read(p []byte) (int, error) {
+	n, err := t.body.Read(p)
+	if n > 0 {
+		t.mu.Lock()
+		if !t.done {
+			now := t.r.opts.Clock.Now()
+			t.data.Write(p[:n])
+			t.kept.Meta.Chunks = append(t.kept.Meta.Chunks, vcr.Chunk{Size: n, Gap: max(0, now.Sub(t.last))})
+			t.last = now
+		}
+		t.mu.Unlock()
+	}
+	switch {
+	case err == nil:
+	case errors.Is(err, io.EOF):
+		t.finish(vcr.Complete, "")
+	case t.ctx.Err() != nil:
+		t.finish(vcr.ClientClosed, "")
+	default:
+		t.finish(vcr.Aborted, reason(err))
+	}
+	return n, err
+}
+
+// Close ends the body. A client that closes before the end did not want the
+// rest, unless what it has is the whole: many stop at the last event.
+func (t *tee) Close() error {
+	outcome := vcr.ClientClosed
+	t.mu.Lock()
+	if n := t.resp.ContentLength; n >= 0 && int64(t.data.Len()) == n {
+		outcome = vcr.Complete
+	}
+	t.mu.Unlock()
+	t.finish(outcome, "")
+	return t.body.Close()
+}
+
+// finish keeps the exchange, once.
+func (t *tee) finish(outcome vcr.Outcome, why string) {
+	t.mu.Lock()
+	if t.done {
+		t.mu.Unlock()
+		return
+	}
+	t.done = true
+	i := t.kept
+	i.Meta.Outcome, i.Meta.Error = outcome, why
+	i.Response.Body = bytes.Clone(t.data.Bytes())
+	if outcome == vcr.Complete && len(t.resp.Trailer) > 0 {
+		i.Response.Trailer = t.resp.Trailer.Clone()
+	}
+	t.mu.Unlock()
+	plainBody(i)
+	t.r.finish(t.slot, i, t.found)
+}
+
+// plainBody stores a body that the client asked for in gzip decoded, so that
+// people can read it and rules find secrets in it. Other codings are kept.
+func plainBody(i *vcr.Interaction) {
+	coding := strings.ToLower(i.Response.Header.Get("Content-Encoding"))
+	switch coding {
+	case "", "identity":
+	case "gzip", "x-gzip":
+		zr, err := gzip.NewReader(bytes.NewReader(i.Response.Body))
+		var plain []byte
+		if err == nil {
+			plain, err = io.ReadAll(zr)
+		}
+		if err != nil && (i.Meta.Outcome == vcr.Complete || len(plain) == 0) {
+			i.Meta.Coding = coding // broken: kept as it came
+			return
+		}
+		var total time.Duration
+		for _, c := range i.Meta.Chunks {
+			total += c.Gap
+		}
+		i.Response.Body = plain
+		i.Meta.Chunks = []vcr.Chunk{{Size: len(plain), Gap: total}}
+		i.Response.Header.Del("Content-Encoding")
+	default:
+		i.Meta.Coding = coding
+	}
+	// Lengths and framing are computed anew at replay.
+	for _, name := range []string{"Content-Length", "Transfer-Encoding", "Connection", "Keep-Alive"} {
+		i.Response.Header.Del(name)
+	}
+}
+
+// finish takes the secrets out of an exchange that has ended and keeps it.
+func (r *Recorder) finish(s *slot, i *vcr.Interaction, found *entry) {
+	kept := r.secrets.Interaction(i)
+	r.mu.Lock()
+	s.live = nil
+	defer r.mu.Unlock()
+	defer r.open.Done()
+	if failedAttempt(kept) {
+		r.failed[s.key]++
+	}
+	if r.opts.Mode == Verify {
+		r.compare(found, kept)
+		return
+	}
+	if code := kept.Response.Code; !r.opts.KeepErrors && (code == http.StatusTooManyRequests || code >= 500) {
+		r.note("%s %s was answered %d, which is not kept; KeepErrors keeps it", kept.Request.Method, kept.Request.URL, code)
+		return
+	}
+	s.kept = kept
+	if err := r.journal.add(r.slotNumber(s), kept); err != nil {
+		r.note("%v", err)
+	}
+}
+
+func (r *Recorder) slotNumber(s *slot) int {
+	for n := len(r.slots) - 1; n >= 0; n-- {
+		if r.slots[n] == s {
+			return n
+		}
+	}
+	return len(r.slots)
+}
+
+func (r *Recorder) compare(found *entry, live *vcr.Interaction) {
+	what := fmt.Sprintf("%s %s", live.Request.Method, live.Request.URL)
+	if found == nil {
+		r.drift = append(r.drift, what+": nothing of this request is recorded")
+		return
+	}
+	if found.Response.Code != live.Response.Code {
+		r.drift = append(r.drift, fmt.Sprintf("%s: status %d was recorded, now %d", what, found.Response.Code, live.Response.Code))
+	}
+}

@@ -1,0 +1,424 @@
+// Copyright 2026 The rehearse Authors. SPDX-License-Identifier: Apache-2.0
+
+package cassettes
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"net/http"
+	"net/url"
+	"slices"
+	"strings"
+	"sync"
+
+	"github.com/rehearse-dev/rehearse/cassettes/key"
+	"github.com/rehearse-dev/rehearse/cassettes/redact"
+	"github.com/rehearse-dev/rehearse/cassettes/vcr"
+)
+
+// Recorder is an [http.RoundTripper] that records or replays. Its methods may
+// be called concurrently.
+type Recorder struct {
+	path    string
+	opts    Options
+	secrets *redact.Redactor
+
+	mu      sync.Mutex // guards the rest
+	tape    []*entry   // what the file holds, in its order
+	byKey   map[string]*queue
+	slots   []*slot        // what is being recorded, in the order of the requests
+	failed  map[string]int // how often a request was recorded that failed, by key
+	journal *journal
+	strict  int // how many of the tape were used, in order strict
+	misses  []error
+	notes   []string
+	drift   []string
+	bases   []string // paths of endpoints, see [vcr.Meta]
+	closed  bool
+	open    sync.WaitGroup // exchanges that are being recorded
+}
+
+// entry is an interaction of the file.
+type entry struct {
+	*vcr.Interaction
+	number int // from 1
+	key    *key.Key
+	used   int
+}
+
+// queue are the interactions of one key.
+type queue struct {
+	entries []*entry
+	next    int // the first that was not used
+}
+
+// slot is the place of an exchange in the file: requests are in the order in
+// which they began, not in that in which they ended.
+type slot struct {
+	kept *vcr.Interaction // nil while it is under way, or when it is not kept
+	key  string
+	live *tee // the body under way; nil before and after
+}
+
+// Open opens the cassette at path. In replay the file must be there. A
+// recording that a dead process left unfinished is part of it.
+func Open(path string, opts *Options) (*Recorder, error) {
+	o, err := opts.withDefaults()
+	if err != nil {
+		return nil, fmt.Errorf("opening cassette %q: %w", path, err)
+	}
+	secrets, err := redact.New(o.Secrets)
+	if err != nil {
+		return nil, fmt.Errorf("opening cassette %q: %w", path, err)
+	}
+	r := &Recorder{path: path, opts: o, secrets: secrets, byKey: map[string]*queue{}, failed: map[string]int{}}
+	if ci, ok := o.LookupEnv("CI"); o.Mode.records() && ok && ci != "" && ci != "false" && ci != "0" {
+		return nil, fmt.Errorf("opening cassette %q: CI is set, and mode %s makes recordings; record on your own machine and commit the file", path, o.Mode)
+	}
+	if o.Mode.records() {
+		if err := fold(path, o.MaxBody, o.Logf); err != nil {
+			return nil, err
+		}
+	}
+	if o.Mode.reads() {
+		if err := r.load(); err != nil {
+			return nil, err
+		}
+	}
+	if o.Mode.records() {
+		if r.journal, err = newJournal(path, r.interactions()); err != nil {
+			return nil, fmt.Errorf("opening cassette %q: %w", path, err)
+		}
+	}
+	return r, nil
+}
+
+// load reads the file.
+func (r *Recorder) load() error {
+	f, err := vcr.Read(r.path)
+	if errors.Is(err, fs.ErrNotExist) {
+		left, readErr := readJournal(r.path)
+		switch {
+		case readErr == nil && r.opts.Mode == Replay:
+			r.note("the recording was cut off; it holds %d interactions", len(left))
+			f, err = &vcr.File{Path: r.path, Interactions: left}, nil
+		case r.opts.Mode == RecordNew:
+			return nil
+		default:
+			return fmt.Errorf("cassette %q is not there, and mode %s makes none; record it with mode %s (`rehearse proxy --mode record --cassette %s --upstream URL`, or `rehearse run --mode record`)", r.path, r.opts.Mode, Record, r.path)
+		}
+	}
+	if err != nil {
+		return err
+	}
+	for n, i := range f.Interactions {
+		if i.Meta.Base != "" && !slices.Contains(r.bases, i.Meta.Base) {
+			r.bases = append(r.bases, i.Meta.Base)
+		}
+		e := &entry{Interaction: i, number: n + 1, key: r.keyOf(&i.Request)}
+		r.tape = append(r.tape, e)
+		q := r.byKey[e.key.ID]
+		if q == nil {
+			q = &queue{}
+			r.byKey[e.key.ID] = q
+		}
+		q.entries = append(q.entries, e)
+	}
+	return r.checkAge()
+}
+
+// checkAge warns of a recording that is too old, or refuses it.
+func (r *Recorder) checkAge() error {
+	if r.opts.MaxAge <= 0 || r.opts.Mode != Replay {
+		return nil
+	}
+	for _, e := range r.tape {
+		if e.Meta.Recorded.IsZero() {
+			continue
+		}
+		if age := r.opts.Clock.Now().Sub(e.Meta.Recorded); age > r.opts.MaxAge {
+			text := fmt.Sprintf("interaction %d was recorded on %s, more than %v ago; record it anew",
+				e.number, e.Meta.Recorded.Format("2006-01-02"), r.opts.MaxAge)
+			if r.opts.Stale == "error" {
+				return fmt.Errorf("cassette %q: %s", r.path, text)
+			}
+			r.note("%s", text)
+			return nil
+		}
+	}
+	return nil
+}
+
+// keyOf makes the key of a request without the path of the endpoint's own
+// address, which a client of the proxy does not know.
+func (r *Recorder) keyOf(q *vcr.Request) *key.Key {
+	address := q.URL
+	if u, err := url.Parse(address); err == nil {
+		for _, base := range r.bases {
+			if path, ok := strings.CutPrefix(u.Path, base+"/"); ok {
+				u.Path, u.RawPath = "/"+path, ""
+				address = u.String()
+				break
+			}
+		}
+	}
+	return key.Of(q.Method, address, q.Header, q.Body, r.opts.Match)
+}
+
+func (r *Recorder) interactions() []*vcr.Interaction {
+	out := make([]*vcr.Interaction, len(r.tape))
+	for i, e := range r.tape {
+		out[i] = e.Interaction
+	}
+	return out
+}
+
+func (r *Recorder) note(format string, args ...any) {
+	line := fmt.Sprintf("cassette %q: ", r.path) + fmt.Sprintf(format, args...)
+	r.notes = append(r.notes, line)
+	r.opts.Logf("%s", line)
+}
+
+// RoundTrip answers a request by the mode. The request is not changed.
+func (r *Recorder) RoundTrip(req *http.Request) (*http.Response, error) {
+	body, err := readBody(req)
+	if err != nil {
+		return nil, err
+	}
+	if r.opts.Mode == Passthrough {
+		return r.ask(req, body)
+	}
+	base, _ := req.Context().Value(baseKey{}).(string)
+	asked := r.secrets.Request(vcr.Request{Method: req.Method, URL: req.URL.String(), Header: req.Header, Body: body})
+	r.mu.Lock()
+	if base != "" && !slices.Contains(r.bases, base) {
+		r.bases = append(r.bases, base)
+	}
+	k := r.keyOf(&asked)
+	if r.closed {
+		r.mu.Unlock()
+		return nil, fmt.Errorf("cassette %q: the recorder is closed", r.path)
+	}
+	var found *entry
+	if r.opts.Mode.reads() {
+		found = r.find(k)
+	}
+	switch {
+	case found != nil && r.opts.Mode != Verify:
+		found.used++
+		if text := key.Reordered(found.key, k); text != "" {
+			r.note("interaction %d: %s", found.number, text)
+		}
+		r.mu.Unlock()
+		return r.replay(req, found)
+	case r.opts.Mode == Replay:
+		miss := r.miss(k, &asked)
+		r.misses = append(r.misses, miss)
+		r.mu.Unlock()
+		return nil, miss
+	}
+	if found != nil {
+		found.used++
+	}
+	s := &slot{key: k.ID}
+	attempt := r.failed[k.ID] + 1
+	r.slots = append(r.slots, s)
+	r.open.Add(1)
+	r.mu.Unlock()
+	return r.record(req, body, s, &vcr.Interaction{Request: asked, Meta: vcr.Meta{Attempt: attempt, Base: base}}, found)
+}
+
+// failedAttempt reports whether a client has cause to send a request again.
+func failedAttempt(i *vcr.Interaction) bool {
+	return i.Meta.Outcome != vcr.Complete || i.Response.Code == http.StatusTooManyRequests || i.Response.Code >= 500 || i.Response.Code == http.StatusRequestTimeout
+}
+
+// readBody takes the whole body, as a transport does.
+func readBody(req *http.Request) ([]byte, error) {
+	if req.Body == nil || req.Body == http.NoBody {
+		return nil, nil
+	}
+	body, err := io.ReadAll(req.Body)
+	if closeErr := req.Body.Close(); err == nil {
+		err = closeErr
+	}
+	if err != nil {
+		return nil, fmt.Errorf("reading the body of a request to record it: %w", err)
+	}
+	return body, nil
+}
+
+// ask sends a request to the endpoint.
+func (r *Recorder) ask(req *http.Request, body []byte) (*http.Response, error) {
+	out := req.Clone(req.Context())
+	out.Body, out.GetBody = nil, nil
+	if len(body) > 0 {
+		out.Body = io.NopCloser(bytes.NewReader(body))
+		out.GetBody = func() (io.ReadCloser, error) { return io.NopCloser(bytes.NewReader(body)), nil }
+		out.ContentLength = int64(len(body))
+	}
+	return r.opts.Upstream.RoundTrip(out)
+}
+
+// find returns the interaction that answers a request, or nil. The caller
+// holds mu.
+func (r *Recorder) find(k *key.Key) *entry {
+	if r.opts.Order == Strict {
+		if r.strict < len(r.tape) && r.tape[r.strict].key.ID == k.ID {
+			r.strict++
+			return r.tape[r.strict-1]
+		}
+		return nil
+	}
+	q := r.byKey[k.ID]
+	switch {
+	case q == nil:
+		return nil
+	case r.opts.Order == Any:
+		return q.entries[0]
+	case q.next < len(q.entries):
+		q.next++
+		return q.entries[q.next-1]
+	case r.opts.Order == RepeatLast:
+		return q.entries[len(q.entries)-1]
+	}
+	return nil
+}
+
+// Misses returns what was asked for and fits nothing.
+func (r *Recorder) Misses() []error {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return slices.Clone(r.misses)
+}
+
+// Notes are remarks for a report: a recording that was cut off or is old,
+// tools in another order, answers that were not kept.
+func (r *Recorder) Notes() []string {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return slices.Clone(r.notes)
+}
+
+// Unused describes the interactions of the file that nobody asked for.
+func (r *Recorder) Unused() []string {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	var out []string
+	for _, e := range r.tape {
+		if e.used == 0 {
+			out = append(out, e.describe())
+		}
+	}
+	return out
+}
+
+func (e *entry) describe() string {
+	return fmt.Sprintf("interaction %d (line %d): %s %s", e.number, e.Line, e.Request.Method, e.Request.URL)
+}
+
+// Close waits for exchanges under way, for so long as [Options.Grace] says,
+// and writes what was recorded. In replay it returns an error when there were
+// misses, or interactions that nobody asked for.
+func (r *Recorder) Close() error {
+	r.mu.Lock()
+	if r.closed {
+		r.mu.Unlock()
+		return nil
+	}
+	r.closed = true
+	r.mu.Unlock()
+	switch {
+	case r.opts.Mode.records():
+		r.settle()
+		return r.save()
+	case r.opts.Mode == Replay:
+		return r.verdict()
+	}
+	return nil
+}
+
+// settle ends the exchanges that are still under way.
+func (r *Recorder) settle() {
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		r.open.Wait()
+	}()
+	ctx, cancel := context.WithCancel(context.Background())
+	timer := make(chan struct{})
+	go func() {
+		defer close(timer)
+		_ = r.opts.Clock.Sleep(ctx, r.opts.Grace)
+	}()
+	select {
+	case <-done:
+	case <-timer:
+		r.mu.Lock()
+		var live []*tee
+		for _, s := range r.slots {
+			if s.live != nil {
+				live = append(live, s.live)
+			}
+		}
+		r.mu.Unlock()
+		for _, t := range live {
+			t.finish(vcr.Open, "")
+		}
+	}
+	cancel()
+	<-timer
+}
+
+// save writes the file and drops the journal.
+func (r *Recorder) save() error {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	list := r.interactions()
+	for _, s := range r.slots {
+		if s.kept != nil {
+			list = append(list, s.kept)
+		}
+	}
+	if err := writeChecked(r.path, list, r.opts.MaxBody, r.secrets); err != nil {
+		return err
+	}
+	return r.journal.remove()
+}
+
+func writeChecked(path string, list []*vcr.Interaction, maxBody int, secrets *redact.Redactor) error {
+	f := &vcr.File{Path: path, Interactions: list}
+	for n, i := range list {
+		one := &vcr.File{Interactions: []*vcr.Interaction{i}}
+		if found := secrets.Scan(one.Encode()); len(found) > 0 {
+			return fmt.Errorf("cassette %q is not written: interaction %d (%s %s) still holds what looks like a secret: %s; add a rule for it",
+				path, n+1, i.Request.Method, i.Request.URL, found[0])
+		}
+	}
+	return vcr.WriteFile(path, f, maxBody)
+}
+
+// verdict is what a replay comes to.
+func (r *Recorder) verdict() error {
+	var errs []error
+	misses := r.Misses()
+	if len(misses) > 0 {
+		errs = append(errs, misses...)
+	}
+	if unused := r.Unused(); len(unused) > 0 && !r.opts.AllowUnused && len(misses) == 0 {
+		errs = append(errs, fmt.Errorf("cassette %q: %d of %d interactions were not asked for: %s", r.path, len(unused), len(r.tape), strings.Join(unused, "; ")))
+	}
+	return errors.Join(errs...)
+}
+
+// Drift describes how the endpoint's answers differ from the file, in mode
+// verify.
+func (r *Recorder) Drift() []string {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return slices.Clone(r.drift)
+}

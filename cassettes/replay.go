@@ -1,0 +1,124 @@
+// Copyright 2026 The rehearse Authors. SPDX-License-Identifier: Apache-2.0
+
+package cassettes
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"strconv"
+	"sync"
+	"time"
+
+	"github.com/rehearse-dev/rehearse/cassettes/vcr"
+)
+
+// ErrRecorded marks the failures that a recording holds: a replay gives them
+// back.
+var ErrRecorded = errors.New("as recorded")
+
+// replay answers a request from the file.
+func (r *Recorder) replay(req *http.Request, e *entry) (*http.Response, error) {
+	ctx := req.Context()
+	if err := r.wait(ctx, e.Response.Duration); err != nil {
+		return nil, err
+	}
+	if e.Response.Code == 0 || e.Meta.Outcome == vcr.UpstreamError {
+		return nil, fmt.Errorf("%w: %s", ErrRecorded, e.Meta.Error)
+	}
+	header := e.Response.Header.Clone()
+	if header == nil {
+		header = http.Header{}
+	}
+	for _, name := range []string{"Content-Length", "Transfer-Encoding", "Connection", "Keep-Alive"} {
+		header.Del(name)
+	}
+	if e.Meta.Coding != "" {
+		header.Set("Content-Encoding", e.Meta.Coding)
+	}
+	resp := &http.Response{
+		Status: e.Response.Status, StatusCode: e.Response.Code, Header: header, Request: req,
+		Proto: "HTTP/1.1", ProtoMajor: 1, ProtoMinor: 1, ContentLength: -1,
+	}
+	if e.Meta.Outcome == vcr.Complete && len(e.Meta.Chunks) <= 1 {
+		resp.ContentLength = int64(len(e.Response.Body))
+		header.Set("Content-Length", strconv.Itoa(len(e.Response.Body)))
+	}
+	if len(e.Response.Trailer) > 0 {
+		resp.Trailer = e.Response.Trailer.Clone()
+	}
+	if req.Method == http.MethodHead {
+		resp.Body = http.NoBody
+		return resp, nil
+	}
+	ctx, cancel := context.WithCancel(ctx)
+	resp.Body = &player{r: r, ctx: ctx, cancel: cancel, rest: e.Response.Body, chunks: e.Meta.Chunks, meta: &e.Meta}
+	return resp, nil
+}
+
+// wait passes a recorded time at the speed of the replay.
+func (r *Recorder) wait(ctx context.Context, d time.Duration) error {
+	if r.opts.Speed <= 0 || d <= 0 {
+		return ctx.Err()
+	}
+	return r.opts.Clock.Sleep(ctx, time.Duration(float64(d)/r.opts.Speed))
+}
+
+// player is a body that comes in the parts and at the times of its recording.
+type player struct {
+	r      *Recorder
+	ctx    context.Context
+	cancel context.CancelFunc // ends a wait under way
+	meta   *vcr.Meta
+
+	mu     sync.Mutex // guards the rest
+	rest   []byte
+	chunks []vcr.Chunk
+	now    int // what may be read of the part that has come
+}
+
+func (p *player) Read(b []byte) (int, error) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if err := p.ctx.Err(); err != nil {
+		return 0, err
+	}
+	for p.now == 0 {
+		if len(p.rest) == 0 {
+			return 0, p.end()
+		}
+		if len(p.chunks) == 0 { // of a file that says nothing of parts
+			p.now = len(p.rest)
+			break
+		}
+		c := p.chunks[0]
+		if err := p.r.wait(p.ctx, c.Gap); err != nil {
+			return 0, err
+		}
+		p.chunks = p.chunks[1:]
+		p.now = min(c.Size, len(p.rest))
+	}
+	n := copy(b, p.rest[:p.now])
+	p.rest, p.now = p.rest[n:], p.now-n
+	return n, nil
+}
+
+// end is how the recorded body ended.
+func (p *player) end() error {
+	switch p.meta.Outcome {
+	case vcr.Aborted:
+		return fmt.Errorf("%w: %s: %w", ErrRecorded, p.meta.Error, io.ErrUnexpectedEOF)
+	case vcr.ClientClosed:
+		return fmt.Errorf("%w: the client closed the answer here, and the rest was never seen: %w", ErrRecorded, io.ErrUnexpectedEOF)
+	case vcr.Open:
+		return fmt.Errorf("%w: the recording stopped here: %w", ErrRecorded, io.ErrUnexpectedEOF)
+	}
+	return io.EOF
+}
+
+func (p *player) Close() error {
+	p.cancel()
+	return nil
+}
