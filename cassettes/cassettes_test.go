@@ -242,7 +242,7 @@ func TestModes(t *testing.T) {
 			return respond(404, "application/json", `{}`), nil
 		})})
 		want(t, r, `1`, `{}`)
-		if got := r.Drift(); len(got) == 0 || !strings.Contains(got[0], "status 200 was recorded, now 404") {
+		if got := r.Drift(); len(got) == 0 || !strings.Contains(got[0], "interaction 1: breaking: status: was 200, is 404") {
 			t.Errorf("drift: %v", got)
 		}
 		if err := r.Close(); err != nil {

@@ -14,6 +14,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/rehearse-dev/rehearse/cassettes/shape"
 	"github.com/rehearse-dev/rehearse/cassettes/vcr"
 )
 
@@ -204,7 +205,7 @@ func (r *Recorder) compare(found *entry, live *vcr.Interaction) {
 		r.drift = append(r.drift, what+": nothing of this request is recorded")
 		return
 	}
-	if found.Response.Code != live.Response.Code {
-		r.drift = append(r.drift, fmt.Sprintf("%s: status %d was recorded, now %d", what, found.Response.Code, live.Response.Code))
+	for _, d := range shape.Diff(shape.Of(found.Interaction), shape.Of(live)) {
+		r.drift = append(r.drift, fmt.Sprintf("%s: interaction %d: %s", what, found.number, d))
 	}
 }

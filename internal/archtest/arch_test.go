@@ -35,6 +35,7 @@ var levels = map[string]int{
 	"harness/trials":         1,
 	"cassettes/vcr":          1,
 	"cassettes/key":          1,
+	"cassettes/shape":        2,
 	"harness/match":          2,
 	"cassettes/redact":       2,
 	"mockllm/fault":          2,
