@@ -20,6 +20,18 @@
 package redact
 
 import (
+	"bytes"
+	"cmp"
+	"crypto/hmac"
+	"crypto/sha256"
+	"encoding/hex"
+	"fmt"
+	"maps"
+	"os"
+	"slices"
+	"strings"
+	"sync"
+
 	"github.com/rehearse-dev/rehearse/cassettes/vcr"
 )
 
@@ -66,34 +78,206 @@ type Place struct {
 
 // Redactor applies [Rules]. It may be used by many goroutines at once.
 type Redactor struct {
-	rules Rules
+	key               []byte
+	names             *names
+	requests, answers headerList
+	known             *needles // literals, users, places
+	shapes            [256][]shape
+	classes           [256]class
+	ids, idNames      map[string]bool
+
+	mu   sync.Mutex
+	seen map[string]string // guarded by mu; what was taken out, to its rule
 }
 
-// Finding is what looks like a secret in a file.
-type Finding struct {
-	Line    int    // from 1
-	Rule    string // such as github, or unknown for a shape that nobody knows
-	Excerpt string // masked
-}
-
-// String is the finding on one line.
-func (f Finding) String() string { panic("todo") }
+// maxSeen bounds the secrets that are kept for the scan.
+const maxSeen = 10_000
 
 // New returns a Redactor for the rules, which may be nil.
 func New(rules *Rules) (*Redactor, error) {
-	r := &Redactor{}
-	if rules != nil {
-		r.rules = *rules
+	if rules == nil {
+		rules = &Rules{}
 	}
+	r := &Redactor{
+		key: []byte(cmp.Or(rules.Key, "rehearse")), names: newNames(rules), shapes: shapes(), ids: set(idPrefixes), idNames: set(idNames), seen: map[string]string{},
+		requests: newHeaderList(rules.RequestHeaders, requestHeaders),
+		answers:  newHeaderList(rules.ResponseHeaders, responseHeaders),
+	}
+	for c := range r.classes {
+		r.classes[c] = classOf(byte(c))
+	}
+	var list []needle
+	for n, l := range rules.Literals {
+		if len(l) < 6 {
+			return nil, fmt.Errorf("literal %d of the secrets has %d bytes, and would be found in any text; the least is 6", n+1, len(l))
+		}
+		list = append(list, literalNeedles(l, r.mark("literal", l), "literal")...)
+	}
+	places := rules.Places
+	if places == nil {
+		places = herePlaces()
+	}
+	for _, p := range places {
+		if !isRole(p.Name) {
+			return nil, fmt.Errorf("place %q: %q is no name of lower-case letters", p.Path, p.Name)
+		}
+		list = append(list, placeNeedles(p.Path, r.role(p.Name), p.Name)...)
+	}
+	users := rules.Users
+	if users == nil {
+		users = []string{os.Getenv("USER"), os.Getenv("LOGNAME"), os.Getenv("USERNAME")}
+	}
+	for _, u := range users {
+		if n, ok := userNeedle(u, r.role("user")); ok {
+			list = append(list, n)
+		}
+	}
+	r.known = newNeedles(list)
 	return r, nil
 }
 
+// herePlaces are the folders of this process that recordings should not show.
+// /tmp is one of them on every machine, so that texts that name it agree.
+func herePlaces() []Place {
+	list := []Place{{"temp", os.TempDir()}, {"temp", "/tmp"}, {"temp", "/var/tmp"}}
+	if home, err := os.UserHomeDir(); err == nil {
+		list = append(list, Place{"home", home})
+	}
+	return list
+}
+
+func isRole(name string) bool {
+	for _, c := range []byte(name) {
+		if classOf(c) != isLower {
+			return false
+		}
+	}
+	return name != ""
+}
+
+// mark is the placeholder of a secret.
+func (r *Redactor) mark(rule, secret string) string {
+	h := hmac.New(sha256.New, r.key)
+	h.Write([]byte(secret))
+	return markStart + rule + "-" + hex.EncodeToString(h.Sum(nil)[:4])
+}
+
+// role is the placeholder of a person or a place: whose it is does not
+// count, so that recordings of two machines agree.
+func (r *Redactor) role(name string) string {
+	sum := sha256.Sum256([]byte(name))
+	return markStart + name + "-" + hex.EncodeToString(sum[:4])
+}
+
 // Request returns a copy of a request without secrets.
-func (r *Redactor) Request(q vcr.Request) vcr.Request { return q }
+func (r *Redactor) Request(q vcr.Request) vcr.Request {
+	p := &pass{r: r, found: map[string]string{}}
+	return r.request(p, q)
+}
+
+func (r *Redactor) request(p *pass, q vcr.Request) vcr.Request {
+	once := func(q vcr.Request) vcr.Request {
+		q.URL = p.url(q.URL)
+		h := q.Header
+		q.Header = p.header(h, &r.requests)
+		q.Body, _ = p.body(h, q.Body, nil, true)
+		return q
+	}
+	body := q.Body
+	q = once(q)
+	if p.learn() {
+		q = once(q)
+	}
+	if len(body) > 0 && len(q.Body) > 0 && &body[0] == &q.Body[0] {
+		q.Body = bytes.Clone(body)
+	}
+	return q
+}
+
+// learn makes what was found so far be looked for everywhere.
+func (p *pass) learn() bool {
+	var list []needle
+	for _, secret := range slices.Sorted(maps.Keys(p.found)) {
+		rule := p.found[secret]
+		list = append(list, literalNeedles(secret, p.r.mark(rule, secret), rule)...)
+	}
+	for _, u := range slices.Sorted(maps.Keys(p.users)) {
+		if n, ok := userNeedle(u, p.r.role("user")); ok && !strings.Contains(u, " ") {
+			list = append(list, n)
+		}
+	}
+	p.learned = newNeedles(list)
+	p.r.remember(p.found)
+	return len(list) > 0
+}
+
+// remember keeps what was found for the scan.
+func (r *Redactor) remember(found map[string]string) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	for secret, rule := range found {
+		if len(r.seen) < maxSeen {
+			r.seen[secret] = rule
+		}
+	}
+}
 
 // Interaction returns a copy of an exchange without secrets. The sizes in
-// Meta.Chunks fit the new body.
-func (r *Redactor) Interaction(i *vcr.Interaction) *vcr.Interaction { c := *i; return &c }
+// Meta.Chunks fit the new body. The request is what [Redactor.Request] makes
+// of it; secrets of the request are also looked for in the answer.
+func (r *Redactor) Interaction(i *vcr.Interaction) *vcr.Interaction {
+	out := *i
+	p := &pass{r: r, found: map[string]string{}}
+	out.Request = r.request(p, i.Request)
+	p.users = map[string]bool{}
+	p.userOf(i.Request.Body)
+	p.learn()
+	meta := &out.Meta
+	meta.Chunks = slices.Clone(i.Meta.Chunks)
+	once := func() {
+		resp := &out.Response
+		h := resp.Header
+		resp.Status = p.plain(resp.Status)
+		resp.Header, resp.Trailer = p.header(h, &r.answers), p.header(resp.Trailer, &r.answers)
+		resp.Body, meta.Chunks = p.body(h, resp.Body, meta.Chunks, false)
+		meta.Error, meta.Subject = p.plain(meta.Error), p.plain(meta.Subject)
+		meta.Model, meta.Label = p.plain(meta.Model), p.plain(meta.Label)
+	}
+	known := len(p.found)
+	once()
+	if len(p.found) > known && p.learn() {
+		once()
+	}
+	if b := i.Response.Body; len(b) > 0 && len(out.Response.Body) > 0 && &b[0] == &out.Response.Body[0] {
+		out.Response.Body = bytes.Clone(b)
+	}
+	return &out
+}
 
-// Scan looks for secrets in the bytes of a file.
-func (r *Redactor) Scan(data []byte) []Finding { return nil }
+// userOf notes who a request says its user is.
+func (p *pass) userOf(body []byte) {
+	if looksJSON(body) && bytes.Contains(body, []byte(`"user"`)) {
+		p.json(body, 0, true)
+	}
+}
+
+// Neutral returns a text in which placeholders have no hash. Two texts that
+// differ in their secrets alone are the same then, as when a recording is
+// replayed with another key, or none worth the name.
+func Neutral(text string) string {
+	if !strings.Contains(text, markStart) {
+		return text
+	}
+	b := []byte(text)
+	out := make([]byte, 0, len(b))
+	for i := 0; i < len(b); {
+		if n := placeholder(b[i:]); n > 0 {
+			out = append(out, b[i:i+n-9]...)
+			i += n
+			continue
+		}
+		out = append(out, b[i])
+		i++
+	}
+	return string(out)
+}

@@ -1,0 +1,280 @@
+// Copyright 2026 The rehearse Authors. SPDX-License-Identifier: Apache-2.0
+
+package redact
+
+import (
+	"bytes"
+	"mime"
+	"net/http"
+	"strings"
+
+	"github.com/rehearse-dev/rehearse/cassettes/vcr"
+)
+
+// maxRounds is how often a body is gone over until nothing changes: what is
+// left of a text may look like a secret again, once a part is gone.
+const maxRounds = 6
+
+// body takes the secrets out of a body. It never writes to b.
+func (p *pass) body(h http.Header, b []byte, chunks []vcr.Chunk, request bool) ([]byte, []vcr.Chunk) {
+	if len(b) == 0 {
+		return b, chunks
+	}
+	kind, boundary := mediaType(h)
+	for range maxRounds {
+		changed := false
+		for _, find := range []func([]byte) []edit{
+			p.streamed,
+			func(b []byte) []edit { return p.whole(kind, boundary, b, request) },
+		} {
+			if edits := find(b); len(edits) > 0 {
+				b, chunks = apply(b, edits), fitChunks(chunks, edits)
+				changed = true
+			}
+		}
+		if !changed {
+			break
+		}
+	}
+	return b, chunks
+}
+
+// mediaType is the type of a body, and what is between its parts.
+func mediaType(h http.Header) (kind, boundary string) {
+	kind, params, _ := mime.ParseMediaType(h.Get("Content-Type"))
+	return kind, params["boundary"]
+}
+
+// whole finds secrets in a body, each part of it by itself.
+func (p *pass) whole(kind, boundary string, b []byte, request bool) []edit {
+	switch {
+	case isSSE(kind, b):
+		var out []edit
+		for line := range payloads(b) {
+			for _, e := range p.auto(b[line.start:line.end], 0) {
+				out = append(out, edit{line.start + e.start, line.start + e.end, e.text, e.rule})
+			}
+		}
+		return out
+	case looksJSON(b):
+		return p.json(b, 0, request)
+	case kind == "application/x-www-form-urlencoded":
+		return p.query(b, 0, nil)
+	case strings.HasPrefix(kind, "multipart/") && boundary != "":
+		return p.multipart(b, boundary)
+	}
+	return p.text(b, 0)
+}
+
+func isSSE(kind string, b []byte) bool {
+	if kind == "text/event-stream" {
+		return true
+	}
+	for _, field := range []string{"data:", "event:", "id:", "retry:", ":"} {
+		if bytes.HasPrefix(b, []byte(field)) {
+			return kind == "" || strings.HasPrefix(kind, "text/")
+		}
+	}
+	return false
+}
+
+// span is a part of a body.
+type span struct{ start, end int }
+
+// payloads yields the lines of a body, without `data:` and the blank after
+// it where that is before them.
+func payloads(b []byte) func(func(span) bool) {
+	return func(yield func(span) bool) {
+		for at := 0; at < len(b); {
+			end := bytes.IndexByte(b[at:], '\n')
+			if end < 0 {
+				end = len(b)
+			} else {
+				end += at
+			}
+			s := span{at, end}
+			at = end + 1
+			if bytes.HasPrefix(b[s.start:s.end], []byte("data:")) {
+				s.start += len("data:")
+				if s.start < s.end && b[s.start] == ' ' {
+					s.start++
+				}
+			}
+			if s.end > s.start && b[s.end-1] == '\r' {
+				s.end--
+			}
+			if s.end > s.start && !yield(s) {
+				return
+			}
+		}
+	}
+}
+
+// multipart finds secrets in the parts of a form.
+func (p *pass) multipart(b []byte, boundary string) []edit {
+	var out []edit
+	mark := []byte("--" + boundary)
+	at := bytes.Index(b, mark)
+	if at < 0 {
+		return p.text(b, 0)
+	}
+	for at < len(b) {
+		at += len(mark)
+		end := bytes.Index(b[at:], mark)
+		if end < 0 {
+			end = len(b)
+		} else {
+			end += at
+		}
+		part := b[min(at, end):end]
+		head, bodyAt := part, len(part)
+		for _, gap := range []string{"\r\n\r\n", "\n\n"} {
+			if i := bytes.Index(part, []byte(gap)); i >= 0 {
+				head, bodyAt = part[:i], i+len(gap)
+				break
+			}
+		}
+		content := bytes.TrimRight(part[bodyAt:], "\r\n")
+		add := func(base int, edits []edit) {
+			for _, e := range edits {
+				out = append(out, edit{base + e.start, base + e.end, e.text, e.rule})
+			}
+		}
+		add(at, p.text(head, 0))
+		if name := partName(head); len(content) > 0 && !masked(content) && p.r.names.is([]byte(name), p.r.names.query) {
+			out = append(out, p.edit("form", b, at+bodyAt, at+bodyAt+len(content)))
+		} else {
+			add(at+bodyAt, p.auto(content, 0))
+		}
+		at = end
+	}
+	return tidy(out)
+}
+
+func partName(head []byte) string {
+	for line := range bytes.SplitSeq(head, []byte{'\n'}) {
+		name, v, _ := bytes.Cut(line, []byte{':'})
+		if bytes.EqualFold(bytes.TrimSpace(name), []byte("content-disposition")) {
+			_, params, err := mime.ParseMediaType(string(bytes.TrimSpace(v)))
+			if err == nil {
+				return params["name"]
+			}
+		}
+	}
+	return ""
+}
+
+// query finds secrets in the parameters of a query, which begins at base.
+func (p *pass) query(b []byte, base int, out []edit) []edit {
+	grant := bytes.Contains(b, []byte("grant_type="))
+	for at := 0; at <= len(b); {
+		end := at
+		for end < len(b) && b[end] != '&' && b[end] != ';' {
+			end++
+		}
+		pair := b[at:end]
+		name, v, _ := bytes.Cut(pair, []byte{'='})
+		start := base + end - len(v)
+		plain := unpercent(name).text
+		switch {
+		case len(v) == 0:
+		case p.r.names.is(plain, p.r.names.query) || grant && string(plain) == "code":
+			if l := unpercent(v); !masked(l.text) {
+				out = append(out, edit{start, base + end, p.secret("query", l.text), "query"})
+			}
+		default:
+			l := unpercent(v)
+			for _, e := range l.back(p.auto(l.text, 1)) {
+				out = append(out, edit{start + e.start, start + e.end, e.text, e.rule})
+			}
+		}
+		for _, e := range p.text(name, 0) {
+			out = append(out, edit{base + at + e.start, base + at + e.end, e.text, e.rule})
+		}
+		at = end + 1
+	}
+	return out
+}
+
+// url takes the secrets out of a URL.
+func (p *pass) url(u string) string {
+	for range maxRounds {
+		b := []byte(u)
+		path, query, ok := bytes.Cut(b, []byte{'?'})
+		edits := p.text(path, 0)
+		if ok {
+			query, fragment, _ := bytes.Cut(query, []byte{'#'})
+			edits = p.query(query, len(path)+1, edits)
+			from := len(b) - len(fragment)
+			for _, e := range p.text(fragment, 0) {
+				edits = append(edits, edit{from + e.start, from + e.end, e.text, e.rule})
+			}
+		}
+		if len(edits) == 0 {
+			break
+		}
+		u = string(apply(b, tidy(edits)))
+	}
+	return u
+}
+
+// header returns a copy of what is kept of a header.
+func (p *pass) header(h http.Header, keep *headerList) http.Header {
+	if h == nil {
+		return nil
+	}
+	out := http.Header{}
+	for name, values := range h {
+		secret := p.r.names.is([]byte(name), p.r.names.header)
+		if !keep.has(name) {
+			if secret && p.found != nil {
+				p.dropped(values)
+			}
+			continue
+		}
+		kept := make([]string, len(values))
+		for i, v := range values {
+			kept[i] = p.plain(v)
+			if secret && !masked([]byte(v)) {
+				kept[i] = p.secret("header", []byte(v))
+			}
+		}
+		out[name] = kept
+	}
+	return out
+}
+
+// dropped notes the secrets of a header that is not kept, since they may come
+// back elsewhere.
+func (p *pass) dropped(values []string) {
+	for _, v := range values {
+		if scheme, word, ok := strings.Cut(v, " "); ok && len(scheme) < 12 {
+			v = word
+			if strings.EqualFold(scheme, "basic") {
+				if _, word, ok := strings.Cut(string(decode64([]byte(v))), ":"); ok {
+					p.secret("header", []byte(word))
+				}
+			}
+		}
+		for part := range strings.SplitSeq(v, ";") {
+			if _, word, ok := strings.Cut(part, "="); ok { // a cookie
+				p.secret("header", []byte(word))
+			}
+		}
+		if !strings.ContainsAny(v, "; ") {
+			p.secret("header", []byte(v))
+		}
+	}
+}
+
+// plain takes the secrets out of a text.
+func (p *pass) plain(s string) string {
+	for range maxRounds {
+		edits := p.auto([]byte(s), 0)
+		if len(edits) == 0 {
+			break
+		}
+		s = string(apply([]byte(s), edits))
+	}
+	return s
+}

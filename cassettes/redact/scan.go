@@ -1,0 +1,225 @@
+// Copyright 2026 The rehearse Authors. SPDX-License-Identifier: Apache-2.0
+
+package redact
+
+import (
+	"bytes"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/rehearse-dev/rehearse/cassettes/vcr"
+)
+
+// Finding is what looks like a secret in a file.
+type Finding struct {
+	Line    int    // from 1
+	Rule    string // such as github, or unknown for a shape that nobody knows
+	Excerpt string // masked
+}
+
+// String is the finding on one line.
+func (f Finding) String() string {
+	return fmt.Sprintf("line %d: %s: %s", f.Line, f.Rule, f.Excerpt)
+}
+
+// scanner collects findings.
+type scanner struct {
+	p    *pass
+	data []byte
+	seen map[string]bool // secrets
+	out  []Finding
+}
+
+// Scan looks for secrets in the bytes of a file: by the rules and shapes that
+// redaction uses, for what this Redactor took out elsewhere, and for long
+// random texts that no rule knows. It decodes what it can: JSON in JSON,
+// escapes of URLs, base64, lines that were folded.
+func (r *Redactor) Scan(data []byte) []Finding {
+	r.mu.Lock()
+	var list []needle
+	for _, secret := range slices.Sorted(maps.Keys(r.seen)) {
+		rule := r.seen[secret]
+		list = append(list, literalNeedles(secret, r.mark(rule, secret), rule)...)
+	}
+	r.mu.Unlock()
+	s := &scanner{p: &pass{r: r, learned: newNeedles(list), unknown: true}, data: data, seen: map[string]bool{}}
+	s.all(data, func(at int) int { return at })
+	s.lines()
+	s.folded()
+	s.cassette()
+	slices.SortStableFunc(s.out, func(a, b Finding) int { return a.Line - b.Line })
+	return s.out
+}
+
+// add notes what edits would take out of b.
+func (s *scanner) add(b []byte, edits []edit, at func(int) int) {
+	for _, e := range edits {
+		secret := b[e.start:e.end]
+		key := string(secret)
+		if s.seen[key] {
+			continue
+		}
+		s.seen[key] = true
+		line := 1 + bytes.Count(s.data[:min(at(e.start), len(s.data))], []byte{'\n'})
+		s.out = append(s.out, Finding{line, e.rule, mask(secret, e.rule)})
+	}
+}
+
+// mask shows how a secret begins, unless that says too much.
+func mask(secret []byte, rule string) string {
+	show := 0
+	if len(secret) >= 20 && rule != "literal" && rule != "json" && rule != "value" && rule != "query" {
+		show = 4
+	}
+	head := strings.Map(func(r rune) rune {
+		if r < ' ' || r >= 0x7F {
+			return '?'
+		}
+		return r
+	}, string(secret[:show]))
+	return fmt.Sprintf("%s… (%d bytes)", head, len(secret))
+}
+
+func (s *scanner) all(b []byte, at func(int) int) {
+	s.add(b, s.p.text(b, 0), at)
+}
+
+// lines looks at the lines that hold JSON, where names of keys count.
+func (s *scanner) lines() {
+	for line := range payloads(s.data) {
+		b := s.data[line.start:line.end]
+		trimmed := bytes.TrimLeft(b, " \t-")
+		for _, before := range []string{"data: ", "data:", "body: ", "body: \"", "body: '"} {
+			if rest, ok := bytes.CutPrefix(trimmed, []byte(before)); ok && looksJSON(rest) {
+				trimmed = rest
+			}
+		}
+		if !looksJSON(trimmed) {
+			continue
+		}
+		from := line.end - len(trimmed)
+		if from > 0 && s.data[from-1] == '"' {
+			l := unescape(trimmed)
+			s.add(l.text, s.p.json(l.text, 1, false), func(i int) int { return from + l.at[i] })
+			continue
+		}
+		s.add(trimmed, s.p.json(trimmed, 0, false), func(i int) int { return from + i })
+	}
+}
+
+// folded looks for known texts and shapes across the ends of lines.
+func (s *scanner) folded() {
+	l := &layer{text: make([]byte, 0, len(s.data)), at: make([]int, 0, len(s.data)+1)}
+	for i := 0; i < len(s.data); {
+		c := s.data[i]
+		if c == '\\' && i+1 < len(s.data) && s.data[i+1] == '\n' {
+			i++
+			c = '\n'
+		}
+		if c == '\r' && i+1 < len(s.data) && s.data[i+1] == '\n' {
+			i++
+			c = '\n'
+		}
+		if c != '\n' {
+			l.add(c, i)
+			i++
+			continue
+		}
+		for i++; i < len(s.data) && (s.data[i] == ' ' || s.data[i] == '\t'); i++ {
+		}
+		if i+1 < len(s.data) && s.data[i] == '\\' && (s.data[i+1] == ' ' || s.data[i+1] == '\t') { // the blank that YAML keeps
+			i++
+		}
+	}
+	l.at = append(l.at, len(s.data))
+	var edits []edit
+	for _, e := range s.p.learned.find(l.text, s.p.r.known.find(l.text, nil)) {
+		edits = append(edits, e)
+	}
+	edits = s.shapes(l, edits)
+	crossing := edits[:0]
+	for _, e := range edits {
+		if bytes.IndexByte(s.data[l.at[e.start]:l.at[e.end-1]], '\n') >= 0 {
+			crossing = append(crossing, e)
+		}
+	}
+	s.add(l.text, crossing, func(i int) int { return l.at[i] })
+}
+
+// shapes finds known shapes that cross the end of a line.
+func (s *scanner) shapes(l *layer, out []edit) []edit {
+	for i := 0; i < len(l.text); i++ {
+		if s.p.r.classes[l.text[i]]&isWord == 0 {
+			continue
+		}
+		start := i
+		crosses := false
+		for i < len(l.text) && s.p.r.classes[l.text[i]]&isRun != 0 {
+			crosses = crosses || i > start && l.at[i] != l.at[i-1]+1
+			i++
+		}
+		if crosses {
+			out = s.p.shaped(l.text, start, i, out)
+		}
+	}
+	return out
+}
+
+// cassette looks at a file of recorded traffic the way redaction does, which
+// finds what is split over events and what stands under secret names.
+func (s *scanner) cassette() {
+	if !bytes.Contains(s.data, []byte("interactions")) {
+		return
+	}
+	f, err := vcr.Parse("scan.yaml", s.data)
+	if err != nil {
+		return
+	}
+	for _, i := range f.Interactions {
+		at := func(int) int { return s.offset(i.Line) }
+		for _, h := range []map[string][]string{i.Request.Header, i.Response.Header, i.Response.Trailer} {
+			for _, name := range slices.Sorted(maps.Keys(h)) {
+				if !s.p.r.names.is([]byte(name), s.p.r.names.header) {
+					continue
+				}
+				for _, v := range h[name] {
+					if _, rest, ok := strings.Cut(v, " "); !masked([]byte(v)) && !(ok && masked([]byte(rest))) {
+						s.add([]byte(v), []edit{{0, len(v), "", "header"}}, at)
+					}
+				}
+			}
+		}
+		u := []byte(i.Request.URL)
+		if _, query, ok := bytes.Cut(u, []byte{'?'}); ok {
+			s.add(u, tidy(s.p.query(query, len(u)-len(query), nil)), at)
+		}
+		s.body(i.Request.Header, i.Request.Body, true, at)
+		s.body(i.Response.Header, i.Response.Body, false, at)
+	}
+}
+
+func (s *scanner) body(h map[string][]string, b []byte, request bool, at func(int) int) {
+	if len(b) == 0 {
+		return
+	}
+	known := *s.p
+	known.unknown = false
+	s.add(b, known.streamed(b), at)
+	kind, boundary := mediaType(h)
+	s.add(b, known.whole(kind, boundary, b, request), at)
+}
+
+// offset is where a line begins.
+func (s *scanner) offset(line int) int {
+	at := 0
+	for ; line > 1; line-- {
+		n := bytes.IndexByte(s.data[at:], '\n')
+		if n < 0 {
+			break
+		}
+		at += n + 1
+	}
+	return at
+}

@@ -1,0 +1,124 @@
+// Copyright 2026 The rehearse Authors. SPDX-License-Identifier: Apache-2.0
+
+package redact
+
+import (
+	"bytes"
+)
+
+// idPrefixes begin the ids that endpoints make, up to the first `_` or `-`.
+const idPrefixes = `chatcmpl cmpl call toolu tooluse srvtoolu resp fp msg req rs fc ws item run thread asst step gen file batch ftjob conv
+	session sess evt event trace span response completion message tool functions chatcmplmsg modr emb img vs vsf org proj ig cs fs mcp mcpr
+	mcpl boundary webkitformboundary rid id uuid redacted`
+
+// idNames end the names of values that are random and no secrets.
+const idNames = `id ids signature fingerprint hash digest sha sha1 sha256 md5 checksum etag cursor obfuscation content data image boundary
+	uuid guid nonce ray trace traceparent commit oid gitoid url uri encryptedcontent thoughtsignature redactedthinking b64json version
+	nodeid reqid`
+
+// strange finds texts that look random in the run b[start:end].
+func (p *pass) strange(b []byte, start, end int, out []edit) []edit {
+	if start >= 7 && bytes.HasSuffix(b[:start], []byte("base64,")) || end-start > 2000 {
+		return out
+	}
+	for i := start; i < end; {
+		if p.r.classes[b[i]]&isWord == 0 {
+			i++
+			continue
+		}
+		if i > 0 && b[i-1] == '\\' { // the letter of an escape
+			i++
+		}
+		from := i
+		for i < end && p.r.classes[b[i]]&isWord != 0 {
+			i++
+		}
+		to := i
+		// base64 of another key: with + and / in it, up to the end.
+		if i < end && (b[i] == '+' || b[i] == '/') && mixed(b[from:end]) && bytes.IndexByte(b[from:end], '.') < 0 && end-from <= 100 {
+			to, i = end, end
+		}
+		v := b[from:to]
+		if len(v) >= 20 && len(v) <= 200 && random(v) && !p.isID(v) && !p.namedID(b, from) &&
+			!bytes.Contains(v, []byte(markStart)) && !isText(decode64(v[:len(v)&^3])) {
+			out = append(out, edit{from, to, "", "unknown"})
+		}
+	}
+	return out
+}
+
+// mixed reports whether v has all kinds of characters.
+func mixed(v []byte) bool {
+	var all class
+	for _, c := range v {
+		all |= classOf(c)
+	}
+	return all&isAlnum == isAlnum
+}
+
+// random reports whether a text looks as if chance had made it: words have
+// runs of one kind of letters, chance changes between kinds all the time.
+func random(v []byte) bool {
+	var count [256]int
+	var all class
+	changes, digits, distinct, pieces := 0, 0, 0, 0
+	hex := true
+	for i, c := range v {
+		k := classOf(c)
+		all |= k
+		if k == isDigit {
+			digits++
+		}
+		if k&(isDash|isBase) != 0 {
+			pieces++
+		}
+		if _, ok := hexDigit(c); !ok && c != '-' {
+			hex = false
+		}
+		if count[c]++; count[c] == 1 {
+			distinct++
+		}
+		if i > 0 && k != classOf(v[i-1]) {
+			changes++
+		}
+	}
+	if hex || digits < 2 || distinct < min(len(v)*2/5, 16) || pieces*5 > len(v) {
+		return false
+	}
+	if all&isAlnum == isAlnum {
+		return changes*100 >= 38*(len(v)-1)
+	}
+	// Letters of one case: longer, and without separators.
+	return pieces == 0 && len(v) >= 28 && digits >= 5 && changes*100 >= 30*(len(v)-1)
+}
+
+// isID reports whether a text begins as the ids of endpoints do.
+func (p *pass) isID(v []byte) bool {
+	n := bytes.IndexAny(v, "_-")
+	if n <= 0 {
+		return false
+	}
+	head := string(bytes.ToLower(v[:n]))
+	return p.r.ids[head]
+}
+
+// namedID reports whether the value at i has a name that ends as names of
+// random texts do.
+func (p *pass) namedID(b []byte, i int) bool {
+	for i > 0 && bytes.IndexByte([]byte("\"'\\: =[-\n>/"), b[i-1]) >= 0 {
+		i--
+	}
+	end := i
+	for i > 0 && end-i < 64 && p.r.classes[b[i-1]]&isWord != 0 {
+		i--
+	}
+	var at [16]int
+	borders := at[:0]
+	word := squeezed(make([]byte, 0, 64), b[i:end], &borders)
+	for _, n := range borders {
+		if p.r.idNames[string(word[n:])] {
+			return true
+		}
+	}
+	return false
+}

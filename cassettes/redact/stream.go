@@ -1,0 +1,117 @@
+// Copyright 2026 The rehearse Authors. SPDX-License-Identifier: Apache-2.0
+
+package redact
+
+import "bytes"
+
+// stream is what the events of an answer say in parts.
+type stream struct {
+	spans []span // of the parts in the body, inside of their quotes
+	raw   bool   // the parts are no strings of JSON
+}
+
+// streamed finds secrets that are split over the events of a stream: strings
+// at the same place of one event after the other are joined, looked at, and
+// what is found is put into the first part that it touches.
+func (p *pass) streamed(b []byte) []edit {
+	streams, order := map[string]*stream{}, []string{}
+	add := func(name string, s span, raw bool) {
+		one := streams[name]
+		if one == nil {
+			one = &stream{raw: raw}
+			streams[name] = one
+			order = append(order, name)
+		}
+		one.spans = append(one.spans, s)
+	}
+	events := 0
+	for s := range payloads(b) {
+		line := b[s.start:s.end]
+		if !looksJSON(line) {
+			if s.start > 0 && bytes.HasSuffix(b[:s.start], []byte("data:")) || bytes.HasSuffix(b[:s.start], []byte("data: ")) {
+				events++
+				add("", s, true)
+			}
+			continue
+		}
+		events++
+		w := &walker{p: p, b: line}
+		w.leaf = func(at *path, start, end int) {
+			if at.isPart() {
+				add(at.name(), span{s.start + start, s.start + end}, false)
+			}
+		}
+		w.all()
+	}
+	if events < 2 {
+		return nil
+	}
+	var out []edit
+	for _, name := range order {
+		if one := streams[name]; len(one.spans) > 1 {
+			out = p.joined(b, one, out)
+		}
+	}
+	return tidy(out)
+}
+
+// isPart reports whether a string is a part of a longer text, by the words of
+// the APIs that stream.
+func (at *path) isPart() bool {
+	switch string(at.key) {
+	case "content", "text", "response", "arguments", "partial_json", "thinking", "reasoning", "reasoning_content", "delta", "input",
+		"refusal", "output", "output_text", "transcript", "data", "completion", "partial_output":
+		return true
+	}
+	return false
+}
+
+// name tells the streams of a body apart.
+func (at *path) name() string {
+	var b []byte
+	for ; at != nil; at = at.up {
+		b = append(append(append(b, at.key...), '.'), at.marks...)
+	}
+	return string(b)
+}
+
+// joined finds secrets in the joined parts of one stream.
+func (p *pass) joined(b []byte, s *stream, out []edit) []edit {
+	all := &layer{}
+	var part []int // of each byte, its part
+	for n, one := range s.spans {
+		l := &layer{text: b[one.start:one.end]}
+		if !s.raw && bytes.IndexByte(l.text, '\\') >= 0 {
+			l = unescape(l.text)
+		}
+		for i := range l.text {
+			from := one.start + i
+			if l.at != nil {
+				from = one.start + l.at[i]
+			}
+			all.add(l.text[i], from)
+			part = append(part, n)
+		}
+	}
+	for _, e := range p.auto(all.text, 1) {
+		text := e.text
+		if !s.raw {
+			text = escapeJSON(text)
+		}
+		for i := e.start; i < e.end; {
+			n := part[i]
+			end := i
+			for end < e.end && part[end] == n {
+				end++
+			}
+			to := s.spans[n].end
+			if end < len(part) && part[end] == n {
+				to = all.at[end]
+			}
+			out = append(out, edit{all.at[i], to, text, e.rule})
+			text = ""
+			i = end
+		}
+	}
+	return out
+}
