@@ -86,8 +86,17 @@ func (s *scanner) all(b []byte, at func(int) int) {
 	s.add(b, s.p.text(b, 0), at)
 }
 
+// known is a pass that does not guess. Guesses need the whole text, where the
+// name of a value is seen.
+func (s *scanner) known() *pass {
+	p := *s.p
+	p.unknown = false
+	return &p
+}
+
 // lines looks at the lines that hold JSON, where names of keys count.
 func (s *scanner) lines() {
+	known := s.known()
 	for line := range payloads(s.data) {
 		b := s.data[line.start:line.end]
 		trimmed := bytes.TrimLeft(b, " \t-")
@@ -102,10 +111,10 @@ func (s *scanner) lines() {
 		from := line.end - len(trimmed)
 		if from > 0 && s.data[from-1] == '"' {
 			l := unescape(trimmed)
-			s.add(l.text, s.p.json(l.text, 1, false), func(i int) int { return from + l.at[i] })
+			s.add(l.text, known.json(l.text, 1, false), func(i int) int { return from + l.at[i] })
 			continue
 		}
-		s.add(trimmed, s.p.json(trimmed, 0, false), func(i int) int { return from + i })
+		s.add(trimmed, known.json(trimmed, 0, false), func(i int) int { return from + i })
 	}
 }
 
@@ -135,9 +144,7 @@ func (s *scanner) folded() {
 	}
 	l.at = append(l.at, len(s.data))
 	var edits []edit
-	for _, e := range s.p.learned.find(l.text, s.p.r.known.find(l.text, nil)) {
-		edits = append(edits, e)
-	}
+	edits = s.p.learned.find(l.text, s.p.r.known.find(l.text, edits))
 	edits = s.shapes(l, edits)
 	crossing := edits[:0]
 	for _, e := range edits {
@@ -204,8 +211,7 @@ func (s *scanner) body(h map[string][]string, b []byte, request bool, at func(in
 	if len(b) == 0 {
 		return
 	}
-	known := *s.p
-	known.unknown = false
+	known := s.known()
 	s.add(b, known.streamed(b), at)
 	kind, boundary := mediaType(h)
 	s.add(b, known.whole(kind, boundary, b, request), at)

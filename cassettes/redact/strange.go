@@ -14,7 +14,7 @@ const idPrefixes = `chatcmpl cmpl call toolu tooluse srvtoolu resp fp msg req rs
 // idNames end the names of values that are random and no secrets.
 const idNames = `id ids signature fingerprint hash digest sha sha1 sha256 md5 checksum etag cursor obfuscation content data image boundary
 	uuid guid nonce ray trace traceparent commit oid gitoid url uri encryptedcontent thoughtsignature redactedthinking b64json version
-	nodeid reqid`
+	nodeid reqid w`
 
 // strange finds texts that look random in the run b[start:end].
 func (p *pass) strange(b []byte, start, end int, out []edit) []edit {
@@ -59,9 +59,10 @@ func mixed(v []byte) bool {
 // random reports whether a text looks as if chance had made it: words have
 // runs of one kind of letters, chance changes between kinds all the time.
 func random(v []byte) bool {
-	var count [256]int
+	v = longest(v)
+	var seen [256]bool
 	var all class
-	changes, digits, distinct, pieces := 0, 0, 0, 0
+	changes, digits, distinct := 0, 0, 0
 	hex := true
 	for i, c := range v {
 		k := classOf(c)
@@ -69,27 +70,36 @@ func random(v []byte) bool {
 		if k == isDigit {
 			digits++
 		}
-		if k&(isDash|isBase) != 0 {
-			pieces++
-		}
-		if _, ok := hexDigit(c); !ok && c != '-' {
+		if _, ok := hexDigit(c); !ok {
 			hex = false
 		}
-		if count[c]++; count[c] == 1 {
+		if !seen[c] {
+			seen[c] = true
 			distinct++
 		}
 		if i > 0 && k != classOf(v[i-1]) {
 			changes++
 		}
 	}
-	if hex || digits < 2 || distinct < min(len(v)*2/5, 16) || pieces*5 > len(v) {
+	if len(v) < 14 || hex || digits < 2 || distinct < min(len(v)*2/5, 16) {
 		return false
 	}
 	if all&isAlnum == isAlnum {
 		return changes*100 >= 38*(len(v)-1)
 	}
-	// Letters of one case: longer, and without separators.
-	return pieces == 0 && len(v) >= 28 && digits >= 5 && changes*100 >= 30*(len(v)-1)
+	return len(v) >= 28 && digits >= 5 && changes*100 >= 30*(len(v)-1) // letters of one case
+}
+
+// longest is the longest piece of v between separators, which are in names
+// made of words.
+func longest(v []byte) []byte {
+	var best []byte
+	for piece := range bytes.FieldsFuncSeq(v, func(r rune) bool { return r == '-' || r == '_' || r == '+' || r == '/' || r == '=' }) {
+		if len(piece) > len(best) {
+			best = piece
+		}
+	}
+	return best
 }
 
 // isID reports whether a text begins as the ids of endpoints do.
