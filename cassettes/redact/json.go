@@ -21,6 +21,8 @@ type walker struct {
 	// leaf, when set, is told of strings in place of looking into them; it is
 	// used to join what a stream says in parts.
 	leaf func(path *path, start, end int)
+	// slots are the paths by nesting: of each depth one is in use at a time.
+	slots [16]path
 }
 
 // path is where a value stands.
@@ -88,7 +90,9 @@ func (w *walker) value(at *path, nesting int) bool {
 			return true
 		}
 		for {
-			if !w.value(&path{up: at, secret: at.secret, logprobs: at.logprobs}, nesting+1) {
+			next := w.slot(nesting)
+			*next = path{up: at, secret: at.secret, logprobs: at.logprobs}
+			if !w.value(next, nesting+1) {
 				return false
 			}
 			if more, ok := w.comma(']'); !more {
@@ -124,7 +128,7 @@ func (w *walker) object(at *path, nesting int) bool {
 		w.i++
 		return true
 	}
-	if w.leaf != nil {
+	if w.leaf != nil && nesting < 10 {
 		at.marks = w.marks(w.b[w.i:])
 	}
 	for {
@@ -155,9 +159,17 @@ func (w *walker) object(at *path, nesting int) bool {
 	}
 }
 
+func (w *walker) slot(nesting int) *path {
+	if nesting < len(w.slots) {
+		return &w.slots[nesting]
+	}
+	return &path{}
+}
+
 // under is the path of the member with the key.
 func (w *walker) under(at *path, key []byte, nesting int) *path {
-	next := &path{up: at, key: key, secret: at.secret, logprobs: at.logprobs}
+	next := w.slot(nesting)
+	*next = path{up: at, key: key, secret: at.secret, logprobs: at.logprobs}
 	if w.leaf != nil || w.i >= len(w.b) {
 		return next
 	}
@@ -171,12 +183,24 @@ func (w *walker) under(at *path, key []byte, nesting int) *path {
 	if at.schema && nested {
 		return next
 	}
-	if w.user && nesting == 0 && string(key) == "user" {
+	if w.user && isUser(at, key, nesting) {
 		next.secret = "user"
-	} else if !at.logprobs && next.secret == "" && w.p.r.names.is(key) {
+	} else if !at.logprobs && next.secret == "" && w.p.isSecret(key) {
 		next.secret = "json"
 	}
 	return next
+}
+
+// isUser reports whether the member of a request says who asks, in the words
+// of OpenAI and Argo, or of Anthropic.
+func isUser(at *path, key []byte, nesting int) bool {
+	switch string(key) {
+	case "user", "safety_identifier":
+		return nesting == 0
+	case "user_id":
+		return nesting == 1 && string(at.key) == "metadata"
+	}
+	return false
 }
 
 // quoted goes over a string and returns the bounds of its inside.

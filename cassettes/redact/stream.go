@@ -14,31 +14,37 @@ type stream struct {
 // at the same place of one event after the other are joined, looked at, and
 // what is found is put into the first part that it touches.
 func (p *pass) streamed(b []byte) []edit {
+	if bytes.IndexByte(b, '\n') < 0 {
+		return nil
+	}
 	streams, order := map[string]*stream{}, []string{}
-	add := func(name string, s span, raw bool) {
-		one := streams[name]
+	add := func(name []byte, s span, raw bool) {
+		one := streams[string(name)]
 		if one == nil {
 			one = &stream{raw: raw}
-			streams[name] = one
-			order = append(order, name)
+			streams[string(name)] = one
+			order = append(order, string(name))
 		}
 		one.spans = append(one.spans, s)
 	}
 	events := 0
+	var name []byte
+	w := &walker{p: p}
 	for s := range payloads(b) {
 		line := b[s.start:s.end]
 		if !looksJSON(line) {
 			if s.start > 0 && bytes.HasSuffix(b[:s.start], []byte("data:")) || bytes.HasSuffix(b[:s.start], []byte("data: ")) {
 				events++
-				add("", s, true)
+				add(nil, s, true)
 			}
 			continue
 		}
 		events++
-		w := &walker{p: p, b: line}
+		w.b, w.i = line, 0
 		w.leaf = func(at *path, start, end int) {
 			if at.isPart() {
-				add(at.name(), span{s.start + start, s.start + end}, false)
+				name = at.name(name[:0])
+				add(name, span{s.start + start, s.start + end}, false)
 			}
 		}
 		w.all()
@@ -66,19 +72,22 @@ func (at *path) isPart() bool {
 	return false
 }
 
-// name tells the streams of a body apart.
-func (at *path) name() string {
-	var b []byte
+// name appends what tells the streams of a body apart.
+func (at *path) name(b []byte) []byte {
 	for ; at != nil; at = at.up {
 		b = append(append(append(b, at.key...), '.'), at.marks...)
 	}
-	return string(b)
+	return b
 }
 
 // joined finds secrets in the joined parts of one stream.
 func (p *pass) joined(b []byte, s *stream, out []edit) []edit {
-	all := &layer{}
-	var part []int // of each byte, its part
+	size := 0
+	for _, one := range s.spans {
+		size += one.end - one.start
+	}
+	all := &layer{text: make([]byte, 0, size), at: make([]int, 0, size)}
+	part := make([]int32, 0, size) // of each byte, its part
 	for n, one := range s.spans {
 		l := &layer{text: b[one.start:one.end]}
 		if !s.raw && bytes.IndexByte(l.text, '\\') >= 0 {
@@ -90,7 +99,7 @@ func (p *pass) joined(b []byte, s *stream, out []edit) []edit {
 				from = one.start + l.at[i]
 			}
 			all.add(l.text[i], from)
-			part = append(part, n)
+			part = append(part, int32(n))
 		}
 	}
 	for _, e := range p.auto(all.text, 1) {

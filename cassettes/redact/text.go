@@ -21,6 +21,22 @@ type pass struct {
 	// unknown also finds shapes that nobody knows; only the scan does so,
 	// since a guess must not change a recording.
 	unknown bool
+	asked   map[string]bool // names, and whether they are secret
+}
+
+// isSecret is names.is with a memory: bodies say few keys many times.
+func (p *pass) isSecret(name []byte) bool {
+	is, ok := p.asked[string(name)]
+	if !ok {
+		is = p.r.names.is(name)
+		if p.asked == nil {
+			p.asked = map[string]bool{}
+		}
+		if len(p.asked) < 1000 {
+			p.asked[string(name)] = is
+		}
+	}
+	return is
 }
 
 // edit replaces a secret.
@@ -113,6 +129,7 @@ func escaped(b []byte) bool {
 // runs goes over the runs of characters that secrets are made of, and over
 // the assignments between them.
 func (p *pass) runs(b []byte, depth int, out []edit) []edit {
+	decoded := 0 // base64 over lines is decoded up to here
 	for i := 0; i < len(b); {
 		c := b[i]
 		k := p.r.classes[c]
@@ -139,7 +156,7 @@ func (p *pass) runs(b []byte, depth int, out []edit) []edit {
 		}
 		switch n := last + 1 - start; {
 		case n >= 16:
-			out = p.long(b, start, i, depth, out)
+			out, decoded = p.long(b, start, i, depth, decoded, out)
 		case n == 5 || n == 6:
 			if i < len(b) && b[i] == ' ' {
 				out = p.scheme(b, start, i, out)
@@ -149,17 +166,18 @@ func (p *pass) runs(b []byte, depth int, out []edit) []edit {
 	return out
 }
 
-// long looks at a run that is long enough for a secret.
-func (p *pass) long(b []byte, start, end, depth int, out []edit) []edit {
+// long looks at a run that is long enough for a secret. Base64 is decoded up
+// to the offset decoded.
+func (p *pass) long(b []byte, start, end, depth, decoded int, out []edit) ([]edit, int) {
 	before := len(out)
 	out = p.shaped(b, start, end, out)
-	if len(out) == before {
-		out = p.base64(b, start, end, depth, out)
+	if len(out) == before && start >= decoded {
+		out, decoded = p.base64(b, start, end, depth, out)
 	}
 	if p.unknown && len(out) == before {
 		out = p.strange(b, start, end, out)
 	}
-	return out
+	return out, decoded
 }
 
 // scheme finds the credentials after the name of an authorization scheme.
@@ -222,7 +240,7 @@ func (p *pass) assignment(b []byte, i int, out []edit) []edit {
 		return out
 	}
 	name := b[start:end]
-	if !p.r.names.is(name) && !(query && p.r.names.is(name, p.r.names.query)) {
+	if !p.isSecret(name) && !(query && p.r.names.is(name, p.r.names.query)) {
 		return out
 	}
 	from, to, quoted := value(b, i+1)
@@ -386,15 +404,13 @@ func inURL(c byte) bool {
 }
 
 // base64 decodes a run, or what of it has the characters of base64, and
-// looks into the text.
-func (p *pass) base64(b []byte, start, end, depth int, out []edit) []edit {
-	if depth >= maxDepth {
-		return out
-	}
+// looks into the text. It returns how far it came.
+func (p *pass) base64(b []byte, start, end, depth int, out []edit) ([]edit, int) {
 	for end > start && (b[end-1] == '.' || b[end-1] == '~') {
 		end--
 	}
-	for from := start; from < end; {
+	last := start
+	for from := start; from < end && depth < maxDepth; {
 		to := from
 		for to < end && b[to] != '.' && b[to] != '~' && b[to] != '=' {
 			to++
@@ -404,23 +420,23 @@ func (p *pass) base64(b []byte, start, end, depth int, out []edit) []edit {
 			stop++
 		}
 		if to-from >= 12 {
-			out = p.decoded(b, from, stop, depth, out)
+			out, last = p.decoded(b, from, stop, depth, out)
 		}
 		from = max(stop, to+1)
 	}
-	return out
+	return out, last
 }
 
 // decoded looks into one piece of base64. Lines of an equal length are one
 // piece.
-func (p *pass) decoded(b []byte, start, end, depth int, out []edit) []edit {
+func (p *pass) decoded(b []byte, start, end, depth int, out []edit) ([]edit, int) {
 	piece := b[start:end]
 	head := decode64(piece[:min(len(piece), 64)&^3])
 	if !isText(head) {
 		if i := bytes.LastIndexByte(piece, '/'); i >= 0 && len(piece)-i > 16 { // a path before it
 			return p.decoded(b, start+i+1, end, depth, out)
 		}
-		return out
+		return out, end
 	}
 	if len(piece) >= 60 && piece[len(piece)-1] != '=' {
 		end = p.wrapped(b, end)
@@ -428,11 +444,11 @@ func (p *pass) decoded(b []byte, start, end, depth int, out []edit) []edit {
 	}
 	plain := decode64(piece)
 	if len(plain) == 0 || !isText(plain) {
-		return out
+		return out, end
 	}
 	edits := p.auto(plain, depth+1)
 	if len(edits) == 0 {
-		return out
+		return out, end
 	}
 	enc := base64.StdEncoding
 	if bytes.ContainsAny(piece, "-_") {
@@ -441,7 +457,7 @@ func (p *pass) decoded(b []byte, start, end, depth int, out []edit) []edit {
 	if piece[len(piece)-1] != '=' {
 		enc = enc.WithPadding(base64.NoPadding)
 	}
-	return append(out, edit{start, end, enc.EncodeToString(apply(plain, edits)), edits[0].rule})
+	return append(out, edit{start, end, enc.EncodeToString(apply(plain, edits)), edits[0].rule}), end
 }
 
 // wrapped returns the end of base64 that goes on over lines.
