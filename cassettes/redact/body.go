@@ -4,6 +4,8 @@ package redact
 
 import (
 	"bytes"
+	"compress/gzip"
+	"io"
 	"mime"
 	"net/http"
 	"strings"
@@ -19,6 +21,9 @@ const maxRounds = 6
 func (p *pass) body(h http.Header, b []byte, chunks []vcr.Chunk, request bool) ([]byte, []vcr.Chunk) {
 	if len(b) == 0 {
 		return b, chunks
+	}
+	if plain, ok := unzip(b); ok {
+		return p.zipped(h, b, plain, chunks, request)
 	}
 	kind, boundary := mediaType(h)
 	for range maxRounds {
@@ -37,6 +42,46 @@ func (p *pass) body(h http.Header, b []byte, chunks []vcr.Chunk, request bool) (
 		}
 	}
 	return b, chunks
+}
+
+// maxUnzipped bounds what a compressed body may hold.
+const maxUnzipped = 256 << 20
+
+// unzip decodes a body in gzip. Other codings are opaque.
+func unzip(b []byte) ([]byte, bool) {
+	if len(b) < 2 || b[0] != 0x1F || b[1] != 0x8B {
+		return nil, false
+	}
+	zr, err := gzip.NewReader(bytes.NewReader(b))
+	if err != nil {
+		return nil, false
+	}
+	plain, err := io.ReadAll(io.LimitReader(zr, maxUnzipped))
+	return plain, err == nil || len(plain) > 0
+}
+
+// zipped takes the secrets out of a body in gzip, which is compressed anew
+// when there were any; it is one chunk then.
+func (p *pass) zipped(h http.Header, b, plain []byte, chunks []vcr.Chunk, request bool) ([]byte, []vcr.Chunk) {
+	if _, again := unzip(plain); again {
+		return b, chunks
+	}
+	kept, _ := p.body(h, plain, nil, request)
+	if bytes.Equal(kept, plain) {
+		return b, chunks
+	}
+	var out bytes.Buffer
+	zw := gzip.NewWriter(&out)
+	_, _ = zw.Write(kept) // a buffer takes all
+	_ = zw.Close()
+	if len(chunks) > 0 {
+		one := vcr.Chunk{Size: out.Len()}
+		for _, c := range chunks {
+			one.Gap += c.Gap
+		}
+		chunks = []vcr.Chunk{one}
+	}
+	return out.Bytes(), chunks
 }
 
 // mediaType is the type of a body, and what is between its parts.
@@ -218,7 +263,8 @@ func (p *pass) url(u string) string {
 	return u
 }
 
-// header returns a copy of what is kept of a header.
+// header returns a copy of what is kept of a header: what is on the list, or,
+// without a list, what has no secret name.
 func (p *pass) header(h http.Header, keep *headerList) http.Header {
 	if h == nil {
 		return nil
@@ -226,7 +272,7 @@ func (p *pass) header(h http.Header, keep *headerList) http.Header {
 	out := http.Header{}
 	for name, values := range h {
 		secret := p.r.names.is([]byte(name), p.r.names.header)
-		if !keep.has(name) {
+		if keep == nil && secret || keep != nil && !keep.has(name) {
 			if secret && p.found != nil {
 				p.dropped(values)
 			}

@@ -41,8 +41,9 @@ type Rules struct {
 	// others are dropped. A name may end in `*`. Nil means a list of headers
 	// that say what a request is about: Accept, Content-Type, versions.
 	RequestHeaders []string
-	// ResponseHeaders is the same for answers and their trailers. Nil means
-	// types, rate limits, retry hints, request ids.
+	// ResponseHeaders is the same for answers. Nil means types, rate limits,
+	// retry hints, request ids. Trailers are kept, other than those with the
+	// name of a secret.
 	ResponseHeaders []string
 	// Names are names of headers, query parameters, form fields and JSON keys
 	// that hold secrets, beside the built-in ones (api key, token, password,
@@ -238,7 +239,7 @@ func (r *Redactor) Interaction(i *vcr.Interaction) *vcr.Interaction {
 		resp := &out.Response
 		h := resp.Header
 		resp.Status = p.plain(resp.Status)
-		resp.Header, resp.Trailer = p.header(h, &r.answers), p.header(resp.Trailer, &r.answers)
+		resp.Header, resp.Trailer = p.header(h, &r.answers), p.header(resp.Trailer, nil)
 		resp.Body, meta.Chunks = p.body(h, resp.Body, meta.Chunks, false)
 		meta.Error, meta.Subject = p.plain(meta.Error), p.plain(meta.Subject)
 		meta.Model, meta.Label = p.plain(meta.Model), p.plain(meta.Label)

@@ -121,7 +121,7 @@ func table() []planted {
 	twice := url.QueryEscape(url.QueryEscape(literal))
 	wrapped := b64("a text before, so long that lines are folded: " + skKey + " and one after")
 	wrapped = wrapped[:76] + "\r\n" + wrapped[76:]
-	return []planted{
+	return append(disguises(), []planted{
 		{"authorization bearer", skKey, header("Authorization", "Bearer "+skKey)},
 		{"authorization basic", b64("rick:" + word), header("Authorization", "Basic "+b64("rick:"+word))},
 		{"x-api-key in odd case", word, header("x-aPi-KEY", word)},
@@ -156,6 +156,7 @@ func table() []planted {
 		{"form code", word, form("grant_type=authorization_code&code=" + word)},
 		{"multipart", word, multipart("api_key", word)},
 		{"multipart file", githubKey, multipart("file", "export T="+githubKey+"\n")},
+		{"gzip", word, post(zip(`{"password":"` + word + `"}`))},
 		{"set-cookie", odd, with(func(i *vcr.Interaction) { i.Response.Header["Set-Cookie"] = []string{"s=" + odd + "; Path=/"} })},
 		{"location", word, with(func(i *vcr.Interaction) { i.Response.Header["Location"] = []string{"/cb?token=" + word} })},
 		{"trailer", githubKey, with(func(i *vcr.Interaction) { i.Response.Trailer = http.Header{"Trailer": {githubKey}, "X-Token": {word}} })},
@@ -189,7 +190,7 @@ func table() []planted {
 		{"temp with private", "/private", post(`{"messages":[{"content":"wrote /private/var/folders/x9/T/trial-77/out.sbml"}]}`)},
 		{"home in a url", "rstevens", at("https://g.example/v1?file=" + url.QueryEscape("/Users/rstevens/x"))},
 		{"home in python text", "/Users", post(`{"content":"Traceback: File \"/Users/rstevens/a.py\", line 3"}`)},
-	}
+	}...)
 }
 
 // TestPlanted has a secret for each place and each disguise.
@@ -207,6 +208,9 @@ func TestPlanted(t *testing.T) {
 				if bytes.Contains(bytes.ToLower(data), bytes.ToLower([]byte(form))) {
 					t.Errorf("%q is in what is written:\n%s", form, data)
 				}
+			}
+			if plain, ok := unzip(got.Request.Body); ok && bytes.Contains(plain, []byte(c.secret)) {
+				t.Errorf("%q is in the compressed %q", c.secret, plain)
 			}
 			if text := said(got.Response.Body); strings.Contains(text, c.secret) {
 				t.Errorf("%q is in the joined text:\n%s", c.secret, data)

@@ -211,6 +211,9 @@ func (s *scanner) body(h map[string][]string, b []byte, request bool, at func(in
 	if len(b) == 0 {
 		return
 	}
+	if plain, ok := unzip(b); ok {
+		b = plain
+	}
 	known := s.known()
 	s.add(b, known.streamed(b), at)
 	kind, boundary := mediaType(h)

@@ -14,7 +14,7 @@ const idPrefixes = `chatcmpl cmpl call toolu tooluse srvtoolu resp fp msg req rs
 // idNames end the names of values that are random and no secrets.
 const idNames = `id ids signature fingerprint hash digest sha sha1 sha256 md5 checksum etag cursor obfuscation content data image boundary
 	uuid guid nonce ray trace traceparent commit oid gitoid url uri encryptedcontent thoughtsignature redactedthinking b64json version
-	nodeid reqid w`
+	nodeid reqid w binary`
 
 // strange finds texts that look random in the run b[start:end].
 func (p *pass) strange(b []byte, start, end int, out []edit) []edit {
