@@ -9,11 +9,11 @@ import (
 // idPrefixes begin the ids that endpoints make, up to the first `_` or `-`.
 const idPrefixes = `chatcmpl cmpl call toolu tooluse srvtoolu resp fp msg req rs fc ws item run thread asst step gen file batch ftjob conv
 	session sess evt event trace span response completion message tool functions chatcmplmsg modr emb img vs vsf org proj ig cs fs mcp mcpr
-	mcpl boundary webkitformboundary rid id uuid redacted`
+	mcpl boundary webkitformboundary rid id uuid redacted sha1 sha256 sha384 sha512 md5`
 
 // idNames end the names of values that are random and no secrets.
 const idNames = `id ids signature fingerprint hash digest sha sha1 sha256 md5 checksum etag cursor obfuscation content data image boundary
-	uuid guid nonce ray trace traceparent commit oid gitoid url uri encryptedcontent thoughtsignature redactedthinking b64json version
+	integrity uuid guid nonce ray trace traceparent commit oid gitoid url uri encryptedcontent thoughtsignature redactedthinking b64json version
 	nodeid reqid w binary`
 
 // strange finds texts that look random in the run b[start:end].
