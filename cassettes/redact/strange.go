@@ -108,8 +108,7 @@ func (p *pass) isID(v []byte) bool {
 	if n <= 0 {
 		return false
 	}
-	head := string(bytes.ToLower(v[:n]))
-	return p.r.ids[head]
+	return p.r.ids[string(bytes.ToLower(v[:n]))]
 }
 
 // namedID reports whether the value at i has a name that ends as names of

@@ -129,13 +129,14 @@ func escaped(b []byte) bool {
 // runs goes over the runs of characters that secrets are made of, and over
 // the assignments between them.
 func (p *pass) runs(b []byte, depth int, out []edit) []edit {
-	decoded := 0 // base64 over lines is decoded up to here
+	decoded := 0  // base64 over lines is decoded up to here
+	assigned := 0 // and here the last value ends
 	for i := 0; i < len(b); {
 		c := b[i]
 		k := p.r.classes[c]
 		if k&isWord == 0 {
-			if c == ':' || c == '=' || c == '>' {
-				out = p.assignment(b, i, out)
+			if i >= assigned && (c == ':' || c == '=' || c == '>') {
+				out, assigned = p.assignment(b, i, out)
 			}
 			i++
 			continue
@@ -146,8 +147,8 @@ func (p *pass) runs(b []byte, depth int, out []edit) []edit {
 			if k&isRun == 0 {
 				break
 			}
-			if b[i] == '=' {
-				out = p.assignment(b, i, out)
+			if b[i] == '=' && i >= assigned {
+				out, assigned = p.assignment(b, i, out)
 			}
 			if k&isWord != 0 {
 				last = i
@@ -217,14 +218,15 @@ func (p *pass) scheme(b []byte, start, end int, out []edit) []edit {
 }
 
 // assignment looks at the `=`, `:` or `>` at i: what is before it may be the
-// name of a secret, and then what is after it is one.
-func (p *pass) assignment(b []byte, i int, out []edit) []edit {
+// name of a secret, and then what is after it is one. It returns where that
+// ends.
+func (p *pass) assignment(b []byte, i int, out []edit) ([]edit, int) {
 	end := i
 	for end > 0 && b[end-1] == ' ' && i-end < 2 {
 		end--
 	}
 	quotedName := false
-	for end > 0 && (b[end-1] == '"' || b[end-1] == '\'' || b[end-1] == '\\') {
+	for end > 0 && (b[end-1] == '"' || b[end-1] == '\'' || b[end-1] == '\\') && i-end < 64 {
 		end--
 		quotedName = true
 	}
@@ -233,25 +235,26 @@ func (p *pass) assignment(b []byte, i int, out []edit) []edit {
 		start--
 	}
 	if end-start < 3 {
-		return out
+		return out, i
 	}
 	query := b[i] == '=' && start > 0 && (b[start-1] == '?' || b[start-1] == '&')
 	if b[i] == '>' && (start == 0 || b[start-1] != '<' && b[start-1] != ':') {
-		return out
+		return out, i
 	}
 	name := b[start:end]
 	if !p.isSecret(name) && !(query && p.r.names.is(name, p.r.names.query)) {
-		return out
+		return out, i
 	}
-	from, to, quoted := value(b, i+1)
+	from, to, quoted := value(b[:min(len(b), i+4*farEnough)], i+1)
 	v := b[from:to]
 	if len(v) == 0 || masked(v) || logprob(b, start, to) {
-		return out
+		return out, i
 	}
 	if strong(v) || query || quotedName && quoted && b[i] == ':' && !isType(v) {
-		out = append(out, p.edit("value", b, from, to))
+		from, to, _ = value(b, i+1)
+		return append(out, p.edit("value", b, from, to)), to
 	}
-	return out
+	return out, i
 }
 
 // logprob reports whether a member of a text that may be JSON stands beside a
