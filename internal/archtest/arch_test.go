@@ -43,6 +43,7 @@ var levels = map[string]int{
 	"mockllm":                3,
 	"mockmcp":                3,
 	"cassettes":              3,
+	"cassettes/mcptape":      3,
 	"harness/trajectory":     3,
 	"harness/model":          3,
 	"harness/mcppool":        3,

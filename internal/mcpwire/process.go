@@ -5,6 +5,7 @@ package mcpwire
 import (
 	"errors"
 	"fmt"
+	"io"
 	"os"
 	"os/exec"
 	"strings"
@@ -18,6 +19,12 @@ type Command struct {
 	Env  []string // KEY=value, beside the variables that every program needs
 	// PassEnv names further variables of our environment to hand on.
 	PassEnv []string
+	// AllEnv hands on the whole of it, for a program that stands around a
+	// server and is to make no difference.
+	AllEnv bool
+	// Stderr gets what the child writes to its stderr, as it comes. Nil keeps
+	// the end of it only.
+	Stderr io.Writer
 	// Dir is the working directory; empty means ours.
 	Dir string
 	// Grace is how long Close waits for the child to end after its input was
@@ -59,6 +66,9 @@ func Start(c Command) (*Process, error) {
 	}
 	cmd := exec.Command(c.Args[0], c.Args[1:]...)
 	cmd.Env = append(CleanEnv(c.PassEnv), c.Env...)
+	if c.AllEnv {
+		cmd.Env = append(os.Environ(), c.Env...)
+	}
 	cmd.Dir = c.Dir
 	ownGroup(cmd)
 
@@ -97,7 +107,7 @@ func Start(c Command) (*Process, error) {
 	go func() {
 		defer close(p.stderrDone)
 		defer errR.Close()
-		p.stderr.fill(errR)
+		p.stderr.fill(errR, c.Stderr)
 	}()
 	go func() {
 		defer close(p.exited)
@@ -123,6 +133,19 @@ func (p *Process) Read(b []byte) (int, error) { return p.stdout.Read(b) }
 
 // Write writes to the child's stdin.
 func (p *Process) Write(b []byte) (int, error) { return p.stdin.Write(b) }
+
+// CloseWrite ends the child's stdin and leaves the rest open.
+func (p *Process) CloseWrite() error { return p.stdin.Close() }
+
+// ExitCode is what the child ended with, 128 and the signal where it was one.
+// Call it after [Process.Exited] is closed.
+func (p *Process) ExitCode() int {
+	code := p.cmd.ProcessState.ExitCode()
+	if code < 0 {
+		code = 128 + signalOf(p.cmd.ProcessState)
+	}
+	return code
+}
 
 // Exited is closed when the child has ended.
 func (p *Process) Exited() <-chan struct{} { return p.exited }
@@ -201,10 +224,13 @@ type tail struct {
 	buf []byte
 }
 
-func (t *tail) fill(r *os.File) {
+func (t *tail) fill(r io.Reader, also io.Writer) {
 	chunk := make([]byte, 4096)
 	for {
 		n, err := r.Read(chunk)
+		if also != nil && n > 0 {
+			_, _ = also.Write(chunk[:n]) // the child must not wait for it
+		}
 		t.mu.Lock()
 		t.buf = append(t.buf, chunk[:n]...)
 		if cut := len(t.buf) - stderrKept; cut > 0 {

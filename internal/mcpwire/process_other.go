@@ -4,7 +4,10 @@
 
 package mcpwire
 
-import "os/exec"
+import (
+	"os"
+	"os/exec"
+)
 
 // Without process groups only the child itself is ended.
 
@@ -13,3 +16,5 @@ func ownGroup(*exec.Cmd) {}
 func terminateGroup(cmd *exec.Cmd) { _ = cmd.Process.Kill() }
 
 func killGroup(cmd *exec.Cmd) { _ = cmd.Process.Kill() }
+
+func signalOf(*os.ProcessState) int { return 0 }

@@ -1,0 +1,148 @@
+// Copyright 2026 The rehearse Authors. SPDX-License-Identifier: Apache-2.0
+
+package mcptape
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/rehearse-dev/rehearse/cassettes/key"
+	"github.com/rehearse-dev/rehearse/internal/mcpwire"
+)
+
+// request finds what was recorded of a request and marks it used. When there
+// is nothing, it returns the text of the miss.
+func (t *Tape) request(s *script, m mcpwire.Message) (*group, string) {
+	now := t.keyOf(&m)
+	t.mu.Lock()
+	g, why := t.find(s, m, now)
+	if g != nil {
+		g.used = true
+	}
+	t.mu.Unlock()
+	switch {
+	case g == nil && m.Method == "ping":
+		return nil, ""
+	case g == nil:
+		return nil, t.miss("%s: %s", nameOf(m), why)
+	case g.key.ID != now.ID:
+		t.opts.Logf("tape %q: another client than recorded: %s", t.name, strings.Join(differences(g.key, now), "; "))
+	}
+	return g, ""
+}
+
+// keyOf makes the key of a message that came now, without its secrets.
+func (t *Tape) keyOf(m *mcpwire.Message) *key.Key {
+	c := *m
+	if len(c.Params) > 0 {
+		c.Params = clean(t.secrets, c.Params)
+	}
+	return keyOf(c, t.opts.Ignore)
+}
+
+// find finds a request that was not used yet, or says why there is none. The
+// caller holds mu.
+func (t *Tape) find(s *script, m mcpwire.Message, now *key.Key) (*group, string) {
+	if t.opts.Strict && m.Method != "ping" {
+		i := slices.IndexFunc(s.requests, func(g *group) bool { return !g.used && !g.silent })
+		switch {
+		case i < 0:
+			return nil, "all requests of the tape were sent before"
+		case !fits(s.requests[i], m, now):
+			return nil, s.requests[i].against(m, now, "next on the tape")
+		}
+		return s.requests[i], ""
+	}
+	times := 0
+	for _, g := range s.requests {
+		switch {
+		case !fits(g, m, now):
+		case g.used:
+			times++
+		default:
+			return g, ""
+		}
+	}
+	if times > 0 {
+		return nil, fmt.Sprintf("recorded %d times, and asked for once more", times)
+	}
+	return nil, s.nearest(m, now)
+}
+
+// fits reports whether a request is the recorded one. What a client says of
+// itself does not matter.
+func fits(g *group, m mcpwire.Message, now *key.Key) bool {
+	return g.msg.Method == m.Method && (g.key.ID == now.ID || m.Method == "initialize")
+}
+
+// nearest says what on the tape comes nearest to a request that fits nothing.
+func (s *script) nearest(m mcpwire.Message, now *key.Key) string {
+	var best *group
+	var least int
+	var methods []string
+	for _, g := range s.requests {
+		if !slices.Contains(methods, g.msg.Method) {
+			methods = append(methods, g.msg.Method)
+		}
+		if g.msg.Method != m.Method {
+			continue
+		}
+		far := 2 * len(differences(g.key, now))
+		if g.name() != nameOf(m) {
+			far += 1000
+		}
+		if g.used {
+			far++
+		}
+		if best == nil || far < least {
+			best, least = g, far
+		}
+	}
+	if best == nil {
+		return fmt.Sprintf("not on the tape, which has %s", strings.Join(methods, ", "))
+	}
+	return best.against(m, now, "nearest on the tape")
+}
+
+// against says how a request differs from the recorded one.
+func (g *group) against(m mcpwire.Message, now *key.Key, what string) string {
+	text := fmt.Sprintf("%s is %s of line %d", what, g.name(), g.line)
+	if g.used {
+		text += ", which was used"
+	}
+	if g.msg.Method != m.Method {
+		return text
+	}
+	const most = 4
+	list := differences(g.key, now)
+	if n := len(list) - most; n > 0 {
+		list = append(list[:most], fmt.Sprintf("%d more differences", n))
+	}
+	return text + ": " + strings.Join(list, "; ")
+}
+
+// note finds what was recorded of a notification of the client: the same, else
+// one of its method.
+func (t *Tape) note(s *script, m mcpwire.Message) *group {
+	now := t.keyOf(&m)
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	var like *group
+	for _, g := range s.notes {
+		if g.used || g.msg.Method != m.Method {
+			continue
+		}
+		if g.key.ID == now.ID {
+			like = g
+			break
+		}
+		if like == nil {
+			like = g
+		}
+	}
+	if like != nil {
+		like.used = true
+	}
+	return like
+}

@@ -1,0 +1,201 @@
+// Copyright 2026 The rehearse Authors. SPDX-License-Identifier: Apache-2.0
+
+package mcptape
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+	"sync"
+
+	"github.com/rehearse-dev/rehearse/cassettes/redact"
+	"github.com/rehearse-dev/rehearse/harness"
+	"github.com/rehearse-dev/rehearse/internal/mcpwire"
+)
+
+// Options are settings of a [Tape]. Nil means all defaults.
+type Options struct {
+	// Speed is how fast to replay: 1 as it was, 2 twice as fast; 0 at once.
+	Speed float64
+	// Strict wants all requests in the order of the tape. Otherwise a request
+	// is answered by the first of its method and parameters that was not
+	// used.
+	Strict bool
+	// Ignore are paths into the parameters of requests that do not count, such
+	// as arguments.date or **.trace, beside `_meta` and the client's version.
+	Ignore []string
+	// AllowUnused lets a replay end with requests that nobody sent.
+	AllowUnused bool
+	// Secrets says what is taken out of requests before they are looked for.
+	// Give those that the tape was recorded with. Nil means the defaults of
+	// package redact.
+	Secrets *redact.Rules
+	// Clock paces the replay. Default [harness.SystemClock].
+	Clock harness.Clock
+	// Stderr gets what the server wrote to its stderr. Nil drops it.
+	Stderr io.Writer
+	// Logf takes a line for what is worth knowing and no error. Nil drops it.
+	Logf func(format string, args ...any)
+}
+
+// Tape is a recorded server. It may be used concurrently.
+type Tape struct {
+	name    string
+	opts    Options
+	secrets *redact.Redactor
+	scripts []*script
+	ctx     context.Context // of all sessions
+	cancel  context.CancelFunc
+	running sync.WaitGroup
+
+	mu     sync.Mutex // guards what follows, and what of the scripts is used
+	next   int        // session
+	misses []error
+	closed bool
+}
+
+// Open reads a tape to replay it.
+func Open(path string, opts *Options) (*Tape, error) {
+	rec, err := Read(path)
+	if err != nil {
+		return nil, err
+	}
+	return New(path, rec, opts)
+}
+
+// New returns a server that replays rec; name is for errors.
+func New(name string, rec *Recording, opts *Options) (*Tape, error) {
+	t := &Tape{name: name}
+	if opts != nil {
+		t.opts = *opts
+	}
+	if t.opts.Clock == nil {
+		t.opts.Clock = harness.SystemClock()
+	}
+	if t.opts.Logf == nil {
+		t.opts.Logf = func(string, ...any) {}
+	}
+	if t.opts.Stderr == nil {
+		t.opts.Stderr = io.Discard
+	}
+	if t.opts.Speed < 0 {
+		return nil, fmt.Errorf("opening tape %q: speed %v is less than 0", name, t.opts.Speed)
+	}
+	var err error
+	if t.secrets, err = redact.New(t.opts.Secrets); err != nil {
+		return nil, fmt.Errorf("opening tape %q: %w", name, err)
+	}
+	if t.scripts, err = compile(rec.Frames, t.opts.Ignore); err != nil {
+		return nil, fmt.Errorf("opening tape %q: %w", name, err)
+	}
+	if len(t.scripts) == 0 {
+		return nil, fmt.Errorf("opening tape %q: it has no frames", name)
+	}
+	if rec.Cut {
+		t.opts.Logf("tape %q: its recording was cut off; %d frames of it are there", name, len(rec.Frames))
+	}
+	t.ctx, t.cancel = context.WithCancel(context.Background())
+	return t, nil
+}
+
+// take returns the next session.
+func (t *Tape) take() (*script, error) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	switch {
+	case t.closed:
+		return nil, fmt.Errorf("replaying tape %q: it is closed", t.name)
+	case t.next == len(t.scripts):
+		err := fmt.Errorf("replaying tape %q: it has no more sessions than %d", t.name, len(t.scripts))
+		t.misses = append(t.misses, err)
+		return nil, err
+	}
+	t.next++
+	t.running.Add(1)
+	return t.scripts[t.next-1], nil
+}
+
+// Dial opens the next session of the tape. It fits [harness.Server].
+func (t *Tape) Dial(context.Context) (io.ReadWriteCloser, error) {
+	s, err := t.take()
+	if err != nil {
+		return nil, err
+	}
+	client, server := mcpwire.Pipe()
+	go func() {
+		defer t.running.Done()
+		defer server.Close()
+		stop := context.AfterFunc(t.ctx, func() { server.Close() })
+		defer stop()
+		_ = t.serve(t.ctx, s, server, server) // the pipe says nothing else
+	}()
+	return client, nil
+}
+
+// ServeStdio replays the next session of the tape over in and out, until in or
+// ctx ends or the recorded server did. It closes in when ctx ends, if it can.
+func (t *Tape) ServeStdio(ctx context.Context, in io.Reader, out io.Writer) error {
+	s, err := t.take()
+	if err != nil {
+		return err
+	}
+	defer t.running.Done()
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	defer context.AfterFunc(t.ctx, cancel)()
+	if c, ok := in.(io.Closer); ok {
+		defer context.AfterFunc(ctx, func() { c.Close() })()
+	}
+	return t.serve(ctx, s, in, out)
+}
+
+// Misses are the requests so far that fitted nothing recorded.
+func (t *Tape) Misses() []error {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return slices.Clone(t.misses)
+}
+
+// Unused names the recorded requests that were not sent so far.
+func (t *Tape) Unused() []string {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	var out []string
+	for _, s := range t.scripts {
+		for _, g := range s.requests {
+			if !g.used && !g.silent {
+				out = append(out, fmt.Sprintf("line %d %s", g.line, g.name()))
+			}
+		}
+	}
+	return out
+}
+
+// Close ends all sessions. It returns the misses, or else an error that names
+// what was not asked for.
+func (t *Tape) Close() error {
+	t.mu.Lock()
+	t.closed = true
+	t.mu.Unlock()
+	t.cancel()
+	t.running.Wait()
+	if misses := t.Misses(); len(misses) > 0 {
+		return errors.Join(misses...)
+	}
+	if unused := t.Unused(); len(unused) > 0 && !t.opts.AllowUnused {
+		return fmt.Errorf("tape %q: not asked for: %s", t.name, strings.Join(unused, "; "))
+	}
+	return nil
+}
+
+// miss notes a miss and returns its text.
+func (t *Tape) miss(format string, args ...any) string {
+	text := "rehearse_miss: " + fmt.Sprintf(format, args...)
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.misses = append(t.misses, fmt.Errorf("tape %q: %s", t.name, text))
+	return text
+}

@@ -1,0 +1,197 @@
+// Copyright 2026 The rehearse Authors. SPDX-License-Identifier: Apache-2.0
+
+// Package mcptape records what goes between a client and an MCP server over
+// stdio, replays it as a server, and holds a new build of the server against
+// it.
+//
+//	tape, err := mcptape.Open("testdata/files.tape", nil)
+//	if err != nil {
+//		return err
+//	}
+//	env.Servers = append(env.Servers, harness.Server{Name: "files", Dial: tape.Dial})
+//	...
+//	err = tape.Close() // tells of misses and of what was not asked for
+//
+// A tape is a file of lines. The first says what it is of, each other one is a
+// frame: a line that the client (in) or the server (out) wrote, or one of the
+// server's stderr (err), with the time since the recording began. Secrets are
+// taken out before a line is written, see package redact.
+package mcptape
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"time"
+
+	"github.com/rehearse-dev/rehearse/internal/mcpwire"
+)
+
+// version is the version of the file that is written and read.
+const version = 1
+
+// Header is the first line of a tape.
+type Header struct {
+	Version  int       `json:"rehearse_tape"`
+	Server   string    `json:"server,omitempty"`
+	Recorded time.Time `json:"recorded,omitzero"`
+}
+
+// Dir says who wrote a frame.
+type Dir string
+
+// The directions.
+const (
+	In  Dir = "in"  // the client, to the server's stdin
+	Out Dir = "out" // the server, to its stdout
+	Err Dir = "err" // the server, to its stderr
+	End Dir = "end" // nobody: the server ended by itself
+)
+
+// Frame is one line of traffic.
+type Frame struct {
+	Dir Dir `json:"dir"`
+	// Session tells connections apart where there are several; from 0.
+	Session int `json:"session,omitempty"`
+	// Era is legacy up to protocol version 2025-11-25 and modern from
+	// 2026-07-28 on; empty where nothing tells.
+	Era string `json:"era,omitempty"`
+	// At is when it came, in milliseconds since the recording began.
+	At int64 `json:"at_ms"`
+	// Frame is the message, or an array of messages.
+	Frame json.RawMessage `json:"frame,omitempty"`
+	// Text is a line that is no JSON object; of End, how it ended.
+	Text string `json:"text,omitempty"`
+
+	line int // in the file
+}
+
+// Recording is the content of a tape.
+type Recording struct {
+	Header
+	Frames []Frame
+	// Cut says that the last line was not whole: the recording was cut off.
+	Cut bool
+}
+
+// partPath is where a recording is while it is made.
+func partPath(path string) string { return path + ".part" }
+
+// Read reads a tape. Of a recording that was cut off, what came is read.
+func Read(path string) (*Recording, error) {
+	data, err := os.ReadFile(path)
+	cut := false
+	if errors.Is(err, fs.ErrNotExist) {
+		if part, err2 := os.ReadFile(partPath(path)); err2 == nil {
+			data, err, cut = part, nil, true
+		} else {
+			return nil, fmt.Errorf("tape %q is not there; record it with `rehearse tape --out %s -- CMD`", path, path)
+		}
+	}
+	if err != nil {
+		return nil, fmt.Errorf("reading tape: %w", err)
+	}
+	r, err := Parse(path, data)
+	if err != nil {
+		return nil, err
+	}
+	r.Cut = r.Cut || cut
+	return r, nil
+}
+
+// Parse reads the bytes of a tape; name is for errors.
+func Parse(name string, data []byte) (*Recording, error) {
+	r := &Recording{}
+	n := 0
+	for line := range bytes.Lines(data) {
+		n++
+		whole := bytes.HasSuffix(line, []byte{'\n'})
+		line = bytes.TrimSpace(line)
+		if len(line) == 0 {
+			continue
+		}
+		fail := func(format string, args ...any) (*Recording, error) {
+			return nil, fmt.Errorf("%s:%d: %w", name, n, fmt.Errorf(format, args...))
+		}
+		for _, mark := range []string{"<<<<<<<", "=======", ">>>>>>>", "|||||||"} {
+			if bytes.HasPrefix(line, []byte(mark)) {
+				return fail("the marks of a merge conflict are still in the file")
+			}
+		}
+		if r.Version == 0 {
+			if err := json.Unmarshal(line, &r.Header); err != nil || r.Version == 0 {
+				return fail("this is no tape: its first line does not say rehearse_tape")
+			}
+			if r.Version != version {
+				return fail("a tape of version %d; this program reads version %d", r.Version, version)
+			}
+			continue
+		}
+		f := Frame{line: n}
+		if err := json.Unmarshal(line, &f); err != nil {
+			if !whole {
+				r.Cut = true // in the middle of writing it
+				break
+			}
+			return fail("this line is no frame: %w", err)
+		}
+		if why := f.mistake(); why != "" {
+			return fail("%s", why)
+		}
+		r.Frames = append(r.Frames, f)
+	}
+	if r.Version == 0 {
+		return nil, fmt.Errorf("%s: the tape is empty", name)
+	}
+	return r, nil
+}
+
+// mistake says what is wrong with a frame.
+func (f *Frame) mistake() string {
+	switch f.Dir {
+	case In, Out:
+	case Err, End:
+		if f.Frame != nil {
+			return fmt.Sprintf("a frame in direction %q has text, no message", f.Dir)
+		}
+		return ""
+	default:
+		return fmt.Sprintf("direction %q is unknown: want in, out, err or end", f.Dir)
+	}
+	switch {
+	case f.Session < 0:
+		return fmt.Sprintf("session %d is less than 0", f.Session)
+	case f.Frame == nil && f.Text == "":
+		return "the frame has neither message nor text"
+	case f.Frame == nil:
+		return ""
+	case f.Text != "":
+		return "the frame has both message and text"
+	case f.Frame[0] == '[' || mcpwire.IsObject(f.Frame):
+		return ""
+	}
+	return fmt.Sprintf("the frame %s is no message", mcpwire.Excerpt(f.Frame, 40))
+}
+
+// messages are the messages of a frame: one, or those of a batch. What is no
+// message is left out.
+func (f *Frame) messages() []mcpwire.Message {
+	var list []mcpwire.Message
+	r := mcpwire.NewReader(bytes.NewReader(f.Frame), nil)
+	for {
+		m, err := r.Next()
+		var junk *mcpwire.JunkError
+		switch {
+		case err == nil:
+			list = append(list, m)
+		case !errors.As(err, &junk):
+			return list
+		}
+	}
+}
+
+// encode writes the frame as a line.
+func (f *Frame) encode() []byte { return append(mcpwire.Marshal(f), '\n') }
