@@ -139,7 +139,7 @@ judged.`,
 	root.SetHelpCommand(helpCommand())
 	root.AddCommand(
 		initCommand(p), checkCommand(p), runCommand(p), fuzzCommand(p), reportCommand(p), serveCommand(p),
-		proxyCommand(p), cassetteCommand(p), importCommand(p), faultsCommand(p), schemaCommand(p), versionCommand(p),
+		proxyCommand(p), cassetteCommand(p), tapeCommand(p), importCommand(p), faultsCommand(p), schemaCommand(p), versionCommand(p),
 	)
 	return root
 }
