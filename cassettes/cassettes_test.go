@@ -3,6 +3,8 @@
 package cassettes_test
 
 import (
+	"bytes"
+	"compress/gzip"
 	"context"
 	"errors"
 	"fmt"
@@ -563,5 +565,91 @@ func TestOrderOfStart(t *testing.T) {
 	}
 	if diff := cmp.Diff([]string{"3s", "2s", "1s"}, got); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
+	}
+}
+
+// TestCoding: what the client asks for in gzip is kept readable, and what
+// cannot be read is not kept.
+func TestCoding(t *testing.T) {
+	var packed bytes.Buffer
+	zw := gzip.NewWriter(&packed)
+	fmt.Fprint(zw, "plain text")
+	zw.Close()
+	for _, coding := range []string{"gzip", "br"} {
+		path := filepath.Join(t.TempDir(), coding+".yaml")
+		r := open(t, path, cassettes.Options{Mode: cassettes.Record, Upstream: endpoint(func(r *http.Request) (*http.Response, error) {
+			if got := r.Header.Get("Accept-Encoding"); got != "gzip" {
+				t.Errorf("the endpoint is asked for %q", got)
+			}
+			resp := respond(200, "text/plain", packed.String())
+			resp.Header.Set("Content-Encoding", coding)
+			return resp, nil
+		})})
+		req, _ := http.NewRequestWithContext(t.Context(), http.MethodGet, "http://127.0.0.1:1/", nil)
+		req.Header.Set("Accept-Encoding", "br, gzip")
+		resp, err := r.RoundTrip(req)
+		if err != nil {
+			t.Fatal(err)
+		}
+		got, _ := io.ReadAll(resp.Body)
+		resp.Body.Close()
+		if string(got) != packed.String() || req.Header.Get("Accept-Encoding") != "br, gzip" {
+			t.Errorf("%s: the live exchange was touched", coding)
+		}
+		if err := r.Close(); err != nil {
+			t.Fatal(err)
+		}
+		f, err := vcr.Read(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if coding == "br" {
+			if len(f.Interactions) != 0 || len(r.Notes()) != 1 {
+				t.Errorf("kept %d, notes %v", len(f.Interactions), r.Notes())
+			}
+		} else if string(f.Interactions[0].Response.Body) != "plain text" || f.Interactions[0].Response.Header.Get("Content-Encoding") != "" {
+			t.Errorf("kept %+v", f.Interactions[0].Response)
+		}
+	}
+}
+
+// TestSecrets: a key in the header, the address and the body is not in the
+// file, and another key replays it.
+func TestSecrets(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "a.yaml")
+	ask := func(rt http.RoundTripper, key string) (string, error) {
+		body := fmt.Sprintf(`{"q":1,"api_key":%q}`, key)
+		req, _ := http.NewRequestWithContext(t.Context(), http.MethodPost, "http://127.0.0.1:1/v1?key="+key, strings.NewReader(body))
+		req.Header.Set("Authorization", "Bearer "+key)
+		req.Header.Set("Content-Type", "application/json")
+		resp, err := rt.RoundTrip(req)
+		if err != nil {
+			return "", err
+		}
+		defer resp.Body.Close()
+		got, err := io.ReadAll(resp.Body)
+		return string(got), err
+	}
+	first, second := "hunter2"+strings.Repeat("Ab3", 8), "another"+strings.Repeat("Xy9", 8)
+	r := open(t, path, cassettes.Options{Mode: cassettes.Record, Upstream: endpoint(func(r *http.Request) (*http.Response, error) {
+		if r.Header.Get("Authorization") != "Bearer "+first || r.URL.Query().Get("key") != first {
+			t.Error("the live request was touched")
+		}
+		return respond(200, "text/plain", "fine"), nil
+	})})
+	if _, err := ask(r, first); err != nil {
+		t.Fatal(err)
+	}
+	journal, _ := os.ReadFile(path + ".journal")
+	if err := r.Close(); err != nil {
+		t.Fatal(err)
+	}
+	data, _ := os.ReadFile(path)
+	if strings.Contains(string(data)+string(journal), first) || len(journal) == 0 {
+		t.Errorf("the key was written:\n%s", data)
+	}
+	r = open(t, path, cassettes.Options{})
+	if got, err := ask(r, second); got != "fine" {
+		t.Errorf("replayed with another key: %q, %v", got, err)
 	}
 }

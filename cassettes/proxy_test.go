@@ -25,13 +25,13 @@ func TestProxy(t *testing.T) {
 		switch r.URL.Path {
 		case "/base/v1/stream":
 			w.Header().Set("Content-Type", "text/event-stream")
-			w.Header().Set("Trailer", "X-Sum")
+			w.Header().Set("Trailer", "X-Request-Id")
 			for n := range 3 {
 				fmt.Fprintf(w, "data: %d %s\n\n", n, r.Header.Get("Accept-Encoding"))
 				_ = http.NewResponseController(w).Flush()
 				<-step // the client has it
 			}
-			w.Header().Set("X-Sum", "3")
+			w.Header().Set("X-Request-Id", "3")
 		case "/base/v1/abort":
 			fmt.Fprint(w, "half")
 			_ = http.NewResponseController(w).Flush()
@@ -69,7 +69,7 @@ func TestProxy(t *testing.T) {
 		if err != nil || got.String() != "data: 0 identity\n\ndata: 1 identity\n\ndata: 2 identity\n\n" {
 			t.Errorf("%s: got %q, %v", mode, got.String(), err)
 		}
-		if resp.Trailer.Get("X-Sum") != "3" || resp.Header.Get("Content-Type") != "text/event-stream" {
+		if resp.Trailer.Get("X-Request-Id") != "3" || resp.Header.Get("Content-Type") != "text/event-stream" {
 			t.Errorf("%s: header %v, trailer %v", mode, resp.Header, resp.Trailer)
 		}
 		resp, err = http.Get(proxy.URL + "/v1/abort")

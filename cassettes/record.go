@@ -184,6 +184,10 @@ func (r *Recorder) finish(s *slot, i *vcr.Interaction, found *entry) {
 		r.note("%s %s was answered %d, which is not kept; KeepErrors keeps it", kept.Request.Method, kept.Request.URL, code)
 		return
 	}
+	if coding := kept.Meta.Coding; coding != "" {
+		r.note("%s %s was answered in %s, in which secrets cannot be found; it is not kept", kept.Request.Method, kept.Request.URL, coding)
+		return
+	}
 	s.kept = kept
 	if err := r.journal.add(r.slotNumber(s), kept); err != nil {
 		r.note("%v", err)
