@@ -31,6 +31,11 @@ type Options struct {
 	// being played. nil means none.
 	Turn func() int
 	User func() string
+	// OnCall is told of each tools/call as it arrives, and OnState of each
+	// state that a call leaves behind. They must not block: what they are for
+	// is to give a cue, here or elsewhere. nil means none.
+	OnCall  func(tool string)
+	OnState func(state json.RawMessage)
 	// Logf takes a line for each miss and each error of the script. nil drops
 	// it.
 	Logf func(format string, args ...any)
@@ -48,6 +53,7 @@ type Server struct {
 
 	ctx      context.Context // ends with Close
 	cancel   context.CancelFunc
+	cues     *cues
 	sessions sync.WaitGroup // pipes and HTTP requests being served
 
 	mu      sync.Mutex // guards the fields below; held while a result is decided
@@ -74,6 +80,7 @@ func New(script Script, opts *Options) (*Server, error) {
 	}
 	s.script.Version = cmp.Or(script.Version, "1.0.0")
 	s.script.Tools = slices.Clone(script.Tools)
+	s.cues = newCues()
 	var errs []error
 	if err := s.loadState(); err != nil {
 		errs = append(errs, err)

@@ -38,6 +38,8 @@ var levels = map[string]int{
 	"mockllm/profile":        2,
 	"mockllm":                3,
 	"mockmcp":                3,
+	"mockmcp/step":           0,
+	"mockmcp/catalog":        1,
 	"harness/trajectory":     3,
 	"harness/model":          3,
 	"harness/mcppool":        3,
