@@ -23,7 +23,7 @@ type Script struct {
 	State json.RawMessage
 	// Tools in the order in which they are listed.
 	Tools []Tool
-	// Changes are what happens to the tools in the course of time.
+	// Changes are what happens to the offer in the course of time.
 	Changes []Change
 	// Resources, Templates and Prompts are what else is offered, Completions
 	// what completes their arguments. A server has the capability of each
@@ -132,31 +132,39 @@ type Call struct {
 	Asked json.RawMessage
 }
 
-// Change is a change of the tools, on one of four cues. It happens once;
-// [Server.Reset] undoes it.
+// Change is a change of what is offered, on one of four cues. It happens
+// once, or each time; [Server.Reset] undoes it.
 type Change struct {
 	// Call is the how-manieth call makes the change when it arrives: of the
 	// tool Tool where that is set, else of any. It is itself answered by the
-	// tools as they were.
+	// tools as they were. 0 with a Tool means every call of it.
 	Call int
 	Tool string
 	// List is the how-manieth tools/list makes the change when it arrives. It
-	// is answered with the tools as they were.
+	// is answered with the tools as they were. -1 means every one.
 	List int
 	// After is the time since the first session opened.
 	After time.Duration
 	// Cue is the name of a cue. See [Server.Cue].
 	Cue string
 
-	// Add has tools that are there from now on, in place of those with the
-	// same name. Remove names tools that are there no more.
-	Add    []Tool
-	Remove []string
-	// Silent keeps notifications/tools/list_changed from being sent.
-	Silent bool
-	// Delay is when the notification is sent: so long after the answer to the
-	// call or list that made the change, or after the change. Early sends it
-	// before that answer.
+	// What is added is there from now on, in place of what has the same name
+	// or URI.
+	AddTools     []Tool
+	AddPrompts   []catalog.Prompt
+	AddResources []catalog.Resource
+	// What is removed, by name or URI, is there no more.
+	RemoveTools     []string
+	RemovePrompts   []string
+	RemoveResources []string
+	// Tell are the kinds of lists that clients are told have changed: tools,
+	// prompts, resources. nil means those that did; an empty slice none.
+	Tell []string
+	// Updated are the URIs of resources whose subscribers are told.
+	Updated []string
+	// Delay is when clients are told: so long after the answer to the call or
+	// list that made the change, or after the change. Early tells them before
+	// that answer, so that the news overtakes a slow one.
 	Delay time.Duration
 	Early bool
 	Pos   harness.Position

@@ -16,7 +16,7 @@ import (
 	"time"
 )
 
-// Step is one of [Progress], [Log], [Notify], [Ask] and [Wait].
+// Step is one of [Progress], [Log], [Notify], [Ask], [Wait] and [CloseStream].
 type Step interface{ step() }
 
 // Progress tells of progress, to a client that asked for it with a token.
@@ -40,7 +40,9 @@ type Log struct {
 	Every time.Duration
 }
 
-// Notify sends any other notification.
+// Notify sends any other notification: that a list has changed and that a
+// resource was updated to those who listen for it, anything else to the
+// client of the request.
 type Notify struct {
 	Method string
 	Params json.RawMessage // an object, or null for none
@@ -50,6 +52,14 @@ type Notify struct {
 
 // Wait does nothing for a while, by the clock of the server.
 type Wait time.Duration
+
+// CloseStream ends the stream of the answer over streamable HTTP, up to
+// 2025-11-25: the rest comes on the stream with which the client resumes. It
+// does nothing elsewhere.
+type CloseStream struct {
+	// Retry is how long the client is told to wait before it resumes.
+	Retry time.Duration
+}
 
 // Ask asks the client, everything at the same time, and waits for the
 // answers. Up to 2025-11-25 these are requests of the server; from 2026-07-28
@@ -65,6 +75,10 @@ type Request struct {
 	Method Method
 	// Params are sent as they are. null means none.
 	Params json.RawMessage
+	// Optional leaves the request out where the client lacks the capability
+	// for it. Else that is an error: -32021 from 2026-07-28 on, a result that
+	// says isError before.
+	Optional bool
 }
 
 // Method is what a client can be asked for.
@@ -77,11 +91,12 @@ const (
 	Roots       Method = "roots/list"
 )
 
-func (Progress) step() {}
-func (Log) step()      {}
-func (Notify) step()   {}
-func (Wait) step()     {}
-func (Ask) step()      {}
+func (Progress) step()    {}
+func (Log) step()         {}
+func (Notify) step()      {}
+func (Wait) step()        {}
+func (Ask) step()         {}
+func (CloseStream) step() {}
 
 // Name is the key of the answer.
 func (r Request) Name() string {
