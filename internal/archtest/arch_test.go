@@ -29,6 +29,7 @@ var levels = map[string]int{
 	"internal/strictyaml":    0,
 	"internal/mcpwire":       0,
 	"mockllm/wire":           0,
+	"mockmcp/protocol":       0,
 	"internal/llmwire":       1,
 	"harness/expr":           1,
 	"harness/dialect":        1,
