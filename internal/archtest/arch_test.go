@@ -36,6 +36,7 @@ var levels = map[string]int{
 	"harness/trials":         1,
 	"harness/match":          2,
 	"mockllm/fault":          2,
+	"mockmcp/fault":          2,
 	"mockllm/profile":        2,
 	"mockllm":                3,
 	"mockmcp":                3,
