@@ -1,0 +1,20 @@
+// What the official TypeScript SDK 1.x makes of a mock MCP server:
+//   mcp_v1.mjs legacy URL
+//   mcp_v1.mjs legacy COMMAND ARGUMENT...
+// It prints what it saw as one JSON object; anything unexpected is an error.
+import { Client } from '@modelcontextprotocol/sdk/client/index.js';
+import { StdioClientTransport } from '@modelcontextprotocol/sdk/client/stdio.js';
+import { StreamableHTTPClientTransport } from '@modelcontextprotocol/sdk/client/streamableHttp.js';
+import { ToolListChangedNotificationSchema } from '@modelcontextprotocol/sdk/types.js';
+import { run } from './mcp_seen.mjs';
+
+const target = process.argv.slice(3);
+const client = new Client({ name: 'interop', version: '1.0.0' }, { capabilities: {} });
+const transport = target[0].startsWith('http')
+  ? new StreamableHTTPClientTransport(new URL(target[0]))
+  : new StdioClientTransport({ command: target[0], args: target.slice(1), stderr: 'inherit' });
+await run(client, transport, {
+  call: (name, args, options) => client.callTool({ name, arguments: args }, undefined, options),
+  onChange: (f) => client.setNotificationHandler(ToolListChangedNotificationSchema, f),
+  protocol: () => transport.protocolVersion ?? client.transport?._protocolVersion,
+});
