@@ -105,9 +105,11 @@ type ToolExchange struct {
 	// Miss says why a call fits no scripted result. It fails the trial.
 	Miss string `json:"miss,omitempty"`
 	// ScriptError is an error of the script itself, met while answering.
-	ScriptError string        `json:"script_error,omitempty"`
-	Start       time.Time     `json:"start"`
-	Duration    time.Duration `json:"duration_ns"`
+	ScriptError string `json:"script_error,omitempty"`
+	// Fault is the fault that struck this call, if any.
+	Fault    string        `json:"fault,omitempty"`
+	Start    time.Time     `json:"start"`
+	Duration time.Duration `json:"duration_ns"`
 }
 
 // Call is one entry of the trajectory: a call that the model made, joined

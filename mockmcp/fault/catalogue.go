@@ -25,6 +25,8 @@ type Info struct {
 	// InProcess is what happens in process, where there is no child process
 	// that it could happen to. Empty: the same.
 	InProcess string `json:"in_process,omitempty"`
+	// Lasts says that the fault strikes without end unless it says how often.
+	Lasts bool `json:"lasts,omitempty"`
 	// Era is [Legacy] or [Modern] for a kind that the other has no place for.
 	Era   string `json:"era,omitempty"`
 	Forms []Form `json:"forms,omitempty"`
@@ -139,7 +141,7 @@ func (i *Info) Where() string {
 }
 
 // aboutList reports whether a tool that is matched is one of the list.
-func (i *Info) aboutList() bool { return slices.Equal(i.On, []string{methodList}) }
+func (i *Info) aboutList() bool { return slices.Contains(i.On, methodList) && i.Group == "list" }
 
 func (i *Info) formNames() []string {
 	var names []string

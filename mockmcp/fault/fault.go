@@ -48,7 +48,8 @@ type Fault struct {
 	// is about.
 	Match Match
 	// Times is how often it strikes. 0 means once, or without end when Every
-	// or Probability is set; a negative value means without end.
+	// or Probability is set or the kind is one that lasts; a negative value
+	// means without end.
 	Times int
 	// Every strikes only each so-manieth of the events that it fits: with 3
 	// the third, the sixth. 0 means each one.
@@ -136,7 +137,12 @@ type Event struct {
 
 // Endless reports whether the fault strikes again and again.
 func (f *Fault) Endless() bool {
-	return f.Times < 0 || f.Times == 0 && (f.Every > 0 || f.Probability > 0)
+	info, _ := Describe(f.Kind)
+	return f.endless(&info)
+}
+
+func (f *Fault) endless(info *Info) bool {
+	return f.Times < 0 || f.Times == 0 && (f.Every > 0 || f.Probability > 0 || info.Lasts && f.Match.Nth == 0)
 }
 
 // String names the fault for messages: its kind, and its form after a slash.

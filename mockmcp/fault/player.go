@@ -50,7 +50,7 @@ func (p *Player) Next(e *Event) (*Fault, error) {
 
 func (p *Player) strikes(i int, e *Event) (bool, error) {
 	f, c := &p.faults[i], &p.counts[i]
-	if !f.Endless() && c.struck >= max(f.Times, 1) || !f.fits(&p.infos[i], e) {
+	if !f.endless(&p.infos[i]) && c.struck >= max(f.Times, 1) || !f.fits(&p.infos[i], e) {
 		return false, nil
 	}
 	if f.Match.Args != nil {
@@ -113,5 +113,5 @@ func (f *Fault) fits(info *Info, e *Event) bool {
 	case e.Method != methodCall:
 		return false
 	}
-	return m.Tool == "" || info.aboutList() || e.Method == methodCall && m.Tool == e.Tool
+	return m.Tool == "" || info.aboutList() && e.Method == methodList || e.Method == methodCall && m.Tool == e.Tool
 }
