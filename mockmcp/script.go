@@ -10,6 +10,7 @@ import (
 
 	"github.com/rehearse-dev/rehearse/harness"
 	"github.com/rehearse-dev/rehearse/mockmcp/catalog"
+	"github.com/rehearse-dev/rehearse/mockmcp/protocol"
 	"github.com/rehearse-dev/rehearse/mockmcp/step"
 )
 
@@ -19,6 +20,8 @@ type Script struct {
 	Name         string // the server's name, in journals and to clients
 	Version      string // "" means "1.0.0"
 	Instructions string // given to clients that ask; may be empty
+	// Protocol is what the server speaks; the zero value serves everybody.
+	Protocol protocol.Settings
 	// State is the world that results read and change; null means {}.
 	State json.RawMessage
 	// Tools in the order in which they are listed.

@@ -9,8 +9,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"log/slog"
-	"net/http"
 	"slices"
 	"strings"
 	"sync"
@@ -49,10 +47,17 @@ type Server struct {
 	byName  map[string]*Tool
 	listing json.RawMessage // the array of tools, as listed
 	lib     *server.MCPServer
-	http    *server.StreamableHTTPServer
+
+	modernVersions []string // served, newest first
+	legacyVersions []string
+	envelope       envelope
+	faults         *faults // nil for none
+	frames         frameLog
 
 	ctx      context.Context // ends with Close
 	cancel   context.CancelFunc
+	closing  <-chan struct{} // closed before ctx ends
+	shut     func()
 	cues     *cues
 	sessions sync.WaitGroup // pipes and HTTP requests being served
 
@@ -62,6 +67,8 @@ type Server struct {
 	lists   int
 	resets  int
 	dialed  int
+	clients []*client          // that broadcasts reach
+	byID    map[string]*client // sessions over HTTP
 	closed  bool
 }
 
@@ -81,7 +88,11 @@ func New(script Script, opts *Options) (*Server, error) {
 	s.script.Version = cmp.Or(script.Version, "1.0.0")
 	s.script.Tools = slices.Clone(script.Tools)
 	s.cues = newCues()
+	s.byID = make(map[string]*client)
 	var errs []error
+	if err := s.script.Protocol.Check(); err != nil {
+		errs = append(errs, fmt.Errorf("protocol: %w", err))
+	}
 	if err := s.loadState(); err != nil {
 		errs = append(errs, err)
 	}
@@ -89,11 +100,14 @@ func New(script Script, opts *Options) (*Server, error) {
 	if len(errs) > 0 {
 		return nil, fmt.Errorf("mock server %q: %w", script.Name, errors.Join(errs...))
 	}
-	s.lib = newLibrary(s)
-	s.http = server.NewStreamableHTTPServer(s.lib,
-		server.WithStateful(true), // else a terminated session goes on
-		server.WithStreamableHTTPLogger(slog.New(slog.DiscardHandler)))
+	s.modernVersions, s.legacyVersions = s.script.Protocol.ModernVersions(), s.script.Protocol.Legacy()
 	s.ctx, s.cancel = context.WithCancel(context.Background())
+	closing := make(chan struct{})
+	s.closing, s.shut = closing, sync.OnceFunc(func() { close(closing) })
+	s.lib = newLibrary(s)
+	if err := s.readEnvelope(); err != nil {
+		return nil, fmt.Errorf("mock server %q: reading what mcp-go puts into results: %w", script.Name, err)
+	}
 	return s, nil
 }
 
@@ -189,7 +203,7 @@ func (s *Server) Dial(context.Context) (io.ReadWriteCloser, error) {
 		defer stop()
 		defer ours.Close()
 		// A client that closed its end waits for nothing any more.
-		_ = s.serve(s.ctx, ours, ours, abandon)
+		_ = s.attend(s.ctx, plainProcess{ours, ours}, overPipe, abandon)
 	}()
 	return theirs, nil
 }
@@ -198,6 +212,12 @@ func (s *Server) Dial(context.Context) (io.ReadWriteCloser, error) {
 // ends or ctx does. Calls that are under way when the input ends are still
 // answered. When ctx ends, in is closed if it can be.
 func (s *Server) ServeStdio(ctx context.Context, in io.Reader, out io.Writer) error {
+	return s.ServeProcess(ctx, plainProcess{in, out})
+}
+
+// ServeProcess is [Server.ServeStdio] for a process that faults can do more
+// to.
+func (s *Server) ServeProcess(ctx context.Context, p Process) error {
 	if !s.begin() {
 		return fmt.Errorf("serving mock server %q: it is closed", s.script.Name)
 	}
@@ -205,15 +225,9 @@ func (s *Server) ServeStdio(ctx context.Context, in io.Reader, out io.Writer) er
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	defer context.AfterFunc(s.ctx, cancel)()
-	if c, ok := in.(io.Closer); ok {
-		defer context.AfterFunc(ctx, func() { c.Close() })()
-	}
-	return s.serve(ctx, in, out, finish)
+	defer context.AfterFunc(ctx, func() { _ = p.CloseStdin() })()
+	return s.attend(ctx, p, overStdio, finish)
 }
-
-// Handler serves streamable HTTP, with sessions for clients up to 2025-11-25
-// and without for clients of 2026-07-28, at whatever path it is mounted.
-func (s *Server) Handler() http.Handler { return http.HandlerFunc(s.serveHTTP) }
 
 // begin counts a session in, unless the server is closed.
 func (s *Server) begin() bool {
@@ -250,6 +264,7 @@ func (s *Server) Reset() {
 	_ = s.loadState() // New has seen that it can be read
 	s.journal, s.lists = nil, 0
 	s.resets++
+	s.frames.reset()
 }
 
 // Lists counts the tools/list requests that were answered.
@@ -288,8 +303,8 @@ func (s *Server) Close() error {
 	s.mu.Lock()
 	s.closed = true
 	s.mu.Unlock()
+	s.shut()
 	s.cancel()
-	s.http.CloseSessions(context.Background())
 	s.sessions.Wait()
 	return nil
 }

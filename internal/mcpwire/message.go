@@ -38,6 +38,8 @@ type Message struct {
 	Params json.RawMessage
 	Result json.RawMessage
 	Error  *harness.RPCError
+	// Version is the member jsonrpc, "2.0" where a peer follows the rules.
+	Version string
 	// Frame is the whole message as it came, without its newline.
 	Frame []byte
 }
@@ -89,7 +91,7 @@ func Parse(frame []byte) (Message, error) {
 	if w.Method == "" && len(w.Result) == 0 && w.Error == nil {
 		return Message{}, errors.New("neither method, result nor error")
 	}
-	return Message{ID: w.ID, Method: w.Method, Params: w.Params, Result: w.Result, Error: w.Error, Frame: frame}, nil
+	return Message{ID: w.ID, Method: w.Method, Params: w.Params, Result: w.Result, Error: w.Error, Version: w.JSONRPC, Frame: frame}, nil
 }
 
 // Encode writes m as one line without its newline. Raw parts are compacted
