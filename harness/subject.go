@@ -114,7 +114,8 @@ type Settings struct {
 // Server.
 type Server struct {
 	Name string
-	// URL with Transport "http" (streamable HTTP, the default) or "sse".
+	// URL with Transport "http" (streamable HTTP, the default), "sse" (the
+	// HTTP+SSE of 2024-11-05) or "ws" (WebSocket, the default of ws://).
 	URL       string
 	Transport string
 	Headers   map[string]string

@@ -258,6 +258,8 @@ func readServers(path string) ([]harness.Server, error) {
 		switch transport := defaultTo(f.Transport, f.Type); transport {
 		case "sse":
 			s.Transport = "sse"
+		case "ws", "websocket":
+			s.Transport = "ws"
 		case "", "stdio", "http", "streamable-http", "streamable_http", "streamableHttp":
 		default:
 			return nil, fmt.Errorf("reading MCP servers from %q: server %q has the unknown transport %q", path, name, transport)

@@ -297,7 +297,7 @@ func TestRPCErrorsAreTyped(t *testing.T) {
 	if e := kindOf(t, err); e.Kind != mcppool.ErrRPC || cmp.Diff(want, e.RPC) != "" {
 		t.Errorf("got %v with %+v", err, e.RPC)
 	}
-	if got, want := err.Error(), `calling "x" on server "p": MCP error -32050: quota`; got != want {
+	if got, want := err.Error(), `calling "x" on server "p": MCP error -32050: quota (data: {"id":12345678901234567890})`; got != want {
 		t.Errorf("text %q, want %q", got, want)
 	}
 }
