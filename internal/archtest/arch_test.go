@@ -59,6 +59,7 @@ var levels = map[string]int{
 	"internal/archtest":      8,
 	"internal/bench":         8,
 	"internal/bench/mockllm": 8,
+	"internal/bench/mockmcp": 8,
 	"interop":                8,
 	"interop/live":           8,
 }
