@@ -271,15 +271,6 @@ func (o *outlet) log(kind harness.FrameKind, method string, id json.RawMessage, 
 	o.c.logFrame(harness.Frame{Kind: kind, Method: method, ID: id, Fault: fault}, frame)
 }
 
-// closeStream ends the connection that carries the answer, for a client that
-// is to come back for the rest after that time. It does nothing where there is
-// no way back.
-func (o *outlet) closeStream(retry time.Duration) {
-	if w, ok := o.wire.(*httpWire); ok && o.c.id != "" {
-		w.leaveStream(retry)
-	}
-}
-
 // forget has the server know the session of o no more.
 func (o *outlet) forget() { o.c.s.forget(o.c) }
 

@@ -53,10 +53,18 @@ func (c *cues) hold(ctx context.Context, name string) error {
 	return c.await(ctx, func() bool { return c.given[name] })
 }
 
+// reset forgets the cues that were given.
+func (c *cues) reset() {
+	c.set(func() { clear(c.given) })
+}
+
 // Cue lets go the results that are held until the cue of that name and those
 // that would be, and makes the changes that wait for it.
 func (s *Server) Cue(name string) {
 	s.cues.set(func() { s.cues.given[name] = true })
+	if s.changes != nil {
+		s.changes.cued(name)
+	}
 }
 
 // AwaitHeld waits until a result is held until the cue of that name.

@@ -194,24 +194,14 @@ func (s *Server) checkHeaders(h http.Header, r *request) error {
 	if r.Method != methodCall {
 		return nil
 	}
-	schema := s.inputSchema(r.params.Name)
-	if !strings.Contains(string(schema), "x-mcp-header") {
+	tool := s.offer.Load().tools.byName[r.params.Name]
+	if tool == nil || tool.headers == nil {
 		return nil
 	}
-	tool := mcp.NewToolWithRawSchema(r.params.Name, "", schema)
 	return mcp.ValidateParamHeadersLookup(func(name string) (string, bool) {
 		values := h.Values(name)
 		return strings.Join(values, ", "), len(values) > 0
-	}, &tool, r.Params)
-}
-
-// inputSchema is the schema of a tool as it is listed; null when there is no
-// such tool.
-func (s *Server) inputSchema(tool string) []byte {
-	if t := s.byName[tool]; t != nil {
-		return t.Input
-	}
-	return nil
+	}, tool.headers, r.Params)
 }
 
 // postLegacy answers a message of a session.

@@ -99,31 +99,20 @@ func (s *Server) allowed(want filter) filter {
 	return f
 }
 
-// announces are the notifications that the server sends; URIs is not nil when
-// clients can subscribe to resources.
-func (s *Server) announces() filter {
-	return filter{Tools: s.script.Protocol.ListChanged}
-}
-
 // broadcast tells every client that listens: on its pipe, on its listening
 // stream, or on each of its subscriptions. Those of a resource are told when
-// they subscribed to it. params is anything that encodes as an object, or nil.
-func (s *Server) broadcast(method string, params any) {
+// they subscribed to it: uri, or "". params is anything that encodes as an
+// object, or nil.
+func (s *Server) broadcast(method, uri string, params any) {
 	var raw json.RawMessage
 	if params != nil {
 		raw = mcpwire.Marshal(params)
-	}
-	var of struct {
-		URI string `json:"uri"`
-	}
-	if method == resourceUpdated {
-		_ = json.Unmarshal(raw, &of)
 	}
 	s.mu.Lock()
 	clients := slices.Clone(s.clients)
 	s.mu.Unlock()
 	for _, c := range clients {
-		c.tell(method, of.URI, raw)
+		c.tell(method, uri, raw)
 	}
 }
 

@@ -27,8 +27,8 @@ type Process interface {
 	CloseStdout() error
 	// Exit ends it. It may return: then no more is written.
 	Exit(code int)
-	// IgnoreEOF has it go on when its stdin ends and when it is told to
-	// terminate, until it is killed.
+	// IgnoreEOF has it go on when its stdin ends and when it is told to terminate,
+	// until it is killed.
 	IgnoreEOF()
 }
 

@@ -10,6 +10,7 @@ import (
 
 	"github.com/rehearse-dev/rehearse/harness"
 	"github.com/rehearse-dev/rehearse/mockmcp/catalog"
+	"github.com/rehearse-dev/rehearse/mockmcp/fault"
 	"github.com/rehearse-dev/rehearse/mockmcp/protocol"
 	"github.com/rehearse-dev/rehearse/mockmcp/step"
 )
@@ -20,7 +21,7 @@ type Script struct {
 	Name         string // the server's name, in journals and to clients
 	Version      string // "" means "1.0.0"
 	Instructions string // given to clients that ask; may be empty
-	// Protocol is what the server speaks; the zero value serves everybody.
+	// Protocol says which versions are served and how.
 	Protocol protocol.Settings
 	// State is the world that results read and change; null means {}.
 	State json.RawMessage
@@ -35,6 +36,8 @@ type Script struct {
 	Templates   []catalog.Template
 	Prompts     []catalog.Prompt
 	Completions []catalog.Completion
+	// Faults are what goes wrong on the wire.
+	Faults []fault.Fault
 	// FailedWhen says of a tool's result that it means failure though MCP
 	// does not say so. nil: only isError and protocol errors are failures.
 	FailedWhen FailedWhen
@@ -188,4 +191,6 @@ type Answer struct {
 	Meta json.RawMessage
 	// RPCError answers with a JSON-RPC error in place of a result.
 	RPCError *harness.RPCError
+
+	size int // the least length of the text
 }

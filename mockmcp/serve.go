@@ -5,73 +5,78 @@ package mockmcp
 import (
 	"context"
 	"encoding/json"
-	"slices"
+	"errors"
 
 	"github.com/rehearse-dev/rehearse/harness"
 	"github.com/rehearse-dev/rehearse/internal/mcpwire"
+	"github.com/rehearse-dev/rehearse/mockmcp/catalog"
+	"github.com/rehearse-dev/rehearse/mockmcp/step"
 )
 
-const methodList = "tools/list"
-
-// outcome is what a request is answered with: result or rpc.
-type outcome struct {
-	result json.RawMessage // without what the era adds to each result
-	meta   json.RawMessage // the script's _meta of the result, or null
-	// inputRequired says that the result asks for input; it has its
-	// resultType then.
-	inputRequired bool
-	rpc           *harness.RPCError
-	cancelled     bool // nobody waits for an answer
-	// whole says that nothing is to be added to the result.
-	whole bool
-	// sent is told of the result as it goes out; after is called when it has.
-	// Both may be nil.
-	sent  func(result json.RawMessage)
-	after func()
-}
-
-// serves reports whether the requests of a method are answered from the
-// script.
-func serves(method string) bool { return method == methodCall || method == methodList }
-
-// serve answers a request from the script. ctx ends when the client waits no
-// more.
-func (s *Server) serve(ctx context.Context, r *request) *outcome {
-	if r.Method == methodCall {
-		return s.callTool(ctx, r)
+// look answers a resources/read and a prompts/get.
+func (s *Server) look(ctx context.Context, r *request) *outcome {
+	var f *found
+	var q *catalog.Query
+	var rpc *harness.RPCError
+	if r.Method == methodRead {
+		f, q, rpc = s.offer.Load().resource(r.params.URI, r.era == modern)
+	} else {
+		f, q, rpc = s.offer.Load().prompt(r.Params)
 	}
-	s.mu.Lock()
-	s.lists++
-	s.mu.Unlock()
-	return &outcome{result: slices.Concat([]byte(`{"tools":`), s.listing, []byte(`}`))}
+	if rpc != nil {
+		return &outcome{rpc: rpc}
+	}
+	if len(f.before) > 0 {
+		rd, rpc := s.resume(r, f.name)
+		if rpc != nil {
+			return &outcome{rpc: rpc}
+		}
+		if rd == nil {
+			rd = &round{}
+		}
+		halt := s.play(ctx, r, rd, func(json.RawMessage) ([]step.Step, error) { return f.before, nil })
+		if halt != nil {
+			return s.halted(f, halt)
+		}
+		q.Asked = rd.answers()
+	}
+	s.now(q)
+	result, err := guard(func() (any, error) { return f.answer(q) })
+	switch {
+	case errors.Is(err, errGone):
+		return &outcome{rpc: notFound(f.name, r.era == modern)}
+	case err != nil:
+		return &outcome{rpc: s.scriptError("answering "+f.what+" "+f.name, err)}
+	}
+	return &outcome{result: mcpwire.Marshal(result), cached: r.Method == methodRead}
 }
 
-// callTool answers tools/call.
-func (s *Server) callTool(ctx context.Context, r *request) *outcome {
-	t := &ticket{params: r.Params, after: r.after, decided: r.decided}
-	s.run(ctx, t)
-	if t.cancelled || t.answer == nil {
+func (s *Server) halted(f *found, h *halt) *outcome {
+	switch {
+	case h.err != nil:
+		return &outcome{rpc: s.scriptError("answering "+f.what+" "+f.name, h.err)}
+	case h.rpc != nil:
+		return &outcome{rpc: h.rpc}
+	case h.refused != "":
+		return &outcome{rpc: &harness.RPCError{Code: codeBroken, Message: h.refused}}
+	}
+	return h.outcome()
+}
+
+// outcome is what a request is answered with whose steps ended because input
+// is required, or because the client waits no more.
+func (h *halt) outcome() *outcome {
+	if h.required == nil {
 		return nil
 	}
-	if t.answer.RPCError != nil {
-		return &outcome{rpc: t.answer.RPCError, sent: func(json.RawMessage) { s.sent(t, nil) }}
-	}
-	return &outcome{
-		result: t.answer.result(r.era),
-		sent:   func(result json.RawMessage) { s.sent(t, result) },
-	}
+	return &outcome{result: h.required, kind: "input_required"}
 }
 
-// result is the result object of an answer, without the envelope of the era.
-func (a *Answer) result(e era) json.RawMessage {
-	r := struct {
-		Content    []json.RawMessage `json:"content"`
-		Structured json.RawMessage   `json:"structuredContent,omitempty"`
-		IsError    bool              `json:"isError,omitempty"`
-	}{Content: a.blocks(), IsError: a.IsError}
-	// Before 2026-07-28 structured content is an object or absent.
-	if e == modern || isObject(a.JSON) {
-		r.Structured = a.JSON
+// completion answers a completion/complete.
+func (s *Server) completion(_ context.Context, r *request) *outcome {
+	completion, rpc := s.complete(r.Params)
+	if rpc != nil {
+		return &outcome{rpc: rpc}
 	}
-	return mcpwire.Marshal(r)
+	return &outcome{result: mcpwire.Marshal(map[string]any{"completion": completion})}
 }

@@ -10,8 +10,8 @@ import (
 	"fmt"
 	"io"
 	"slices"
-	"strings"
 	"sync"
+	"sync/atomic"
 
 	"github.com/mark3labs/mcp-go/server"
 
@@ -43,10 +43,11 @@ type Options struct {
 type Server struct {
 	script  Script
 	opts    Options
-	schemas map[string]*schema // by tool
-	byName  map[string]*Tool
-	listing json.RawMessage // the array of tools, as listed
+	offer   atomic.Pointer[offer]
+	first   *offer   // what is offered at first
+	changes *changes // nil when there are none
 	lib     *server.MCPServer
+	answers map[string]method // by name
 
 	modernVersions []string // served, newest first
 	legacyVersions []string
@@ -59,6 +60,7 @@ type Server struct {
 	closing  <-chan struct{} // closed before ctx ends
 	shut     func()
 	cues     *cues
+	shuffles atomic.Uint64  // lists shuffled so far
 	sessions sync.WaitGroup // pipes and HTTP requests being served
 
 	mu      sync.Mutex // guards the fields below; held while a result is decided
@@ -66,6 +68,9 @@ type Server struct {
 	journal []harness.ToolExchange
 	lists   int
 	resets  int
+	rounds  map[string]*round // requests that wait for input, by their state
+	asked   int               // how many there were
+	broke   []error           // errors of the script outside of calls
 	dialed  int
 	clients []*client          // that broadcasts reach
 	byID    map[string]*client // sessions over HTTP
@@ -75,7 +80,7 @@ type Server struct {
 // New checks the script and makes a server of it. It opens no socket and
 // starts nothing. The error names everything that is wrong with the script.
 func New(script Script, opts *Options) (*Server, error) {
-	s := &Server{script: script, schemas: make(map[string]*schema), byName: make(map[string]*Tool)}
+	s := &Server{script: script}
 	if opts != nil {
 		s.opts = *opts
 	}
@@ -96,7 +101,7 @@ func New(script Script, opts *Options) (*Server, error) {
 	if err := s.loadState(); err != nil {
 		errs = append(errs, err)
 	}
-	errs = append(errs, s.loadTools()...)
+	errs = append(errs, s.loadOffer()...)
 	if len(errs) > 0 {
 		return nil, fmt.Errorf("mock server %q: %w", script.Name, errors.Join(errs...))
 	}
@@ -104,7 +109,7 @@ func New(script Script, opts *Options) (*Server, error) {
 	s.ctx, s.cancel = context.WithCancel(context.Background())
 	closing := make(chan struct{})
 	s.closing, s.shut = closing, sync.OnceFunc(func() { close(closing) })
-	s.lib = newLibrary(s)
+	s.lib, s.answers = newLibrary(s), s.methods()
 	if err := s.readEnvelope(); err != nil {
 		return nil, fmt.Errorf("mock server %q: reading what mcp-go puts into results: %w", script.Name, err)
 	}
@@ -125,69 +130,6 @@ func (s *Server) loadState() error {
 	}
 	s.state = v
 	return nil
-}
-
-// listedTool is a tool in an answer to tools/list.
-type listedTool struct {
-	Name         string          `json:"name"`
-	Title        string          `json:"title,omitempty"`
-	Description  string          `json:"description,omitempty"`
-	InputSchema  json.RawMessage `json:"inputSchema"`
-	OutputSchema json.RawMessage `json:"outputSchema,omitempty"`
-	Annotations  json.RawMessage `json:"annotations,omitempty"`
-}
-
-func (s *Server) loadTools() (errs []error) {
-	listed := make([]listedTool, 0, len(s.script.Tools))
-	for i := range s.script.Tools {
-		t := &s.script.Tools[i]
-		problem := func(format string, args ...any) {
-			where := ""
-			if !t.Pos.IsZero() {
-				where = t.Pos.String() + ": "
-			}
-			errs = append(errs, fmt.Errorf("%stool %q: "+format, append([]any{where, t.Name}, args...)...))
-		}
-		if strings.TrimSpace(t.Name) == "" {
-			problem("has no name")
-		}
-		if _, twice := s.byName[t.Name]; twice {
-			problem("is there twice")
-		}
-		if t.Handler != nil && t.Results != nil {
-			problem("has both a handler and results")
-		}
-		if len(t.Input) == 0 {
-			t.Input = anyObject()
-		}
-		compile := t.compile
-		if t.compiled != nil {
-			compile = t.compiled
-		}
-		compiled, err := compile()
-		if err != nil {
-			problem("input schema: %w", err)
-		} else {
-			t.Input = mcpwire.Marshal(t.Input)
-		}
-		if len(t.Output) > 0 && !isObject(t.Output) {
-			problem("output schema is no JSON object: %s", mcpwire.Excerpt(t.Output, 60))
-		}
-		if len(t.Annotations) > 0 && !isObject(t.Annotations) {
-			problem("annotations are no JSON object: %s", mcpwire.Excerpt(t.Annotations, 60))
-		}
-		s.byName[t.Name], s.schemas[t.Name] = t, compiled
-		listed = append(listed, listedTool{t.Name, t.Title, t.Description, t.Input, t.Output, t.Annotations})
-	}
-	if len(errs) == 0 {
-		s.listing = mcpwire.Marshal(listed)
-	}
-	return errs
-}
-
-func isObject(raw json.RawMessage) bool {
-	var m map[string]json.RawMessage
-	return json.Unmarshal(raw, &m) == nil && m != nil
 }
 
 // Dial opens a new session over an in-memory pipe that carries
@@ -237,6 +179,7 @@ func (s *Server) begin() bool {
 		return false
 	}
 	s.sessions.Add(1)
+	s.changes.start()
 	return true
 }
 
@@ -262,7 +205,12 @@ func (s *Server) Reset() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	_ = s.loadState() // New has seen that it can be read
-	s.journal, s.lists = nil, 0
+	s.journal, s.lists, s.rounds, s.broke = nil, 0, nil, nil
+	s.offer.Store(s.first)
+	if s.changes != nil {
+		s.changes.reset()
+	}
+	s.cues.reset()
 	s.resets++
 	s.frames.reset()
 }
@@ -274,10 +222,11 @@ func (s *Server) Lists() int {
 	return s.lists
 }
 
-// Tools returns the tools as they are listed.
+// Tools returns the tools as they are listed now.
 func (s *Server) Tools() []harness.Tool {
-	tools := make([]harness.Tool, len(s.script.Tools))
-	for i, t := range s.script.Tools {
+	offered := s.offer.Load().tools.items
+	tools := make([]harness.Tool, len(offered))
+	for i, t := range offered {
 		tools[i] = harness.Tool{Name: t.Name, Description: t.Description, Schema: t.Input}
 	}
 	return tools
@@ -295,6 +244,9 @@ func (s *Server) Err() error {
 			errs = append(errs, errors.New(x.ScriptError))
 		}
 	}
+	s.mu.Lock()
+	errs = append(errs, s.broke...)
+	s.mu.Unlock()
 	return errors.Join(errs...)
 }
 

@@ -334,10 +334,11 @@ func (w *httpWire) send(frame []byte) error {
 	return nil
 }
 
-// leaveStream ends the connection and keeps the stream, which begins with the
-// time after which the client is to come back.
-func (w *httpWire) leaveStream(retry time.Duration) {
-	if !w.accepts(typeStream) {
+// closeStream ends the connection and keeps the stream, which begins with the
+// time after which the client is to come back. It does nothing where there is
+// no way back.
+func (w *httpWire) closeStream(retry time.Duration) {
+	if w.c.id == "" || !w.accepts(typeStream) {
 		return
 	}
 	w.mu.Lock()

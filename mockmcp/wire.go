@@ -4,11 +4,11 @@ package mockmcp
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
 	"slices"
-	"strings"
 
 	"github.com/mark3labs/mcp-go/mcp"
 	"github.com/mark3labs/mcp-go/server"
@@ -27,17 +27,53 @@ const (
 	methodPing       = "ping"
 )
 
+// outcome is what a request is answered with: result or rpc.
+type outcome struct {
+	result json.RawMessage // without what the era adds to each result
+	meta   json.RawMessage // the script's _meta of the result, or null
+	rpc    *harness.RPCError
+	// kind is the resultType of 2026-07-28; "" means complete.
+	kind string
+	// cached adds the hints of 2026-07-28 for lists and reads.
+	cached bool
+	// whole says that nothing is to be added to the result.
+	whole bool
+	// sent is told of the result as it goes out; after is called when it has.
+	// Both may be nil.
+	sent  func(result json.RawMessage)
+	after func()
+}
+
 // fails is an outcome that is an error.
 func fails(code int, format string, args ...any) *outcome {
 	return &outcome{rpc: &harness.RPCError{Code: code, Message: fmt.Sprintf(format, args...)}}
+}
+
+// method answers the requests of one method. nil means that there is no
+// answer.
+type method func(ctx context.Context, r *request) *outcome
+
+// methods are those that we answer ourselves. mcp-go has the rest.
+func (s *Server) methods() map[string]method {
+	all := map[string]method{methodCall: s.call, methodList: s.list, methodListen: s.listen}
+	resources, prompts, completions := s.offers()
+	if resources {
+		all[methodResources], all[methodTemplates], all[methodRead] = s.list, s.list, s.look
+	}
+	if prompts {
+		all[methodPrompts], all[methodGet] = s.list, s.look
+	}
+	if completions {
+		all[methodComplete] = s.completion
+	}
+	return all
 }
 
 // newLibrary makes the part of mcp-go that is asked for everything we do not
 // answer ourselves: the handshake, pings, levels, subscriptions, and errors.
 func newLibrary(s *Server) *server.MCPServer {
 	return server.NewMCPServer(s.script.Name, s.script.Version,
-		server.WithToolCapabilities(s.script.Protocol.ListChanged),
-		server.WithInstructions(s.script.Instructions))
+		append(s.capabilities(), server.WithInstructions(s.script.Instructions))...)
 }
 
 // envelope has the members that 2026-07-28 puts into results, as mcp-go
@@ -88,11 +124,9 @@ func (s *Server) wrap(r *request, o *outcome) json.RawMessage {
 		result = json.RawMessage(`{}`)
 	}
 	if r.era == modern {
-		if !o.inputRequired {
-			result = extend(result, []byte(`{"resultType":"complete"}`))
-			if cached(r.Method) {
-				result = extend(result, s.envelope.cached)
-			}
+		result = extend(result, fmt.Appendf(nil, `{"resultType":%q}`, cmp.Or(o.kind, "complete")))
+		if o.cached {
+			result = extend(result, s.envelope.cached)
 		}
 		meta = extend(s.envelope.info, meta)
 	}
@@ -100,11 +134,6 @@ func (s *Server) wrap(r *request, o *outcome) json.RawMessage {
 		result = extend(result, slices.Concat([]byte(`{"_meta":`), meta, []byte(`}`)))
 	}
 	return result
-}
-
-// cached reports whether results of a method have hints for a cache.
-func cached(method string) bool {
-	return strings.HasSuffix(method, "/list") || method == "resources/read"
 }
 
 // serveRequest answers one request, unless its client goes away or cancels it.
@@ -116,7 +145,7 @@ func (s *Server) serveRequest(ctx context.Context, r *request) {
 		return
 	}
 	o := s.respond(ctx, r)
-	if o == nil || o.cancelled || ctx.Err() != nil {
+	if o == nil || ctx.Err() != nil {
 		return
 	}
 	if o.rpc == nil && !o.whole {
@@ -166,12 +195,8 @@ func (s *Server) respond(ctx context.Context, r *request) *outcome {
 			return o
 		}
 	}
-	switch {
-	case r.odd:
-	case r.Method == methodListen:
-		return s.listen(ctx, r)
-	case serves(r.Method):
-		return s.serve(ctx, r)
+	if answer := s.answers[r.Method]; answer != nil && !r.odd {
+		return answer(ctx, r)
 	}
 	return s.askLibrary(ctx, r)
 }
@@ -204,7 +229,7 @@ func (s *Server) refuseLegacy(r *request, mode protocol.Modern) *outcome {
 	case mode == protocol.On || r.Method == methodInitialize || r.Method == methodPing || r.client.id == "":
 		return nil
 	}
-	if _, ok := r.client.handshake(); ok || !serves(r.Method) {
+	if _, ok := r.client.handshake(); ok || s.answers[r.Method] == nil {
 		return nil // mcp-go has its words for what it does not know
 	}
 	return fails(mcp.INVALID_REQUEST, "%s before initialize", r.Method)

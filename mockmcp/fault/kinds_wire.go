@@ -146,9 +146,9 @@ func httpKinds() []Info {
 			Seen: gh("modelcontextprotocol/python-sdk", "issues/1577"),
 			Forms: []Form{
 				{"empty", "no event at all"},
-				{"event", "an event with an id and no data, and `retry`: the client may ask for the rest, and gets it"},
-				{"lost", "the same, and the rest is never sent"},
+				{"lost", "an event with an id and `retry`: the client may come back for the rest, which is never sent"},
 			},
+			Uses: []string{"delay"},
 		},
 		{
 			Kind: SSERetry, Group: group, Transports: []string{HTTP}, Era: Legacy,
