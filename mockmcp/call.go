@@ -76,7 +76,10 @@ func (s *Server) call(ctx context.Context, r *request) *outcome {
 	}
 	out.sent = func(result json.RawMessage) { s.sent(t, result) }
 	if out.rpc = answer.RPCError; out.rpc == nil {
-		out.result, out.meta = answer.result(r.era), answer.Meta
+		out.result = answer.result(r.era)
+		if len(answer.Meta) > 0 {
+			out.meta = mcpwire.Marshal(answer.Meta)
+		}
 	}
 	return out
 }
@@ -148,6 +151,8 @@ func (s *Server) arrive(t *ticket, out *outcome) {
 	switch {
 	case wrong != nil:
 		t.answer = &Answer{RPCError: wrong}
+	case t.r.out.strike.answer() != nil:
+		t.answer = t.r.out.strike.answer()
 	case t.tool == nil:
 		t.answer = refuse("Tool %s not found", params.Name)
 	case !isObject(t.call.Args):
@@ -220,6 +225,10 @@ func (s *Server) pick(t *ticket) (*Answer, *Result, error) {
 				whys = append(whys, fmt.Sprintf("%s: %s", place(r.Pos, i), why))
 				continue
 			}
+		}
+		s.faults.pick(t.r, r)
+		if answer := t.r.out.strike.answer(); answer != nil {
+			return answer, nil, nil
 		}
 		if tool.asks[i] {
 			if t.round == nil {
@@ -396,6 +405,7 @@ func (s *Server) settle(t *ticket, answer *Answer, err error) {
 		return
 	}
 	x.Seq, x.Server, x.Tool, x.Args, x.Start = entry.Seq, entry.Server, entry.Tool, entry.Args, entry.Start
+	x.Fault = t.r.out.strike.name()
 	*entry = x
 }
 

@@ -28,26 +28,40 @@ type faults struct {
 
 	mu     sync.Mutex // guards what follows
 	player *fault.Player
-	pages  int     // of lists without end
-	errs   []error // of the script's matches
+	picked map[*Result]*fault.Player // of the faults of results
+	pages  int                       // of lists without end
+	errs   []error                   // of the script's matches
 }
 
-// newFaults reads the faults of a script; nil when there are none.
-func newFaults(s *Server) (*faults, error) {
+// loadFaults reads the faults of the script.
+func (s *Server) loadFaults() []error {
+	f := &faults{s: s, picked: make(map[*Result]*fault.Player)}
 	var errs []error
-	for _, f := range s.script.Faults {
-		if err := f.Check(); err != nil {
-			where := ""
-			if !f.Pos.IsZero() {
-				where = f.Pos.String() + ": "
+	check := func(list []fault.Fault, where string) {
+		for i := range list {
+			if err := list[i].Check(); err != nil {
+				at := where
+				if !list[i].Pos.IsZero() {
+					at = list[i].Pos.String() + ": "
+				}
+				errs = append(errs, fmt.Errorf("%s%w", at, err))
 			}
-			errs = append(errs, fmt.Errorf("%s%w", where, err))
 		}
 	}
-	if len(s.script.Faults) == 0 || errs != nil {
-		return nil, errors.Join(errs...)
+	any := len(s.script.Faults) > 0
+	check(s.script.Faults, "")
+	for i := range s.script.Tools {
+		t := &s.script.Tools[i]
+		for j := range t.Results {
+			any = any || len(t.Results[j].Faults) > 0
+			check(t.Results[j].Faults, fmt.Sprintf("tool %q: ", t.Name))
+		}
 	}
-	return &faults{s: s, player: fault.NewPlayer(s.script.Faults)}, nil
+	if any && errs == nil {
+		f.player = fault.NewPlayer(s.script.Faults)
+		s.faults = f
+	}
+	return errs
 }
 
 // reset has the faults strike from the beginning.
@@ -58,6 +72,7 @@ func (f *faults) reset() {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	f.player, f.pages, f.errs = fault.NewPlayer(f.s.script.Faults), 0, nil
+	clear(f.picked)
 }
 
 // Unstruck returns those of the script's faults that have not struck, in
@@ -81,10 +96,23 @@ func (s *Server) forgetAll() {
 	}
 }
 
-// picked returns the fault of a result that strikes the call which it
-// answers.
-func (f *faults) picked(s *Server, res *Result) *strike {
-	return nil
+// pick has a fault of a result strike the call that the result answers,
+// unless another one strikes it.
+func (f *faults) pick(r *request, res *Result) {
+	if f == nil || len(res.Faults) == 0 || r.out.strike != nil {
+		return
+	}
+	f.mu.Lock()
+	player := f.picked[res]
+	if player == nil {
+		player = fault.NewPlayer(res.Faults)
+		f.picked[res] = player
+	}
+	f.mu.Unlock()
+	e := fault.Event{Method: methodCall, Tool: r.params.Name, Args: r.params.Arguments, Transport: r.client.transport, Modern: r.era == modern}
+	if r.out.strike = f.ask(player, &e); r.out.strike != nil {
+		f.s.frames.strike(r.client.id, r.Message, r.out.strike.name())
+	}
 }
 
 // problems are the errors of the script that its faults met.
@@ -99,10 +127,12 @@ func (f *faults) problems() []error {
 
 // next returns the fault that strikes an event, with what it needs; nil for
 // none.
-func (f *faults) next(e *fault.Event) *strike {
+func (f *faults) next(e *fault.Event) *strike { return f.ask(f.player, e) }
+
+func (f *faults) ask(player *fault.Player, e *fault.Event) *strike {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	hit, err := f.player.Next(e)
+	hit, err := player.Next(e)
 	if err != nil {
 		f.errs = append(f.errs, err)
 		f.s.opts.Logf("mock server %q: %v", f.s.script.Name, err)
@@ -209,8 +239,9 @@ func (l *frameLog) strike(session string, m mcpwire.Message, name string) {
 
 // strike is a fault that is to strike one request.
 type strike struct {
-	f    *fault.Fault
-	page int // of a list without end
+	f     *fault.Fault
+	page  int  // of a list without end
+	begun bool // what comes before the handling has been done
 }
 
 // name is the fault's, or empty.
@@ -257,6 +288,7 @@ func (st *strike) before(ctx context.Context, o *outlet) bool {
 	if st == nil {
 		return false
 	}
+	st.begun = true
 	clock, form := o.c.s.opts.Clock, st.f.FormOf()
 	switch st.f.Kind {
 	case fault.SlowStart:
@@ -430,6 +462,9 @@ func (st *strike) discover(ctx context.Context, o *outlet, form string) bool {
 
 // reply sends the answer in place of the outlet.
 func (st *strike) reply(ctx context.Context, o *outlet, frame []byte) {
+	if !st.begun && st.before(ctx, o) { // the fault of a result
+		return
+	}
 	s := situation{transport: o.c.transport, streaming: o.streaming(), page: st.page}
 	if o.r != nil {
 		s.request, s.token = o.r.Message, o.r.params.Meta.ProgressToken

@@ -36,7 +36,8 @@ type Script struct {
 	Templates   []catalog.Template
 	Prompts     []catalog.Prompt
 	Completions []catalog.Completion
-	// Faults are what goes wrong on the wire.
+	// Faults are what goes wrong, see package fault. Those that strike an event
+	// are tried in their order.
 	Faults []fault.Fault
 	// FailedWhen says of a tool's result that it means failure though MCP
 	// does not say so. nil: only isError and protocol errors are failures.
@@ -121,6 +122,9 @@ type Result struct {
 	// Latency passes, by the clock of [Options], after the answer is decided
 	// and before it is sent. Other calls go on meanwhile.
 	Latency time.Duration
+	// Faults strike calls that this result answers. By then the tool has run,
+	// also for those that strike before it elsewhere.
+	Faults []fault.Fault
 	// Pos is where the result stands in its file, for messages.
 	Pos harness.Position
 }
@@ -133,8 +137,7 @@ type Call struct {
 	Turn  int    // from [Options]; 0 without one
 	User  string // from [Options]; "" without one
 	// Asked are the client's answers by the key of what it was asked, an
-	// object; null when it was asked nothing. A client that refused has
-	// {"error": {"code": ..., "message": ...}}.
+	// object; null when it was asked nothing.
 	Asked json.RawMessage
 }
 

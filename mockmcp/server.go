@@ -34,6 +34,11 @@ type Options struct {
 	// is to give a cue, here or elsewhere. nil means none.
 	OnCall  func(tool string)
 	OnState func(state json.RawMessage)
+	// Hosts and Origins are names of hosts and origins of pages that HTTP
+	// requests may have beside those of this machine; "*" stands for any. nil
+	// means none.
+	Hosts   []string
+	Origins []string
 	// Logf takes a line for each miss and each error of the script. nil drops
 	// it.
 	Logf func(format string, args ...any)
@@ -102,6 +107,7 @@ func New(script Script, opts *Options) (*Server, error) {
 		errs = append(errs, err)
 	}
 	errs = append(errs, s.loadOffer()...)
+	errs = append(errs, s.loadFaults()...)
 	if len(errs) > 0 {
 		return nil, fmt.Errorf("mock server %q: %w", script.Name, errors.Join(errs...))
 	}
@@ -211,6 +217,7 @@ func (s *Server) Reset() {
 		s.changes.reset()
 	}
 	s.cues.reset()
+	s.faults.reset()
 	s.resets++
 	s.frames.reset()
 }
@@ -247,7 +254,7 @@ func (s *Server) Err() error {
 	s.mu.Lock()
 	errs = append(errs, s.broke...)
 	s.mu.Unlock()
-	return errors.Join(errs...)
+	return errors.Join(append(errs, s.faults.problems()...)...)
 }
 
 // Close ends all sessions and waits until nothing of them is left.

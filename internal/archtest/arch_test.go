@@ -51,6 +51,7 @@ var levels = map[string]int{
 	"harness/conduct":        4,
 	"harness/model/openai":   4,
 	"harness/tools":          4,
+	"internal/mcpmatrix":     4,
 	"scenarios":              5,
 	"harness/agent":          5,
 	"harness/run":            6,
