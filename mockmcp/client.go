@@ -47,13 +47,14 @@ type client struct {
 	ctx       context.Context // ends with the session or connection
 	end       context.CancelFunc
 
-	// last is closed when the call that arrived last on this pipe is decided:
-	// results are picked in order of arrival. For the goroutine that reads.
-	last <-chan struct{}
+	running sync.WaitGroup // requests of a connection
 
-	mu          sync.Mutex // guards the fields below
-	version     string     // negotiated by initialize; "" before
-	initialized bool       // notifications/initialized came
+	mu sync.Mutex // guards the fields below
+	// last is closed when the call that arrived last on a connection is
+	// decided: results are picked in order of arrival.
+	last        <-chan struct{}
+	version     string // negotiated by initialize; "" before
+	initialized bool   // notifications/initialized came
 	caps        json.RawMessage
 	level       string                             // of logging/setLevel; "" when never set
 	subscribed  map[string]bool                    // resources by URI

@@ -5,44 +5,11 @@ package mockmcp
 import (
 	"crypto/subtle"
 	"fmt"
-	"net"
 	"net/http"
-	"net/netip"
-	"net/url"
 	"strings"
 
 	"github.com/rehearse-dev/rehearse/internal/mcpwire"
 )
-
-// foreign says why a request may not be answered: a page of another origin
-// sent it, or a name was made to point here. "" means that it may.
-func foreign(r *http.Request) string {
-	if local, ok := r.Context().Value(http.LocalAddrContextKey).(net.Addr); ok && local != nil && !isLoopback(r.Host) && r.Host != local.String() {
-		return fmt.Sprintf("Forbidden: invalid Host header %q", r.Host)
-	}
-	origin := r.Header.Get("Origin")
-	if origin == "" {
-		return ""
-	}
-	u, err := url.Parse(origin)
-	if err != nil || u.Host == "" || u.Host != r.Host && !isLoopback(u.Host) {
-		return fmt.Sprintf("Forbidden: invalid Origin header %q", origin)
-	}
-	return ""
-}
-
-// isLoopback reports whether host, with or without a port, is this machine.
-func isLoopback(host string) bool {
-	if name, _, err := net.SplitHostPort(host); err == nil {
-		host = name
-	}
-	host = strings.Trim(host, "[]")
-	if strings.EqualFold(host, "localhost") {
-		return true
-	}
-	addr, err := netip.ParseAddr(host)
-	return err == nil && addr.IsLoopback()
-}
 
 // metadataPath is where the metadata of a protected resource stands.
 const metadataPath = "/.well-known/oauth-protected-resource"
@@ -82,7 +49,7 @@ func origin(r *http.Request) string {
 // metadata answers with the metadata of the protected resource.
 func (s *Server) metadata(w http.ResponseWriter, r *http.Request) {
 	auth := s.script.Protocol.Auth
-	if auth == nil || foreign(r) != "" {
+	if auth == nil || mcpwire.Foreign(r, s.opts.Hosts, s.opts.Origins) != "" {
 		http.NotFound(w, r)
 		return
 	}

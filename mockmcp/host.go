@@ -20,10 +20,12 @@ type TB interface {
 type HTTPServer struct {
 	*Server
 	URL string // of streamable HTTP; ends in /mcp
+	SSE string // of HTTP+SSE; ends in /sse
+	WS  string // of the WebSocket; ends in /ws
 }
 
-// NewServer starts a server for a test on a loopback port, over streamable
-// HTTP. When the test ends it is closed, and each call that no scripted
+// NewServer starts a server for a test on a loopback port, over all that HTTP
+// carries. When the test ends it is closed, and each call that no scripted
 // result fits fails the test.
 func NewServer(t TB, script Script) *HTTPServer {
 	t.Helper()
@@ -39,6 +41,9 @@ func NewServer(t TB, script Script) *HTTPServer {
 	}
 	mux := http.NewServeMux()
 	mux.Handle("/mcp", s.Handler())
+	mux.Handle("/sse", s.SSEHandler())
+	mux.Handle("/message", s.SSEHandler())
+	mux.Handle("/ws", s.WSHandler())
 	mux.Handle(metadataPath+"/", s.Handler())
 	h := &http.Server{Handler: mux, ReadHeaderTimeout: time.Minute}
 	served := make(chan struct{})
@@ -54,5 +59,6 @@ func NewServer(t TB, script Script) *HTTPServer {
 			t.Errorf("mock server %q: %v", script.Name, err)
 		}
 	})
-	return &HTTPServer{Server: s, URL: "http://" + listener.Addr().String() + "/mcp"}
+	at := "://" + listener.Addr().String()
+	return &HTTPServer{Server: s, URL: "http" + at + "/mcp", SSE: "http" + at + "/sse", WS: "ws" + at + "/ws"}
 }

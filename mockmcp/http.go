@@ -32,27 +32,34 @@ const (
 // and without for clients of 2026-07-28, at whatever path it is mounted. Below
 // /.well-known/oauth-protected-resource it serves the metadata of
 // [protocol.Auth].
-func (s *Server) Handler() http.Handler { return http.HandlerFunc(s.serveAny) }
-
-func (s *Server) serveAny(w http.ResponseWriter, r *http.Request) {
-	if !s.begin() {
-		http.Error(w, "the mock server is closed", http.StatusServiceUnavailable)
-		return
-	}
-	defer s.sessions.Done()
-	x := &exchange{s: s, w: w, r: r, transport: overHTTP}
-	switch r.Method {
-	case http.MethodPost:
-		s.post(x)
-	case http.MethodGet:
-		s.get(x)
-	case http.MethodDelete:
-		s.delete(x)
-	default:
-		if x.admit(mcpwire.Message{}) {
-			x.notAllowed()
+func (s *Server) Handler() http.Handler {
+	return s.handler(overHTTP, func(x *exchange) {
+		switch x.r.Method {
+		case http.MethodPost:
+			s.post(x)
+		case http.MethodGet:
+			s.get(x)
+		case http.MethodDelete:
+			s.delete(x)
+		default:
+			if x.admit(mcpwire.Message{}) {
+				x.notAllowed("POST")
+			}
 		}
-	}
+	})
+}
+
+// handler has f answer the requests of a transport as long as the server is
+// open.
+func (s *Server) handler(transport string, f func(*exchange)) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if !s.begin() {
+			http.Error(w, "the mock server is closed", http.StatusServiceUnavailable)
+			return
+		}
+		defer s.sessions.Done()
+		f(&exchange{s: s, w: w, r: r, transport: transport, session: r.Header.Get(sessionHeader)})
+	})
 }
 
 // exchange is one HTTP request and its answer, as long as it belongs to no
@@ -62,11 +69,12 @@ type exchange struct {
 	w         http.ResponseWriter
 	r         *http.Request
 	transport string
+	session   string // the id that it names, or ""
 }
 
 // client is who the log says it was when nobody knows.
 func (x *exchange) client() *client {
-	return &client{s: x.s, id: x.r.Header.Get(sessionHeader), transport: x.transport}
+	return &client{s: x.s, id: x.session, transport: x.transport}
 }
 
 // refuse answers with a JSON-RPC error.
@@ -85,8 +93,8 @@ func (x *exchange) plain(status int, text string) {
 	http.Error(x.w, text, status)
 }
 
-func (x *exchange) notAllowed() {
-	x.w.Header().Set("Allow", "POST")
+func (x *exchange) notAllowed(allow string) {
+	x.w.Header().Set("Allow", allow)
 	x.plain(http.StatusMethodNotAllowed, "method not allowed")
 }
 
@@ -94,7 +102,7 @@ func (x *exchange) notAllowed() {
 // hosts and origins, nor without the token.
 func (x *exchange) admit(m mcpwire.Message) bool {
 	x.client().received(m, x.r)
-	if why := foreign(x.r); why != "" {
+	if why := mcpwire.Foreign(x.r, x.s.opts.Hosts, x.s.opts.Origins); why != "" {
 		x.plain(http.StatusForbidden, why)
 		return false
 	}
@@ -263,7 +271,7 @@ func (s *Server) session(x *exchange, m mcpwire.Message, id string) (*client, bo
 	s.mu.Lock()
 	c := s.byID[id]
 	s.mu.Unlock()
-	if c == nil {
+	if c == nil || c.transport != x.transport {
 		x.refuse(http.StatusNotFound, m.ID, codeNoSession, "Session not found")
 		return nil, false
 	}
@@ -352,7 +360,7 @@ func (s *Server) sessionForStream(x *exchange) (*client, bool) {
 	switch {
 	case s.script.Protocol.SessionMode() == protocol.None, len(s.legacyVersions) == 0,
 		s.knowsModern() && protocol.IsModern(x.r.Header.Get(mcp.HeaderProtocolVersion)):
-		x.notAllowed()
+		x.notAllowed("POST")
 		return nil, false
 	case id == "":
 		x.refuse(http.StatusBadRequest, nil, mcp.INVALID_REQUEST, "Bad Request: Missing session ID")

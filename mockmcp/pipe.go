@@ -129,12 +129,11 @@ func (s *Server) attend(ctx context.Context, p Process, transport string, end en
 	c.out = &outlet{wire: w, c: c}
 	s.addClient(c)
 	defer s.dropClient(c)
-	var running sync.WaitGroup
 	defer func() {
 		if end == abandon {
 			c.end()
 		}
-		running.Wait()
+		c.running.Wait()
 		c.end()
 		c.logFrame(harness.Frame{Kind: harness.FrameEnd}, nil)
 	}()
@@ -159,7 +158,8 @@ func (s *Server) attend(ctx context.Context, p Process, transport string, end en
 		case err != nil:
 			return fmt.Errorf("reading requests to mock server %q: %w", s.script.Name, err)
 		default:
-			c.take(m, w, &running)
+			c.received(m, nil)
+			c.dispatch(m, w)
 		}
 	}
 }
@@ -168,12 +168,11 @@ func parseError() []byte {
 	return []byte(`{"jsonrpc":"2.0","id":null,"error":{"code":-32700,"message":"Parse error"}}`)
 }
 
-// take deals with one message that came over a connection. Requests run
+// dispatch deals with one message that came over a connection. Requests run
 // concurrently, but calls are decided in order of arrival, and what comes
 // behind the opening of a session waits for it, also where a client has
 // written both at once.
-func (c *client) take(m mcpwire.Message, w wire, running *sync.WaitGroup) {
-	c.received(m, nil)
+func (c *client) dispatch(m mcpwire.Message, w wire) {
 	switch {
 	case m.IsNotification():
 		c.notified(m)
@@ -186,11 +185,19 @@ func (c *client) take(m mcpwire.Message, w wire, running *sync.WaitGroup) {
 			c.s.serveRequest(c.ctx, r)
 			return
 		}
-		if m.Method == methodCall {
-			decided := make(chan struct{})
-			r.after, r.decided = c.last, sync.OnceFunc(func() { close(decided) })
-			c.last = decided
-		}
-		running.Go(func() { c.s.serveRequest(c.ctx, r) })
+		c.order(r)
+		c.running.Go(func() { c.s.serveRequest(c.ctx, r) })
 	}
+}
+
+// order has a call wait until the one before it is decided.
+func (c *client) order(r *request) {
+	if r.Method != methodCall {
+		return
+	}
+	decided := make(chan struct{})
+	r.decided = sync.OnceFunc(func() { close(decided) })
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	r.after, c.last = c.last, decided
 }

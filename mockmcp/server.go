@@ -67,6 +67,7 @@ type Server struct {
 	cues     *cues
 	shuffles atomic.Uint64  // lists shuffled so far
 	sessions sync.WaitGroup // pipes and HTTP requests being served
+	working  gauge          // requests being answered
 
 	mu      sync.Mutex // guards the fields below; held while a result is decided
 	state   value.Value
@@ -255,6 +256,17 @@ func (s *Server) Err() error {
 	errs = append(errs, s.broke...)
 	s.mu.Unlock()
 	return errors.Join(append(errs, s.faults.problems()...)...)
+}
+
+// Shutdown takes no new sessions and HTTP requests, waits until no request is
+// being answered or ctx ends, and closes the server. What clients listen to is
+// not waited for.
+func (s *Server) Shutdown(ctx context.Context) error {
+	s.mu.Lock()
+	s.closed = true
+	s.mu.Unlock()
+	err := s.working.wait(ctx)
+	return errors.Join(err, s.Close())
 }
 
 // Close ends all sessions and waits until nothing of them is left.

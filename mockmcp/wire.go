@@ -141,9 +141,17 @@ func (s *Server) serveRequest(ctx context.Context, r *request) {
 	defer r.decided()
 	ctx, done := r.client.begin(ctx, r)
 	defer done()
-	if r.out.strike.before(ctx, r.out) {
-		return
+	if r.Method != methodListen {
+		s.working.add(1)
+		defer s.working.add(-1)
 	}
+	if !r.out.strike.before(ctx, r.out) {
+		s.answer(ctx, r)
+	}
+}
+
+// answer answers a request that no fault has dealt with.
+func (s *Server) answer(ctx context.Context, r *request) {
 	o := s.respond(ctx, r)
 	if o == nil || ctx.Err() != nil {
 		return

@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"net/http"
 	"time"
 
 	"github.com/coder/websocket"
@@ -36,6 +37,17 @@ func NewSocket(conn *websocket.Conn) *Socket {
 	conn.SetReadLimit(-1) // the Reader above has a limit, and goes on behind it
 	life, end := context.WithCancel(context.Background())
 	return &Socket{conn: conn, life: life, end: end}
+}
+
+// AcceptSocket answers a request that asks for a WebSocket. It takes clients
+// that name no subprotocol. Where the request came from is for the caller to
+// look at: see [Foreign].
+func AcceptSocket(w http.ResponseWriter, r *http.Request) (*Socket, error) {
+	conn, err := websocket.Accept(w, r, &websocket.AcceptOptions{Subprotocols: []string{Subprotocol}, InsecureSkipVerify: true})
+	if err != nil {
+		return nil, err
+	}
+	return NewSocket(conn), nil
 }
 
 // Read reads from the current message, and a newline at its end. A peer that
