@@ -291,15 +291,17 @@ func (l *loader) servers(n *strictyaml.Node) ([]*serverEntry, []*document) {
 
 // misplaced lists the keys of an entry that mean nothing beside its origin.
 func misplaced(origin string) []string {
+	offer := []string{"resources", "templates", "prompts", "completions"}
+	script := append([]string{"state", "instructions", "protocol", "changes", "faults"}, offer...)
 	switch origin {
 	case "mock":
-		return []string{"state", "instructions", "env", "headers"}
+		return append([]string{"state", "instructions", "env", "headers"}, offer...)
 	case "tools":
 		return []string{"env", "headers"}
 	case "command":
-		return []string{"state", "instructions", "headers"}
+		return append(script, "headers")
 	default:
-		return []string{"state", "instructions", "env"}
+		return append(script, "env")
 	}
 }
 
@@ -334,7 +336,9 @@ func (l *loader) serverEntry(name string, n *strictyaml.Node) (*serverEntry, *do
 			entry.broken = true
 			return entry, nil
 		}
-		entry.script = l.serverScript(file)
+		if entry.script = l.serverScript(file); entry.script != nil {
+			entry.script = l.beside(entry.script, n)
+		}
 		return entry, file
 	case "tools":
 		entry.script, entry.inline = l.mockServer(n, name), true
@@ -371,8 +375,9 @@ func pairsOf(n *strictyaml.Node) []strictyaml.Pair {
 
 // transport checks that a transport fits where the server comes from.
 func (l *loader) transport(n *strictyaml.Node, origin string) string {
+	mocks := []string{"stdio", "process", "http", "sse", "ws"}
 	allowed := map[string][]string{
-		"mock": {"stdio", "http"}, "tools": {"stdio", "http"}, "command": {"stdio"}, "url": {"http", "sse"},
+		"mock": mocks, "tools": mocks, "command": {"stdio"}, "url": {"http", "sse", "ws"},
 	}[origin]
 	word := textOf(n)
 	if word != "" && !slices.Contains(allowed, word) {

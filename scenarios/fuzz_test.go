@@ -16,7 +16,7 @@ import (
 // FuzzLoad looks for files that break the loader, or that load and then
 // break what is made of them.
 func FuzzLoad(f *testing.F) {
-	for _, path := range []string{"testdata/broken.txtar", "testdata/check.txtar"} {
+	for _, path := range []string{"testdata/broken.txtar", "testdata/check.txtar", "testdata/broken-mcp.txtar"} {
 		archive, err := txtar.ParseFile(path)
 		if err != nil {
 			f.Fatal(err)

@@ -3,6 +3,7 @@
 package scenarios
 
 import (
+	"encoding/base64"
 	"fmt"
 	"slices"
 	"strconv"
@@ -20,6 +21,8 @@ type object struct {
 	keys []key
 	// one lists keys of which exactly one must be given.
 	one []string
+	// unless lists keys beside which none of one need be given.
+	unless []string
 	// late leaves one to be checked when defaults have been merged in.
 	late bool
 	// some lists keys of which at least one must be given.
@@ -126,6 +129,41 @@ func duration() typ {
 			return ""
 		},
 	}
+}
+
+// size is a number of bytes, with or without a unit.
+func size() typ {
+	units := text()
+	units.words, units.pattern = "a size, as in 64kB or 1MB", `^[0-9]+(B|kB|KB|MB|GB|KiB|MiB|GiB)$`
+	units.scalar = func(n *strictyaml.Node) string {
+		if _, ok := bytesOf(n.Text); !ok {
+			return fmt.Sprintf("%q is not a size: write a number of bytes, or a unit, as in 64kB, 1MB", n.Text)
+		}
+		return ""
+	}
+	return either(count(1), units)
+}
+
+// bytesOf reads a size.
+func bytesOf(s string) (int, bool) {
+	digits := strings.TrimRight(s, "BkKMGi")
+	factor, ok := map[string]int{"": 1, "B": 1, "kB": 1e3, "KB": 1e3, "MB": 1e6, "GB": 1e9, "KiB": 1 << 10, "MiB": 1 << 20, "GiB": 1 << 30}[s[len(digits):]]
+	n, err := strconv.Atoi(digits)
+	const most = 1 << 30
+	return n * factor, ok && err == nil && n > 0 && n <= most/factor
+}
+
+// base64Text is bytes in base64.
+func base64Text() typ {
+	t := text()
+	t.words = "a text in base64"
+	t.scalar = func(n *strictyaml.Node) string {
+		if _, err := base64.StdEncoding.DecodeString(n.Text); err != nil {
+			return fmt.Sprintf("not base64: %v", err)
+		}
+		return ""
+	}
+	return t
 }
 
 func list(of typ) typ {
@@ -274,7 +312,7 @@ func (s *shapes) choice(n *strictyaml.Node, o *object) {
 	switch {
 	case len(given) > 1:
 		s.problems.add(n.Key(given[1]).Pos, "%s has exactly one of %s; %q stands beside %q", a(o.name), strings.Join(o.one, ", "), given[1], given[0])
-	case len(o.one) > 0 && len(given) == 0 && !s.hasUnknown(n, o):
+	case len(o.one) > 0 && len(given) == 0 && !s.hasUnknown(n, o) && !slices.ContainsFunc(o.unless, func(k string) bool { return n.Get(k) != nil }):
 		s.problems.add(n.Pos, "%s needs one of %s", a(o.name), strings.Join(o.one, ", "))
 	}
 	if len(o.some) > 0 && !slices.ContainsFunc(o.some, func(k string) bool { return n.Get(k) != nil }) && !s.hasUnknown(n, o) {

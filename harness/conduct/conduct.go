@@ -23,6 +23,21 @@
 //	all_replies_reached   every scripted reply was asked for
 //	repeated_request      no request is sent again that was answered in full
 //
+// Further checks are about how the client speaks MCP. They read what mock
+// servers saw on the wire, and apply only where it came to it:
+//
+//	initialize_first      a session begins with initialize, and nothing comes before its answer and notifications/initialized
+//	version_headers       over HTTP, requests have the headers of the version: accept, mcp-protocol-version, mcp-method, mcp-name
+//	cancelled_sent        a request on which the client gave up is cancelled by notifications/cancelled
+//	session_renewed       a session that the server answers with 404 is opened anew, by initialize without a session id
+//	tools_relisted        after notifications/tools/list_changed the tools are listed again before the next model request
+//	lists_bounded         lists do not go on for ever, whatever each of them brings
+//	progress_token        a call of a tool that tells of its progress has a progressToken
+//	no_double_effect      a call of the model is not sent twice, unless the tool says idempotentHint or readOnlyHint, or it was refused before it ran
+//	unknown_tolerated     a notification that MCP does not know does no harm
+//	server_answered       what the server asks is answered: a ping with a result, anything else with a result or an error
+//	children_ended        a server that the client started as a process ends with the client
+//
 // In live mode a finding is a warning, since no script says what ought to have
 // happened; only limits fail.
 package conduct
@@ -53,6 +68,18 @@ const (
 	Grants            = "grants"
 	AllRepliesReached = "all_replies_reached"
 	RepeatedRequest   = "repeated_request"
+
+	InitializeFirst  = "initialize_first"
+	VersionHeaders   = "version_headers"
+	CancelledSent    = "cancelled_sent"
+	SessionRenewed   = "session_renewed"
+	ToolsRelisted    = "tools_relisted"
+	ListsBounded     = "lists_bounded"
+	ProgressToken    = "progress_token"
+	NoDoubleEffect   = "no_double_effect"
+	UnknownTolerated = "unknown_tolerated"
+	ServerAnswered   = "server_answered"
+	ChildrenEnded    = "children_ended"
 )
 
 // Names returns the names of the checks, in order.
@@ -60,6 +87,8 @@ func Names() []string {
 	return []string{
 		AnsweredOnce, ResultOrder, Results, ToolsOffered, HistoryGrows, StablePrefix, WitnessesAgree,
 		NoCallAfterAnswer, ProviderAccepts, Limits, Grants, AllRepliesReached, RepeatedRequest,
+		InitializeFirst, VersionHeaders, CancelledSent, SessionRenewed, ToolsRelisted, ListsBounded, ProgressToken,
+		NoDoubleEffect, UnknownTolerated, ServerAnswered, ChildrenEnded,
 	}
 }
 
@@ -124,11 +153,27 @@ type Input struct {
 	Remaining []harness.Position
 	// Limits says which limits were passed, and by how much.
 	Limits []string
+	// Frames are what the mock servers saw on the wire, in order. Empty: the
+	// checks of the wire do not apply.
+	Frames []harness.Frame
+	// Progress has the tools that tell of their progress, and Repeatable those
+	// that may be called twice by their annotations, as server.tool.
+	Progress, Repeatable map[string]bool
+	// Children are the servers that the client was to start as processes.
+	Children []Child
+}
+
+// Child is a server that a client started as a process.
+type Child struct {
+	Server string
+	PID    int
+	// Ended says that it was gone when the client had closed.
+	Ended bool
 }
 
 // Check runs all checks and returns a verdict for each, in order.
 func Check(config Config, in *Input) []harness.Verdict {
-	c := newChecker(config, in)
+	c := newChecker(config, in).listen()
 	lanes := byLane(config, in)
 	checks := map[string]func() finding{
 		AnsweredOnce:      lanes.all((*checker).answeredOnce),
@@ -144,6 +189,23 @@ func Check(config Config, in *Input) []harness.Verdict {
 		Grants:            func() finding { return skip("reserved") },
 		AllRepliesReached: c.allRepliesReached,
 		RepeatedRequest:   c.repeatedRequest,
+
+		InitializeFirst:  c.wireCheck("no client of the initialize era came", c.initializeFirst),
+		VersionHeaders:   c.wireCheck("no server was reached over streamable HTTP", c.versionHeaders),
+		CancelledSent:    c.wireCheck("the client gave up on no request", c.cancelledSent),
+		SessionRenewed:   c.wireCheck("no session was lost", c.sessionRenewed),
+		ToolsRelisted:    c.wireCheck("no client was told that tools have changed, and had to know", c.toolsRelisted),
+		ListsBounded:     c.wireCheck("no tools were listed", c.listsBounded),
+		ProgressToken:    c.wireCheck("no tool that tells of its progress was called", c.progressToken),
+		NoDoubleEffect:   c.wireCheck("every tool that was called may be called twice, or none was", c.noDoubleEffect),
+		UnknownTolerated: c.wireCheck("no server sent an unknown notification", c.unknownTolerated),
+		ServerAnswered:   c.wireCheck("no server asked the client anything", c.serverAnswered),
+		ChildrenEnded:    c.childrenEnded,
+	}
+	if len(lanes) > 1 {
+		for _, name := range []string{CancelledSent, ToolsRelisted, SessionRenewed} { // which conversation went on is not known
+			checks[name] = func() finding { return skip("there are lanes") }
+		}
 	}
 	out := make([]harness.Verdict, 0, len(checks))
 	for _, name := range Names() {
@@ -196,6 +258,7 @@ type checker struct {
 	replies  []harness.Exchange // in which the model really answered
 	answers  []answered         // one for each reply with calls
 	resolver *toolname.Resolver
+	wire     []*conversation // with each mock server
 }
 
 func newChecker(config Config, in *Input) *checker {
@@ -207,6 +270,12 @@ func newChecker(config Config, in *Input) *checker {
 	}
 	c.replies = trajectory.Replies(c.requests)
 	c.pairAnswers()
+	return c
+}
+
+// listen reads the frames, once.
+func (c *checker) listen() *checker {
+	c.wire = converse(c.Frames)
 	return c
 }
 

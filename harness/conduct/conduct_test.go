@@ -104,8 +104,8 @@ func TestHonest(t *testing.T) {
 	var want []string
 	for _, name := range conduct.Names() {
 		state := "passed"
-		if name == conduct.Grants {
-			state = "skipped"
+		if name == conduct.Grants || slices.Index(conduct.Names(), name) >= slices.Index(conduct.Names(), conduct.InitializeFirst) {
+			state = "skipped" // there are no frames
 		}
 		want = append(want, name+" "+state)
 	}
