@@ -157,44 +157,31 @@ func (s *Server) require(r *request, rd *round, requests []step.Request) *halt {
 	).Append(nil)}
 }
 
-// askNow sends the requests to a legacy client, all at once, and waits.
+// askNow sends the requests to a legacy client, one after the other, and waits
+// for each answer.
 func askNow(ctx context.Context, r *request, rd *round, requests []step.Request) *halt {
-	type reply struct {
-		result json.RawMessage
-		rpc    *harness.RPCError
-		err    error
-	}
-	replies := make([]chan reply, len(requests))
-	for i, q := range requests {
-		replies[i] = make(chan reply, 1)
-		go func() {
-			var params any
-			if len(q.Params) > 0 {
-				params = q.Params
-			}
-			result, rpc, err := r.out.ask(ctx, string(q.Method), params)
-			replies[i] <- reply{result, rpc, err}
-		}()
-	}
-	var stop *halt
-	for i, q := range requests {
-		got := <-replies[i]
+	for _, q := range requests {
+		var params any
+		if len(q.Params) > 0 {
+			params = q.Params
+		}
+		result, rpc, err := r.out.ask(ctx, string(q.Method), params)
 		var v value.Value
 		switch {
-		case got.err != nil && ctx.Err() != nil:
-			stop = &halt{}
-		case got.err != nil:
-			stop = &halt{refused: got.err.Error()}
-		case got.rpc != nil && !q.Optional:
-			stop = &halt{refused: fmt.Sprintf("The client refused %s: %s (%d)", q.Method, got.rpc.Message, got.rpc.Code)}
-		case got.rpc != nil:
-			v, _ = value.From(map[string]any{"error": got.rpc})
+		case err != nil && ctx.Err() != nil:
+			return &halt{}
+		case err != nil:
+			return &halt{refused: err.Error()}
+		case rpc != nil && !q.Optional:
+			return &halt{refused: fmt.Sprintf("The client refused %s: %s (%d)", q.Method, rpc.Message, rpc.Code)}
+		case rpc != nil:
+			v, _ = value.From(map[string]any{"error": rpc})
 		default:
-			v, _ = value.Parse(got.result)
+			v, _ = value.Parse(result)
 		}
 		rd.asked = append(rd.asked, value.Member{Key: q.Name(), Value: v})
 	}
-	return stop
+	return nil
 }
 
 // answersTo reports whether v can be the answer to a request.

@@ -103,14 +103,19 @@ func (c *Change) tells() []string {
 	return kinds
 }
 
-// reset forgets what was changed. The offer is another's business.
+// reset forgets what was changed, and has time begin again. The offer is
+// another's business. The caller holds the mutex of the server.
 func (c *changes) reset() {
 	c.made = make([]bool, len(c.list))
 	c.calls, c.lists, c.byTool = 0, 0, make(map[string]int)
 	if c.restart != nil {
 		c.restart()
 	}
+	again := c.started && !c.s.closed
 	c.restart, c.started = nil, false
+	if again {
+		c.start()
+	}
 }
 
 // start begins to count time. The caller holds the mutex of the server.

@@ -61,10 +61,10 @@ type CloseStream struct {
 	Retry time.Duration
 }
 
-// Ask asks the client, everything at the same time, and waits for the
-// answers. Up to 2025-11-25 these are requests of the server; from 2026-07-28
-// on the answer to the client's request is that input is required, and the
-// client sends its request again with the answers.
+// Ask asks the client and waits for the answers. Up to 2025-11-25 these are
+// requests of the server, one after the other. From 2026-07-28 on the answer to
+// the client's request is that input is required, everything at the same time,
+// and the client sends its request again with the answers.
 type Ask []Request
 
 // Request is one thing to ask a client.
@@ -76,8 +76,9 @@ type Request struct {
 	// Params are sent as they are. null means none.
 	Params json.RawMessage
 	// Optional leaves the request out where the client lacks the capability
-	// for it. Else that is an error: -32021 from 2026-07-28 on, a result that
-	// says isError before.
+	// for it, and goes on with {"error": ...} as its answer where the client
+	// refuses. Else that ends the request: with -32021 from 2026-07-28 on, with
+	// a result that says isError before.
 	Optional bool
 }
 
