@@ -101,6 +101,7 @@ func (l *loader) scenario(d *document) []*Scenario {
 func (e *serverEntry) bind(vars value.Value) *Server {
 	server := e.server
 	if e.script != nil {
+		server.script = e.script
 		server.Mock = e.script.bind(vars, e.failedWhen)
 		server.Mock.Name = server.Name
 	} else {

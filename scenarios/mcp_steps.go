@@ -21,6 +21,7 @@ type stepScript struct {
 	make  func(v *expr.Vars) (step.Step, error)
 	fixed step.Step
 	asks  []string // the names of the answers that it asks for
+	tells bool     // of progress
 	pos   harness.Position
 }
 
@@ -36,7 +37,7 @@ func (l *loader) steps(list *strictyaml.Node) []stepScript {
 		if s.make == nil {
 			continue
 		}
-		s.pos = n.Pos
+		s.pos, s.tells = n.Pos, n.Get("progress") != nil
 		for _, name := range s.asks {
 			if first, twice := named[name]; twice {
 				l.problems.add(n.Pos, "the client is asked for %q already, at %s: give one of the two a name of its own with as", name, first)

@@ -125,7 +125,19 @@ type Server struct {
 	FailedWhen mockmcp.FailedWhen
 
 	real   harness.Server
-	script *serverScript // of a server file, for check
+	script *serverScript // of a mock
+}
+
+// TellsProgress reports whether a result of a tool of a mock server tells of
+// progress before it comes.
+func (s *Server) TellsProgress(tool string) bool {
+	if s.script == nil {
+		return false
+	}
+	tells := func(r resultScript) bool {
+		return slices.ContainsFunc(r.before, func(s stepScript) bool { return s.tells })
+	}
+	return slices.ContainsFunc(s.script.tools, func(t toolScript) bool { return t.tool.Name == tool && slices.ContainsFunc(t.results, tells) })
 }
 
 // Real returns how to reach a real server, with ${rehearse.workdir} replaced

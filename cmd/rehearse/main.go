@@ -25,9 +25,12 @@ import (
 	"os/signal"
 	"syscall"
 	"time"
+
+	"github.com/rehearse-dev/rehearse/harness/run"
 )
 
 func main() {
+	run.Child() // where a subject started us as a server
 	ctx, stop := context.WithCancel(context.Background())
 	abort := make(chan struct{})
 	signals := make(chan os.Signal, 2)
@@ -85,3 +88,13 @@ const (
 	// at once, and then there is nothing to wait for.
 	lastWords = 2 * time.Second
 )
+
+// self is this program as the child that subjects start for mock servers with
+// transport: process.
+func self() []string {
+	path, err := os.Executable()
+	if err != nil {
+		return nil // such scenarios say what is missing
+	}
+	return []string{path}
+}

@@ -207,7 +207,7 @@ func TestImpolite(t *testing.T) {
 		},
 		{
 			"no version", conduct.VersionHeaders, wired("http", instead(politeHTTP(), "mcp-protocol-version=2025-11-25", "")),
-			`POST notifications/initialized to server "weather": mcp-protocol-version is "", and the session is of 2025-11-25`,
+			`GET to server "weather": mcp-protocol-version is "", and the session is of 2025-11-25`,
 		},
 		{
 			"another version", conduct.VersionHeaders, wired("http", instead(politeHTTP(), "mcp-protocol-version=2025-11-25", "mcp-protocol-version=2025-06-18")),

@@ -92,6 +92,7 @@ func (t *trial) collect() *evidence {
 	e.calls = trajectory.Join(e.exchanges, e.tools, offeredBy(e.exchanges, listed, t.scenario.Names))
 	t.score(e, listed)
 	t.conduct(e, offered)
+	e.verdicts = append(e.verdicts, t.unstruck()...)
 	return e
 }
 
@@ -185,6 +186,7 @@ func (t *trial) conduct(e *evidence, listed map[string][]harness.Tool) {
 	if t.model != nil {
 		in.Remaining = t.model.remaining()
 	}
+	t.wire(in)
 	for _, v := range conduct.Check(config, in) {
 		if v.Check == conduct.Limits && len(in.Limits) > 0 {
 			v.Pos = t.limitPos(in.Limits[0])

@@ -76,6 +76,10 @@ type Options struct {
 	Unmeasured bool
 	// Observer is told of progress. Nil tells nobody.
 	Observer Observer
+	// Child is a program, with its arguments, that calls [Child] before anything
+	// else: what a subject starts for a mock server with transport: process.
+	// Default: there is none, and such a scenario is an error.
+	Child []string
 	// Abort, once closed, has the processes of real servers killed at once,
 	// for a run whose context has ended and that must not take its time. Nil
 	// never does.

@@ -32,6 +32,7 @@ import (
 var update = flag.Bool("update", false, "write the golden files anew")
 
 func TestMain(m *testing.M) {
+	run.Child() // where this binary was started as a server
 	if os.Getenv("RUN_TEST_FAILING") != "" {
 		os.Exit(m.Run()) // for TestFailureNamesTheCaller
 	}

@@ -328,6 +328,7 @@ func (c *httpConn) Write(line []byte) (int, error) {
 	req.Header.Set("Accept", "application/json, text/event-stream")
 	if c.session != "" {
 		req.Header.Set("Mcp-Session-Id", c.session)
+		req.Header.Set("Mcp-Protocol-Version", "2025-11-25")
 	}
 	res, err := c.client.Do(req)
 	if err != nil {
