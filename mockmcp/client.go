@@ -193,12 +193,20 @@ type outlet struct {
 func (o *outlet) notify(method string, params any) error {
 	var raw json.RawMessage
 	if params != nil {
-		raw = mcpwire.Marshal(params)
+		raw = members(params)
 	}
 	o.mu.Lock()
 	o.noted = o.c.s.opts.Clock.Now()
 	o.mu.Unlock()
 	return o.tell(method, raw)
+}
+
+// members encodes params; null for what encodes as null.
+func members(params any) json.RawMessage {
+	if raw := mcpwire.Marshal(params); string(raw) != "null" {
+		return raw
+	}
+	return nil
 }
 
 // tell sends a notification.
@@ -256,7 +264,7 @@ func (o *outlet) reply(ctx context.Context, frame []byte, rpc *harness.RPCError)
 		o.strike.reply(ctx, o, frame)
 		return
 	}
-	o.log(harness.FrameResponse, o.r.Method, o.r.ID, frame, "")
+	o.c.logFrame(harness.Frame{Kind: harness.FrameResponse, Method: o.r.Method, ID: o.r.ID, HTTP: o.httpStatus(rpc)}, frame)
 	_ = o.wire.reply(frame, rpc)
 }
 
@@ -269,7 +277,16 @@ func (o *outlet) write(kind harness.FrameKind, method string, id json.RawMessage
 // log keeps a frame that is about to be written; fault names the fault that
 // writes it.
 func (o *outlet) log(kind harness.FrameKind, method string, id json.RawMessage, frame []byte, fault string) {
-	o.c.logFrame(harness.Frame{Kind: kind, Method: method, ID: id, Fault: fault}, frame)
+	o.c.logFrame(harness.Frame{Kind: kind, Method: method, ID: id, HTTP: o.httpStatus(nil), Fault: fault}, frame)
+}
+
+// httpStatus is the HTTP status that goes out with the next frame; "" where
+// there is none.
+func (o *outlet) httpStatus(rpc *harness.RPCError) string {
+	if w, ok := o.wire.(*httpWire); ok {
+		return w.nextStatus(rpc)
+	}
+	return ""
 }
 
 // forget has the server know the session of o no more.
@@ -331,9 +348,13 @@ func (c *client) newRequest(m mcpwire.Message, w wire) *request {
 	if len(m.Params) > 0 {
 		r.odd = json.Unmarshal(m.Params, &r.params) != nil
 	}
-	if protocol.IsModern(r.params.Meta.Version) {
+	switch {
+	case !protocol.IsModern(r.params.Meta.Version):
+	case c.s.knowsModern():
 		r.era = modern
 		r.odd = r.odd || !isObject(r.params.Meta.Capabilities)
+	default:
+		r.Frame = withoutMeta(m)
 	}
 	r.odd = r.odd || m.Version != "2.0"
 	return r

@@ -3,8 +3,10 @@
 package mockmcp
 
 import (
+	"bytes"
 	"context"
 	"crypto/rand"
+	"encoding/json"
 	"errors"
 	"io"
 	"mime"
@@ -135,7 +137,7 @@ func (s *Server) post(x *exchange) {
 		x.refuse(http.StatusUnsupportedMediaType, nil, codeHTTP, "Unsupported Media Type: Content-Type must be application/json")
 		return
 	case err != nil:
-		x.refuse(http.StatusBadRequest, mcpwire.IDOf(m.Frame), mcp.PARSE_ERROR, "Parse error: "+err.Error())
+		x.unreadable(m, err)
 		return
 	}
 	header := x.r.Header.Get(mcp.HeaderProtocolVersion)
@@ -148,6 +150,18 @@ func (s *Server) post(x *exchange) {
 		return
 	}
 	s.postLegacy(x, m, header)
+}
+
+// unreadable answers what is no message.
+func (x *exchange) unreadable(m mcpwire.Message, err error) {
+	switch frame := bytes.TrimSpace(m.Frame); {
+	case !json.Valid(frame):
+		x.refuse(http.StatusBadRequest, mcpwire.IDOf(frame), mcp.PARSE_ERROR, "Parse error: "+err.Error())
+	case frame[0] == '[':
+		x.refuse(http.StatusBadRequest, nil, mcp.INVALID_REQUEST, "Invalid Request: batches are not supported")
+	default:
+		x.refuse(http.StatusBadRequest, mcpwire.IDOf(frame), mcp.INVALID_REQUEST, "Invalid Request: "+err.Error())
+	}
 }
 
 // knowsModern reports whether the server has heard of 2026-07-28.
@@ -216,6 +230,10 @@ func (s *Server) checkHeaders(h http.Header, r *request) error {
 func (s *Server) postLegacy(x *exchange, m mcpwire.Message, header string) {
 	if header != "" && m.Method != methodInitialize && !slices.Contains(s.legacyVersions, header) {
 		x.refuse(http.StatusBadRequest, m.ID, codeHTTP, "Bad Request: Unsupported protocol version: "+header+" (supported versions: "+strings.Join(s.legacyVersions, ", ")+")")
+		return
+	}
+	if len(s.legacyVersions) == 0 {
+		x.refuse(http.StatusBadRequest, m.ID, mcp.INVALID_PARAMS, "missing or invalid _meta field "+mcp.MetaKeyProtocolVersion)
 		return
 	}
 	c, ok := s.sessionOf(x, m)

@@ -106,7 +106,7 @@ func (s *Server) allowed(want filter) filter {
 func (s *Server) broadcast(method, uri string, params any) {
 	var raw json.RawMessage
 	if params != nil {
-		raw = mcpwire.Marshal(params)
+		raw = members(params)
 	}
 	s.mu.Lock()
 	clients := slices.Clone(s.clients)

@@ -11,8 +11,6 @@ import (
 	"path"
 	"strings"
 
-	"github.com/mark3labs/mcp-go/mcp"
-
 	"github.com/rehearse-dev/rehearse/harness"
 	"github.com/rehearse-dev/rehearse/internal/mcpwire"
 )
@@ -106,7 +104,7 @@ func (s *Server) postSSE(x *exchange) {
 		return
 	}
 	if err != nil {
-		x.refuse(http.StatusBadRequest, mcpwire.IDOf(m.Frame), mcp.PARSE_ERROR, "Parse error: "+err.Error())
+		x.unreadable(m, err)
 		return
 	}
 	c, ok := s.session(x, m, x.session)

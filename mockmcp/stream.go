@@ -395,13 +395,27 @@ func typeHeader(contentType string) []string {
 	return []string{contentType}
 }
 
+// nextStatus is the status that goes out with the next frame; "" when it has.
+func (w *httpWire) nextStatus(rpc *harness.RPCError) string {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if w.began {
+		return ""
+	}
+	return strconv.Itoa(w.replyStatus(rpc))
+}
+
+// replyStatus is the status of a reply that is no stream.
+func (w *httpWire) replyStatus(rpc *harness.RPCError) int {
+	if w.c.modern {
+		return statusOf(rpc)
+	}
+	return http.StatusOK
+}
+
 func (w *httpWire) reply(frame []byte, rpc *harness.RPCError) error {
 	if w.plain() {
-		code := http.StatusOK
-		if w.c.id == "" && w.c.modern {
-			code = statusOf(rpc)
-		}
-		w.status(code, http.Header{"Content-Type": {typeJSON}}, frame)
+		w.status(w.replyStatus(rpc), http.Header{"Content-Type": {typeJSON}}, frame)
 	} else if st := w.stream(); st != nil {
 		st.add(frame, true)
 	}

@@ -193,8 +193,6 @@ func (s *Server) respond(ctx context.Context, r *request) *outcome {
 		return nil
 	case r.era == modern && mode == protocol.Reject:
 		return s.unsupported(r)
-	case r.era == modern && mode != protocol.On:
-		r = r.asLegacy()
 	case r.era == modern && !slices.Contains(s.modernVersions, r.params.Meta.Version):
 		return s.unsupported(r)
 	}
@@ -243,20 +241,17 @@ func (s *Server) refuseLegacy(r *request, mode protocol.Modern) *outcome {
 	return fails(mcp.INVALID_REQUEST, "%s before initialize", r.Method)
 }
 
-// asLegacy is r without what says that it is modern: to a server of the old
-// era _meta is a bag of things it does not know.
-func (r *request) asLegacy() *request {
-	old := *r
-	old.era = legacy
-	old.odd = old.Version != "2.0"
+// withoutMeta is the frame of a request without what says that it is modern:
+// to a server of the old era _meta is a bag of things it does not know, but
+// mcp-go looks into it.
+func withoutMeta(m mcpwire.Message) []byte {
 	var members map[string]json.RawMessage
-	if json.Unmarshal(r.Params, &members) == nil {
-		delete(members, "_meta")
-		old.Params = mcpwire.Marshal(members)
-		old.Frame = old.Encode()
+	if json.Unmarshal(m.Params, &members) != nil {
+		return m.Frame
 	}
-	old.out.r = &old
-	return &old
+	delete(members, "_meta")
+	m.Params = mcpwire.Marshal(members)
+	return m.Encode()
 }
 
 // askLibrary has mcp-go answer.
