@@ -16,6 +16,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/google/go-cmp/cmp"
 )
 
 // A conformanceRun is one way to ask the MCP conformance suite about the mock
@@ -130,6 +132,9 @@ func readExcuses(t *testing.T, name string) map[string][]excuse {
 		if len(fields) < 4 || !known {
 			t.Fatalf("%s:%d: want run, scenario, check and reason, got %q", name, n, line)
 		}
+		if fields[2] == "*" && !strings.HasPrefix(fields[1], "tasks-") {
+			t.Fatalf("%s:%d: only an extension is excused as a whole", name, n)
+		}
 		out[fields[0]] = append(out[fields[0]], excuse{fields[1], fields[2]})
 	}
 	if err := lines.Err(); err != nil {
@@ -167,4 +172,30 @@ func judgeChecks(checks map[string][]check, excuses []excuse) (passed int, probl
 		}
 	}
 	return passed, problems
+}
+
+// TestJudgeChecks: what fails needs an excuse, and an excuse a failure.
+func TestJudgeChecks(t *testing.T) {
+	checks := map[string][]check{
+		"a": {{"one", "SUCCESS", ""}, {"two", "FAILURE", "no"}, {"three", "WARNING", "hm"}, {"four", "SKIPPED", ""}},
+		"b": {{"one", "FAILURE", ""}, {"two", "FAILURE", ""}},
+	}
+	for _, tt := range []struct {
+		name    string
+		excuses []excuse
+		want    []string
+	}{
+		{"none", nil, []string{"a: two: FAILURE no", "a: three: WARNING hm", "b: one: FAILURE ", "b: two: FAILURE "}},
+		{"all", []excuse{{"a", "two"}, {"a", "three"}, {"b", "*"}}, nil},
+		{"one check is not another", []excuse{{"a", "two"}, {"b", "*"}}, []string{"a: three: WARNING hm"}},
+		{"stale", []excuse{{"a", "one"}, {"a", "two"}, {"a", "three"}, {"b", "*"}}, []string{"a: one: excused, and nothing failed"}},
+		{"no such scenario", []excuse{{"a", "two"}, {"a", "three"}, {"b", "*"}, {"c", "*"}}, []string{"c: *: excused, and nothing failed"}},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			passed, got := judgeChecks(checks, tt.excuses)
+			if diff := cmp.Diff(tt.want, got); diff != "" || passed != 1 {
+				t.Errorf("%d passed, and problems (-want +got):\n%s", passed, diff)
+			}
+		})
+	}
 }

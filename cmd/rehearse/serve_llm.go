@@ -184,7 +184,12 @@ func (s *llmServer) serve(ctx context.Context, p *process, args []string) error 
 	defer cancel()
 	var watching sync.WaitGroup
 	hangups := p.hangup.take() // before anybody knows where to send one
-	watching.Go(func() { s.reload(ctx, p, w, hangups, server) })
+	watching.Go(func() {
+		w.reload(ctx, p, s.watch, hangups, func() (func() error, error) {
+			script, err := s.load(p, args)
+			return func() error { return server.Load(script) }, err
+		}, server.Failed)
+	})
 	p.ready(p.stdout, base+"/v1", base+"/rehearse")
 	err = server.Serve(ctx, listener, &s.listening)
 	cancel()

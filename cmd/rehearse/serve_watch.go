@@ -11,8 +11,6 @@ import (
 	"path/filepath"
 	"sync/atomic"
 	"time"
-
-	"github.com/rehearse-dev/rehearse/internal/mockserver"
 )
 
 // hangups are the hangup signals of a process, which end it unless a command
@@ -105,12 +103,14 @@ func (w *watcher) changed() bool {
 	return settled && now != w.served
 }
 
-// reload serves the files anew at each hangup and each change, until ctx ends.
-func (s *llmServer) reload(ctx context.Context, p *process, w *watcher, hangups <-chan struct{}, server *mockserver.Server) {
+// reload loads the files anew at each hangup and each change, which it looks
+// for every so often, until ctx ends. load reads them and returns what puts
+// them in place; failed is told when that could not be done.
+func (w *watcher) reload(ctx context.Context, p *process, every time.Duration, hangups <-chan struct{}, load func() (func() error, error), failed func(error)) {
 	var ticks <-chan time.Time
-	if s.watch > 0 {
+	if every > 0 {
 		var stop func()
-		ticks, stop = p.ticker(s.watch)
+		ticks, stop = p.ticker(every)
 		defer stop()
 	}
 	for {
@@ -124,16 +124,16 @@ func (s *llmServer) reload(ctx context.Context, p *process, w *watcher, hangups 
 				continue
 			}
 		}
-		script, err := s.load(p, w.paths)
+		apply, err := load()
 		if w.look() != w.last && ticks != nil {
 			continue // written meanwhile; the next ticks will have it
 		}
 		w.served = w.last
 		if err == nil {
-			err = server.Load(script)
+			err = apply()
 		}
 		if err != nil {
-			server.Failed(err)
+			failed(err)
 			p.logf("not loaded, what was served before still is:\n%v", err)
 			continue
 		}

@@ -42,7 +42,7 @@ func (s *Server) serveAdmin(w http.ResponseWriter, r *http.Request, t target, na
 	case "GET health":
 		s.serveHealth(w)
 	case "GET metrics":
-		w.Header().Set("Content-Type", "text/plain; version=0.0.4; charset=utf-8")
+		w.Header().Set("Content-Type", metricsType)
 		s.metrics.write(w, len(s.conversations()))
 	case "POST reset":
 		s.serveReset(w, t)
@@ -129,21 +129,27 @@ func (s *Server) serveConversations(w http.ResponseWriter) {
 // server is about to end.
 func (s *Server) serveHealth(w http.ResponseWriter) {
 	s.mu.Lock()
-	h := struct {
-		Status        string `json:"status"` // healthy, stale or stopping
-		Script        int    `json:"script"` // how many were loaded so far
-		Conversations int    `json:"conversations"`
-		Reload        string `json:"reload_error,omitempty"`
-	}{"healthy", s.version, len(s.live), s.reload}
-	status := http.StatusOK
-	switch {
-	case s.stopping:
-		h.Status, status = "stopping", http.StatusServiceUnavailable
-	case s.reload != "":
-		h.Status = "stale"
-	}
+	h, status := healthOf(s.stopping, s.version, len(s.live), s.reload)
 	s.mu.Unlock()
 	writeJSON(w, status, h)
+}
+
+type health struct {
+	Status        string `json:"status"` // healthy, stale or stopping
+	Script        int    `json:"script"` // how many were loaded so far
+	Conversations int    `json:"conversations"`
+	Reload        string `json:"reload_error,omitempty"`
+}
+
+func healthOf(stopping bool, script, conversations int, reload string) (h health, status int) {
+	h, status = health{"healthy", script, conversations, reload}, http.StatusOK
+	switch {
+	case stopping:
+		h.Status, status = "stopping", http.StatusServiceUnavailable
+	case reload != "":
+		h.Status = "stale"
+	}
+	return h, status
 }
 
 // serveReset starts a conversation over; where none is named, all of them,

@@ -282,7 +282,7 @@ func (s *Server) Close() {
 
 // ServeHTTP answers a request to a conversation or to the admin API.
 func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
-	if s.opts.Origin != "" && s.cors(w, r) {
+	if s.opts.Origin != "" && allowOrigin(w, r, s.opts.Origin) {
 		return
 	}
 	id, path, named := split(r)
@@ -351,18 +351,18 @@ func ownHealth(name string) bool {
 	return ok && p.Proxy() && p.Has("/health")
 }
 
-// cors answers preflights, which it reports, and lets pages in.
-func (s *Server) cors(w http.ResponseWriter, r *http.Request) (done bool) {
+// allowOrigin answers preflights, which it reports, and lets pages in.
+func allowOrigin(w http.ResponseWriter, r *http.Request, origin string) (done bool) {
 	h := w.Header()
-	h.Set("Access-Control-Allow-Origin", s.opts.Origin)
+	h.Set("Access-Control-Allow-Origin", origin)
 	h.Set("Access-Control-Expose-Headers", "*")
-	if s.opts.Origin != "*" {
+	if origin != "*" {
 		h.Add("Vary", "Origin")
 	}
 	if r.Method != http.MethodOptions || r.Header.Get("Access-Control-Request-Method") == "" {
 		return false
 	}
-	h.Set("Access-Control-Allow-Methods", "GET, POST, DELETE")
+	h.Set("Access-Control-Allow-Methods", "GET, POST, PUT, DELETE")
 	if want := r.Header.Values("Access-Control-Request-Headers"); len(want) > 0 {
 		h["Access-Control-Allow-Headers"] = want
 	}

@@ -13,8 +13,14 @@ const client = new Client({ name: 'interop', version: '1.0.0' }, { capabilities:
 const transport = target[0].startsWith('http')
   ? new StreamableHTTPClientTransport(new URL(target[0]))
   : new StdioClientTransport({ command: target[0], args: target.slice(1), stderr: 'inherit' });
+let protocol;
+const { setProtocolVersion } = transport;
+transport.setProtocolVersion = (version) => {
+  protocol = version;
+  setProtocolVersion?.call(transport, version);
+};
 await run(client, transport, {
   call: (name, args, options) => client.callTool({ name, arguments: args }, undefined, options),
-  onChange: (f) => client.setNotificationHandler(ToolListChangedNotificationSchema, f),
-  protocol: () => transport.protocolVersion ?? client.transport?._protocolVersion,
+  onChange: (f) => client.setNotificationHandler(ToolListChangedNotificationSchema, () => f()),
+  protocol: () => protocol,
 });

@@ -40,8 +40,7 @@ async def main() -> None:
                 seen["grow"] = (await client.call_tool("grow", {})).content[0].text
                 with anyio.fail_after(10):
                     async for _ in events:
-                        seen["changes"] += 1
-                        break
+                        break  # the handler above has been told as well
         else:
             seen["grow"] = (await client.call_tool("grow", {})).content[0].text
             with anyio.fail_after(10):
