@@ -68,6 +68,11 @@ func (l *loader) scenario(d *document) []*Scenario {
 	for _, n := range itemsOf(turns) {
 		if usable(n) {
 			expects = append(expects, l.expectations(n.Get("expect"), entries))
+			for _, e := range itemsOf(n.Get("expect")) {
+				if key := e.Key("start_error"); key != nil {
+					l.problems.add(key.Pos, "start_error comes before the first turn: it goes under expect of the whole scenario")
+				}
+			}
 		}
 	}
 	l.knownServers(root)
@@ -293,7 +298,7 @@ func (l *loader) servers(n *strictyaml.Node) ([]*serverEntry, []*document) {
 // misplaced lists the keys of an entry that mean nothing beside its origin.
 func misplaced(origin string) []string {
 	offer := []string{"resources", "templates", "prompts", "completions"}
-	script := append([]string{"state", "instructions", "protocol", "changes", "faults"}, offer...)
+	script := append([]string{"state", "instructions", "protocol", "changes", "faults", "waits"}, offer...)
 	switch origin {
 	case "mock":
 		return append([]string{"state", "instructions", "env", "headers"}, offer...)
@@ -321,6 +326,7 @@ func (l *loader) serverEntry(name string, n *strictyaml.Node) (*serverEntry, *do
 	}
 	entry := &serverEntry{failedWhen: l.condition(n.Get("failed_when"), expr.ToolResult)}
 	entry.server.Required = n.Get("required") == nil || boolOf(n.Get("required"))
+	entry.server.RealWaits = textOf(n.Get("waits")) == "real"
 	entry.server.Transport = l.transport(n.Get("transport"), origin)
 	if real := origin == "command" || origin == "url"; real && entry.failedWhen != nil && entry.failedWhen.Reads("state") {
 		l.problems.add(n.Get("failed_when").Pos, "a real server has no state that could be read: result and args can")

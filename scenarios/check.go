@@ -39,6 +39,7 @@ func check(set *Set) []Problem {
 		for _, e := range s.lint.servers {
 			if e.script != nil {
 				c.server(e.script)
+				c.faults(e.script, transportOf(e.server.Transport))
 			}
 			if e.script != nil && !e.inline {
 				c.varsOf(s, e.script)
@@ -50,6 +51,7 @@ func check(set *Set) []Problem {
 	}
 	for _, s := range set.Servers {
 		c.server(s.script)
+		c.faults(s.script, "")
 	}
 	return c.problems.sorted()
 }

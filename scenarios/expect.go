@@ -56,6 +56,8 @@ func (l *loader) expectation(kind string, n *strictyaml.Node, pos harness.Positi
 		return score.Retries{Min: countOf(n.Get("min")), Max: countOf(n.Get("max")), Honoured: boolOf(n.Get("honoured")), Pos: pos}
 	case "stops":
 		return score.Stops{Reason: harness.StopReason(n.Text), Pos: pos}
+	case "start_error":
+		return score.StartError{Contains: textsOf(n.Get("contains")), NotContains: textsOf(n.Get("not_contains")), Regex: l.regexes(n.Get("regex")), Pos: pos}
 	case "that":
 		if p := l.condition(n, expr.That); p != nil {
 			return score.That{Program: p, Pos: pos}
@@ -111,7 +113,13 @@ func (l *loader) answer(n *strictyaml.Node, pos harness.Position) score.Scorer {
 		JSON:        l.matcher(n.Get("json"), match.Options{Scope: expr.Expectation, Root: "answer"}),
 		Pos:         pos,
 	}
-	for _, item := range itemsOf(n.Get("regex")) {
+	s.Regex = l.regexes(n.Get("regex"))
+	return s
+}
+
+func (l *loader) regexes(list *strictyaml.Node) []*regexp.Regexp {
+	var out []*regexp.Regexp
+	for _, item := range itemsOf(list) {
 		if !usable(item) {
 			continue
 		}
@@ -120,9 +128,9 @@ func (l *loader) answer(n *strictyaml.Node, pos harness.Position) score.Scorer {
 			l.problems.add(item.Pos, "%q is not a regular expression: %s", item.Text, strings.TrimPrefix(err.Error(), "error parsing regexp: "))
 			continue
 		}
-		s.Regex = append(s.Regex, re)
+		out = append(out, re)
 	}
-	return s
+	return out
 }
 
 func (l *loader) templates(list *strictyaml.Node) []*expr.Template {

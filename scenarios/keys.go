@@ -102,6 +102,14 @@ func objects() []*object {
 				{name: "honoured", typ: boolean(), def: "not looked at", doc: "Whether each waited as long as it was asked to."},
 			},
 		},
+		{
+			name: "start_error", doc: "The error with which the subject cannot be opened. Letter case counts.", some: []string{"contains", "not_contains", "regex"},
+			keys: []key{
+				{name: "contains", typ: either(text(), list(text())), def: "none", doc: "Texts that it contains."},
+				{name: "not_contains", typ: either(text(), list(text())), def: "none", doc: "Texts that it does not contain."},
+				{name: "regex", typ: either(text(), list(text())), def: "none", doc: "Regular expressions (RE2) that are found in it."},
+			},
+		},
 		serverObject(), toolObject(), resultObject(),
 		{
 			name: "rpc_error", doc: "A JSON-RPC error in place of a result.",
@@ -186,6 +194,7 @@ func serverEntryObject() *object {
 			{name: "url", typ: filled(), doc: "The address of a server."},
 			{name: "headers", typ: mapOf(text()), def: "none", doc: "With `url`: HTTP headers of every request."},
 			{name: "transport", typ: enum("stdio", "process", "http", "sse", "ws"), def: "http for a url; for a mock a URL and a pipe, as the subject likes", doc: "How the subject reaches it: a mock by `stdio` (a pipe in this process), `process` (a child process that the subject starts), `http`, `sse` or `ws` (a WebSocket); a URL by `http`, `sse` or `ws`."},
+			{name: "waits", typ: enum("skipped", "real"), def: "skipped", doc: "Of a mock: `real` has its waits (latency, steps, slow faults) take their time, for a client that is to run into a timeout or not."},
 			{name: "failed_when", typ: celText(), def: "what MCP says", doc: "Says of a result that the tool failed; reads `result` and `args`, of a mock server `state` too."},
 			{name: "required", typ: boolean(), def: "true", doc: "The server must list a tool before the first model call, else the trial is an error."},
 		}, entryKeys()...),
@@ -251,7 +260,7 @@ func replyObject() *object {
 func expectationObject() *object {
 	return &object{
 		name: "expectation", doc: "One thing that is expected; two kinds in one item are an error.",
-		one: []string{"calls", "never", "answer", "state", "retries", "stops", "that"},
+		one: []string{"calls", "never", "answer", "state", "retries", "stops", "start_error", "that"},
 		keys: []key{
 			{name: "calls", typ: either(list(callItem(anyMap())), objectOf("calls")), doc: "The tool calls, in the model's order; `[]` means none at all. A name alone stands for any arguments."},
 			{name: "never", typ: list(filled()), doc: "Tools that must not be called: `server.tool`, `*` stands for any text."},
@@ -259,6 +268,7 @@ func expectationObject() *object {
 			{name: "state", typ: anyMap(), doc: "The state of mock servers afterwards, by server; keys that are not named are not looked at."},
 			{name: "retries", typ: objectOf("retries"), doc: "How often the subject repeated a model request."},
 			{name: "stops", typ: enum(stopReasons()...), doc: "Why the subject ended the turn without an answer."},
+			{name: "start_error", typ: objectOf("start_error"), doc: "The subject gives up when it is opened on its servers, before the first turn, and says why. Over the whole conversation only."},
 			{name: "that", typ: celText(), doc: "A CEL condition; reads " + known(expr.That) + "."},
 		},
 	}

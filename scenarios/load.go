@@ -346,7 +346,7 @@ func deepServer(base, over *strictyaml.Node) *strictyaml.Node {
 	if base.Kind == strictyaml.Map && slices.ContainsFunc(from, func(k string) bool { return over.Get(k) != nil }) {
 		rest := *base
 		rest.Pairs = slices.DeleteFunc(slices.Clone(base.Pairs), func(p strictyaml.Pair) bool {
-			return slices.Contains(append(append(from, "env", "headers", "transport", "protocol", "changes", "faults", "resources", "templates", "prompts", "completions"), "state", "instructions"), p.Key.Text)
+			return slices.Contains(append(append(from, "env", "headers", "transport", "waits", "protocol", "changes", "faults", "resources", "templates", "prompts", "completions"), "state", "instructions"), p.Key.Text)
 		})
 		base = &rest
 	}

@@ -3,8 +3,8 @@
 package scenarios
 
 import (
+	"cmp"
 	"encoding/json"
-	"fmt"
 	"slices"
 	"strings"
 
@@ -171,18 +171,86 @@ func (s serverFault) bind(vars value.Value) fault.Fault {
 	return f
 }
 
-// neverStrikes says why a fault can strike nothing of a server; empty when it
-// can.
-func (s *serverFault) neverStrikes(tools []string, transport string) string {
-	info, ok := fault.Describe(s.fault.Kind)
-	if !ok {
-		return ""
+// transportOf is the transport of a server entry as faults name it; empty where
+// the subject chooses.
+func transportOf(word string) string {
+	switch word {
+	case "stdio":
+		return fault.Pipe
+	case "process":
+		return fault.Stdio
 	}
-	if tool := s.fault.Match.Tool; tool != "" && !slices.Contains(tools, tool) {
-		return fmt.Sprintf("the server has no tool %q%s: this fault never strikes", tool, didYouMean(tool, tools))
+	return word
+}
+
+// faults looks at the faults of a mock server: those that can strike nothing,
+// and arguments that a tool does not take.
+func (c *checks) faults(s *serverScript, transport string) {
+	tools := map[string]*strictyaml.Node{} // with their input
+	var names []string
+	add := func(t *toolScript) {
+		tools[t.tool.Name] = t.node.Get("input")
+		names = append(names, t.tool.Name)
 	}
-	if transport != "" && !slices.Contains(info.Transports, transport) {
-		return fmt.Sprintf("fault %s does not strike over %s, only over %s", s.fault.Kind, transport, strings.Join(info.Transports, ", "))
+	for i := range s.tools {
+		add(&s.tools[i])
 	}
-	return ""
+	for _, change := range s.offer.changes {
+		for i := range change.tools {
+			add(&change.tools[i])
+		}
+	}
+	first := map[string]serverFault{} // that strike for good whatever fits them
+	for _, f := range s.offer.faults {
+		info, ok := fault.Describe(f.fault.Kind)
+		if !ok {
+			continue
+		}
+		m := f.node.Get("match")
+		switch tool := f.fault.Match.Tool; {
+		case tool != "" && !slices.Contains(names, tool):
+			c.doubt(m.Get("tool"), "the server has no tool %q%s: this fault never strikes", tool, didYouMean(tool, names))
+		case transport != "" && !slices.Contains(info.Transports, transport):
+			c.overWrong(f, &info, transport)
+		case f.fault.Match.Method == "" && len(names) == 0 && (len(info.On) == 0 || slices.Equal(info.On, []string{"tools/call"})):
+			c.doubt(f.node, "the server has no tools: a fault of calls never strikes")
+		case tool != "":
+			c.literal(m.Get("args"), tools[tool], "arguments of "+tool, true)
+		}
+		place := f.fault.Match.Method + " " + f.fault.Match.Tool
+		if before, hidden := first[place]; hidden && f.args == nil && slices.Equal(before.on(), f.on()) {
+			c.doubt(f.node, "never reached: the fault at %s strikes every time", before.fault.Pos)
+		} else if f.fault.Times < 0 && f.fault.Every <= 1 && f.fault.Probability == 0 && f.args == nil && f.fault.Match.Nth == 0 && !info.Lasts {
+			first[place] = f
+		}
+	}
+	for _, t := range s.tools {
+		for _, r := range t.results {
+			for _, f := range r.faults {
+				if info, ok := fault.Describe(f.fault.Kind); ok && transport != "" && !slices.Contains(info.Transports, transport) {
+					c.overWrong(f, &info, transport)
+				}
+			}
+		}
+	}
+}
+
+// overWrong says that a fault does not strike over a transport, in the words
+// of files.
+func (c *checks) overWrong(f serverFault, info *fault.Info, transport string) {
+	words := map[string]string{fault.Pipe: "stdio", fault.Stdio: "process"}
+	var strikes []string
+	for _, t := range info.Transports {
+		strikes = append(strikes, cmp.Or(words[t], t))
+	}
+	c.doubt(f.node.Get("kind"), "fault %s does not strike over transport: %s, only over %s", f.fault.Kind, cmp.Or(words[transport], transport), strings.Join(strikes, ", "))
+}
+
+// on are the events that the fault's kind strikes.
+func (f *serverFault) on() []string {
+	info, _ := fault.Describe(f.fault.Kind)
+	if len(info.On) == 0 {
+		return []string{"tools/call"}
+	}
+	return info.On
 }

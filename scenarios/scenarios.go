@@ -121,6 +121,9 @@ type Server struct {
 	Transport string
 	// Required servers must list a tool before the first model call.
 	Required bool
+	// RealWaits says that the waits of a mock server take their time, which a
+	// run skips otherwise.
+	RealWaits bool
 	// FailedWhen judges the results of a real server; nil when only MCP says.
 	FailedWhen mockmcp.FailedWhen
 

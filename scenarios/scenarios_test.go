@@ -29,17 +29,19 @@ func TestBroken(t *testing.T) {
 
 // TestCheck compares what check says of files that load.
 func TestCheck(t *testing.T) {
-	golden(t, "testdata/check.txtar", func(t *testing.T, dir string) string {
-		set, err := scenarios.Load([]string{dir}, noEnv())
-		if err != nil {
-			t.Fatal(err)
-		}
-		var b strings.Builder
-		for _, p := range set.Check() {
-			fmt.Fprintln(&b, p)
-		}
-		return b.String()
-	})
+	for _, path := range []string{"testdata/check.txtar", "testdata/check-mcp.txtar"} {
+		golden(t, path, func(t *testing.T, dir string) string {
+			set, err := scenarios.Load([]string{dir}, noEnv())
+			if err != nil {
+				t.Fatal(err)
+			}
+			var b strings.Builder
+			for _, p := range set.Check() {
+				fmt.Fprintln(&b, p)
+			}
+			return b.String()
+		})
+	}
 }
 
 func noEnv() *scenarios.Options {

@@ -85,4 +85,5 @@ type Journal struct {
 	ToolCalls  int
 	Tokens     int
 	Answers    []string // the answers in text, one for each turn that has one
+	Told       []string // the tool results in the last request, as the model read them
 }

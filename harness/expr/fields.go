@@ -129,6 +129,7 @@ func newSchema() *schema {
 		field{"tool_calls", cel.IntType, of(func(j journal) any { return j.ToolCalls })},
 		field{"tokens", cel.IntType, of(func(j journal) any { return j.Tokens })},
 		field{"answers", strings, of(func(j journal) any { return j.Answers })},
+		field{"told", strings, of(func(j journal) any { return j.Told })},
 	)
 	s.transcript = newType("transcript",
 		field{"model_calls", cel.IntType, of(func(t report) any {

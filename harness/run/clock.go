@@ -6,6 +6,8 @@ import (
 	"context"
 	"sync"
 	"time"
+
+	"github.com/rehearse-dev/rehearse/harness"
 )
 
 // virtualClock is the real clock plus the waits that were skipped. A wait
@@ -43,6 +45,13 @@ func (c *virtualClock) Sleep(ctx context.Context, d time.Duration) error {
 		return context.Cause(ctx)
 	}
 	return nil
+}
+
+// patient is a clock whose waits are not skipped.
+type patient struct{ harness.Clock }
+
+func (patient) Sleep(ctx context.Context, d time.Duration) error {
+	return harness.SystemClock().Sleep(ctx, d)
 }
 
 // total returns how much waiting was skipped.

@@ -117,7 +117,7 @@ func offeredBy(exchanges []harness.Exchange, listed map[string][]harness.Tool, n
 func (t *trial) score(e *evidence, listed map[string][]harness.Tool) {
 	base := score.Evidence{
 		Mode: t.opts.Mode, Trajectory: e.calls, Exchanges: e.exchanges, Tools: e.tools, Transcript: t.brokenOff(e.transcript),
-		Vars: t.scenario.Vars, Schemas: schemas(listed),
+		Vars: t.scenario.Vars, Schemas: schemas(listed), StartError: t.startError,
 	}
 	for i, turn := range t.scenario.Turns {
 		ev := base

@@ -161,8 +161,12 @@ func (t *trial) openServer(ctx context.Context, s *scenarios.Server) (*toolServe
 	if s.Mock == nil {
 		return t.openReal(ctx, s)
 	}
+	clock := t.clock
+	if s.RealWaits {
+		clock = patient{t.clock}
+	}
 	mock, err := mockmcp.New(*s.Mock, &mockmcp.Options{
-		Clock: t.clock, Logf: t.logf,
+		Clock: clock, Logf: t.logf,
 		Turn: func() int {
 			t.onToolCall()
 			return int(t.turn.Load())

@@ -54,8 +54,10 @@ type trial struct {
 	reports  []harness.TurnReport // of the turns played
 	reported bool                 // the subject gave at least one report
 	states   []map[string]json.RawMessage
-	broke    error          // what ended the conversation early
-	infra    *harness.Cause // what is wrong with endpoint or servers
+	broke    error // what ended the conversation early
+	// startError is an error at the start that an expectation judges.
+	startError string
+	infra      *harness.Cause // what is wrong with endpoint or servers
 }
 
 // trial plays one trial and judges it. It is not complete when ctx ended.
@@ -138,7 +140,10 @@ func (t *trial) needsWorkdir() bool {
 // converse opens the subject, plays the turns, and closes it.
 func (t *trial) converse(ctx context.Context, env *harness.Env) {
 	session, err := guard(ctx, t, func() (harness.Session, error) { return t.opts.Subject.Open(ctx, env) })
-	switch {
+	switch panicked := (*panicError)(nil); {
+	case err != nil && ctx.Err() == nil && !errors.As(err, &panicked) && t.startErrorExpected():
+		t.startError = err.Error()
+		return
 	case err != nil:
 		t.broke = fmt.Errorf("opening the subject: %w", err)
 		return
@@ -262,6 +267,15 @@ func panicStack() string {
 		lines = append(lines[:most], fmt.Sprintf("\n    ... %d more", n-most))
 	}
 	return strings.Join(lines, "")
+}
+
+// startErrorExpected reports whether an expectation judges an error with which
+// the subject cannot be opened.
+func (t *trial) startErrorExpected() bool {
+	return slices.ContainsFunc(t.scenario.Expect, func(s score.Scorer) bool {
+		_, ok := s.(score.StartError)
+		return ok
+	})
 }
 
 // stopExpected reports whether err is a stop that an expectation asks for.
