@@ -149,6 +149,13 @@ func (s *Server) post(x *exchange) {
 		s.postModern(x, m, header, meta)
 		return
 	}
+	if m.Method == methodDiscover && s.script.Protocol.ModernMode() == protocol.Silent {
+		select {
+		case <-x.r.Context().Done():
+		case <-s.ctx.Done():
+		}
+		panic(http.ErrAbortHandler)
+	}
 	s.postLegacy(x, m, header)
 }
 
