@@ -23,6 +23,7 @@ import (
 	"fmt"
 	"os"
 	"os/signal"
+	"sync/atomic"
 	"syscall"
 	"time"
 
@@ -41,6 +42,7 @@ func main() {
 	signal.Ignore(syscall.SIGPIPE) // a reader that leaves must not keep us from ending the servers
 	done := make(chan exitCode, 1)
 	hangups := newHangups()
+	var stay atomic.Bool
 	go func() {
 		done <- command(ctx, &process{
 			args:   os.Args[1:],
@@ -50,6 +52,8 @@ func main() {
 			stderr: os.Stderr,
 			abort:  abort,
 			hangup: hangups,
+			exit:   os.Exit,
+			stay:   func() { stay.Store(true) },
 		})
 	}()
 	for running := true; running; {
@@ -57,7 +61,7 @@ func main() {
 		case code := <-done:
 			os.Exit(int(code))
 		case sig := <-signals:
-			running = sig == syscall.SIGHUP && hangups.pass()
+			running = stay.Load() || sig == syscall.SIGHUP && hangups.pass()
 		}
 	}
 	stop()

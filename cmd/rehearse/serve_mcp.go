@@ -6,6 +6,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"net"
 	"net/http"
 	"path/filepath"
@@ -233,7 +234,7 @@ func (s *mcpServer) serveStdio(ctx context.Context, p *process, args []string) e
 	}
 	p.ready(p.stderr, "stdio", admin)
 	mock := server.Default()
-	err = mock.ServeStdio(ctx, p.stdin, p.stdout)
+	err = mock.ServeProcess(ctx, stdioProcess{p})
 	if errors.Is(err, context.Canceled) {
 		err = nil
 	}
@@ -242,4 +243,34 @@ func (s *mcpServer) serveStdio(ctx context.Context, p *process, args []string) e
 	serving.Wait()
 	server.Close()
 	return ended(err, unscripted, "call")
+}
+
+// stdioProcess is this process, which faults end and have outlive its client.
+type stdioProcess struct{ p *process }
+
+func (s stdioProcess) Read(b []byte) (int, error)  { return s.p.stdin.Read(b) }
+func (s stdioProcess) Write(b []byte) (int, error) { return s.p.stdout.Write(b) }
+func (s stdioProcess) Stderr() io.Writer           { return s.p.stderr }
+func (s stdioProcess) CloseStdin() error           { return closeStream(s.p.stdin) }
+func (s stdioProcess) CloseStdout() error          { return closeStream(s.p.stdout) }
+
+func (s stdioProcess) Exit(code int) {
+	if s.p.exit != nil {
+		s.p.exit(code)
+	}
+	_ = closeStream(s.p.stdout) // as it would be at the end
+	_ = closeStream(s.p.stdin)
+}
+
+func (s stdioProcess) IgnoreEOF() {
+	if s.p.stay != nil {
+		s.p.stay()
+	}
+}
+
+func closeStream(stream any) error {
+	if c, ok := stream.(io.Closer); ok {
+		return c.Close()
+	}
+	return nil
 }
