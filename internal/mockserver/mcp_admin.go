@@ -93,18 +93,23 @@ func (s *MCP) act(w http.ResponseWriter, t target, f func(*mockmcp.Server)) {
 
 // findings say how many calls came and what went against the script.
 type findings struct {
-	OK    bool `json:"ok"` // there are no problems
+	OK    bool `json:"ok"` // every fault struck, and there are no problems
 	Calls int  `json:"calls"`
+	// Unstruck are the faults that met no request yet.
+	Unstruck []string `json:"unstruck"`
 	// Problems are misses and errors of the script.
 	Problems []string `json:"problems"`
 }
 
 func findingsOf(m *mockmcp.Server) findings {
-	f := findings{Calls: len(m.Journal()), Problems: []string{}}
+	f := findings{Calls: len(m.Journal()), Unstruck: []string{}, Problems: []string{}}
+	for _, x := range m.Unstruck() {
+		f.Unstruck = append(f.Unstruck, strings.TrimSpace(fmt.Sprintf("%s %s", x.Kind, x.Pos)))
+	}
 	for _, err := range unjoin(m.Err()) {
 		f.Problems = append(f.Problems, err.Error())
 	}
-	f.OK = len(f.Problems) == 0
+	f.OK = len(f.Unstruck)+len(f.Problems) == 0
 	return f
 }
 

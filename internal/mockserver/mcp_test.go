@@ -15,8 +15,10 @@ import (
 	"testing"
 	"time"
 
+	"github.com/rehearse-dev/rehearse/harness"
 	"github.com/rehearse-dev/rehearse/internal/mockserver"
 	"github.com/rehearse-dev/rehearse/mockmcp"
+	"github.com/rehearse-dev/rehearse/mockmcp/fault"
 )
 
 // counter is a server that adds to a number, up to 9 at a time.
@@ -127,8 +129,8 @@ func TestMCPConversations(t *testing.T) {
 			a.calls("rehearse_miss", path("b"), "add", `{"by":10}`, tc.header("b")...)
 			a.want(200, `{"n":2}`, "GET", "/t/a/rehearse/state", "")
 			a.want(200, `{"n":1}`, "GET", "/t/b/rehearse/state", "")
-			a.want(200, `{"ok":true,"calls":1,"problems":[]}`, "GET", "/t/a/rehearse/expectations", "")
-			a.want(200, `{"ok":false,"calls":1,"problems":["no scripted result of counter.add fits`, "GET", "/t/b/rehearse/expectations", "")
+			a.want(200, `{"ok":true,"calls":1,"unstruck":[],"problems":[]}`, "GET", "/t/a/rehearse/expectations", "")
+			a.want(200, `{"ok":false,"calls":1,"unstruck":[],"problems":["no scripted result of counter.add fits`, "GET", "/t/b/rehearse/expectations", "")
 			a.want(200, `{"id":"","calls":0,"problems":0},{"id":"a","calls":1,"problems":0},{"id":"b","calls":1,"problems":1}`, "GET", "/rehearse/conversations", "")
 			if err := a.s.Err(); err == nil {
 				t.Error("no error, and there was a miss")
@@ -251,6 +253,19 @@ func TestMCPVerify(t *testing.T) {
 	}
 	a.calls("rehearse_miss", "/mcp", "add", `{"by":10}`)
 	a.want(200, `"message":"no scripted result of counter.add fits`, "POST", "/rehearse/verify", `{"done": true}`)
+}
+
+// TestMCPFaults: a fault that has not struck is not done.
+func TestMCPFaults(t *testing.T) {
+	script := counter()
+	script.Faults = []fault.Fault{{Kind: fault.RPCError, Match: fault.Match{Nth: 2}, Pos: harness.Position{File: "x.yaml", Line: 3, Col: 5}}}
+	a := openMCP(t, script, nil)
+	a.calls("added", "/mcp", "add", `{"by":1}`)
+	a.want(200, `{"ok":false,"calls":1,"unstruck":["rpc_error x.yaml:3:5"],"problems":[]}`, "GET", "/rehearse/expectations", "")
+	a.want(200, `"message":"never struck: rpc_error x.yaml:3:5"`, "POST", "/rehearse/verify", `{"done": true}`)
+	a.calls(`"error"`, "/mcp", "add", `{"by":1}`)
+	a.want(200, `"passed":true`, "POST", "/rehearse/verify", `{"done": true, "frames": [{"fault": "rpc_error"}]}`)
+	a.want(200, `rehearse_faulty_frames{fault="rpc_error"} 2`, "GET", "/rehearse/metrics", "")
 }
 
 // TestMCPForeign refuses whoever is called by another name.

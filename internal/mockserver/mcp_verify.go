@@ -37,7 +37,7 @@ var claimKeys = [...]string{"that", "calls", "state", "frames", "done", "order",
 //	        with others between them; body is the message
 //	order   of the calls, strict or any; strict unless given
 //	extra   whether there may be other calls; false unless given
-//	done    whether every call was answered as scripted
+//	done    whether every call was answered as scripted, and every fault struck
 func decodeClaims(data []byte) (*claims, error) {
 	v, err := value.Parse(data)
 	if err != nil {
@@ -142,9 +142,12 @@ func judgeFindings(want bool, f findings) check {
 	switch {
 	case c.Passed:
 	case want:
-		c.Message = strings.Join(f.Problems, "\n")
+		for _, fault := range f.Unstruck {
+			c.Message += "never struck: " + fault + "\n"
+		}
+		c.Message = strings.TrimSpace(c.Message + strings.Join(f.Problems, "\n"))
 	default:
-		c.Message = "every call was answered as scripted"
+		c.Message = "every call was answered as scripted, and every fault struck"
 	}
 	return c
 }
