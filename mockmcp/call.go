@@ -62,17 +62,15 @@ func (s *Server) call(ctx context.Context, r *request) *outcome {
 			r.decided()
 			var stop *halt
 			if answer, stop, err = s.converse(ctx, t, result); stop != nil {
-				return stop.outcome()
+				return out.instead(stop.outcome())
 			}
 		}
 	}
 	s.settle(t, answer, err)
 	r.decided()
-	if result != nil {
-		s.linger(ctx, t, result)
-	}
+	s.linger(ctx, t, result)
 	if ctx.Err() != nil {
-		return nil
+		return out.instead(nil)
 	}
 	out.sent = func(result json.RawMessage) { s.sent(t, result) }
 	if out.rpc = answer.RPCError; out.rpc == nil {
@@ -84,17 +82,38 @@ func (s *Server) call(ctx context.Context, r *request) *outcome {
 	return out
 }
 
+// instead returns other with what is to be told after o, and tells it at once
+// where there is no other.
+func (o *outcome) instead(other *outcome) *outcome {
+	switch {
+	case other != nil:
+		other.after = o.after
+	case o.after != nil:
+		o.after()
+	}
+	return other
+}
+
 // linger does what comes between the decision about an answer and its
-// sending.
+// sending. r is nil for an answer that no result gives.
 func (s *Server) linger(ctx context.Context, t *ticket, r *Result) {
-	if len(r.Before) > 0 && !t.asks(r) {
-		s.play(ctx, t.r, &round{}, func(json.RawMessage) ([]step.Step, error) { return r.Before, nil })
+	latency := time.Duration(0)
+	if t.answer == nil { // the tool has run
+		latency = t.tool.Latency
 	}
-	if r.Hold != "" {
-		_ = s.cues.hold(ctx, r.Hold)
+	if r != nil {
+		if len(r.Before) > 0 && !t.asks(r) {
+			s.play(ctx, t.r, &round{}, func(json.RawMessage) ([]step.Step, error) { return r.Before, nil })
+		}
+		if r.Hold != "" {
+			_ = s.cues.hold(ctx, r.Hold)
+		}
+		if r.Latency > 0 {
+			latency = r.Latency
+		}
 	}
-	if r.Latency > 0 {
-		_ = s.opts.Clock.Sleep(ctx, r.Latency)
+	if latency > 0 {
+		_ = s.opts.Clock.Sleep(ctx, latency)
 	}
 }
 
@@ -138,14 +157,16 @@ func (s *Server) arrive(t *ticket, out *outcome) {
 	if s.opts.User != nil {
 		t.call.User = s.opts.User()
 	}
-	if s.opts.OnCall != nil {
-		s.opts.OnCall(params.Name)
-	}
 	t.offer = s.offer.Load()
-	if s.changes != nil {
-		out.after = s.changes.called(params.Name)
-	}
 	round, wrong := s.resume(t.r, params.Name)
+	if round == nil || !round.started {
+		if s.opts.OnCall != nil {
+			s.opts.OnCall(params.Name)
+		}
+		if s.changes != nil {
+			out.after = s.changes.called(params.Name)
+		}
+	}
 	s.enter(t, args, round)
 	t.tool = t.offer.tools.byName[params.Name]
 	switch {
@@ -226,7 +247,6 @@ func (s *Server) pick(t *ticket) (*Answer, *Result, error) {
 				continue
 			}
 		}
-		s.faults.pick(t.r, r)
 		if answer := t.r.out.strike.answer(); answer != nil {
 			return answer, nil, nil
 		}
@@ -237,6 +257,7 @@ func (s *Server) pick(t *ticket) (*Answer, *Result, error) {
 			t.round.result = i
 			return nil, r, nil
 		}
+		s.faults.pick(t.r, r)
 		answer, err := s.apply(call, r)
 		if err != nil {
 			return s.fail(s.broken(call, place(r.Pos, i), err))
@@ -281,6 +302,7 @@ func (s *Server) converse(ctx context.Context, t *ticket, r *Result) (*Answer, *
 	default:
 		return nil, halt, nil
 	}
+	s.faults.pick(t.r, r)
 	answer, err := s.applyNow(call, r)
 	if err != nil {
 		answer, err := s.broken(call, where, err)

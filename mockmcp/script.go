@@ -67,6 +67,8 @@ type Tool struct {
 	// Handler answers in place of Results. It runs outside the lock of the
 	// state, concurrently with other calls; an error is a script error.
 	Handler func(ctx context.Context, c *Call) (*Answer, error)
+	// Latency is that of a Handler, and of results that have none of their own.
+	Latency time.Duration
 	// FailedWhen takes the place of [Script.FailedWhen] for this tool.
 	FailedWhen FailedWhen
 	// Pos is where the tool stands in its file, for messages.
