@@ -10,6 +10,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -40,11 +41,11 @@ var mcpEras = []struct{ name, protocol string }{
 	{"both eras", ""},
 	{"legacy only", "protocol: {modern: off}\n"},
 	{"modern refused", "protocol: {modern: reject}\n"},
-	{"older legacy", "protocol: {versions: [2025-03-26]}\n"},
+	{"older legacy", "protocol: {versions: [2025-06-18]}\n"},
 }
 
-// TestMCPClients has each client list and call tools with and without
-// progress, and see a list change, over stdio and over HTTP.
+// TestMCPClients has each client list and call tools, with and without
+// progress, answer a question and see a list change, over stdio and over HTTP.
 func TestMCPClients(t *testing.T) {
 	for _, client := range mcpClients(t) {
 		for _, mode := range client.modes {
@@ -62,25 +63,45 @@ func TestMCPClients(t *testing.T) {
 	}
 }
 
+// TestMCPClientsOfOldTransports has those clients that still have them use
+// HTTP with SSE, and WebSockets.
+func TestMCPClientsOfOldTransports(t *testing.T) {
+	for _, client := range mcpClients(t) {
+		if !slices.Equal(client.modes, []string{"legacy"}) {
+			continue // its SDK has dropped them
+		}
+		for _, transport := range []string{"sse", "ws"} {
+			for _, era := range mcpEras {
+				t.Run(fmt.Sprintf("%s/%s/%s", client.name, era.name, transport), func(t *testing.T) {
+					file := withProtocol(t, "scenarios/clients.yaml", era.protocol)
+					url := serve(t, "mcp", "--transport", transport, file).URL
+					runMCPClient(t, client.argv, "legacy", []string{url}, wantSeen("legacy", era.name))
+				})
+			}
+		}
+	}
+}
+
 // wantSeen is what a client has to see.
 func wantSeen(mode, era string) string {
 	protocol := "2025-11-25"
 	switch {
 	case era == "older legacy":
-		protocol = "2025-03-26"
+		protocol = "2025-06-18"
 	case era == "both eras" && mode == "auto":
 		protocol = "2026-07-28"
 	}
 	return `{
 		"protocol": "` + protocol + `",
-		"tools": ["add", "grow", "work"],
+		"tools": ["add", "greet", "grow", "work"],
 		"sum": {"sum": 5},
 		"work": "done",
 		"quiet": "done",
 		"progress": [[1, 3, "working"], [2, 3, "working"], [3, 3, "working"]],
+		"greet": "Hello, Who is there? Ada!",
 		"grow": "growing",
 		"changes": 1,
-		"grown": ["add", "grow", "grown", "work"]
+		"grown": ["add", "greet", "grow", "grown", "work"]
 	}`
 }
 

@@ -35,12 +35,13 @@ argo 3.1.2 llm-rosetta==0.6.12
 argo 2.8.9
 
 # Two generations of the MCP SDK, which do not go together either.
-for version in 2.3.0 1.30.0; do
-  venv=".venv/mcp-$version"
-  [ -x "$venv/bin/python" ] && "$venv/bin/python" -c 'import mcp' 2>/dev/null && continue
-  python3 -m venv "$venv"
-  "$venv/bin/pip" install --quiet --disable-pip-version-check "mcp==$version"
-done
+sdk() { # sdk VERSION REQUIREMENT...
+  local venv=".venv/mcp-$1"
+  [ -x "$venv/bin/python" ] || python3 -m venv "$venv"
+  "$venv/bin/pip" install --quiet --disable-pip-version-check "mcp==$1" "${@:2}"
+}
+sdk 2.3.0
+sdk 1.30.0 websockets==17.4
 
 cd ..
 export REHEARSE_NODE_MODULES="$PWD/interop/node_modules"

@@ -1,5 +1,5 @@
 // What the clients of both TypeScript SDKs do and print.
-export async function run(client, transport, { call, onChange, protocol }) {
+export async function run(client, transport, { call, onChange, onElicit, protocol }) {
   const seen = { changes: 0, progress: [] };
   const unexpected = (what) => (seen.unexpected ??= []).push(String(what));
   client.onerror = unexpected;
@@ -11,6 +11,7 @@ export async function run(client, transport, { call, onChange, protocol }) {
     seen.changes++;
     heard();
   });
+  onElicit(async ({ params }) => ({ action: 'accept', content: { name: `${params.message} Ada` } }));
   await client.connect(transport);
   seen.protocol = protocol();
   const names = async () => (await client.listTools()).tools.map((t) => t.name).sort();
@@ -19,6 +20,7 @@ export async function run(client, transport, { call, onChange, protocol }) {
   const onprogress = (p) => seen.progress.push([p.progress, p.total, p.message]);
   seen.work = (await call('work', {}, { onprogress })).content[0].text;
   seen.quiet = (await call('work', {})).content[0].text;
+  seen.greet = (await call('greet', {})).content[0].text;
   seen.grow = (await call('grow', {})).content[0].text;
   const late = setTimeout(() => { throw new Error('not told that the list has changed'); }, 10_000);
   await changed;

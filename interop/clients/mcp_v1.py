@@ -5,17 +5,25 @@
 import json
 import logging
 import sys
+import warnings
 from datetime import timedelta
 
 import anyio
 from mcp import ClientSession, StdioServerParameters, stdio_client
+from mcp.client.sse import sse_client
 from mcp.client.streamable_http import streamable_http_client
-from mcp.types import ServerNotification, ToolListChangedNotification
+from mcp.client.websocket import websocket_client
+from mcp.types import ElicitResult, ServerNotification, ToolListChangedNotification
 
+warnings.filterwarnings("ignore", "The WebSocket client transport is deprecated")
 logging.basicConfig(level=logging.WARNING, stream=sys.stderr)
 
 
 def connect(target):
+    if target[0].startswith("ws"):
+        return websocket_client(target[0])
+    if target[0].endswith("/sse"):
+        return sse_client(target[0])
     if target[0].startswith("http"):
         return streamable_http_client(target[0])
     return stdio_client(StdioServerParameters(command=target[0], args=target[1:]))
@@ -35,13 +43,17 @@ async def main() -> None:
     async def progress(value, total, text) -> None:
         seen["progress"].append([value, total, text])
 
+    async def elicit(context, params) -> ElicitResult:
+        return ElicitResult(action="accept", content={"name": f"{params.message} Ada"})
+
     async with connect(sys.argv[2:]) as streams:
-        async with ClientSession(*streams[:2], timedelta(seconds=20), message_handler=message) as session:
+        async with ClientSession(*streams[:2], timedelta(seconds=20), message_handler=message, elicitation_callback=elicit) as session:
             seen["protocol"] = (await session.initialize()).protocolVersion
             seen["tools"] = sorted(t.name for t in (await session.list_tools()).tools)
             seen["sum"] = (await session.call_tool("add", {"a": 2, "b": 3})).structuredContent
             seen["work"] = (await session.call_tool("work", {}, progress_callback=progress)).content[0].text
             seen["quiet"] = (await session.call_tool("work", {})).content[0].text
+            seen["greet"] = (await session.call_tool("greet", {})).content[0].text
             seen["grow"] = (await session.call_tool("grow", {})).content[0].text
             with anyio.fail_after(10):
                 await changed.wait()

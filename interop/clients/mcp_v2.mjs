@@ -11,7 +11,7 @@ let tell = () => {};
 const client = new Client(
   { name: 'interop', version: '1.0.0' },
   {
-    capabilities: {},
+    capabilities: { elicitation: {} },
     versionNegotiation: { mode },
     listChanged: { tools: { autoRefresh: false, debounceMs: 0, onChanged: (error) => tell(error) } },
   },
@@ -20,6 +20,7 @@ const transport = target[0].startsWith('http')
   ? new StreamableHTTPClientTransport(new URL(target[0]))
   : new StdioClientTransport({ command: target[0], args: target.slice(1), stderr: 'inherit' });
 await run(client, transport, {
+  onElicit: (f) => client.setRequestHandler('elicitation/create', f),
   call: (name, args, options) => client.callTool({ name, arguments: args }, options),
   onChange: (f) => { tell = f; },
   protocol: () => client.getNegotiatedProtocolVersion(),

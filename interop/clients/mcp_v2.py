@@ -8,7 +8,7 @@ import sys
 
 import anyio
 from mcp import Client, StdioServerParameters
-from mcp.types import ServerNotification, ToolListChangedNotification
+from mcp.types import ElicitResult, ServerNotification, ToolListChangedNotification
 
 logging.basicConfig(level=logging.WARNING, stream=sys.stderr)
 
@@ -29,12 +29,17 @@ async def main() -> None:
     async def progress(value, total, text) -> None:
         seen["progress"].append([value, total, text])
 
-    async with Client(server, mode=mode, message_handler=message, read_timeout_seconds=20) as client:
+    async def elicit(context, params) -> ElicitResult:
+        return ElicitResult(action="accept", content={"name": f"{params.message} Ada"})
+
+    handlers = {"message_handler": message, "elicitation_callback": elicit}
+    async with Client(server, mode=mode, read_timeout_seconds=20, **handlers) as client:
         seen["protocol"] = client.protocol_version
         seen["tools"] = sorted(t.name for t in (await client.list_tools()).tools)
         seen["sum"] = (await client.call_tool("add", {"a": 2, "b": 3})).structured_content
         seen["work"] = (await client.call_tool("work", {}, progress_callback=progress)).content[0].text
         seen["quiet"] = (await client.call_tool("work", {})).content[0].text
+        seen["greet"] = (await client.call_tool("greet", {})).content[0].text
         if client.protocol_version >= "2026":
             async with client.listen(tools_list_changed=True) as events:
                 seen["grow"] = (await client.call_tool("grow", {})).content[0].text

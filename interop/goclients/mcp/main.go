@@ -31,6 +31,7 @@ type seen struct {
 	Work     string   `json:"work"`
 	Quiet    string   `json:"quiet"`
 	Progress [][3]any `json:"progress"`
+	Greet    string   `json:"greet"`
 	Grow     string   `json:"grow"`
 	Changes  int      `json:"changes"`
 	Grown    []string `json:"grown"`
@@ -67,6 +68,9 @@ func run(mode string, target []string) error {
 			mu.Unlock()
 			changed <- struct{}{}
 		},
+		ElicitationHandler: func(_ context.Context, r *mcp.ElicitRequest) (*mcp.ElicitResult, error) {
+			return &mcp.ElicitResult{Action: "accept", Content: map[string]any{"name": r.Params.Message + " Ada"}}, nil
+		},
 		ProgressNotificationHandler: func(_ context.Context, r *mcp.ProgressNotificationClientRequest) {
 			mu.Lock()
 			s.Progress = append(s.Progress, [3]any{r.Params.Progress, r.Params.Total, r.Params.Message})
@@ -99,6 +103,9 @@ func run(mode string, target []string) error {
 		return err
 	}
 	if s.Quiet, _, err = call("work", nil, nil); err != nil {
+		return err
+	}
+	if s.Greet, _, err = call("greet", nil, nil); err != nil {
 		return err
 	}
 	if s.Grow, _, err = call("grow", nil, nil); err != nil {
