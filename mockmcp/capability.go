@@ -57,20 +57,32 @@ func (s *Server) capabilities() []server.ServerOption {
 
 // logs reports whether the script may ever send a log message.
 func (s *Server) logs() bool {
+	return s.may(func(st step.Step) bool { _, ok := st.(step.Log); return ok })
+}
+
+// outlasts reports whether the work on a request may ever go on when its
+// answer over HTTP has ended.
+func (s *Server) outlasts() bool {
+	struck := slices.ContainsFunc(s.script.Tools, func(t Tool) bool {
+		return slices.ContainsFunc(t.Results, func(r Result) bool { return len(r.Faults) > 0 })
+	})
+	return struck || len(s.script.Faults) > 0 || s.may(func(st step.Step) bool { _, ok := st.(step.CloseStream); return ok })
+}
+
+// may reports whether the script has a step that is so, or may compute one.
+func (s *Server) may(is func(step.Step) bool) bool {
 	sc := &s.script
 	tools, resources, prompts := slices.Clone(sc.Tools), slices.Clone(sc.Resources), slices.Clone(sc.Prompts)
 	for _, ch := range sc.Changes {
 		tools, resources, prompts = append(tools, ch.AddTools...), append(resources, ch.AddResources...), append(prompts, ch.AddPrompts...)
 	}
-	log := func(steps []step.Step) bool {
-		return slices.ContainsFunc(steps, func(st step.Step) bool { _, ok := st.(step.Log); return ok })
-	}
+	has := func(steps []step.Step) bool { return slices.ContainsFunc(steps, is) }
 	return slices.ContainsFunc(tools, func(t Tool) bool {
-		return slices.ContainsFunc(t.Results, func(r Result) bool { return r.Plan != nil || log(r.Before) })
+		return slices.ContainsFunc(t.Results, func(r Result) bool { return r.Plan != nil || has(r.Before) })
 	}) ||
-		slices.ContainsFunc(resources, func(r catalog.Resource) bool { return log(r.Before) }) ||
-		slices.ContainsFunc(sc.Templates, func(t catalog.Template) bool { return log(t.Before) }) ||
-		slices.ContainsFunc(prompts, func(p catalog.Prompt) bool { return log(p.Before) })
+		slices.ContainsFunc(resources, func(r catalog.Resource) bool { return has(r.Before) }) ||
+		slices.ContainsFunc(sc.Templates, func(t catalog.Template) bool { return has(t.Before) }) ||
+		slices.ContainsFunc(prompts, func(p catalog.Prompt) bool { return has(p.Before) })
 }
 
 // capability is the client's capability that a request takes.

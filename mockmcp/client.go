@@ -48,6 +48,7 @@ type client struct {
 	end       context.CancelFunc
 
 	running sync.WaitGroup // requests of a connection
+	crew    crew           // that answers them
 
 	mu sync.Mutex // guards the fields below
 	// last is closed when the call that arrived last on a connection is

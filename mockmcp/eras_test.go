@@ -374,4 +374,3 @@ func TestChildProcess(t *testing.T) {
 		})
 	}
 }
-

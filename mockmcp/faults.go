@@ -228,8 +228,8 @@ func (f *faults) ended(ctx context.Context, c *client) {
 func (l *frameLog) strike(session string, m mcpwire.Message, name string) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	for i := len(l.frames) - 1; i >= 0; i-- {
-		x := &l.frames[i]
+	for i := l.n - 1; i >= 0; i-- {
+		x := l.at(i)
 		if x.In && x.Session == session && x.Method == m.Method && string(x.ID) == string(m.ID) {
 			x.Fault = name
 			return

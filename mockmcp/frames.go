@@ -6,7 +6,6 @@ import (
 	"bytes"
 	"encoding/json"
 	"net/http"
-	"slices"
 	"strings"
 	"sync"
 
@@ -21,33 +20,53 @@ const (
 	bodiesKept = 64 << 20 // of all frames
 )
 
-// frameLog has the last frames that went over the wire.
+// frameLog has the last frames that went over the wire, in a ring.
 type frameLog struct {
-	mu     sync.Mutex // guards what follows
-	frames []harness.Frame
-	seq    int
-	bytes  int
+	mu    sync.Mutex // guards what follows
+	ring  []harness.Frame
+	first int // the place of the oldest
+	n     int // how many there are
+	seq   int
+	bytes int
 }
 
 // add numbers a frame and keeps it.
-func (l *frameLog) add(f harness.Frame) {
+func (l *frameLog) add(f *harness.Frame) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.seq++
 	f.Seq = l.seq
-	l.frames = append(l.frames, f)
-	l.bytes += len(f.Body)
-	for len(l.frames) > framesKept || l.bytes > bodiesKept && len(l.frames) > 1 {
-		l.bytes -= len(l.frames[0].Body)
-		l.frames[0] = harness.Frame{}
-		l.frames = l.frames[1:]
+	for l.n > 0 && (l.n == framesKept || l.bytes+len(f.Body) > bodiesKept) {
+		l.bytes -= len(l.ring[l.first].Body)
+		l.ring[l.first] = harness.Frame{}
+		l.first, l.n = (l.first+1)%len(l.ring), l.n-1
 	}
+	if l.n == len(l.ring) {
+		grown := make([]harness.Frame, min(max(64, 2*l.n), framesKept))
+		copy(grown, l.all())
+		l.ring, l.first = grown, 0
+	}
+	*l.at(l.n) = *f
+	l.n++
+	l.bytes += len(f.Body)
+}
+
+// at is the frame with that number from the oldest, which is 0.
+func (l *frameLog) at(i int) *harness.Frame { return &l.ring[(l.first+i)%len(l.ring)] }
+
+// all returns a copy of the frames in order. The caller holds mu.
+func (l *frameLog) all() []harness.Frame {
+	frames := make([]harness.Frame, 0, l.n)
+	for i := range l.n {
+		frames = append(frames, *l.at(i))
+	}
+	return frames
 }
 
 func (l *frameLog) reset() {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	l.frames, l.seq, l.bytes = nil, 0, 0
+	l.ring, l.first, l.n, l.seq, l.bytes = nil, 0, 0, 0, 0
 }
 
 // Frames returns a copy of what went over the wire so far, in order: the last
@@ -55,7 +74,7 @@ func (l *frameLog) reset() {
 func (s *Server) Frames() []harness.Frame {
 	s.frames.mu.Lock()
 	defer s.frames.mu.Unlock()
-	return slices.Clone(s.frames.frames)
+	return s.frames.all()
 }
 
 // logFrame completes a frame and keeps it. body is not kept beyond the call.
@@ -65,7 +84,7 @@ func (c *client) logFrame(f harness.Frame, body []byte) {
 		f.Session = c.id
 	}
 	f.Size, f.Body = len(body), string(body[:min(len(body), bodyKept)])
-	c.s.frames.add(f)
+	c.s.frames.add(&f)
 }
 
 // received logs a frame of the client. http is the request that carried it, or
@@ -97,14 +116,31 @@ func kindOf(m mcpwire.Message) harness.FrameKind {
 
 // headers picks the headers that a frame keeps.
 func headers(h http.Header) map[string]string {
-	kept := make(map[string]string, 6)
+	kept := make(map[string]string, 8)
 	for name, values := range h {
-		switch name = strings.ToLower(name); {
-		case strings.HasPrefix(name, "mcp-"), name == "accept", name == "content-type", name == "last-event-id", name == "origin", name == "user-agent":
-			kept[name] = strings.Join(values, ", ")
-		case name == "authorization":
+		if len(values) == 0 {
+			continue
+		}
+		switch name {
+		case "Accept":
+			kept["accept"] = strings.Join(values, ", ")
+		case "Content-Type":
+			kept["content-type"] = values[0]
+		case "Mcp-Session-Id":
+			kept["mcp-session-id"] = values[0]
+		case "Mcp-Protocol-Version":
+			kept["mcp-protocol-version"] = values[0]
+		case "User-Agent":
+			kept["user-agent"] = values[0]
+		case "Authorization":
 			scheme, _, _ := strings.Cut(values[0], " ")
-			kept[name] = scheme + " ..."
+			kept["authorization"] = scheme + " ..."
+		case "Last-Event-Id", "Origin":
+			kept[strings.ToLower(name)] = values[0]
+		default:
+			if strings.HasPrefix(name, "Mcp-") {
+				kept[strings.ToLower(name)] = strings.Join(values, ", ")
+			}
 		}
 	}
 	return kept

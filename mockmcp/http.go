@@ -113,7 +113,13 @@ func (x *exchange) admit(m mcpwire.Message) bool {
 
 // body reads a POST.
 func (x *exchange) body() (m mcpwire.Message, err error) {
-	b, err := io.ReadAll(http.MaxBytesReader(nil, x.r.Body, mcpwire.DefaultMaxFrame))
+	var b []byte
+	if n := x.r.ContentLength; 0 < n && n <= bodyKept {
+		b = make([]byte, n)
+		_, err = io.ReadFull(x.r.Body, b)
+	} else {
+		b, err = io.ReadAll(http.MaxBytesReader(nil, x.r.Body, mcpwire.DefaultMaxFrame))
+	}
 	if err != nil {
 		return m, err
 	}
@@ -323,12 +329,21 @@ func (s *Server) serveHTTPRequest(x *exchange, c *client, r *request, w *httpWir
 			cancel()
 		}
 	})
-	done := make(chan struct{})
-	s.sessions.Go(func() {
-		defer close(done)
+	answer := func() {
 		defer stop()
 		defer cancel()
 		s.serveRequest(ctx, r)
+	}
+	if r.out.strike == nil && !s.outlasting {
+		answer()
+		w.wait(x.r.Context().Done(), closedChannel())
+		return
+	}
+	// What works on the request may outlast the answer that it has here.
+	done := make(chan struct{})
+	s.sessions.Go(func() {
+		defer close(done)
+		answer()
 	})
 	w.wait(x.r.Context().Done(), done)
 }

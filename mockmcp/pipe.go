@@ -127,6 +127,7 @@ func (s *Server) attend(ctx context.Context, p Process, transport string, end en
 	c := s.newClient(ctx, id, transport)
 	w := &pipeWire{process: p, end: c.end}
 	c.out = &outlet{wire: w, c: c}
+	c.crew.jobs = make(chan func())
 	s.addClient(c)
 	defer s.dropClient(c)
 	defer func() {
@@ -135,6 +136,7 @@ func (s *Server) attend(ctx context.Context, p Process, transport string, end en
 		}
 		c.running.Wait()
 		c.end()
+		c.crew.workers.Wait()
 		c.logFrame(harness.Frame{Kind: harness.FrameEnd}, nil)
 	}()
 	c.logFrame(harness.Frame{In: true, Kind: harness.FrameOpen}, nil)
@@ -186,7 +188,11 @@ func (c *client) dispatch(m mcpwire.Message, w wire) {
 			return
 		}
 		c.order(r)
-		c.running.Go(func() { c.s.serveRequest(c.ctx, r) })
+		c.running.Add(1)
+		c.crew.run(c.ctx, func() {
+			defer c.running.Done()
+			c.s.serveRequest(c.ctx, r)
+		})
 	}
 }
 

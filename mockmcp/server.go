@@ -59,6 +59,7 @@ type Server struct {
 	envelope       envelope
 	faults         *faults // nil for none
 	frames         frameLog
+	outlasting     bool // work on requests may go on when their answers over HTTP have ended
 
 	ctx      context.Context // ends with Close
 	cancel   context.CancelFunc
@@ -71,6 +72,7 @@ type Server struct {
 
 	mu      sync.Mutex // guards the fields below; held while a result is decided
 	state   value.Value
+	spelled json.RawMessage // the state as JSON; nil when it has changed since
 	journal []harness.ToolExchange
 	lists   int
 	resets  int
@@ -116,7 +118,7 @@ func New(script Script, opts *Options) (*Server, error) {
 	s.ctx, s.cancel = context.WithCancel(context.Background())
 	closing := make(chan struct{})
 	s.closing, s.shut = closing, sync.OnceFunc(func() { close(closing) })
-	s.lib, s.answers = newLibrary(s), s.methods()
+	s.lib, s.answers, s.outlasting = newLibrary(s), s.methods(), s.outlasts()
 	if err := s.readEnvelope(); err != nil {
 		return nil, fmt.Errorf("mock server %q: reading what mcp-go puts into results: %w", script.Name, err)
 	}
@@ -125,7 +127,7 @@ func New(script Script, opts *Options) (*Server, error) {
 
 func (s *Server) loadState() error {
 	if len(s.script.State) == 0 {
-		s.state = value.ObjectOf()
+		s.state, s.spelled = value.ObjectOf(), nil
 		return nil
 	}
 	v, err := value.Parse(s.script.State)
@@ -135,7 +137,7 @@ func (s *Server) loadState() error {
 	if err != nil {
 		return fmt.Errorf("state: %w", err)
 	}
-	s.state = v
+	s.state, s.spelled = v, nil
 	return nil
 }
 
