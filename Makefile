@@ -70,7 +70,8 @@ fuzz: ## Fuzz every decoder for a few seconds each (FUZZTIME=10s)
 # The request decoders of the mock model, the script loader, the writer and the
 # reader of streams, and the frames of MCP.
 FUZZ_LONG := $(addprefix ./harness/dialect:,FuzzDecodeChat FuzzDecodeResponses FuzzDecodeMessages FuzzDecodeGenerate FuzzDecodeOlder) \
-  ./mockllm:FuzzOldRequest ./scenarios:FuzzLoad ./mockllm:FuzzStream ./harness/model/openai:FuzzPair ./harness/model/openai:FuzzSSE
+  ./mockllm:FuzzOldRequest ./scenarios:FuzzLoad ./mockllm:FuzzStream ./harness/model/openai:FuzzPair ./harness/model/openai:FuzzSSE \
+  ./internal/mcpwire:FuzzReader ./mockmcp:FuzzServeStdio ./mockmcp:FuzzHTTP ./mockmcp:FuzzRounds
 
 .PHONY: fuzz-long
 fuzz-long: ## Fuzz what reads requests, scripts and streams for long (FUZZTIME=10m)
