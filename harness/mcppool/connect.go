@@ -78,7 +78,7 @@ func (s *Session) connect(ctx context.Context) (*conn, error) {
 	t, err := s.dial(inner)
 	if err != nil {
 		if ctx.Err() == nil && inner.Err() != nil {
-			return nil, &Error{Kind: ErrTimeout, Server: s.server.Name, Op: op, Err: fmt.Errorf("no connection within %v: %w", limit, context.DeadlineExceeded)}
+			return nil, &Error{Kind: ErrTimeout, Server: s.server.Name, Op: op, Err: overtime(fmt.Sprintf("no connection within %v", limit))}
 		}
 		return nil, &Error{Kind: ErrTransport, Server: s.server.Name, Op: op, Err: err}
 	}
@@ -104,7 +104,7 @@ func (s *Session) connect(ctx context.Context) (*conn, error) {
 
 // dial makes the transport that the server is reached by.
 func (s *Session) dial(ctx context.Context) (link, error) {
-	w := wire{note: s.note, told: s.told, max: s.opts.MaxFrame, era: s.opts.Era}
+	w := wire{note: s.note, told: s.told, max: s.opts.MaxFrame, era: s.opts.Era, dial: s.opts.DialContext}
 	var rw io.ReadWriteCloser
 	var err error
 	switch scheme, _, _ := strings.Cut(s.server.URL, ":"); {
@@ -128,7 +128,7 @@ func (s *Session) dial(ctx context.Context) (link, error) {
 }
 
 func (s *Session) dialWebSocket(ctx context.Context) (io.ReadWriteCloser, error) {
-	w := newWeb(nil)
+	w := newWeb(nil, s.opts.DialContext)
 	header := http.Header{}
 	for k, v := range s.server.Headers {
 		header.Set(k, v)

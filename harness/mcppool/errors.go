@@ -62,6 +62,8 @@ func (s *Session) explain(outer, inner context.Context, op string, p *patience, 
 	}
 	e := &Error{Server: s.server.Name, Op: op, Err: err, Kind: ErrTransport}
 	switch {
+	case errors.Is(err, errEra):
+		return e
 	case kept.rpc != nil:
 		e.Kind, e.RPC, e.Err = ErrRPC, kept.rpc, rpcText(kept.rpc)
 		return e

@@ -25,7 +25,7 @@ type event struct {
 // data, which is how a server prepares the client to come back.
 type events struct {
 	br    *bufio.Reader // nil before the stream is open
-	max   int // bytes of one event
+	max   int           // bytes of one event
 	id    string
 	retry time.Duration // how long to wait before coming back; 0 when not said
 }

@@ -10,6 +10,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"net"
 	"mime"
 	"net/http"
 	"net/url"
@@ -55,6 +56,9 @@ func newStatusError(resp *http.Response) *statusError {
 	}
 }
 
+// dialer opens the connections that HTTP goes over; nil is the usual one.
+type dialer func(ctx context.Context, network, address string) (net.Conn, error)
+
 // web is what the transports over HTTP share: a client with connections of
 // its own, so that none is left after Close, and the configured headers.
 type web struct {
@@ -63,8 +67,8 @@ type web struct {
 	headers map[string]string
 }
 
-func newWeb(headers map[string]string) *web {
-	base := &http.Transport{Proxy: http.ProxyFromEnvironment, ForceAttemptHTTP2: true}
+func newWeb(headers map[string]string, dial dialer) *web {
+	base := &http.Transport{Proxy: http.ProxyFromEnvironment, ForceAttemptHTTP2: true, DialContext: dial}
 	return &web{base: base, headers: headers, client: &http.Client{
 		Transport: base,
 		CheckRedirect: func(r *http.Request, via []*http.Request) error {
@@ -107,7 +111,7 @@ func newHTTPTransport(serverURL string, headers map[string]string, w wire) (*htt
 	if u, err := url.Parse(serverURL); err != nil || u.Host == "" {
 		return nil, fmt.Errorf("%q is no URL of a server", serverURL)
 	}
-	return &httpTransport{exchange: newExchange(w), web: newWeb(headers), url: serverURL}, nil
+	return &httpTransport{exchange: newExchange(w), web: newWeb(headers, w.dial), url: serverURL}, nil
 }
 
 // Start does nothing: each message is a request of its own.

@@ -79,15 +79,24 @@ func (p *patience) heard(what progress) {
 	}
 }
 
+// overtime is the error of a patience that ran out.
+type overtime string
+
+func (e overtime) Error() string { return string(e) }
+func (overtime) Unwrap() error   { return context.DeadlineExceeded }
+
 // ran is the error for a patience that ran out.
 func (p *patience) ran(babble string) error {
 	p.mu.Lock()
 	defer p.mu.Unlock()
+	text := fmt.Sprintf("no answer within %v", p.limit)
 	switch {
-	case p.words == 0:
-		return fmt.Errorf("no answer within %v%s: %w", p.limit, babble, context.DeadlineExceeded)
+	case p.spent && p.words == 0:
+		text = fmt.Sprintf("no answer within %v", p.total)
 	case p.spent:
-		return fmt.Errorf("no answer within %v in all, with progress at %s%s: %w", p.total, p.last, babble, context.DeadlineExceeded)
+		text = fmt.Sprintf("no answer within %v in all, with progress at %s", p.total, p.last)
+	case p.words > 0:
+		text += " after its last progress, " + p.last
 	}
-	return fmt.Errorf("no answer within %v after its last progress, %s%s: %w", p.limit, p.last, babble, context.DeadlineExceeded)
+	return overtime(text + babble)
 }

@@ -22,6 +22,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"net"
 	"slices"
 	"sync"
 	"sync/atomic"
@@ -68,6 +69,9 @@ type Options struct {
 	// beside the few that every program needs (PATH, HOME, ...) and those of
 	// [harness.Server].
 	PassEnv []string
+	// DialContext opens the connections that HTTP goes over. nil means those
+	// of the network.
+	DialContext func(ctx context.Context, network, address string) (net.Conn, error)
 	// MaxPages bounds the pages of one tools/list. Default 100.
 	MaxPages int
 	// MaxFrame bounds one answer in bytes. Default 64 MiB.

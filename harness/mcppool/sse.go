@@ -40,7 +40,7 @@ func newSSETransport(serverURL string, headers map[string]string, w wire) (*sseT
 		return nil, fmt.Errorf("%q is no URL of a server", serverURL)
 	}
 	return &sseTransport{
-		exchange: newExchange(w), web: newWeb(headers), url: u,
+		exchange: newExchange(w), web: newWeb(headers, w.dial), url: u,
 		ready: make(chan struct{}), done: make(chan struct{}),
 	}, nil
 }
