@@ -189,7 +189,7 @@ func (s *Server) arrive(t *ticket, out *outcome) {
 func (s *Server) enter(t *ticket, args json.RawMessage, r *round) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	t.call.State = s.state.Append(nil)
+	t.call.State = s.stateJSON()
 	if t.round = r; r != nil && r.seq > 0 && r.resets == s.resets && s.journal[r.seq-1].Content == nil && s.journal[r.seq-1].RPCError == nil {
 		t.seq, t.resets, t.start = r.seq, r.resets, s.journal[r.seq-1].Start
 		return
@@ -230,7 +230,7 @@ func (s *Server) pick(t *ticket) (*Answer, *Result, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	call, tool := t.call, t.tool
-	call.State = s.state.Append(nil)
+	call.State = s.stateJSON()
 	if r := t.round; r != nil && r.started && r.result < len(tool.Results) && tool.asks[r.result] {
 		return nil, &tool.Results[r.result], nil
 	}
@@ -318,7 +318,7 @@ func (s *Server) converse(ctx context.Context, t *ticket, r *Result) (*Answer, *
 func (s *Server) applyNow(call *Call, r *Result) (*Answer, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	call.State = s.state.Append(nil)
+	call.State = s.stateJSON()
 	return s.apply(call, r)
 }
 
@@ -380,7 +380,7 @@ func (s *Server) apply(call *Call, r *Result) (*Answer, error) {
 	if err != nil {
 		return nil, fmt.Errorf("set: %w", err)
 	}
-	s.state = value.MergePatch(s.state, p)
+	s.state, s.spelled = value.MergePatch(s.state, p), nil
 	return answer, nil
 }
 
@@ -409,7 +409,7 @@ func (s *Server) settle(t *ticket, answer *Answer, err error) {
 	x.Failed = x.IsError || x.RPCError != nil
 	if answer.RPCError == nil {
 		x.Text, x.Result = answer.text(), answer.value()
-		if failed, err := s.failedWhen(t.tool, call, x.Result); err != nil {
+		if failed, err := s.failedWhen(t, x.Result); err != nil {
 			x.ScriptError = fmt.Sprintf("failed_when of %s.%s: %v", s.script.Name, call.Tool, err)
 		} else if failed {
 			x.Failed = true
@@ -431,15 +431,20 @@ func (s *Server) settle(t *ticket, answer *Answer, err error) {
 	*entry = x
 }
 
-func (s *Server) failedWhen(tool *offered, call *Call, result json.RawMessage) (bool, error) {
-	judge := s.script.FailedWhen
-	if tool != nil && tool.FailedWhen != nil {
-		judge = tool.FailedWhen
-	}
-	if judge == nil || tool == nil {
+// failedWhen says whether the result of a call that reached its tool means
+// failure.
+func (s *Server) failedWhen(t *ticket, result json.RawMessage) (bool, error) {
+	if t.answer != nil {
 		return false, nil
 	}
-	return guard(func() (bool, error) { return judge(call, result) })
+	judge := s.script.FailedWhen
+	if t.tool.FailedWhen != nil {
+		judge = t.tool.FailedWhen
+	}
+	if judge == nil {
+		return false, nil
+	}
+	return guard(func() (bool, error) { return judge(t.call, result) })
 }
 
 // sent completes the journal entry when the answer goes out.

@@ -14,6 +14,8 @@ import (
 	"time"
 
 	"github.com/rehearse-dev/rehearse/mockmcp"
+	"github.com/rehearse-dev/rehearse/mockmcp/catalog"
+	"github.com/rehearse-dev/rehearse/mockmcp/step"
 )
 
 // holding is a server with a tool that waits, one that does not, and one that
@@ -140,5 +142,60 @@ func TestSizeAndFile(t *testing.T) {
 				t.Errorf("%d bytes of text, want %d", len(x.Text), tt.size)
 			}
 		})
+	}
+}
+
+// TestHoldStep holds a call between two reports of progress, and the reading
+// of a resource.
+func TestHoldStep(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := newServer(t, mockmcp.Script{
+			Name: "x",
+			Tools: []mockmcp.Tool{{Name: "t", Results: []mockmcp.Result{{
+				Before: []step.Step{step.Progress{Value: 1}, step.Hold("middle"), step.Progress{Value: 2}},
+				Answer: answer(mockmcp.Answer{Text: "done"}),
+			}}}},
+			Resources: []catalog.Resource{{URI: "x:r", Text: "read", Before: []step.Step{step.Hold("read")}}},
+		}, nil)
+		defer s.Close()
+		c := dial(t, s)
+		c.send(`{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"t","_meta":{"progressToken":"p"}}}`)
+		if m := c.receive(); !strings.Contains(string(m.Frame), `"progress":1`) {
+			t.Errorf("got %s", m.Frame)
+		}
+		c.send(`{"jsonrpc":"2.0","id":2,"method":"resources/read","params":{"uri":"x:r"}}`)
+		for _, cue := range []string{"middle", "read"} {
+			if err := s.AwaitHeld(t.Context(), cue); err != nil {
+				t.Fatal(err)
+			}
+		}
+		s.Cue("read")
+		if m := c.receive(); m.Key() != "2" {
+			t.Errorf("got %s", m.Frame)
+		}
+		s.Cue("middle")
+		if m := c.receive(); !strings.Contains(string(m.Frame), `"progress":2`) {
+			t.Errorf("got %s", m.Frame)
+		}
+		if m := c.receive(); m.Key() != "1" {
+			t.Errorf("got %s", m.Frame)
+		}
+	})
+}
+
+// TestFailedWhenJudgesTools: what the server itself refuses is not judged.
+func TestFailedWhenJudgesTools(t *testing.T) {
+	s := newServer(t, mockmcp.Script{Name: "x", Tools: []mockmcp.Tool{{
+		Name: "t", Input: raw(`{"type":"object","required":["id"]}`),
+		Results:    []mockmcp.Result{{Answer: answer(mockmcp.Answer{Text: "fine"})}},
+		FailedWhen: func(*mockmcp.Call, json.RawMessage) (bool, error) { panic("not asked for") },
+	}}}, nil)
+	c := dial(t, s)
+	c.call("t", `{}`)
+	c.call("none", `{}`)
+	for _, x := range s.Journal() {
+		if x.ScriptError != "" || !x.Failed {
+			t.Errorf("journal %+v", x)
+		}
 	}
 }

@@ -154,7 +154,9 @@ func (s *Server) scriptError(doing string, err error) *harness.RPCError {
 
 // now fills in what a query says of the present.
 func (s *Server) now(q *catalog.Query) {
-	q.State = s.State()
+	s.mu.Lock()
+	q.State = s.stateJSON()
+	s.mu.Unlock()
 	if s.opts.Turn != nil {
 		q.Turn = s.opts.Turn()
 	}

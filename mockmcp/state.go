@@ -5,6 +5,7 @@ package mockmcp
 import (
 	"encoding/json"
 	"fmt"
+	"slices"
 
 	"github.com/rehearse-dev/rehearse/harness/value"
 )
@@ -60,7 +61,16 @@ func (s *Server) SetState(state json.RawMessage) error {
 		return fmt.Errorf("setting the state of mock server %q: %w", s.script.Name, err)
 	}
 	s.mu.Lock()
-	s.state = v
+	s.state, s.spelled = v, nil
 	s.mu.Unlock()
 	return nil
+}
+
+// stateJSON is the state as it is now, for scripts, which must not change it.
+// The caller holds mu.
+func (s *Server) stateJSON() json.RawMessage {
+	if s.spelled == nil {
+		s.spelled = slices.Clip(s.state.Append(nil))
+	}
+	return s.spelled
 }

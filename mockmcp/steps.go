@@ -102,6 +102,8 @@ func (s *Server) play(ctx context.Context, r *request, rd *round, steps func(ask
 			s.repeat(ctx, st.Times, st.Every, func(int) { s.tell(r, st) })
 		case step.Wait:
 			_ = s.opts.Clock.Sleep(ctx, time.Duration(st))
+		case step.Hold:
+			_ = s.cues.hold(ctx, string(st))
 		case step.CloseStream:
 			r.out.closeStream(st.Retry)
 		case step.Ask:

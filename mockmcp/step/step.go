@@ -16,7 +16,8 @@ import (
 	"time"
 )
 
-// Step is one of [Progress], [Log], [Notify], [Ask], [Wait] and [CloseStream].
+// Step is one of [Progress], [Log], [Notify], [Ask], [Wait], [Hold]
+// and [CloseStream].
 type Step interface{ step() }
 
 // Progress tells of progress, to a client that asked for it with a token.
@@ -52,6 +53,9 @@ type Notify struct {
 
 // Wait does nothing for a while, by the clock of the server.
 type Wait time.Duration
+
+// Hold waits until the cue of that name is given.
+type Hold string
 
 // CloseStream ends the stream of the answer over streamable HTTP, up to
 // 2025-11-25: the rest comes on the stream with which the client resumes. It
@@ -95,6 +99,7 @@ const (
 func (Progress) step()    {}
 func (Log) step()         {}
 func (Notify) step()      {}
+func (Hold) step()        {}
 func (Wait) step()        {}
 func (Ask) step()         {}
 func (CloseStream) step() {}
