@@ -58,6 +58,7 @@ type wire struct {
 	told func(mcpwire.Message)
 	max  int
 	era  Era
+	dial dialer // of HTTP
 }
 
 func newExchange(w wire) *exchange {
