@@ -383,6 +383,7 @@ func (w *httpWire) open(contentType string) {
 	if !w.began {
 		w.began = true
 		w.conn.head(http.StatusOK, http.Header{"Content-Type": typeHeader(contentType)})
+		_ = w.conn.write(nil)
 	}
 }
 
@@ -415,7 +416,7 @@ func (w *httpWire) replyStatus(rpc *harness.RPCError) int {
 
 func (w *httpWire) reply(frame []byte, rpc *harness.RPCError) error {
 	if w.plain() {
-		w.status(w.replyStatus(rpc), http.Header{"Content-Type": {typeJSON}}, frame)
+		w.whole(w.replyStatus(rpc), frame)
 	} else if st := w.stream(); st != nil {
 		st.add(frame, true)
 	}
@@ -438,6 +439,27 @@ func (w *httpWire) closeOut() {
 		st.detach(w.conn)
 	}
 	w.conn.finish()
+}
+
+// whole writes an answer that is complete, for the handler to flush when it
+// returns: a flush before that costs a chunk.
+func (w *httpWire) whole(code int, frame []byte) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if w.began {
+		return
+	}
+	w.began = true
+	w.conn.mu.Lock()
+	defer w.conn.mu.Unlock()
+	if w.conn.gone {
+		return
+	}
+	h := w.conn.w.Header()
+	h.Set("Content-Type", typeJSON)
+	h.Set("Content-Length", strconv.Itoa(len(frame)))
+	w.conn.w.WriteHeader(code)
+	_, _ = w.conn.w.Write(frame)
 }
 
 func (w *httpWire) status(code int, h http.Header, body []byte) bool {
