@@ -27,9 +27,10 @@ import (
 //
 // Of the settings without a field of their own it knows tool_concurrency,
 // max_result_bytes, max_repeats (whole numbers), recover_leaked_calls,
-// send_reasoning, open_end (true or false), tool_timeout (how long a server
-// may leave a call without a word, 60s where nothing is said) and
-// tool_time_limit (how long a call may take in all, [Config.ToolTimeout]).
+// send_reasoning, open_end (true or false), and these times, such as 30s:
+// tool_time_limit (how long a call may take, [Config.ToolTimeout]), and of
+// [mcppool.Options] tool_timeout (how long a server may leave a call without a
+// word), connect_timeout, discover_timeout and close_grace.
 func Subject(cfg *Config) harness.Subject {
 	var base Config
 	if cfg != nil {
@@ -62,7 +63,7 @@ func open(ctx context.Context, cfg Config, env *harness.Env) (harness.Session, e
 		Transport: env.Endpoint.Transport,
 		Clock:     env.Clock,
 	}
-	wait, err := settings(&cfg, &client, env)
+	pool, err := settings(&cfg, &client, env)
 	if err != nil {
 		return nil, err
 	}
@@ -75,7 +76,7 @@ func open(ctx context.Context, cfg Config, env *harness.Env) (harness.Session, e
 			return nil, err
 		}
 	}
-	router, err := connect(ctx, servers, &mcppool.Options{CallTimeout: wait, TotalTimeout: cfg.ToolTimeout, Logf: env.Logf})
+	router, err := connect(ctx, servers, pool)
 	if err != nil {
 		return nil, err
 	}
@@ -83,9 +84,10 @@ func open(ctx context.Context, cfg Config, env *harness.Env) (harness.Session, e
 	return &session{conversation: New(cfg).Conversation(), router: router, warned: map[string]bool{}}, nil
 }
 
-// settings puts the scenario's settings over cfg. wait is how long a server
-// may leave a call without a word.
-func settings(cfg *Config, client *openai.Config, env *harness.Env) (wait time.Duration, err error) {
+// settings puts the scenario's settings over cfg, and makes the options for
+// the servers of them.
+func settings(cfg *Config, client *openai.Config, env *harness.Env) (*mcppool.Options, error) {
+	pool := &mcppool.Options{Logf: env.Logf}
 	s := env.Settings
 	cfg.Name = defaultTo(env.Endpoint.Model, cfg.Name)
 	cfg.System = defaultTo(s.System, cfg.System)
@@ -108,40 +110,42 @@ func settings(cfg *Config, client *openai.Config, env *harness.Env) (wait time.D
 		"open_end":             &client.OpenEnd,
 	}
 	times := map[string]*time.Duration{
-		"tool_timeout":    &wait,
-		"tool_time_limit": &cfg.ToolTimeout,
+		"tool_timeout":     &pool.CallTimeout,
+		"tool_time_limit":  &cfg.ToolTimeout,
+		"connect_timeout":  &pool.ConnectTimeout,
+		"discover_timeout": &pool.DiscoverTimeout,
+		"close_grace":      &pool.CloseGrace,
 	}
 	for _, name := range slices.Sorted(maps.Keys(s.Extra)) {
 		value := s.Extra[name]
 		if p := whole[name]; p != nil {
 			n, ok := wholeNumber(value)
 			if !ok {
-				return 0, fmt.Errorf("subject setting %q is %v; want a whole number", name, value)
+				return nil, fmt.Errorf("subject setting %q is %v; want a whole number", name, value)
 			}
 			*p = n
 		} else if p := flags[name]; p != nil {
 			b, ok := value.(bool)
 			if !ok {
-				return 0, fmt.Errorf("subject setting %q is %v; want true or false", name, value)
+				return nil, fmt.Errorf("subject setting %q is %v; want true or false", name, value)
 			}
 			*p = b
 		} else if p := times[name]; p != nil {
 			text, _ := value.(string)
 			d, err := time.ParseDuration(text)
 			if err != nil || d <= 0 {
-				return 0, fmt.Errorf("subject setting %q is %v; want a time such as 30s", name, value)
+				return nil, fmt.Errorf("subject setting %q is %v; want a time such as 30s", name, value)
 			}
 			*p = d
 		} else {
 			known := slices.Concat(slices.Collect(maps.Keys(whole)), slices.Collect(maps.Keys(flags)), slices.Collect(maps.Keys(times)))
 			slices.Sort(known)
-			return 0, fmt.Errorf("unknown subject setting %q; the agent knows %s", name, strings.Join(known, ", "))
+			return nil, fmt.Errorf("unknown subject setting %q; the agent knows %s", name, strings.Join(known, ", "))
 		}
 	}
-	if wait > 0 {
-		cfg.ToolTimeout = max(wait, defaultTo(cfg.ToolTimeout, defaultToolTimeout))
-	}
-	return wait, nil
+	cfg.ToolTimeout = max(pool.CallTimeout, defaultTo(cfg.ToolTimeout, defaultToolTimeout))
+	pool.TotalTimeout = cfg.ToolTimeout
+	return pool, nil
 }
 
 // wholeNumber reads a number in whichever type a decoder made of it.

@@ -106,6 +106,8 @@ func (s *Socket) Abort() {
 func closing(err error) error {
 	var e websocket.CloseError
 	switch {
+	case errors.Is(err, io.EOF) && !errors.As(err, &e):
+		return errors.New("the WebSocket broke off without a word")
 	case !errors.As(err, &e):
 		return err
 	case e.Code == websocket.StatusNormalClosure || e.Code == websocket.StatusGoingAway:
