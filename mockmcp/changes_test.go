@@ -5,6 +5,7 @@ package mockmcp_test
 import (
 	"fmt"
 	"strings"
+	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -290,6 +291,49 @@ func TestListenHears(t *testing.T) {
 		t.Errorf("got %s", m.Frame)
 	}
 	if m := c.receive(); m.Key() != "1" {
+		t.Errorf("got %s", m.Frame)
+	}
+}
+
+// TestChangesUnderLoad has many clients call and list while tools come and go.
+// Each call is answered by what was there when it came.
+func TestChangesUnderLoad(t *testing.T) {
+	const clients, calls = 8, 50
+	swap := func(cue, text string) mockmcp.Change {
+		return mockmcp.Change{Cue: cue, AddTools: []mockmcp.Tool{{Name: "b", Results: []mockmcp.Result{{Answer: answer(mockmcp.Answer{Text: text})}}}}, Tell: []string{}}
+	}
+	s := newServer(t, growing(swap("one", "new"), swap("two", "newer"), mockmcp.Change{Tool: "a", Tell: []string{"tools"}}), nil)
+	var wg sync.WaitGroup
+	for i := range clients {
+		c := dial(t, s)
+		wg.Go(func() {
+			for n := range calls {
+				c.send(fmt.Sprintf(`{"jsonrpc":"2.0","id":%d,"method":"tools/call","params":{"name":"b"}}`, n))
+				m, err := c.r.Next()
+				if err != nil || m.Error != nil || !strings.Contains(string(m.Result), `"text":"`) {
+					t.Errorf("client %d: %s, %v", i, m.Frame, err)
+					return
+				}
+				switch {
+				case i == 0 && n == calls/3:
+					s.Cue("one")
+				case i == 1 && n == calls/2:
+					s.Cue("two")
+				}
+				s.Tools()
+				s.StateDiff()
+			}
+		})
+	}
+	wg.Wait()
+	last := map[string]int{}
+	for _, x := range s.Journal() {
+		last[x.Text]++
+	}
+	if n := last["old"] + last["new"] + last["newer"]; n != clients*calls || last["newer"]+last["new"] == 0 {
+		t.Errorf("answers %v", last)
+	}
+	if m := dial(t, s).call("b", "{}"); !strings.Contains(string(m.Frame), `"newer"`) && !strings.Contains(string(m.Frame), `"new"`) {
 		t.Errorf("got %s", m.Frame)
 	}
 }
