@@ -189,14 +189,14 @@ func (s *Server) enter(t *ticket, args json.RawMessage, r *round) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	t.call.State = s.stateJSON()
-	if t.round = r; r != nil && r.seq > 0 && r.resets == s.resets && s.journal[r.seq-1].Content == nil && s.journal[r.seq-1].RPCError == nil {
-		t.seq, t.resets, t.start = r.seq, r.resets, s.journal[r.seq-1].Start
-		return
+	if t.round = r; r != nil && r.seq > 0 && r.resets == s.resets {
+		if x := s.journal.at(r.seq); x != nil && x.Content == nil && x.RPCError == nil {
+			t.seq, t.resets, t.start = r.seq, r.resets, x.Start
+			return
+		}
 	}
-	t.seq, t.resets, t.start = len(s.journal)+1, s.resets, s.opts.Clock.Now()
-	s.journal = append(s.journal, harness.ToolExchange{
-		Seq: t.seq, Server: s.script.Name, Tool: t.call.Tool, Args: args, Start: t.start,
-	})
+	t.resets, t.start = s.resets, s.opts.Clock.Now()
+	t.seq = s.journal.add(harness.ToolExchange{Server: s.script.Name, Tool: t.call.Tool, Args: args, Start: t.start})
 }
 
 // refuse is how the official servers tell of a call that cannot be made: as a

@@ -146,7 +146,9 @@ func (s *Server) complete(params json.RawMessage) (any, *harness.RPCError) {
 func (s *Server) scriptError(doing string, err error) *harness.RPCError {
 	reason := fmt.Sprintf("%s of %s: %v", doing, s.script.Name, err)
 	s.mu.Lock()
-	s.broke = append(s.broke, errors.New(reason))
+	if len(s.broke) < maxProblems {
+		s.broke = append(s.broke, errors.New(reason))
+	}
 	s.mu.Unlock()
 	s.opts.Logf("%s", reason)
 	return &harness.RPCError{Code: codeBroken, Message: "rehearse_script: " + reason}

@@ -39,6 +39,9 @@ type Options struct {
 	// means none.
 	Hosts   []string
 	Origins []string
+	// JournalBytes bounds the memory of the journal; the oldest calls go first,
+	// and their misses and errors are remembered. 0 means 32 MiB.
+	JournalBytes int
 	// Logf takes a line for each miss and each error of the script. nil drops
 	// it.
 	Logf func(format string, args ...any)
@@ -73,7 +76,7 @@ type Server struct {
 	mu      sync.Mutex // guards the fields below; held while a result is decided
 	state   value.Value
 	spelled json.RawMessage // the state as JSON; nil when it has changed since
-	journal []harness.ToolExchange
+	journal journal
 	lists   int
 	resets  int
 	rounds  map[string]*round // requests that wait for input, by their state
@@ -95,6 +98,7 @@ func New(script Script, opts *Options) (*Server, error) {
 	if s.opts.Clock == nil {
 		s.opts.Clock = harness.SystemClock()
 	}
+	s.journal.limit = cmp.Or(max(s.opts.JournalBytes, 0), defaultJournalBytes)
 	if s.opts.Logf == nil {
 		s.opts.Logf = func(string, ...any) {}
 	}
@@ -192,12 +196,12 @@ func (s *Server) begin() bool {
 	return true
 }
 
-// Journal returns a copy of what was called so far, in order of arrival. A
-// call that is under way has no result yet.
+// Journal returns a copy of what was called so far, in order of arrival, as far
+// as [Options.JournalBytes] allows. A call that is under way has no result yet.
 func (s *Server) Journal() []harness.ToolExchange {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return slices.Clone(s.journal)
+	return slices.Clone(s.journal.entries)
 }
 
 // State returns the state as it is now.
@@ -214,7 +218,8 @@ func (s *Server) Reset() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	_ = s.loadState() // New has seen that it can be read
-	s.journal, s.lists, s.rounds, s.broke = nil, 0, nil, nil
+	s.journal.reset()
+	s.lists, s.rounds, s.broke = 0, nil, nil
 	s.offer.Store(s.first)
 	if s.changes != nil {
 		s.changes.reset()
@@ -245,7 +250,9 @@ func (s *Server) Tools() []harness.Tool {
 // Err describes the calls that nothing scripted fits and the errors of the
 // script itself; nil when there are none.
 func (s *Server) Err() error {
-	var errs []error
+	s.mu.Lock()
+	errs := slices.Concat(s.journal.problems, s.broke)
+	s.mu.Unlock()
 	for _, x := range s.Journal() {
 		if x.Miss != "" {
 			errs = append(errs, errors.New(x.Miss))
@@ -254,9 +261,6 @@ func (s *Server) Err() error {
 			errs = append(errs, errors.New(x.ScriptError))
 		}
 	}
-	s.mu.Lock()
-	errs = append(errs, s.broke...)
-	s.mu.Unlock()
 	return errors.Join(append(errs, s.faults.problems()...)...)
 }
 
