@@ -66,7 +66,7 @@ func (s *Server) outlasts() bool {
 	struck := slices.ContainsFunc(s.script.Tools, func(t Tool) bool {
 		return slices.ContainsFunc(t.Results, func(r Result) bool { return len(r.Faults) > 0 })
 	})
-	return struck || len(s.script.Faults) > 0 || s.may(func(st step.Step) bool { _, ok := st.(step.CloseStream); return ok })
+	return struck || len(s.script.Faults) > 0 || s.script.Protocol.Retry > 0 || s.may(func(st step.Step) bool { _, ok := st.(step.CloseStream); return ok })
 }
 
 // may reports whether the script has a step that is so, or may compute one.

@@ -293,9 +293,6 @@ func (o *outlet) httpStatus(rpc *harness.RPCError) string {
 // forget has the server know the session of o no more.
 func (o *outlet) forget() { o.c.s.forget(o.c) }
 
-// transportName is the transport of o, as frames name it.
-func (o *outlet) transportName() string { return o.c.transport }
-
 // stderr is where a server process complains; nil when it has no process.
 func (o *outlet) stderr() io.Writer {
 	if p := o.process(); p != nil {
@@ -359,16 +356,6 @@ func (c *client) newRequest(m mcpwire.Message, w wire) *request {
 	}
 	r.odd = r.odd || m.Version != "2.0"
 	return r
-}
-
-// version is the protocol version that r is to be answered in; "" before
-// initialize.
-func (r *request) version() string {
-	if r.era == modern {
-		return r.params.Meta.Version
-	}
-	v, _ := r.client.handshake()
-	return v
 }
 
 // capabilities are what the client says it can do; an object, or null.

@@ -374,3 +374,49 @@ func TestChildProcess(t *testing.T) {
 		})
 	}
 }
+
+// TestBrokenStream: where the client was told how to come back, a connection
+// that breaks does not end the call; elsewhere it does.
+func TestBrokenStream(t *testing.T) {
+	script := func(retry time.Duration) mockmcp.Script {
+		return mockmcp.Script{Name: "s", Protocol: protocol.Settings{Retry: retry, Settle: new(time.Duration)}, Tools: []mockmcp.Tool{{
+			Name: "long", Results: []mockmcp.Result{{
+				Before: []step.Step{step.Progress{Value: 1}}, Hold: "the end", Answer: answer(mockmcp.Answer{Text: "done"}),
+			}},
+		}}}
+	}
+	open := func(t *testing.T, s *mockmcp.HTTPServer) (session, event string) {
+		t.Helper()
+		_, _, h := post(t, s.URL, `{"jsonrpc":"2.0","id":0,"method":"initialize","params":{"protocolVersion":"2025-11-25","clientInfo":{"name":"c","version":"1"},"capabilities":{}}}`)
+		session = h.Get("Mcp-Session-Id")
+		p := &talk{t: t, base: strings.TrimSuffix(s.URL, "/mcp"), session: session, streams: map[string]*openStream{}}
+		p.request("POST /mcp mcp-session-id: $SESSION &long", `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"long","_meta":{"progressToken":1}}}`)
+		for !strings.Contains(p.out.String(), "progress") {
+			p.next(p.streams["long"])
+		}
+		if err := s.AwaitHeld(t.Context(), "the end"); err != nil {
+			t.Fatal(err)
+		}
+		p.streams["long"].body.Close()
+		return session, p.event
+	}
+	t.Run("resumed", func(t *testing.T) {
+		s := mockmcp.NewServer(t, script(time.Millisecond))
+		session, event := open(t, s)
+		s.Cue("the end")
+		p := &talk{t: t, base: strings.TrimSuffix(s.URL, "/mcp"), session: session, event: event}
+		p.request("GET /mcp mcp-session-id: $SESSION | last-event-id: $EVENT", "")
+		if !strings.Contains(p.out.String(), `"id":1,"result"`) || strings.Contains(p.out.String(), "progress") {
+			t.Errorf("got %s", p.out.String())
+		}
+	})
+	t.Run("lost", func(t *testing.T) {
+		s := mockmcp.NewServer(t, script(0))
+		session, event := open(t, s)
+		p := &talk{t: t, base: strings.TrimSuffix(s.URL, "/mcp"), session: session, event: event}
+		p.request("GET /mcp mcp-session-id: $SESSION | last-event-id: $EVENT", "")
+		if want := "< 200 text/event-stream\n< end\n"; p.out.String() != want {
+			t.Errorf("got %s", p.out.String())
+		}
+	})
+}

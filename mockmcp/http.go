@@ -323,15 +323,17 @@ func (s *Server) serveHTTPRequest(x *exchange, c *client, r *request, w *httpWir
 	}
 	r.out.strike = s.faults.arrive(c, r.Message)
 	ctx, cancel := context.WithCancel(c.ctx)
-	// The request ends with its connection, unless we close that.
+	// The request ends with its connection, unless it is we who closed that or
+	// the client can come back.
 	stop := context.AfterFunc(x.r.Context(), func() {
-		if !w.conn.left() {
+		if !w.conn.left() && !w.resumable() {
 			cancel()
 		}
 	})
 	answer := func() {
 		defer stop()
 		defer cancel()
+		defer w.done()
 		s.serveRequest(ctx, r)
 	}
 	if r.out.strike == nil && !s.outlasting {

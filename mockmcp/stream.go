@@ -21,8 +21,12 @@ const (
 	typeStream = "text/event-stream"
 )
 
-// eventsKept is how many events of a stream can be sent again.
-const eventsKept = 1000
+// What can be sent again: so many events of a stream, and so many streams of a
+// session.
+const (
+	eventsKept  = 1000
+	streamsKept = 100
+)
 
 // stream is a stream of server-sent events: the answer to a POST, or what a
 // legacy client listens to. It outlives the connection that carries it, so
@@ -48,10 +52,22 @@ func (st *stream) add(frame []byte, last bool) {
 		st.push(frame)
 	}
 	if last {
-		st.over = true
-		if st.conn != nil {
-			st.conn.finish()
-		}
+		st.finish()
+	}
+}
+
+// end says that no more will come.
+func (st *stream) end() {
+	st.mu.Lock()
+	defer st.mu.Unlock()
+	st.finish()
+}
+
+// finish is end; the caller holds mu.
+func (st *stream) finish() {
+	st.over = true
+	if st.conn != nil {
+		st.conn.finish()
 	}
 }
 
@@ -202,6 +218,7 @@ func (c *client) newStream() *stream {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.opened++
+	delete(c.streams, strconv.Itoa(c.opened-streamsKept))
 	return c.stream(strconv.Itoa(c.opened))
 }
 
@@ -332,6 +349,24 @@ func (w *httpWire) send(frame []byte) error {
 		st.add(frame, false)
 	}
 	return nil
+}
+
+// resumable reports whether the client was told that it can come back for the
+// rest when the connection breaks.
+func (w *httpWire) resumable() bool {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return w.st != nil && w.st.id != "" && w.st.retry > 0
+}
+
+// done ends the stream: nothing works on the request any more.
+func (w *httpWire) done() {
+	w.mu.Lock()
+	st := w.st
+	w.mu.Unlock()
+	if st != nil {
+		st.end()
+	}
 }
 
 // closeStream ends the connection and keeps the stream, which begins with the
