@@ -10,7 +10,6 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
-	"slices"
 	"strings"
 	"testing"
 
@@ -21,17 +20,19 @@ type mcpClient struct {
 	name  string
 	argv  []string
 	modes []string
+	// sockets says that it has WebSockets.
+	sockets bool
 }
 
 // mcpClients are the official SDKs, each a program that takes auto (a client
 // of 2026-07-28 that falls back) or legacy, and a URL or a command line.
 func mcpClients(t *testing.T) []mcpClient {
 	return []mcpClient{
-		{"python 2.3", []string{".venv/mcp-2.3.0/bin/python", "clients/mcp_v2.py"}, []string{"auto", "legacy"}},
-		{"python 1.30", []string{".venv/mcp-1.30.0/bin/python", "clients/mcp_v1.py"}, []string{"legacy"}},
-		{"typescript 2.4", []string{node, "clients/mcp_v2.mjs"}, []string{"auto", "legacy"}},
-		{"typescript 1.32", []string{node, "clients/mcp_v1.mjs"}, []string{"legacy"}},
-		{"go 1.8", []string{buildGoClient(t, "mcp")}, []string{"auto", "legacy"}},
+		{"python 2.3", []string{".venv/mcp-2.3.0/bin/python", "clients/mcp_v2.py"}, []string{"auto", "legacy"}, false},
+		{"python 1.30", []string{".venv/mcp-1.30.0/bin/python", "clients/mcp_v1.py"}, []string{"legacy"}, true},
+		{"typescript 2.4", []string{node, "clients/mcp_v2.mjs"}, []string{"auto", "legacy"}, false},
+		{"typescript 1.32", []string{node, "clients/mcp_v1.mjs"}, []string{"legacy"}, true},
+		{"go 1.8", []string{buildGoClient(t, "mcp")}, []string{"auto", "legacy"}, false},
 	}
 }
 
@@ -63,14 +64,15 @@ func TestMCPClients(t *testing.T) {
 	}
 }
 
-// TestMCPClientsOfOldTransports has those clients that still have them use
-// HTTP with SSE, and WebSockets.
+// TestMCPClientsOfOldTransports has the clients use HTTP with SSE, and the
+// older ones WebSockets, which their SDKs have dropped since.
 func TestMCPClientsOfOldTransports(t *testing.T) {
 	for _, client := range mcpClients(t) {
-		if !slices.Equal(client.modes, []string{"legacy"}) {
-			continue // its SDK has dropped them
+		transports := []string{"sse"}
+		if client.sockets {
+			transports = append(transports, "ws")
 		}
-		for _, transport := range []string{"sse", "ws"} {
+		for _, transport := range transports {
 			for _, era := range mcpEras {
 				t.Run(fmt.Sprintf("%s/%s/%s", client.name, era.name, transport), func(t *testing.T) {
 					file := withProtocol(t, "scenarios/clients.yaml", era.protocol)
@@ -154,10 +156,13 @@ func buildGoClient(t *testing.T, name string) string {
 // TestInspector drives the inspector's command line in both eras.
 func TestInspector(t *testing.T) {
 	for _, era := range []string{"legacy", "modern"} {
-		for _, transport := range []string{"http", "stdio"} {
+		for _, transport := range []string{"http", "stdio", "sse"} {
+			if era == "modern" && transport == "sse" {
+				continue // which is of the past
+			}
 			target := []string{binary, "serve", "mcp", "--transport", "stdio", "scenarios/conformance.yaml"}
-			if transport == "http" {
-				target = []string{serve(t, "mcp", "scenarios/conformance.yaml").URL}
+			if transport != "stdio" {
+				target = []string{serve(t, "mcp", "--transport", transport, "scenarios/conformance.yaml").URL}
 			}
 			for _, tt := range []struct {
 				name string

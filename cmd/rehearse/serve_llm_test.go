@@ -122,10 +122,12 @@ func TestServeAdmin(t *testing.T) {
 	}
 }
 
-func TestServeTLS(t *testing.T) {
+// certificate writes a certificate for loopback and its key to files, and
+// returns what trusts it.
+func certificate(t *testing.T) (cert, key string, pool *x509.CertPool) {
+	t.Helper()
 	dir := t.TempDir()
-	file, cert, key := filepath.Join(dir, "mock.yaml"), filepath.Join(dir, "cert.pem"), filepath.Join(dir, "key.pem")
-	write(t, file, llmFile)
+	cert, key = filepath.Join(dir, "cert.pem"), filepath.Join(dir, "key.pem")
 	private, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
 	if err != nil {
 		t.Fatal(err)
@@ -146,15 +148,41 @@ func TestServeTLS(t *testing.T) {
 	public := pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: der})
 	write(t, cert, string(public))
 	write(t, key, string(pem.EncodeToMemory(&pem.Block{Type: "EC PRIVATE KEY", Bytes: secret})))
-	s := serveArgs(t, &process{}, "serve", "llm", "--tls-cert", cert, "--tls-key", key, file)
-	pool := x509.NewCertPool()
+	pool = x509.NewCertPool()
 	pool.AppendCertsFromPEM(public)
-	s.client.Transport = &http.Transport{DisableKeepAlives: true, TLSClientConfig: &tls.Config{RootCAs: pool, MinVersion: tls.VersionTLS12}}
-	if !strings.HasPrefix(s.URL, "https://") {
-		t.Errorf("url %s", s.URL)
-	}
-	s.expect("hello", "POST", s.URL+"/chat/completions", hiChat)
-	if code, stderr := s.end(); code != exitPassed {
-		t.Errorf("exit code %d and\n%s", code, stderr)
+	return cert, key, pool
+}
+
+// TestServeTLS serves over TLS.
+func TestServeTLS(t *testing.T) {
+	cert, key, pool := certificate(t)
+	for _, tc := range []struct {
+		kind, text string
+		flags      []string
+		url        string // how it begins
+		path       string // of a request
+		answer     string
+	}{
+		{"llm", llmFile, nil, "https://", "/chat/completions", "hello"},
+		{"mcp", counterFile, nil, "https://", "", "Invalid Request"},
+		{"mcp", counterFile, []string{"--transport", "ws"}, "wss://", "", ""},
+	} {
+		t.Run(strings.Join(append([]string{tc.kind}, tc.flags...), " "), func(t *testing.T) {
+			file := filepath.Join(t.TempDir(), "mock.yaml")
+			write(t, file, tc.text)
+			args := append([]string{"serve", tc.kind, "--tls-cert", cert, "--tls-key", key}, tc.flags...)
+			s := serveArgs(t, &process{}, append(args, file)...)
+			s.client.Transport = &http.Transport{DisableKeepAlives: true, TLSClientConfig: &tls.Config{RootCAs: pool, MinVersion: tls.VersionTLS12}}
+			if !strings.HasPrefix(s.URL, tc.url) || !strings.HasPrefix(s.Admin, "https://") {
+				t.Errorf("url %s, admin %s", s.URL, s.Admin)
+			}
+			s.expect("200 []", "GET", s.Admin+"/journal", "")
+			if tc.answer != "" {
+				s.expect(tc.answer, "POST", s.URL+tc.path, hiChat)
+			}
+			if code, stderr := s.end(); code != exitPassed {
+				t.Errorf("exit code %d and\n%s", code, stderr)
+			}
+		})
 	}
 }

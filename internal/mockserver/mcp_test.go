@@ -294,6 +294,20 @@ func TestMCPForeign(t *testing.T) {
 	}
 }
 
+// TestMCPPages lets the pages of one origin in.
+func TestMCPPages(t *testing.T) {
+	a := openMCP(t, counter(), &mockserver.MCPOptions{Origin: "http://pages.example"})
+	r := httptest.NewRequest("OPTIONS", "http://127.0.0.1/t/x/mcp", nil)
+	r.Header.Set("Access-Control-Request-Method", "POST")
+	r.Header.Set("Access-Control-Request-Headers", "mcp-protocol-version,mcp-method")
+	w := httptest.NewRecorder()
+	a.s.ServeHTTP(w, r)
+	h := w.Header()
+	if w.Code != 204 || h.Get("Access-Control-Allow-Origin") != "http://pages.example" || h.Get("Access-Control-Allow-Headers") != "mcp-protocol-version,mcp-method" {
+		t.Errorf("a preflight: %d %v", w.Code, h)
+	}
+}
+
 // TestMCPStop ends streams at once, and lets a call end by itself.
 func TestMCPStop(t *testing.T) {
 	for _, tc := range []struct {

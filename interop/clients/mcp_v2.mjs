@@ -2,7 +2,7 @@
 //   mcp_v2.mjs auto|legacy URL
 //   mcp_v2.mjs auto|legacy COMMAND ARGUMENT...
 // It prints what it saw as one JSON object; anything unexpected is an error.
-import { Client, StreamableHTTPClientTransport } from '@modelcontextprotocol/client';
+import { Client, SSEClientTransport, StreamableHTTPClientTransport } from '@modelcontextprotocol/client';
 import { StdioClientTransport } from '@modelcontextprotocol/client/stdio';
 import { run } from './mcp_seen.mjs';
 
@@ -16,9 +16,14 @@ const client = new Client(
     listChanged: { tools: { autoRefresh: false, debounceMs: 0, onChanged: (error) => tell(error) } },
   },
 );
-const transport = target[0].startsWith('http')
-  ? new StreamableHTTPClientTransport(new URL(target[0]))
-  : new StdioClientTransport({ command: target[0], args: target.slice(1), stderr: 'inherit' });
+function connect() {
+  if (!target[0].startsWith('http')) {
+    return new StdioClientTransport({ command: target[0], args: target.slice(1), stderr: 'inherit' });
+  }
+  const url = new URL(target[0]);
+  return url.pathname === '/sse' ? new SSEClientTransport(url) : new StreamableHTTPClientTransport(url);
+}
+const transport = connect();
 await run(client, transport, {
   onElicit: (f) => client.setRequestHandler('elicitation/create', f),
   call: (name, args, options) => client.callTool({ name, arguments: args }, options),

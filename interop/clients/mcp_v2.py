@@ -8,6 +8,7 @@ import sys
 
 import anyio
 from mcp import Client, StdioServerParameters
+from mcp.client.sse import sse_client
 from mcp.types import ElicitResult, ServerNotification, ToolListChangedNotification
 
 logging.basicConfig(level=logging.WARNING, stream=sys.stderr)
@@ -15,7 +16,12 @@ logging.basicConfig(level=logging.WARNING, stream=sys.stderr)
 
 async def main() -> None:
     mode, target = sys.argv[1], sys.argv[2:]
-    server = target[0] if target[0].startswith("http") else StdioServerParameters(command=target[0], args=target[1:])
+    if target[0].endswith("/sse"):
+        server = sse_client(target[0])
+    elif target[0].startswith("http"):
+        server = target[0]
+    else:
+        server = StdioServerParameters(command=target[0], args=target[1:])
     seen: dict = {"changes": 0, "progress": []}
     changed = anyio.Event()
 

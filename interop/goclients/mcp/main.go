@@ -48,7 +48,9 @@ func run(mode string, target []string) error {
 	ctx, cancel := context.WithTimeout(context.Background(), 20*time.Second)
 	defer cancel()
 	var transport mcp.Transport = &mcp.StreamableClientTransport{Endpoint: target[0]}
-	if !strings.HasPrefix(target[0], "http") {
+	if strings.HasSuffix(target[0], "/sse") {
+		transport = &mcp.SSEClientTransport{Endpoint: target[0]}
+	} else if !strings.HasPrefix(target[0], "http") {
 		cmd := exec.Command(target[0], target[1:]...)
 		cmd.Stderr = os.Stderr
 		transport = &mcp.CommandTransport{Command: cmd}
