@@ -71,7 +71,7 @@ fuzz: ## Fuzz every decoder for a few seconds each (FUZZTIME=10s)
 # reader of streams, and the frames of MCP.
 FUZZ_LONG := $(addprefix ./harness/dialect:,FuzzDecodeChat FuzzDecodeResponses FuzzDecodeMessages FuzzDecodeGenerate FuzzDecodeOlder) \
   ./mockllm:FuzzOldRequest ./scenarios:FuzzLoad ./mockllm:FuzzStream ./harness/model/openai:FuzzPair ./harness/model/openai:FuzzSSE \
-  ./internal/mcpwire:FuzzReader ./mockmcp:FuzzServeStdio ./mockmcp:FuzzHTTP ./mockmcp:FuzzRounds
+  ./internal/mcpwire:FuzzReader ./mockmcp:FuzzServeStdio ./mockmcp:FuzzHandler ./mockmcp:FuzzRounds
 
 .PHONY: fuzz-long
 fuzz-long: ## Fuzz what reads requests, scripts and streams for long (FUZZTIME=10m)

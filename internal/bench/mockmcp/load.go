@@ -208,6 +208,6 @@ func measureChild(c *child, callers []caller, d time.Duration) (result, error) {
 	}
 	n := r.rate * time.Since(began).Seconds()
 	after, err := c.cpu()
-	r.cpu = float64((after-before).Nanoseconds()) / 1e3 / n
+	r.cpu = float64((after - before).Nanoseconds()) / 1e3 / n
 	return r, err
 }

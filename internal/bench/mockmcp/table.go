@@ -26,8 +26,12 @@ func ways() []way {
 		{"in process, 8 calls under way", func(kind string) (func(time.Duration) (result, error), func(), error) { return overPipe(kind, 8) }},
 		{"stdio", func(kind string) (func(time.Duration) (result, error), func(), error) { return overStdio(kind, 1) }},
 		{"stdio, 8 calls under way", func(kind string) (func(time.Duration) (result, error), func(), error) { return overStdio(kind, 8) }},
-		{"HTTP 2025-11-25, 1 session", func(kind string) (func(time.Duration) (result, error), func(), error) { return overHTTP(kind, 1, false) }},
-		{"HTTP 2025-11-25, 8 sessions", func(kind string) (func(time.Duration) (result, error), func(), error) { return overHTTP(kind, 8, false) }},
+		{"HTTP 2025-11-25, 1 session", func(kind string) (func(time.Duration) (result, error), func(), error) {
+			return overHTTP(kind, 1, false)
+		}},
+		{"HTTP 2025-11-25, 8 sessions", func(kind string) (func(time.Duration) (result, error), func(), error) {
+			return overHTTP(kind, 8, false)
+		}},
 		{"HTTP 2026-07-28, 1 connection", func(kind string) (func(time.Duration) (result, error), func(), error) { return overHTTP(kind, 1, true) }},
 		{"HTTP 2026-07-28, 8 connections", func(kind string) (func(time.Duration) (result, error), func(), error) { return overHTTP(kind, 8, true) }},
 	}
