@@ -129,7 +129,7 @@ func (c *changes) start() {
 	for i := range c.list {
 		if ch := &c.list[i]; ch.After > 0 {
 			c.s.sessions.Go(func() {
-				if c.s.opts.Clock.Sleep(ctx, ch.After) == nil {
+				if c.s.opts.Clock.Sleep(ctx, ch.After) == nil && ctx.Err() == nil {
 					c.make([]int{i})()
 				}
 			})

@@ -3,6 +3,7 @@
 package mockmcp_test
 
 import (
+	"encoding/json"
 	"fmt"
 	"strings"
 	"sync"
@@ -302,7 +303,7 @@ func TestChangesUnderLoad(t *testing.T) {
 	swap := func(cue, text string) mockmcp.Change {
 		return mockmcp.Change{Cue: cue, AddTools: []mockmcp.Tool{{Name: "b", Results: []mockmcp.Result{{Answer: answer(mockmcp.Answer{Text: text})}}}}, Tell: []string{}}
 	}
-	s := newServer(t, growing(swap("one", "new"), swap("two", "newer"), mockmcp.Change{Tool: "a", Tell: []string{"tools"}}), nil)
+	s := newServer(t, growing(swap("one", "new"), swap("two", "newer"), mockmcp.Change{Tool: "a", AddTools: []mockmcp.Tool{{Name: "d", Input: raw(`{ "type": "object" }`)}}}), nil)
 	var wg sync.WaitGroup
 	for i := range clients {
 		c := dial(t, s)
@@ -320,7 +321,17 @@ func TestChangesUnderLoad(t *testing.T) {
 				case i == 1 && n == calls/2:
 					s.Cue("two")
 				}
-				s.Tools()
+				if i > 5 { // a change with each call
+					c.send(`{"jsonrpc":"2.0","id":"a","method":"tools/call","params":{"name":"a"}}`)
+					if _, err := c.r.Next(); err != nil {
+						t.Error(err)
+					}
+				}
+				for _, tool := range s.Tools() {
+					if !json.Valid(tool.Schema) {
+						t.Errorf("schema %s", tool.Schema)
+					}
+				}
 				s.StateDiff()
 			}
 		})
@@ -330,7 +341,7 @@ func TestChangesUnderLoad(t *testing.T) {
 	for _, x := range s.Journal() {
 		last[x.Text]++
 	}
-	if n := last["old"] + last["new"] + last["newer"]; n != clients*calls || last["newer"]+last["new"] == 0 {
+	if n := last["old"] + last["new"] + last["newer"]; n != (clients+2)*calls || last["newer"]+last["new"] == 0 {
 		t.Errorf("answers %v", last)
 	}
 	if m := dial(t, s).call("b", "{}"); !strings.Contains(string(m.Frame), `"newer"`) && !strings.Contains(string(m.Frame), `"new"`) {

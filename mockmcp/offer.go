@@ -188,7 +188,9 @@ func (l *loader) seal() *offer {
 	return l.offer
 }
 
-func (l *loader) tool(t *Tool) {
+func (l *loader) tool(of *Tool) {
+	copied := *of // which others may be reading
+	t := &copied
 	before := len(l.errs)
 	problem := func(format string, args ...any) { l.problem(t.Pos, "tool", t.Name, format, args...) }
 	if strings.TrimSpace(t.Name) == "" {

@@ -103,15 +103,15 @@ func contents(c *catalog.Content, uri, mimeType string) (map[string]any, error) 
 	if len(c.Meta) > 0 && !isObject(c.Meta) {
 		return nil, fmt.Errorf("the _meta of the content is no JSON object: %s", mcpwire.Excerpt(c.Meta, 60))
 	}
-	text := &c.Text
+	text, blob := &c.Text, (*[]byte)(nil)
 	if c.Blob != nil {
-		text = nil
+		text, blob = nil, &c.Blob
 	}
 	return map[string]any{"contents": []any{struct {
 		URI      string          `json:"uri"`
 		MIMEType string          `json:"mimeType,omitempty"`
 		Text     *string         `json:"text,omitempty"`
-		Blob     []byte          `json:"blob,omitempty"`
+		Blob     *[]byte         `json:"blob,omitempty"`
 		Meta     json.RawMessage `json:"_meta,omitempty"`
-	}{uri, mimeType, text, c.Blob, c.Meta}}}, nil
+	}{uri, mimeType, text, blob, c.Meta}}}, nil
 }

@@ -147,7 +147,7 @@ func (s *Server) repeat(ctx context.Context, times int, every time.Duration, f f
 
 // progress tells of progress if the client has asked for it.
 func (r *request) progress(p step.Progress, n int) {
-	if len(r.params.Meta.ProgressToken) == 0 {
+	if token := r.params.Meta.ProgressToken; len(token) == 0 || string(token) == "null" {
 		return
 	}
 	_ = r.out.notify("notifications/progress", struct {
