@@ -15,6 +15,7 @@ import (
 
 	"github.com/rehearse-dev/rehearse/mockmcp"
 	"github.com/rehearse-dev/rehearse/mockmcp/catalog"
+	"github.com/rehearse-dev/rehearse/mockmcp/fault"
 	"github.com/rehearse-dev/rehearse/mockmcp/step"
 )
 
@@ -345,6 +346,18 @@ func TestChangesUnderLoad(t *testing.T) {
 		t.Errorf("answers %v", last)
 	}
 	if m := dial(t, s).call("b", "{}"); !strings.Contains(string(m.Frame), `"newer"`) && !strings.Contains(string(m.Frame), `"new"`) {
+		t.Errorf("got %s", m.Frame)
+	}
+}
+
+// TestChangeBringsFaults has a tool that comes with a fault, the first of the
+// script.
+func TestChangeBringsFaults(t *testing.T) {
+	s := newServer(t, growing(mockmcp.Change{Cue: "go", AddTools: []mockmcp.Tool{{Name: "d", Results: []mockmcp.Result{{
+		Answer: answer(mockmcp.Answer{Text: "fine"}), Faults: []fault.Fault{{Kind: fault.RPCError}},
+	}}}}}), nil)
+	s.Cue("go")
+	if m := dial(t, s).call("d", "{}"); m.Error == nil {
 		t.Errorf("got %s", m.Frame)
 	}
 }

@@ -50,8 +50,11 @@ func (s *Server) loadFaults() []error {
 	}
 	any := len(s.script.Faults) > 0
 	check(s.script.Faults, "")
-	for i := range s.script.Tools {
-		t := &s.script.Tools[i]
+	tools := slices.Clone(s.script.Tools)
+	for _, c := range s.script.Changes {
+		tools = append(tools, c.AddTools...)
+	}
+	for _, t := range tools {
 		for j := range t.Results {
 			any = any || len(t.Results[j].Faults) > 0
 			check(t.Results[j].Faults, fmt.Sprintf("tool %q: ", t.Name))
