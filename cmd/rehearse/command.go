@@ -143,7 +143,7 @@ judged.`,
 	root.SetHelpCommand(helpCommand())
 	root.AddCommand(
 		initCommand(p), checkCommand(p), runCommand(p), fuzzCommand(p), reportCommand(p), serveCommand(p),
-		faultsCommand(p), schemaCommand(p), versionCommand(p),
+		faultsCommand(p), schemaCommand(p), versionCommand(p), mcpCommand(p),
 	)
 	return root
 }

@@ -10,6 +10,7 @@
 //	rehearse report RUN       show a finished run again
 //	rehearse serve llm FILE   a mock model endpoint by itself
 //	rehearse serve mcp FILE   a mock MCP server by itself
+//	rehearse mcp list|call    the tools of an MCP server, at the terminal
 //	rehearse schema           the JSON Schema of all files, for editors
 //	rehearse faults [KIND]    what a mock model can do wrong
 //

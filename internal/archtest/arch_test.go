@@ -28,6 +28,7 @@ var levels = map[string]int{
 	"harness/retry":          0,
 	"internal/strictyaml":    0,
 	"internal/mcpwire":       0,
+	"internal/mcpargs":       0,
 	"mockllm/wire":           0,
 	"mockmcp/protocol":       0,
 	"internal/llmwire":       1,
