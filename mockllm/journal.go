@@ -90,20 +90,27 @@ type journal struct {
 	limit    int
 	size     int
 	seq      int
-	entries  []*entry
+	entries  []sized
 	problems []error
+}
+
+// sized is an entry and its size, which is kept here since to look at an old
+// entry is to fetch it from far away.
+type sized struct {
+	*entry
+	size int
 }
 
 // add enters e, and forgets the oldest entries beyond the budget.
 func (j *journal) add(e *entry) {
 	j.seq++
 	e.seq = j.seq
-	j.entries = append(j.entries, e)
-	j.size += e.size()
+	j.entries = append(j.entries, sized{e, e.size()})
+	j.size += j.entries[len(j.entries)-1].size
 	drop := 0
 	for (j.size > j.limit || len(j.entries)-drop > j.most) && drop < len(j.entries)-1 {
-		j.size -= j.entries[drop].size()
-		j.entries[drop] = nil
+		j.size -= j.entries[drop].size
+		j.entries[drop] = sized{}
 		drop++
 	}
 	j.entries = j.entries[drop:]
@@ -112,7 +119,7 @@ func (j *journal) add(e *entry) {
 func (j *journal) copy() []entry {
 	out := make([]entry, len(j.entries))
 	for i, e := range j.entries {
-		out[i] = *e
+		out[i] = *e.entry
 	}
 	return slices.Clip(out)
 }

@@ -3,12 +3,12 @@
 package mockllm
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"math/rand/v2"
 	"net/http"
 	"strconv"
+	"sync"
 	"time"
 
 	"github.com/rehearse-dev/rehearse/harness"
@@ -36,22 +36,24 @@ func (m *Mock) answer(x *exchange, sp *spoken) error {
 	if adjust != nil || x.met != nil || !x.speech.quick || x.habits.style != nil || sp.fragments != nil {
 		return m.answerRendered(x, sp, adjust)
 	}
-	x.spoken, x.status = sp, http.StatusOK
-	m.record(x.entry, nil)
-	ctx := x.r.Context()
+	x.spoken, x.status, x.quick = sp, http.StatusOK, true
+	d := &delivery{m: m, w: x.w, ctx: x.r.Context(), x: x, sp: sp, out: outs.Get().(*[]byte)}
+	defer putOut(d.out)
+	d.atOnce = !m.paced() && !(m.opts.FlushEvents && x.chat.Stream())
+	if !d.atOnce {
+		m.record(x.entry, nil)
+		d.head()
+		d.flusher = http.NewResponseController(x.w)
+	}
 	if m.paced() {
 		var cancel context.CancelFunc
-		ctx, cancel = context.WithCancel(ctx)
+		d.ctx, cancel = context.WithCancel(d.ctx)
 		defer cancel()
 		defer context.AfterFunc(m.ctx, cancel)()
+		if m.opts.Jitter > 0 {
+			d.random = m.source(sp.id + strconv.Itoa(x.attempt))
+		}
 	}
-	buf := buffers.Get().(*bytes.Buffer)
-	defer putBuffer(buf)
-	d := &delivery{m: m, w: x.w, ctx: ctx, buf: buf, x: x, sp: sp}
-	if m.paced() && m.opts.Jitter > 0 {
-		d.random = m.source(sp.id + strconv.Itoa(x.attempt))
-	}
-	m.common(x)
 	var err error
 	if x.chat.Stream() {
 		err = d.stream()
@@ -64,6 +66,16 @@ func (m *Mock) answer(x *exchange, sp *spoken) error {
 	return nil
 }
 
+// outs hold replies while they are written.
+var outs = sync.Pool{New: func() any { return new([]byte) }}
+
+func putOut(b *[]byte) {
+	if cap(*b) <= maxPooled {
+		*b = (*b)[:0]
+		outs.Put(b)
+	}
+}
+
 func (m *Mock) paced() bool { return m.opts.TimeToFirstToken > 0 || m.opts.TokensPerSecond > 0 }
 
 // delivery is one reply on its way.
@@ -71,11 +83,15 @@ type delivery struct {
 	m      *Mock
 	w      http.ResponseWriter
 	ctx    context.Context
-	buf    *bytes.Buffer // written, but not sent
+	out    *[]byte // written, but not sent
 	x      *exchange
 	sp     *spoken
 	random *rand.Rand // for jitter; nil without
 	pace   pace
+	// atOnce sends the reply with its head when all of it is written. Else
+	// flusher sends what was written so far.
+	atOnce  bool
+	flusher *http.ResponseController
 
 	prefix, suffix []byte // of each chunk of a stream
 }
@@ -124,7 +140,7 @@ func (d *delivery) whole() error {
 	if err := d.wait(d.m.tokenTime() * time.Duration(d.sp.content.pieces())); err != nil {
 		return err
 	}
-	b := d.appendStart(d.buf.AvailableBuffer(), "chat.completion")
+	b := d.appendStart(*d.out, "chat.completion")
 	b = append(b, `,"choices":[{"index":0,"message":{"role":"assistant","content":`...)
 	b = d.appendMessage(b)
 	b = append(b, `,"annotations":[]},"logprobs":null,"finish_reason":`...)
@@ -133,11 +149,21 @@ func (d *delivery) whole() error {
 	b = appendUsage(b, d.x.usage(d.sp.content))
 	b = d.appendFingerprint(append(b, `,"service_tier":"default"`...))
 	b = append(b, "}\n"...)
+	*d.out = b
+	return d.last()
+}
+
+// head sets the headers.
+func (d *delivery) head() {
+	d.m.common(d.x)
 	h := d.w.Header()
+	if d.x.chat.Stream() {
+		h["Content-Type"], h["Cache-Control"] = d.m.headers.sse, d.m.headers.noCache
+		// Said here, since net/http would find out the length of a short stream.
+		h["Transfer-Encoding"] = d.m.headers.chunked
+		return
+	}
 	h["Content-Type"] = d.m.headers.json
-	h["Content-Length"] = []string{strconv.Itoa(len(b))}
-	d.buf.Write(b)
-	return d.last(true)
 }
 
 // pieces returns the number of pieces that the reply is streamed in.
@@ -223,10 +249,6 @@ func appendString(b []byte, s string) []byte {
 
 // stream sends the reply as server-sent events.
 func (d *delivery) stream() error {
-	h := d.w.Header()
-	h["Content-Type"], h["Cache-Control"] = d.m.headers.sse, d.m.headers.noCache
-	// Said here, since net/http would find out the length of a short stream.
-	h["Transfer-Encoding"] = d.m.headers.chunked
 	d.prefix = d.appendStart([]byte("data: "), "chat.completion.chunk")
 	d.prefix = d.appendFingerprint(append(d.prefix, `,"service_tier":"default"`...))
 	start := len(d.prefix)
@@ -243,15 +265,14 @@ func (d *delivery) stream() error {
 		return err
 	}
 	if d.x.chat.IncludeUsage() {
-		d.buf.Write(d.prefix[:start])
-		b := append(d.buf.AvailableBuffer(), `,"choices":[],"usage":`...)
-		d.buf.Write(append(appendUsage(b, d.x.usage(d.sp.content)), "}\n\n"...))
+		b := append(append(*d.out, d.prefix[:start]...), `,"choices":[],"usage":`...)
+		*d.out = append(appendUsage(b, d.x.usage(d.sp.content)), "}\n\n"...)
 		if err := d.eventDone(); err != nil {
 			return err
 		}
 	}
-	d.buf.WriteString("data: [DONE]\n\n")
-	return d.last(false)
+	*d.out = append(*d.out, "data: [DONE]\n\n"...)
+	return d.last()
 }
 
 // deltas sends the chunks of the message.
@@ -284,10 +305,8 @@ func (d *delivery) deltas() error {
 			return err
 		}
 	}
-	d.buf.Write(d.prefix)
-	d.buf.WriteString(`{},"logprobs":null,"finish_reason":`)
-	d.buf.Write(appendString(d.buf.AvailableBuffer(), c.finish))
-	d.buf.Write(d.suffix)
+	b := append(append(*d.out, d.prefix...), `{},"logprobs":null,"finish_reason":`...)
+	*d.out = append(appendString(b, c.finish), d.suffix...)
 	return d.eventDone()
 }
 
@@ -312,12 +331,8 @@ func (d *delivery) pieces(open string, pieces [][]byte, end string) error {
 
 // event sends a chunk with the delta open+value+end.
 func (d *delivery) event(open string, value []byte, end string) error {
-	d.buf.Write(d.prefix)
-	d.buf.WriteString(open)
-	d.buf.Write(value)
-	d.buf.WriteString(end)
-	d.buf.WriteString(`,"logprobs":null,"finish_reason":null`)
-	d.buf.Write(d.suffix)
+	b := append(append(append(append(*d.out, d.prefix...), open...), value...), end...)
+	*d.out = append(append(b, `,"logprobs":null,"finish_reason":null`...), d.suffix...)
 	return d.eventDone()
 }
 
@@ -330,7 +345,7 @@ func (d *delivery) eventDone() error {
 
 // flush sends what was written.
 func (d *delivery) flush() error {
-	if d.buf.Len() == 0 {
+	if len(*d.out) == 0 {
 		return nil
 	}
 	if err := d.send(); err != nil {
@@ -342,7 +357,7 @@ func (d *delivery) flush() error {
 // push hands what was sent to the network. A writer that cannot is left to
 // its own pace.
 func (d *delivery) push() error {
-	err := http.NewResponseController(d.w).Flush()
+	err := d.flusher.Flush()
 	if errors.Is(err, http.ErrNotSupported) {
 		return nil
 	}
@@ -350,22 +365,34 @@ func (d *delivery) push() error {
 }
 
 func (d *delivery) send() error {
-	_, err := d.w.Write(d.buf.Bytes())
-	d.buf.Reset()
+	_, err := d.w.Write(*d.out)
+	*d.out = (*d.out)[:0]
 	return err
 }
 
 // last sends the end of the reply. It counts as delivered before it is sent,
 // since the client may ask again before this goroutine runs on.
-func (d *delivery) last(flush bool) error {
+func (d *delivery) last() error {
 	if err := d.ctx.Err(); err != nil {
+		if d.atOnce {
+			d.m.record(d.x.entry, nil)
+		}
 		return err
 	}
-	d.x.settle(true)
+	if d.atOnce {
+		d.m.recordDelivered(d.x)
+		d.head()
+	} else {
+		d.x.settle(true)
+	}
+	whole := !d.x.chat.Stream()
+	if whole {
+		d.w.Header()["Content-Length"] = []string{strconv.Itoa(len(*d.out))}
+	}
 	err := d.send()
-	if err == nil && flush {
+	if err == nil && whole {
 		// The length is known: nothing is left to write after this.
-		err = d.push()
+		err = responseLine{d.w}.flush()
 	}
 	if err != nil {
 		d.x.settle(false)

@@ -4,11 +4,10 @@ package mockllm
 
 import (
 	"cmp"
-	"hash/fnv"
-	"io"
 	"math/rand/v2"
 	"slices"
 	"strconv"
+	"sync"
 
 	"github.com/rehearse-dev/rehearse/internal/llmwire"
 	"github.com/rehearse-dev/rehearse/mockllm/wire"
@@ -23,17 +22,31 @@ func (x *exchange) ids() (reply, call wire.IDs) {
 	return reply, call
 }
 
+// numbers is a source of random numbers to use again.
+type numbers struct {
+	pcg  rand.PCG
+	rand *rand.Rand // of pcg
+}
+
+var numbersPool = sync.Pool{New: func() any {
+	n := new(numbers)
+	n.rand = rand.New(&n.pcg)
+	return n
+}}
+
+// letters are what ids are made of where nothing else is said.
+const letters = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
+
 // makeID returns the id of the n-th of a kind, from 0.
 func makeID(r *rand.Rand, s wire.IDs, n int) string {
 	if s.Counted {
 		return s.Prefix + strconv.Itoa(n)
 	}
-	if s.Alphabet == "" {
-		return s.Prefix + token(r, s.Len)
-	}
-	b := []byte(s.Prefix)
+	alphabet := cmp.Or(s.Alphabet, letters)
+	var space [64]byte
+	b := append(space[:0], s.Prefix...)
 	for range s.Len {
-		b = append(b, s.Alphabet[r.IntN(len(s.Alphabet))])
+		b = append(b, alphabet[r.IntN(len(alphabet))])
 	}
 	return string(b)
 }
@@ -91,11 +104,9 @@ func (m *Mock) wireReply(x *exchange, sp *spoken) *llmwire.Reply {
 	for _, call := range sp.calls {
 		choice.Calls = append(choice.Calls, llmwire.Call{ID: call.ID, Name: call.Name, Arguments: call.Arguments})
 	}
-	h := fnv.New64a()
-	_, _ = io.WriteString(h, sp.id)
 	return &llmwire.Reply{
 		ID: sp.id, Created: sp.created, Model: cmp.Or(x.habits.model, x.chat.Model()), Choices: []llmwire.Choice{choice},
-		Usage: x.usage(c), IncludeUsage: x.chat.IncludeUsage(), Fingerprint: m.fingerprint(), Seed: h.Sum64(),
+		Usage: x.usage(c), IncludeUsage: x.chat.IncludeUsage(), Fingerprint: m.fingerprint(), Seed: hashOf(sp.id),
 	}
 }
 

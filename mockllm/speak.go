@@ -6,6 +6,7 @@ import (
 	"cmp"
 	"encoding/json"
 	"fmt"
+	"strconv"
 
 	"github.com/rehearse-dev/rehearse/harness"
 	"github.com/rehearse-dev/rehearse/harness/dialect"
@@ -45,7 +46,7 @@ func (m *Mock) speakAt(s *served, x *exchange) (*spoken, error) {
 	if s.spoken != nil {
 		return s.spoken, nil
 	}
-	sp, err := m.speak(s.script, x, s.turn+1, s.reply+1, fmt.Sprintf("turn %d reply %d", s.turn+1, s.reply+1))
+	sp, err := m.speak(s.script, x, s.turn+1, s.reply+1, "turn "+strconv.Itoa(s.turn+1)+" reply "+strconv.Itoa(s.reply+1))
 	if err != nil {
 		return nil, err
 	}
@@ -72,11 +73,16 @@ func (m *Mock) speak(r *reply, x *exchange, turn, n int, label string) (*spoken,
 			return nil, &scriptError{err}
 		}
 	}
-	random := m.source(label)
+	random := numbersPool.Get().(*numbers)
+	defer numbersPool.Put(random)
+	random.pcg.Seed(m.seeds(label))
 	ids, callIDs := x.ids()
-	sp := &spoken{content: content, fragments: cmp.Or(r.Fragments, m.program.Fragments), id: makeID(random, ids, 0), created: epoch}
+	sp := &spoken{content: content, fragments: cmp.Or(r.Fragments, m.program.Fragments), id: makeID(random.rand, ids, 0), created: epoch}
+	if n := len(content.calls); n > 0 {
+		sp.calls = make([]spokenCall, 0, n)
+	}
 	for i, call := range content.calls {
-		sc := spokenCall{ToolCall: harness.ToolCall{ID: makeID(random, callIDs, i), Name: call.tool, Arguments: call.args.plain}}
+		sc := spokenCall{ToolCall: harness.ToolCall{ID: makeID(random.rand, callIDs, i), Name: call.tool, Arguments: call.args.plain}}
 		if server, tool := toolname.Split(call.tool); server != "" {
 			name, err := m.resolver.Name(call.tool, c.Tools())
 			if err != nil {
