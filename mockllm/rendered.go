@@ -4,10 +4,10 @@ package mockllm
 
 import (
 	"cmp"
+	"math/bits"
 	"math/rand/v2"
 	"slices"
 	"strconv"
-	"sync"
 
 	"github.com/rehearse-dev/rehearse/internal/llmwire"
 	"github.com/rehearse-dev/rehearse/mockllm/wire"
@@ -22,23 +22,11 @@ func (x *exchange) ids() (reply, call wire.IDs) {
 	return reply, call
 }
 
-// numbers is a source of random numbers to use again.
-type numbers struct {
-	pcg  rand.PCG
-	rand *rand.Rand // of pcg
-}
-
-var numbersPool = sync.Pool{New: func() any {
-	n := new(numbers)
-	n.rand = rand.New(&n.pcg)
-	return n
-}}
-
 // letters are what ids are made of where nothing else is said.
 const letters = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
 
 // makeID returns the id of the n-th of a kind, from 0.
-func makeID(r *rand.Rand, s wire.IDs, n int) string {
+func makeID(r *rand.PCG, s wire.IDs, n int) string {
 	if s.Counted {
 		return s.Prefix + strconv.Itoa(n)
 	}
@@ -46,9 +34,22 @@ func makeID(r *rand.Rand, s wire.IDs, n int) string {
 	var space [64]byte
 	b := append(space[:0], s.Prefix...)
 	for range s.Len {
-		b = append(b, alphabet[r.IntN(len(alphabet))])
+		b = append(b, alphabet[below(r, uint64(len(alphabet)))])
 	}
 	return string(b)
+}
+
+// below returns what [rand.Rand.Uint64N] does, without its interface to the
+// source: an id takes dozens.
+func below(r *rand.PCG, n uint64) uint64 {
+	if n&(n-1) == 0 {
+		return r.Uint64() & (n - 1)
+	}
+	for {
+		if high, low := bits.Mul64(r.Uint64(), n); low >= n || low >= -n%n {
+			return high
+		}
+	}
 }
 
 // answerRendered gives a reply by way of a renderer and the paced writer. An

@@ -6,6 +6,7 @@ import (
 	"cmp"
 	"encoding/json"
 	"fmt"
+	"math/rand/v2"
 	"strconv"
 
 	"github.com/rehearse-dev/rehearse/harness"
@@ -27,6 +28,20 @@ type spoken struct {
 type spokenCall struct {
 	harness.ToolCall
 	server, tool string
+}
+
+// newSpoken returns a reply with room for so many calls. The journal keeps many
+// thousands, mostly of one call: each is one object then.
+func newSpoken(calls int) *spoken {
+	if calls != 1 {
+		return &spoken{calls: make([]spokenCall, 0, calls)}
+	}
+	one := new(struct {
+		spoken
+		call [1]spokenCall
+	})
+	one.calls = one.call[:0]
+	return &one.spoken
 }
 
 // scriptError is an error of the script and not of the client.
@@ -73,16 +88,13 @@ func (m *Mock) speak(r *reply, x *exchange, turn, n int, label string) (*spoken,
 			return nil, &scriptError{err}
 		}
 	}
-	random := numbersPool.Get().(*numbers)
-	defer numbersPool.Put(random)
-	random.pcg.Seed(m.seeds(label))
+	var random rand.PCG
+	random.Seed(m.seeds(label))
 	ids, callIDs := x.ids()
-	sp := &spoken{content: content, fragments: cmp.Or(r.Fragments, m.program.Fragments), id: makeID(random.rand, ids, 0), created: epoch}
-	if n := len(content.calls); n > 0 {
-		sp.calls = make([]spokenCall, 0, n)
-	}
+	sp := newSpoken(len(content.calls))
+	sp.content, sp.fragments, sp.id, sp.created = content, cmp.Or(r.Fragments, m.program.Fragments), makeID(&random, ids, 0), epoch
 	for i, call := range content.calls {
-		sc := spokenCall{ToolCall: harness.ToolCall{ID: makeID(random.rand, callIDs, i), Name: call.tool, Arguments: call.args.plain}}
+		sc := spokenCall{ToolCall: harness.ToolCall{ID: makeID(&random, callIDs, i), Name: call.tool, Arguments: call.args.plain}}
 		if server, tool := toolname.Split(call.tool); server != "" {
 			name, err := m.resolver.Name(call.tool, c.Tools())
 			if err != nil {
