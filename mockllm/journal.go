@@ -20,7 +20,7 @@ type entry struct {
 	chat       *dialect.Chat  // nil when it could not be read
 	spoken     *spoken        // nil when there was no reply
 	before     *dialect.Chat  // the request before, which the provider's cache has
-	told       *llmwire.Reply // when the request's settings changed the reply
+	told       *llmwire.Reply // when the request's settings or a fault changed the reply
 	status     int
 	fault      string
 	lane       string
@@ -40,6 +40,9 @@ func (e *entry) size() int {
 	n := entryBytes + len(e.err)
 	if e.chat != nil {
 		n += e.chat.Size()
+	}
+	if e.told != nil {
+		n += len(e.told.Choices[0].Text)
 	}
 	return n
 }

@@ -37,15 +37,12 @@ func (m *Mock) answer(x *exchange, sp *spoken) error {
 		return m.answerRendered(x, sp, adjust)
 	}
 	x.spoken, x.status, x.quick = sp, http.StatusOK, true
-	d := &delivery{m: m, w: x.w, ctx: x.r.Context(), x: x, sp: sp, out: outs.Get().(*[]byte)}
-	defer putOut(d.out)
-	d.atOnce = !m.paced() && !(m.opts.FlushEvents && x.chat.Stream())
-	if !d.atOnce {
+	d := &delivery{m: m, w: x.w, ctx: x.r.Context(), x: x, sp: sp, draft: drafts.Get().(*draft)}
+	defer d.draft.done()
+	if m.paced() {
 		m.record(x.entry, nil)
 		d.head()
 		d.flusher = http.NewResponseController(x.w)
-	}
-	if m.paced() {
 		var cancel context.CancelFunc
 		d.ctx, cancel = context.WithCancel(d.ctx)
 		defer cancel()
@@ -66,13 +63,22 @@ func (m *Mock) answer(x *exchange, sp *spoken) error {
 	return nil
 }
 
-// outs hold replies while they are written.
-var outs = sync.Pool{New: func() any { return new([]byte) }}
+// draft is a reply while it is written.
+type draft struct {
+	out  []byte // written, but not sent
+	ends []int  // of the events in out that are to be sent alone
+	// prefix and suffix are of each chunk of a stream.
+	prefix []byte
+	suffix string
+}
 
-func putOut(b *[]byte) {
-	if cap(*b) <= maxPooled {
-		*b = (*b)[:0]
-		outs.Put(b)
+// drafts are those to use again.
+var drafts = sync.Pool{New: func() any { return new(draft) }}
+
+func (d *draft) done() {
+	if cap(d.out) <= maxPooled {
+		d.out, d.ends, d.prefix = d.out[:0], d.ends[:0], d.prefix[:0]
+		drafts.Put(d)
 	}
 }
 
@@ -83,17 +89,14 @@ type delivery struct {
 	m      *Mock
 	w      http.ResponseWriter
 	ctx    context.Context
-	out    *[]byte // written, but not sent
 	x      *exchange
 	sp     *spoken
 	random *rand.Rand // for jitter; nil without
 	pace   pace
-	// atOnce sends the reply with its head when all of it is written. Else
-	// flusher sends what was written so far.
-	atOnce  bool
+	// flusher sends what was written so far, at a pace. Nil sends the reply
+	// with its head when all of it is written.
 	flusher *http.ResponseController
-
-	prefix, suffix []byte // of each chunk of a stream
+	*draft
 }
 
 // wait lets d pass, give or take the jitter.
@@ -140,7 +143,7 @@ func (d *delivery) whole() error {
 	if err := d.wait(d.m.tokenTime() * time.Duration(d.sp.content.pieces())); err != nil {
 		return err
 	}
-	b := d.appendStart(*d.out, "chat.completion")
+	b := d.appendStart(d.out, "chat.completion")
 	b = append(b, `,"choices":[{"index":0,"message":{"role":"assistant","content":`...)
 	b = d.appendMessage(b)
 	b = append(b, `,"annotations":[]},"logprobs":null,"finish_reason":`...)
@@ -149,7 +152,7 @@ func (d *delivery) whole() error {
 	b = appendUsage(b, d.x.usage(d.sp.content))
 	b = d.appendFingerprint(append(b, `,"service_tier":"default"`...))
 	b = append(b, "}\n"...)
-	*d.out = b
+	d.out = b
 	return d.last()
 }
 
@@ -249,14 +252,13 @@ func appendString(b []byte, s string) []byte {
 
 // stream sends the reply as server-sent events.
 func (d *delivery) stream() error {
-	d.prefix = d.appendStart([]byte("data: "), "chat.completion.chunk")
+	d.prefix = d.appendStart(append(d.prefix, "data: "...), "chat.completion.chunk")
 	d.prefix = d.appendFingerprint(append(d.prefix, `,"service_tier":"default"`...))
 	start := len(d.prefix)
 	d.prefix = append(d.prefix, `,"choices":[{"index":0,"delta":`...)
+	d.suffix = "}]}\n\n"
 	if d.x.chat.IncludeUsage() {
-		d.suffix = []byte(`}],"usage":null}` + "\n\n")
-	} else {
-		d.suffix = []byte("}]}\n\n")
+		d.suffix = `}],"usage":null}` + "\n\n"
 	}
 	if err := d.wait(d.m.opts.TimeToFirstToken); err != nil {
 		return err
@@ -265,13 +267,13 @@ func (d *delivery) stream() error {
 		return err
 	}
 	if d.x.chat.IncludeUsage() {
-		b := append(append(*d.out, d.prefix[:start]...), `,"choices":[],"usage":`...)
-		*d.out = append(appendUsage(b, d.x.usage(d.sp.content)), "}\n\n"...)
+		b := append(append(d.out, d.prefix[:start]...), `,"choices":[],"usage":`...)
+		d.out = append(appendUsage(b, d.x.usage(d.sp.content)), "}\n\n"...)
 		if err := d.eventDone(); err != nil {
 			return err
 		}
 	}
-	*d.out = append(*d.out, "data: [DONE]\n\n"...)
+	d.out = append(d.out, "data: [DONE]\n\n"...)
 	return d.last()
 }
 
@@ -282,7 +284,8 @@ func (d *delivery) deltas() error {
 	if c.say.empty() && len(c.calls) > 0 {
 		content = "null"
 	}
-	if err := d.event(`{"role":"assistant","content":`+content+`,"refusal":null}`, nil, ""); err != nil {
+	d.open(`{"role":"assistant","content":`)
+	if err := d.event(content, `,"refusal":null}`); err != nil {
 		return err
 	}
 	for _, part := range []struct {
@@ -297,16 +300,18 @@ func (d *delivery) deltas() error {
 	}
 	for i, call := range d.sp.calls {
 		index := `{"tool_calls":[{"index":` + strconv.Itoa(i)
-		head := index + `,"id":"` + call.ID + `","type":"function","function":{"name":`
-		if err := d.event(head, appendString(nil, call.Name), `,"arguments":""}}]}`); err != nil {
+		d.open(index)
+		d.out = append(append(append(d.out, `,"id":"`...), call.ID...), `","type":"function","function":{"name":`...)
+		d.out = appendString(d.out, call.Name)
+		if err := d.event("", `,"arguments":""}}]}`); err != nil {
 			return err
 		}
 		if err := d.pieces(index+`,"function":{"arguments":`, c.calls[i].args.pieces, "}}]}"); err != nil {
 			return err
 		}
 	}
-	b := append(append(*d.out, d.prefix...), `{},"logprobs":null,"finish_reason":`...)
-	*d.out = append(appendString(b, c.finish), d.suffix...)
+	d.open(`{},"logprobs":null,"finish_reason":`)
+	d.out = append(appendString(d.out, c.finish), d.suffix...)
 	return d.eventDone()
 }
 
@@ -322,35 +327,47 @@ func (d *delivery) pieces(open string, pieces [][]byte, end string) error {
 				return err
 			}
 		}
-		if err := d.event(open, p, end); err != nil {
+		d.open(open)
+		d.out = append(d.out, p...)
+		if err := d.event("", end); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// event sends a chunk with the delta open+value+end.
-func (d *delivery) event(open string, value []byte, end string) error {
-	b := append(append(append(append(*d.out, d.prefix...), open...), value...), end...)
-	*d.out = append(append(b, `,"logprobs":null,"finish_reason":null`...), d.suffix...)
+// open begins a chunk.
+func (d *delivery) open(delta string) {
+	d.out = append(append(d.out, d.prefix...), delta...)
+}
+
+// event ends a chunk with the rest of its delta.
+func (d *delivery) event(rest, end string) error {
+	d.out = append(append(append(d.out, rest...), end...), `,"logprobs":null,"finish_reason":null`...)
+	d.out = append(d.out, d.suffix...)
 	return d.eventDone()
 }
 
 func (d *delivery) eventDone() error {
-	if d.m.opts.FlushEvents {
-		return d.flush()
+	switch {
+	case !d.m.opts.FlushEvents:
+		return nil
+	case d.flusher == nil:
+		d.ends = append(d.ends, len(d.out))
+		return nil
 	}
-	return nil
+	return d.flush()
 }
 
 // flush sends what was written.
 func (d *delivery) flush() error {
-	if len(*d.out) == 0 {
+	if len(d.out) == 0 {
 		return nil
 	}
-	if err := d.send(); err != nil {
+	if _, err := d.w.Write(d.out); err != nil {
 		return err
 	}
+	d.out = d.out[:0]
 	return d.push()
 }
 
@@ -364,32 +381,36 @@ func (d *delivery) push() error {
 	return err
 }
 
-func (d *delivery) send() error {
-	_, err := d.w.Write(*d.out)
-	*d.out = (*d.out)[:0]
-	return err
-}
-
 // last sends the end of the reply. It counts as delivered before it is sent,
 // since the client may ask again before this goroutine runs on.
 func (d *delivery) last() error {
 	if err := d.ctx.Err(); err != nil {
-		if d.atOnce {
+		if d.flusher == nil {
 			d.m.record(d.x.entry, nil)
 		}
 		return err
 	}
-	if d.atOnce {
+	rest := d.out
+	switch {
+	case d.flusher != nil:
+		d.x.settle(true)
+	case len(d.ends) > 0:
+		d.m.record(d.x.entry, nil)
+		d.head()
+		if err := d.sendEvents(); err != nil {
+			return err
+		}
+		rest = rest[d.ends[len(d.ends)-1]:]
+		d.x.settle(true)
+	default:
 		d.m.recordDelivered(d.x)
 		d.head()
-	} else {
-		d.x.settle(true)
 	}
 	whole := !d.x.chat.Stream()
 	if whole {
-		d.w.Header()["Content-Length"] = []string{strconv.Itoa(len(*d.out))}
+		d.w.Header()["Content-Length"] = []string{strconv.Itoa(len(rest))}
 	}
-	err := d.send()
+	_, err := d.w.Write(rest)
 	if err == nil && whole {
 		// The length is known: nothing is left to write after this.
 		err = responseLine{d.w}.flush()
@@ -398,4 +419,20 @@ func (d *delivery) last() error {
 		d.x.settle(false)
 	}
 	return err
+}
+
+// sendEvents sends the events of a stream that are to be sent alone.
+func (d *delivery) sendEvents() error {
+	d.flusher = http.NewResponseController(d.w)
+	from := 0
+	for _, end := range d.ends {
+		if _, err := d.w.Write(d.out[from:end]); err != nil {
+			return err
+		}
+		if err := d.push(); err != nil {
+			return err
+		}
+		from = end
+	}
+	return d.ctx.Err()
 }

@@ -79,6 +79,9 @@ func (m *Mock) answerRendered(x *exchange, sp *spoken, adjust func(*llmwire.Repl
 	if x.effects.body != nil {
 		x.effects.body(x, body)
 	}
+	if x.met != nil {
+		x.told = heard(x, reply, body)
+	}
 	x.spoken, x.status = sp, body.Status
 	m.record(x.entry, nil)
 	m.send(x, body)
