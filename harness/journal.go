@@ -156,7 +156,8 @@ type TurnReport struct {
 	Calls      []ReportedCall `json:"calls,omitempty"`
 	ModelCalls int            `json:"model_calls"`
 	Usage      Usage          `json:"usage"`
-	Stop       StopReason     `json:"stop,omitempty"`
+	// Stop is why the turn ended without an answer, where the subject can say.
+	Stop  StopReason `json:"stop,omitempty"`
 	Error      string         `json:"error,omitempty"`
 	Notes      []string       `json:"notes,omitempty"` // warnings, leaked calls, withdrawn text
 }

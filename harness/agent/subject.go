@@ -200,10 +200,23 @@ func (s *session) Send(ctx context.Context, text string) (*harness.TurnReport, e
 	failure = blame(failure)
 	report.Error = failure.Error()
 	var stop *harness.StopError
-	if errors.As(failure, &stop) {
+	var e *model.Error
+	switch {
+	case errors.As(failure, &stop):
 		report.Stop = stop.Reason
+	case errors.As(failure, &e):
+		report.Stop = stopFor(e.Kind)
 	}
 	return report, failure
+}
+
+// stopFor is the reason for which a turn ends that an error of the endpoint
+// has ended; empty where it is not the endpoint's.
+func stopFor(kind model.ErrorKind) harness.StopReason {
+	if r := harness.StopReason(kind); r.OfEndpoint() { // they have the same words
+		return r
+	}
+	return ""
 }
 
 // Close implements [harness.Session].

@@ -158,10 +158,10 @@ func (c *checker) answeredOnce() (f finding) {
 // unanswered reports the calls of a that no message answers.
 func (c *checker) unanswered(a answered, f *finding) {
 	if a.next == nil {
-		last := c.requests[len(c.requests)-1].Seq == a.reply.Seq
-		if t := c.turn(a.reply.Turn); last && t != nil && (t.Stop != "" || t.Error != "") {
-			return // the subject gave up here, which is judged elsewhere
+		if c.gaveUp(a.reply) {
+			return // which is judged elsewhere
 		}
+		last := c.requests[len(c.requests)-1].Seq == a.reply.Seq
 		for _, call := range a.calls {
 			if last {
 				f.add("%s was never answered: the subject asked the model nothing more", callText(call))
@@ -176,6 +176,16 @@ func (c *checker) unanswered(a answered, f *finding) {
 			f.add("%s was never answered: request %d holds no tool message for it", callText(call), a.next.Seq)
 		}
 	}
+}
+
+// gaveUp reports whether the subject ended its turn after this reply, and says
+// so: then it took no answer of it, or did not go on from it.
+func (c *checker) gaveUp(reply harness.Exchange) bool {
+	later := func(x harness.Exchange) bool {
+		return x.Seq > reply.Seq && (x.Turn == reply.Turn || x.Turn == 0) // a miss has no turn
+	}
+	t := c.turn(reply.Turn)
+	return t != nil && (t.Stop != "" || t.Error != "") && !slices.ContainsFunc(c.requests, later)
 }
 
 // swapped returns the other call of the reply whose result stands under call
@@ -224,7 +234,7 @@ func (c *checker) results() (f finding) {
 				continue // answered_once says so
 			}
 			if !call.Executed {
-				if call.Server != "" && call.Args != nil {
+				if callable(call) {
 					f.add("%s was answered with %s, and the server was never called", callText(call), quote(texts[0]))
 				}
 				continue
@@ -242,6 +252,17 @@ func (c *checker) results() (f finding) {
 		}
 	}
 	return f
+}
+
+// callable reports whether a server could be asked for a call: its tool is
+// known, and its arguments are a JSON object. What cannot be asked is answered
+// by the client itself, with an error for the model.
+func callable(call harness.Call) bool {
+	if call.Server == "" || call.Args == nil {
+		return false
+	}
+	args, err := parseArgs(call.Args)
+	return err != nil || args.Kind() == value.Object
 }
 
 // observations are the messages of the request after a reply, for a textual

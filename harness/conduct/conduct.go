@@ -120,10 +120,18 @@ type Input struct {
 	Listed map[string][]harness.Tool
 	// Names are the scenario's own offered names, by server.tool.
 	Names map[string]string
-	// Remaining are the scripted replies that were never asked for.
-	Remaining []harness.Position
+	// Remaining are the scripted replies that were never asked for, and that
+	// nothing excuses.
+	Remaining []Unreached
 	// Limits says which limits were passed, and by how much.
 	Limits []string
+}
+
+// Unreached is a scripted reply that was never asked for.
+type Unreached struct {
+	Lane string // empty for the main conversation
+	Turn int    // of the lane
+	Pos  harness.Position
 }
 
 // Check runs all checks and returns a verdict for each, in order.
@@ -231,9 +239,22 @@ func (c *checker) allRepliesReached() (f finding) {
 	if c.Mode == harness.ModeLive {
 		return skip("nothing is scripted in live mode")
 	}
-	if n := len(c.Remaining); n > 0 {
-		f.pos = c.Remaining[0]
-		f.add("%s not reached", count(n, "scripted reply", "scripted replies"))
+	var lanes []string
+	left := map[string]int{}
+	for _, u := range c.Remaining {
+		if f.pos.IsZero() {
+			f.pos = u.Pos
+		}
+		if left[u.Lane]++; left[u.Lane] == 1 {
+			lanes = append(lanes, u.Lane)
+		}
+	}
+	for _, lane := range lanes {
+		what := count(left[lane], "scripted reply", "scripted replies")
+		if lane != "" {
+			what += " of lane " + lane
+		}
+		f.add("%s not reached", what)
 	}
 	return f
 }

@@ -54,7 +54,7 @@ func (c *checker) historyGrows() (f finding) {
 			}
 			continue
 		}
-		if problem := shrunk(before, now); problem != "" {
+		if problem := shrunk(before, now, c.gaveUp(*before)); problem != "" {
 			f.add("request %d: %s", now.Seq, problem)
 		}
 	}
@@ -65,8 +65,8 @@ func (c *checker) historyGrows() (f finding) {
 }
 
 // shrunk says how a request fails to hold the one before it and the reply to
-// that; empty when it holds both.
-func shrunk(before, now *harness.Exchange) string {
+// that, unless the subject gave up on it; empty when it holds both.
+func shrunk(before, now *harness.Exchange, gaveUp bool) string {
 	old, messages := spoken(before.Request), spoken(now.Request)
 	for i, m := range old {
 		if i >= len(messages) {
@@ -80,7 +80,7 @@ func shrunk(before, now *harness.Exchange) string {
 	if !before.Delivered || before.Status >= 300 || answer.Text == "" && len(answer.Calls) == 0 {
 		return ""
 	}
-	if now.Turn == before.Turn && now.Reply == before.Reply {
+	if gaveUp || now.Turn == before.Turn && now.Reply == before.Reply {
 		return "" // asked again, so the first answer was not taken
 	}
 	rest := messages[len(old):]
@@ -194,7 +194,7 @@ func (c *checker) witnessesAgree() (f finding) {
 	})
 	for i := range c.Transcript.Turns {
 		t := &c.Transcript.Turns[i]
-		if t.Error != "" && t.Stop == "" {
+		if t.Error != "" && (t.Stop == "" || t.Stop.OfEndpoint()) {
 			continue // it broke in the middle of the turn
 		}
 		if reportsCalls {

@@ -154,10 +154,8 @@ func (t *trial) brokenOff(transcript *harness.Transcript) *harness.Transcript {
 		return transcript
 	}
 	turns := slices.Clone(transcript.Turns)
-	for i := range turns {
-		if turns[i].Stop == "" && turns[i].Error != "" && strings.Contains(t.broke.Error(), turns[i].Error) {
-			turns[i].Error = "the turn broke off"
-		}
+	if last := len(turns) - 1; last >= 0 && turns[last].Stop == "" && turns[last].Error != "" && strings.Contains(t.broke.Error(), turns[last].Error) {
+		turns[last].Error = "the turn broke off"
 	}
 	return &harness.Transcript{Turns: turns}
 }
@@ -183,7 +181,7 @@ func (t *trial) conduct(e *evidence, listed map[string][]harness.Tool) {
 		Listed: listed, Names: t.scenario.Names, Limits: t.passed(),
 	}
 	if t.model != nil {
-		in.Remaining = t.model.remaining()
+		in.Remaining = t.unreached(e.verdicts)
 	}
 	for _, v := range conduct.Check(config, in) {
 		if v.Check == conduct.Limits && len(in.Limits) > 0 {
@@ -191,6 +189,24 @@ func (t *trial) conduct(e *evidence, listed map[string][]harness.Tool) {
 		}
 		e.verdicts = append(e.verdicts, v)
 	}
+}
+
+// unreached lists the replies that were never asked for. Where a turn ended
+// with the stop that is expected of it, nothing more was to be asked there; and
+// where the last one did, what lanes had yet to do may hang on it.
+func (t *trial) unreached(verdicts []harness.Verdict) []conduct.Unreached {
+	stopped := map[int]bool{}
+	for _, v := range verdicts {
+		if v.Check == "stops" && v.State == harness.Passed {
+			stopped[cmp.Or(v.Turn, len(t.reports))] = true
+		}
+	}
+	return slices.DeleteFunc(t.model.remaining(), func(u conduct.Unreached) bool {
+		if u.Lane != "" {
+			return stopped[len(t.reports)]
+		}
+		return stopped[u.Turn]
+	})
 }
 
 // decide finds the outcome and the primary cause.
@@ -402,7 +418,7 @@ func (t *trial) fold(e *evidence, causes []harness.Cause) []string {
 	}
 	out = append(out, unmet...)
 	if t.model != nil && !strings.HasPrefix(causes[0].Message, conduct.AllRepliesReached+":") {
-		if n := len(t.model.remaining()); n == 1 {
+		if n := len(t.unreached(e.verdicts)); n == 1 {
 			out = append(out, "1 later reply not reached")
 		} else if n > 1 {
 			out = append(out, fmt.Sprintf("%d later replies not reached", n))

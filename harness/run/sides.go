@@ -14,6 +14,7 @@ import (
 	"strings"
 
 	"github.com/rehearse-dev/rehearse/harness"
+	"github.com/rehearse-dev/rehearse/harness/conduct"
 	"github.com/rehearse-dev/rehearse/harness/mcppool"
 	"github.com/rehearse-dev/rehearse/harness/passthrough"
 	"github.com/rehearse-dev/rehearse/harness/tools"
@@ -27,9 +28,9 @@ import (
 type modelSide interface {
 	beginTurn(n int)
 	journal() []harness.Exchange
-	outline() []harness.Exchange   // the journal, perhaps without what was said
-	remaining() []harness.Position // scripted replies not asked for
-	settle()                       // ends what is under way
+	outline() []harness.Exchange    // the journal, perhaps without what was said
+	remaining() []conduct.Unreached // scripted replies not asked for
+	settle()                        // ends what is under way
 	close()
 }
 
@@ -39,14 +40,21 @@ type mockModel struct {
 	unmount func()
 }
 
-func (m *mockModel) beginTurn(n int)               { m.BeginTurn(n) }
-func (m *mockModel) journal() []harness.Exchange   { return m.Journal() }
-func (m *mockModel) outline() []harness.Exchange   { return m.Outline() }
-func (m *mockModel) remaining() []harness.Position { return m.Remaining() }
-func (m *mockModel) settle()                       {}
+func (m *mockModel) beginTurn(n int)             { m.BeginTurn(n) }
+func (m *mockModel) journal() []harness.Exchange { return m.Journal() }
+func (m *mockModel) outline() []harness.Exchange { return m.Outline() }
+func (m *mockModel) settle()                     {}
 func (m *mockModel) close() {
 	m.unmount()
 	m.Close()
+}
+
+func (m *mockModel) remaining() []conduct.Unreached {
+	var out []conduct.Unreached
+	m.EachRemaining(func(lane string, turn, _ int, pos harness.Position) {
+		out = append(out, conduct.Unreached{Lane: lane, Turn: turn, Pos: pos})
+	})
+	return out
 }
 
 func (t *trial) openMock() harness.Endpoint {

@@ -162,7 +162,7 @@ func (t *trial) converse(ctx context.Context, env *harness.Env) {
 		err := t.send(ctx, session, turn.User)
 		t.states = append(t.states, t.stateOfServers())
 		t.checkLimits()
-		if err != nil && !t.stopExpected(turn, err) {
+		if err != nil && !t.stopExpected(ctx, turn, err) {
 			t.broke = err
 			return
 		}
@@ -264,16 +264,22 @@ func panicStack() string {
 	return strings.Join(lines, "")
 }
 
-// stopExpected reports whether err is a stop that an expectation asks for.
-func (t *trial) stopExpected(turn scenarios.Turn, err error) bool {
-	if stop := (*harness.StopError)(nil); !errors.As(err, &stop) {
+// stopExpected reports whether err, with which a turn has ended, is left to an
+// expectation to judge.
+func (t *trial) stopExpected(ctx context.Context, turn scenarios.Turn, err error) bool {
+	report := &t.reports[len(t.reports)-1]
+	if panicked := (*panicError)(nil); report.Stop == "" && ctx.Err() != nil || errors.As(err, &panicked) {
 		return false
 	}
-	isStop := func(s score.Scorer) bool {
-		_, ok := s.(score.Stops)
-		return ok
+	excuses := func(s score.Scorer) bool {
+		stops, ok := s.(score.Stops)
+		return ok && stops.Excuses(report.Stop)
 	}
-	return slices.ContainsFunc(turn.Expect, isStop) || slices.ContainsFunc(t.scenario.Expect, isStop)
+	if !slices.ContainsFunc(turn.Expect, excuses) && !slices.ContainsFunc(t.scenario.Expect, excuses) {
+		return false
+	}
+	t.reported = true // the error is a report, if the subject gives no other
+	return true
 }
 
 // missed reports whether the conversation left the script.

@@ -74,10 +74,14 @@ func Replies(exchanges []harness.Exchange) []harness.Exchange {
 		at[p] = len(out)
 		out = append(out, x)
 	}
-	// An answer that never arrived whole is none, unless the conversation
-	// went on from it.
-	if n := len(out); n > 0 && !out[n-1].Delivered {
-		out = out[:n-1]
+	// An answer that never arrived whole is none, unless the turn went on from
+	// it.
+	for i := len(out) - 1; i >= 0; i-- {
+		x := out[i]
+		wentOn := slices.ContainsFunc(out[i+1:], func(y harness.Exchange) bool { return y.Lane == x.Lane && y.Turn == x.Turn })
+		if !x.Delivered && !wentOn {
+			out = slices.Delete(out, i, i+1)
+		}
 	}
 	last := map[int]int{}
 	for i := range out {
