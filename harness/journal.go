@@ -126,6 +126,8 @@ type Call struct {
 	Result   json.RawMessage `json:"result,omitempty"`
 	Failed   bool            `json:"failed,omitempty"`
 	Executed bool            `json:"executed"`
+	// Lane names the conversation beside the main one in which it was made.
+	Lane     string          `json:"lane,omitempty"`
 	Turn     int             `json:"turn"`  // from 1
 	Reply    int             `json:"reply"` // the model call of the turn, from 1
 	Index    int             `json:"index"` // within the reply, from 0

@@ -28,7 +28,7 @@ func heard(x *exchange, r *llmwire.Reply, b *llmwire.Body) *llmwire.Reply {
 		if b.Stream || x.met.Form != "trailing" { // what goes on after its end can be read
 			*c = llmwire.Choice{}
 		}
-	case fault.DuplicateChunk, fault.ReorderedChunks, fault.InvalidUTF8, fault.SplitUTF8, fault.MissingID, fault.MissingName:
+	case fault.DuplicateChunk, fault.ReorderedChunks, fault.InvalidUTF8, fault.MissingID, fault.MissingName:
 		// The frames were changed after the reply was written.
 		if x.speech.quick {
 			reread(c, b)
@@ -81,11 +81,15 @@ func reread(c *llmwire.Choice, b *llmwire.Body) {
 				for i >= len(calls) {
 					calls = append(calls, llmwire.Call{})
 				}
-				if calls[i].ID == "" {
-					calls[i].ID = tc.ID
+				call := &calls[i]
+				again := call.ID != "" && tc.ID == call.ID // what begins a call came twice
+				if call.ID == "" {
+					call.ID = tc.ID
 				}
-				calls[i].Name += tc.Function.Name
-				calls[i].Arguments += tc.Function.Arguments
+				if !again {
+					call.Name += tc.Function.Name
+				}
+				call.Arguments += tc.Function.Arguments
 			}
 		}
 	}

@@ -145,13 +145,6 @@ func (c *checker) answeredOnce() (f finding) {
 			f.add("%s was executed again after it had succeeded", callText(call))
 		}
 	}
-	if len(c.requests) > 0 {
-		for _, x := range c.unasked() {
-			if c.answerBefore(x) == nil {
-				f.add("%s was executed, and no reply of the model asks for it", executionText(x))
-			}
-		}
-	}
 	return f
 }
 
@@ -296,7 +289,7 @@ func (c *checker) executions(call harness.Call) []harness.ToolExchange {
 // needless reports whether a call was executed again after it had succeeded.
 func (c *checker) needless(call harness.Call) bool {
 	return slices.ContainsFunc(c.executions(call), func(x harness.ToolExchange) bool {
-		ofAnother := slices.ContainsFunc(c.Trajectory, func(other harness.Call) bool {
+		ofAnother := slices.ContainsFunc(c.all, func(other harness.Call) bool {
 			return other.Server == x.Server && other.Exec == x.Seq
 		})
 		return x.Seq != call.Exec && !x.Failed && !ofAnother
@@ -412,18 +405,16 @@ func capped(text, want string) bool {
 	return n > 0 && strings.Contains(text, want[:n])
 }
 
-// unasked are the executions that belong to no call.
-func (c *checker) unasked() []harness.ToolExchange {
-	var out []harness.ToolExchange
-	for _, x := range c.Tools {
-		asked := slices.ContainsFunc(c.Trajectory, func(call harness.Call) bool {
-			return call.Server == x.Server && call.Tool == x.Tool && (call.Exec == x.Seq || call.Retried && sameArgs(call.Args, x.Args))
-		})
-		if !asked {
-			out = append(out, x)
-		}
-	}
-	return out
+// asksFor reports whether a call of the conversation led to an execution.
+func (c *checker) asksFor(x harness.ToolExchange) bool {
+	return slices.ContainsFunc(c.Trajectory, func(call harness.Call) bool {
+		return call.Server == x.Server && call.Tool == x.Tool && (call.Exec == x.Seq || call.Retried && sameArgs(call.Args, x.Args))
+	})
+}
+
+// begun reports whether the model had said anything when x was executed.
+func (c *checker) begun(x harness.ToolExchange) bool {
+	return slices.ContainsFunc(c.replies, func(r harness.Exchange) bool { return r.Start.Before(x.Start) })
 }
 
 // answerBefore returns the answer in text after which x was executed, or nil
@@ -440,15 +431,6 @@ func (c *checker) answerBefore(x harness.ToolExchange) *harness.Exchange {
 		return nil
 	}
 	return last
-}
-
-func (c *checker) noCallAfterAnswer() (f finding) {
-	for _, x := range c.Tools {
-		if a := c.answerBefore(x); a != nil {
-			f.add("%s was called after the answer %s of turn %d", executionText(x), quote(a.Answer.Text), a.Turn)
-		}
-	}
-	return f
 }
 
 func sameArgs(a, b json.RawMessage) bool {

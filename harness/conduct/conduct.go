@@ -136,17 +136,18 @@ type Unreached struct {
 
 // Check runs all checks and returns a verdict for each, in order.
 func Check(config Config, in *Input) []harness.Verdict {
-	c := newChecker(config, in)
 	lanes := byLane(config, in)
+	c := newChecker(config, in)
+	c.all = in.Trajectory
 	checks := map[string]func() finding{
-		AnsweredOnce:      lanes.all((*checker).answeredOnce),
+		AnsweredOnce:      lanes.answeredOnce,
 		ResultOrder:       lanes.all((*checker).resultOrder),
 		Results:           lanes.all((*checker).results),
 		ToolsOffered:      lanes[0].toolsOffered,
 		HistoryGrows:      lanes.all((*checker).historyGrows),
 		StablePrefix:      lanes.all((*checker).stablePrefix),
-		WitnessesAgree:    c.witnessesAgree,
-		NoCallAfterAnswer: lanes.only((*checker).noCallAfterAnswer),
+		WitnessesAgree:    lanes.witnessesAgree,
+		NoCallAfterAnswer: lanes.noCallAfterAnswer,
 		ProviderAccepts:   c.providerAccepts,
 		Limits:            func() finding { return finding{problems: in.Limits} },
 		Grants:            func() finding { return skip("reserved") },
@@ -200,6 +201,8 @@ func joined(problems []string) string {
 type checker struct {
 	Config
 	*Input
+	lane     string             // empty for the main conversation
+	all      []harness.Call     // the trajectory of all conversations
 	requests []harness.Exchange // all but asides
 	replies  []harness.Exchange // in which the model really answered
 	answers  []answered         // one for each reply with calls
@@ -214,6 +217,7 @@ func newChecker(config Config, in *Input) *checker {
 		}
 	}
 	c.replies = trajectory.Replies(c.requests)
+	c.adoptIDs()
 	c.pairAnswers()
 	return c
 }

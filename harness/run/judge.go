@@ -181,7 +181,7 @@ func (t *trial) conduct(e *evidence, listed map[string][]harness.Tool) {
 		Listed: listed, Names: t.scenario.Names, Limits: t.passed(),
 	}
 	if t.model != nil {
-		in.Remaining = t.unreached(e.verdicts)
+		in.Remaining = t.unreached(e)
 	}
 	for _, v := range conduct.Check(config, in) {
 		if v.Check == conduct.Limits && len(in.Limits) > 0 {
@@ -192,13 +192,20 @@ func (t *trial) conduct(e *evidence, listed map[string][]harness.Tool) {
 }
 
 // unreached lists the replies that were never asked for. Where a turn ended
-// with the stop that is expected of it, nothing more was to be asked there; and
-// where the last one did, what lanes had yet to do may hang on it.
-func (t *trial) unreached(verdicts []harness.Verdict) []conduct.Unreached {
+// with the stop that is expected of it, or with a text that a fault has made of
+// the model's calls, nothing more was to be asked there; and where the last one
+// did, what lanes had yet to do may hang on it.
+func (t *trial) unreached(e *evidence) []conduct.Unreached {
+	exchanges, verdicts := e.exchanges, e.verdicts
 	stopped := map[int]bool{}
 	for _, v := range verdicts {
 		if v.Check == "stops" && v.State == harness.Passed {
 			stopped[cmp.Or(v.Turn, len(t.reports))] = true
+		}
+	}
+	for turn := range t.reports {
+		if struckDumb(exchanges, turn+1) {
+			stopped[turn+1] = true
 		}
 	}
 	return slices.DeleteFunc(t.model.remaining(), func(u conduct.Unreached) bool {
@@ -207,6 +214,17 @@ func (t *trial) unreached(verdicts []harness.Verdict) []conduct.Unreached {
 		}
 		return stopped[u.Turn]
 	})
+}
+
+// struckDumb reports whether the last reply of a turn is a text in place of
+// which calls are scripted.
+func struckDumb(exchanges []harness.Exchange, turn int) bool {
+	for _, x := range slices.Backward(exchanges) {
+		if x.Turn == turn && x.Lane == "" && !x.Kind.Outside() {
+			return x.Fault != "" && x.Delivered && x.Answer.Text != "" && len(x.Answer.Calls) == 0
+		}
+	}
+	return false
 }
 
 // decide finds the outcome and the primary cause.
@@ -418,7 +436,7 @@ func (t *trial) fold(e *evidence, causes []harness.Cause) []string {
 	}
 	out = append(out, unmet...)
 	if t.model != nil && !strings.HasPrefix(causes[0].Message, conduct.AllRepliesReached+":") {
-		if n := len(t.unreached(e.verdicts)); n == 1 {
+		if n := len(t.unreached(e)); n == 1 {
 			out = append(out, "1 later reply not reached")
 		} else if n > 1 {
 			out = append(out, fmt.Sprintf("%d later replies not reached", n))
