@@ -127,11 +127,11 @@ type Call struct {
 	Failed   bool            `json:"failed,omitempty"`
 	Executed bool            `json:"executed"`
 	// Lane names the conversation beside the main one in which it was made.
-	Lane     string          `json:"lane,omitempty"`
-	Turn     int             `json:"turn"`  // from 1
-	Reply    int             `json:"reply"` // the model call of the turn, from 1
-	Index    int             `json:"index"` // within the reply, from 0
-	Duration time.Duration   `json:"duration_ns,omitempty"`
+	Lane     string        `json:"lane,omitempty"`
+	Turn     int           `json:"turn"`  // from 1
+	Reply    int           `json:"reply"` // the model call of the turn, from 1
+	Index    int           `json:"index"` // within the reply, from 0
+	Duration time.Duration `json:"duration_ns,omitempty"`
 	// Retried says that the call was executed more than once.
 	Retried bool `json:"retried,omitempty"`
 	// Exec is the Seq of the [ToolExchange] on Server; 0 when not executed.
@@ -160,8 +160,8 @@ type TurnReport struct {
 	Usage      Usage          `json:"usage"`
 	// Stop is why the turn ended without an answer, where the subject can say.
 	Stop  StopReason `json:"stop,omitempty"`
-	Error      string         `json:"error,omitempty"`
-	Notes      []string       `json:"notes,omitempty"` // warnings, leaked calls, withdrawn text
+	Error string     `json:"error,omitempty"`
+	Notes []string   `json:"notes,omitempty"` // warnings, leaked calls, withdrawn text
 }
 
 // ReportedCall is a tool call as the subject reports it.

@@ -47,6 +47,8 @@ func check(set *Set) []Problem {
 	}
 	for _, m := range set.LLMs {
 		c.cutTexts(m.root, "")
+		c.faults(m.root, m.root, nil)
+		c.singleBraces(m.root, "")
 	}
 	for _, s := range set.Servers {
 		c.server(s.script)
@@ -88,6 +90,10 @@ func (c *checks) scenario(s *Scenario) {
 	c.unanswered(root)
 	c.contradictions(root)
 	c.cutTexts(root, "")
+	stream := boolOf(root.Get("model").Get("stream"))
+	c.faults(root, root.Get("model"), &stream)
+	c.singleBraces(root, "")
+	c.unusedVars(s)
 }
 
 // reply looks at one reply; what it reads are the results of earlier ones.
@@ -219,6 +225,7 @@ func (c *checks) server(s *serverScript) {
 	c.stateKeys(s)
 	c.argumentKeys(s)
 	c.cutTexts(s.node, "")
+	c.singleBraces(s.node, "")
 }
 
 var (

@@ -22,6 +22,7 @@
 //	grants                reserved
 //	all_replies_reached   every scripted reply was asked for
 //	repeated_request      no request is sent again that was answered in full
+//	faults_struck         every fault of the model's side struck a request (a warning)
 //
 // In live mode a finding is a warning, since no script says what ought to have
 // happened; only limits fail.
@@ -53,13 +54,14 @@ const (
 	Grants            = "grants"
 	AllRepliesReached = "all_replies_reached"
 	RepeatedRequest   = "repeated_request"
+	FaultsStruck      = "faults_struck"
 )
 
 // Names returns the names of the checks, in order.
 func Names() []string {
 	return []string{
 		AnsweredOnce, ResultOrder, Results, ToolsOffered, HistoryGrows, StablePrefix, WitnessesAgree,
-		NoCallAfterAnswer, ProviderAccepts, Limits, Grants, AllRepliesReached, RepeatedRequest,
+		NoCallAfterAnswer, ProviderAccepts, Limits, Grants, AllRepliesReached, RepeatedRequest, FaultsStruck,
 	}
 }
 
@@ -123,8 +125,17 @@ type Input struct {
 	// Remaining are the scripted replies that were never asked for, and that
 	// nothing excuses.
 	Remaining []Unreached
+	// Idle says which faults struck no request, and why.
+	Idle []IdleFault
 	// Limits says which limits were passed, and by how much.
 	Limits []string
+}
+
+// IdleFault is a scripted fault that struck no request.
+type IdleFault struct {
+	Fault string // its name
+	Why   string
+	Pos   harness.Position
 }
 
 // Unreached is a scripted reply that was never asked for.
@@ -153,6 +164,7 @@ func Check(config Config, in *Input) []harness.Verdict {
 		Grants:            func() finding { return skip("reserved") },
 		AllRepliesReached: c.allRepliesReached,
 		RepeatedRequest:   c.repeatedRequest,
+		FaultsStruck:      c.faultsStruck,
 	}
 	out := make([]harness.Verdict, 0, len(checks))
 	for _, name := range Names() {
@@ -168,7 +180,7 @@ func Check(config Config, in *Input) []harness.Verdict {
 			v.State, v.Message = harness.Skipped, f.skipped
 		case len(f.problems) > 0:
 			v.State, v.Message, v.Pos = harness.Failed, joined(f.problems), f.pos
-			if name == StablePrefix || in.Mode == harness.ModeLive && name != Limits {
+			if name == StablePrefix || name == FaultsStruck || in.Mode == harness.ModeLive && name != Limits {
 				v.State = harness.Warned
 			}
 		}
@@ -268,6 +280,19 @@ func (c *checker) repeatedRequest() (f finding) {
 		if x.Repeated {
 			f.add("request %d repeats one that was already answered in full", x.Seq)
 		}
+	}
+	return f
+}
+
+func (c *checker) faultsStruck() (f finding) {
+	if c.Mode == harness.ModeLive {
+		return skip("nothing is scripted in live mode")
+	}
+	for _, idle := range c.Idle {
+		if f.pos.IsZero() {
+			f.pos = idle.Pos
+		}
+		f.add("the fault %s at %s struck no request: %s", idle.Fault, idle.Pos, idle.Why)
 	}
 	return f
 }

@@ -5,6 +5,7 @@ package run_test
 import (
 	"context"
 	"fmt"
+	"strings"
 	"testing"
 
 	"github.com/rehearse-dev/rehearse/harness"
@@ -133,5 +134,46 @@ func TestCallFaultsOfFaultySubjects(t *testing.T) {
 			rec := one(t, write(t, callFault(tt.fault, tt.expect, false)), run.Options{Subject: tt.subject})
 			wants(t, rec, harness.OutcomeFailed, tt.kind, tt.message)
 		})
+	}
+}
+
+// TestIdleFaults has a warning for each fault that struck nothing, since the
+// scenario does not test what it was written for.
+func TestIdleFaults(t *testing.T) {
+	list := write(t, `
+scenario: idle
+model:
+  stream: false
+  faults:
+    - {kind: server_error, at: {turn: 7}}
+    - {kind: server_error, when: 'request.model == "other"'}
+    - {kind: connection_close, at: {turn: 1}}
+    - {kind: gzip, probability: 0.0001}
+turns:
+  - user: hi
+    replies: [{say: hello, fault: [{kind: cut_done}]}]
+    expect: [{answer: {equals: hello}}]
+`)
+	rec := one(t, list, run.Options{Subject: agent.Subject(nil)})
+	wants(t, rec, harness.OutcomePassed, "")
+	var got harness.Verdict
+	for _, v := range rec.Verdicts {
+		if v.Check == "faults_struck" {
+			got = v
+		}
+	}
+	if got.State != harness.Warned || got.Pos.Line != 5 {
+		t.Errorf("%s at %s", got.State, got.Pos)
+	}
+	for _, part := range []string{
+		"s.yaml:5:7 struck no request: no request was at its place (turn 7)", "s.yaml:6:7 struck no request: its condition held for no request",
+		"the fault cut_done at", "it strikes streams alone, and no request asked for one",
+	} {
+		if !strings.Contains(got.Message, part) {
+			t.Errorf("the warning is %q, want one with %q", got.Message, part)
+		}
+	}
+	if strings.Contains(got.Message, "connection_close") {
+		t.Errorf("the warning is %q, and one of them struck", got.Message)
 	}
 }

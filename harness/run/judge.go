@@ -181,7 +181,7 @@ func (t *trial) conduct(e *evidence, listed map[string][]harness.Tool) {
 		Listed: listed, Names: t.scenario.Names, Limits: t.passed(),
 	}
 	if t.model != nil {
-		in.Remaining = t.unreached(e)
+		in.Remaining, in.Idle = t.unreached(e), t.model.idle()
 	}
 	for _, v := range conduct.Check(config, in) {
 		if v.Check == conduct.Limits && len(in.Limits) > 0 {

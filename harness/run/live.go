@@ -80,6 +80,8 @@ func (m *liveModel) journal() []harness.Exchange {
 
 func (m *liveModel) remaining() []conduct.Unreached { return nil }
 
+func (m *liveModel) idle() []conduct.IdleFault { return nil }
+
 // settle ends what is under way: the subject is done, and the journal must
 // not depend on how far an answer has come that nobody reads.
 func (m *liveModel) settle() {

@@ -30,6 +30,7 @@ type modelSide interface {
 	journal() []harness.Exchange
 	outline() []harness.Exchange    // the journal, perhaps without what was said
 	remaining() []conduct.Unreached // scripted replies not asked for
+	idle() []conduct.IdleFault      // scripted faults that struck nothing
 	settle()                        // ends what is under way
 	close()
 }
@@ -47,6 +48,14 @@ func (m *mockModel) settle()                     {}
 func (m *mockModel) close() {
 	m.unmount()
 	m.Close()
+}
+
+func (m *mockModel) idle() []conduct.IdleFault {
+	var out []conduct.IdleFault
+	for _, idle := range m.IdleFaults() {
+		out = append(out, conduct.IdleFault{Fault: idle.Fault.String(), Why: idle.Why, Pos: idle.Fault.Pos})
+	}
+	return out
 }
 
 func (m *mockModel) remaining() []conduct.Unreached {
