@@ -51,6 +51,9 @@ func (s *Server) run(ctx context.Context, t *ticket) {
 		}
 	}
 	call, tool := s.arrive(t)
+	if s.opts.OnCall != nil {
+		s.opts.OnCall(call.Tool)
+	}
 	var answer *Answer
 	var latency time.Duration
 	var err error
@@ -62,6 +65,9 @@ func (s *Server) run(ctx context.Context, t *ticket) {
 	}
 	s.settle(t, call, tool, answer, err)
 	t.decided()
+	if s.opts.OnState != nil {
+		s.opts.OnState(s.State())
+	}
 	if latency > 0 {
 		_ = s.opts.Clock.Sleep(ctx, latency)
 	}

@@ -31,6 +31,11 @@ type Options struct {
 	// being played. nil means none.
 	Turn func() int
 	User func() string
+	// OnCall is told of each tools/call as it arrives, and OnState of each
+	// state that a call leaves behind. They must not block: what they are for
+	// is to give a cue, here or elsewhere. nil means none.
+	OnCall  func(tool string)
+	OnState func(state json.RawMessage)
 	// Logf takes a line for each miss and each error of the script. nil drops
 	// it.
 	Logf func(format string, args ...any)

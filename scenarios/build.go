@@ -57,6 +57,7 @@ func (l *loader) scenario(d *document) []*Scenario {
 		ConductOnly: boolOf(root.Get("conduct_only")),
 		Fragments:   l.fragments(root.Get("model").Get("fragments")),
 		MCPConfig:   textOf(root.Get("mcp_config")),
+		Cues:        model.cues(),
 		model:       model,
 		lint:        lintFacts{root: root, servers: entries},
 	}
@@ -71,6 +72,7 @@ func (l *loader) scenario(d *document) []*Scenario {
 		}
 	}
 	l.knownServers(root)
+	l.knownCues(base.Cues, entries)
 	rows := l.cases(root.Get("cases"))
 	for _, e := range entries {
 		if e.script != nil && e.inline {
@@ -419,6 +421,9 @@ func (l *loader) llm(d *document) *LLM {
 	l.exprs = nil
 	model := l.modelScript(d.root, d.root)
 	l.knownVars(l.exprs, []caseRow{{vars: emptyVars()}}, "an llm file has no cases")
+	for _, c := range model.cues() {
+		l.problems.add(c.Pos, "the cue cannot come: an llm file has no servers; hold until a name, which POST /rehearse/cue/NAME gives")
+	}
 	for i, t := range model.turns {
 		l.userText(t, i+1, caseRow{vars: emptyVars()})
 	}

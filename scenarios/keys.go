@@ -88,8 +88,9 @@ func objects() []*object {
 		laneObject(),
 		{
 			name: "hold", doc: "A reply that waits for a cue; a fault in its place does not.",
-			keys: []key{{name: "until", typ: filled(), required: true, doc: "The cue's name: POST /rehearse/cue/NAME at the mock model gives it, and `Mock.Cue` in Go."}},
+			keys: []key{{name: "until", typ: either(filled(), objectOf("until")), required: true, doc: "The cue's name: POST /rehearse/cue/NAME at the mock model gives it, and `Mock.Cue` in Go. Or the call of a tool, or the state of a server, that gives it."}},
 		},
+		untilObject(),
 		expectationObject(), callsObject(), answerObject(),
 		{
 			name: "retries", doc: "Expects repeated model requests: those after a fault or a reply that was not delivered.",

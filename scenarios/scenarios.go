@@ -62,6 +62,8 @@ type Scenario struct {
 	// Fragments cut the mock model's streamed replies; nil leaves it to the
 	// profile.
 	Fragments *wire.Fragments
+	// Cues are what lets held replies of the mock model go.
+	Cues []Cue
 	// Vars are the case's row; an empty object without cases.
 	Vars value.Value
 	// Hash names the text of all files that the scenario is made of.

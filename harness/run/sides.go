@@ -78,6 +78,7 @@ func (t *trial) openMock() harness.Endpoint {
 		return trajectory.Fill(issued, t.toolJournal()), nil
 	}
 	mock := mockllm.New(script, &mockllm.Options{Clock: t.clock, Seed: t.seed, Memory: t.memory, Logf: t.logf})
+	t.prompter.start(mock.Cue)
 	base, unmount := t.gateway.mount(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		mock.ServeHTTP(w, r)
 		t.checkLimits()
@@ -173,7 +174,7 @@ func (t *trial) openServer(ctx context.Context, s *scenarios.Server) (*toolServe
 	if s.Mock == nil {
 		return t.openReal(ctx, s)
 	}
-	mock, err := mockmcp.New(*s.Mock, &mockmcp.Options{
+	opts := &mockmcp.Options{
 		Clock: t.clock, Logf: t.logf,
 		Turn: func() int {
 			t.onToolCall()
@@ -185,10 +186,16 @@ func (t *trial) openServer(ctx context.Context, s *scenarios.Server) (*toolServe
 			}
 			return ""
 		},
-	})
+	}
+	if len(t.scenario.Cues) > 0 {
+		opts.OnCall = func(tool string) { t.prompter.called(s.Name, tool) }
+		opts.OnState = func(state json.RawMessage) { t.state(s.Name, state) }
+	}
+	mock, err := mockmcp.New(*s.Mock, opts)
 	if err != nil {
 		return nil, fmt.Errorf("starting mock server %q: %w", s.Name, err)
 	}
+	t.state(s.Name, mock.State())
 	server := &toolServer{name: s.Name, mock: mock, tools: mock.Tools(), calls: mock.Journal, end: []func() error{mock.Close}}
 	for _, tool := range server.tools {
 		server.mayOffer(mcppool.Tool{Tool: tool}, t.logf)

@@ -43,6 +43,8 @@ type trial struct {
 	servers []*toolServer
 	model   modelSide
 
+	prompter *prompter
+
 	turn   atomic.Int64 // being played, from 1
 	called atomic.Int64 // tool calls that reached a server
 	cancel context.CancelCauseFunc
@@ -60,7 +62,7 @@ type trial struct {
 
 // trial plays one trial and judges it. It is not complete when ctx ended.
 func (r *runner) trial(ctx context.Context, j job) (rec trials.Record, detail trials.Detail, complete bool) {
-	t := &trial{runner: r, job: j, seed: r.seed(j.key), start: time.Now()}
+	t := &trial{runner: r, job: j, seed: r.seed(j.key), start: time.Now(), prompter: newPrompter(j.scenario.Cues)}
 	defer t.cleanUp()
 	t.play(ctx)
 	if ctx.Err() != nil {
