@@ -47,6 +47,8 @@ type Exchange struct {
 	Reply int `json:"reply,omitempty"`
 	// Lane names the conversation beside the main one that it belongs to.
 	Lane string `json:"lane,omitempty"`
+	// Pos is where the reply is written, as far as that is known.
+	Pos Position `json:"pos,omitzero"`
 	// Attempt counts requests at the same position, from 1.
 	Attempt int     `json:"attempt,omitempty"`
 	Request Request `json:"request"`

@@ -24,6 +24,7 @@ type entry struct {
 	status     int
 	fault      string
 	lane       string
+	pos        harness.Position // of the reply
 	retryAfter time.Duration
 	err        string
 	delivered  bool
@@ -70,7 +71,7 @@ func (e *entry) exchange() harness.Exchange {
 func (e *entry) outline() harness.Exchange {
 	x := harness.Exchange{
 		Seq: e.seq, Kind: e.kind, Turn: e.turn, Reply: e.reply, Attempt: e.attempt,
-		Status: e.status, Lane: e.lane, Fault: e.fault, RetryAfter: e.retryAfter, Error: e.err,
+		Status: e.status, Lane: e.lane, Pos: e.pos, Fault: e.fault, RetryAfter: e.retryAfter, Error: e.err,
 		Delivered: e.delivered, Compacted: e.compacted, Repeated: e.repeated,
 		Start: e.start, Duration: e.duration,
 	}

@@ -253,7 +253,7 @@ func (m *Mock) answerPosition(x *exchange) {
 	s, why, final := m.locate(x.chat)
 	if s != nil {
 		x.served, x.kind = s, harness.KindReply
-		x.turn, x.reply, x.attempt = s.turn+1, s.reply+1, s.attempts
+		x.turn, x.reply, x.attempt, x.pos = s.turn+1, s.reply+1, s.attempts, s.script.Pos
 		x.compacted = s.compacted
 		m.inTurn(x, s)
 		if x.met = m.pickFault(x, s, nil); x.met == nil {
@@ -302,6 +302,7 @@ func (m *Mock) answerPosition(x *exchange) {
 }
 
 func (m *Mock) answerRule(x *exchange, rule *rule, label string) {
+	x.pos = rule.Pos
 	m.mu.Lock()
 	x.met = m.pickFault(x, nil, rule)
 	m.mu.Unlock()

@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"strconv"
+	"strings"
 
 	"github.com/rehearse-dev/rehearse/harness"
 	"github.com/rehearse-dev/rehearse/harness/dialect"
@@ -98,7 +99,7 @@ func (m *Mock) speak(r *reply, x *exchange, turn, n int, label string) (*spoken,
 		if server, tool := toolname.Split(call.tool); server != "" {
 			name, err := m.resolver.Name(call.tool, c.Tools())
 			if err != nil {
-				return nil, err
+				return nil, m.blame(server, tool, err)
 			}
 			sc.Name, sc.server, sc.tool = name, server, tool
 		} else if len(m.program.Servers) > 0 {
@@ -107,6 +108,27 @@ func (m *Mock) speak(r *reply, x *exchange, turn, n int, label string) (*spoken,
 		sp.calls = append(sp.calls, sc)
 	}
 	return sp, nil
+}
+
+// blame says whose mistake it is that a call has no tool among those that the
+// client offers: the script's, where the server itself lists none of that name.
+func (m *Mock) blame(server, tool string, err error) error {
+	listed, known := m.program.Servers[server]
+	var names []string
+	for _, t := range listed {
+		if t.Name == tool {
+			return err
+		}
+		names = append(names, t.Name)
+	}
+	if !known {
+		return err
+	}
+	hint := ""
+	if near := harness.Suggest(tool, names); near != "" {
+		hint = fmt.Sprintf(" (did you mean %q?)", near)
+	}
+	return &scriptError{fmt.Errorf("server %q has no tool %q%s; it has %s", server, tool, hint, strings.Join(names, ", "))}
 }
 
 // ask returns what a rule or a Func sees of a request. Turn and reply are the

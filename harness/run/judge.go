@@ -346,17 +346,49 @@ func (t *trial) scriptErrors(e *evidence) []harness.Cause {
 	var out []harness.Cause
 	for _, x := range e.exchanges {
 		if x.Kind == harness.KindScript {
-			out = append(out, harness.Cause{Kind: harness.CauseScenario, Pos: t.turnPos(x.Turn), Message: x.Error})
+			pos := cmp.Or(x.Pos, t.turnPos(x.Turn), t.scenario.Pos)
+			out = append(out, harness.Cause{Kind: harness.CauseScenario, Pos: pos, Message: withoutPos(x.Error, pos)})
 		}
 	}
 	for _, x := range e.tools {
 		if x.ScriptError != "" {
-			out = append(out, harness.Cause{
-				Kind: harness.CauseScenario, Pos: t.scenario.Pos, Message: fmt.Sprintf("%s.%s: %s", x.Server, x.Tool, x.ScriptError),
-			})
+			pos := t.resultPos(x)
+			msg := withoutPos(x.ScriptError, pos)
+			if name := x.Server + "." + x.Tool; !strings.Contains(msg, name) {
+				msg = name + ": " + msg
+			}
+			out = append(out, harness.Cause{Kind: harness.CauseScenario, Pos: pos, Message: msg})
 		}
 	}
 	return out
+}
+
+// withoutPos leaves out of a message the place that stands beside it.
+func withoutPos(msg string, pos harness.Position) string {
+	msg = strings.Replace(msg, " ("+pos.String()+")", "", 1)
+	return strings.Replace(msg, pos.String()+": ", "", 1)
+}
+
+// resultPos is where the result stands whose error x has: the mock server says
+// so in its message. Else it is where the server does.
+func (t *trial) resultPos(x harness.ToolExchange) harness.Position {
+	for _, server := range t.scenario.Servers {
+		if server.Name != x.Server {
+			continue
+		}
+		if server.Mock == nil {
+			return server.Pos
+		}
+		for _, tool := range server.Mock.Tools {
+			for _, r := range tool.Results {
+				if tool.Name == x.Tool && !r.Pos.IsZero() && strings.Contains(x.ScriptError, r.Pos.String()+":") {
+					return r.Pos
+				}
+			}
+		}
+		return server.Pos
+	}
+	return t.scenario.Pos
 }
 
 // primaryConduct lists failed conduct checks. That replies were not reached
