@@ -22,7 +22,9 @@ const (
 	ModeLive   Mode = "live"   // a real endpoint
 )
 
-// Subject is the client under test.
+// Subject is the client under test. One with a method Asks() string names the
+// one path of the endpoint that it uses, such as /v1/chat/completions: then a
+// scenario whose mock model has no such path is refused beforehand.
 type Subject interface {
 	// Open starts one conversation. It is called once per trial, perhaps
 	// concurrently with other trials. env is the subject's to read until the

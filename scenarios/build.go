@@ -51,6 +51,7 @@ func (l *loader) scenario(d *document) []*Scenario {
 		Limits:      limits(root.Get("limits")),
 		Settings:    l.settings(root.Get("model"), root.Get("subject")),
 		Profile:     textOf(root.Get("model").Get("profile")),
+		ProfilePos:  posOf(root.Get("model").Get("profile")),
 		Expect:      l.expectations(root.Get("expect"), entries),
 		Names:       textMap(root.Get("names")),
 		Conduct:     l.conduct(root.Get("conduct")),
@@ -98,6 +99,13 @@ func (l *loader) scenario(d *document) []*Scenario {
 		out = append(out, &s)
 	}
 	return out
+}
+
+func posOf(n *strictyaml.Node) harness.Position {
+	if n == nil {
+		return harness.Position{}
+	}
+	return n.Pos
 }
 
 func (e *serverEntry) bind(vars value.Value) *Server {

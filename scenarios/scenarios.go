@@ -45,6 +45,8 @@ type Scenario struct {
 	Settings   harness.Settings
 	// Profile of the mock model, such as "openai".
 	Profile string
+	// ProfilePos is where the profile is named; zero when it is not.
+	ProfilePos harness.Position
 	// Servers in the order of the file, those of suite.yaml first.
 	Servers []*Server
 	Turns   []Turn

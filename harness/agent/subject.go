@@ -43,6 +43,9 @@ func (s subject) Open(ctx context.Context, env *harness.Env) (harness.Session, e
 	return open(ctx, s.cfg, env)
 }
 
+// Asks says which path of an endpoint is used.
+func (subject) Asks() string { return "/v1/chat/completions" }
+
 // NoWorkdir says that env.Workdir is not used.
 func (subject) NoWorkdir() {}
 

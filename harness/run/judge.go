@@ -480,14 +480,15 @@ func (t *trial) fold(e *evidence, causes []harness.Cause) []string {
 	return out
 }
 
-// inShort is the beginning of a message.
+// inShort is the first line of a message, without its middle when it is long:
+// what to do stands at the end.
 func inShort(s string) string {
-	const most = 200
-	short, _, _ := strings.Cut(s, "\n")
-	if len(short) > most {
-		short = strings.ToValidUTF8(short[:most], "")
+	const head, tail = 140, 100
+	short, rest, _ := strings.Cut(s, "\n")
+	if n := len(short); n > head+tail {
+		short = strings.ToValidUTF8(short[:head], "") + " … " + strings.ToValidUTF8(short[n-tail:], "")
 	}
-	if short != s {
+	if rest != "" {
 		short += " …"
 	}
 	return short
