@@ -177,3 +177,69 @@ turns:
 		t.Errorf("the warning is %q, and one of them struck", got.Message)
 	}
 }
+
+// TestEveryFault has a green test of every fault, in every form and at any
+// reply: either the conversation comes to its end, and conduct is as it should
+// be, or the agent gives up and there is a word for it.
+func TestEveryFault(t *testing.T) {
+	const conversation = `
+scenario: a fault
+CONDUCT
+model: {stream: STREAM}
+servers: {WEATHER}
+turns:
+  - user: Paris and Oslo?
+    replies:
+      - calls: [{weather.get_weather: {location: Paris}}, {weather.get_weather: {location: Oslo}}]
+        fault: FIRST
+      - say: "It is warm in Zürich."
+        fault: SECOND
+    EXPECT
+  - user: And Rome?
+    replies:
+      - calls: [{weather.get_weather: {location: Rome}}]
+      - say: It is warm.
+`
+	for _, info := range mockfault.Kinds() {
+		forms := []string{""}
+		for i, f := range info.Forms {
+			if i > 0 {
+				forms = append(forms, f.Name)
+			}
+		}
+		for _, form := range forms {
+			for _, stream := range []bool{true, false} {
+				f := mockfault.Fault{Kind: info.Kind, Form: form}
+				if !f.Applies(stream) {
+					continue
+				}
+				text := fmt.Sprintf("{kind: %s}", info.Kind)
+				if form != "" {
+					text = fmt.Sprintf("{kind: %s, form: %q}", info.Kind, form)
+				}
+				for reply := 1; reply <= 2; reply++ {
+					t.Run(fmt.Sprintf("%s stream=%v reply %d", &f, stream, reply), func(t *testing.T) {
+						faults := []string{"[]", "[]"}
+						faults[reply-1] = text
+						body := strings.NewReplacer("STREAM", fmt.Sprint(stream), "FIRST", faults[0], "SECOND", faults[1]).Replace(conversation)
+						var stop harness.StopReason
+						subject := bend(agent.Subject(nil), func(r *harness.TurnReport, err error) (*harness.TurnReport, error) {
+							if r != nil && r.Stop != "" {
+								stop = r.Stop
+							}
+							return r, err
+						})
+						rec := one(t, write(t, strings.NewReplacer("CONDUCT", "conduct_only: true", "EXPECT", "expect: []").Replace(body)), run.Options{Subject: subject})
+						if stop == "" {
+							wants(t, rec, harness.OutcomePassed, "")
+							return
+						}
+						wants(t, rec, harness.OutcomeFailed, harness.CauseSubject)
+						rec = one(t, write(t, strings.NewReplacer("CONDUCT", "tags: []", "EXPECT", fmt.Sprintf("expect: [{stops: %s}]", stop)).Replace(body)), run.Options{Subject: subject})
+						wants(t, rec, harness.OutcomePassed, "")
+					})
+				}
+			}
+		}
+	}
+}

@@ -85,7 +85,7 @@ func (t *trial) play(ctx context.Context) {
 	defer timer.Stop()
 	t.clock = harness.SystemClock()
 	if t.opts.Mode == harness.ModeMock {
-		t.virtual = &virtualClock{start: t.start, limit: t.scenario.Limits.Time, expired: expired}
+		t.virtual = newVirtualClock(t.start, t.scenario.Limits.Time, expired)
 		t.clock = t.virtual
 	}
 	env, err := t.setUp(ctx)
