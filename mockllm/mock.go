@@ -176,10 +176,11 @@ func (m *Mock) Remaining() []harness.Position {
 	return out
 }
 
-// EachRemaining tells f of each reply that was never asked for, with its turn
-// and reply from 1 and where it is written. f must not call the mock.
-func (m *Mock) EachRemaining(f func(turn, reply int, pos harness.Position)) {
-	m.eachRemaining(func(turn, n int, _ string, r *reply) { f(turn, n, r.Pos) })
+// EachRemaining tells f of each reply that was never asked for, with its lane
+// (empty for the main conversation), its turn and reply from 1, and where it is
+// written. f must not call the mock.
+func (m *Mock) EachRemaining(f func(lane string, turn, reply int, pos harness.Position)) {
+	m.eachRemaining(func(turn, n int, lane string, r *reply) { f(lane, turn, n, r.Pos) })
 }
 
 // eachRemaining tells f of each reply never asked for, with its turn and

@@ -7,6 +7,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"net/http"
 	"strconv"
 	"strings"
@@ -38,7 +39,17 @@ func (m *Mock) serve(w http.ResponseWriter, r *http.Request, path string) {
 		return
 	}
 	defer m.wg.Done()
-	x := &exchange{entry: &entry{start: m.opts.Clock.Now()}, m: m, w: w, r: r, path: path}
+	x := exchanges.Get().(*exchange)
+	*x = exchange{entry: &entry{start: m.opts.Clock.Now()}, m: m, w: w, r: r, path: path}
+	m.serveExchange(x)
+	if x.quick { // else something may still look at it
+		*x = exchange{}
+		exchanges.Put(x)
+	}
+}
+
+func (m *Mock) serveExchange(x *exchange) {
+	r, path := x.r, x.path
 	if m.profile.Proxy() && m.serveProxy(x) {
 		return
 	}
@@ -150,6 +161,9 @@ func (m *Mock) writeJSON(w http.ResponseWriter, v any) {
 // buffers hold request and reply bodies while they are needed.
 var buffers = sync.Pool{New: func() any { return new(bytes.Buffer) }}
 
+// exchanges are those that are over and that nothing looks at any more.
+var exchanges = sync.Pool{New: func() any { return new(exchange) }}
+
 // maxPooled is the largest buffer that is kept for later.
 const maxPooled = 1 << 20
 
@@ -198,10 +212,7 @@ func (m *Mock) serveSpeech(x *exchange) {
 func (m *Mock) read(x *exchange) (refusal *dialect.Refusal) {
 	b := buffers.Get().(*bytes.Buffer)
 	defer putBuffer(b)
-	if n := x.r.ContentLength; n > 0 && n <= int64(m.opts.MaxBodyBytes) {
-		b.Grow(int(n) + bytes.MinRead)
-	}
-	if _, err := b.ReadFrom(http.MaxBytesReader(x.w, x.r.Body, int64(m.opts.MaxBodyBytes))); err != nil {
+	if err := m.readBody(x, b); err != nil {
 		status := http.StatusBadRequest
 		if tooLarge := (*http.MaxBytesError)(nil); errors.As(err, &tooLarge) {
 			status = http.StatusRequestEntityTooLarge
@@ -212,6 +223,22 @@ func (m *Mock) read(x *exchange) (refusal *dialect.Refusal) {
 	x.before = m.prev.Load()
 	x.chat, refusal = x.speech.decode(x, b.Bytes(), m.memory.last.Load())
 	return refusal
+}
+
+// readBody reads the request's body into b, which is empty.
+func (m *Mock) readBody(x *exchange, b *bytes.Buffer) error {
+	n, limit := x.r.ContentLength, int64(m.opts.MaxBodyBytes)
+	if n <= 0 || n > limit {
+		_, err := b.ReadFrom(http.MaxBytesReader(x.w, x.r.Body, limit))
+		return err
+	}
+	b.Grow(int(n))
+	p := b.AvailableBuffer()[:n]
+	if _, err := io.ReadFull(x.r.Body, p); err != nil {
+		return err
+	}
+	b.Write(p) // where it stands already
+	return nil
 }
 
 // remember keeps a request that took its place in the conversation.
@@ -226,7 +253,7 @@ func (m *Mock) answerPosition(x *exchange) {
 	s, why, final := m.locate(x.chat)
 	if s != nil {
 		x.served, x.kind = s, harness.KindReply
-		x.turn, x.reply, x.attempt = s.turn+1, s.reply+1, s.attempts
+		x.turn, x.reply, x.attempt, x.pos = s.turn+1, s.reply+1, s.attempts, s.script.Pos
 		x.compacted = s.compacted
 		m.inTurn(x, s)
 		if x.met = m.pickFault(x, s, nil); x.met == nil {
@@ -275,6 +302,7 @@ func (m *Mock) answerPosition(x *exchange) {
 }
 
 func (m *Mock) answerRule(x *exchange, rule *rule, label string) {
+	x.pos = rule.Pos
 	m.mu.Lock()
 	x.met = m.pickFault(x, nil, rule)
 	m.mu.Unlock()
@@ -316,6 +344,23 @@ func (m *Mock) record(e *entry, problem error) {
 		m.journal.problem(problem)
 	}
 	m.mu.Unlock()
+	m.observe(e, problem)
+}
+
+// recordDelivered records a reply that is about to be sent as a whole, and
+// settles it.
+func (m *Mock) recordDelivered(x *exchange) {
+	if m.root != nil {
+		m = m.root
+	}
+	m.mu.Lock()
+	m.journal.add(x.entry)
+	x.settled(true)
+	m.mu.Unlock()
+	m.observe(x.entry, nil)
+}
+
+func (m *Mock) observe(e *entry, problem error) {
 	if m.opts.Observe != nil {
 		m.opts.Observe(e.kind, e.fault)
 	}
@@ -387,23 +432,28 @@ func (m *Mock) sendError(x *exchange, b *llmwire.Body) {
 	}
 }
 
+// answerID names an answer in its headers.
+func (e *entry) answerID() string {
+	const prefix, digits = "req_", 32
+	var id [len(prefix) + digits]byte
+	copy(id[:], prefix)
+	n := uint64(e.seq)
+	for i := len(id) - 1; i >= len(prefix); i-- {
+		id[i] = "0123456789abcdef"[n&15]
+		n >>= 4
+	}
+	return string(id[:])
+}
+
 // common sets the headers of every answer.
 func (m *Mock) common(x *exchange) {
-	const hexLen = 32
-	id := make([]byte, 0, 4+hexLen)
-	id = append(id, "req_"...)
-	digits := strconv.AppendInt(nil, int64(x.seq), 16)
-	for range hexLen - len(digits) {
-		id = append(id, '0')
-	}
 	h := x.w.Header()
-	id = append(id, digits...)
 	switch {
 	case x.speech == nil || !x.speech.plain:
-		h["X-Request-Id"] = []string{string(id)}
+		h["X-Request-Id"] = []string{x.answerID()}
 		h["Openai-Version"] = m.headers.version
 	case x.speech.idHeader != "":
-		h[x.speech.idHeader] = []string{string(id)}
+		h[x.speech.idHeader] = []string{x.answerID()}
 	}
 	for k, v := range x.habits.header {
 		if v == nil {

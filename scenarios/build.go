@@ -51,12 +51,14 @@ func (l *loader) scenario(d *document) []*Scenario {
 		Limits:      limits(root.Get("limits")),
 		Settings:    l.settings(root.Get("model"), root.Get("subject")),
 		Profile:     textOf(root.Get("model").Get("profile")),
+		ProfilePos:  posOf(root.Get("model").Get("profile")),
 		Expect:      l.expectations(root.Get("expect"), entries),
 		Names:       textMap(root.Get("names")),
 		Conduct:     l.conduct(root.Get("conduct")),
 		ConductOnly: boolOf(root.Get("conduct_only")),
 		Fragments:   l.fragments(root.Get("model").Get("fragments")),
 		MCPConfig:   textOf(root.Get("mcp_config")),
+		Cues:        model.cues(),
 		model:       model,
 		lint:        lintFacts{root: root, servers: entries},
 	}
@@ -76,6 +78,7 @@ func (l *loader) scenario(d *document) []*Scenario {
 		}
 	}
 	l.knownServers(root)
+	l.knownCues(base.Cues, entries)
 	rows := l.cases(root.Get("cases"))
 	for _, e := range entries {
 		if e.script != nil && e.inline {
@@ -101,6 +104,13 @@ func (l *loader) scenario(d *document) []*Scenario {
 		out = append(out, &s)
 	}
 	return out
+}
+
+func posOf(n *strictyaml.Node) harness.Position {
+	if n == nil {
+		return harness.Position{}
+	}
+	return n.Pos
 }
 
 func (e *serverEntry) bind(vars value.Value) *Server {
@@ -431,6 +441,9 @@ func (l *loader) llm(d *document) *LLM {
 	l.exprs = nil
 	model := l.modelScript(d.root, d.root)
 	l.knownVars(l.exprs, []caseRow{{vars: emptyVars()}}, "an llm file has no cases")
+	for _, c := range model.cues() {
+		l.problems.add(c.Pos, "the cue cannot come: an llm file has no servers; hold until a name, which POST /rehearse/cue/NAME gives")
+	}
 	for i, t := range model.turns {
 		l.userText(t, i+1, caseRow{vars: emptyVars()})
 	}

@@ -39,7 +39,7 @@ func check(set *Set) []Problem {
 		for _, e := range s.lint.servers {
 			if e.script != nil {
 				c.server(e.script)
-				c.faults(e.script, transportOf(e.server.Transport))
+				c.serverFaults(e.script, transportOf(e.server.Transport))
 			}
 			if e.script != nil && !e.inline {
 				c.varsOf(s, e.script)
@@ -48,10 +48,12 @@ func check(set *Set) []Problem {
 	}
 	for _, m := range set.LLMs {
 		c.cutTexts(m.root, "")
+		c.faults(m.root, m.root, nil)
+		c.singleBraces(m.root, "")
 	}
 	for _, s := range set.Servers {
 		c.server(s.script)
-		c.faults(s.script, "")
+		c.serverFaults(s.script, "")
 	}
 	return c.problems.sorted()
 }
@@ -90,6 +92,10 @@ func (c *checks) scenario(s *Scenario) {
 	c.unanswered(root)
 	c.contradictions(root)
 	c.cutTexts(root, "")
+	stream := boolOf(root.Get("model").Get("stream"))
+	c.faults(root, root.Get("model"), &stream)
+	c.singleBraces(root, "")
+	c.unusedVars(s)
 }
 
 // reply looks at one reply; what it reads are the results of earlier ones.
@@ -221,6 +227,7 @@ func (c *checks) server(s *serverScript) {
 	c.stateKeys(s)
 	c.argumentKeys(s)
 	c.cutTexts(s.node, "")
+	c.singleBraces(s.node, "")
 }
 
 var (

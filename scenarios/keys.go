@@ -90,8 +90,9 @@ func objects() []*object {
 		laneObject(),
 		{
 			name: "hold", doc: "A reply of the mock model or an answer of a tool that waits for a cue; a fault in its place does not.",
-			keys: []key{{name: "until", typ: filled(), required: true, doc: "The cue's name: POST /rehearse/cue/NAME at the mock gives it, and `Mock.Cue` or `Server.Cue` in Go."}},
+			keys: []key{{name: "until", typ: either(filled(), objectOf("until")), required: true, doc: "The cue's name: POST /rehearse/cue/NAME at the mock gives it, and `Mock.Cue` or `Server.Cue` in Go. Or, for a reply, the call of a tool, or the state of a server, that gives it."}},
 		},
+		untilObject(),
 		expectationObject(), callsObject(), answerObject(),
 		{
 			name: "retries", doc: "Expects repeated model requests: those after a fault or a reply that was not delivered.",
@@ -267,7 +268,7 @@ func expectationObject() *object {
 			{name: "answer", typ: objectOf("answer"), doc: "The text that the subject answers with."},
 			{name: "state", typ: anyMap(), doc: "The state of mock servers afterwards, by server; keys that are not named are not looked at."},
 			{name: "retries", typ: objectOf("retries"), doc: "How often the subject repeated a model request."},
-			{name: "stops", typ: enum(stopReasons()...), doc: "Why the subject ended the turn without an answer."},
+			{name: "stops", typ: enum(stopReasons()...), doc: "Why the subject ended the turn without an answer: a limit of its own, what the model said, or what the endpoint did. `error` is any of them, and any error."},
 			{name: "start_error", typ: objectOf("start_error"), doc: "The subject gives up when it is opened on its servers, before the first turn, and says why. Over the whole conversation only."},
 			{name: "that", typ: celText(), doc: "A CEL condition; reads " + known(expr.That) + "."},
 		},

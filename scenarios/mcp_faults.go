@@ -183,9 +183,9 @@ func transportOf(word string) string {
 	return word
 }
 
-// faults looks at the faults of a mock server: those that can strike nothing,
+// serverFaults looks at the faults of a mock server: those that can strike nothing,
 // and arguments that a tool does not take.
-func (c *checks) faults(s *serverScript, transport string) {
+func (c *checks) serverFaults(s *serverScript, transport string) {
 	tools := map[string]*strictyaml.Node{} // with their input
 	var names []string
 	add := func(t *toolScript) {

@@ -45,6 +45,8 @@ type Scenario struct {
 	Settings   harness.Settings
 	// Profile of the mock model, such as "openai".
 	Profile string
+	// ProfilePos is where the profile is named; zero when it is not.
+	ProfilePos harness.Position
 	// Servers in the order of the file, those of suite.yaml first.
 	Servers []*Server
 	Turns   []Turn
@@ -62,6 +64,8 @@ type Scenario struct {
 	// Fragments cut the mock model's streamed replies; nil leaves it to the
 	// profile.
 	Fragments *wire.Fragments
+	// Cues are what lets held replies of the mock model go.
+	Cues []Cue
 	// Vars are the case's row; an empty object without cases.
 	Vars value.Value
 	// Hash names the text of all files that the scenario is made of.

@@ -247,6 +247,8 @@ func (s *shapes) wrongKind(n *strictyaml.Node, t typ, name string) {
 		hint = ": write it as in " + n.Text + "s"
 	case n.Hint() != "" && (slices.Contains(t.kinds, strictyaml.String) || n.Kind == strictyaml.String):
 		hint = ": " + n.Hint()
+	case n.Kind == strictyaml.Map && slices.Contains(t.kinds, strictyaml.List) && len(n.Pairs) > 0 && strings.HasPrefix(n.Pairs[0].Key.Text, "-"):
+		hint = fmt.Sprintf(": a - without a space begins no item: write %q", "- "+n.Pairs[0].Key.Text[1:])
 	case n.Kind == strictyaml.Null && n.Hint() != "" && n.Comment != "":
 		hint = ": " + n.Hint()
 	case n.Kind == strictyaml.String && len(t.kinds) == 1 && (t.kinds[0] == strictyaml.Bool || t.kinds[0] == strictyaml.Number) && !n.Plain:
@@ -332,6 +334,12 @@ func (s *shapes) hasUnknown(n *strictyaml.Node, o *object) bool {
 func unknownHint(o *object, name string, known []string) string {
 	if meant := confused(o.name, name); meant != "" {
 		return fmt.Sprintf(" (did you mean %q?)", meant)
+	}
+	if key, rest, ok := strings.Cut(name, ":"); ok && slices.Contains(known, key) {
+		return fmt.Sprintf(": a key needs a space after its colon, as in %q", key+": "+rest)
+	}
+	if key, ok := strings.CutPrefix(name, "-"); ok {
+		return fmt.Sprintf(": a - without a space begins no item of a list: write %q", "- "+key)
 	}
 	if hint := didYouMean(name, known); hint != "" {
 		return hint

@@ -46,6 +46,9 @@ func (s subject) Open(ctx context.Context, env *harness.Env) (harness.Session, e
 	return open(ctx, s.cfg, env)
 }
 
+// Asks says which path of an endpoint is used.
+func (subject) Asks() string { return "/v1/chat/completions" }
+
 // NoWorkdir says that env.Workdir is not used.
 func (subject) NoWorkdir() {}
 
@@ -222,10 +225,23 @@ func (s *session) Send(ctx context.Context, text string) (*harness.TurnReport, e
 	failure = blame(failure)
 	report.Error = failure.Error()
 	var stop *harness.StopError
-	if errors.As(failure, &stop) {
+	var e *model.Error
+	switch {
+	case errors.As(failure, &stop):
 		report.Stop = stop.Reason
+	case errors.As(failure, &e):
+		report.Stop = stopFor(e.Kind)
 	}
 	return report, failure
+}
+
+// stopFor is the reason for which a turn ends that an error of the endpoint
+// has ended; empty where it is not the endpoint's.
+func stopFor(kind model.ErrorKind) harness.StopReason {
+	if r := harness.StopReason(kind); r.OfEndpoint() { // they have the same words
+		return r
+	}
+	return ""
 }
 
 // Close implements [harness.Session].

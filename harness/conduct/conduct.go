@@ -22,6 +22,7 @@
 //	grants                reserved
 //	all_replies_reached   every scripted reply was asked for
 //	repeated_request      no request is sent again that was answered in full
+//	faults_struck         every fault of the model's side struck a request (a warning)
 //
 // Further checks are about how the client speaks MCP. They read what mock
 // servers saw on the wire, and apply only where it came to it:
@@ -68,6 +69,7 @@ const (
 	Grants            = "grants"
 	AllRepliesReached = "all_replies_reached"
 	RepeatedRequest   = "repeated_request"
+	FaultsStruck      = "faults_struck"
 
 	InitializeFirst  = "initialize_first"
 	VersionHeaders   = "version_headers"
@@ -86,7 +88,7 @@ const (
 func Names() []string {
 	return []string{
 		AnsweredOnce, ResultOrder, Results, ToolsOffered, HistoryGrows, StablePrefix, WitnessesAgree,
-		NoCallAfterAnswer, ProviderAccepts, Limits, Grants, AllRepliesReached, RepeatedRequest,
+		NoCallAfterAnswer, ProviderAccepts, Limits, Grants, AllRepliesReached, RepeatedRequest, FaultsStruck,
 		InitializeFirst, VersionHeaders, CancelledSent, SessionRenewed, ToolsRelisted, ListsBounded, ProgressToken,
 		NoDoubleEffect, UnknownTolerated, ServerAnswered, ChildrenEnded,
 	}
@@ -149,8 +151,11 @@ type Input struct {
 	Listed map[string][]harness.Tool
 	// Names are the scenario's own offered names, by server.tool.
 	Names map[string]string
-	// Remaining are the scripted replies that were never asked for.
-	Remaining []harness.Position
+	// Remaining are the scripted replies that were never asked for, and that
+	// nothing excuses.
+	Remaining []Unreached
+	// Idle says which faults struck no request, and why.
+	Idle []IdleFault
 	// Limits says which limits were passed, and by how much.
 	Limits []string
 	// Frames are what the mock servers saw on the wire, in order. Empty: the
@@ -171,24 +176,40 @@ type Child struct {
 	Ended bool
 }
 
+// IdleFault is a scripted fault that struck no request.
+type IdleFault struct {
+	Fault string // its name
+	Why   string
+	Pos   harness.Position
+}
+
+// Unreached is a scripted reply that was never asked for.
+type Unreached struct {
+	Lane string // empty for the main conversation
+	Turn int    // of the lane
+	Pos  harness.Position
+}
+
 // Check runs all checks and returns a verdict for each, in order.
 func Check(config Config, in *Input) []harness.Verdict {
-	c := newChecker(config, in).listen()
 	lanes := byLane(config, in)
+	c := newChecker(config, in).listen()
+	c.all = in.Trajectory
 	checks := map[string]func() finding{
-		AnsweredOnce:      lanes.all((*checker).answeredOnce),
+		AnsweredOnce:      lanes.answeredOnce,
 		ResultOrder:       lanes.all((*checker).resultOrder),
 		Results:           lanes.all((*checker).results),
 		ToolsOffered:      lanes[0].toolsOffered,
 		HistoryGrows:      lanes.all((*checker).historyGrows),
 		StablePrefix:      lanes.all((*checker).stablePrefix),
-		WitnessesAgree:    c.witnessesAgree,
-		NoCallAfterAnswer: lanes.only((*checker).noCallAfterAnswer),
+		WitnessesAgree:    lanes.witnessesAgree,
+		NoCallAfterAnswer: lanes.noCallAfterAnswer,
 		ProviderAccepts:   c.providerAccepts,
 		Limits:            func() finding { return finding{problems: in.Limits} },
 		Grants:            func() finding { return skip("reserved") },
 		AllRepliesReached: c.allRepliesReached,
 		RepeatedRequest:   c.repeatedRequest,
+		FaultsStruck:      c.faultsStruck,
 
 		InitializeFirst:  c.wireCheck("no client of the initialize era came", c.initializeFirst),
 		VersionHeaders:   c.wireCheck("no server was reached over streamable HTTP", c.versionHeaders),
@@ -221,7 +242,7 @@ func Check(config Config, in *Input) []harness.Verdict {
 			v.State, v.Message = harness.Skipped, f.skipped
 		case len(f.problems) > 0:
 			v.State, v.Message, v.Pos = harness.Failed, joined(f.problems), f.pos
-			if name == StablePrefix || in.Mode == harness.ModeLive && name != Limits {
+			if name == StablePrefix || name == FaultsStruck || in.Mode == harness.ModeLive && name != Limits {
 				v.State = harness.Warned
 			}
 		}
@@ -254,6 +275,8 @@ func joined(problems []string) string {
 type checker struct {
 	Config
 	*Input
+	lane     string             // empty for the main conversation
+	all      []harness.Call     // the trajectory of all conversations
 	requests []harness.Exchange // all but asides
 	replies  []harness.Exchange // in which the model really answered
 	answers  []answered         // one for each reply with calls
@@ -269,6 +292,7 @@ func newChecker(config Config, in *Input) *checker {
 		}
 	}
 	c.replies = trajectory.Replies(c.requests)
+	c.adoptIDs()
 	c.pairAnswers()
 	return c
 }
@@ -300,9 +324,22 @@ func (c *checker) allRepliesReached() (f finding) {
 	if c.Mode == harness.ModeLive {
 		return skip("nothing is scripted in live mode")
 	}
-	if n := len(c.Remaining); n > 0 {
-		f.pos = c.Remaining[0]
-		f.add("%s not reached", count(n, "scripted reply", "scripted replies"))
+	var lanes []string
+	left := map[string]int{}
+	for _, u := range c.Remaining {
+		if f.pos.IsZero() {
+			f.pos = u.Pos
+		}
+		if left[u.Lane]++; left[u.Lane] == 1 {
+			lanes = append(lanes, u.Lane)
+		}
+	}
+	for _, lane := range lanes {
+		what := count(left[lane], "scripted reply", "scripted replies")
+		if lane != "" {
+			what += " of lane " + lane
+		}
+		f.add("%s not reached", what)
 	}
 	return f
 }
@@ -312,6 +349,19 @@ func (c *checker) repeatedRequest() (f finding) {
 		if x.Repeated {
 			f.add("request %d repeats one that was already answered in full", x.Seq)
 		}
+	}
+	return f
+}
+
+func (c *checker) faultsStruck() (f finding) {
+	if c.Mode == harness.ModeLive {
+		return skip("nothing is scripted in live mode")
+	}
+	for _, idle := range c.Idle {
+		if f.pos.IsZero() {
+			f.pos = idle.Pos
+		}
+		f.add("the fault %s at %s struck no request: %s", idle.Fault, idle.Pos, idle.Why)
 	}
 	return f
 }

@@ -299,7 +299,7 @@ func TestFaults(t *testing.T) {
 			want: []string{`provider_accepts: request 2 would have been refused: 400 bad`},
 		},
 		{name: "limit passed", do: func(in *conduct.Input) { in.Limits = []string{"tool_calls: 3, the limit is 2"} }, want: []string{"limits: tool_calls: 3, the limit is 2"}},
-		{name: "replies left", do: func(in *conduct.Input) { in.Remaining = make([]harness.Position, 2) }, want: []string{"all_replies_reached: 2 scripted replies not reached"}},
+		{name: "replies left", do: func(in *conduct.Input) { in.Remaining = make([]conduct.Unreached, 2) }, want: []string{"all_replies_reached: 2 scripted replies not reached"}},
 		{name: "repeated", do: func(in *conduct.Input) { in.Exchanges[1].Repeated = true }, want: []string{"repeated_request: request 2 repeats one that was already answered in full"}},
 	}
 	for _, tt := range tests {

@@ -133,7 +133,7 @@ func TestEval(t *testing.T) {
 		{request, `message`, `{"role":"tool","text":"ok","calls":[],"call_id":"c1"}`},
 		{request, `has(request.temperature) || request.stream || request.tool_choice != ""`, `false`},
 		{that, `trajectory.size() == 2 && trajectory.exists(c, c.failed)`, `true`},
-		{that, `trajectory[0]`, `{"server":"gemflux","tool":"build_model","args":{"x":1.0},"result":"done","failed":false,"turn":1,"reply":1,"index":0,"duration_ms":1500,"retried":false}`},
+		{that, `trajectory[0]`, `{"server":"gemflux","tool":"build_model","args":{"x":1.0},"result":"done","failed":false,"lane":"","turn":1,"reply":1,"index":0,"duration_ms":1500,"retried":false}`},
 		{that, `trajectory == trajectory`, `true`},
 		{that, `trajectory[0] == trajectory[1]`, `false`},
 		{that, `[journal.model_calls, journal.retries, journal.tool_calls, journal.tokens]`, `[3,1,2,99]`},

@@ -117,6 +117,7 @@ func newSchema() *schema {
 		})},
 		field{"result", cel.DynType, of(func(c call) any { return rawJSON(c.Result) })},
 		field{"failed", cel.BoolType, of(func(c call) any { return c.Failed })},
+		field{"lane", cel.StringType, of(func(c call) any { return c.Lane })},
 		field{"turn", cel.IntType, of(func(c call) any { return c.Turn })},
 		field{"reply", cel.IntType, of(func(c call) any { return c.Reply })},
 		field{"index", cel.IntType, of(func(c call) any { return c.Index })},

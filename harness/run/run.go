@@ -167,6 +167,11 @@ func Run(ctx context.Context, list []*scenarios.Scenario, opts *Options) (*Resul
 		return nil, err
 	}
 	defer r.close()
+	if r.opts.Mode == harness.ModeMock {
+		if err := playable(r.opts.Subject, list); err != nil {
+			return nil, err
+		}
+	}
 	jobs := r.jobs(list)
 	res := &Result{Manifest: r.manifest(list, len(jobs))}
 	var out *trials.Writer

@@ -15,6 +15,7 @@ import (
 	"strings"
 
 	"github.com/rehearse-dev/rehearse/harness"
+	"github.com/rehearse-dev/rehearse/harness/conduct"
 	"github.com/rehearse-dev/rehearse/harness/mcppool"
 	"github.com/rehearse-dev/rehearse/harness/passthrough"
 	"github.com/rehearse-dev/rehearse/harness/tools"
@@ -29,9 +30,10 @@ import (
 type modelSide interface {
 	beginTurn(n int)
 	journal() []harness.Exchange
-	outline() []harness.Exchange   // the journal, perhaps without what was said
-	remaining() []harness.Position // scripted replies not asked for
-	settle()                       // ends what is under way
+	outline() []harness.Exchange    // the journal, perhaps without what was said
+	remaining() []conduct.Unreached // scripted replies not asked for
+	idle() []conduct.IdleFault      // scripted faults that struck nothing
+	settle()                        // ends what is under way
 	close()
 }
 
@@ -41,14 +43,29 @@ type mockModel struct {
 	unmount func()
 }
 
-func (m *mockModel) beginTurn(n int)               { m.BeginTurn(n) }
-func (m *mockModel) journal() []harness.Exchange   { return m.Journal() }
-func (m *mockModel) outline() []harness.Exchange   { return m.Outline() }
-func (m *mockModel) remaining() []harness.Position { return m.Remaining() }
-func (m *mockModel) settle()                       {}
+func (m *mockModel) beginTurn(n int)             { m.BeginTurn(n) }
+func (m *mockModel) journal() []harness.Exchange { return m.Journal() }
+func (m *mockModel) outline() []harness.Exchange { return m.Outline() }
+func (m *mockModel) settle()                     {}
 func (m *mockModel) close() {
 	m.unmount()
 	m.Close()
+}
+
+func (m *mockModel) idle() []conduct.IdleFault {
+	var out []conduct.IdleFault
+	for _, idle := range m.IdleFaults() {
+		out = append(out, conduct.IdleFault{Fault: idle.Fault.String(), Why: idle.Why, Pos: idle.Fault.Pos})
+	}
+	return out
+}
+
+func (m *mockModel) remaining() []conduct.Unreached {
+	var out []conduct.Unreached
+	m.EachRemaining(func(lane string, turn, _ int, pos harness.Position) {
+		out = append(out, conduct.Unreached{Lane: lane, Turn: turn, Pos: pos})
+	})
+	return out
 }
 
 func (t *trial) openMock() harness.Endpoint {
@@ -63,6 +80,7 @@ func (t *trial) openMock() harness.Endpoint {
 		return trajectory.Fill(issued, t.toolJournal()), nil
 	}
 	mock := mockllm.New(script, &mockllm.Options{Clock: t.clock, Seed: t.seed, Memory: t.memory, Logf: t.logf})
+	t.prompter.start(mock.Cue)
 	base, unmount := t.gateway.mount(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		mock.ServeHTTP(w, r)
 		t.checkLimits()
@@ -165,7 +183,7 @@ func (t *trial) openServer(ctx context.Context, s *scenarios.Server) (*toolServe
 	if s.RealWaits {
 		clock = patient{t.clock}
 	}
-	mock, err := mockmcp.New(*s.Mock, &mockmcp.Options{
+	opts := &mockmcp.Options{
 		Clock: clock, Logf: t.logf,
 		Turn: func() int {
 			t.onToolCall()
@@ -177,10 +195,16 @@ func (t *trial) openServer(ctx context.Context, s *scenarios.Server) (*toolServe
 			}
 			return ""
 		},
-	})
+	}
+	if len(t.scenario.Cues) > 0 {
+		opts.OnCall = func(tool string) { t.prompter.called(s.Name, tool) }
+		opts.OnState = func(state json.RawMessage) { t.state(s.Name, state) }
+	}
+	mock, err := mockmcp.New(*s.Mock, opts)
 	if err != nil {
 		return nil, fmt.Errorf("starting mock server %q: %w", s.Name, err)
 	}
+	t.state(s.Name, mock.State())
 	server := &toolServer{name: s.Name, mock: mock, tools: mock.Tools(), calls: mock.Journal, end: []func() error{mock.Close}}
 	unsteady := server.unsteady(s.Mock)
 	for _, tool := range server.tools {

@@ -251,33 +251,6 @@ func (s Retries) Score(e *Evidence) harness.Verdict {
 	return v
 }
 
-// Stops expects the subject to stop, for a reason, without an answer.
-type Stops struct {
-	Reason harness.StopReason
-	Pos    harness.Position
-}
-
-// Score reads the transcript.
-func (s Stops) Score(e *Evidence) harness.Verdict {
-	v := e.verdict("stops", s.Pos)
-	t := e.turn()
-	switch {
-	case e.Transcript == nil:
-		v.State = harness.Skipped
-		v.Message = "the subject reports no stops"
-	case t == nil:
-		fail(&v, "want a stop (%s), but the turn was not reached", s.Reason)
-	case t.Stop == s.Reason:
-	case t.Stop != "":
-		fail(&v, "want a stop (%s), got a stop (%s): %s", s.Reason, t.Stop, t.Error)
-	case t.Error != "":
-		fail(&v, "want a stop (%s), got the error %q", s.Reason, t.Error)
-	default:
-		fail(&v, "want a stop (%s), got the answer %q", s.Reason, shorten(t.Answer, 300))
-	}
-	return v
-}
-
 // That expects a condition to hold.
 type That struct {
 	Program *expr.Program

@@ -71,6 +71,7 @@ func (s *Server) show(w http.ResponseWriter, t target, f func(*conversation) any
 
 // place is a position of the script for a client.
 type place struct {
+	Lane  string `json:"lane,omitempty"`
 	Turn  int    `json:"turn"`
 	Reply int    `json:"reply"`
 	Pos   string `json:"pos,omitempty"`
@@ -90,14 +91,14 @@ func expectationsOf(m *mockllm.Mock) expectations {
 	e := expectations{Met: []place{}, Unmet: []place{}, Problems: []string{}}
 	seen := map[place]bool{}
 	for _, x := range m.Outline() {
-		p := place{Turn: x.Turn, Reply: x.Reply}
+		p := place{Lane: x.Lane, Turn: x.Turn, Reply: x.Reply}
 		if x.Kind == harness.KindReply && !seen[p] {
 			seen[p] = true
 			e.Met = append(e.Met, p)
 		}
 	}
-	m.EachRemaining(func(turn, reply int, pos harness.Position) {
-		p := place{Turn: turn, Reply: reply}
+	m.EachRemaining(func(lane string, turn, reply int, pos harness.Position) {
+		p := place{Lane: lane, Turn: turn, Reply: reply}
 		if !pos.IsZero() {
 			p.Pos = pos.String()
 		}
