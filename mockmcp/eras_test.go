@@ -420,3 +420,53 @@ func TestBrokenStream(t *testing.T) {
 		}
 	})
 }
+
+// TestSocketRefusals: what is no WebSocket of ours is told so.
+func TestSocketRefusals(t *testing.T) {
+	s := mockmcp.NewServer(t, workshop(protocol.Settings{}))
+	if status, _, _ := post(t, "http"+strings.TrimPrefix(s.WS, "ws"), "{}"); status != http.StatusUpgradeRequired {
+		t.Errorf("a plain request: %d", status)
+	}
+	_, resp, err := websocket.Dial(t.Context(), s.WS, &websocket.DialOptions{HTTPHeader: http.Header{"Origin": {"http://evil.example"}}})
+	if err == nil || resp == nil || resp.StatusCode != http.StatusForbidden {
+		t.Errorf("a foreign page: %v", err)
+	}
+	conn, _, err := websocket.Dial(t.Context(), s.WS, nil)
+	if err != nil {
+		t.Fatalf("without a subprotocol: %v", err)
+	}
+	defer conn.CloseNow()
+	if err := conn.Write(t.Context(), websocket.MessageText, []byte("{\n\"jsonrpc\":\"2.0\",\n\"id\":1,\"method\":\"ping\"}")); err != nil {
+		t.Fatal(err)
+	}
+	if _, b, err := conn.Read(t.Context()); err != nil || string(b) != `{"jsonrpc":"2.0","id":1,"result":{}}` {
+		t.Errorf("ping on several lines: %s, %v", b, err)
+	}
+}
+
+// TestCloseEndsConnections: clients that are there must not hold up Close, and
+// see the end.
+func TestCloseEndsConnections(t *testing.T) {
+	s := mockmcp.NewServer(t, workshop(protocol.Settings{}))
+	p := &talk{t: t, base: strings.TrimSuffix(s.URL, "/mcp"), streams: map[string]*openStream{}}
+	p.request("GET /sse &all", "")
+	p.next(p.streams["all"])
+	conn, _, err := websocket.Dial(t.Context(), s.WS, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer conn.CloseNow()
+	ended := make(chan error, 1)
+	go func() {
+		_, _, err := conn.Read(context.WithoutCancel(t.Context()))
+		ended <- err
+	}()
+	s.Close()
+	if p.next(p.streams["all"]) {
+		t.Error("the stream goes on")
+	}
+	p.streams["all"].body.Close()
+	if err := <-ended; websocket.CloseStatus(err) != websocket.StatusNormalClosure {
+		t.Errorf("the WebSocket ended with %v", err)
+	}
+}
