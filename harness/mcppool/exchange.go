@@ -38,10 +38,13 @@ type exchange struct {
 	asked   transport.RequestHandler
 	junk    int // what came and was no JSON-RPC
 	last    error
-	strays  int // answers that nobody waited for
+	framed  bool // a line was a header of another framing
+	strays  int  // answers that nobody waited for
 	stray   string
 	binary  bool   // it was noted that a frame is not UTF-8
 	version string // what was agreed on, for those who must tell it
+	lost    bool   // the server went away at the probe of its era
+	asking  bool   // it was asked something before that
 	late    bool   // the last probe of the era was not answered in time
 	refused error  // what became of it, if it failed
 }
@@ -173,6 +176,7 @@ func (x *exchange) unreadable(junk *mcpwire.JunkError) {
 	x.junk++
 	n := x.junk
 	x.last = junk
+	x.framed = x.framed || bytes.HasPrefix(bytes.ToLower(junk.Line[:min(len(junk.Line), 20)]), []byte("content-length:"))
 	key := mcpwire.Key(junk.ID)
 	ch, ok := x.waiting[key]
 	if ok = ok && !junk.Torn; ok { // else the end of the server says more
@@ -259,10 +263,18 @@ func (x *exchange) babble() string {
 	x.mu.Lock()
 	defer x.mu.Unlock()
 	s := ""
-	if x.junk > 0 {
+	switch {
+	case x.framed:
+		s += " (the server frames its messages with Content-Length, as language servers do; MCP wants one a line)"
+	case x.junk == 1:
+		s += fmt.Sprintf(" (a %v)", x.last)
+	case x.junk > 1:
 		s += fmt.Sprintf(" (%d lines were no JSON-RPC; the last: %v)", x.junk, x.last)
 	}
-	if x.strays > 0 {
+	switch {
+	case x.strays == 1:
+		s += fmt.Sprintf(" (a response had an id that no request waits for: %s)", x.stray)
+	case x.strays > 1:
 		s += fmt.Sprintf(" (%d responses had an id that no request waits for; the last: %s)", x.strays, x.stray)
 	}
 	return s

@@ -170,6 +170,9 @@ func (t *sseTransport) send(ctx context.Context, request transport.JSONRPCReques
 			posted = nil
 			var status *statusError
 			if errors.As(err, &status) {
+				if status.code == http.StatusNotFound {
+					return nil, fmt.Errorf("%w: %w", errForgotten, err)
+				}
 				if m, parseErr := mcpwire.Parse(status.whole); parseErr == nil && m.Error != nil {
 					return response(ctx, request, answer{message: m})
 				}
