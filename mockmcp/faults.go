@@ -168,7 +168,7 @@ func (f *faults) start(ctx context.Context, c *client) error {
 		st.note(o)
 		return f.s.opts.Clock.Sleep(ctx, st.slow())
 	case fault.JunkLine:
-		s := situation{transport: c.transport, streaming: true}
+		s := situation{transport: c.transport, streaming: c.transport == fault.SSE}
 		st.do(ctx, o, s.junk(st.f, st.f.FormOf()))
 		return nil
 	}
