@@ -8,6 +8,7 @@ import (
 	"io"
 	"net/http"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 
@@ -98,13 +99,12 @@ func TestHeaderMarks(t *testing.T) {
 
 // HTTP+SSE: a server that was restarted does not know the address any more.
 func TestSSEThatWasForgotten(t *testing.T) {
-	streams, calls := 0, 0
+	var streams, calls atomic.Int32
 	frames := make(chan string, 10)
 	s := open(t, harness.Server{Transport: "sse", URL: serve(t, func(w http.ResponseWriter, r *http.Request) {
 		if r.Method == http.MethodGet {
-			streams++
 			w.Header().Set("Content-Type", "text/event-stream")
-			fmt.Fprintf(w, "id: 1\ndata:\n\nevent: endpoint\ndata: /message?s=%d\n\n", streams)
+			fmt.Fprintf(w, "id: 1\ndata:\n\nevent: endpoint\ndata: /message?s=%d\n\n", streams.Add(1))
 			w.(http.Flusher).Flush()
 			for {
 				select {
@@ -119,7 +119,7 @@ func TestSSEThatWasForgotten(t *testing.T) {
 		body, _ := io.ReadAll(r.Body)
 		m, _ := mcpwire.Parse(body)
 		if m.Method == "tools/call" {
-			calls++
+			calls.Add(1)
 		}
 		if m.Method == "tools/call" && r.URL.Query().Get("s") == "1" {
 			http.Error(w, "no such session", http.StatusNotFound)
@@ -130,8 +130,8 @@ func TestSSEThatWasForgotten(t *testing.T) {
 			frames <- strings.ReplaceAll(frame, "ID", string(m.ID))
 		}
 	})}, nil)
-	if r, err := s.Call(t.Context(), "x", nil); err != nil || r.Text != "ok" || calls != 2 || streams != 2 {
-		t.Errorf("Call() = %v, %v after %d calls on %d streams", r, err, calls, streams)
+	if r, err := s.Call(t.Context(), "x", nil); err != nil || r.Text != "ok" || calls.Load() != 2 || streams.Load() != 2 {
+		t.Errorf("Call() = %v, %v after %d calls on %d streams", r, err, calls.Load(), streams.Load())
 	}
 	if notes := s.Notes(); len(notes) != 1 || !strings.Contains(notes[0], "forgot our session; opened a new one") {
 		t.Errorf("notes: %q", notes)
