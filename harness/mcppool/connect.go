@@ -14,6 +14,7 @@ import (
 	"strings"
 	"sync"
 	"sync/atomic"
+	"time"
 
 	"github.com/coder/websocket"
 	"github.com/mark3labs/mcp-go/client"
@@ -118,7 +119,7 @@ func (s *Session) attempt(ctx context.Context, in Era) (*conn, error) {
 		}
 		return nil, err
 	}
-	s.listen(c)
+	s.listen(inner, c)
 	return c, nil
 }
 
@@ -196,9 +197,10 @@ func (s *Session) shake(ctx context.Context, c *conn) error {
 	return nil
 }
 
-// listen asks a server of the new era to tell when its tools change. Older
-// ones tell unasked.
-func (s *Session) listen(c *conn) {
+// listen asks a server of the new era to tell when its tools change, and waits
+// until it says that it will: what it tells before that is lost. Older ones
+// tell unasked.
+func (s *Session) listen(ctx context.Context, c *conn) {
 	tools := c.client.GetServerCapabilities().Tools
 	if tools == nil || !tools.ListChanged || !mcp.IsModernProtocol(c.client.ProtocolVersion()) {
 		return
@@ -209,17 +211,39 @@ func (s *Session) listen(c *conn) {
 		c.stopListen() // it has ended
 	}
 	c.deaf.Store(false)
-	stop, err := c.client.ListenAsync(context.Background(), mcp.SubscriptionFilter{ToolsListChanged: true}, func(err error) {
-		if c.gone() {
+	select {
+	case <-s.heard: // of an earlier time
+	default:
+	}
+	life, stop := context.WithCancel(context.Background())
+	ended := make(chan struct{})
+	go func() {
+		defer close(ended)
+		err := c.client.Listen(life, mcp.SubscriptionFilter{ToolsListChanged: true})
+		if life.Err() != nil || c.gone() {
 			return
 		}
-		s.note("tells no changes of its tools any more: %v", err)
+		s.once("tells no changes of its tools any more: %v", cmp.Or(err, errors.New("it ended the stream")))
 		c.deaf.Store(true)
-	})
-	if err == nil {
-		c.stopListen = stop
+	}()
+	c.stopListen = func() {
+		stop()
+		<-ended
+	}
+	wait := time.NewTimer(ackPatience)
+	defer wait.Stop()
+	select {
+	case <-s.heard:
+	case <-ended:
+	case <-wait.C:
+		s.once("does not say that it will tell of changes of its tools")
+	case <-ctx.Done():
 	}
 }
+
+// ackPatience is how long a server may take to say that it will tell of
+// changes.
+const ackPatience = time.Second
 
 // sender is the part of a transport that the functions below are about.
 type sender func(context.Context, transport.JSONRPCRequest) (*transport.JSONRPCResponse, error)

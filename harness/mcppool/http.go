@@ -14,12 +14,14 @@ import (
 	"net"
 	"net/http"
 	"net/url"
+	"strings"
 	"sync"
 	"time"
 
 	"github.com/mark3labs/mcp-go/client/transport"
 	"github.com/mark3labs/mcp-go/mcp"
 
+	"github.com/rehearse-dev/rehearse/harness"
 	"github.com/rehearse-dev/rehearse/internal/mcpwire"
 )
 
@@ -185,10 +187,7 @@ func (t *httpTransport) checked(r *http.Request, resp *http.Response) error {
 	if resp.StatusCode != http.StatusNotFound || r.Header.Get(transport.HeaderKeySessionID) == "" {
 		return nil
 	}
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	t.session, t.forgotten = "", true
-	return fmt.Errorf("%w: %w", errForgotten, newStatusError(resp))
+	return t.lose(newStatusError(resp))
 }
 
 // SendRequest sends a request and waits for its answer.
@@ -258,7 +257,7 @@ func (t *httpTransport) post(ctx context.Context, request transport.JSONRPCReque
 	kind, _, _ := mime.ParseMediaType(resp.Header.Get("Content-Type"))
 	switch {
 	case resp.StatusCode < 200 || resp.StatusCode > 299:
-		return t.refused(resp, request)
+		return t.refused(resp, request, r.Header.Get(transport.HeaderKeySessionID) != "")
 	case resp.StatusCode == http.StatusAccepted || resp.StatusCode == http.StatusNoContent:
 		return fmt.Errorf("%w: HTTP %d to a request, which wants an answer", errMalformed, resp.StatusCode)
 	}
@@ -276,10 +275,27 @@ func (t *httpTransport) post(ctx context.Context, request transport.JSONRPCReque
 	return fmt.Errorf("%w: the content type is %q: %s", errMalformed, resp.Header.Get("Content-Type"), newStatusError(resp).body)
 }
 
+// lostSession reports whether an error, whatever the status beside it, says
+// that there is no such session, as servers in the field have it.
+func lostSession(e *harness.RPCError) bool {
+	return (e.Code == -32000 || e.Code == -32001) && strings.Contains(strings.ToLower(e.Message), "session")
+}
+
+// lose takes note that the server does not know our session.
+func (t *httpTransport) lose(e *statusError) error {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.session, t.forgotten = "", true
+	return fmt.Errorf("%w: %w", errForgotten, e)
+}
+
 // refused makes an answer of an HTTP error: many carry one.
-func (t *httpTransport) refused(resp *http.Response, request transport.JSONRPCRequest) error {
+func (t *httpTransport) refused(resp *http.Response, request transport.JSONRPCRequest, inSession bool) error {
 	e := newStatusError(resp)
 	if m, err := mcpwire.Parse(e.whole); err == nil && m.Error != nil {
+		if inSession && lostSession(m.Error) {
+			return t.lose(e)
+		}
 		m.ID = mcpwire.Marshal(request.ID)
 		t.deliver(m)
 		return e

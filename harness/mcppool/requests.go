@@ -20,7 +20,7 @@ import (
 func (s *Session) Tools(ctx context.Context) (tools []Tool, warnings []string, err error) {
 	s.changed.Store(false)
 	if c := s.current(); c.deaf.Load() {
-		s.listen(c)
+		s.listen(ctx, c)
 	}
 	warn := func(format string, args ...any) {
 		warnings = append(warnings, fmt.Sprintf("server %q: ", s.server.Name)+fmt.Sprintf(format, args...))
@@ -216,6 +216,11 @@ func (s *Session) told(m mcpwire.Message) {
 	switch m.Method {
 	case mcp.MethodNotificationToolsListChanged:
 		s.changed.Store(true)
+	case mcp.MethodNotificationSubscriptionsAcknowledged:
+		select {
+		case s.heard <- struct{}{}:
+		default:
+		}
 	case string(mcp.MethodNotificationProgress):
 		s.progressed(m.Params)
 	}

@@ -138,3 +138,53 @@ func TestSSEThatWasForgotten(t *testing.T) {
 	}
 	s.Close()
 }
+
+// A message that shares its line with something else is found all the same.
+func TestMessagesInALineWithOthers(t *testing.T) {
+	ok := result("ok")
+	for _, tt := range []struct{ name, line string }{
+		{"after a word", "Server running" + ok},
+		{"before a word", ok + "done"},
+		{"after half a message", `{"jsonrpc":"2.0","id":1,"result":{"con` + ok},
+		{"two in a line", `{"jsonrpc":"2.0","method":"notifications/x"}` + ok},
+		{"after brackets", "[[[{" + ok},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			s := openPeer(t, legacy(peer{"tools/call": {tt.line}}), nil)
+			if r, err := s.Call(t.Context(), "x", nil); err != nil || r.Text != "ok" {
+				t.Errorf("Call() = %v, %v", r, err)
+			}
+			if notes := s.Notes(); len(notes) != 1 || !strings.Contains(notes[0], "line is no JSON-RPC message") {
+				t.Errorf("notes: %q", notes)
+			}
+			s.Close()
+		})
+	}
+}
+
+// Half a message and then nothing costs its own call, and not the next one.
+func TestHalfAMessageCostsOneCall(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		first := true
+		p := &scripted{answer: func(m mcpwire.Message, out *mcpwire.Writer) {}}
+		p.answer = func(m mcpwire.Message, out *mcpwire.Writer) {
+			if m.Method != "tools/call" {
+				return
+			}
+			if first {
+				first = false
+				_, _ = p.out.Write([]byte(strings.ReplaceAll(result("ok")[:60], "ID", string(m.ID))))
+				return
+			}
+			say(out, m, result("ok"))
+		}
+		s := open(t, harness.Server{Dial: p.dial}, nil)
+		if _, err := s.Call(t.Context(), "x", nil); err == nil {
+			t.Error("half a message is an answer")
+		}
+		if r, err := s.Call(t.Context(), "x", nil); err != nil || r.Text != "ok" {
+			t.Errorf("the next call: %v, %v", r, err)
+		}
+		s.Close()
+	})
+}

@@ -170,10 +170,12 @@ func (t *sseTransport) send(ctx context.Context, request transport.JSONRPCReques
 			posted = nil
 			var status *statusError
 			if errors.As(err, &status) {
-				if status.code == http.StatusNotFound {
+				m, parseErr := mcpwire.Parse(status.whole)
+				refused := parseErr == nil && m.Error != nil
+				if status.code == http.StatusNotFound || refused && lostSession(m.Error) {
 					return nil, fmt.Errorf("%w: %w", errForgotten, err)
 				}
-				if m, parseErr := mcpwire.Parse(status.whole); parseErr == nil && m.Error != nil {
+				if refused {
 					return response(ctx, request, answer{message: m})
 				}
 			}
