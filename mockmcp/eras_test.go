@@ -22,6 +22,7 @@ import (
 
 	"github.com/rehearse-dev/rehearse/internal/mcpwire"
 	"github.com/rehearse-dev/rehearse/mockmcp"
+	"github.com/rehearse-dev/rehearse/mockmcp/fault"
 	"github.com/rehearse-dev/rehearse/mockmcp/protocol"
 	"github.com/rehearse-dev/rehearse/mockmcp/step"
 )
@@ -468,5 +469,30 @@ func TestCloseEndsConnections(t *testing.T) {
 	p.streams["all"].body.Close()
 	if err := <-ended; websocket.CloseStatus(err) != websocket.StatusNormalClosure {
 		t.Errorf("the WebSocket ended with %v", err)
+	}
+}
+
+// TestEndOfInput: what waits for the client does not keep a process that
+// nobody speaks to any more.
+func TestEndOfInput(t *testing.T) {
+	const modern = `"_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28","io.modelcontextprotocol/clientCapabilities":{}}`
+	for _, tt := range []struct {
+		name, frame string
+		settings    protocol.Settings
+		faults      []fault.Fault
+	}{
+		{"a subscription", `{"jsonrpc":"2.0","id":1,"method":"subscriptions/listen","params":{"notifications":{"toolsListChanged":true},` + modern + `}}`, protocol.Settings{ListChanged: true}, nil},
+		{"silence on discover", `{"jsonrpc":"2.0","id":1,"method":"server/discover","params":{` + modern + `}}`, protocol.Settings{Modern: protocol.Silent}, nil},
+		{"a question", `{"jsonrpc":"2.0","id":0,"method":"initialize","params":{"protocolVersion":"2025-11-25","clientInfo":{"name":"c","version":"1"},"capabilities":{"roots":{}}}}` + "\n" + `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"ask"}}`, protocol.Settings{}, nil},
+		{"a call that hangs", `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"plain"}}`, protocol.Settings{}, []fault.Fault{{Kind: fault.Hang}}},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			script := workshop(tt.settings)
+			script.Faults = tt.faults
+			s := newServer(t, script, nil)
+			if err := s.ServeStdio(t.Context(), strings.NewReader(tt.frame+"\n"), io.Discard); err != nil {
+				t.Errorf("ServeStdio() = %v", err)
+			}
+		})
 	}
 }

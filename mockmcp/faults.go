@@ -327,7 +327,7 @@ func (st *strike) before(ctx context.Context, o *outlet) bool {
 		}
 		switch st.f.Kind {
 		case fault.Hang:
-			<-ctx.Done()
+			o.c.hang(ctx)
 		case fault.Exit:
 			st.die(o)
 		default:
@@ -431,7 +431,7 @@ func (st *strike) discover(ctx context.Context, o *outlet, form string) bool {
 	id := o.r.ID
 	switch form {
 	case "silent":
-		<-ctx.Done()
+		o.c.hang(ctx)
 		return true
 	case "exit":
 		st.die(o)
@@ -505,7 +505,7 @@ func (st *strike) do(ctx context.Context, o *outlet, ops []op) {
 			}
 		case opHang:
 			st.note(o)
-			<-ctx.Done()
+			o.c.hang(ctx)
 		case opCut:
 			st.note(o)
 			o.cut()
