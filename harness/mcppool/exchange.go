@@ -170,8 +170,20 @@ func (x *exchange) deliver(m mcpwire.Message) {
 }
 
 // unreadable counts what is no message. A line that was to be an answer is
-// told to whoever waits for it, now and not at the deadline.
-func (x *exchange) unreadable(junk *mcpwire.JunkError) {
+// told to whoever waits for it, now and not at the deadline. Messages in the
+// line are taken all the same.
+func (x *exchange) unreadable(junk *mcpwire.JunkError, reply func(frame []byte)) {
+	found := salvage(junk.Line)
+	for _, m := range found {
+		if m.IsResponse() && m.Key() == mcpwire.Key(junk.ID) {
+			junk.ID = nil // it is answered
+		}
+	}
+	defer func() {
+		for _, m := range found {
+			x.take(m, reply)
+		}
+	}()
 	x.mu.Lock()
 	x.junk++
 	n := x.junk
@@ -203,7 +215,7 @@ func (x *exchange) waits(id json.RawMessage) bool {
 func (x *exchange) takeFrame(frame []byte, reply func([]byte)) {
 	messages, junk := parseAll(frame)
 	if junk != nil {
-		x.unreadable(junk)
+		x.unreadable(junk, reply)
 	}
 	for _, m := range messages {
 		x.take(m, reply)
@@ -256,6 +268,30 @@ func (x *exchange) modern() bool {
 func (x *exchange) gone() bool     { return false }
 func (x *exchange) ending() string { return "" }
 func (x *exchange) stderr() string { return "" }
+
+// salvage finds whole messages in a line that is none: after half a message
+// that went before, after a word of somebody else's, before one. What begins a
+// message cannot stand in a string, where its quotes are escaped.
+func salvage(line []byte) (found []mcpwire.Message) {
+	begin := []byte(`{"jsonrpc"`)
+	for {
+		i := bytes.Index(line, begin)
+		if i < 0 {
+			return found
+		}
+		line = line[i:]
+		dec := json.NewDecoder(bytes.NewReader(line))
+		var frame json.RawMessage
+		if dec.Decode(&frame) != nil {
+			line = line[len(begin):]
+			continue
+		}
+		if m, err := mcpwire.Parse(frame); err == nil {
+			found = append(found, m)
+		}
+		line = line[dec.InputOffset():]
+	}
+}
 
 // babble tells, for the error of a request without an answer, what came
 // instead of one.

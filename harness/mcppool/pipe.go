@@ -3,9 +3,7 @@
 package mcppool
 
 import (
-	"bytes"
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -122,16 +120,7 @@ func (t *pipeTransport) read() {
 		var junk *mcpwire.JunkError
 		switch {
 		case errors.As(err, &junk):
-			found := salvage(junk.Line)
-			for _, m := range found {
-				if m.IsResponse() && m.Key() == mcpwire.Key(junk.ID) {
-					junk.ID = nil // it is answered
-				}
-			}
-			t.unreadable(junk)
-			for _, m := range found {
-				t.take(m, reply)
-			}
+			t.unreadable(junk, reply)
 		case err != nil:
 			if !errors.Is(err, io.EOF) && !errors.Is(err, io.ErrClosedPipe) {
 				t.why = err
@@ -140,30 +129,6 @@ func (t *pipeTransport) read() {
 		default:
 			t.take(m, reply)
 		}
-	}
-}
-
-// salvage finds whole messages in a line that is none: after half a message
-// that went before, after a word of somebody else's, before one. What begins a
-// message cannot stand in a string, where its quotes are escaped.
-func salvage(line []byte) (found []mcpwire.Message) {
-	begin := []byte(`{"jsonrpc"`)
-	for {
-		i := bytes.Index(line, begin)
-		if i < 0 {
-			return found
-		}
-		line = line[i:]
-		dec := json.NewDecoder(bytes.NewReader(line))
-		var frame json.RawMessage
-		if dec.Decode(&frame) != nil {
-			line = line[len(begin):]
-			continue
-		}
-		if m, err := mcpwire.Parse(frame); err == nil {
-			found = append(found, m)
-		}
-		line = line[dec.InputOffset():]
 	}
 }
 
