@@ -220,6 +220,10 @@ func (s *Server) postModern(x *exchange, m mcpwire.Message, header, meta string)
 		bad(mcp.INVALID_REQUEST, "responses of clients are not supported in protocol version "+protocol.FirstModern)
 	case header == "":
 		bad(mcp.HEADER_MISMATCH, mcp.HeaderProtocolVersion+" header is required for requests carrying "+mcp.MetaKeyProtocolVersion)
+	case m.IsNotification() && meta == "":
+		// Only requests have to carry it: the Go SDK sends notifications/cancelled
+		// without.
+		x.plain(http.StatusAccepted, "")
 	case meta == "":
 		bad(mcp.INVALID_PARAMS, "missing or invalid _meta field "+mcp.MetaKeyProtocolVersion)
 	case header != meta:
