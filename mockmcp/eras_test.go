@@ -12,6 +12,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -495,4 +496,73 @@ func TestEndOfInput(t *testing.T) {
 			}
 		})
 	}
+}
+
+// TestManyClients: sessions over every transport at once, with broadcasts
+// among the answers. Each gets its own answers, and each notification about a
+// call before the answer to it.
+func TestManyClients(t *testing.T) {
+	const clients, calls = 8, 10
+	s := mockmcp.NewServer(t, workshop(protocol.Settings{Settle: new(time.Duration), ListChanged: true}))
+	const open = `{"jsonrpc":"2.0","id":0,"method":"initialize","params":{"protocolVersion":"2025-06-18","clientInfo":{"name":"c","version":"1"},"capabilities":{}}}`
+	call := func(i int) string {
+		return fmt.Sprintf(`{"jsonrpc":"2.0","id":"c%d","method":"tools/call","params":{"name":"count","_meta":{"progressToken":"c%d"}}}`, i, i)
+	}
+	var wg sync.WaitGroup
+	stream := func(conn io.ReadWriter) {
+		r := mcpwire.NewReader(conn, nil)
+		fmt.Fprintln(conn, open)
+		if _, err := r.Next(); err != nil {
+			t.Error(err)
+			return
+		}
+		for i := range calls {
+			fmt.Fprintln(conn, call(i))
+		}
+		told := map[string]int{}
+		for answers := 0; answers < calls; {
+			m, err := r.Next()
+			switch {
+			case err != nil:
+				t.Error(err)
+				return
+			case m.Method == "notifications/progress":
+				var p struct{ ProgressToken string }
+				_ = json.Unmarshal(m.Params, &p)
+				told[p.ProgressToken]++
+			case m.Method == "":
+				if answers++; told[m.Key()] != 2 {
+					t.Errorf("%s came after %d notifications", m.Frame, told[m.Key()])
+				}
+			}
+		}
+	}
+	for range clients {
+		conn, err := s.Dial(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() { conn.Close() })
+		ws, _, err := websocket.Dial(t.Context(), s.WS, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		socket := mcpwire.NewSocket(ws)
+		t.Cleanup(socket.Abort)
+		wg.Go(func() { stream(conn) })
+		wg.Go(func() { stream(socket) })
+		_, _, h := post(t, s.URL, open)
+		for i := range calls {
+			wg.Go(func() {
+				_, body, _ := post(t, s.URL, call(i), "Mcp-Session-Id", h.Get("Mcp-Session-Id"))
+				if strings.Count(body, fmt.Sprintf(`"progressToken":"c%d"`, i)) != 2 || !strings.Contains(body, fmt.Sprintf(`"id":"c%d","result"`, i)) {
+					t.Errorf("got %s", body)
+				}
+			})
+		}
+		wg.Go(func() {
+			post(t, s.URL, strings.Replace(call(0), "count", "tell", 1), "Mcp-Session-Id", h.Get("Mcp-Session-Id"))
+		})
+	}
+	wg.Wait()
 }
