@@ -464,3 +464,22 @@ func TestListeningBeginsFirst(t *testing.T) {
 		})
 	}
 }
+
+// An error without an id belongs to the call under way, also beside a request
+// that waits for ever.
+func TestErrorWithoutAnIDBesideListening(t *testing.T) {
+	p := &scripted{modern: true}
+	p.answer = func(m mcpwire.Message, out *mcpwire.Writer) {
+		switch m.Method {
+		case "subscriptions/listen":
+			say(out, m, `{"jsonrpc":"2.0","method":"notifications/subscriptions/acknowledged","params":{}}`)
+		case "tools/call":
+			say(out, m, `{"jsonrpc":"2.0","id":null,"error":{"code":-32700,"message":"Parse error"}}`)
+		}
+	}
+	s := open(t, harness.Server{Dial: p.dial}, nil)
+	if _, err := s.Call(t.Context(), "x", nil); err == nil || kindOf(t, err).Kind != mcppool.ErrRPC {
+		t.Errorf("Call() = %v", err)
+	}
+	s.Close()
+}

@@ -35,6 +35,7 @@ type exchange struct {
 	mu      sync.Mutex // guards the fields below
 	closing bool
 	waiting map[string]chan answer
+	lasting map[string]bool // of those waiting, the ones that wait for ever
 	asked   transport.RequestHandler
 	junk    int // what came and was no JSON-RPC
 	last    error
@@ -66,7 +67,7 @@ type wire struct {
 
 func newExchange(w wire) *exchange {
 	life, end := context.WithCancel(context.Background())
-	return &exchange{note: w.note, told: w.told, max: w.max, era: w.era, life: life, end: end, waiting: make(map[string]chan answer)}
+	return &exchange{note: w.note, told: w.told, max: w.max, era: w.era, life: life, end: end, waiting: make(map[string]chan answer), lasting: make(map[string]bool)}
 }
 
 // SetNotificationHandler does nothing: notifications go to the session, as
@@ -108,14 +109,18 @@ func (x *exchange) shut() {
 
 // expect announces a request. The answer comes on the channel; done must be
 // called when nobody waits for it any more.
-func (x *exchange) expect(id mcp.RequestId) (ch <-chan answer, done func()) {
-	key, c := mcpwire.Key(mcpwire.Marshal(id)), make(chan answer, 1)
+func (x *exchange) expect(request transport.JSONRPCRequest) (ch <-chan answer, done func()) {
+	key, c := mcpwire.Key(mcpwire.Marshal(request.ID)), make(chan answer, 1)
 	x.mu.Lock()
 	defer x.mu.Unlock()
 	x.waiting[key] = c
+	if request.Method == string(mcp.MethodSubscriptionsListen) {
+		x.lasting[key] = true
+	}
 	return c, func() {
 		x.mu.Lock()
 		defer x.mu.Unlock()
+		delete(x.lasting, key)
 		if x.waiting[key] == c {
 			delete(x.waiting, key)
 		}
@@ -149,9 +154,11 @@ func (x *exchange) take(m mcpwire.Message, reply func(frame []byte)) {
 func (x *exchange) deliver(m mcpwire.Message) {
 	x.mu.Lock()
 	key := m.Key()
-	if key == "" && m.Error != nil && len(x.waiting) == 1 {
+	if key == "" && m.Error != nil && len(x.waiting)-len(x.lasting) <= 1 {
 		for only := range x.waiting {
-			key = only
+			if !x.lasting[only] {
+				key = only
+			}
 		}
 	}
 	ch, ok := x.waiting[key]

@@ -197,7 +197,7 @@ func (t *httpTransport) SendRequest(ctx context.Context, request transport.JSONR
 
 func (t *httpTransport) send(ctx context.Context, request transport.JSONRPCRequest) (*transport.JSONRPCResponse, error) {
 	forget(ctx)
-	ch, done := t.expect(request.ID)
+	ch, done := t.expect(request)
 	defer done()
 	life, cancel := context.WithCancel(t.life)
 	over := make(chan error, 1)

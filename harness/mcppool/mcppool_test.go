@@ -323,6 +323,7 @@ func TestOddFrames(t *testing.T) {
 	}{
 		{"banner before the answer", []string{"Server running", "", ok}, "", ""},
 		{"id as string", []string{strings.ReplaceAll(ok, "ID", `"ID"`)}, "", ""},
+		{"id with a fraction of nothing", []string{strings.ReplaceAll(ok, "ID", "ID.0")}, "", ""},
 		{"batch", []string{`[{"jsonrpc":"2.0","method":"notifications/x"},` + ok + `]`}, "", ""},
 		{"another answer before", []string{`{"jsonrpc":"2.0","id":999,"result":{}}`, ok}, "", ""},
 		{"twice", []string{ok, ok}, "", ""},

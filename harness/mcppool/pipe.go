@@ -143,7 +143,7 @@ func (t *pipeTransport) send(ctx context.Context, request transport.JSONRPCReque
 	if t.gone() {
 		return nil, fmt.Errorf("%w: %w", errUnsent, transport.ErrTransportClosed)
 	}
-	ch, done := t.expect(request.ID)
+	ch, done := t.expect(request)
 	defer done()
 	written := t.write(mcpwire.Marshal(request))
 	for {

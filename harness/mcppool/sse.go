@@ -154,7 +154,7 @@ func (t *sseTransport) SendRequest(ctx context.Context, request transport.JSONRP
 
 func (t *sseTransport) send(ctx context.Context, request transport.JSONRPCRequest) (*transport.JSONRPCResponse, error) {
 	forget(ctx)
-	ch, done := t.expect(request.ID)
+	ch, done := t.expect(request)
 	defer done()
 	life, cancel := context.WithCancel(t.life)
 	defer cancel()
