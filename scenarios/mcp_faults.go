@@ -188,17 +188,9 @@ func transportOf(word string) string {
 func (c *checks) faults(s *serverScript, transport string) {
 	tools := map[string]*strictyaml.Node{} // with their input
 	var names []string
-	add := func(t *toolScript) {
+	for _, t := range s.all() {
 		tools[t.tool.Name] = t.node.Get("input")
 		names = append(names, t.tool.Name)
-	}
-	for i := range s.tools {
-		add(&s.tools[i])
-	}
-	for _, change := range s.offer.changes {
-		for i := range change.tools {
-			add(&change.tools[i])
-		}
 	}
 	first := map[string]serverFault{} // that strike for good whatever fits them
 	for _, f := range s.offer.faults {

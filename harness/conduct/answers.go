@@ -181,7 +181,7 @@ func (c *checker) unanswered(a answered, f *finding) {
 // swapped returns the other call of the reply whose result stands under call
 // i, or -1.
 func (c *checker) swapped(a answered, i int) int {
-	if len(a.texts[i]) != 1 || !a.calls[i].Executed || c.faithful(a.calls[i], a.texts[i][0]) {
+	if len(a.texts[i]) != 1 || !a.calls[i].Executed || c.spoiled(a.calls[i]) || c.faithful(a.calls[i], a.texts[i][0]) {
 		return -1
 	}
 	for j, other := range a.calls {
@@ -222,6 +222,9 @@ func (c *checker) results() (f finding) {
 			}
 			if len(texts) == 0 || c.swapped(a, i) >= 0 {
 				continue // answered_once says so
+			}
+			if c.spoiled(call) {
+				continue // the client cannot know the result
 			}
 			if !call.Executed {
 				if call.Server != "" && call.Args != nil {
@@ -270,6 +273,12 @@ func (c *checker) executions(call harness.Call) []harness.ToolExchange {
 		}
 	}
 	return out
+}
+
+// spoiled reports whether a fault of the server kept the result of a call from
+// the client.
+func (c *checker) spoiled(call harness.Call) bool {
+	return slices.ContainsFunc(c.executions(call), func(x harness.ToolExchange) bool { return spoils(x.Fault) })
 }
 
 // needless reports whether a call was executed again after it had succeeded.

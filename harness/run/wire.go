@@ -10,6 +10,7 @@ import (
 	"github.com/rehearse-dev/rehearse/harness"
 	"github.com/rehearse-dev/rehearse/harness/conduct"
 	"github.com/rehearse-dev/rehearse/mockmcp"
+	"github.com/rehearse-dev/rehearse/mockmcp/fault"
 )
 
 // childGrace is how long a child process may take to be gone once the subject
@@ -55,6 +56,9 @@ func (t *trial) unstruck() []harness.Verdict {
 			continue
 		}
 		for _, f := range s.mock.Unstruck() {
+			if f.Match.Method == fault.Start && f.Match.Nth > 1 {
+				continue // a trap for clients that start the server again
+			}
 			out = append(out, harness.Verdict{
 				Check: "faults", Conduct: true, State: harness.Warned, Pos: f.Pos,
 				Message: fmt.Sprintf("fault %s of server %q never struck", f.String(), s.name),
