@@ -15,6 +15,7 @@ import (
 	"strings"
 
 	"github.com/rehearse-dev/rehearse/harness"
+	"github.com/rehearse-dev/rehearse/harness/conduct"
 	"github.com/rehearse-dev/rehearse/harness/mcppool"
 	"github.com/rehearse-dev/rehearse/harness/passthrough"
 	"github.com/rehearse-dev/rehearse/harness/tools"
@@ -127,6 +128,7 @@ type toolServer struct {
 	// settings of a mock server that conduct looks at, and its children.
 	script    *scenarios.Server
 	processes *processes
+	children  []conduct.Child
 }
 
 func (s *toolServer) close() error {

@@ -17,6 +17,19 @@ import (
 // has closed.
 const childGrace = 2 * time.Second
 
+// hangUp ends what the subject has left of its connections, so that the logs
+// are complete, and notes which of its processes had ended by then.
+func (t *trial) hangUp() {
+	for _, s := range t.servers {
+		if s.processes != nil {
+			s.children = s.processes.ended(childGrace)
+		}
+		if s.mock != nil {
+			_ = s.mock.Close() // closed again in the end, which says what is wrong
+		}
+	}
+}
+
 // wire adds what the mock servers saw on the wire to what conduct reads.
 func (t *trial) wire(in *conduct.Input) {
 	in.Progress, in.Repeatable = map[string]bool{}, map[string]bool{}
@@ -30,9 +43,7 @@ func (t *trial) wire(in *conduct.Input) {
 			in.Progress[name] = s.script.TellsProgress(tool.Name)
 			in.Repeatable[name] = repeatable(tool)
 		}
-		if s.processes != nil {
-			in.Children = append(in.Children, s.processes.ended(childGrace)...)
-		}
+		in.Children = append(in.Children, s.children...)
 	}
 }
 
