@@ -322,8 +322,8 @@ func (st *strike) before(ctx context.Context, o *outlet) bool {
 	case fault.DiscoverError:
 		return st.discover(ctx, o, form)
 	case fault.Hang, fault.Exit, fault.AbortConnection:
-		if form != "before" {
-			break
+		if form != "before" && o.r != nil {
+			break // a GET and a DELETE have nothing but this
 		}
 		switch st.f.Kind {
 		case fault.Hang:

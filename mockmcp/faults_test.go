@@ -320,3 +320,56 @@ func TestProcessFaults(t *testing.T) {
 		})
 	}
 }
+
+// TestFaultsWithoutMessage has faults strike the requests of HTTP that carry
+// no message.
+func TestFaultsWithoutMessage(t *testing.T) {
+	for _, test := range []struct {
+		name   string
+		fault  fault.Fault
+		method string
+		want   string // the status, or how the connection ends
+	}{
+		{"no listening", fault.Fault{Kind: fault.HTTPStatus, Status: 405, Match: fault.Match{Method: "GET"}}, "GET", "405"},
+		{"a session is lost", fault.Fault{Kind: fault.Session404, Match: fault.Match{Method: "GET"}}, "GET", "404"},
+		{"no end", fault.Fault{Kind: fault.HTTPStatus, Status: 500, Match: fault.Match{Method: "DELETE"}}, "DELETE", "500"},
+		{"the connection breaks", fault.Fault{Kind: fault.AbortConnection, Match: fault.Match{Method: "GET"}}, "GET", "EOF"},
+		{"another method", fault.Fault{Kind: fault.HTTPStatus, Match: fault.Match{Method: "GET"}}, "DELETE", "200"},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			s, err := New(Script{Name: "shop", Faults: []fault.Fault{test.fault}}, nil)
+			if err != nil {
+				t.Fatal(err)
+			}
+			server := httptest.NewServer(s.Handler())
+			defer server.Close()
+			defer s.Close()
+			send := func(method, body, session string) (*http.Response, error) {
+				r, err := http.NewRequestWithContext(t.Context(), method, server.URL, strings.NewReader(body))
+				if err != nil {
+					t.Fatal(err)
+				}
+				r.Header.Set("Content-Type", "application/json")
+				r.Header.Set("Accept", "application/json, text/event-stream")
+				if session != "" {
+					r.Header.Set("Mcp-Session-Id", session)
+				}
+				return server.Client().Do(r)
+			}
+			resp, err := send("POST", `{"jsonrpc":"2.0","id":0,"method":"initialize","params":{"protocolVersion":"2025-11-25","capabilities":{},"clientInfo":{"name":"t","version":"1"}}}`, "")
+			if err != nil {
+				t.Fatal(err)
+			}
+			resp.Body.Close()
+			resp, err = send(test.method, "", resp.Header.Get("Mcp-Session-Id"))
+			got := "EOF"
+			if err == nil {
+				got = fmt.Sprint(resp.StatusCode)
+				resp.Body.Close()
+			}
+			if got != test.want {
+				t.Errorf("%s ended with %s, %v, want %s", test.method, got, err, test.want)
+			}
+		})
+	}
+}

@@ -49,8 +49,8 @@ const mcpMatrixHead = `
 The agent has a server ` + "`shop`" + ` whose tool ` + "`charge`" + ` has a side effect and whose tool ` + "`look`" + ` has none. The model
 calls the first, and in the next turn the second; the fault strikes the call of ` + "`charge`" + `, or what it is about. A case
 is held to this: nothing outlasts its time limit, the side effect takes place once at most, an error names the server,
-the tool and what went wrong, both turns are answered, and the next call goes well (two faults leave half a line behind,
-which spoils that one). Time limits are 20 s of virtual time, and 3 s for processes.
+the tool and what went wrong, both turns are answered, and the next call goes well. Time limits are 20 s of virtual time,
+and 3 s for processes.
 
 "Answer" is the right one; "another answer" is one that the fault itself has changed; "a failed result" is one that the
 server calls an error and that the model reads as such. "The others" are in process, HTTP+SSE and WebSocket, where they
