@@ -239,8 +239,8 @@ func (c *checks) overWrong(f serverFault, info *fault.Info, transport string) {
 }
 
 // on are the events that the fault's kind strikes.
-func (f *serverFault) on() []string {
-	info, _ := fault.Describe(f.fault.Kind)
+func (s *serverFault) on() []string {
+	info, _ := fault.Describe(s.fault.Kind)
 	if len(info.On) == 0 {
 		return []string{"tools/call"}
 	}
