@@ -79,12 +79,10 @@ const (
 )
 
 // everywhere is for kinds that strike all transports; framed for those that
-// break a stream of lines, web for those of HTTP, lasting for those of a
-// connection that lasts.
+// break a stream of lines, web for those of HTTP.
 func everywhere() []string { return Transports() }
 func framed() []string     { return []string{Pipe, Stdio} }
 func web() []string        { return []string{HTTP, SSE} }
-func lasting() []string    { return []string{Pipe, Stdio, SSE, WS} }
 
 // gh names threads of a repository.
 func gh(repo string, paths ...string) []string {
