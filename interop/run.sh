@@ -45,4 +45,4 @@ sdk 1.30.0 websockets==17.4
 
 cd ..
 export REHEARSE_NODE_MODULES="$PWD/interop/node_modules"
-go test -tags interop -count=1 -v ./interop/
+go test -tags interop -count=1 -timeout 40m -v ./interop/

@@ -46,6 +46,7 @@ type client struct {
 	lib       *libSession
 	ctx       context.Context // ends with the session or connection
 	end       context.CancelFunc
+	eof       chan struct{} // closed when the input of a connection has ended; nil elsewhere
 
 	running sync.WaitGroup // requests of a connection
 	crew    crew           // that answers them
@@ -107,6 +108,15 @@ func (c *client) begin(ctx context.Context, r *request) (context.Context, func()
 		delete(c.inflight, key)
 		c.mu.Unlock()
 		cancel(nil)
+	}
+}
+
+// hang waits until nobody waits any more: ctx has ended, or the client says
+// nothing from now on.
+func (c *client) hang(ctx context.Context) {
+	select {
+	case <-ctx.Done():
+	case <-c.eof:
 	}
 }
 
@@ -242,6 +252,7 @@ func (o *outlet) ask(ctx context.Context, method string, params any) (json.RawMe
 		return a.Result, a.Error, nil
 	case <-ctx.Done():
 	case <-c.ctx.Done():
+	case <-c.eof:
 	}
 	c.mu.Lock()
 	delete(c.pending, id)

@@ -12,6 +12,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -22,6 +23,7 @@ import (
 
 	"github.com/rehearse-dev/rehearse/internal/mcpwire"
 	"github.com/rehearse-dev/rehearse/mockmcp"
+	"github.com/rehearse-dev/rehearse/mockmcp/fault"
 	"github.com/rehearse-dev/rehearse/mockmcp/protocol"
 	"github.com/rehearse-dev/rehearse/mockmcp/step"
 )
@@ -419,4 +421,148 @@ func TestBrokenStream(t *testing.T) {
 			t.Errorf("got %s", p.out.String())
 		}
 	})
+}
+
+// TestSocketRefusals: what is no WebSocket of ours is told so.
+func TestSocketRefusals(t *testing.T) {
+	s := mockmcp.NewServer(t, workshop(protocol.Settings{}))
+	if status, _, _ := post(t, "http"+strings.TrimPrefix(s.WS, "ws"), "{}"); status != http.StatusUpgradeRequired {
+		t.Errorf("a plain request: %d", status)
+	}
+	_, resp, err := websocket.Dial(t.Context(), s.WS, &websocket.DialOptions{HTTPHeader: http.Header{"Origin": {"http://evil.example"}}})
+	if err == nil || resp == nil || resp.StatusCode != http.StatusForbidden {
+		t.Errorf("a foreign page: %v", err)
+	}
+	conn, _, err := websocket.Dial(t.Context(), s.WS, nil)
+	if err != nil {
+		t.Fatalf("without a subprotocol: %v", err)
+	}
+	defer conn.CloseNow()
+	if err := conn.Write(t.Context(), websocket.MessageText, []byte("{\n\"jsonrpc\":\"2.0\",\n\"id\":1,\"method\":\"ping\"}")); err != nil {
+		t.Fatal(err)
+	}
+	if _, b, err := conn.Read(t.Context()); err != nil || string(b) != `{"jsonrpc":"2.0","id":1,"result":{}}` {
+		t.Errorf("ping on several lines: %s, %v", b, err)
+	}
+}
+
+// TestCloseEndsConnections: clients that are there must not hold up Close, and
+// see the end.
+func TestCloseEndsConnections(t *testing.T) {
+	s := mockmcp.NewServer(t, workshop(protocol.Settings{}))
+	p := &talk{t: t, base: strings.TrimSuffix(s.URL, "/mcp"), streams: map[string]*openStream{}}
+	p.request("GET /sse &all", "")
+	p.next(p.streams["all"])
+	conn, _, err := websocket.Dial(t.Context(), s.WS, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer conn.CloseNow()
+	ended := make(chan error, 1)
+	go func() {
+		_, _, err := conn.Read(context.WithoutCancel(t.Context()))
+		ended <- err
+	}()
+	s.Close()
+	if p.next(p.streams["all"]) {
+		t.Error("the stream goes on")
+	}
+	p.streams["all"].body.Close()
+	if err := <-ended; websocket.CloseStatus(err) != websocket.StatusNormalClosure {
+		t.Errorf("the WebSocket ended with %v", err)
+	}
+}
+
+// TestEndOfInput: what waits for the client does not keep a process that
+// nobody speaks to any more.
+func TestEndOfInput(t *testing.T) {
+	const modern = `"_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28","io.modelcontextprotocol/clientCapabilities":{}}`
+	for _, tt := range []struct {
+		name, frame string
+		settings    protocol.Settings
+		faults      []fault.Fault
+	}{
+		{"a subscription", `{"jsonrpc":"2.0","id":1,"method":"subscriptions/listen","params":{"notifications":{"toolsListChanged":true},` + modern + `}}`, protocol.Settings{ListChanged: true}, nil},
+		{"silence on discover", `{"jsonrpc":"2.0","id":1,"method":"server/discover","params":{` + modern + `}}`, protocol.Settings{Modern: protocol.Silent}, nil},
+		{"a question", `{"jsonrpc":"2.0","id":0,"method":"initialize","params":{"protocolVersion":"2025-11-25","clientInfo":{"name":"c","version":"1"},"capabilities":{"roots":{}}}}` + "\n" + `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"ask"}}`, protocol.Settings{}, nil},
+		{"a call that hangs", `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"plain"}}`, protocol.Settings{}, []fault.Fault{{Kind: fault.Hang}}},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			script := workshop(tt.settings)
+			script.Faults = tt.faults
+			s := newServer(t, script, nil)
+			if err := s.ServeStdio(t.Context(), strings.NewReader(tt.frame+"\n"), io.Discard); err != nil {
+				t.Errorf("ServeStdio() = %v", err)
+			}
+		})
+	}
+}
+
+// TestManyClients: sessions over every transport at once, with broadcasts
+// among the answers. Each gets its own answers, and each notification about a
+// call before the answer to it.
+func TestManyClients(t *testing.T) {
+	const clients, calls = 8, 10
+	s := mockmcp.NewServer(t, workshop(protocol.Settings{Settle: new(time.Duration), ListChanged: true}))
+	const open = `{"jsonrpc":"2.0","id":0,"method":"initialize","params":{"protocolVersion":"2025-06-18","clientInfo":{"name":"c","version":"1"},"capabilities":{}}}`
+	call := func(i int) string {
+		return fmt.Sprintf(`{"jsonrpc":"2.0","id":"c%d","method":"tools/call","params":{"name":"count","_meta":{"progressToken":"c%d"}}}`, i, i)
+	}
+	var wg sync.WaitGroup
+	stream := func(conn io.ReadWriter) {
+		r := mcpwire.NewReader(conn, nil)
+		fmt.Fprintln(conn, open)
+		if _, err := r.Next(); err != nil {
+			t.Error(err)
+			return
+		}
+		for i := range calls {
+			fmt.Fprintln(conn, call(i))
+		}
+		told := map[string]int{}
+		for answers := 0; answers < calls; {
+			m, err := r.Next()
+			switch {
+			case err != nil:
+				t.Error(err)
+				return
+			case m.Method == "notifications/progress":
+				var p struct{ ProgressToken string }
+				_ = json.Unmarshal(m.Params, &p)
+				told[p.ProgressToken]++
+			case m.Method == "":
+				if answers++; told[m.Key()] != 2 {
+					t.Errorf("%s came after %d notifications", m.Frame, told[m.Key()])
+				}
+			}
+		}
+	}
+	for range clients {
+		conn, err := s.Dial(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() { conn.Close() })
+		ws, _, err := websocket.Dial(t.Context(), s.WS, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		socket := mcpwire.NewSocket(ws)
+		t.Cleanup(socket.Abort)
+		wg.Go(func() { stream(conn) })
+		wg.Go(func() { stream(socket) })
+		_, _, h := post(t, s.URL, open)
+		for i := range calls {
+			wg.Go(func() {
+				_, body, _ := post(t, s.URL, call(i), "Mcp-Session-Id", h.Get("Mcp-Session-Id"))
+				if strings.Count(body, fmt.Sprintf(`"progressToken":"c%d"`, i)) != 2 || !strings.Contains(body, fmt.Sprintf(`"id":"c%d","result"`, i)) {
+					t.Errorf("got %s", body)
+				}
+			})
+		}
+		wg.Go(func() {
+			post(t, s.URL, strings.Replace(call(0), "count", "tell", 1), "Mcp-Session-Id", h.Get("Mcp-Session-Id"))
+		})
+	}
+	wg.Wait()
 }

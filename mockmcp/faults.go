@@ -168,7 +168,7 @@ func (f *faults) start(ctx context.Context, c *client) error {
 		st.note(o)
 		return f.s.opts.Clock.Sleep(ctx, st.slow())
 	case fault.JunkLine:
-		s := situation{transport: c.transport, streaming: true}
+		s := situation{transport: c.transport, streaming: c.transport == fault.SSE}
 		st.do(ctx, o, s.junk(st.f, st.f.FormOf()))
 		return nil
 	}
@@ -243,8 +243,28 @@ func (l *frameLog) strike(session string, m mcpwire.Message, name string) {
 // strike is a fault that is to strike one request.
 type strike struct {
 	f     *fault.Fault
-	page  int  // of a list without end
-	begun bool // what comes before the handling has been done
+	page  int     // of a list without end
+	begun bool    // what comes before the handling has been done
+	call  *ticket // that it strikes; nil for other requests
+}
+
+// hits says which call the fault strikes.
+func (st *strike) hits(t *ticket) {
+	if st != nil {
+		st.call = t
+	}
+}
+
+// lost says that the call will have no answer, for the server is gone.
+func (st *strike) lost(s *Server) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if st.call == nil {
+		return
+	}
+	if entry := s.entry(st.call); entry != nil {
+		entry.Failed = true
+	}
 }
 
 // name is the fault's, or empty.
@@ -263,6 +283,9 @@ func (st *strike) note(o *outlet) { o.log(harness.FrameEnd, "", nil, nil, st.f.S
 // die ends the process, or the connection where there is none.
 func (st *strike) die(o *outlet) {
 	st.note(o)
+	if st.f.Kind != fault.NoFinalNewline { // which has answered
+		st.lost(o.c.s)
+	}
 	said := st.f.Stderr
 	if said == "" && st.f.Kind == fault.DieAtStart {
 		said = "fatal: cannot read config.json: no such file or directory"
@@ -322,12 +345,12 @@ func (st *strike) before(ctx context.Context, o *outlet) bool {
 	case fault.DiscoverError:
 		return st.discover(ctx, o, form)
 	case fault.Hang, fault.Exit, fault.AbortConnection:
-		if form != "before" {
-			break
+		if form != "before" && o.r != nil {
+			break // a GET and a DELETE have nothing but this
 		}
 		switch st.f.Kind {
 		case fault.Hang:
-			<-ctx.Done()
+			o.c.hang(ctx)
 		case fault.Exit:
 			st.die(o)
 		default:
@@ -431,7 +454,7 @@ func (st *strike) discover(ctx context.Context, o *outlet, form string) bool {
 	id := o.r.ID
 	switch form {
 	case "silent":
-		<-ctx.Done()
+		o.c.hang(ctx)
 		return true
 	case "exit":
 		st.die(o)
@@ -505,14 +528,16 @@ func (st *strike) do(ctx context.Context, o *outlet, ops []op) {
 			}
 		case opHang:
 			st.note(o)
-			<-ctx.Done()
+			o.c.hang(ctx)
 		case opCut:
 			st.note(o)
+			st.lost(o.c.s)
 			o.cut()
 		case opExit:
 			st.die(o)
 		case opCloseOut:
 			st.note(o)
+			st.lost(o.c.s)
 			o.closeOut()
 		case opLeave:
 			o.closeStream(x.wait)

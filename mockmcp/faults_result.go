@@ -98,6 +98,8 @@ func mutateResult(f *fault.Fault, form string, result object) {
 		switch form {
 		case "null":
 			result["content"] = json.RawMessage("null")
+		case "structured":
+			result["content"] = json.RawMessage("[]")
 		case "empty":
 			result["content"] = json.RawMessage("[]")
 			result.set("structuredContent", nil)

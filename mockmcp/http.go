@@ -14,6 +14,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"time"
 
 	"github.com/mark3labs/mcp-go/mcp"
 
@@ -60,8 +61,25 @@ func (s *Server) handler(transport string, f func(*exchange)) http.Handler {
 			return
 		}
 		defer s.sessions.Done()
+		defer context.AfterFunc(s.ctx, func() { release(w, r) })()
 		f(&exchange{s: s, w: w, r: r, transport: transport, session: r.Header.Get(sessionHeader)})
 	})
+}
+
+// closeGrace is how long a client has to take what is written to it when the
+// server closes.
+const closeGrace = time.Second
+
+// release ends the writes of a handler that is still there after a while, for
+// its client does not read.
+func release(w http.ResponseWriter, r *http.Request) {
+	t := time.NewTimer(closeGrace)
+	defer t.Stop()
+	select {
+	case <-t.C:
+		_ = http.NewResponseController(w).SetWriteDeadline(time.Unix(1, 0))
+	case <-r.Context().Done():
+	}
 }
 
 // exchange is one HTTP request and its answer, as long as it belongs to no
@@ -202,6 +220,10 @@ func (s *Server) postModern(x *exchange, m mcpwire.Message, header, meta string)
 		bad(mcp.INVALID_REQUEST, "responses of clients are not supported in protocol version "+protocol.FirstModern)
 	case header == "":
 		bad(mcp.HEADER_MISMATCH, mcp.HeaderProtocolVersion+" header is required for requests carrying "+mcp.MetaKeyProtocolVersion)
+	case m.IsNotification() && meta == "":
+		// Only requests have to carry it: the Go SDK sends notifications/cancelled
+		// without.
+		x.plain(http.StatusAccepted, "")
 	case meta == "":
 		bad(mcp.INVALID_PARAMS, "missing or invalid _meta field "+mcp.MetaKeyProtocolVersion)
 	case header != meta:

@@ -105,6 +105,7 @@ func (s *Server) settle(t *ticket, answer *Answer, err error) {
 	}
 	x.Seq, x.Server, x.Tool, x.Args, x.Start = entry.Seq, entry.Server, entry.Tool, entry.Args, entry.Start
 	x.Fault = t.r.out.strike.name()
+	t.r.out.strike.hits(t)
 	grown := len(x.Text) + len(x.Result) - len(entry.Text) - len(entry.Result) - len(entry.Content)
 	*entry = x
 	s.journal.grow(grown)

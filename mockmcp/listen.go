@@ -79,6 +79,8 @@ func (s *Server) listen(ctx context.Context, r *request) *outcome {
 		select {
 		case <-ctx.Done():
 			return nil
+		case <-c.eof:
+			return nil
 		case <-s.closing:
 		}
 	}

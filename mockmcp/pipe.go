@@ -127,7 +127,7 @@ func (s *Server) attend(ctx context.Context, p Process, transport string, end en
 	c := s.newClient(ctx, id, transport)
 	w := &pipeWire{process: p, end: c.end}
 	c.out = &outlet{wire: w, c: c}
-	c.crew.jobs = make(chan func())
+	c.crew.jobs, c.eof = make(chan func()), make(chan struct{})
 	s.addClient(c)
 	defer s.dropClient(c)
 	defer func() {
@@ -153,6 +153,7 @@ func (s *Server) attend(ctx context.Context, p Process, transport string, end en
 			_ = c.out.write(harness.FrameResponse, "", nil, parseError())
 		case errors.Is(err, io.EOF), errors.Is(err, io.ErrClosedPipe):
 			c.logFrame(harness.Frame{In: true, Kind: harness.FrameEnd}, nil)
+			close(c.eof)
 			s.faults.ended(c.ctx, c)
 			return nil
 		case err != nil && c.ctx.Err() != nil:

@@ -12,6 +12,7 @@ import (
 	"slices"
 	"sync"
 	"sync/atomic"
+	"time"
 
 	"github.com/mark3labs/mcp-go/server"
 
@@ -165,7 +166,8 @@ func (s *Server) Dial(context.Context) (io.ReadWriteCloser, error) {
 
 // ServeStdio serves one session over a reader and a writer, until the input
 // ends or ctx does. Calls that are under way when the input ends are still
-// answered. When ctx ends, in is closed if it can be.
+// answered. When ctx ends, in is closed if it can be, and a while later out, if
+// something is still being written to it.
 func (s *Server) ServeStdio(ctx context.Context, in io.Reader, out io.Writer) error {
 	return s.ServeProcess(ctx, plainProcess{in, out})
 }
@@ -180,7 +182,18 @@ func (s *Server) ServeProcess(ctx context.Context, p Process) error {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	defer context.AfterFunc(s.ctx, cancel)()
-	defer context.AfterFunc(ctx, func() { _ = p.CloseStdin() })()
+	served := make(chan struct{})
+	defer close(served)
+	defer context.AfterFunc(ctx, func() {
+		_ = p.CloseStdin()
+		late := time.NewTimer(closeGrace)
+		defer late.Stop()
+		select {
+		case <-late.C:
+			_ = p.CloseStdout() // nobody reads what is written there
+		case <-served:
+		}
+	})()
 	return s.attend(ctx, p, overStdio, finish)
 }
 

@@ -189,7 +189,7 @@ func (s *Server) respond(ctx context.Context, r *request) *outcome {
 	mode := s.script.Protocol.ModernMode()
 	switch {
 	case r.Method == methodDiscover && mode == protocol.Silent:
-		<-ctx.Done()
+		r.client.hang(ctx)
 		return nil
 	case r.era == modern && mode == protocol.Reject:
 		return s.unsupported(r)

@@ -175,10 +175,10 @@ func (c *checks) tool(pos harness.Position, name string) *toolScript {
 			return nil // a real server, or a broken one
 		}
 		var tools []string
-		for i := range e.script.tools {
-			tools = append(tools, e.script.tools[i].tool.Name)
-			if e.script.tools[i].tool.Name == toolName {
-				return &e.script.tools[i]
+		for _, t := range e.script.all() {
+			tools = append(tools, t.tool.Name)
+			if t.tool.Name == toolName {
+				return t
 			}
 		}
 		c.problems.add(pos, "server %q has no tool %q%s", serverName, toolName, didYouMean(toolName, tools))
@@ -198,7 +198,7 @@ func (c *checks) glob(n *strictyaml.Node) {
 		if e.script == nil {
 			return // a real server may have any tools, and a broken one too
 		}
-		for _, t := range e.script.tools {
+		for _, t := range e.script.all() {
 			names = append(names, e.server.Name+"."+t.tool.Name)
 		}
 	}

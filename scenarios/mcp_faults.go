@@ -188,17 +188,9 @@ func transportOf(word string) string {
 func (c *checks) serverFaults(s *serverScript, transport string) {
 	tools := map[string]*strictyaml.Node{} // with their input
 	var names []string
-	add := func(t *toolScript) {
+	for _, t := range s.all() {
 		tools[t.tool.Name] = t.node.Get("input")
 		names = append(names, t.tool.Name)
-	}
-	for i := range s.tools {
-		add(&s.tools[i])
-	}
-	for _, change := range s.offer.changes {
-		for i := range change.tools {
-			add(&change.tools[i])
-		}
 	}
 	first := map[string]serverFault{} // that strike for good whatever fits them
 	for _, f := range s.offer.faults {
@@ -247,8 +239,8 @@ func (c *checks) overWrong(f serverFault, info *fault.Info, transport string) {
 }
 
 // on are the events that the fault's kind strikes.
-func (f *serverFault) on() []string {
-	info, _ := fault.Describe(f.fault.Kind)
+func (s *serverFault) on() []string {
+	info, _ := fault.Describe(s.fault.Kind)
 	if len(info.On) == 0 {
 		return []string{"tools/call"}
 	}

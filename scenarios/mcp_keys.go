@@ -300,7 +300,7 @@ func removeObject() *object {
 
 func serverFaultObject() *object {
 	kind := enum(fault.Names()...)
-	kind.words = "a kind or a preset that docs/mcp-faults.md lists"
+	kind.words = "a kind or a preset that `rehearse faults` lists"
 	return &object{
 		name: "server fault", doc: "A typed misbehaviour of a mock MCP server, written on the wire. [mcp-faults.md](mcp-faults.md) lists the kinds: what each does, which requests and transports it strikes, and which settings it has a use for.",
 		keys: []key{

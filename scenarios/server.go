@@ -131,6 +131,20 @@ func (l *loader) beside(s *serverScript, n *strictyaml.Node) *serverScript {
 	return &out
 }
 
+// all are the tools that the server lists at any time.
+func (s *serverScript) all() []*toolScript {
+	var out []*toolScript
+	for i := range s.tools {
+		out = append(out, &s.tools[i])
+	}
+	for _, c := range s.offer.changes {
+		for i := range c.tools {
+			out = append(out, &c.tools[i])
+		}
+	}
+	return out
+}
+
 func (l *loader) tool(n *strictyaml.Node) toolScript {
 	t := toolScript{
 		tool: mockmcp.Tool{

@@ -184,7 +184,7 @@ func (c *checker) gaveUp(reply harness.Exchange) bool {
 // swapped returns the other call of the reply whose result stands under call
 // i, or -1.
 func (c *checker) swapped(a answered, i int) int {
-	if len(a.texts[i]) != 1 || !a.calls[i].Executed || c.faithful(a.calls[i], a.texts[i][0]) {
+	if len(a.texts[i]) != 1 || !a.calls[i].Executed || c.spoiled(a.calls[i]) || c.faithful(a.calls[i], a.texts[i][0]) {
 		return -1
 	}
 	for j, other := range a.calls {
@@ -225,6 +225,9 @@ func (c *checker) results() (f finding) {
 			}
 			if len(texts) == 0 || c.swapped(a, i) >= 0 {
 				continue // answered_once says so
+			}
+			if c.spoiled(call) {
+				continue // the client cannot know the result
 			}
 			if !call.Executed {
 				if callable(call) {
@@ -284,6 +287,12 @@ func (c *checker) executions(call harness.Call) []harness.ToolExchange {
 		}
 	}
 	return out
+}
+
+// spoiled reports whether a fault of the server kept the result of a call from
+// the client.
+func (c *checker) spoiled(call harness.Call) bool {
+	return slices.ContainsFunc(c.executions(call), func(x harness.ToolExchange) bool { return spoils(x.Fault) })
 }
 
 // needless reports whether a call was executed again after it had succeeded.

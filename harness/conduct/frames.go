@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/rehearse-dev/rehearse/harness"
+	"github.com/rehearse-dev/rehearse/mockmcp/fault"
 	"github.com/rehearse-dev/rehearse/mockmcp/protocol"
 )
 
@@ -127,6 +128,9 @@ func (c *conversation) status(a *asked) int {
 	if f := c.answerOf(a); f != nil && status(f) != 0 {
 		return status(f)
 	}
+	if kindOf(a.frame.Fault) == fault.Session404 {
+		return 404
+	}
 	for i := a.at + 1; i < len(c.frames); i++ {
 		f := &c.frames[i]
 		if !f.In && status(f) >= 400 && f.Session == a.frame.Session && (len(f.ID) == 0 || string(f.ID) == string(a.frame.ID)) {
@@ -157,9 +161,41 @@ func (c *conversation) after(i int, fits func(*harness.Frame) bool) bool {
 
 // cutOff reports whether the server ended a session between two places.
 func (c *conversation) cutOff(session string, from, to int) bool {
-	return slices.ContainsFunc(c.frames[from:to], func(f harness.Frame) bool {
-		return f.Kind == harness.FrameEnd && !f.In && f.Session == session
+	return from < to && slices.ContainsFunc(c.frames[from:to], func(f harness.Frame) bool {
+		return f.Kind == harness.FrameEnd && !f.In && f.Session == session && (f.Fault == "" || !silent(f.Fault))
 	})
+}
+
+// spoils reports whether a fault keeps a client from knowing what became of
+// its request: there is no reply, or none that could be used.
+func spoils(kind string) bool {
+	switch kindOf(kind) {
+	case fault.Hang, fault.LateReply, fault.Exit, fault.CloseStdout, fault.TruncateFrame, fault.WrongID, fault.StringID, fault.NullID,
+		fault.MissingID, fault.BatchReply, fault.BadUTF8, fault.PrettyJSON, fault.NoFinalNewline, fault.ContentLength, fault.HTTPStatus,
+		fault.AbortConnection, fault.SSEEndWithoutReply, fault.SSERetry, fault.WrongContentType, fault.MissingContent, fault.Huge:
+		return true
+	}
+	return false
+}
+
+// silent reports whether a fault leaves a request without a reply on a
+// connection that stays.
+func silent(kind string) bool {
+	return slices.Contains([]fault.Kind{"", fault.Hang, fault.LateReply, fault.Delay}, kindOf(kind))
+}
+
+// kindOf is the kind of a fault that is named with its form.
+func kindOf(name string) fault.Kind {
+	kind, _, _ := strings.Cut(name, "/")
+	return fault.Kind(kind)
+}
+
+// lastAsked is the place of the last model request in the frames.
+func (c *checker) lastAsked(w *conversation) int {
+	if len(c.requests) == 0 {
+		return 0
+	}
+	return w.place(c.requests[len(c.requests)-1].Start)
 }
 
 // place is the place of the first frame after a moment.

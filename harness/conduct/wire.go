@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/rehearse-dev/rehearse/harness"
+	"github.com/rehearse-dev/rehearse/mockmcp/fault"
 )
 
 // This file has the checks of how a client speaks MCP. They read the frame
@@ -44,7 +45,7 @@ func (c *checker) cancelledSent(w *conversation, f *finding) bool {
 			continue // not to be cancelled, or it lasts
 		}
 		x := c.modelCall(a.frame.Time)
-		if x == nil || a.answer >= 0 && !w.frames[a.answer].Time.After(x.Start) {
+		if x == nil || !silent(a.frame.Fault) || a.answer >= 0 && !w.frames[a.answer].Time.After(x.Start) {
 			continue
 		}
 		if a.modern() && a.frame.Transport == "http" {
@@ -256,6 +257,9 @@ func (c *checker) noDoubleEffect(w *conversation, f *finding) bool {
 // refused before the tool saw it has not, nor has one that was answered with a
 // question.
 func (c *conversation) mayHaveRun(a *asked) bool {
+	if kindOf(a.frame.Fault) == fault.HTTPStatus || strings.HasSuffix(a.frame.Fault, "/before") {
+		return false // the fault took the place of the tool
+	}
 	switch c.status(a) {
 	case 400, 401, 403, 404, 405, 413, 415, 429, 503:
 		return false
@@ -295,7 +299,7 @@ func (c *checker) unknownTolerated(w *conversation, f *finding) bool {
 		switch {
 		case lost != "":
 			f.add("server %q sent the unknown notification %s, and %s", w.server, g.Method, lost)
-		case !w.cutOff(g.Session, i, len(w.frames)) && again(false) && !again(true) && g.Session != "":
+		case !w.cutOff(g.Session, i, c.lastAsked(w)) && again(false) && !again(true) && g.Session != "":
 			f.add("server %q sent the unknown notification %s, and the client left its session for another", w.server, g.Method)
 		}
 		break
@@ -411,7 +415,7 @@ func (c *checker) serverAnswered(w *conversation, f *finding) bool {
 			continue
 		}
 		var answer *harness.Frame
-		went := c.modelCall(g.Time) != nil && !w.cutOff(g.Session, i, len(w.frames))
+		went := c.modelCall(g.Time) != nil && !w.cutOff(g.Session, i, c.lastAsked(w))
 		for j := i + 1; j < len(w.frames); j++ {
 			h := &w.frames[j]
 			if !h.In || h.Session != g.Session {

@@ -28,6 +28,7 @@ type scripted struct {
 	// of its own, so that it may take its time.
 	answer func(m mcpwire.Message, out *mcpwire.Writer)
 	modern bool
+	out    io.Writer // what the answers are written to, for those that are none
 
 	mu    sync.Mutex // guards the fields below
 	got   []string   // methods; "result" and "error" for our answers
@@ -36,6 +37,7 @@ type scripted struct {
 
 func (p *scripted) dial(context.Context) (io.ReadWriteCloser, error) {
 	ours, theirs := mcpwire.Pipe()
+	p.out = ours
 	go func() {
 		var running sync.WaitGroup
 		defer running.Wait()
@@ -409,4 +411,75 @@ func TestSlowStartOfAModernServer(t *testing.T) {
 		}
 		s.Close()
 	})
+}
+
+// In the new era a server is asked to tell of changes before anything else
+// happens: what it tells before it has said so is lost.
+func TestListeningBeginsFirst(t *testing.T) {
+	for _, tt := range []struct {
+		name string
+		acks func(m mcpwire.Message, out *mcpwire.Writer)
+		took time.Duration
+		note string
+	}{
+		{"acknowledged", func(m mcpwire.Message, out *mcpwire.Writer) {
+			<-time.After(300 * time.Millisecond)
+			say(out, m, `{"jsonrpc":"2.0","method":"notifications/subscriptions/acknowledged","params":{}}`)
+		}, 300 * time.Millisecond, ""},
+		{"not acknowledged", func(mcpwire.Message, *mcpwire.Writer) {}, time.Second, "does not say that it will tell of changes of its tools"},
+		{"refused", func(m mcpwire.Message, out *mcpwire.Writer) { say(out, m, discoverRefused) }, 0, "tells no changes of its tools any more: method not found: Method not found"},
+		{"ended", func(m mcpwire.Message, out *mcpwire.Writer) {
+			say(out, m, `{"jsonrpc":"2.0","id":ID,"result":{"resultType":"complete"}}`)
+		}, 0, "tells no changes of its tools any more: it ended the stream"},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				p := &scripted{modern: true}
+				p.answer = func(m mcpwire.Message, out *mcpwire.Writer) {
+					switch m.Method {
+					case "subscriptions/listen":
+						tt.acks(m, out)
+					case "tools/list":
+						say(out, m, `{"jsonrpc":"2.0","id":ID,"result":{"resultType":"complete","tools":[]}}`)
+					}
+				}
+				begin := time.Now()
+				s := open(t, harness.Server{Dial: p.dial}, nil)
+				if d := time.Since(begin); d != tt.took {
+					t.Errorf("it took %v, want %v", d, tt.took)
+				}
+				notes := strings.Join(s.Notes(), "\n")
+				if (tt.note == "") != (notes == "") || !strings.Contains(notes, tt.note) {
+					t.Errorf("notes %q, want %q", notes, tt.note)
+				}
+				if _, _, err := s.Tools(t.Context()); err != nil {
+					t.Error(err)
+				}
+				want := map[bool]int{true: 2, false: 1}[tt.took == 0] // who has stopped is asked again
+				if n := p.count("subscriptions/listen"); n != want {
+					t.Errorf("asked %d times, want %d", n, want)
+				}
+				s.Close()
+			})
+		})
+	}
+}
+
+// An error without an id belongs to the call under way, also beside a request
+// that waits for ever.
+func TestErrorWithoutAnIDBesideListening(t *testing.T) {
+	p := &scripted{modern: true}
+	p.answer = func(m mcpwire.Message, out *mcpwire.Writer) {
+		switch m.Method {
+		case "subscriptions/listen":
+			say(out, m, `{"jsonrpc":"2.0","method":"notifications/subscriptions/acknowledged","params":{}}`)
+		case "tools/call":
+			say(out, m, `{"jsonrpc":"2.0","id":null,"error":{"code":-32700,"message":"Parse error"}}`)
+		}
+	}
+	s := open(t, harness.Server{Dial: p.dial}, nil)
+	if _, err := s.Call(t.Context(), "x", nil); err == nil || kindOf(t, err).Kind != mcppool.ErrRPC {
+		t.Errorf("Call() = %v", err)
+	}
+	s.Close()
 }

@@ -14,6 +14,7 @@ import (
 	"strings"
 	"sync"
 	"sync/atomic"
+	"time"
 
 	"github.com/coder/websocket"
 	"github.com/mark3labs/mcp-go/client"
@@ -26,6 +27,9 @@ import (
 var (
 	// errMalformed marks answers that cannot be used.
 	errMalformed = errors.New("unusable answer")
+	// errProbed marks the error of a server that went away when it was asked
+	// for the new era.
+	errProbed = errors.New("the server went away at the first question")
 	// errEra refuses the request of an era that the options rule out.
 	errEra = errors.New("the server does not speak the new era (2026-07-28)")
 )
@@ -38,6 +42,7 @@ type link interface {
 	stderr() string // the end of what the server's process wrote there
 	babble() string // what came that was of no use, for an error
 	slow() bool     // the probe of its era was not answered in time
+	unasked() bool  // it went away before anything but the probe was asked
 }
 
 // conn is one connection of a session.
@@ -65,17 +70,29 @@ func (c *conn) close() {
 	})
 }
 
-// connect opens a connection and shakes hands, within the time limit.
+// connect opens a connection and shakes hands, within the time limit. A server
+// that goes away when it is asked for the new era gets a second chance,
+// without that question.
 func (s *Session) connect(ctx context.Context) (*conn, error) {
-	const op = "connecting to"
-	limit := s.opts.ConnectTimeout
-	kept := new(capture)
 	ctx, stop := context.WithCancelCause(ctx)
 	defer stop(nil)
 	defer context.AfterFunc(s.life, func() { stop(errClosed) })()
+	c, err := s.attempt(ctx, s.opts.Era)
+	if errors.Is(err, errProbed) {
+		s.note("went away when it was asked server/discover; connecting again without it")
+		c, err = s.attempt(ctx, EraLegacy)
+	}
+	return c, err
+}
+
+// attempt opens a connection in an era.
+func (s *Session) attempt(ctx context.Context, in Era) (*conn, error) {
+	const op = "connecting to"
+	limit := s.opts.ConnectTimeout
+	kept := new(capture)
 	inner, cancel := context.WithTimeout(context.WithValue(ctx, captureKey{}, kept), limit)
 	defer cancel()
-	t, err := s.dial(inner)
+	t, err := s.dial(inner, in)
 	if err != nil {
 		if ctx.Err() == nil && inner.Err() != nil {
 			return nil, &Error{Kind: ErrTimeout, Server: s.server.Name, Op: op, Err: overtime(fmt.Sprintf("no connection within %v", limit))}
@@ -84,7 +101,7 @@ func (s *Session) connect(ctx context.Context) (*conn, error) {
 	}
 	c := &conn{link: t}
 	opts := s.opts.handlers()
-	switch s.opts.Era {
+	switch in {
 	case EraLegacy:
 		opts = append(opts, client.WithProtocolVersion(mcp.LATEST_LEGACY_PROTOCOL_VERSION))
 	case EraModern:
@@ -94,17 +111,21 @@ func (s *Session) connect(ctx context.Context) (*conn, error) {
 	}
 	c.client = client.NewClient(t, opts...)
 	if err := s.shake(inner, c); err != nil {
+		probed := in == EraAuto && ctx.Err() == nil && c.gone() && c.unasked()
 		err = s.explain(ctx, inner, op, &patience{limit: limit}, c, kept, err)
 		c.close()
+		if probed {
+			err = fmt.Errorf("%w: %w", errProbed, err)
+		}
 		return nil, err
 	}
-	s.listen(c)
+	s.listen(inner, c)
 	return c, nil
 }
 
 // dial makes the transport that the server is reached by.
-func (s *Session) dial(ctx context.Context) (link, error) {
-	w := wire{note: s.note, told: s.told, max: s.opts.MaxFrame, era: s.opts.Era, dial: s.opts.DialContext}
+func (s *Session) dial(ctx context.Context, in Era) (link, error) {
+	w := wire{note: s.note, told: s.told, max: s.opts.MaxFrame, era: in, dial: s.opts.DialContext}
 	var rw io.ReadWriteCloser
 	var err error
 	switch scheme, _, _ := strings.Cut(s.server.URL, ":"); {
@@ -176,9 +197,10 @@ func (s *Session) shake(ctx context.Context, c *conn) error {
 	return nil
 }
 
-// listen asks a server of the new era to tell when its tools change. Older
-// ones tell unasked.
-func (s *Session) listen(c *conn) {
+// listen asks a server of the new era to tell when its tools change, and waits
+// until it says that it will: what it tells before that is lost. Older ones
+// tell unasked.
+func (s *Session) listen(ctx context.Context, c *conn) {
 	tools := c.client.GetServerCapabilities().Tools
 	if tools == nil || !tools.ListChanged || !mcp.IsModernProtocol(c.client.ProtocolVersion()) {
 		return
@@ -189,17 +211,39 @@ func (s *Session) listen(c *conn) {
 		c.stopListen() // it has ended
 	}
 	c.deaf.Store(false)
-	stop, err := c.client.ListenAsync(context.Background(), mcp.SubscriptionFilter{ToolsListChanged: true}, func(err error) {
-		if c.gone() {
+	select {
+	case <-s.heard: // of an earlier time
+	default:
+	}
+	life, stop := context.WithCancel(context.Background())
+	ended := make(chan struct{})
+	go func() {
+		defer close(ended)
+		err := c.client.Listen(life, mcp.SubscriptionFilter{ToolsListChanged: true})
+		if life.Err() != nil || c.gone() {
 			return
 		}
-		s.note("tells no changes of its tools any more: %v", err)
+		s.once("tells no changes of its tools any more: %v", cmp.Or(err, errors.New("it ended the stream")))
 		c.deaf.Store(true)
-	})
-	if err == nil {
-		c.stopListen = stop
+	}()
+	c.stopListen = func() {
+		stop()
+		<-ended
+	}
+	wait := time.NewTimer(ackPatience)
+	defer wait.Stop()
+	select {
+	case <-s.heard:
+	case <-ended:
+	case <-wait.C:
+		s.once("does not say that it will tell of changes of its tools")
+	case <-ctx.Done():
 	}
 }
+
+// ackPatience is how long a server may take to say that it will tell of
+// changes.
+const ackPatience = time.Second
 
 // sender is the part of a transport that the functions below are about.
 type sender func(context.Context, transport.JSONRPCRequest) (*transport.JSONRPCResponse, error)
@@ -214,6 +258,9 @@ func (x *exchange) request(ctx context.Context, request transport.JSONRPCRequest
 		defer x.mu.Unlock()
 		return nil, fmt.Errorf("%w: %w", errEra, cmp.Or(x.refused, errors.New("it offers other versions")))
 	}
+	x.mu.Lock()
+	x.asking = x.asking || !x.lost
+	x.mu.Unlock()
 	return send(ctx, request)
 }
 
@@ -226,9 +273,13 @@ func (x *exchange) discover(ctx context.Context, request transport.JSONRPCReques
 	if err == nil && response.Error != nil && supportsAnyway(response.Error, request) {
 		response, err = send(ctx, request)
 	}
+	if err == nil && response.Error == nil {
+		response.Error = unusable(response.Result, request)
+	}
 	late := err != nil && errors.Is(ctx.Err(), context.DeadlineExceeded)
 	x.mu.Lock()
 	x.late = late
+	x.lost = errors.Is(err, transport.ErrTransportClosed)
 	if x.refused = err; err == nil && response.Error != nil {
 		x.refused = fmt.Errorf("MCP error %d: %s", response.Error.Code, response.Error.Message)
 	}
@@ -237,6 +288,42 @@ func (x *exchange) discover(ctx context.Context, request transport.JSONRPCReques
 		x.note("did not answer server/discover in time; going on with initialize")
 	}
 	return response, err
+}
+
+// unusable is the error that stands for an answer to server/discover that
+// does not say that the version asked for is spoken: mcp-go takes any.
+func unusable(result json.RawMessage, request transport.JSONRPCRequest) *mcp.JSONRPCErrorDetails {
+	var found struct {
+		Supported []string `json:"supportedVersions"`
+	}
+	if err := json.Unmarshal(result, &found); err != nil || len(found.Supported) == 0 {
+		return &mcp.JSONRPCErrorDetails{Code: mcp.METHOD_NOT_FOUND, Message: "the answer to server/discover names no versions"}
+	}
+	version := asked(request)
+	if slices.Contains(found.Supported, version) {
+		return nil
+	}
+	return &mcp.JSONRPCErrorDetails{
+		Code: mcp.UNSUPPORTED_PROTOCOL_VERSION, Message: "the server speaks " + strings.Join(found.Supported, ", "),
+		Data: map[string]any{"supported": found.Supported, "requested": version},
+	}
+}
+
+// asked is the version that a request names.
+func asked(request transport.JSONRPCRequest) string {
+	var params struct {
+		Meta map[string]any `json:"_meta"`
+	}
+	_ = json.Unmarshal(mcpwire.Marshal(request.Params), &params) // absent is fine
+	version, _ := params.Meta[mcp.MetaKeyProtocolVersion].(string)
+	return version
+}
+
+// unasked reports whether the server went away at the probe of its era.
+func (x *exchange) unasked() bool {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	return x.lost && !x.asking
 }
 
 // slow reports whether the server let the probe of its era go unanswered.
@@ -251,12 +338,6 @@ func supportsAnyway(e *mcp.JSONRPCErrorDetails, request transport.JSONRPCRequest
 		return false
 	}
 	var data mcp.UnsupportedProtocolVersionData
-	var params struct {
-		Meta map[string]any `json:"_meta"`
-	}
-	if json.Unmarshal(mcpwire.Marshal(e.Data), &data) != nil || json.Unmarshal(mcpwire.Marshal(request.Params), &params) != nil {
-		return false
-	}
-	version, _ := params.Meta[mcp.MetaKeyProtocolVersion].(string)
-	return version != "" && slices.Contains(data.Supported, version)
+	version := asked(request)
+	return json.Unmarshal(mcpwire.Marshal(e.Data), &data) == nil && version != "" && slices.Contains(data.Supported, version)
 }

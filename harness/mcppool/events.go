@@ -50,7 +50,7 @@ func (e *events) next() (event, error) {
 	id, hasID, hasData, size := "", false, false, 0
 	for {
 		line, err := e.line(&size)
-		if err != nil && !(errors.Is(err, io.EOF) && (len(line) > 0 || hasData)) {
+		if err != nil && !(errors.Is(err, io.EOF) && (len(line) > 0 || len(ev.data) > 0)) {
 			return event{}, err
 		}
 		name, value, _ := bytes.Cut(line, []byte(":"))
@@ -61,11 +61,11 @@ func (e *events) next() (event, error) {
 			if hasID && err == nil {
 				e.id = id
 			}
-			if hasData {
+			if len(ev.data) > 0 {
 				ev.id = e.id
 				return ev, nil
 			}
-			ev, hasID, size = event{}, false, 0
+			ev, hasID, hasData, size = event{}, false, false, 0
 		case field == "data":
 			if hasData {
 				ev.data = append(ev.data, '\n')

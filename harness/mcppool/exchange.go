@@ -35,13 +35,17 @@ type exchange struct {
 	mu      sync.Mutex // guards the fields below
 	closing bool
 	waiting map[string]chan answer
+	lasting map[string]bool // of those waiting, the ones that wait for ever
 	asked   transport.RequestHandler
 	junk    int // what came and was no JSON-RPC
 	last    error
-	strays  int // answers that nobody waited for
+	framed  bool // a line was a header of another framing
+	strays  int  // answers that nobody waited for
 	stray   string
 	binary  bool   // it was noted that a frame is not UTF-8
 	version string // what was agreed on, for those who must tell it
+	lost    bool   // the server went away at the probe of its era
+	asking  bool   // it was asked something before that
 	late    bool   // the last probe of the era was not answered in time
 	refused error  // what became of it, if it failed
 }
@@ -63,7 +67,7 @@ type wire struct {
 
 func newExchange(w wire) *exchange {
 	life, end := context.WithCancel(context.Background())
-	return &exchange{note: w.note, told: w.told, max: w.max, era: w.era, life: life, end: end, waiting: make(map[string]chan answer)}
+	return &exchange{note: w.note, told: w.told, max: w.max, era: w.era, life: life, end: end, waiting: make(map[string]chan answer), lasting: make(map[string]bool)}
 }
 
 // SetNotificationHandler does nothing: notifications go to the session, as
@@ -105,14 +109,18 @@ func (x *exchange) shut() {
 
 // expect announces a request. The answer comes on the channel; done must be
 // called when nobody waits for it any more.
-func (x *exchange) expect(id mcp.RequestId) (ch <-chan answer, done func()) {
-	key, c := mcpwire.Key(mcpwire.Marshal(id)), make(chan answer, 1)
+func (x *exchange) expect(request transport.JSONRPCRequest) (ch <-chan answer, done func()) {
+	key, c := mcpwire.Key(mcpwire.Marshal(request.ID)), make(chan answer, 1)
 	x.mu.Lock()
 	defer x.mu.Unlock()
 	x.waiting[key] = c
+	if request.Method == string(mcp.MethodSubscriptionsListen) {
+		x.lasting[key] = true
+	}
 	return c, func() {
 		x.mu.Lock()
 		defer x.mu.Unlock()
+		delete(x.lasting, key)
 		if x.waiting[key] == c {
 			delete(x.waiting, key)
 		}
@@ -146,9 +154,11 @@ func (x *exchange) take(m mcpwire.Message, reply func(frame []byte)) {
 func (x *exchange) deliver(m mcpwire.Message) {
 	x.mu.Lock()
 	key := m.Key()
-	if key == "" && m.Error != nil && len(x.waiting) == 1 {
+	if key == "" && m.Error != nil && len(x.waiting)-len(x.lasting) <= 1 {
 		for only := range x.waiting {
-			key = only
+			if !x.lasting[only] {
+				key = only
+			}
 		}
 	}
 	ch, ok := x.waiting[key]
@@ -167,12 +177,25 @@ func (x *exchange) deliver(m mcpwire.Message) {
 }
 
 // unreadable counts what is no message. A line that was to be an answer is
-// told to whoever waits for it, now and not at the deadline.
-func (x *exchange) unreadable(junk *mcpwire.JunkError) {
+// told to whoever waits for it, now and not at the deadline. Messages in the
+// line are taken all the same.
+func (x *exchange) unreadable(junk *mcpwire.JunkError, reply func(frame []byte)) {
+	found := salvage(junk.Line)
+	for _, m := range found {
+		if m.IsResponse() && m.Key() == mcpwire.Key(junk.ID) {
+			junk.ID = nil // it is answered
+		}
+	}
+	defer func() {
+		for _, m := range found {
+			x.take(m, reply)
+		}
+	}()
 	x.mu.Lock()
 	x.junk++
 	n := x.junk
 	x.last = junk
+	x.framed = x.framed || bytes.HasPrefix(bytes.ToLower(junk.Line[:min(len(junk.Line), 20)]), []byte("content-length:"))
 	key := mcpwire.Key(junk.ID)
 	ch, ok := x.waiting[key]
 	if ok = ok && !junk.Torn; ok { // else the end of the server says more
@@ -199,7 +222,7 @@ func (x *exchange) waits(id json.RawMessage) bool {
 func (x *exchange) takeFrame(frame []byte, reply func([]byte)) {
 	messages, junk := parseAll(frame)
 	if junk != nil {
-		x.unreadable(junk)
+		x.unreadable(junk, reply)
 	}
 	for _, m := range messages {
 		x.take(m, reply)
@@ -253,16 +276,48 @@ func (x *exchange) gone() bool     { return false }
 func (x *exchange) ending() string { return "" }
 func (x *exchange) stderr() string { return "" }
 
+// salvage finds whole messages in a line that is none: after half a message
+// that went before, after a word of somebody else's, before one. What begins a
+// message cannot stand in a string, where its quotes are escaped.
+func salvage(line []byte) (found []mcpwire.Message) {
+	begin := []byte(`{"jsonrpc"`)
+	for {
+		i := bytes.Index(line, begin)
+		if i < 0 {
+			return found
+		}
+		line = line[i:]
+		dec := json.NewDecoder(bytes.NewReader(line))
+		var frame json.RawMessage
+		if dec.Decode(&frame) != nil {
+			line = line[len(begin):]
+			continue
+		}
+		if m, err := mcpwire.Parse(frame); err == nil {
+			found = append(found, m)
+		}
+		line = line[dec.InputOffset():]
+	}
+}
+
 // babble tells, for the error of a request without an answer, what came
 // instead of one.
 func (x *exchange) babble() string {
 	x.mu.Lock()
 	defer x.mu.Unlock()
 	s := ""
-	if x.junk > 0 {
+	switch {
+	case x.framed:
+		s += " (the server frames its messages with Content-Length, as language servers do; MCP wants one a line)"
+	case x.junk == 1:
+		s += fmt.Sprintf(" (a %v)", x.last)
+	case x.junk > 1:
 		s += fmt.Sprintf(" (%d lines were no JSON-RPC; the last: %v)", x.junk, x.last)
 	}
-	if x.strays > 0 {
+	switch {
+	case x.strays == 1:
+		s += fmt.Sprintf(" (a response had an id that no request waits for: %s)", x.stray)
+	case x.strays > 1:
 		s += fmt.Sprintf(" (%d responses had an id that no request waits for; the last: %s)", x.strays, x.stray)
 	}
 	return s

@@ -14,11 +14,14 @@ import (
 	"net"
 	"net/http"
 	"net/url"
+	"strings"
+	"sync"
 	"time"
 
 	"github.com/mark3labs/mcp-go/client/transport"
 	"github.com/mark3labs/mcp-go/mcp"
 
+	"github.com/rehearse-dev/rehearse/harness"
 	"github.com/rehearse-dev/rehearse/internal/mcpwire"
 )
 
@@ -184,10 +187,7 @@ func (t *httpTransport) checked(r *http.Request, resp *http.Response) error {
 	if resp.StatusCode != http.StatusNotFound || r.Header.Get(transport.HeaderKeySessionID) == "" {
 		return nil
 	}
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	t.session, t.forgotten = "", true
-	return fmt.Errorf("%w: %w", errForgotten, newStatusError(resp))
+	return t.lose(newStatusError(resp))
 }
 
 // SendRequest sends a request and waits for its answer.
@@ -197,7 +197,7 @@ func (t *httpTransport) SendRequest(ctx context.Context, request transport.JSONR
 
 func (t *httpTransport) send(ctx context.Context, request transport.JSONRPCRequest) (*transport.JSONRPCResponse, error) {
 	forget(ctx)
-	ch, done := t.expect(request.ID)
+	ch, done := t.expect(request)
 	defer done()
 	life, cancel := context.WithCancel(t.life)
 	over := make(chan error, 1)
@@ -257,7 +257,7 @@ func (t *httpTransport) post(ctx context.Context, request transport.JSONRPCReque
 	kind, _, _ := mime.ParseMediaType(resp.Header.Get("Content-Type"))
 	switch {
 	case resp.StatusCode < 200 || resp.StatusCode > 299:
-		return t.refused(resp, request)
+		return t.refused(resp, request, r.Header.Get(transport.HeaderKeySessionID) != "")
 	case resp.StatusCode == http.StatusAccepted || resp.StatusCode == http.StatusNoContent:
 		return fmt.Errorf("%w: HTTP %d to a request, which wants an answer", errMalformed, resp.StatusCode)
 	}
@@ -275,10 +275,27 @@ func (t *httpTransport) post(ctx context.Context, request transport.JSONRPCReque
 	return fmt.Errorf("%w: the content type is %q: %s", errMalformed, resp.Header.Get("Content-Type"), newStatusError(resp).body)
 }
 
+// lostSession reports whether an error, whatever the status beside it, says
+// that there is no such session, as servers in the field have it.
+func lostSession(e *harness.RPCError) bool {
+	return (e.Code == -32000 || e.Code == -32001) && strings.Contains(strings.ToLower(e.Message), "session")
+}
+
+// lose takes note that the server does not know our session.
+func (t *httpTransport) lose(e *statusError) error {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.session, t.forgotten = "", true
+	return fmt.Errorf("%w: %w", errForgotten, e)
+}
+
 // refused makes an answer of an HTTP error: many carry one.
-func (t *httpTransport) refused(resp *http.Response, request transport.JSONRPCRequest) error {
+func (t *httpTransport) refused(resp *http.Response, request transport.JSONRPCRequest, inSession bool) error {
 	e := newStatusError(resp)
 	if m, err := mcpwire.Parse(e.whole); err == nil && m.Error != nil {
+		if inSession && lostSession(m.Error) {
+			return t.lose(e)
+		}
 		m.ID = mcpwire.Marshal(request.ID)
 		t.deliver(m)
 		return e
@@ -391,13 +408,21 @@ func (t *httpTransport) open(ctx context.Context, stream *events) (io.ReadCloser
 	return resp.Body, nil
 }
 
+// listenPatience is how long a server may take to open the stream of
+// notifications before it is called.
+const listenPatience = 300 * time.Millisecond
+
 // listen keeps the stream open on which servers of the initialize era tell
-// and ask what belongs to no request.
-func (t *httpTransport) listen() {
+// and ask what belongs to no request. opened is closed once the server has
+// answered, or is gone.
+func (t *httpTransport) listen(opened chan<- struct{}) {
 	stream := newEvents(nil, t.max)
+	answered := sync.OnceFunc(func() { close(opened) })
+	defer answered()
 	for failures := 0; ; {
 		begin := time.Now()
 		body, err := t.open(t.life, stream)
+		answered()
 		if err == nil {
 			err = t.drain(stream)
 			body.Close()
@@ -424,7 +449,17 @@ func (t *httpTransport) listen() {
 func (t *httpTransport) SendNotification(ctx context.Context, n mcp.JSONRPCNotification) error {
 	err := t.tell(ctx, mcpwire.Marshal(n))
 	if err == nil && n.Method == string(mcp.MethodNotificationInitialized) && !t.modern() {
-		t.spawn(t.listen)
+		// A call that comes before the stream is open may have the server ask
+		// something that nobody hears.
+		opened := make(chan struct{})
+		t.spawn(func() { t.listen(opened) })
+		wait := time.NewTimer(listenPatience)
+		defer wait.Stop()
+		select {
+		case <-opened:
+		case <-wait.C: // it says nothing before it has something to say
+		case <-ctx.Done():
+		}
 	}
 	return err
 }

@@ -239,6 +239,27 @@ func TestHTTPSessionThatWasForgotten(t *testing.T) {
 	}
 }
 
+// Servers that say in other words that they have no such session.
+func TestHTTPSessionThatWasForgottenInOtherWords(t *testing.T) {
+	for _, message := range []string{"Bad Request: No valid session ID provided", "Session not found"} {
+		t.Run(message, func(t *testing.T) {
+			calls := 0
+			s := openHTTP(t, &httpPeer{call: func(w http.ResponseWriter, m mcpwire.Message) {
+				if calls++; calls == 1 {
+					w.Header().Set("Content-Type", "application/json")
+					w.WriteHeader(http.StatusBadRequest)
+					reply(w, m, fmt.Sprintf(`{"jsonrpc":"2.0","id":null,"error":{"code":-32000,"message":%q}}`, message))
+					return
+				}
+				reply(w, m, result("ok"))
+			}}, nil)
+			if r, err := s.Call(t.Context(), "x", nil); err != nil || r.Text != "ok" || calls != 2 {
+				t.Errorf("Call() = %v, %v after %d calls", r, err, calls)
+			}
+		})
+	}
+}
+
 // C11: on a server of the initialize era, what it tells between calls comes
 // on a stream that must be asked for. C12: that makes no noise.
 func TestHTTPListensToLegacyServers(t *testing.T) {

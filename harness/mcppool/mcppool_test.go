@@ -323,6 +323,7 @@ func TestOddFrames(t *testing.T) {
 	}{
 		{"banner before the answer", []string{"Server running", "", ok}, "", ""},
 		{"id as string", []string{strings.ReplaceAll(ok, "ID", `"ID"`)}, "", ""},
+		{"id with a fraction of nothing", []string{strings.ReplaceAll(ok, "ID", "ID.0")}, "", ""},
 		{"batch", []string{`[{"jsonrpc":"2.0","method":"notifications/x"},` + ok + `]`}, "", ""},
 		{"another answer before", []string{`{"jsonrpc":"2.0","id":999,"result":{}}`, ok}, "", ""},
 		{"twice", []string{ok, ok}, "", ""},
@@ -336,7 +337,7 @@ func TestOddFrames(t *testing.T) {
 		{"result of another kind", []string{`{"jsonrpc":"2.0","id":ID,"result":[1]}`}, mcppool.ErrMalformed, "no tool result"},
 		{"input required", []string{`{"jsonrpc":"2.0","id":ID,"result":{"resultType":"input_required","inputRequests":{}}}`}, mcppool.ErrMalformed, "asks for input"},
 		{"result and error", []string{`{"jsonrpc":"2.0","id":ID,"result":{"content":[{"type":"text","text":"ok"}]},"error":{"code":-32000,"message":"both"}}`}, "", ""},
-		{"end inside an answer", []string{`{"jsonrpc":"2.0","id":ID,"result":{"conNONEWLINE`, "EXIT"}, mcppool.ErrClosed, "the server went away (1 lines were no JSON-RPC; the last: line is no JSON-RPC message (unexpected end"},
+		{"end inside an answer", []string{`{"jsonrpc":"2.0","id":ID,"result":{"conNONEWLINE`, "EXIT"}, mcppool.ErrClosed, "the server went away (a line is no JSON-RPC message (unexpected end"},
 		{"end without an answer", []string{"EXIT"}, mcppool.ErrClosed, "the server went away"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {

@@ -120,7 +120,7 @@ func (t *pipeTransport) read() {
 		var junk *mcpwire.JunkError
 		switch {
 		case errors.As(err, &junk):
-			t.unreadable(junk)
+			t.unreadable(junk, reply)
 		case err != nil:
 			if !errors.Is(err, io.EOF) && !errors.Is(err, io.ErrClosedPipe) {
 				t.why = err
@@ -143,7 +143,7 @@ func (t *pipeTransport) send(ctx context.Context, request transport.JSONRPCReque
 	if t.gone() {
 		return nil, fmt.Errorf("%w: %w", errUnsent, transport.ErrTransportClosed)
 	}
-	ch, done := t.expect(request.ID)
+	ch, done := t.expect(request)
 	defer done()
 	written := t.write(mcpwire.Marshal(request))
 	for {

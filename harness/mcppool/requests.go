@@ -20,7 +20,7 @@ import (
 func (s *Session) Tools(ctx context.Context) (tools []Tool, warnings []string, err error) {
 	s.changed.Store(false)
 	if c := s.current(); c.deaf.Load() {
-		s.listen(c)
+		s.listen(ctx, c)
 	}
 	warn := func(format string, args ...any) {
 		warnings = append(warnings, fmt.Sprintf("server %q: ", s.server.Name)+fmt.Sprintf(format, args...))
@@ -35,6 +35,9 @@ func (s *Session) Tools(ctx context.Context) (tools []Tool, warnings []string, e
 		}
 		for i, raw := range list.Tools {
 			tool, err := parseTool(raw)
+			if err == nil && s.mirrors() {
+				err = mirrored(tool)
+			}
 			switch {
 			case err != nil:
 				warn("entry %d of page %d of its tools is left out: %v: %s", i+1, page, err, mcpwire.Excerpt(raw, 100))
@@ -60,9 +63,42 @@ func (s *Session) Tools(ctx context.Context) (tools []Tool, warnings []string, e
 	}
 }
 
+// mirrors reports whether arguments that a schema marks are sent as HTTP
+// headers too. Servers refuse a call where they are not, or not the same.
+func (s *Session) mirrors() bool {
+	c := s.current()
+	_, overHTTP := c.link.(*httpTransport)
+	return overHTTP && mcp.IsModernProtocol(c.client.ProtocolVersion())
+}
+
+// mirrored checks the marks of arguments that are to be headers. The protocol
+// rules out a tool with a wrong one.
+func mirrored(t Tool) error {
+	return mcp.ValidateParamHeaderAnnotations(&mcp.Tool{Name: t.Name, RawInputSchema: t.Schema})
+}
+
+// readable is a page of tools with those alone that mcp-go can read, which
+// fails over one that it cannot. It learns from the others what to send as
+// headers.
+func readable(result json.RawMessage) json.RawMessage {
+	var page toolPage
+	if json.Unmarshal(result, &page) != nil {
+		return result
+	}
+	good := make([]json.RawMessage, 0, len(page.Tools))
+	for _, raw := range page.Tools {
+		var typed mcp.Tool
+		if t, err := parseTool(raw); err == nil && json.Unmarshal(raw, &typed) == nil && mirrored(t) == nil {
+			good = append(good, raw)
+		}
+	}
+	page.Tools = good
+	return mcpwire.Marshal(page)
+}
+
 type toolPage struct {
 	Tools      []json.RawMessage `json:"tools"`
-	NextCursor mcp.Cursor        `json:"nextCursor"`
+	NextCursor mcp.Cursor        `json:"nextCursor,omitempty"`
 }
 
 func (s *Session) page(ctx context.Context, cursor mcp.Cursor) (*toolPage, error) {
@@ -180,6 +216,11 @@ func (s *Session) told(m mcpwire.Message) {
 	switch m.Method {
 	case mcp.MethodNotificationToolsListChanged:
 		s.changed.Store(true)
+	case mcp.MethodNotificationSubscriptionsAcknowledged:
+		select {
+		case s.heard <- struct{}{}:
+		default:
+		}
 	case string(mcp.MethodNotificationProgress):
 		s.progressed(m.Params)
 	}
@@ -228,7 +269,11 @@ func keep(ctx context.Context, method string, result json.RawMessage, rpc *harne
 		return result
 	}
 	*c = capture{result: result, rpc: rpc}
-	if method != string(mcp.MethodToolsCall) {
+	switch method {
+	case string(mcp.MethodToolsCall):
+	case string(mcp.MethodToolsList):
+		return readable(result)
+	default:
 		return result
 	}
 	c.call, c.callErr = mcpwire.ParseResult(result)

@@ -126,6 +126,7 @@ type Session struct {
 	end     context.CancelFunc
 	// renewing is held by who opens the connection anew.
 	renewing chan struct{}
+	heard    chan struct{} // the server will tell of changes
 
 	mu       sync.Mutex // guards the fields below
 	conn     *conn
@@ -141,7 +142,7 @@ type Session struct {
 func Open(ctx context.Context, server harness.Server, opts *Options) (*Session, error) {
 	s := &Session{
 		server: server, opts: opts.withDefaults(),
-		renewing: make(chan struct{}, 1), patient: map[string]*patience{}, noted: map[string]bool{},
+		renewing: make(chan struct{}, 1), heard: make(chan struct{}, 1), patient: map[string]*patience{}, noted: map[string]bool{},
 	}
 	s.life, s.end = context.WithCancel(context.Background())
 	c, err := s.connect(ctx)

@@ -154,7 +154,7 @@ func (t *sseTransport) SendRequest(ctx context.Context, request transport.JSONRP
 
 func (t *sseTransport) send(ctx context.Context, request transport.JSONRPCRequest) (*transport.JSONRPCResponse, error) {
 	forget(ctx)
-	ch, done := t.expect(request.ID)
+	ch, done := t.expect(request)
 	defer done()
 	life, cancel := context.WithCancel(t.life)
 	defer cancel()
@@ -170,7 +170,12 @@ func (t *sseTransport) send(ctx context.Context, request transport.JSONRPCReques
 			posted = nil
 			var status *statusError
 			if errors.As(err, &status) {
-				if m, parseErr := mcpwire.Parse(status.whole); parseErr == nil && m.Error != nil {
+				m, parseErr := mcpwire.Parse(status.whole)
+				refused := parseErr == nil && m.Error != nil
+				if status.code == http.StatusNotFound || refused && lostSession(m.Error) {
+					return nil, fmt.Errorf("%w: %w", errForgotten, err)
+				}
+				if refused {
 					return response(ctx, request, answer{message: m})
 				}
 			}

@@ -7,6 +7,7 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"strings"
+	"sync/atomic"
 	"testing"
 
 	"github.com/coder/websocket"
@@ -90,7 +91,7 @@ func TestWebSocketOfAMock(t *testing.T) {
 // A connection that is lost fails the call under way at once, says why, and is
 // made again for the next.
 func TestWebSocketThatIsLost(t *testing.T) {
-	calls := 0
+	var calls atomic.Int32
 	url := socketPeer(t, nil, func(s *mcpwire.Socket) {
 		in, out := mcpwire.NewReader(s, nil), mcpwire.NewWriter(s)
 		for {
@@ -104,7 +105,7 @@ func TestWebSocketThatIsLost(t *testing.T) {
 			case "initialize":
 				say(out, m, initialized)
 			case "tools/call":
-				if calls++; calls%2 == 1 {
+				if calls.Add(1)%2 == 1 {
 					return
 				}
 				say(out, m, result("ok"))
@@ -116,8 +117,8 @@ func TestWebSocketThatIsLost(t *testing.T) {
 	if e := kindOf(t, err); e.Kind != mcppool.ErrClosed || !strings.HasPrefix(err.Error(), `calling "x" on server "p": the server went away: `) {
 		t.Errorf("got %v", err)
 	}
-	if r, err := s.Call(t.Context(), "x", nil); err != nil || r.Text != "ok" || calls != 2 {
-		t.Errorf("the next call: %v, %v after %d calls", r, err, calls)
+	if r, err := s.Call(t.Context(), "x", nil); err != nil || r.Text != "ok" || calls.Load() != 2 {
+		t.Errorf("the next call: %v, %v after %d calls", r, err, calls.Load())
 	}
 	if notes := s.Notes(); len(notes) == 0 || !strings.Contains(notes[0], `not to its subprotocol "mcp"`) {
 		t.Errorf("notes: %q", notes)

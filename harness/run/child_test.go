@@ -3,12 +3,15 @@
 package run_test
 
 import (
+	"bytes"
 	"context"
 	"io"
 	"os"
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/google/go-cmp/cmp"
 
 	"github.com/rehearse-dev/rehearse/harness"
 	"github.com/rehearse-dev/rehearse/harness/agent"
@@ -97,4 +100,55 @@ func TestChildLeftBehind(t *testing.T) {
 	list := write(t, strings.Replace(overTransport, "TRANSPORT", "process", 1))
 	wants(t, one(t, list, run.Options{Subject: leaving{stop}, Child: self()}), harness.OutcomeFailed, harness.CauseConduct,
 		"children_ended: the process of server \"weather\" (pid ", "outlived the client")
+}
+
+// TestProcessByConfig gives the command to a subject that reads an mcp.json.
+func TestProcessByConfig(t *testing.T) {
+	list := write(t, "\nscenario: by config\nmcp_config: mcp.json\n"+strings.SplitN(strings.Replace(overTransport, "TRANSPORT", "process", 1), "\n", 3)[2])
+	wants(t, one(t, list, run.Options{Subject: agent.Subject(nil), Child: self(), Foreign: true}), harness.OutcomePassed, "")
+}
+
+// TestFaultThatNeverStruck: a trial that was to show something, and did not,
+// says so and passes.
+func TestFaultThatNeverStruck(t *testing.T) {
+	list := write(t, `
+scenario: never struck
+servers:
+  weather:
+    tools: [{name: t, results: [{text: ok}]}]
+    faults: [{kind: hang, match: {tool: t, nth: 2}}, {kind: rpc_error, match: {method: ping}}]
+turns:
+  - user: hi
+    replies: [{calls: [weather.t]}, {say: ok}]
+    expect: [{answer: {contains: ok}}]
+`)
+	rec := one(t, list, run.Options{Subject: agent.Subject(nil)})
+	wants(t, rec, harness.OutcomePassed, "")
+	var got []string
+	for _, v := range rec.Verdicts {
+		if v.Check == "faults" {
+			got = append(got, string(v.State)+": "+v.Message)
+		}
+	}
+	want := []string{
+		`warning: fault hang of server "weather" never struck`,
+		`warning: fault rpc_error of server "weather" never struck`,
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+}
+
+// FuzzReadMessage looks for messages of a child that break what reads them.
+func FuzzReadMessage(f *testing.F) {
+	f.Add([]byte("h\x00\x00\x00\x03abc"))
+	f.Add([]byte("x\x00\x00\x00\x00"))
+	f.Add([]byte("i\xff\xff\xff\xff"))
+	f.Add([]byte("o\x00\x00"))
+	f.Fuzz(func(t *testing.T, data []byte) {
+		kind, body, err := run.ReadMessage(bytes.NewReader(data))
+		if err == nil && (kind != data[0] || !bytes.Equal(body, data[5:5+len(body)])) {
+			t.Errorf("%q: %c %q", data, kind, body)
+		}
+	})
 }

@@ -31,6 +31,7 @@ type evidence struct {
 
 // judge makes the record of a trial that was played.
 func (t *trial) judge() (trials.Record, trials.Detail) {
+	t.hangUp()
 	e := t.collect()
 	rec := trials.Record{
 		Key: t.key, Schema: trials.Schema, Tags: t.scenario.Tags, Critical: t.scenario.Critical,

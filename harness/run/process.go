@@ -95,6 +95,7 @@ func (p *processes) serve(conn net.Conn) {
 	if err := p.mock.ServeProcess(ctx, child); err != nil && ctx.Err() == nil {
 		p.logf("server %q, process %d: %v", p.server, child.pid, err)
 	}
+	_ = r.Close() // nobody reads any more
 	child.Exit(0) // what ended otherwise has ended already
 	<-child.gone
 }

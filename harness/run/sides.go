@@ -145,6 +145,7 @@ type toolServer struct {
 	// settings of a mock server that conduct looks at, and its children.
 	script    *scenarios.Server
 	processes *processes
+	children  []conduct.Child
 }
 
 func (s *toolServer) close() error {

@@ -10,11 +10,25 @@ import (
 	"github.com/rehearse-dev/rehearse/harness"
 	"github.com/rehearse-dev/rehearse/harness/conduct"
 	"github.com/rehearse-dev/rehearse/mockmcp"
+	"github.com/rehearse-dev/rehearse/mockmcp/fault"
 )
 
 // childGrace is how long a child process may take to be gone once the subject
 // has closed.
 const childGrace = 2 * time.Second
+
+// hangUp ends what the subject has left of its connections, so that the logs
+// are complete, and notes which of its processes had ended by then.
+func (t *trial) hangUp() {
+	for _, s := range t.servers {
+		if s.processes != nil {
+			s.children = s.processes.ended(childGrace)
+		}
+		if s.mock != nil {
+			_ = s.mock.Close() // closed again in the end, which says what is wrong
+		}
+	}
+}
 
 // wire adds what the mock servers saw on the wire to what conduct reads.
 func (t *trial) wire(in *conduct.Input) {
@@ -29,9 +43,7 @@ func (t *trial) wire(in *conduct.Input) {
 			in.Progress[name] = s.script.TellsProgress(tool.Name)
 			in.Repeatable[name] = repeatable(tool)
 		}
-		if s.processes != nil {
-			in.Children = append(in.Children, s.processes.ended(childGrace)...)
-		}
+		in.Children = append(in.Children, s.children...)
 	}
 }
 
@@ -55,6 +67,9 @@ func (t *trial) unstruck() []harness.Verdict {
 			continue
 		}
 		for _, f := range s.mock.Unstruck() {
+			if f.Match.Method == fault.Start && f.Match.Nth > 1 {
+				continue // a trap for clients that start the server again
+			}
 			out = append(out, harness.Verdict{
 				Check: "faults", Conduct: true, State: harness.Warned, Pos: f.Pos,
 				Message: fmt.Sprintf("fault %s of server %q never struck", f.String(), s.name),

@@ -113,8 +113,10 @@ func TestUsage(t *testing.T) {
 	for _, tt := range []struct{ name, schema, want string }{
 		{"none", `{"type":"object"}`, ""},
 		{"no schema", `true`, ""},
-		{"some", `{"properties":{"z":{"type":"integer"},"a":{"type":["string","null"]},"m":{"enum":["x","y"]},"n":{}},"required":["z"]}`,
-			"z=integer [a=null|string] [m=x|y] [n=any]"},
+		{
+			"some", `{"properties":{"z":{"type":"integer"},"a":{"type":["string","null"]},"m":{"enum":["x","y"]},"n":{}},"required":["z"]}`,
+			"z=integer [a=null|string] [m=x|y] [n=any]",
+		},
 		{"by reference", `{"$ref":"#/$defs/t","$defs":{"t":{"properties":{"a":{"type":"number"}},"required":["a"]}}}`, "a=number"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {

@@ -53,9 +53,9 @@ func (m Message) IsNotification() bool { return m.Method != "" && !hasValue(m.ID
 // IsResponse reports whether m answers a request.
 func (m Message) IsResponse() bool { return m.Method == "" }
 
-// Key returns the id in a form that compares equal for the number 7 and the
-// string "7", since some servers send ids back as strings. It is empty when
-// there is no id.
+// Key returns the id in a form that compares equal for the number 7, the
+// string "7" and 7.0, since some servers send ids back as strings, and
+// languages without integers as 7.0. It is empty when there is no id.
 func (m Message) Key() string { return Key(m.ID) }
 
 // Key is [Message.Key] for an id alone.
@@ -66,6 +66,10 @@ func Key(id json.RawMessage) string {
 	var s string
 	if json.Unmarshal(id, &s) == nil {
 		return s
+	}
+	whole, fraction, _ := bytes.Cut(id, []byte("."))
+	if len(bytes.Trim(fraction, "0")) == 0 {
+		return string(whole)
 	}
 	return string(id)
 }

@@ -402,3 +402,51 @@ func TestNewMCPRefuses(t *testing.T) {
 		t.Errorf("a script with a bad state: %v, %v", s, err)
 	}
 }
+
+// FuzzMCPVerify checks that whatever is asserted is judged or refused, the same
+// each time.
+func FuzzMCPVerify(f *testing.F) {
+	for _, seed := range []string{
+		`{"calls": ["add", {"add": {"by": {"$any_of": [1, 2]}}}], "order": "any", "extra": true}`,
+		`{"that": "trajectory.all(c, c.executed)"}`,
+		`{"state": {"n": {"$that": "value > 1"}}, "done": true}`,
+		`{"frames": [{"method": {"$regex": "^tools/"}, "body": {"params": {"$optional": 1}}}, {}]}`,
+		`{"done": 1}`, `[]`, `{`, "\xff",
+	} {
+		f.Add(seed)
+	}
+	s, err := mockserver.NewMCP(counter(), nil)
+	if err != nil {
+		f.Fatal(err)
+	}
+	f.Cleanup(s.Close)
+	a := admin{nil, s}
+	a.call("/mcp", "add", `{"by":1}`)
+	f.Fuzz(func(t *testing.T, body string) {
+		status, text := a.ask("POST", "/rehearse/verify", body)
+		if status != 200 && status != 400 {
+			t.Errorf("%d %s", status, text)
+		}
+		if again, other := a.ask("POST", "/rehearse/verify", body); again != status || other != text {
+			t.Errorf("%d %s, and then %d %s", status, text, again, other)
+		}
+	})
+}
+
+// A test has a server of its own, and asks afterwards how it went.
+func ExampleMCP() {
+	s, err := mockserver.NewMCP(counter(), nil)
+	if err != nil {
+		panic(err)
+	}
+	defer s.Close()
+	a := admin{nil, s}
+	a.call("/t/my-test/mcp", "add", `{"by":2}`)
+	_, state := a.ask("GET", "/t/my-test/rehearse/state", "")
+	_, verdict := a.ask("POST", "/t/my-test/rehearse/verify", `{"calls": [{"add": {"by": 2}}], "done": true}`)
+	fmt.Println(state)
+	fmt.Println(verdict)
+	// Output:
+	// {"n":2}
+	// {"passed":true,"checks":[{"check":"calls","passed":true},{"check":"done","passed":true}]}
+}

@@ -12,6 +12,8 @@
 // Below /t/ID is the conversation ID, which begins with the first request;
 // without it, the one that [Options.Isolate] finds, else the default one.
 // Below /rehearse is the admin API, for a conversation below /t/ID/rehearse.
+//
+// [Server] is that for a mock model, [MCP] for a mock MCP server.
 package mockserver
 
 import (

@@ -79,12 +79,10 @@ const (
 )
 
 // everywhere is for kinds that strike all transports; framed for those that
-// break a stream of lines, web for those of HTTP, lasting for those of a
-// connection that lasts.
+// break a stream of lines, web for those of HTTP.
 func everywhere() []string { return Transports() }
 func framed() []string     { return []string{Pipe, Stdio} }
 func web() []string        { return []string{HTTP, SSE} }
-func lasting() []string    { return []string{Pipe, Stdio, SSE, WS} }
 
 // gh names threads of a repository.
 func gh(repo string, paths ...string) []string {
@@ -120,17 +118,18 @@ func answerKinds() []Info {
 			Kind: UnknownContent, Group: group, On: on, Transports: everywhere(),
 			What: "a content block of a type that does not exist, before the others",
 			For:  "is the rest of the result still used",
-			Seen: gh("modelcontextprotocol/modelcontextprotocol", "blob/main/docs/specification/2025-11-25/server/tools.mdx"),
+			Seen: append(gh("openai/codex", "issues/33404"), gh("kirodotdev/Kiro", "issues/7983")...),
 			Uses: []string{"body"},
 		},
 		{
 			Kind: MissingContent, Group: group, On: on, Transports: everywhere(),
 			What: "a result without content",
 			For:  "is it an empty result or a broken one, and is that said",
-			Seen: gh("mark3labs/mcp-go", "blob/v1.2.1/mcp/utils.go"),
+			Seen: append(gh("modelcontextprotocol/python-sdk", "issues/1796"), append(gh("kirodotdev/Kiro", "issues/10882"), gh("nicobailon/pi-mcp-adapter", "issues/113")...)...),
 			Forms: []Form{
 				{"absent", "no content; structured content where there is some"},
 				{"null", "content is null"},
+				{"structured", "content is an empty array beside structured content"},
 				{"empty", "content is an empty array, and nothing else"},
 				{"text", "content is a text in place of an array"},
 			},

@@ -124,7 +124,7 @@ func httpKinds() []Info {
 			Kind: HTTPStatus, Group: group, Transports: web(),
 			What: "an HTTP answer in place of the reply, 503 unless told otherwise; the tool does not run",
 			For:  "is the status said, and is a call not made again unless it is safe",
-			Seen: append(gh("anthropics/claude-code", "issues/94273"), gh("modelcontextprotocol/python-sdk", "issues/1382")...),
+			Seen: gh("anthropics/claude-code", "issues/94273"),
 			Uses: []string{"status", "headers", "body"},
 		},
 		{
@@ -172,7 +172,7 @@ func httpKinds() []Info {
 			Kind: WrongContentType, Group: group, Transports: []string{HTTP},
 			What: "the reply under a Content-Type that is not its own; the tool has run",
 			For:  "is it refused with a message that names the type",
-			Seen: append(gh("modelcontextprotocol/python-sdk", "issues/1072"), append(gh("modelcontextprotocol/java-sdk", "issues/748"), gh("helidon-io/helidon-mcp", "issues/97")...)...),
+			Seen: append(gh("modelcontextprotocol/python-sdk", "issues/1072", "issues/1382"), append(gh("modelcontextprotocol/java-sdk", "issues/748"), gh("helidon-io/helidon-mcp", "issues/97")...)...),
 			Forms: []Form{
 				{"text", "JSON as text/plain"},
 				{"html", "a page of HTML with status 200, as a proxy has it"},
