@@ -31,6 +31,7 @@ var levels = map[string]int{
 	"mockllm/wire":           0,
 	"internal/llmwire":       1,
 	"harness/expr":           1,
+	"harness/schema":         1,
 	"harness/dialect":        1,
 	"harness/trials":         1,
 	"harness/match":          2,
