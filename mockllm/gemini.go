@@ -61,6 +61,9 @@ func (m *Mock) serveGemini(x *exchange) {
 	}
 }
 
+// gemini is the name of the dialect in journals and faults.
+const gemini = "gemini"
+
 func geminiSpeech(counting bool) *speech {
 	const (
 		letters  = "abcdefghijklmnopqrstuvwxyz0123456789"
@@ -69,7 +72,7 @@ func geminiSpeech(counting bool) *speech {
 		shortLen = 8
 	)
 	return &speech{
-		name: "gemini",
+		name: gemini,
 		decode: func(x *exchange, body []byte, _ *dialect.Chat) (*dialect.Chat, *dialect.Refusal) {
 			call := x.extra.(*geminiCall)
 			req, refusal := dialect.DecodeGenerate(body, dialect.GenerateOptions{
@@ -234,8 +237,26 @@ func newGeminiModel(id string) geminiModel {
 	}
 }
 
+// serveMethod refuses a GET of a model's method, which takes a POST, and
+// reports whether it was one.
+func (m *Mock) serveMethod(x *exchange) bool {
+	_, method, _ := strings.Cut(x.rest, ":")
+	switch method {
+	case "generateContent", "streamGenerateContent", "countTokens":
+		x.speech = geminiSpeech(false)
+		m.refuse(x, &dialect.Refusal{
+			Status: http.StatusNotFound, Type: "NOT_FOUND", Message: fmt.Sprintf("%s takes a POST, not a %s.", method, x.r.Method),
+		})
+		return true
+	}
+	return false
+}
+
 // serveGeminiModels lists the models, or tells of one.
 func (m *Mock) serveGeminiModels(x *exchange) {
+	if m.serveMethod(x) {
+		return
+	}
 	var v any
 	if x.rest != "" {
 		if r := m.unknownModel(x.rest); r != nil {

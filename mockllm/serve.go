@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"io"
 	"net/http"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -19,11 +20,12 @@ import (
 )
 
 // headers are values of answers, kept so that they are not made for each.
-type headers struct{ json, sse, noCache, chunked, version, no []string }
+type headers struct{ json, google, sse, noCache, chunked, version, no []string }
 
 func newHeaders() headers {
 	return headers{
-		json: []string{"application/json"}, sse: []string{"text/event-stream; charset=utf-8"},
+		json: []string{"application/json"}, google: []string{"application/json; charset=UTF-8"},
+		sse: []string{"text/event-stream; charset=utf-8"},
 		noCache: []string{"no-cache"}, chunked: []string{"chunked"}, version: []string{"2020-10-01"}, no: []string{"false"},
 	}
 }
@@ -81,12 +83,27 @@ func (m *Mock) serveExchange(x *exchange) {
 // it by mistake only.
 func (m *Mock) unknownPath(x *exchange) {
 	if x.r.Method == http.MethodPost && strings.HasPrefix(x.path, "/v1") {
-		m.miss(x, fmt.Sprintf("%s %s: a mock model has no such endpoint", x.r.Method, x.path))
+		m.miss(x, fmt.Sprintf("%s %s: a mock model has no such endpoint%s", x.r.Method, x.path, m.nearPath(x)))
 		return
 	}
 	m.refuse(x, &dialect.Refusal{
 		Status: http.StatusNotFound, Type: "invalid_request_error", Message: fmt.Sprintf("Invalid URL (%s %s)", x.r.Method, x.path),
 	})
+}
+
+// nearPath names an endpoint that the client may have meant.
+func (m *Mock) nearPath(x *exchange) string {
+	var paths []string
+	for path, list := range m.routing.exact {
+		if list[0].method == x.r.Method && m.profile.Has(path) {
+			paths = append(paths, path)
+		}
+	}
+	slices.Sort(paths)
+	if near := harness.Suggest(x.path, paths); near != "" {
+		return fmt.Sprintf(" (did you mean %s?)", near)
+	}
+	return ""
 }
 
 func (m *Mock) serveModels(x *exchange) {
@@ -112,7 +129,7 @@ func (m *Mock) models() []string {
 }
 
 func (m *Mock) serveModel(x *exchange) {
-	if m.serveOtherModels(x) {
+	if m.serveMethod(x) || m.serveOtherModels(x) {
 		return
 	}
 	if r := m.unknownModel(x.rest); r != nil {
@@ -401,7 +418,10 @@ func (m *Mock) writeError(x *exchange, r *dialect.Refusal) {
 		return
 	}
 	h["Content-Type"] = m.headers.json
-	if r.Status != http.StatusTooManyRequests {
+	switch {
+	case x.speech != nil && x.speech.name == gemini:
+		h["Content-Type"] = m.headers.google
+	case r.Status != http.StatusTooManyRequests:
 		h["X-Should-Retry"] = m.headers.no
 	}
 	var body []byte
