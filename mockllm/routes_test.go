@@ -3,6 +3,7 @@
 package mockllm_test
 
 import (
+	"net/http"
 	"net/http/httptest"
 	"strings"
 	"testing"
@@ -44,5 +45,25 @@ func TestNoRoute(t *testing.T) {
 				t.Errorf("headers %v, want Content-Type %q and X-Should-Retry %q", h, tc.kind, tc.retry)
 			}
 		})
+	}
+}
+
+// TestUnmounted: a mock without a listener is reached by its transport alone,
+// and a client without that fails without a look at the network.
+func TestUnmounted(t *testing.T) {
+	m := mockllm.New(mockllm.Script{Models: []string{"m"}}, nil)
+	defer m.Close()
+	get := func(c *http.Client) error {
+		res, err := c.Get(m.URL + "/models")
+		if err == nil {
+			res.Body.Close()
+		}
+		return err
+	}
+	if err := get(&http.Client{Transport: m.Transport()}); err != nil {
+		t.Error(err)
+	}
+	if err := get(&http.Client{Transport: &http.Transport{}}); err == nil || !strings.Contains(err.Error(), "127.0.0.1:0") {
+		t.Errorf("without the transport: %v", err)
 	}
 }
