@@ -406,6 +406,9 @@ func (m *Mock) miss(x *exchange, why string) {
 // fail answers when the script itself is wrong.
 func (m *Mock) fail(x *exchange, err error) {
 	x.kind, x.status, x.err = harness.KindScript, http.StatusInternalServerError, err.Error()
+	if where := (*locatedError)(nil); errors.As(err, &where) && !where.pos.IsZero() {
+		x.pos = where.pos
+	}
 	m.record(x.entry, fmt.Errorf("script: %w", err))
 	m.writeError(x, &dialect.Refusal{Status: x.status, Type: "rehearse_script", Code: "rehearse_script", Message: x.err})
 }

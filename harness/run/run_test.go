@@ -306,6 +306,24 @@ turns:
 	}
 }
 
+// TestConditionErrorPlaces is the same for conditions.
+func TestConditionErrorPlaces(t *testing.T) {
+	for name, script := range map[string]string{
+		"fault": "model: {faults: [\n  {kind: gzip, when: int(request.model) > 1}]}\nrules: []\n",
+		"rule":  "asides:\n  - {when: int(request.model) > 1, reply: {say: x}}\nrules: []\n",
+		"lane":  "lanes:\n  - {lane: x, when: int(request.model) > 1, replies: [{say: x}]}\nrules: []\n",
+	} {
+		t.Run(name, func(t *testing.T) {
+			list := write(t, "scenario: a condition\n"+script+"turns: [{user: hi, replies: [{say: hello}], expect: [{answer: {equals: hello}}]}]\n")
+			rec := one(t, list, run.Options{})
+			wants(t, rec, harness.OutcomeError, harness.CauseScenario, "evaluating `int(request.model) > 1`")
+			if rec.Cause.Pos.Line != 3 {
+				t.Errorf("the cause stands at %s: %s", rec.Cause.Pos, rec.Cause.Message)
+			}
+		})
+	}
+}
+
 func TestToolMiss(t *testing.T) {
 	list := write(t, `
 scenario: nothing fits
