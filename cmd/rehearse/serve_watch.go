@@ -9,6 +9,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"sync/atomic"
 	"time"
 
@@ -62,6 +63,7 @@ type sum [sha256.Size]byte
 // written, so that a change counts once it has been there twice in a row.
 type watcher struct {
 	paths  []string
+	read   []string // for these, as loading them says; other ones are a change
 	served sum // what was loaded last, or could not be
 	last   sum // what was seen last
 }
@@ -82,7 +84,7 @@ func (w *watcher) look() sum {
 		fmt.Fprintf(h, "%q %d %v\n", name, len(data), err)
 		h.Write(data)
 	}
-	for _, path := range w.paths {
+	for _, path := range slices.Concat(w.paths, w.read) {
 		if info, err := os.Stat(path); err != nil || !info.IsDir() {
 			add(path)
 			continue
@@ -124,7 +126,7 @@ func (s *llmServer) reload(ctx context.Context, p *process, w *watcher, hangups 
 				continue
 			}
 		}
-		script, err := s.load(p, w.paths)
+		script, err := s.load(p, w)
 		if w.look() != w.last && ticks != nil {
 			continue // written meanwhile; the next ticks will have it
 		}
