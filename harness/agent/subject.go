@@ -63,6 +63,9 @@ func open(ctx context.Context, cfg Config, env *harness.Env) (harness.Session, e
 		Transport: env.Endpoint.Transport,
 		Clock:     env.Clock,
 	}
+	if env.Mode == harness.ModeMock {
+		client.Retry.Jitter = -1 // nobody else waits, and two trials are to be the same
+	}
 	if err := settings(&cfg, &client, env); err != nil {
 		return nil, err
 	}
