@@ -12,6 +12,7 @@ import (
 	"github.com/rehearse-dev/rehearse/harness/dialect"
 	"github.com/rehearse-dev/rehearse/harness/schema"
 	"github.com/rehearse-dev/rehearse/harness/value"
+	"github.com/rehearse-dev/rehearse/internal/bpe"
 	"github.com/rehearse-dev/rehearse/internal/llmwire"
 )
 
@@ -224,20 +225,9 @@ func cutText(s string, n int) (string, int) {
 	if count := countText(s); count <= n {
 		return s, n - count
 	}
-	counter, err := vocabulary()
-	if err != nil {
-		panic("mockllm: " + err.Error()) // the vocabulary is compiled in
-	}
-	ids, _, err := counter.codec.Encode(s)
-	if err != nil || len(ids) < n {
-		return "", 0
-	}
-	cut, err := counter.codec.Decode(ids[:n])
-	if err != nil {
-		return "", 0
-	}
+	cut := s[:bpe.Prefix(s, n)]
 	// A token may end within a character.
-	for !utf8.ValidString(cut) && cut != "" || !strings.HasPrefix(s, cut) {
+	for !utf8.ValidString(cut) && cut != "" {
 		cut = cut[:len(cut)-1]
 	}
 	return cut, 0

@@ -64,8 +64,8 @@ type sum [sha256.Size]byte
 type watcher struct {
 	paths  []string
 	read   []string // for these, as loading them says; other ones are a change
-	served sum // what was loaded last, or could not be
-	last   sum // what was seen last
+	served sum      // what was loaded last, or could not be
+	last   sum      // what was seen last
 }
 
 func newWatcher(paths []string) *watcher {

@@ -28,6 +28,7 @@ var levels = map[string]int{
 	"harness/retry":          0,
 	"internal/strictyaml":    0,
 	"internal/mcpwire":       0,
+	"internal/bpe":           0,
 	"mockllm/wire":           0,
 	"internal/llmwire":       1,
 	"harness/expr":           1,
