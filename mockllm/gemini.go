@@ -57,7 +57,11 @@ func (m *Mock) serveGemini(x *exchange) {
 			m.writeGemini(x, fmt.Appendf(nil, `{"totalTokens":%d,"promptTokensDetails":[{"modality":"TEXT","tokenCount":%d}]}`, n, n))
 		}
 	default:
-		m.miss(x, fmt.Sprintf("POST %s: a mock model has no method %q", x.path, method))
+		near := ""
+		if s := harness.Suggest(method, []string{"generateContent", "streamGenerateContent", "countTokens"}); s != "" {
+			near = fmt.Sprintf(" (did you mean %q?)", s)
+		}
+		m.miss(x, fmt.Sprintf("POST %s: a mock model has no method %q%s", x.path, method, near))
 	}
 }
 

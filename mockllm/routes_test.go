@@ -30,7 +30,11 @@ func TestNoRoute(t *testing.T) {
 		{"endpoint misspelt", "", "POST", "/v1/chat/completion", 422, "application/json", "false", "did you mean /v1/chat/completions?", "nothing: the script"},
 		{"endpoint of another provider", "anthropic", "POST", "/v1/message", 422, "application/json", "false", "did you mean /v1/messages?", "expected next"},
 		{"method unknown", "", "POST", "/v1beta/models/m:embedContent", 422, "application/json; charset=UTF-8", "", `no method \"embedContent\"`, "expected next"},
-		{"without v1", "", "POST", "/chat/completions", 404, "application/json", "false", "Invalid URL (POST /chat/completions)", ""},
+		{"method misspelt", "", "POST", "/v1beta/models/m:generateContnt", 422, "application/json; charset=UTF-8", "", `did you mean \"generateContent\"?`, "expected next"},
+		{"without v1", "", "POST", "/chat/completions", 404, "application/json", "false", "Invalid URL (POST /chat/completions): did you mean /v1/chat/completions?", ""},
+		{"admin misspelt", "", "GET", "/rehearse/journl", 404, "application/json", "", "there is no GET /rehearse/journl; there are GET journal", "invalid_request_error"},
+		{"admin alone", "anthropic", "GET", "/rehearse", 404, "application/json", "", "rehearse_admin", ""},
+		{"admin by another method", "", "GET", "/rehearse/reset", 404, "application/json", "", "POST reset", ""},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			m := mockllm.New(mockllm.Script{Profile: tc.profile}, nil)

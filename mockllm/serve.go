@@ -25,7 +25,7 @@ type headers struct{ json, google, sse, noCache, chunked, version, no []string }
 func newHeaders() headers {
 	return headers{
 		json: []string{"application/json"}, google: []string{"application/json; charset=UTF-8"},
-		sse: []string{"text/event-stream; charset=utf-8"},
+		sse:     []string{"text/event-stream; charset=utf-8"},
 		noCache: []string{"no-cache"}, chunked: []string{"chunked"}, version: []string{"2020-10-01"}, no: []string{"false"},
 	}
 }
@@ -64,6 +64,8 @@ func (m *Mock) serveExchange(x *exchange) {
 		x.speech = m.errorSpeech(x)
 	}
 	switch {
+	case route == nil && (path == "/rehearse" || strings.HasPrefix(path, "/rehearse/")):
+		m.noAdmin(x)
 	case (route != nil || known) && lacks, route == nil && !known:
 		m.unknownPath(x)
 	case route == nil:
@@ -86,9 +88,24 @@ func (m *Mock) unknownPath(x *exchange) {
 		m.miss(x, fmt.Sprintf("%s %s: a mock model has no such endpoint%s", x.r.Method, x.path, m.nearPath(x)))
 		return
 	}
+	hint := ""
+	if m.routing.exact["/v1"+x.path] != nil {
+		hint = fmt.Sprintf(": did you mean /v1%s? The base URL ends in /v1", x.path)
+	}
 	m.refuse(x, &dialect.Refusal{
-		Status: http.StatusNotFound, Type: "invalid_request_error", Message: fmt.Sprintf("Invalid URL (%s %s)", x.r.Method, x.path),
+		Status: http.StatusNotFound, Type: "invalid_request_error", Message: fmt.Sprintf("Invalid URL (%s %s)%s", x.r.Method, x.path, hint),
 	})
+}
+
+// noAdmin answers what asks for the mock itself and is no route of it. It is no
+// request to the provider, so that the journal has nothing of it.
+func (m *Mock) noAdmin(x *exchange) {
+	x.w.Header()["Content-Type"] = m.headers.json
+	x.w.WriteHeader(http.StatusNotFound)
+	m.writeJSON(x.w, map[string]any{"error": map[string]string{
+		"type":    "rehearse_admin",
+		"message": fmt.Sprintf("there is no %s %s; there are GET journal, POST reset and POST cue/NAME", x.r.Method, x.path),
+	}})
 }
 
 // nearPath names an endpoint that the client may have meant.
