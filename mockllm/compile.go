@@ -221,8 +221,16 @@ func located(what string, p harness.Position, err error) error {
 	if where := p.String(); !p.IsZero() && !strings.HasPrefix(err.Error(), where) {
 		what += " (" + where + ")"
 	}
-	return fmt.Errorf("%s: %w", what, err)
+	return &locatedError{p, fmt.Errorf("%s: %w", what, err)}
 }
+
+// locatedError is an error with its place.
+type locatedError struct {
+	pos harness.Position
+	error
+}
+
+func (e *locatedError) Unwrap() error { return e.error }
 
 // at returns the reply at position i, from 0, which is below t.count.
 func (t *turn) at(i int) *reply {

@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"io"
 	"net/http"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -19,11 +20,12 @@ import (
 )
 
 // headers are values of answers, kept so that they are not made for each.
-type headers struct{ json, sse, noCache, chunked, version, no []string }
+type headers struct{ json, google, sse, noCache, chunked, version, no []string }
 
 func newHeaders() headers {
 	return headers{
-		json: []string{"application/json"}, sse: []string{"text/event-stream; charset=utf-8"},
+		json: []string{"application/json"}, google: []string{"application/json; charset=UTF-8"},
+		sse:     []string{"text/event-stream; charset=utf-8"},
 		noCache: []string{"no-cache"}, chunked: []string{"chunked"}, version: []string{"2020-10-01"}, no: []string{"false"},
 	}
 }
@@ -62,6 +64,8 @@ func (m *Mock) serveExchange(x *exchange) {
 		x.speech = m.errorSpeech(x)
 	}
 	switch {
+	case route == nil && (path == "/rehearse" || strings.HasPrefix(path, "/rehearse/")):
+		m.noAdmin(x)
 	case (route != nil || known) && lacks, route == nil && !known:
 		m.unknownPath(x)
 	case route == nil:
@@ -81,12 +85,42 @@ func (m *Mock) serveExchange(x *exchange) {
 // it by mistake only.
 func (m *Mock) unknownPath(x *exchange) {
 	if x.r.Method == http.MethodPost && strings.HasPrefix(x.path, "/v1") {
-		m.miss(x, fmt.Sprintf("%s %s: a mock model has no such endpoint", x.r.Method, x.path))
+		m.miss(x, fmt.Sprintf("%s %s: a mock model has no such endpoint%s", x.r.Method, x.path, m.nearPath(x)))
 		return
 	}
+	hint := ""
+	if m.routing.exact["/v1"+x.path] != nil {
+		hint = fmt.Sprintf(": did you mean /v1%s? The base URL ends in /v1", x.path)
+	}
 	m.refuse(x, &dialect.Refusal{
-		Status: http.StatusNotFound, Type: "invalid_request_error", Message: fmt.Sprintf("Invalid URL (%s %s)", x.r.Method, x.path),
+		Status: http.StatusNotFound, Type: "invalid_request_error", Message: fmt.Sprintf("Invalid URL (%s %s)%s", x.r.Method, x.path, hint),
 	})
+}
+
+// noAdmin answers what asks for the mock itself and is no route of it. It is no
+// request to the provider, so that the journal has nothing of it.
+func (m *Mock) noAdmin(x *exchange) {
+	x.w.Header()["Content-Type"] = m.headers.json
+	x.w.WriteHeader(http.StatusNotFound)
+	m.writeJSON(x.w, map[string]any{"error": map[string]string{
+		"type":    "rehearse_admin",
+		"message": fmt.Sprintf("there is no %s %s; there are GET journal, POST reset and POST cue/NAME", x.r.Method, x.path),
+	}})
+}
+
+// nearPath names an endpoint that the client may have meant.
+func (m *Mock) nearPath(x *exchange) string {
+	var paths []string
+	for path, list := range m.routing.exact {
+		if list[0].method == x.r.Method && m.profile.Has(path) {
+			paths = append(paths, path)
+		}
+	}
+	slices.Sort(paths)
+	if near := harness.Suggest(x.path, paths); near != "" {
+		return fmt.Sprintf(" (did you mean %s?)", near)
+	}
+	return ""
 }
 
 func (m *Mock) serveModels(x *exchange) {
@@ -112,7 +146,7 @@ func (m *Mock) models() []string {
 }
 
 func (m *Mock) serveModel(x *exchange) {
-	if m.serveOtherModels(x) {
+	if m.serveMethod(x) || m.serveOtherModels(x) {
 		return
 	}
 	if r := m.unknownModel(x.rest); r != nil {
@@ -389,6 +423,9 @@ func (m *Mock) miss(x *exchange, why string) {
 // fail answers when the script itself is wrong.
 func (m *Mock) fail(x *exchange, err error) {
 	x.kind, x.status, x.err = harness.KindScript, http.StatusInternalServerError, err.Error()
+	if where := (*locatedError)(nil); errors.As(err, &where) && !where.pos.IsZero() {
+		x.pos = where.pos
+	}
 	m.record(x.entry, fmt.Errorf("script: %w", err))
 	m.writeError(x, &dialect.Refusal{Status: x.status, Type: "rehearse_script", Code: "rehearse_script", Message: x.err})
 }
@@ -401,7 +438,10 @@ func (m *Mock) writeError(x *exchange, r *dialect.Refusal) {
 		return
 	}
 	h["Content-Type"] = m.headers.json
-	if r.Status != http.StatusTooManyRequests {
+	switch {
+	case x.speech != nil && x.speech.name == gemini:
+		h["Content-Type"] = m.headers.google
+	case r.Status != http.StatusTooManyRequests:
 		h["X-Should-Retry"] = m.headers.no
 	}
 	var body []byte

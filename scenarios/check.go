@@ -79,6 +79,17 @@ func (c *checks) scenario(s *Scenario) {
 		}
 		c.expect(t.Get("expect"))
 	}
+	for _, lane := range itemsOf(root.Get("lanes")) {
+		c.last = ""
+		for _, r := range itemsOf(lane.Get("replies")) {
+			c.reply(r)
+		}
+		for _, t := range itemsOf(lane.Get("turns")) {
+			for _, r := range itemsOf(t.Get("replies")) {
+				c.reply(r)
+			}
+		}
+	}
 	c.expect(root.Get("expect"))
 	for _, p := range pairsOf(root.Get("names")) {
 		c.tool(p.Key.Pos, p.Key.Text)

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
+	"maps"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -64,6 +65,7 @@ func (l *loader) set() (*Set, error) {
 		}
 	}
 	l.sameNames(set)
+	set.Files = l.files()
 	if list := l.problems.sorted(); len(list) > 0 {
 		return set, Errors(list)
 	}
@@ -91,6 +93,14 @@ type loader struct {
 	docs   map[string]*document
 	found  []*document
 	notes  []string
+	suites []string // looked for
+}
+
+// files are all that were read or looked for.
+func (l *loader) files() []string {
+	list := append(slices.Collect(maps.Keys(l.docs)), l.suites...)
+	slices.Sort(list)
+	return slices.Compact(list)
 }
 
 func newLoader(opts *Options) *loader {
@@ -276,6 +286,7 @@ func (l *loader) suite(d *document) {
 // suiteOf returns the defaults for the scenarios of a folder, or nil.
 func (l *loader) suiteOf(d *document) *document {
 	path := filepath.Join(filepath.Dir(d.path), suiteFile)
+	l.suites = append(l.suites, path)
 	if l.docs[filepath.Clean(path)] == nil {
 		if _, err := os.Stat(path); errors.Is(err, fs.ErrNotExist) {
 			return nil

@@ -23,6 +23,9 @@ type Set struct {
 	LLMs      []*LLM
 	// Servers are the server files, whether or not a scenario uses them.
 	Servers []*Server
+	// Files are all files that were read, sorted, and suite.yaml where there
+	// could be one: the set is another when one of them changes.
+	Files []string
 	// Notes name the files in folders that were left alone, and why.
 	Notes []string
 }

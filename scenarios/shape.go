@@ -245,6 +245,10 @@ func (s *shapes) wrongKind(n *strictyaml.Node, t typ, name string) {
 	switch {
 	case t.words == duration().words && n.Kind == strictyaml.Number:
 		hint = ": write it as in " + n.Text + "s"
+	case t.oneOf != nil && n.Kind == strictyaml.List:
+		hint = ": give one"
+	case n.Kind == strictyaml.Map && slices.Equal(t.kinds, []strictyaml.Kind{strictyaml.List}) && len(n.Pairs) > 0 && !strings.HasPrefix(n.Pairs[0].Key.Text, "-"):
+		hint = fmt.Sprintf(": an item begins with a dash, as in %q", "- "+n.Pairs[0].Key.Text+":")
 	case n.Hint() != "" && (slices.Contains(t.kinds, strictyaml.String) || n.Kind == strictyaml.String):
 		hint = ": " + n.Hint()
 	case n.Kind == strictyaml.Map && slices.Contains(t.kinds, strictyaml.List) && len(n.Pairs) > 0 && strings.HasPrefix(n.Pairs[0].Key.Text, "-"):

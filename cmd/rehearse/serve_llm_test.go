@@ -84,6 +84,43 @@ func TestServeReloads(t *testing.T) {
 	}
 }
 
+// TestServeReloadsWhatIsIncluded serves anew when a file changes that the named
+// one refers to, and when a suite.yaml appears beside it.
+func TestServeReloadsWhatIsIncluded(t *testing.T) {
+	dir := t.TempDir()
+	file, server := filepath.Join(dir, "s.yaml"), filepath.Join(dir, "servers", "shop.yaml")
+	if err := os.Mkdir(filepath.Dir(server), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	write(t, file, "scenario: one\nservers: {shop: {mock: servers/shop.yaml}}\nturns: [{user: hi, replies: [{calls: [shop.look]}, {say: hello}]}]\n")
+	shop := "server: shop\ntools: [{name: look, input: {type: object, properties: {}}, results: [{text: Goods.}]}]\n"
+	write(t, server, shop)
+	ticks := make(chan time.Time)
+	p := &process{hangup: &hangups{c: make(chan struct{})}, every: func(time.Duration) (<-chan time.Time, func()) { return ticks, func() {} }}
+	s := serveArgs(t, p, "serve", "llm", "--watch", "1s", file)
+	root := strings.TrimSuffix(s.URL, "/v1")
+	settle := func() {
+		for range 6 { // what is found may be looked at, too, and then be still
+			ticks <- time.Time{}
+		}
+	}
+	settle()
+	s.expect(`200 {"status":"healthy","script":1`, "GET", root+"/health", "")
+	write(t, server, strings.ReplaceAll(shop, "look", "look2"))
+	settle()
+	s.expect(`"status":"healthy","script":2`, "GET", root+"/health", "")
+	write(t, server, "server: shop\ntools: [{name: l")
+	settle()
+	s.expect(`"status":"stale"`, "GET", root+"/health", "")
+	write(t, server, shop)
+	settle()
+	s.expect(`"status":"healthy","script":3`, "GET", root+"/health", "")
+	write(t, filepath.Join(dir, "suite.yaml"), "suite: all\nmodel: {profile: strict}\n")
+	settle()
+	s.expect(`"status":"healthy","script":4`, "GET", root+"/health", "")
+	s.end()
+}
+
 // TestWatcherSettles takes no change that is not there twice in a row.
 func TestWatcherSettles(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "a.yaml")

@@ -103,7 +103,7 @@ func (s *mcpServer) flags(cmd *cobra.Command) {
 	f.DurationVar(&s.listening.Grace, "grace", defaultGrace, "time for calls to end by themselves after an interrupt")
 	f.StringVar(&s.listening.Cert, "tls-cert", "", "file with a certificate, to serve https")
 	f.StringVar(&s.listening.Key, "tls-key", "", "file with its key")
-	f.DurationVar(&s.watch, "watch", 0, "look every so often whether FILE has changed; 0 never does")
+	f.DurationVar(&s.watch, "watch", 0, "look every so often whether FILE, or a file that it refers to, has changed; 0 never does")
 }
 
 func (s *mcpServer) check(cmd *cobra.Command) error {
@@ -131,15 +131,16 @@ func (s *mcpServer) check(cmd *cobra.Command) error {
 	)
 }
 
-// load reads the script of the files.
-func (s *mcpServer) load(p *process, args []string) (mockmcp.Script, error) {
-	set, err := scenarios.Load(args, &scenarios.Options{LookupEnv: p.getenv})
+// load reads the script of the files that are watched.
+func (s *mcpServer) load(p *process, w *watcher) (mockmcp.Script, error) {
+	set, err := scenarios.Load(w.paths, &scenarios.Options{LookupEnv: p.getenv})
+	w.read = set.Files
 	if err != nil {
 		return mockmcp.Script{}, err
 	}
 	script, err := mcpScript(set)
 	if err != nil {
-		return script, fmt.Errorf("serving %s: %w", strings.Join(args, " "), err)
+		return script, fmt.Errorf("serving %s: %w", strings.Join(w.paths, " "), err)
 	}
 	return script, nil
 }
@@ -165,7 +166,7 @@ func (s *mcpServer) options(p *process, args []string) *mockserver.MCPOptions {
 
 func (s *mcpServer) serve(ctx context.Context, p *process, args []string) error {
 	w := newWatcher(args)
-	script, err := s.load(p, args)
+	script, err := firstLoad(w, func() (mockmcp.Script, error) { return s.load(p, w) })
 	if err != nil {
 		return err
 	}
@@ -194,7 +195,7 @@ func (s *mcpServer) serve(ctx context.Context, p *process, args []string) error 
 	hangups := p.hangup.take() // before anybody knows where to send one
 	watching.Go(func() {
 		w.reload(ctx, p, s.watch, hangups, func() (func() error, error) {
-			script, err := s.load(p, args)
+			script, err := s.load(p, w)
 			return func() error { return server.Load(script) }, err
 		}, server.Failed)
 	})
@@ -211,7 +212,7 @@ func (s *mcpServer) serve(ctx context.Context, p *process, args []string) error 
 // serveStdio serves one session over the standard streams, and the admin API
 // of it over HTTP where --admin says so.
 func (s *mcpServer) serveStdio(ctx context.Context, p *process, args []string) error {
-	script, err := s.load(p, args)
+	script, err := s.load(p, newWatcher(args))
 	if err != nil {
 		return err
 	}

@@ -9,6 +9,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"sync/atomic"
 	"time"
 )
@@ -60,8 +61,9 @@ type sum [sha256.Size]byte
 // written, so that a change counts once it has been there twice in a row.
 type watcher struct {
 	paths  []string
-	served sum // what was loaded last, or could not be
-	last   sum // what was seen last
+	read   []string // for these, as loading them says; other ones are a change
+	served sum      // what was loaded last, or could not be
+	last   sum      // what was seen last
 }
 
 func newWatcher(paths []string) *watcher {
@@ -69,6 +71,17 @@ func newWatcher(paths []string) *watcher {
 	w.served = w.look()
 	w.last = w.served
 	return w
+}
+
+// firstLoad loads for the first time: once to know all files that are read, and
+// again, now that they are looked at.
+func firstLoad[T any](w *watcher, load func() (T, error)) (T, error) {
+	if v, err := load(); err != nil {
+		return v, err
+	}
+	w.served = w.look()
+	w.last = w.served
+	return load()
 }
 
 // look sums up the files as they are. One that cannot be read is a change like
@@ -80,7 +93,7 @@ func (w *watcher) look() sum {
 		fmt.Fprintf(h, "%q %d %v\n", name, len(data), err)
 		h.Write(data)
 	}
-	for _, path := range w.paths {
+	for _, path := range slices.Concat(w.paths, w.read) {
 		if info, err := os.Stat(path); err != nil || !info.IsDir() {
 			add(path)
 			continue

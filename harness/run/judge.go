@@ -425,7 +425,11 @@ func (t *trial) subjectFault(e *evidence) string {
 	if panicked := (*panicError)(nil); errors.As(t.broke, &panicked) {
 		return where + t.broke.Error() + panicked.stack
 	}
-	return where + t.broke.Error()
+	hint := ""
+	if n := len(t.reports); n > 0 && t.reports[n-1].Stop != "" {
+		hint = fmt.Sprintf("; a turn that is to end so expects it with `stops: %s`", t.reports[n-1].Stop)
+	}
+	return where + t.broke.Error() + hint
 }
 
 // limitPos is where a limit that was passed stands in its file; what was said

@@ -218,12 +218,13 @@ func (s Retries) Score(e *Evidence) harness.Verdict {
 	v := e.verdict("retries", s.Pos)
 	retries, asked := 0, 0
 	var early []string
-	var before *harness.Exchange
+	last := map[string]*harness.Exchange{} // of each lane
 	for i := range e.Exchanges {
 		x := &e.Exchanges[i]
 		if !e.in(x.Turn) || x.Kind.Outside() {
 			continue
 		}
+		before := last[x.Lane]
 		if x.Attempt > 1 {
 			retries++
 			if before != nil && before.RetryAfter > 0 {
@@ -235,7 +236,7 @@ func (s Retries) Score(e *Evidence) harness.Verdict {
 				}
 			}
 		}
-		before = x
+		last[x.Lane] = x
 	}
 	switch {
 	case s.Min != nil && retries < *s.Min:

@@ -168,7 +168,7 @@ func (e *Evidence) journal() expr.Journal {
 			j.Retries++
 		}
 		j.Tokens += x.Usage.TotalTokens
-		if x.Delivered && x.Answer.Text != "" && len(x.Answer.Calls) == 0 {
+		if x.Delivered && x.Lane == "" && x.Answer.Text != "" && len(x.Answer.Calls) == 0 {
 			if _, ok := answers[x.Turn]; !ok {
 				turns = append(turns, x.Turn)
 			}

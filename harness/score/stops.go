@@ -90,12 +90,14 @@ func stopsAfter(status int) []harness.StopReason {
 	return []harness.StopReason{harness.StopBadRequest}
 }
 
-// last returns the last model request of what is judged, or nil.
+// last returns the last model request of what is judged, of the main
+// conversation if there is one, or nil.
 func (e *Evidence) last() *harness.Exchange {
-	for i := len(e.Exchanges) - 1; i >= 0; i-- {
-		if x := &e.Exchanges[i]; e.in(x.Turn) && !x.Kind.Outside() {
-			return x
+	var last *harness.Exchange
+	for i := range e.Exchanges {
+		if x := &e.Exchanges[i]; e.in(x.Turn) && !x.Kind.Outside() && (x.Lane == "" || last == nil || last.Lane != "") {
+			last = x
 		}
 	}
-	return nil
+	return last
 }

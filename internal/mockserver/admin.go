@@ -23,8 +23,7 @@ type target struct {
 // maxAdminBytes bounds the body of a request to the admin API.
 const maxAdminBytes = 8 << 20
 
-// serveAdmin answers a request to the admin API. What it does not know is for
-// the mock to answer.
+// serveAdmin answers a request to the admin API. Cues are for the mock.
 func (s *Server) serveAdmin(w http.ResponseWriter, r *http.Request, t target, name string) {
 	switch r.Method + " " + name {
 	case "GET journal":
@@ -54,7 +53,12 @@ func (s *Server) serveAdmin(w http.ResponseWriter, r *http.Request, t target, na
 		s.forget(t.id)
 		w.WriteHeader(http.StatusNoContent)
 	default:
-		s.converse(w, r, t.id)
+		if strings.HasPrefix(name, "cue/") && r.Method == http.MethodPost {
+			s.converse(w, r, t.id)
+			return
+		}
+		writeError(w, http.StatusNotFound, fmt.Errorf("there is no %s /rehearse/%s; there are GET journal, expectations, conversations, health and metrics, "+
+			"POST reset, load, verify and cue/NAME, and DELETE conversation", r.Method, name))
 	}
 }
 

@@ -294,8 +294,9 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	s.mu.Lock()
 	name := s.script.Profile
 	s.mu.Unlock()
-	switch admin, ok := strings.CutPrefix(r.URL.Path, "/rehearse/"); {
+	switch admin, ok := strings.CutPrefix(r.URL.Path+"/", "/rehearse/"); {
 	case ok:
+		admin = strings.TrimSuffix(admin, "/")
 		s.serveAdmin(w, r, target{id: id, all: !named}, admin)
 		return
 	case !named && r.URL.Path == "/health" && !ownHealth(name):

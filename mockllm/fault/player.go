@@ -40,13 +40,13 @@ func NewPlayer(faults []Fault, seed int64, label string) *Player {
 }
 
 // Next returns the fault that strikes r; nil when none does. An error is that
-// of a When.
+// of the When of the fault that comes with it.
 func (p *Player) Next(r *Request) (*Fault, error) {
 	for i := range p.faults {
 		f := &p.faults[i]
 		ok, err := p.strikes(f, &p.infos[i], &p.counts[i], r)
 		if err != nil {
-			return nil, err
+			return f, err
 		}
 		if ok {
 			return f, nil
