@@ -12,7 +12,7 @@
 //	rehearse serve mcp FILE   a mock MCP server by itself
 //	rehearse mcp list|call    the tools of an MCP server, at the terminal
 //	rehearse schema           the JSON Schema of all files, for editors
-//	rehearse faults [KIND]    what a mock model can do wrong
+//	rehearse faults [KIND]    what mock models and MCP servers can do wrong
 //
 // Exit codes: 0 all passed; 1 a trial failed, or nothing was checked in the
 // whole run; 2 wrong use or a bad file; 3 nothing failed but something could

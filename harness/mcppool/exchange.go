@@ -81,8 +81,10 @@ func (x *exchange) SetRequestHandler(f transport.RequestHandler) {
 	x.asked = f
 }
 
-// speak takes the version that was agreed on.
-func (x *exchange) speak(version string) {
+// SetProtocolVersion takes the version that was agreed on. mcp-go takes a
+// transport that has this method for one over HTTP, and leaves it to that to
+// tell the server of requests that were given up.
+func (x *exchange) SetProtocolVersion(version string) {
 	x.mu.Lock()
 	defer x.mu.Unlock()
 	x.version = version
@@ -248,7 +250,9 @@ func parseAll(raw []byte) (messages []mcpwire.Message, junk *mcpwire.JunkError) 
 	return messages, nil
 }
 
-// giveUp tells the server that nobody waits for a request any more.
+// giveUp tells the server that nobody waits for a request any more. It comes
+// back when that is said, or in a moment: what the caller does next should
+// come after it.
 func (x *exchange) giveUp(ctx context.Context, request transport.JSONRPCRequest, send func(context.Context, mcp.JSONRPCNotification) error) {
 	if request.Method == string(mcp.MethodInitialize) || request.Method == string(mcp.MethodServerDiscover) {
 		return
@@ -256,11 +260,15 @@ func (x *exchange) giveUp(ctx context.Context, request transport.JSONRPCRequest,
 	n := mcp.JSONRPCNotification{JSONRPC: mcp.JSONRPC_VERSION}
 	n.Method = string(mcp.MethodNotificationCancelled)
 	n.Params.AdditionalFields = map[string]any{"requestId": request.ID, "reason": context.Cause(ctx).Error()}
-	x.spawn(func() {
+	said := make(chan struct{})
+	if x.spawn(func() {
+		defer close(said)
 		ctx, cancel := context.WithTimeout(x.life, goodbye)
 		defer cancel()
 		_ = send(ctx, n) // a courtesy
-	})
+	}) {
+		soon(said)
+	}
 }
 
 // modern reports whether the new era was agreed on.

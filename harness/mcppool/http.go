@@ -129,10 +129,6 @@ func (t *httpTransport) GetSessionId() string {
 	return t.session
 }
 
-// SetProtocolVersion takes the version that was agreed on, which requests name
-// in a header. Having it makes this a transport over HTTP for mcp-go.
-func (t *httpTransport) SetProtocolVersion(version string) { t.speak(version) }
-
 // Close ends what is under way, the session, and the connections.
 func (t *httpTransport) Close() error {
 	t.shut()

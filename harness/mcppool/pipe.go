@@ -23,6 +23,9 @@ type pipeTransport struct {
 	rw   io.ReadWriteCloser
 	proc process // nil where there is no process
 	out  *mcpwire.Writer
+	// writing is held by who writes. A server that does not read keeps it for
+	// ever, so the others wait in a way that can end.
+	writing chan struct{}
 
 	start sync.Once
 	done  chan struct{} // closed when nothing more can be read
@@ -40,7 +43,7 @@ func newPipeTransport(rw io.ReadWriteCloser, w wire) *pipeTransport {
 	proc, _ := rw.(process)
 	return &pipeTransport{
 		exchange: newExchange(w), rw: rw, proc: proc,
-		out: mcpwire.NewWriter(tellUnsent{rw}), done: make(chan struct{}),
+		out: mcpwire.NewWriter(tellUnsent{rw}), writing: make(chan struct{}, 1), done: make(chan struct{}),
 	}
 }
 
@@ -114,7 +117,7 @@ func (t *pipeTransport) stderr() string {
 func (t *pipeTransport) read() {
 	defer close(t.done)
 	r := mcpwire.NewReader(t.rw, &mcpwire.ReaderOptions{MaxFrame: t.max})
-	reply := func(frame []byte) { _ = t.out.Write(frame) } // a server that is gone needs no answer
+	reply := func(frame []byte) { _ = t.put(frame) } // a server that is gone needs no answer
 	for {
 		m, err := r.Next()
 		var junk *mcpwire.JunkError
@@ -160,6 +163,7 @@ func (t *pipeTransport) send(ctx context.Context, request transport.JSONRPCReque
 				return nil, fmt.Errorf("writing to the server: %w", err)
 			}
 		case <-ctx.Done():
+			t.giveUp(ctx, request, t.SendNotification)
 			return nil, ctx.Err()
 		case <-t.done:
 			select {
@@ -191,10 +195,21 @@ func soon[T any](ch <-chan T) (v T) {
 // must not hold up a caller beyond its deadline.
 func (t *pipeTransport) write(frame []byte) <-chan error {
 	written := make(chan error, 1)
-	if !t.spawn(func() { written <- t.out.Write(frame) }) {
+	if !t.spawn(func() { written <- t.put(frame) }) {
 		written <- transport.ErrTransportClosed
 	}
 	return written
+}
+
+// put writes a frame when it is its turn.
+func (t *pipeTransport) put(frame []byte) error {
+	select {
+	case t.writing <- struct{}{}:
+		defer func() { <-t.writing }()
+		return t.out.Write(frame)
+	case <-t.life.Done():
+		return transport.ErrTransportClosed
+	}
 }
 
 // SendNotification sends a notification.

@@ -71,9 +71,6 @@ func (t *sseTransport) Close() error {
 //lint:ignore ST1003 the name is mcp-go's
 func (t *sseTransport) GetSessionId() string { return "" }
 
-// SetProtocolVersion takes the version that was agreed on.
-func (t *sseTransport) SetProtocolVersion(version string) { t.speak(version) }
-
 // gone reports whether the stream has ended that was there.
 func (t *sseTransport) gone() bool {
 	select {

@@ -17,6 +17,7 @@ import (
 
 	"github.com/rehearse-dev/rehearse/harness"
 	"github.com/rehearse-dev/rehearse/harness/agent"
+	"github.com/rehearse-dev/rehearse/harness/conduct"
 	"github.com/rehearse-dev/rehearse/harness/run"
 	"github.com/rehearse-dev/rehearse/harness/trials"
 	"github.com/rehearse-dev/rehearse/scenarios"
@@ -31,12 +32,20 @@ func TestField(t *testing.T) {
 	if len(res.Records) != 20 {
 		t.Errorf("%d trials, want 20", len(res.Records))
 	}
+	passed := map[string]bool{}
 	for _, rec := range res.Records {
 		wants(t, rec, harness.OutcomePassed, "")
 		for _, v := range rec.Verdicts {
 			if v.Check == "faults" {
 				t.Errorf("%s: %s", rec.Scenario, v.Message)
 			}
+			passed[v.Check] = passed[v.Check] || v.State == harness.Passed
+		}
+	}
+	names := conduct.Names()
+	for _, name := range names[slices.Index(names, conduct.InitializeFirst):] {
+		if !passed[name] {
+			t.Errorf("nothing in the suite calls for %s", name)
 		}
 	}
 }
@@ -84,8 +93,8 @@ func mutants() []mutant {
 		{file: "11", does: "ignores list_changed", line: drop("list_changed"), want: `tool "bank.balance_v2" is not offered`},
 		{file: "12", does: "lists the tools for each list_changed", line: storm, want: "lists_bounded"},
 		{file: "13", does: "never opens a new session", web: neverAgain, want: "session_renewed"},
-		{file: "14", does: "makes a call again when the connection breaks", web: again, want: "executed again after it had succeeded"},
-		{file: "15", does: "makes a call again when the process is gone", line: nil, child: startTwice, want: "executed again after it had succeeded"},
+		{file: "14", does: "makes a call again when the connection breaks", web: again, want: "executed again after it had succeeded or no_double_effect"},
+		{file: "15", does: "makes a call again when the process is gone", line: nil, child: startTwice, want: "executed again after it had succeeded or no_double_effect"},
 		{file: "16", does: "ends the server to cancel a call", line: killToCancel, want: "journal.told[1].contains or cancelled_sent"},
 		{file: "16", does: "gives up without a word", line: drop("notifications/cancelled"), want: "cancelled_sent"},
 		{file: "17", does: "sends no progress token", line: strip(`"progressToken"`, `"other"`), want: "progress_token"},
