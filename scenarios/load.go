@@ -207,7 +207,7 @@ func (l *loader) document(path string, data []byte) *document {
 		l.problems.add(harness.Position{File: path, Line: first.Pos.Line, Col: first.Pos.Col}, "unknown first key %q (did you mean %q?)", first.Text, meant)
 	default:
 		l.problems.put(fromYAML(found)...)
-		if l.versionKnown(root) {
+		if root.Kind == strictyaml.Map && l.versionKnown(root) {
 			d.kind, d.root = first.Text, root
 			l.shapes.check(root, objectOf(first.Text+" file"), first.Text)
 		}
