@@ -165,14 +165,13 @@ func TestMessagesInALineWithOthers(t *testing.T) {
 // Half a message and then nothing costs its own call, and not the next one.
 func TestHalfAMessageCostsOneCall(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		first := true
+		var calls atomic.Int32 // each is answered on a goroutine of its own
 		p := &scripted{answer: func(m mcpwire.Message, out *mcpwire.Writer) {}}
 		p.answer = func(m mcpwire.Message, out *mcpwire.Writer) {
 			if m.Method != "tools/call" {
 				return
 			}
-			if first {
-				first = false
+			if calls.Add(1) == 1 {
 				_, _ = p.out.Write([]byte(strings.ReplaceAll(result("ok")[:60], "ID", string(m.ID))))
 				return
 			}

@@ -36,19 +36,24 @@ func NewPlayer(faults []Fault) *Player {
 // Next returns the fault that strikes e; nil when none does. An error is that
 // of a Match.
 func (p *Player) Next(e *Event) (*Fault, error) {
+	var first *Fault
 	for i := range p.faults {
-		ok, err := p.strikes(i, e)
+		// Each fault counts all events that it fits, those too that another
+		// one strikes: the second call is the second whoever failed the first.
+		ok, err := p.strikes(i, e, first == nil)
 		if err != nil {
 			return nil, fmt.Errorf("matching fault %s: %w", p.faults[i].String(), err)
 		}
 		if ok {
-			return &p.faults[i], nil
+			first = &p.faults[i]
 		}
 	}
-	return nil, nil
+	return first, nil
 }
 
-func (p *Player) strikes(i int, e *Event) (bool, error) {
+// strikes counts an event for fault i and reports whether it strikes it; free
+// says that no other fault has.
+func (p *Player) strikes(i int, e *Event, free bool) (bool, error) {
 	f, c := &p.faults[i], &p.counts[i]
 	if !f.endless(&p.infos[i]) && c.struck >= max(f.Times, 1) || !f.fits(&p.infos[i], e) {
 		return false, nil
@@ -59,13 +64,11 @@ func (p *Player) strikes(i int, e *Event) (bool, error) {
 		}
 	}
 	c.fitted++
-	if f.Match.Nth > 0 && c.fitted != f.Match.Nth {
-		return false, nil
-	}
-	if f.Every > 0 && c.fitted%f.Every != 0 {
-		return false, nil
-	}
-	if f.Probability > 0 && p.random[i].Float64() >= f.Probability {
+	switch {
+	case !free,
+		f.Match.Nth > 0 && c.fitted != f.Match.Nth,
+		f.Every > 0 && c.fitted%f.Every != 0,
+		f.Probability > 0 && p.random[i].Float64() >= f.Probability:
 		return false, nil
 	}
 	c.struck++
