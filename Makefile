@@ -53,6 +53,7 @@ interop: $(BIN)/rehearse ## Meet real peers: npm servers, official SDK clients, 
 .PHONY: bench
 bench: $(BIN)/rehearse ## Print what the mocks and the agent loop cost, as ratios (REQUESTS=100000, PACED=2)
 	$(GO) run ./internal/bench/mockllm -rehearse $(BIN)/rehearse -requests $${REQUESTS:-100000} -paced $${PACED:-2}
+	$(GO) run ./internal/bench/mockmcp
 	$(GO) run ./internal/bench
 
 .PHONY: bench-peers
@@ -66,10 +67,11 @@ fuzz: ## Fuzz every decoder for a few seconds each (FUZZTIME=10s)
 	    echo "$$p $$f"; $(GO) test -run '^$$' -fuzz "^$$f$$" -fuzztime $${FUZZTIME:-10s} -fuzzminimizetime 10x $$p; \
 	  done; done
 
-# The request decoders of the mock model, the script loader, and the writer and
-# the reader of streams.
+# The request decoders of the mock model, the script loader, the writer and the
+# reader of streams, and the frames of MCP.
 FUZZ_LONG := $(addprefix ./harness/dialect:,FuzzDecodeChat FuzzDecodeResponses FuzzDecodeMessages FuzzDecodeGenerate FuzzDecodeOlder) \
-  ./mockllm:FuzzOldRequest ./scenarios:FuzzLoad ./mockllm:FuzzStream ./harness/model/openai:FuzzPair ./harness/model/openai:FuzzSSE
+  ./mockllm:FuzzOldRequest ./scenarios:FuzzLoad ./mockllm:FuzzStream ./harness/model/openai:FuzzPair ./harness/model/openai:FuzzSSE \
+  ./internal/mcpwire:FuzzReader ./mockmcp:FuzzServeStdio ./mockmcp:FuzzHandler ./mockmcp:FuzzRounds
 
 .PHONY: fuzz-long
 fuzz-long: ## Fuzz what reads requests, scripts and streams for long (FUZZTIME=10m)

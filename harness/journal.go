@@ -47,6 +47,8 @@ type Exchange struct {
 	Reply int `json:"reply,omitempty"`
 	// Lane names the conversation beside the main one that it belongs to.
 	Lane string `json:"lane,omitempty"`
+	// Pos is where the reply is written, as far as that is known.
+	Pos Position `json:"pos,omitzero"`
 	// Attempt counts requests at the same position, from 1.
 	Attempt int     `json:"attempt,omitempty"`
 	Request Request `json:"request"`
@@ -105,9 +107,11 @@ type ToolExchange struct {
 	// Miss says why a call fits no scripted result. It fails the trial.
 	Miss string `json:"miss,omitempty"`
 	// ScriptError is an error of the script itself, met while answering.
-	ScriptError string        `json:"script_error,omitempty"`
-	Start       time.Time     `json:"start"`
-	Duration    time.Duration `json:"duration_ns"`
+	ScriptError string `json:"script_error,omitempty"`
+	// Fault is the fault that struck this call, if any.
+	Fault    string        `json:"fault,omitempty"`
+	Start    time.Time     `json:"start"`
+	Duration time.Duration `json:"duration_ns"`
 }
 
 // Call is one entry of the trajectory: a call that the model made, joined
@@ -126,10 +130,12 @@ type Call struct {
 	Result   json.RawMessage `json:"result,omitempty"`
 	Failed   bool            `json:"failed,omitempty"`
 	Executed bool            `json:"executed"`
-	Turn     int             `json:"turn"`  // from 1
-	Reply    int             `json:"reply"` // the model call of the turn, from 1
-	Index    int             `json:"index"` // within the reply, from 0
-	Duration time.Duration   `json:"duration_ns,omitempty"`
+	// Lane names the conversation beside the main one in which it was made.
+	Lane     string        `json:"lane,omitempty"`
+	Turn     int           `json:"turn"`  // from 1
+	Reply    int           `json:"reply"` // the model call of the turn, from 1
+	Index    int           `json:"index"` // within the reply, from 0
+	Duration time.Duration `json:"duration_ns,omitempty"`
 	// Retried says that the call was executed more than once.
 	Retried bool `json:"retried,omitempty"`
 	// Exec is the Seq of the [ToolExchange] on Server; 0 when not executed.
@@ -156,9 +162,10 @@ type TurnReport struct {
 	Calls      []ReportedCall `json:"calls,omitempty"`
 	ModelCalls int            `json:"model_calls"`
 	Usage      Usage          `json:"usage"`
-	Stop       StopReason     `json:"stop,omitempty"`
-	Error      string         `json:"error,omitempty"`
-	Notes      []string       `json:"notes,omitempty"` // warnings, leaked calls, withdrawn text
+	// Stop is why the turn ended without an answer, where the subject can say.
+	Stop  StopReason `json:"stop,omitempty"`
+	Error string     `json:"error,omitempty"`
+	Notes []string   `json:"notes,omitempty"` // warnings, leaked calls, withdrawn text
 }
 
 // ReportedCall is a tool call as the subject reports it.

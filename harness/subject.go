@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"net/http"
+	"slices"
 	"time"
 )
 
@@ -21,7 +22,9 @@ const (
 	ModeLive   Mode = "live"   // a real endpoint
 )
 
-// Subject is the client under test.
+// Subject is the client under test. One with a method Asks() string names the
+// one path of the endpoint that it uses, such as /v1/chat/completions: then a
+// scenario whose mock model has no such path is refused beforehand.
 type Subject interface {
 	// Open starts one conversation. It is called once per trial, perhaps
 	// concurrently with other trials. env is the subject's to read until the
@@ -33,8 +36,8 @@ type Subject interface {
 type Session interface {
 	// Send gives the subject one user message and waits for its answer. The
 	// report may be nil when the subject reports nothing. An error that is a
-	// [*StopError] is a stop the subject chose; any other error means that
-	// the subject broke.
+	// [*StopError] is a stop the subject chose, and so is one beside a report
+	// with a Stop; any other error means that the subject broke.
 	Send(ctx context.Context, text string) (*TurnReport, error)
 	// Close ends the conversation and waits until nothing of it is left.
 	Close() error
@@ -114,7 +117,8 @@ type Settings struct {
 // Server.
 type Server struct {
 	Name string
-	// URL with Transport "http" (streamable HTTP, the default) or "sse".
+	// URL with Transport "http" (streamable HTTP, the default), "sse" (the
+	// HTTP+SSE of 2024-11-05) or "ws" (WebSocket, the default of ws://).
 	URL       string
 	Transport string
 	Headers   map[string]string
@@ -167,7 +171,7 @@ func (systemClock) Sleep(ctx context.Context, d time.Duration) error {
 // StopReason says why a subject ended a turn without an answer.
 type StopReason string
 
-// The stops that a scenario can expect (`stops:`).
+// The stops that a subject chooses (`stops:`).
 const (
 	StopModelCalls      StopReason = "model_calls"
 	StopTime            StopReason = "time"
@@ -180,13 +184,45 @@ const (
 	StopRepeatedCall    StopReason = "repeated_call"
 )
 
+// The stops that an endpoint brings about: the subject gave up since it got
+// no answer that it could use, after as many attempts as it makes.
+const (
+	StopAuth       StopReason = "auth"        // the key is missing, wrong or not allowed
+	StopNotFound   StopReason = "not_found"   // no such model or path
+	StopBadRequest StopReason = "bad_request" // the endpoint will not take the request
+	StopRateLimit  StopReason = "rate_limit"  // too many requests
+	StopQuota      StopReason = "quota"       // the account is empty
+	StopServer     StopReason = "server"      // the endpoint broke, or says so
+	StopConnection StopReason = "connection"  // no reply at all
+	StopTimeout    StopReason = "timeout"     // silence for too long
+	StopReset      StopReason = "reset"       // the connection broke inside the reply
+	StopCutStream  StopReason = "cut_stream"  // the reply ended in order, but before its end
+	StopMalformed  StopReason = "malformed"   // the reply is not what the protocol says
+	StopEmpty      StopReason = "empty"       // a reply in good order in which there is none
+	StopTooLarge   StopReason = "too_large"   // the reply is longer than the subject reads
+	// StopAnyError is any error, whatever is said of its reason. A scenario can
+	// expect it; a subject does not report it.
+	StopAnyError StopReason = "error"
+)
+
 // StopReasons lists every [StopReason], in the order of the documentation.
 func StopReasons() []StopReason {
-	return []StopReason{
+	return append([]StopReason{
 		StopModelCalls, StopTime, StopTokens, StopContextOverflow, StopEmptyReply,
 		StopContentFilter, StopRefusal, StopLength, StopRepeatedCall,
+	}, append(endpointStops(), StopAnyError)...)
+}
+
+func endpointStops() []StopReason {
+	return []StopReason{
+		StopAuth, StopNotFound, StopBadRequest, StopRateLimit, StopQuota, StopServer, StopConnection,
+		StopTimeout, StopReset, StopCutStream, StopMalformed, StopEmpty, StopTooLarge,
 	}
 }
+
+// OfEndpoint reports whether it is the endpoint that brings the stop about.
+// Such a turn may have ended in the middle of a reply.
+func (r StopReason) OfEndpoint() bool { return slices.Contains(endpointStops(), r) }
 
 // StopError is a stop that the subject chose. It carries the reason for
 // expectations and reports.

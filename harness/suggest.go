@@ -10,11 +10,31 @@ func Suggest(word string, known []string) string {
 	best, bestCost := "", 1+(len(word)+2)/4 // about one slip in four letters
 	for _, k := range known {
 		cost := distance(strings.ToLower(word), strings.ToLower(k))
-		if cost < bestCost {
+		if cost < bestCost || cost == bestCost && nearer(word, k, best) {
 			best, bestCost = k, cost
 		}
 	}
 	return best
+}
+
+// nearer reports whether of two words with as many slips a is the better one:
+// of versions, the one with the nearer number.
+func nearer(word, a, b string) bool {
+	if len(a) != len(word) || len(b) != len(word) {
+		return false
+	}
+	apart := func(w string) int {
+		sum := 0
+		for i := range len(w) {
+			if w[i] >= '0' && w[i] <= '9' && word[i] >= '0' && word[i] <= '9' {
+				sum += max(int(w[i])-int(word[i]), int(word[i])-int(w[i]))
+			} else if w[i] != word[i] {
+				return len(w) << 8
+			}
+		}
+		return sum
+	}
+	return apart(a) < apart(b)
 }
 
 // distance counts insertions, deletions, replacements and swaps of

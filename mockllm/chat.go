@@ -12,8 +12,12 @@ import (
 func chatSpeech() *speech {
 	return &speech{
 		name: "chat",
-		decode: func(_ *exchange, body []byte, prev *dialect.Chat) (*dialect.Chat, *dialect.Refusal) {
-			return dialect.DecodeChat(body, prev)
+		decode: func(x *exchange, body []byte, prev *dialect.Chat) (*dialect.Chat, *dialect.Refusal) {
+			c, refusal := dialect.DecodeChat(body, prev)
+			if refusal == nil && x.m.profile.OpenAI() {
+				refusal = c.Unsupported()
+			}
+			return c, refusal
 		},
 		render: func(x *exchange, r *llmwire.Reply) *llmwire.Body {
 			return llmwire.Chat(r, x.style, x.stream())

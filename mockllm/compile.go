@@ -221,8 +221,16 @@ func located(what string, p harness.Position, err error) error {
 	if where := p.String(); !p.IsZero() && !strings.HasPrefix(err.Error(), where) {
 		what += " (" + where + ")"
 	}
-	return fmt.Errorf("%s: %w", what, err)
+	return &locatedError{p, fmt.Errorf("%s: %w", what, err)}
 }
+
+// locatedError is an error with its place.
+type locatedError struct {
+	pos harness.Position
+	error
+}
+
+func (e *locatedError) Unwrap() error { return e.error }
 
 // at returns the reply at position i, from 0, which is below t.count.
 func (t *turn) at(i int) *reply {
@@ -265,17 +273,20 @@ func (p *program) fingerprint() uint64 {
 
 // source returns the random numbers that belong to label.
 func (m *Mock) source(label string) *rand.Rand {
-	h := fnv.New64a()
-	fmt.Fprint(h, label)
-	return rand.New(rand.NewPCG(uint64(m.opts.Seed)^m.program.hash, h.Sum64()))
+	return rand.New(rand.NewPCG(m.seeds(label)))
 }
 
-// token returns n letters and digits.
-func token(r *rand.Rand, n int) string {
-	const alphabet = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
-	b := make([]byte, n)
-	for i := range b {
-		b[i] = alphabet[r.IntN(len(alphabet))]
+// seeds are what the random numbers of label begin with.
+func (m *Mock) seeds(label string) (uint64, uint64) {
+	return uint64(m.opts.Seed) ^ m.program.hash, hashOf(label)
+}
+
+// hashOf is the FNV-1a hash of s, without the interface around it: each reply
+// needs one.
+func hashOf(s string) uint64 {
+	h := uint64(14695981039346656037)
+	for i := range len(s) {
+		h = (h ^ uint64(s[i])) * 1099511628211
 	}
-	return string(b)
+	return h
 }

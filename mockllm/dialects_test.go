@@ -533,7 +533,9 @@ func TestOwnProfiles(t *testing.T) {
 }
 
 func TestDialectsStop(t *testing.T) {
-	script := mockllm.Script{Replies: []mockllm.Reply{{Say: "one END two"}}}
+	script := mockllm.Script{Replies: []mockllm.Reply{{Say: "one END two"}}, Asides: []mockllm.Rule{{
+		When: func(a *mockllm.Ask) (bool, error) { return a.User == "list", nil }, Reply: mockllm.Reply{Say: `["a"]`},
+	}}}
 	for _, tc := range []struct{ name, path, body, want string }{
 		{"anthropic", "/v1/messages", `{"model":"m","max_tokens":50,"stop_sequences":["END"],"messages":[{"role":"user","content":"hi"}]}`, `"content":[{"type":"text","text":"one "}],"stop_reason":"stop_sequence","stop_sequence":"END"`},
 		{"anthropic, streamed", "/v1/messages", `{"model":"m","max_tokens":50,"stream":true,"stop_sequences":["END"],"messages":[{"role":"user","content":"hi"}]}`, `"delta":{"stop_reason":"stop_sequence","stop_sequence":"END"`},
@@ -541,6 +543,8 @@ func TestDialectsStop(t *testing.T) {
 		{"gemini, cut", "/v1beta/models/m:generateContent", `{"generationConfig":{"maxOutputTokens":1},"contents":[{"parts":[{"text":"hi"}]}]}`, `"finishReason": "MAX_TOKENS"`},
 		{"gemini, two", "/v1beta/models/m:generateContent", `{"generationConfig":{"candidateCount":2},"contents":[{"parts":[{"text":"hi"}]}]}`, `"index": 1`},
 		{"gemini, no JSON", "/v1beta/models/m:generateContent", `{"generationConfig":{"responseMimeType":"application/json"},"contents":[{"parts":[{"text":"hi"}]}]}`, `"REHEARSE_SCRIPT"`},
+		{"gemini, own schema", "/v1beta/models/m:generateContent", `{"generationConfig":{"responseMimeType":"application/json","responseSchema":{"type":"ARRAY","nullable":true,"items":{"type":"STRING"}}},"contents":[{"parts":[{"text":"list"}]}]}`, `[\"a\"]`},
+		{"gemini, not by its own schema", "/v1beta/models/m:generateContent", `{"generationConfig":{"responseMimeType":"application/json","responseSchema":{"type":"OBJECT","properties":{"a":{"type":"STRING"}}}},"contents":[{"parts":[{"text":"list"}]}]}`, `"REHEARSE_SCRIPT"`},
 		{"anthropic, no JSON", "/v1/messages", `{"model":"m","max_tokens":50,"output_config":{"format":{"type":"json_schema","schema":{"type":"object"}}},"messages":[{"role":"user","content":"hi"}]}`, `"rehearse_script"`},
 	} {
 		t.Run(tc.name, func(t *testing.T) {

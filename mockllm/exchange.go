@@ -28,6 +28,7 @@ type exchange struct {
 	wire    *llmwire.Reply
 	flipped bool
 	habits  habits
+	quick   bool     // it was answered in the quick way
 	proxied *proxied // for endpoints that stand before the models
 	// style is that of the habits with the fragments of the script. Nil is
 	// the provider's way, as far as a reply is not rendered.

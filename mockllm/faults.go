@@ -78,7 +78,7 @@ func (m *Mock) pickFault(x *exchange, s *served, r *rule) *Fault {
 		f, err := p.Next(q)
 		if err != nil {
 			x.scriptErr = err
-			return &Fault{}
+			return &Fault{Pos: f.Pos}
 		}
 		if f != nil {
 			if s != nil {

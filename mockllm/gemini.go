@@ -57,9 +57,16 @@ func (m *Mock) serveGemini(x *exchange) {
 			m.writeGemini(x, fmt.Appendf(nil, `{"totalTokens":%d,"promptTokensDetails":[{"modality":"TEXT","tokenCount":%d}]}`, n, n))
 		}
 	default:
-		m.miss(x, fmt.Sprintf("POST %s: a mock model has no method %q", x.path, method))
+		near := ""
+		if s := harness.Suggest(method, []string{"generateContent", "streamGenerateContent", "countTokens"}); s != "" {
+			near = fmt.Sprintf(" (did you mean %q?)", s)
+		}
+		m.miss(x, fmt.Sprintf("POST %s: a mock model has no method %q%s", x.path, method, near))
 	}
 }
+
+// gemini is the name of the dialect in journals and faults.
+const gemini = "gemini"
 
 func geminiSpeech(counting bool) *speech {
 	const (
@@ -69,7 +76,7 @@ func geminiSpeech(counting bool) *speech {
 		shortLen = 8
 	)
 	return &speech{
-		name: "gemini",
+		name: gemini,
 		decode: func(x *exchange, body []byte, _ *dialect.Chat) (*dialect.Chat, *dialect.Refusal) {
 			call := x.extra.(*geminiCall)
 			req, refusal := dialect.DecodeGenerate(body, dialect.GenerateOptions{
@@ -234,8 +241,26 @@ func newGeminiModel(id string) geminiModel {
 	}
 }
 
+// serveMethod refuses a GET of a model's method, which takes a POST, and
+// reports whether it was one.
+func (m *Mock) serveMethod(x *exchange) bool {
+	_, method, _ := strings.Cut(x.rest, ":")
+	switch method {
+	case "generateContent", "streamGenerateContent", "countTokens":
+		x.speech = geminiSpeech(false)
+		m.refuse(x, &dialect.Refusal{
+			Status: http.StatusNotFound, Type: "NOT_FOUND", Message: fmt.Sprintf("%s takes a POST, not a %s.", method, x.r.Method),
+		})
+		return true
+	}
+	return false
+}
+
 // serveGeminiModels lists the models, or tells of one.
 func (m *Mock) serveGeminiModels(x *exchange) {
+	if m.serveMethod(x) {
+		return
+	}
 	var v any
 	if x.rest != "" {
 		if r := m.unknownModel(x.rest); r != nil {

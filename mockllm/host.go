@@ -13,8 +13,8 @@ import (
 	"time"
 )
 
-// TB is the part of [testing.TB] that [NewServer] needs.
-type TB interface {
+// tb is the part of [testing.TB] that [NewServer] needs.
+type tb interface {
 	Helper()
 	Errorf(format string, args ...any)
 	Fatalf(format string, args ...any)
@@ -25,7 +25,7 @@ type TB interface {
 // when the test ends. The test fails when a request was a miss, when the
 // provider would have refused one, when the script fails, and when a reply
 // was never asked for.
-func NewServer(t TB, script Script) *Mock {
+func NewServer(t tb, script Script) *Mock {
 	t.Helper()
 	h, err := NewHost("")
 	if err != nil {

@@ -20,10 +20,11 @@ type entry struct {
 	chat       *dialect.Chat  // nil when it could not be read
 	spoken     *spoken        // nil when there was no reply
 	before     *dialect.Chat  // the request before, which the provider's cache has
-	told       *llmwire.Reply // when the request's settings changed the reply
+	told       *llmwire.Reply // when the request's settings or a fault changed the reply
 	status     int
 	fault      string
 	lane       string
+	pos        harness.Position // of the reply
 	retryAfter time.Duration
 	err        string
 	delivered  bool
@@ -40,6 +41,9 @@ func (e *entry) size() int {
 	n := entryBytes + len(e.err)
 	if e.chat != nil {
 		n += e.chat.Size()
+	}
+	if e.told != nil {
+		n += len(e.told.Choices[0].Text)
 	}
 	return n
 }
@@ -67,7 +71,7 @@ func (e *entry) exchange() harness.Exchange {
 func (e *entry) outline() harness.Exchange {
 	x := harness.Exchange{
 		Seq: e.seq, Kind: e.kind, Turn: e.turn, Reply: e.reply, Attempt: e.attempt,
-		Status: e.status, Lane: e.lane, Fault: e.fault, RetryAfter: e.retryAfter, Error: e.err,
+		Status: e.status, Lane: e.lane, Pos: e.pos, Fault: e.fault, RetryAfter: e.retryAfter, Error: e.err,
 		Delivered: e.delivered, Compacted: e.compacted, Repeated: e.repeated,
 		Start: e.start, Duration: e.duration,
 	}
@@ -90,20 +94,27 @@ type journal struct {
 	limit    int
 	size     int
 	seq      int
-	entries  []*entry
+	entries  []sized
 	problems []error
+}
+
+// sized is an entry and its size, which is kept here since to look at an old
+// entry is to fetch it from far away.
+type sized struct {
+	*entry
+	size int
 }
 
 // add enters e, and forgets the oldest entries beyond the budget.
 func (j *journal) add(e *entry) {
 	j.seq++
 	e.seq = j.seq
-	j.entries = append(j.entries, e)
-	j.size += e.size()
+	j.entries = append(j.entries, sized{e, e.size()})
+	j.size += j.entries[len(j.entries)-1].size
 	drop := 0
 	for (j.size > j.limit || len(j.entries)-drop > j.most) && drop < len(j.entries)-1 {
-		j.size -= j.entries[drop].size()
-		j.entries[drop] = nil
+		j.size -= j.entries[drop].size
+		j.entries[drop] = sized{}
 		drop++
 	}
 	j.entries = j.entries[drop:]
@@ -112,7 +123,7 @@ func (j *journal) add(e *entry) {
 func (j *journal) copy() []entry {
 	out := make([]entry, len(j.entries))
 	for i, e := range j.entries {
-		out[i] = *e
+		out[i] = *e.entry
 	}
 	return slices.Clip(out)
 }

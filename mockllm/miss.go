@@ -21,11 +21,11 @@ func (m *Mock) explain(c *dialect.Chat, why string) string {
 		fmt.Fprintf(&b, " in lane %q", m.lane)
 	}
 	b.WriteString(": " + why)
-	next, lines := m.expected()
-	b.WriteString("\nexpected next: " + next)
-	if c == nil {
+	if c == nil { // it is no request to a model
 		return b.String()
 	}
+	next, lines := m.expected()
+	b.WriteString("\nexpected next: " + next)
 	candidates := [][]string{lines}
 	if last := m.state.last; last != nil {
 		candidates = append(candidates, chatLines(last.chat))

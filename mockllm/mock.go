@@ -19,8 +19,9 @@ import (
 // Mock is a scripted model endpoint. It is safe for concurrent use.
 type Mock struct {
 	// URL is the base URL for OpenAI clients; it ends in /v1. It is set by
-	// [NewServer] and [Host.Mount]; before, it is one that only
-	// [Mock.Transport] reaches.
+	// [NewServer] and [Host.Mount]; before, it is http://127.0.0.1:0/v1,
+	// which only [Mock.Transport] reaches: nothing can listen there, and no
+	// name is looked up that a client without it would ask the network for.
 	URL string
 	// Root is URL without /v1, where the journal is.
 	Root string
@@ -58,6 +59,9 @@ type Mock struct {
 	begun     map[string]int
 }
 
+// unmounted is the root of a mock that has no listener.
+const unmounted = "http://127.0.0.1:0"
+
 const (
 	defaultJournalEntries = 10_000
 	defaultJournalBytes   = 32 << 20
@@ -72,7 +76,7 @@ func New(script Script, opts *Options) *Mock {
 	if err != nil {
 		panic("mockllm: " + err.Error())
 	}
-	m := &Mock{mu: new(sync.Mutex), responses: new(memory), cues: newCues(), Root: "http://mockllm.invalid", program: p, resolver: toolname.NewResolver(script.Servers, script.Names)}
+	m := &Mock{mu: new(sync.Mutex), responses: new(memory), cues: newCues(), Root: unmounted, program: p, resolver: toolname.NewResolver(script.Servers, script.Names)}
 	m.URL = m.Root + "/v1"
 	m.profile, _ = profile.Lookup(script.Profile) // compile has checked it
 	if opts != nil {
@@ -176,10 +180,11 @@ func (m *Mock) Remaining() []harness.Position {
 	return out
 }
 
-// EachRemaining tells f of each reply that was never asked for, with its turn
-// and reply from 1 and where it is written. f must not call the mock.
-func (m *Mock) EachRemaining(f func(turn, reply int, pos harness.Position)) {
-	m.eachRemaining(func(turn, n int, _ string, r *reply) { f(turn, n, r.Pos) })
+// EachRemaining tells f of each reply that was never asked for, with its lane
+// (empty for the main conversation), its turn and reply from 1, and where it is
+// written. f must not call the mock.
+func (m *Mock) EachRemaining(f func(lane string, turn, reply int, pos harness.Position)) {
+	m.eachRemaining(func(turn, n int, lane string, r *reply) { f(lane, turn, n, r.Pos) })
 }
 
 // eachRemaining tells f of each reply never asked for, with its turn and

@@ -3,7 +3,6 @@
 package mockllm
 
 import (
-	"encoding/json"
 	"errors"
 	"fmt"
 	"slices"
@@ -11,6 +10,9 @@ import (
 	"unicode/utf8"
 
 	"github.com/rehearse-dev/rehearse/harness/dialect"
+	"github.com/rehearse-dev/rehearse/harness/schema"
+	"github.com/rehearse-dev/rehearse/harness/value"
+	"github.com/rehearse-dev/rehearse/internal/bpe"
 	"github.com/rehearse-dev/rehearse/internal/llmwire"
 )
 
@@ -125,26 +127,26 @@ func checkFormat(o dialect.Options, sp *spoken) error {
 }
 
 func checkText(o dialect.Options, text string) error {
-	var v any
-	d := json.NewDecoder(strings.NewReader(text))
-	d.UseNumber()
-	if err := d.Decode(&v); err != nil || strings.TrimSpace(text[d.InputOffset():]) != "" {
+	v, err := value.Parse([]byte(text))
+	if err != nil {
 		return fmt.Errorf("the reply's text is not JSON, and the request's response_format is %s: %q", o.Format, shortened(text))
 	}
-	if _, ok := v.(map[string]any); !ok && o.Format == "json_object" {
+	if v.Kind() != value.Object && o.Format == "json_object" {
 		return fmt.Errorf("the reply's text is JSON and no object, and the request's response_format is json_object: %q", shortened(text))
 	}
 	if o.Format != "json_schema" {
 		return nil
 	}
-	var schema any
-	s := json.NewDecoder(strings.NewReader(string(o.Schema)))
-	s.UseNumber()
-	if err := s.Decode(&schema); err != nil {
+	raw, err := value.Parse(o.Schema)
+	if err != nil {
 		return fmt.Errorf("the request's json_schema: %w", err)
 	}
-	if wrong := (&schemaCheck{root: schema}).value(v, schema, "$", 0); wrong != "" {
-		return fmt.Errorf("the reply's text does not match the request's json_schema: %s", wrong)
+	s, err := schema.Compile(raw)
+	if err != nil {
+		return fmt.Errorf("the request's json_schema: %w", err)
+	}
+	if err := s.Validate(v); err != nil {
+		return fmt.Errorf("the reply's text does not match the request's json_schema: %s", strings.ReplaceAll(err.Error(), "\n", "; "))
 	}
 	return nil
 }
@@ -223,20 +225,9 @@ func cutText(s string, n int) (string, int) {
 	if count := countText(s); count <= n {
 		return s, n - count
 	}
-	counter, err := vocabulary()
-	if err != nil {
-		panic("mockllm: " + err.Error()) // the vocabulary is compiled in
-	}
-	ids, _, err := counter.codec.Encode(s)
-	if err != nil || len(ids) < n {
-		return "", 0
-	}
-	cut, err := counter.codec.Decode(ids[:n])
-	if err != nil {
-		return "", 0
-	}
+	cut := s[:bpe.Prefix(s, n)]
 	// A token may end within a character.
-	for !utf8.ValidString(cut) && cut != "" || !strings.HasPrefix(s, cut) {
+	for !utf8.ValidString(cut) && cut != "" {
 		cut = cut[:len(cut)-1]
 	}
 	return cut, 0

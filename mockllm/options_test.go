@@ -80,12 +80,13 @@ func TestScriptAgainstRequest(t *testing.T) {
 		{"cut JSON", `"response_format":{"type":"json_object"}`, mockllm.Reply{Say: `{"a`, Finish: "length"}, ""},
 		{"schema", citySchema, say(`{"name":"Rome","size":3,"tags":["big"]}`), ""},
 		{"schema and a call", citySchema + "," + twoTools, weather(), ""},
-		{"member missing", citySchema, say(`{"name":"Rome","size":3}`), `$ lacks the required member "tags"`},
-		{"member too many", citySchema, say(`{"name":"Rome","size":3,"tags":[],"x":1}`), `$ has the member "x", which is not in the schema`},
-		{"other type", citySchema, say(`{"name":1,"size":3,"tags":[]}`), "$.name is of type integer, not string"},
-		{"none of anyOf", citySchema, say(`{"name":"Rome","size":0,"tags":[]}`), "$.size fits none of anyOf ($.size is 0, below the minimum 1)"},
-		{"not in the enum", citySchema, say(`{"name":"Rome","size":null,"tags":["new"]}`), `$.tags[0] is "new", which is not in the enum`},
-		{"too many items", citySchema, say(`{"name":"Rome","size":null,"tags":["big","old","big"]}`), "$.tags has 3 items, more than 2"},
+		{"member missing", citySchema, say(`{"name":"Rome","size":3}`), `required: missing properties: ["tags"]`},
+		{"member too many", citySchema, say(`{"name":"Rome","size":3,"tags":[],"x":1}`), `unexpected additional properties ["x"]`},
+		{"other type", citySchema, say(`{"name":1,"size":3,"tags":[]}`), `validating /properties/name: type: 1 has type "integer", want "string"`},
+		{"none of anyOf", citySchema, say(`{"name":"Rome","size":0,"tags":[]}`), "validating /properties/size/anyOf/0: minimum: 0/1 is less than 1.000000"},
+		{"not in the enum", citySchema, say(`{"name":"Rome","size":null,"tags":["new"]}`), "enum: new does not equal any of: [big old]"},
+		{"too many items", citySchema, say(`{"name":"Rome","size":null,"tags":["big","old","big"]}`), "validating /properties/tags: maxItems: array length 3 is greater than 2"},
+		{"circle", strings.ReplaceAll(citySchema, `{"type":"string"}`, `{"$ref":"#/properties/name"}`), say(`{"name":"Rome","size":null,"tags":[]}`), `the $ref to "#/properties/name" leads back to itself`},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			m := newMock(t, tc.reply)

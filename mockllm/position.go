@@ -108,7 +108,7 @@ func (m *Mock) locate(c *dialect.Chat) (s *served, miss string, final bool) {
 		}
 	}
 	if i >= m.program.turns[t].count {
-		return nil, fmt.Sprintf("all %d replies of turn %d were given", m.program.turns[t].count, t+1), false
+		return nil, given(m.program.turns[t].count, fmt.Sprintf(" of turn %d", t+1)), false
 	}
 	s = &served{turn: t, reply: i, script: m.program.turns[t].at(i), chat: c, attempts: 1, compacted: m.compacted(c)}
 	m.state.served[t] = append(m.state.served[t], s)
@@ -138,7 +138,18 @@ func (m *Mock) locateArrival(c *dialect.Chat) (*served, string) {
 		}
 		n -= m.program.turns[t].count
 	}
-	return nil, fmt.Sprintf("all %d replies were given", st.queue)
+	return nil, given(st.queue, "")
+}
+
+// given says that all replies were given.
+func given(n int, of string) string {
+	switch n {
+	case 0:
+		return fmt.Sprintf("there is no reply%s", of)
+	case 1:
+		return fmt.Sprintf("the one reply%s was given", of)
+	}
+	return fmt.Sprintf("all %d replies%s were given", n, of)
 }
 
 // outside says why a request takes no position at all; "" when it may.

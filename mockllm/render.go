@@ -3,12 +3,12 @@
 package mockllm
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"math/rand/v2"
 	"net/http"
 	"strconv"
+	"sync"
 	"time"
 
 	"github.com/rehearse-dev/rehearse/harness"
@@ -36,22 +36,21 @@ func (m *Mock) answer(x *exchange, sp *spoken) error {
 	if adjust != nil || x.met != nil || !x.speech.quick || x.habits.style != nil || sp.fragments != nil {
 		return m.answerRendered(x, sp, adjust)
 	}
-	x.spoken, x.status = sp, http.StatusOK
-	m.record(x.entry, nil)
-	ctx := x.r.Context()
+	x.spoken, x.status, x.quick = sp, http.StatusOK, true
+	d := &delivery{m: m, w: x.w, ctx: x.r.Context(), x: x, sp: sp, draft: drafts.Get().(*draft)}
+	defer d.draft.done()
 	if m.paced() {
+		m.record(x.entry, nil)
+		d.head()
+		d.flusher = http.NewResponseController(x.w)
 		var cancel context.CancelFunc
-		ctx, cancel = context.WithCancel(ctx)
+		d.ctx, cancel = context.WithCancel(d.ctx)
 		defer cancel()
 		defer context.AfterFunc(m.ctx, cancel)()
+		if m.opts.Jitter > 0 {
+			d.random = m.source(sp.id + strconv.Itoa(x.attempt))
+		}
 	}
-	buf := buffers.Get().(*bytes.Buffer)
-	defer putBuffer(buf)
-	d := &delivery{m: m, w: x.w, ctx: ctx, buf: buf, x: x, sp: sp}
-	if m.paced() && m.opts.Jitter > 0 {
-		d.random = m.source(sp.id + strconv.Itoa(x.attempt))
-	}
-	m.common(x)
 	var err error
 	if x.chat.Stream() {
 		err = d.stream()
@@ -64,6 +63,25 @@ func (m *Mock) answer(x *exchange, sp *spoken) error {
 	return nil
 }
 
+// draft is a reply while it is written.
+type draft struct {
+	out  []byte // written, but not sent
+	ends []int  // of the events in out that are to be sent alone
+	// prefix and suffix are of each chunk of a stream.
+	prefix []byte
+	suffix string
+}
+
+// drafts are those to use again.
+var drafts = sync.Pool{New: func() any { return new(draft) }}
+
+func (d *draft) done() {
+	if cap(d.out) <= maxPooled {
+		d.out, d.ends, d.prefix = d.out[:0], d.ends[:0], d.prefix[:0]
+		drafts.Put(d)
+	}
+}
+
 func (m *Mock) paced() bool { return m.opts.TimeToFirstToken > 0 || m.opts.TokensPerSecond > 0 }
 
 // delivery is one reply on its way.
@@ -71,13 +89,14 @@ type delivery struct {
 	m      *Mock
 	w      http.ResponseWriter
 	ctx    context.Context
-	buf    *bytes.Buffer // written, but not sent
 	x      *exchange
 	sp     *spoken
 	random *rand.Rand // for jitter; nil without
 	pace   pace
-
-	prefix, suffix []byte // of each chunk of a stream
+	// flusher sends what was written so far, at a pace. Nil sends the reply
+	// with its head when all of it is written.
+	flusher *http.ResponseController
+	*draft
 }
 
 // wait lets d pass, give or take the jitter.
@@ -124,7 +143,7 @@ func (d *delivery) whole() error {
 	if err := d.wait(d.m.tokenTime() * time.Duration(d.sp.content.pieces())); err != nil {
 		return err
 	}
-	b := d.appendStart(d.buf.AvailableBuffer(), "chat.completion")
+	b := d.appendStart(d.out, "chat.completion")
 	b = append(b, `,"choices":[{"index":0,"message":{"role":"assistant","content":`...)
 	b = d.appendMessage(b)
 	b = append(b, `,"annotations":[]},"logprobs":null,"finish_reason":`...)
@@ -133,11 +152,21 @@ func (d *delivery) whole() error {
 	b = appendUsage(b, d.x.usage(d.sp.content))
 	b = d.appendFingerprint(append(b, `,"service_tier":"default"`...))
 	b = append(b, "}\n"...)
+	d.out = b
+	return d.last()
+}
+
+// head sets the headers.
+func (d *delivery) head() {
+	d.m.common(d.x)
 	h := d.w.Header()
+	if d.x.chat.Stream() {
+		h["Content-Type"], h["Cache-Control"] = d.m.headers.sse, d.m.headers.noCache
+		// Said here, since net/http would find out the length of a short stream.
+		h["Transfer-Encoding"] = d.m.headers.chunked
+		return
+	}
 	h["Content-Type"] = d.m.headers.json
-	h["Content-Length"] = []string{strconv.Itoa(len(b))}
-	d.buf.Write(b)
-	return d.last(true)
 }
 
 // pieces returns the number of pieces that the reply is streamed in.
@@ -223,18 +252,13 @@ func appendString(b []byte, s string) []byte {
 
 // stream sends the reply as server-sent events.
 func (d *delivery) stream() error {
-	h := d.w.Header()
-	h["Content-Type"], h["Cache-Control"] = d.m.headers.sse, d.m.headers.noCache
-	// Said here, since net/http would find out the length of a short stream.
-	h["Transfer-Encoding"] = d.m.headers.chunked
-	d.prefix = d.appendStart([]byte("data: "), "chat.completion.chunk")
+	d.prefix = d.appendStart(append(d.prefix, "data: "...), "chat.completion.chunk")
 	d.prefix = d.appendFingerprint(append(d.prefix, `,"service_tier":"default"`...))
 	start := len(d.prefix)
 	d.prefix = append(d.prefix, `,"choices":[{"index":0,"delta":`...)
+	d.suffix = "}]}\n\n"
 	if d.x.chat.IncludeUsage() {
-		d.suffix = []byte(`}],"usage":null}` + "\n\n")
-	} else {
-		d.suffix = []byte("}]}\n\n")
+		d.suffix = `}],"usage":null}` + "\n\n"
 	}
 	if err := d.wait(d.m.opts.TimeToFirstToken); err != nil {
 		return err
@@ -243,15 +267,14 @@ func (d *delivery) stream() error {
 		return err
 	}
 	if d.x.chat.IncludeUsage() {
-		d.buf.Write(d.prefix[:start])
-		b := append(d.buf.AvailableBuffer(), `,"choices":[],"usage":`...)
-		d.buf.Write(append(appendUsage(b, d.x.usage(d.sp.content)), "}\n\n"...))
+		b := append(append(d.out, d.prefix[:start]...), `,"choices":[],"usage":`...)
+		d.out = append(appendUsage(b, d.x.usage(d.sp.content)), "}\n\n"...)
 		if err := d.eventDone(); err != nil {
 			return err
 		}
 	}
-	d.buf.WriteString("data: [DONE]\n\n")
-	return d.last(false)
+	d.out = append(d.out, "data: [DONE]\n\n"...)
+	return d.last()
 }
 
 // deltas sends the chunks of the message.
@@ -261,7 +284,8 @@ func (d *delivery) deltas() error {
 	if c.say.empty() && len(c.calls) > 0 {
 		content = "null"
 	}
-	if err := d.event(`{"role":"assistant","content":`+content+`,"refusal":null}`, nil, ""); err != nil {
+	d.open(`{"role":"assistant","content":`)
+	if err := d.event(content, `,"refusal":null}`); err != nil {
 		return err
 	}
 	for _, part := range []struct {
@@ -276,18 +300,18 @@ func (d *delivery) deltas() error {
 	}
 	for i, call := range d.sp.calls {
 		index := `{"tool_calls":[{"index":` + strconv.Itoa(i)
-		head := index + `,"id":"` + call.ID + `","type":"function","function":{"name":`
-		if err := d.event(head, appendString(nil, call.Name), `,"arguments":""}}]}`); err != nil {
+		d.open(index)
+		d.out = append(append(append(d.out, `,"id":"`...), call.ID...), `","type":"function","function":{"name":`...)
+		d.out = appendString(d.out, call.Name)
+		if err := d.event("", `,"arguments":""}}]}`); err != nil {
 			return err
 		}
 		if err := d.pieces(index+`,"function":{"arguments":`, c.calls[i].args.pieces, "}}]}"); err != nil {
 			return err
 		}
 	}
-	d.buf.Write(d.prefix)
-	d.buf.WriteString(`{},"logprobs":null,"finish_reason":`)
-	d.buf.Write(appendString(d.buf.AvailableBuffer(), c.finish))
-	d.buf.Write(d.suffix)
+	d.open(`{},"logprobs":null,"finish_reason":`)
+	d.out = append(appendString(d.out, c.finish), d.suffix...)
 	return d.eventDone()
 }
 
@@ -303,72 +327,112 @@ func (d *delivery) pieces(open string, pieces [][]byte, end string) error {
 				return err
 			}
 		}
-		if err := d.event(open, p, end); err != nil {
+		d.open(open)
+		d.out = append(d.out, p...)
+		if err := d.event("", end); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// event sends a chunk with the delta open+value+end.
-func (d *delivery) event(open string, value []byte, end string) error {
-	d.buf.Write(d.prefix)
-	d.buf.WriteString(open)
-	d.buf.Write(value)
-	d.buf.WriteString(end)
-	d.buf.WriteString(`,"logprobs":null,"finish_reason":null`)
-	d.buf.Write(d.suffix)
+// open begins a chunk.
+func (d *delivery) open(delta string) {
+	d.out = append(append(d.out, d.prefix...), delta...)
+}
+
+// event ends a chunk with the rest of its delta.
+func (d *delivery) event(rest, end string) error {
+	d.out = append(append(append(d.out, rest...), end...), `,"logprobs":null,"finish_reason":null`...)
+	d.out = append(d.out, d.suffix...)
 	return d.eventDone()
 }
 
 func (d *delivery) eventDone() error {
-	if d.m.opts.FlushEvents {
-		return d.flush()
+	switch {
+	case !d.m.opts.FlushEvents:
+		return nil
+	case d.flusher == nil:
+		d.ends = append(d.ends, len(d.out))
+		return nil
 	}
-	return nil
+	return d.flush()
 }
 
 // flush sends what was written.
 func (d *delivery) flush() error {
-	if d.buf.Len() == 0 {
+	if len(d.out) == 0 {
 		return nil
 	}
-	if err := d.send(); err != nil {
+	if _, err := d.w.Write(d.out); err != nil {
 		return err
 	}
+	d.out = d.out[:0]
 	return d.push()
 }
 
 // push hands what was sent to the network. A writer that cannot is left to
 // its own pace.
 func (d *delivery) push() error {
-	err := http.NewResponseController(d.w).Flush()
+	err := d.flusher.Flush()
 	if errors.Is(err, http.ErrNotSupported) {
 		return nil
 	}
 	return err
 }
 
-func (d *delivery) send() error {
-	_, err := d.w.Write(d.buf.Bytes())
-	d.buf.Reset()
-	return err
-}
-
 // last sends the end of the reply. It counts as delivered before it is sent,
 // since the client may ask again before this goroutine runs on.
-func (d *delivery) last(flush bool) error {
+func (d *delivery) last() error {
 	if err := d.ctx.Err(); err != nil {
+		if d.flusher == nil {
+			d.m.record(d.x.entry, nil)
+		}
 		return err
 	}
-	d.x.settle(true)
-	err := d.send()
-	if err == nil && flush {
+	rest := d.out
+	switch {
+	case d.flusher != nil:
+		d.x.settle(true)
+	case len(d.ends) > 0:
+		d.m.record(d.x.entry, nil)
+		d.head()
+		if err := d.sendEvents(); err != nil {
+			return err
+		}
+		rest = rest[d.ends[len(d.ends)-1]:]
+		d.x.settle(true)
+	default:
+		d.m.recordDelivered(d.x)
+		d.head()
+	}
+	whole := !d.x.chat.Stream()
+	if whole {
+		d.w.Header()["Content-Length"] = []string{strconv.Itoa(len(rest))}
+	}
+	_, err := d.w.Write(rest)
+	if err == nil && whole {
 		// The length is known: nothing is left to write after this.
-		err = d.push()
+		err = responseLine{d.w}.flush()
 	}
 	if err != nil {
 		d.x.settle(false)
 	}
 	return err
+}
+
+// sendEvents sends the events of a stream that are to be sent alone.
+func (d *delivery) sendEvents() error {
+	d.flusher = http.NewResponseController(d.w)
+	from := 0
+	for _, end := range d.ends {
+		if _, err := d.w.Write(d.out[from:end]); err != nil {
+			return err
+		}
+		if err := d.push(); err != nil {
+			return err
+		}
+		from = end
+	}
+	return d.ctx.Err()
 }

@@ -4,8 +4,7 @@ package mockllm
 
 import (
 	"cmp"
-	"hash/fnv"
-	"io"
+	"math/bits"
 	"math/rand/v2"
 	"slices"
 	"strconv"
@@ -23,19 +22,34 @@ func (x *exchange) ids() (reply, call wire.IDs) {
 	return reply, call
 }
 
+// letters are what ids are made of where nothing else is said.
+const letters = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
+
 // makeID returns the id of the n-th of a kind, from 0.
-func makeID(r *rand.Rand, s wire.IDs, n int) string {
+func makeID(r *rand.PCG, s wire.IDs, n int) string {
 	if s.Counted {
 		return s.Prefix + strconv.Itoa(n)
 	}
-	if s.Alphabet == "" {
-		return s.Prefix + token(r, s.Len)
-	}
-	b := []byte(s.Prefix)
+	alphabet := cmp.Or(s.Alphabet, letters)
+	var space [64]byte
+	b := append(space[:0], s.Prefix...)
 	for range s.Len {
-		b = append(b, s.Alphabet[r.IntN(len(s.Alphabet))])
+		b = append(b, alphabet[below(r, uint64(len(alphabet)))])
 	}
 	return string(b)
+}
+
+// below returns what [rand.Rand.Uint64N] does, without its interface to the
+// source: an id takes dozens.
+func below(r *rand.PCG, n uint64) uint64 {
+	if n&(n-1) == 0 {
+		return r.Uint64() & (n - 1)
+	}
+	for {
+		if high, low := bits.Mul64(r.Uint64(), n); low >= n || low >= -n%n {
+			return high
+		}
+	}
 }
 
 // answerRendered gives a reply by way of a renderer and the paced writer. An
@@ -65,6 +79,9 @@ func (m *Mock) answerRendered(x *exchange, sp *spoken, adjust func(*llmwire.Repl
 	if x.effects.body != nil {
 		x.effects.body(x, body)
 	}
+	if x.met != nil {
+		x.told = heard(x, reply, body)
+	}
 	x.spoken, x.status = sp, body.Status
 	m.record(x.entry, nil)
 	m.send(x, body)
@@ -91,11 +108,9 @@ func (m *Mock) wireReply(x *exchange, sp *spoken) *llmwire.Reply {
 	for _, call := range sp.calls {
 		choice.Calls = append(choice.Calls, llmwire.Call{ID: call.ID, Name: call.Name, Arguments: call.Arguments})
 	}
-	h := fnv.New64a()
-	_, _ = io.WriteString(h, sp.id)
 	return &llmwire.Reply{
 		ID: sp.id, Created: sp.created, Model: cmp.Or(x.habits.model, x.chat.Model()), Choices: []llmwire.Choice{choice},
-		Usage: x.usage(c), IncludeUsage: x.chat.IncludeUsage(), Fingerprint: m.fingerprint(), Seed: h.Sum64(),
+		Usage: x.usage(c), IncludeUsage: x.chat.IncludeUsage(), Fingerprint: m.fingerprint(), Seed: hashOf(sp.id),
 	}
 }
 

@@ -145,9 +145,6 @@ type Rule struct {
 // Fault is a misbehaviour. Package fault has the catalogue.
 type Fault = fault.Fault
 
-// FaultKind is a kind of misbehaviour.
-type FaultKind = fault.Kind
-
 // RateLimit is the most frequent kind of fault.
 const RateLimit = fault.RateLimit
 

@@ -268,11 +268,15 @@ func (s *sender) end() error {
 
 // settle records that the reply was delivered, or takes that back.
 func (x *exchange) settle(delivered bool) {
-	m := x.m
-	m.mu.Lock()
-	defer m.mu.Unlock()
+	x.m.mu.Lock()
+	defer x.m.mu.Unlock()
+	x.settled(delivered)
+}
+
+// settled is settle while Mock.mu is held.
+func (x *exchange) settled(delivered bool) {
 	x.delivered = delivered
-	x.duration = m.opts.Clock.Now().Sub(x.start)
+	x.duration = x.m.opts.Clock.Now().Sub(x.start)
 	if x.served == nil {
 		return
 	}

@@ -7,7 +7,9 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"net/http"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -18,11 +20,12 @@ import (
 )
 
 // headers are values of answers, kept so that they are not made for each.
-type headers struct{ json, sse, noCache, chunked, version, no []string }
+type headers struct{ json, google, sse, noCache, chunked, version, no []string }
 
 func newHeaders() headers {
 	return headers{
-		json: []string{"application/json"}, sse: []string{"text/event-stream; charset=utf-8"},
+		json: []string{"application/json"}, google: []string{"application/json; charset=UTF-8"},
+		sse:     []string{"text/event-stream; charset=utf-8"},
 		noCache: []string{"no-cache"}, chunked: []string{"chunked"}, version: []string{"2020-10-01"}, no: []string{"false"},
 	}
 }
@@ -38,7 +41,17 @@ func (m *Mock) serve(w http.ResponseWriter, r *http.Request, path string) {
 		return
 	}
 	defer m.wg.Done()
-	x := &exchange{entry: &entry{start: m.opts.Clock.Now()}, m: m, w: w, r: r, path: path}
+	x := exchanges.Get().(*exchange)
+	*x = exchange{entry: &entry{start: m.opts.Clock.Now()}, m: m, w: w, r: r, path: path}
+	m.serveExchange(x)
+	if x.quick { // else something may still look at it
+		*x = exchange{}
+		exchanges.Put(x)
+	}
+}
+
+func (m *Mock) serveExchange(x *exchange) {
+	r, path := x.r, x.path
 	if m.profile.Proxy() && m.serveProxy(x) {
 		return
 	}
@@ -51,6 +64,8 @@ func (m *Mock) serve(w http.ResponseWriter, r *http.Request, path string) {
 		x.speech = m.errorSpeech(x)
 	}
 	switch {
+	case route == nil && (path == "/rehearse" || strings.HasPrefix(path, "/rehearse/")):
+		m.noAdmin(x)
 	case (route != nil || known) && lacks, route == nil && !known:
 		m.unknownPath(x)
 	case route == nil:
@@ -70,12 +85,42 @@ func (m *Mock) serve(w http.ResponseWriter, r *http.Request, path string) {
 // it by mistake only.
 func (m *Mock) unknownPath(x *exchange) {
 	if x.r.Method == http.MethodPost && strings.HasPrefix(x.path, "/v1") {
-		m.miss(x, fmt.Sprintf("%s %s: a mock model has no such endpoint", x.r.Method, x.path))
+		m.miss(x, fmt.Sprintf("%s %s: a mock model has no such endpoint%s", x.r.Method, x.path, m.nearPath(x)))
 		return
 	}
+	hint := ""
+	if m.routing.exact["/v1"+x.path] != nil {
+		hint = fmt.Sprintf(": did you mean /v1%s? The base URL ends in /v1", x.path)
+	}
 	m.refuse(x, &dialect.Refusal{
-		Status: http.StatusNotFound, Type: "invalid_request_error", Message: fmt.Sprintf("Invalid URL (%s %s)", x.r.Method, x.path),
+		Status: http.StatusNotFound, Type: "invalid_request_error", Message: fmt.Sprintf("Invalid URL (%s %s)%s", x.r.Method, x.path, hint),
 	})
+}
+
+// noAdmin answers what asks for the mock itself and is no route of it. It is no
+// request to the provider, so that the journal has nothing of it.
+func (m *Mock) noAdmin(x *exchange) {
+	x.w.Header()["Content-Type"] = m.headers.json
+	x.w.WriteHeader(http.StatusNotFound)
+	m.writeJSON(x.w, map[string]any{"error": map[string]string{
+		"type":    "rehearse_admin",
+		"message": fmt.Sprintf("there is no %s %s; there are GET journal, POST reset and POST cue/NAME", x.r.Method, x.path),
+	}})
+}
+
+// nearPath names an endpoint that the client may have meant.
+func (m *Mock) nearPath(x *exchange) string {
+	var paths []string
+	for path, list := range m.routing.exact {
+		if list[0].method == x.r.Method && m.profile.Has(path) {
+			paths = append(paths, path)
+		}
+	}
+	slices.Sort(paths)
+	if near := harness.Suggest(x.path, paths); near != "" {
+		return fmt.Sprintf(" (did you mean %s?)", near)
+	}
+	return ""
 }
 
 func (m *Mock) serveModels(x *exchange) {
@@ -101,7 +146,7 @@ func (m *Mock) models() []string {
 }
 
 func (m *Mock) serveModel(x *exchange) {
-	if m.serveOtherModels(x) {
+	if m.serveMethod(x) || m.serveOtherModels(x) {
 		return
 	}
 	if r := m.unknownModel(x.rest); r != nil {
@@ -149,6 +194,9 @@ func (m *Mock) writeJSON(w http.ResponseWriter, v any) {
 
 // buffers hold request and reply bodies while they are needed.
 var buffers = sync.Pool{New: func() any { return new(bytes.Buffer) }}
+
+// exchanges are those that are over and that nothing looks at any more.
+var exchanges = sync.Pool{New: func() any { return new(exchange) }}
 
 // maxPooled is the largest buffer that is kept for later.
 const maxPooled = 1 << 20
@@ -198,10 +246,7 @@ func (m *Mock) serveSpeech(x *exchange) {
 func (m *Mock) read(x *exchange) (refusal *dialect.Refusal) {
 	b := buffers.Get().(*bytes.Buffer)
 	defer putBuffer(b)
-	if n := x.r.ContentLength; n > 0 && n <= int64(m.opts.MaxBodyBytes) {
-		b.Grow(int(n) + bytes.MinRead)
-	}
-	if _, err := b.ReadFrom(http.MaxBytesReader(x.w, x.r.Body, int64(m.opts.MaxBodyBytes))); err != nil {
+	if err := m.readBody(x, b); err != nil {
 		status := http.StatusBadRequest
 		if tooLarge := (*http.MaxBytesError)(nil); errors.As(err, &tooLarge) {
 			status = http.StatusRequestEntityTooLarge
@@ -212,6 +257,22 @@ func (m *Mock) read(x *exchange) (refusal *dialect.Refusal) {
 	x.before = m.prev.Load()
 	x.chat, refusal = x.speech.decode(x, b.Bytes(), m.memory.last.Load())
 	return refusal
+}
+
+// readBody reads the request's body into b, which is empty.
+func (m *Mock) readBody(x *exchange, b *bytes.Buffer) error {
+	n, limit := x.r.ContentLength, int64(m.opts.MaxBodyBytes)
+	if n <= 0 || n > limit {
+		_, err := b.ReadFrom(http.MaxBytesReader(x.w, x.r.Body, limit))
+		return err
+	}
+	b.Grow(int(n))
+	p := b.AvailableBuffer()[:n]
+	if _, err := io.ReadFull(x.r.Body, p); err != nil {
+		return err
+	}
+	b.Write(p) // where it stands already
+	return nil
 }
 
 // remember keeps a request that took its place in the conversation.
@@ -226,7 +287,7 @@ func (m *Mock) answerPosition(x *exchange) {
 	s, why, final := m.locate(x.chat)
 	if s != nil {
 		x.served, x.kind = s, harness.KindReply
-		x.turn, x.reply, x.attempt = s.turn+1, s.reply+1, s.attempts
+		x.turn, x.reply, x.attempt, x.pos = s.turn+1, s.reply+1, s.attempts, s.script.Pos
 		x.compacted = s.compacted
 		m.inTurn(x, s)
 		if x.met = m.pickFault(x, s, nil); x.met == nil {
@@ -275,6 +336,7 @@ func (m *Mock) answerPosition(x *exchange) {
 }
 
 func (m *Mock) answerRule(x *exchange, rule *rule, label string) {
+	x.pos = rule.Pos
 	m.mu.Lock()
 	x.met = m.pickFault(x, nil, rule)
 	m.mu.Unlock()
@@ -316,6 +378,23 @@ func (m *Mock) record(e *entry, problem error) {
 		m.journal.problem(problem)
 	}
 	m.mu.Unlock()
+	m.observe(e, problem)
+}
+
+// recordDelivered records a reply that is about to be sent as a whole, and
+// settles it.
+func (m *Mock) recordDelivered(x *exchange) {
+	if m.root != nil {
+		m = m.root
+	}
+	m.mu.Lock()
+	m.journal.add(x.entry)
+	x.settled(true)
+	m.mu.Unlock()
+	m.observe(x.entry, nil)
+}
+
+func (m *Mock) observe(e *entry, problem error) {
 	if m.opts.Observe != nil {
 		m.opts.Observe(e.kind, e.fault)
 	}
@@ -344,6 +423,9 @@ func (m *Mock) miss(x *exchange, why string) {
 // fail answers when the script itself is wrong.
 func (m *Mock) fail(x *exchange, err error) {
 	x.kind, x.status, x.err = harness.KindScript, http.StatusInternalServerError, err.Error()
+	if where := (*locatedError)(nil); errors.As(err, &where) && !where.pos.IsZero() {
+		x.pos = where.pos
+	}
 	m.record(x.entry, fmt.Errorf("script: %w", err))
 	m.writeError(x, &dialect.Refusal{Status: x.status, Type: "rehearse_script", Code: "rehearse_script", Message: x.err})
 }
@@ -356,7 +438,10 @@ func (m *Mock) writeError(x *exchange, r *dialect.Refusal) {
 		return
 	}
 	h["Content-Type"] = m.headers.json
-	if r.Status != http.StatusTooManyRequests {
+	switch {
+	case x.speech != nil && x.speech.name == gemini:
+		h["Content-Type"] = m.headers.google
+	case r.Status != http.StatusTooManyRequests:
 		h["X-Should-Retry"] = m.headers.no
 	}
 	var body []byte
@@ -387,23 +472,28 @@ func (m *Mock) sendError(x *exchange, b *llmwire.Body) {
 	}
 }
 
+// answerID names an answer in its headers.
+func (e *entry) answerID() string {
+	const prefix, digits = "req_", 32
+	var id [len(prefix) + digits]byte
+	copy(id[:], prefix)
+	n := uint64(e.seq)
+	for i := len(id) - 1; i >= len(prefix); i-- {
+		id[i] = "0123456789abcdef"[n&15]
+		n >>= 4
+	}
+	return string(id[:])
+}
+
 // common sets the headers of every answer.
 func (m *Mock) common(x *exchange) {
-	const hexLen = 32
-	id := make([]byte, 0, 4+hexLen)
-	id = append(id, "req_"...)
-	digits := strconv.AppendInt(nil, int64(x.seq), 16)
-	for range hexLen - len(digits) {
-		id = append(id, '0')
-	}
 	h := x.w.Header()
-	id = append(id, digits...)
 	switch {
 	case x.speech == nil || !x.speech.plain:
-		h["X-Request-Id"] = []string{string(id)}
+		h["X-Request-Id"] = []string{x.answerID()}
 		h["Openai-Version"] = m.headers.version
 	case x.speech.idHeader != "":
-		h[x.speech.idHeader] = []string{string(id)}
+		h[x.speech.idHeader] = []string{x.answerID()}
 	}
 	for k, v := range x.habits.header {
 		if v == nil {

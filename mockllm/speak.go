@@ -6,6 +6,9 @@ import (
 	"cmp"
 	"encoding/json"
 	"fmt"
+	"math/rand/v2"
+	"strconv"
+	"strings"
 
 	"github.com/rehearse-dev/rehearse/harness"
 	"github.com/rehearse-dev/rehearse/harness/dialect"
@@ -28,6 +31,20 @@ type spokenCall struct {
 	server, tool string
 }
 
+// newSpoken returns a reply with room for so many calls. The journal keeps many
+// thousands, mostly of one call: each is one object then.
+func newSpoken(calls int) *spoken {
+	if calls != 1 {
+		return &spoken{calls: make([]spokenCall, 0, calls)}
+	}
+	one := new(struct {
+		spoken
+		call [1]spokenCall
+	})
+	one.calls = one.call[:0]
+	return &one.spoken
+}
+
 // scriptError is an error of the script and not of the client.
 type scriptError struct{ err error }
 
@@ -45,7 +62,7 @@ func (m *Mock) speakAt(s *served, x *exchange) (*spoken, error) {
 	if s.spoken != nil {
 		return s.spoken, nil
 	}
-	sp, err := m.speak(s.script, x, s.turn+1, s.reply+1, fmt.Sprintf("turn %d reply %d", s.turn+1, s.reply+1))
+	sp, err := m.speak(s.script, x, s.turn+1, s.reply+1, "turn "+strconv.Itoa(s.turn+1)+" reply "+strconv.Itoa(s.reply+1))
 	if err != nil {
 		return nil, err
 	}
@@ -72,15 +89,17 @@ func (m *Mock) speak(r *reply, x *exchange, turn, n int, label string) (*spoken,
 			return nil, &scriptError{err}
 		}
 	}
-	random := m.source(label)
+	var random rand.PCG
+	random.Seed(m.seeds(label))
 	ids, callIDs := x.ids()
-	sp := &spoken{content: content, fragments: cmp.Or(r.Fragments, m.program.Fragments), id: makeID(random, ids, 0), created: epoch}
+	sp := newSpoken(len(content.calls))
+	sp.content, sp.fragments, sp.id, sp.created = content, cmp.Or(r.Fragments, m.program.Fragments), makeID(&random, ids, 0), epoch
 	for i, call := range content.calls {
-		sc := spokenCall{ToolCall: harness.ToolCall{ID: makeID(random, callIDs, i), Name: call.tool, Arguments: call.args.plain}}
+		sc := spokenCall{ToolCall: harness.ToolCall{ID: makeID(&random, callIDs, i), Name: call.tool, Arguments: call.args.plain}}
 		if server, tool := toolname.Split(call.tool); server != "" {
 			name, err := m.resolver.Name(call.tool, c.Tools())
 			if err != nil {
-				return nil, err
+				return nil, m.blame(server, tool, err)
 			}
 			sc.Name, sc.server, sc.tool = name, server, tool
 		} else if len(m.program.Servers) > 0 {
@@ -89,6 +108,27 @@ func (m *Mock) speak(r *reply, x *exchange, turn, n int, label string) (*spoken,
 		sp.calls = append(sp.calls, sc)
 	}
 	return sp, nil
+}
+
+// blame says whose mistake it is that a call has no tool among those that the
+// client offers: the script's, where the server itself lists none of that name.
+func (m *Mock) blame(server, tool string, err error) error {
+	listed, known := m.program.Servers[server]
+	var names []string
+	for _, t := range listed {
+		if t.Name == tool {
+			return err
+		}
+		names = append(names, t.Name)
+	}
+	if !known {
+		return err
+	}
+	hint := ""
+	if near := harness.Suggest(tool, names); near != "" {
+		hint = fmt.Sprintf(" (did you mean %q?)", near)
+	}
+	return &scriptError{fmt.Errorf("server %q has no tool %q%s; it has %s", server, tool, hint, strings.Join(names, ", "))}
 }
 
 // ask returns what a rule or a Func sees of a request. Turn and reply are the

@@ -3,31 +3,66 @@
 package mockllm
 
 import (
+	"strings"
 	"sync"
-
-	"github.com/tiktoken-go/tokenizer"
 
 	"github.com/rehearse-dev/rehearse/harness"
 	"github.com/rehearse-dev/rehearse/harness/dialect"
+	"github.com/rehearse-dev/rehearse/internal/bpe"
 )
 
-// vocabulary is loaded when the first token is counted, which takes about
-// 5 ms; o200k_base takes 60, and how a provider writes messages and tools
-// into the prompt is not public, so that no count is exact anyhow.
-var vocabulary = sync.OnceValues(func() (*counter, error) {
-	codec, err := tokenizer.Get(tokenizer.Cl100kBase)
-	return &counter{codec: codec, known: make(map[string]int)}, err
-})
+// words are what is known of tokens: most words come again and again. They are
+// the same for all mocks.
+var words = &counter{known: make(map[string]int)}
 
-func countText(s string) int {
-	if s == "" {
-		return 0
+// countText counts tokens by cl100k_base: how a provider writes messages and
+// tools into the prompt is not public, so that no count is exact anyhow.
+func countText(s string) int { return words.count(s) }
+
+// counter counts tokens and remembers those of words and the like.
+type counter struct {
+	mu    sync.RWMutex // guards known
+	known map[string]int
+}
+
+// What is remembered at most.
+const (
+	maxKnown = 1 << 15
+	maxPiece = 32
+)
+
+func (c *counter) count(s string) int {
+	n := 0
+	var unknown []string
+	c.mu.RLock()
+	for len(s) > 0 {
+		piece := s[:bpe.Next(s)]
+		s = s[len(piece):]
+		if k, ok := c.known[piece]; ok {
+			n += k
+		} else {
+			unknown = append(unknown, piece)
+		}
 	}
-	counter, err := vocabulary()
-	if err != nil {
-		panic("mockllm: " + err.Error()) // the vocabulary is compiled in
+	c.mu.RUnlock()
+	for _, piece := range unknown {
+		n += c.learn(piece)
 	}
-	return counter.count(s)
+	return n
+}
+
+// learn counts a piece and remembers it.
+func (c *counter) learn(piece string) int {
+	n := bpe.Tokens(piece)
+	if len(piece) > maxPiece {
+		return n
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if len(c.known) < maxKnown {
+		c.known[strings.Clone(piece)] = n // piece is part of a request
+	}
+	return n
 }
 
 // countMessage counts one message as the provider's cookbook does: three

@@ -5,14 +5,15 @@ package mockmcp
 import (
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
 	"github.com/rehearse-dev/rehearse/harness"
 	"github.com/rehearse-dev/rehearse/harness/value"
 	"github.com/rehearse-dev/rehearse/internal/mcpwire"
+	"github.com/rehearse-dev/rehearse/mockmcp/step"
 )
 
 // Codes of the protocol errors that are ours: an answer that nobody scripted,
@@ -22,50 +23,107 @@ const (
 	codeBroken = -32603
 )
 
-// ticket carries one tools/call through mcp-go to its handler and the outcome
-// back: mcp-go decides whether the call may be made at all.
+// ticket is one tools/call on its way to an answer.
 type ticket struct {
-	params json.RawMessage
-	// after is closed when the call that arrived before on the same pipe has
-	// been decided; nil when there is no such order.
-	after <-chan struct{}
-	// decided tells the next call that this one has been.
-	decided func()
-
-	answer    *Answer // nil until the call has been answered
-	cancelled bool    // the client withdrew the call and waits for no answer
-	seq       int
-	resets    int // of the server, when the call came
-	start     time.Time
+	r      *request
+	offer  *offer // what was there when the call came
+	tool   *offered
+	call   *Call
+	round  *round
+	answer *Answer // set when the call is answered without looking at results
+	seq    int     // of the journal's entry
+	resets int     // of the server, when the call came
+	start  time.Time
 }
 
-type ticketKey struct{}
-
-// run answers the call of a ticket and writes it into the journal.
-func (s *Server) run(ctx context.Context, t *ticket) {
-	defer t.decided()
-	if t.after != nil {
+// call answers a tools/call and writes it into the journal.
+func (s *Server) call(ctx context.Context, r *request) *outcome {
+	defer r.decided()
+	if r.after != nil {
 		select {
-		case <-t.after:
+		case <-r.after:
 		case <-ctx.Done():
 		}
 	}
-	call, tool := s.arrive(t)
-	var answer *Answer
-	var latency time.Duration
+	t, out := &ticket{r: r}, &outcome{}
+	s.arrive(t, out)
+	var result *Result
 	var err error
-	if tool != nil && tool.Handler != nil {
-		t.decided()
-		answer, err = s.handle(ctx, call, tool)
-	} else {
-		answer, latency, err = s.decide(call, tool, t)
+	answer := t.answer
+	switch {
+	case answer != nil:
+	case t.tool.Handler != nil:
+		r.decided()
+		answer, err = s.handle(ctx, t.call, t.tool.Tool)
+	default:
+		answer, result, err = s.decide(t)
+		if answer == nil { // the client is asked first
+			r.decided()
+			var stop *halt
+			if answer, stop, err = s.converse(ctx, t, result); stop != nil {
+				return out.instead(stop.outcome())
+			}
+		}
 	}
-	s.settle(t, call, tool, answer, err)
-	t.decided()
+	s.settle(t, answer, err)
+	r.decided()
+	s.linger(ctx, t, result)
+	if ctx.Err() != nil {
+		return out.instead(nil)
+	}
+	out.sent = func(result json.RawMessage) { s.sent(t, result) }
+	if out.rpc = answer.RPCError; out.rpc == nil {
+		out.result = answer.result(r.era)
+		if len(answer.Meta) > 0 {
+			out.meta = mcpwire.Marshal(answer.Meta)
+		}
+	}
+	return out
+}
+
+// instead returns other with what is to be told after o, and tells it at once
+// where there is no other.
+func (o *outcome) instead(other *outcome) *outcome {
+	switch {
+	case other != nil:
+		other.after = o.after
+	case o.after != nil:
+		o.after()
+	}
+	return other
+}
+
+// linger does what comes between the decision about an answer and its
+// sending. r is nil for an answer that no result gives.
+func (s *Server) linger(ctx context.Context, t *ticket, r *Result) {
+	latency := time.Duration(0)
+	if t.answer == nil { // the tool has run
+		latency = t.tool.Latency
+	}
+	if r != nil {
+		if len(r.Before) > 0 && !t.asks(r) {
+			s.play(ctx, t.r, &round{}, func(json.RawMessage) ([]step.Step, error) { return r.Before, nil })
+		}
+		if r.Hold != "" {
+			_ = s.cues.hold(ctx, r.Hold)
+		}
+		if r.Latency > 0 {
+			latency = r.Latency
+		}
+	}
 	if latency > 0 {
 		_ = s.opts.Clock.Sleep(ctx, latency)
 	}
-	t.cancelled = ctx.Err() != nil
+}
+
+// asks reports whether r, a result of the tool, asks the client something.
+func (t *ticket) asks(r *Result) bool {
+	for i := range t.tool.Results {
+		if &t.tool.Results[i] == r {
+			return t.tool.asks[i]
+		}
+	}
+	return false
 }
 
 func (s *Server) handle(ctx context.Context, call *Call, tool *Tool) (*Answer, error) {
@@ -79,49 +137,66 @@ func (s *Server) handle(ctx context.Context, call *Call, tool *Tool) (*Answer, e
 	return answer, nil
 }
 
-// arrive opens the journal entry of a call. tool is nil when the call is
-// answered without looking at any result.
-func (s *Server) arrive(t *ticket) (*Call, *Tool) {
-	var params struct {
-		Name      string          `json:"name"`
-		Arguments json.RawMessage `json:"arguments"`
-	}
-	_ = json.Unmarshal(t.params, &params) // mcp-go has read it before us
+// arrive opens the journal entry of a call, or finds that of the call that it
+// goes on with. It sets the answer of a ticket when no result is to be looked
+// at.
+func (s *Server) arrive(t *ticket, out *outcome) {
+	params := &t.r.params
 	args := params.Arguments
 	if string(args) == "null" {
 		args = nil
 	}
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	t.seq, t.resets, t.start = len(s.journal)+1, s.resets, s.opts.Clock.Now()
-	s.journal = append(s.journal, harness.ToolExchange{
-		Seq: t.seq, Server: s.script.Name, Tool: params.Name, Args: args, Start: t.start,
-	})
-	call := &Call{Tool: params.Name, Args: args, State: s.state.Append(nil)}
+	t.call = &Call{Tool: params.Name, Args: args}
 	if len(args) == 0 {
-		call.Args = json.RawMessage("{}")
+		t.call.Args = json.RawMessage("{}")
 	}
 	if s.opts.Turn != nil {
-		call.Turn = s.opts.Turn()
+		t.call.Turn = s.opts.Turn()
 	}
 	if s.opts.User != nil {
-		call.User = s.opts.User()
+		t.call.User = s.opts.User()
 	}
-	tool := s.byName[params.Name]
-	switch {
-	case tool == nil:
-		t.answer = refuse("Tool %s not found", params.Name)
-	case !isObject(call.Args):
-		t.answer = refuse("Input validation error: Invalid arguments for tool %s: expected object, got %s", tool.Name, mcpwire.Excerpt(call.Args, 200))
-	default:
-		if wrong := s.schemas[tool.Name].check(call.Args); wrong != nil {
-			t.answer = refuse("Input validation error: Invalid arguments for tool %s: %s", tool.Name, strings.Join(wrong, "; "))
+	t.offer = s.offer.Load()
+	round, wrong := s.resume(t.r, params.Name)
+	if round == nil || !round.started {
+		if s.opts.OnCall != nil {
+			s.opts.OnCall(params.Name)
+		}
+		if s.changes != nil {
+			out.after = s.changes.called(params.Name)
 		}
 	}
-	if t.answer != nil {
-		return call, nil
+	s.enter(t, args, round)
+	t.tool = t.offer.tools.byName[params.Name]
+	switch {
+	case wrong != nil:
+		t.answer = &Answer{RPCError: wrong}
+	case t.r.out.strike.answer() != nil:
+		t.answer = t.r.out.strike.answer()
+	case t.tool == nil:
+		t.answer = refuse("Tool %s not found", params.Name)
+	case !isObject(t.call.Args):
+		t.answer = refuse("Input validation error: Invalid arguments for tool %s: expected object, got %s", params.Name, mcpwire.Excerpt(t.call.Args, 200))
+	default:
+		if wrong := t.tool.schema.check(t.call.Args); wrong != nil {
+			t.answer = refuse("Input validation error: Invalid arguments for tool %s: %s", params.Name, strings.Join(wrong, "; "))
+		}
 	}
-	return call, tool
+}
+
+// enter writes the journal entry.
+func (s *Server) enter(t *ticket, args json.RawMessage, r *round) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	t.call.State = s.stateJSON()
+	if t.round = r; r != nil && r.seq > 0 && r.resets == s.resets {
+		if x := s.journal.at(r.seq); x != nil && x.Content == nil && x.RPCError == nil {
+			t.seq, t.resets, t.start = r.seq, r.resets, x.Start
+			return
+		}
+	}
+	t.resets, t.start = s.resets, s.opts.Clock.Now()
+	t.seq = s.journal.add(harness.ToolExchange{Server: s.script.Name, Tool: t.call.Tool, Args: args, Start: t.start})
 }
 
 // refuse is how the official servers tell of a call that cannot be made: as a
@@ -140,33 +215,53 @@ type verdict struct {
 func (v *verdict) Error() string { return v.reason }
 
 // decide picks the first result that matches, computes its answer on the
-// state as it is and then changes the state, all under the lock.
-func (s *Server) decide(call *Call, tool *Tool, t *ticket) (*Answer, time.Duration, error) {
-	if tool == nil {
-		return t.answer, 0, nil
+// state as it is and then changes the state, all under the lock. The answer is
+// nil when the result asks the client something first.
+func (s *Server) decide(t *ticket) (*Answer, *Result, error) {
+	answer, result, err := s.pick(t)
+	if answer != nil && result != nil && result.Set != nil {
+		s.tellState()
 	}
+	return answer, result, err
+}
+
+func (s *Server) pick(t *ticket) (*Answer, *Result, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	call.State = s.state.Append(nil)
+	call, tool := t.call, t.tool
+	call.State = s.stateJSON()
+	if r := t.round; r != nil && r.started && r.result < len(tool.Results) && tool.asks[r.result] {
+		return nil, &tool.Results[r.result], nil
+	}
 	var whys []string
 	for i := range tool.Results {
 		r := &tool.Results[i]
-		where := place(r.Pos, i)
 		if r.Match != nil {
 			ok, why, err := matches(r, call)
 			if err != nil {
-				return s.fail(s.broken(call, where+": matching", err))
+				return s.fail(s.broken(call, place(r.Pos, i)+": matching", err))
 			}
 			if !ok {
-				whys = append(whys, fmt.Sprintf("%s: %s", where, why))
+				whys = append(whys, fmt.Sprintf("%s: %s", place(r.Pos, i), why))
 				continue
 			}
 		}
+		if answer := t.r.out.strike.answer(); answer != nil {
+			return answer, nil, nil
+		}
+		if tool.asks[i] {
+			if t.round == nil {
+				t.round = &round{}
+			}
+			t.round.result = i
+			return nil, r, nil
+		}
+		s.faults.pick(t.r, r)
 		answer, err := s.apply(call, r)
 		if err != nil {
-			return s.fail(s.broken(call, where, err))
+			return s.fail(s.broken(call, place(r.Pos, i), err))
 		}
-		return answer, r.Latency, nil
+		return answer, r, nil
 	}
 	reason := fmt.Sprintf("no scripted result of %s.%s fits the call with %s", s.script.Name, tool.Name, mcpwire.Excerpt(call.Args, 500))
 	if len(whys) > 0 {
@@ -175,7 +270,63 @@ func (s *Server) decide(call *Call, tool *Tool, t *ticket) (*Answer, time.Durati
 	return s.fail(rpcAnswer(codeMiss, "rehearse_miss: "+reason), &verdict{miss: true, reason: reason})
 }
 
-func (*Server) fail(answer *Answer, err error) (*Answer, time.Duration, error) { return answer, 0, err }
+func (*Server) fail(answer *Answer, err error) (*Answer, *Result, error) { return answer, nil, err }
+
+// converse asks the client what a result wants to know, and computes the
+// answer when that is known. It returns none when the call ends otherwise.
+func (s *Server) converse(ctx context.Context, t *ticket, r *Result) (*Answer, *halt, error) {
+	call := t.call
+	where := place(r.Pos, t.round.result)
+	t.round.seq, t.round.resets = t.seq, t.resets
+	halt := s.play(ctx, t.r, t.round, func(asked json.RawMessage) ([]step.Step, error) {
+		call.Asked = asked
+		if r.Plan == nil {
+			return r.Before, nil
+		}
+		planned, err := guard(func() ([]step.Step, error) { return r.Plan(call) })
+		if err == nil {
+			err = checkSteps(planned)
+		}
+		return slices.Concat(r.Before, planned), err
+	})
+	switch {
+	case halt == nil:
+	case halt.err != nil:
+		answer, err := s.broken(call, where+": before", halt.err)
+		return answer, nil, err
+	case halt.rpc != nil:
+		return &Answer{RPCError: halt.rpc}, nil, nil
+	case halt.refused != "":
+		return &Answer{Text: halt.refused, IsError: true}, nil, nil
+	default:
+		return nil, halt, nil
+	}
+	s.faults.pick(t.r, r)
+	answer, err := s.applyNow(call, r)
+	if err != nil {
+		answer, err := s.broken(call, where, err)
+		return answer, nil, err
+	}
+	if r.Set != nil {
+		s.tellState()
+	}
+	return answer, nil, nil
+}
+
+// applyNow is apply on the state as it is by now.
+func (s *Server) applyNow(call *Call, r *Result) (*Answer, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	call.State = s.stateJSON()
+	return s.apply(call, r)
+}
+
+// tellState tells of a state that has changed.
+func (s *Server) tellState() {
+	if s.opts.OnState != nil {
+		s.opts.OnState(s.State())
+	}
+}
 
 // broken is the answer to a call that met an error of the script.
 func (s *Server) broken(call *Call, where string, err error) (*Answer, error) {
@@ -207,10 +358,7 @@ func matches(r *Result, call *Call) (ok bool, why string, err error) {
 }
 
 func (s *Server) apply(call *Call, r *Result) (*Answer, error) {
-	if r.Answer == nil {
-		return nil, errors.New("the result has no answer")
-	}
-	answer, err := guard(func() (*Answer, error) { return r.Answer(call) })
+	answer, err := r.answer(call)
 	if err != nil {
 		return nil, err
 	}
@@ -231,7 +379,7 @@ func (s *Server) apply(call *Call, r *Result) (*Answer, error) {
 	if err != nil {
 		return nil, fmt.Errorf("set: %w", err)
 	}
-	s.state = value.MergePatch(s.state, p)
+	s.state, s.spelled = value.MergePatch(s.state, p), nil
 	return answer, nil
 }
 
@@ -243,134 +391,4 @@ func guard[T any](f func() (T, error)) (v T, err error) {
 		}
 	}()
 	return f()
-}
-
-// settle records what a call is answered with.
-func (s *Server) settle(t *ticket, call *Call, tool *Tool, answer *Answer, err error) {
-	t.answer = answer
-	x := harness.ToolExchange{IsError: answer.IsError, RPCError: answer.RPCError}
-	var v *verdict
-	if errors.As(err, &v) {
-		if v.miss {
-			x.Miss = v.reason
-		} else {
-			x.ScriptError = v.reason
-		}
-	}
-	x.Failed = x.IsError || x.RPCError != nil
-	if answer.RPCError == nil {
-		x.Text, x.Result = answer.text(), answer.value()
-		if failed, err := s.failedWhen(tool, call, x.Result); err != nil {
-			x.ScriptError = fmt.Sprintf("failed_when of %s.%s: %v", s.script.Name, call.Tool, err)
-		} else if failed {
-			x.Failed = true
-		}
-	}
-	for _, line := range []string{x.Miss, x.ScriptError} {
-		if line != "" {
-			s.opts.Logf("%s", line)
-		}
-	}
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	entry := s.entry(t)
-	if entry == nil {
-		return
-	}
-	x.Seq, x.Server, x.Tool, x.Args, x.Start = entry.Seq, entry.Server, entry.Tool, entry.Args, entry.Start
-	*entry = x
-}
-
-func (s *Server) failedWhen(tool *Tool, call *Call, result json.RawMessage) (bool, error) {
-	judge := s.script.FailedWhen
-	if tool != nil && tool.FailedWhen != nil {
-		judge = tool.FailedWhen
-	}
-	if judge == nil || tool == nil {
-		return false, nil
-	}
-	return guard(func() (bool, error) { return judge(call, result) })
-}
-
-// sent completes the journal entry when the answer goes out.
-func (s *Server) sent(t *ticket, content json.RawMessage) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if entry := s.entry(t); entry != nil {
-		entry.Content = content
-		entry.Duration = s.opts.Clock.Now().Sub(t.start)
-	}
-}
-
-// entry is the journal's entry of a call; nil when a reset has dropped it. The
-// caller holds mu.
-func (s *Server) entry(t *ticket) *harness.ToolExchange {
-	if t.resets != s.resets {
-		return nil
-	}
-	return &s.journal[t.seq-1]
-}
-
-// check reports an answer that says nothing or two things.
-func (a *Answer) check() error {
-	if a == nil {
-		return errors.New("there is no answer")
-	}
-	n := 0
-	for _, set := range []bool{a.JSON != nil, a.Text != "", a.Content != nil, a.RPCError != nil} {
-		if set {
-			n++
-		}
-	}
-	if n > 1 {
-		return errors.New("the answer has more than one of json, text, content and rpc_error")
-	}
-	if a.JSON != nil && !json.Valid(a.JSON) {
-		return fmt.Errorf("the answer's json is not valid: %s", mcpwire.Excerpt(a.JSON, 60))
-	}
-	for _, c := range a.Content {
-		if !isObject(c) {
-			return fmt.Errorf("a content block is no JSON object: %s", mcpwire.Excerpt(c, 60))
-		}
-	}
-	if a.RPCError != nil && len(a.RPCError.Data) > 0 && !json.Valid(a.RPCError.Data) {
-		return fmt.Errorf("the data of the error is not valid JSON: %s", mcpwire.Excerpt(a.RPCError.Data, 60))
-	}
-	return nil
-}
-
-type textBlock struct {
-	Type string `json:"type"`
-	Text string `json:"text"`
-}
-
-// text is the text of the answer, blocks joined with newlines.
-func (a *Answer) text() string {
-	switch {
-	case a.JSON != nil:
-		return string(mcpwire.Marshal(a.JSON))
-	case a.Content != nil:
-		return mcpwire.Text(a.Content)
-	}
-	return a.Text
-}
-
-// value is what `result` means to a script: the structured content, else the
-// text parsed as JSON, else the text.
-func (a *Answer) value() json.RawMessage {
-	if a.JSON != nil {
-		return a.JSON
-	}
-	if a.RPCError != nil {
-		return nil
-	}
-	return mcpwire.TextValue(a.text())
-}
-
-// blocks are the content blocks to send.
-func (a *Answer) blocks() []json.RawMessage {
-	if a.Content != nil {
-		return a.Content
-	}
-	return []json.RawMessage{mcpwire.Marshal(textBlock{"text", a.text()})}
 }

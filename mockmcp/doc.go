@@ -1,9 +1,10 @@
 // Copyright 2026 The rehearse Authors. SPDX-License-Identifier: Apache-2.0
 
 // Package mockmcp is a mock MCP server for testing clients: tools with
-// scripted results, a state that results read and change, and a journal of
-// every call. It speaks 2025-11-25 and 2026-07-28, in process, over stdio and
-// over streamable HTTP.
+// scripted results, a state that results read and change, resources and
+// prompts, and a journal of every call and every frame. It speaks all versions
+// up to 2026-07-28, in process, over stdio, streamable HTTP, HTTP+SSE and
+// WebSocket.
 //
 //	server := mockmcp.NewServer(t, mockmcp.Script{
 //		Name: "weather",
@@ -24,7 +25,30 @@
 // whole server. A call that no result fits is a miss: a protocol error for
 // the client, and [harness.ToolExchange.Miss] in the journal.
 //
-// The mcp-go library answers everything but calls (initialize,
-// server/discover, tools/list and so on); calls are answered below it, on the
-// wire, because its handlers cannot choose the code and data of an error.
+// # More than an answer
+//
+// Between a call and its answer come the steps of [Result.Before]: progress
+// for a client that sent a token, log messages of a level that it wants,
+// requests to the client ([step.Ask]), pauses. A client up to 2025-11-25 is
+// asked while its call waits; a later one is told that input is required and
+// sends its call again, which counts as the same call. What it said is in
+// [Call.Asked]. After notifications the answer waits a little
+// ([protocol.Settings.Settle]), because clients lose notifications that come
+// with it.
+//
+// A [Change] makes tools, prompts and resources come and go: at a call, at a
+// list, after a time, or on a cue. [Server.Cue] gives cues; what is held until
+// one ([Result.Hold], [step.Hold]) goes on. [Server.AwaitHeld] waits until
+// something is held, so that a test needs no sleep. [Options.OnCall] and
+// [Options.OnState] give cues by what happens.
+//
+// What goes wrong is in [Script.Faults] and [Result.Faults]; package fault has
+// the catalogue. [Server.Frames] is what went over the wire.
+//
+// # Who answers what
+//
+// The mcp-go library answers what is the same for every server: the handshake,
+// server/discover, pings, levels, subscriptions. All that a script has a say
+// in is answered beside it, and all writing is ours: its handlers cannot choose
+// the code and data of an error, and its notifications race with its answers.
 package mockmcp

@@ -5,182 +5,450 @@ package mockmcp
 import (
 	"bytes"
 	"context"
+	"crypto/rand"
 	"encoding/json"
+	"errors"
 	"io"
-	"net"
+	"mime"
 	"net/http"
+	"slices"
+	"strconv"
+	"strings"
 	"time"
 
 	"github.com/mark3labs/mcp-go/mcp"
-	"github.com/mark3labs/mcp-go/server"
 
+	"github.com/rehearse-dev/rehearse/harness"
 	"github.com/rehearse-dev/rehearse/internal/mcpwire"
+	"github.com/rehearse-dev/rehearse/mockmcp/protocol"
 )
 
-// serveHTTP answers calls and lists with our part in mcp-go's answer, and
-// lets mcp-go answer the rest.
-func (s *Server) serveHTTP(w http.ResponseWriter, r *http.Request) {
-	if !s.begin() {
-		http.Error(w, "the mock server is closed", http.StatusServiceUnavailable)
-		return
-	}
-	defer s.sessions.Done()
-	ctx, cancel := context.WithCancel(r.Context())
-	defer cancel()
-	defer context.AfterFunc(s.ctx, cancel)()
-	r = r.WithContext(ctx)
-	if r.Method != http.MethodPost {
-		s.http.ServeHTTP(w, r)
-		return
-	}
-	body, err := io.ReadAll(http.MaxBytesReader(w, r.Body, mcpwire.DefaultMaxFrame))
-	if err != nil {
-		http.Error(w, "reading the request: "+err.Error(), http.StatusBadRequest)
-		return
-	}
-	setBody(r, body)
-	m, err := mcpwire.Parse(body)
-	if err != nil {
-		s.http.ServeHTTP(w, r) // mcp-go has its words for that
-		return
-	}
-	modern := mcp.IsModernProtocol(metaVersion(m.Params)) || mcp.IsModernProtocol(r.Header.Get(mcp.HeaderProtocolVersion))
-	if m.Method != "" && m.Method != "initialize" && !modern && r.Header.Get(server.HeaderKeySessionID) == "" {
-		// mcp-go answers 404 in plain text, which tells a client that probes
-		// for the new era that there is no server here.
-		writeError(w, http.StatusBadRequest, m.ID, mcp.INVALID_REQUEST, "Bad Request: Missing session ID")
-		return
-	}
-	if m.Method != methodCall && m.Method != methodList {
-		s.http.ServeHTTP(w, r)
-		return
-	}
-	var t *ticket
-	if m.Method == methodCall {
-		t = &ticket{params: m.Params, decided: func() {}}
-		r = r.WithContext(context.WithValue(ctx, ticketKey{}, t))
-		s.standInHTTP(r, m)
-	}
-	// A recorder cannot stream, so mcp-go answers with one JSON object.
-	rec := &recorder{header: http.Header{}, code: http.StatusOK}
-	s.http.ServeHTTP(rec, r)
-	if ctx.Err() != nil {
-		return
-	}
-	s.forward(w, rec, m, t)
-}
+const sessionHeader = "Mcp-Session-Id"
 
-// standInHTTP puts the stand-in for a call into the request. The headers that
-// name the tool must agree with the body, for mcp-go compares them.
-func (s *Server) standInHTTP(r *http.Request, m mcpwire.Message) {
-	if name := r.Header.Get(mcp.HeaderName); name != "" {
-		if mcp.ValidateStandardHeaders(r.Header.Get, metaVersion(m.Params), mcp.MethodToolsCall, m.Params) != nil {
-			return // mcp-go refuses the mismatch before it looks for the tool
-		}
-		r.Header = r.Header.Clone()
-		r.Header.Set(mcp.HeaderName, stand)
-	}
-	setBody(r, standIn(m))
-}
+// Codes of errors that only HTTP has.
+const (
+	codeNoSession = -32001
+	codeHTTP      = -32000
+)
 
-// forward sends what mcp-go answered, with our part in it.
-func (s *Server) forward(w http.ResponseWriter, rec *recorder, m mcpwire.Message, t *ticket) {
-	body := rec.body.Bytes()
-	switch rec.code {
-	case http.StatusOK:
-		body = append(s.answer(m, t, body), '\n')
-	case http.StatusNotFound:
-		if !json.Valid(body) {
-			writeError(w, http.StatusNotFound, m.ID, -32001, "Session not found")
-			return
-		}
-	}
-	for k, v := range rec.header {
-		w.Header()[k] = v
-	}
-	w.Header().Del("Content-Length")
-	w.WriteHeader(rec.code)
-	_, _ = w.Write(body)
-}
-
-// recorder keeps an answer for us to change. It is no http.Flusher.
-type recorder struct {
-	header http.Header
-	code   int
-	body   bytes.Buffer
-}
-
-func (r *recorder) Header() http.Header         { return r.header }
-func (r *recorder) WriteHeader(code int)        { r.code = code }
-func (r *recorder) Write(p []byte) (int, error) { return r.body.Write(p) }
-
-func setBody(r *http.Request, body []byte) {
-	r.Body = io.NopCloser(bytes.NewReader(body))
-	r.ContentLength = int64(len(body))
-}
-
-// metaVersion is the protocol version that a request of the new era names.
-func metaVersion(params json.RawMessage) string {
-	var p struct {
-		Meta map[string]json.RawMessage `json:"_meta"`
-	}
-	var version string
-	if json.Unmarshal(params, &p) == nil {
-		_ = json.Unmarshal(p.Meta[mcp.MetaKeyProtocolVersion], &version)
-	}
-	return version
-}
-
-func writeError(w http.ResponseWriter, status int, id json.RawMessage, code int, message string) {
-	w.Header().Set("Content-Type", "application/json")
-	w.WriteHeader(status)
-	_, _ = w.Write(mcpwire.Message{ID: id, Error: rpcAnswer(code, message).RPCError}.Encode())
-}
-
-// TB is the part of [testing.TB] that [NewServer] needs.
-type TB interface {
-	Helper()
-	Cleanup(func())
-	Errorf(format string, args ...any)
-	Fatalf(format string, args ...any)
-}
-
-// HTTPServer is a [Server] on a loopback port of its own.
-type HTTPServer struct {
-	*Server
-	URL string // ends in /mcp
-}
-
-// NewServer starts a server for a test on a loopback port, over streamable
-// HTTP. When the test ends it is closed, and each call that no scripted
-// result fits fails the test.
-func NewServer(t TB, script Script) *HTTPServer {
-	t.Helper()
-	s, err := New(script, nil)
-	if err != nil {
-		t.Fatalf("%v", err)
-		return nil
-	}
-	listener, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatalf("mock server %q: %v", script.Name, err)
-		return nil
-	}
-	mux := http.NewServeMux()
-	mux.Handle("/mcp", s.Handler())
-	h := &http.Server{Handler: mux, ReadHeaderTimeout: time.Minute}
-	served := make(chan struct{})
-	go func() {
-		defer close(served)
-		_ = h.Serve(listener) // until Close
-	}()
-	t.Cleanup(func() {
-		s.Close()
-		h.Close()
-		<-served
-		if err := s.Err(); err != nil {
-			t.Errorf("mock server %q: %v", script.Name, err)
+// Handler serves streamable HTTP, with sessions for clients up to 2025-11-25
+// and without for clients of 2026-07-28, at whatever path it is mounted. Below
+// /.well-known/oauth-protected-resource it serves the metadata of
+// [protocol.Auth].
+func (s *Server) Handler() http.Handler {
+	return s.handler(overHTTP, func(x *exchange) {
+		switch x.r.Method {
+		case http.MethodPost:
+			s.post(x)
+		case http.MethodGet:
+			s.get(x)
+		case http.MethodDelete:
+			s.delete(x)
+		default:
+			if x.admit(mcpwire.Message{}) {
+				x.notAllowed("POST")
+			}
 		}
 	})
-	return &HTTPServer{Server: s, URL: "http://" + listener.Addr().String() + "/mcp"}
+}
+
+// handler has f answer the requests of a transport as long as the server is
+// open.
+func (s *Server) handler(transport string, f func(*exchange)) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if !s.begin() {
+			http.Error(w, "the mock server is closed", http.StatusServiceUnavailable)
+			return
+		}
+		defer s.sessions.Done()
+		defer context.AfterFunc(s.ctx, func() { release(w, r) })()
+		f(&exchange{s: s, w: w, r: r, transport: transport, session: r.Header.Get(sessionHeader)})
+	})
+}
+
+// closeGrace is how long a client has to take what is written to it when the
+// server closes.
+const closeGrace = time.Second
+
+// release ends the writes of a handler that is still there after a while, for
+// its client does not read.
+func release(w http.ResponseWriter, r *http.Request) {
+	t := time.NewTimer(closeGrace)
+	defer t.Stop()
+	select {
+	case <-t.C:
+		_ = http.NewResponseController(w).SetWriteDeadline(time.Unix(1, 0))
+	case <-r.Context().Done():
+	}
+}
+
+// exchange is one HTTP request and its answer, as long as it belongs to no
+// client.
+type exchange struct {
+	s         *Server
+	w         http.ResponseWriter
+	r         *http.Request
+	transport string
+	session   string // the id that it names, or ""
+}
+
+// client is who the log says it was when nobody knows.
+func (x *exchange) client() *client {
+	return &client{s: x.s, id: x.session, transport: x.transport}
+}
+
+// refuse answers with a JSON-RPC error.
+func (x *exchange) refuse(status int, id []byte, code int, message string) {
+	body := writeRPC(x.w, status, id, code, message)
+	x.client().logFrame(harness.Frame{Kind: harness.FrameResponse, ID: id, HTTP: strconv.Itoa(status)}, body)
+}
+
+// plain answers with a status and a line of text, or nothing.
+func (x *exchange) plain(status int, text string) {
+	x.client().logFrame(harness.Frame{Kind: harness.FrameHTTP, HTTP: strconv.Itoa(status)}, []byte(text))
+	if text == "" {
+		x.w.WriteHeader(status)
+		return
+	}
+	http.Error(x.w, text, status)
+}
+
+func (x *exchange) notAllowed(allow string) {
+	x.w.Header().Set("Allow", allow)
+	x.plain(http.StatusMethodNotAllowed, "method not allowed")
+}
+
+// admit logs a request and reports whether it may go on: not for foreign
+// hosts and origins, nor without the token.
+func (x *exchange) admit(m mcpwire.Message) bool {
+	x.client().received(m, x.r)
+	if why := mcpwire.Foreign(x.r, x.s.opts.Hosts, x.s.opts.Origins); why != "" {
+		x.plain(http.StatusForbidden, why)
+		return false
+	}
+	return x.authorized()
+}
+
+// body reads a POST.
+func (x *exchange) body() (m mcpwire.Message, err error) {
+	var b []byte
+	if n := x.r.ContentLength; 0 < n && n <= bodyKept {
+		b = make([]byte, n)
+		_, err = io.ReadFull(x.r.Body, b)
+	} else {
+		b, err = io.ReadAll(http.MaxBytesReader(nil, x.r.Body, mcpwire.DefaultMaxFrame))
+	}
+	if err != nil {
+		return m, err
+	}
+	m, err = mcpwire.Parse(b)
+	m.Frame = b
+	return m, err
+}
+
+// post answers a POST: one message.
+func (s *Server) post(x *exchange) {
+	m, err := x.body()
+	if !x.admit(m) {
+		return
+	}
+	var tooLong *http.MaxBytesError
+	switch mediaType, _, _ := mime.ParseMediaType(x.r.Header.Get("Content-Type")); {
+	case errors.As(err, &tooLong):
+		x.refuse(http.StatusRequestEntityTooLarge, nil, codeHTTP, err.Error())
+		return
+	case mediaType != "application/json":
+		x.refuse(http.StatusUnsupportedMediaType, nil, codeHTTP, "Unsupported Media Type: Content-Type must be application/json")
+		return
+	case err != nil:
+		x.unreadable(m, err)
+		return
+	}
+	header := x.r.Header.Get(mcp.HeaderProtocolVersion)
+	meta := ""
+	if m.Method != "" {
+		meta = s.metaVersion(m)
+	}
+	if s.knowsModern() && (protocol.IsModern(header) || protocol.IsModern(meta)) {
+		s.postModern(x, m, header, meta)
+		return
+	}
+	if m.Method == methodDiscover && s.script.Protocol.ModernMode() == protocol.Silent {
+		select {
+		case <-x.r.Context().Done():
+		case <-s.ctx.Done():
+		}
+		panic(http.ErrAbortHandler)
+	}
+	s.postLegacy(x, m, header)
+}
+
+// unreadable answers what is no message.
+func (x *exchange) unreadable(m mcpwire.Message, err error) {
+	switch frame := bytes.TrimSpace(m.Frame); {
+	case !json.Valid(frame):
+		x.refuse(http.StatusBadRequest, mcpwire.IDOf(frame), mcp.PARSE_ERROR, "Parse error: "+err.Error())
+	case frame[0] == '[':
+		x.refuse(http.StatusBadRequest, nil, mcp.INVALID_REQUEST, "Invalid Request: batches are not supported")
+	default:
+		x.refuse(http.StatusBadRequest, mcpwire.IDOf(frame), mcp.INVALID_REQUEST, "Invalid Request: "+err.Error())
+	}
+}
+
+// knowsModern reports whether the server has heard of 2026-07-28.
+func (s *Server) knowsModern() bool {
+	mode := s.script.Protocol.ModernMode()
+	return mode == protocol.On || mode == protocol.Reject
+}
+
+// metaVersion is the version that a modern message names.
+func (s *Server) metaVersion(m mcpwire.Message) string {
+	if !s.knowsModern() || !strings.Contains(string(m.Params), mcp.MetaKeyProtocolVersion) {
+		return ""
+	}
+	c := &client{s: s}
+	return c.newRequest(m, nil).params.Meta.Version
+}
+
+// postModern answers a message that stands for itself.
+func (s *Server) postModern(x *exchange, m mcpwire.Message, header, meta string) {
+	bad := func(code int, message string) { x.refuse(http.StatusBadRequest, m.ID, code, message) }
+	switch {
+	case x.r.Header.Get(mcp.HeaderLastEventID) != "":
+		bad(mcp.HEADER_MISMATCH, "Last-Event-ID is not supported in protocol version "+protocol.FirstModern+": streams are not resumable")
+	case m.Method == "":
+		bad(mcp.INVALID_REQUEST, "responses of clients are not supported in protocol version "+protocol.FirstModern)
+	case header == "":
+		bad(mcp.HEADER_MISMATCH, mcp.HeaderProtocolVersion+" header is required for requests carrying "+mcp.MetaKeyProtocolVersion)
+	case m.IsNotification() && meta == "":
+		// Only requests have to carry it: the Go SDK sends notifications/cancelled
+		// without.
+		x.plain(http.StatusAccepted, "")
+	case meta == "":
+		bad(mcp.INVALID_PARAMS, "missing or invalid _meta field "+mcp.MetaKeyProtocolVersion)
+	case header != meta:
+		bad(mcp.HEADER_MISMATCH, mcp.HeaderProtocolVersion+" header "+header+" does not match request "+mcp.MetaKeyProtocolVersion+" "+meta)
+	case m.IsNotification():
+		x.plain(http.StatusAccepted, "")
+	default:
+		c := s.newClient(s.ctx, "", x.transport)
+		c.modern = true
+		w := newHTTPWire(c, x.w, x.r)
+		r := c.newRequest(m, w)
+		if err := s.checkHeaders(x.r.Header, r); err != nil {
+			bad(mcp.HEADER_MISMATCH, err.Error())
+			return
+		}
+		s.serveHTTPRequest(x, c, r, w)
+	}
+}
+
+// checkHeaders compares the headers of a modern request with its body.
+func (s *Server) checkHeaders(h http.Header, r *request) error {
+	if err := mcp.ValidateStandardHeaders(h.Get, r.params.Meta.Version, mcp.MCPMethod(r.Method), r.Params); err != nil {
+		return err
+	}
+	if r.Method != methodCall {
+		return nil
+	}
+	tool := s.offer.Load().tools.byName[r.params.Name]
+	if tool == nil || tool.headers == nil {
+		return nil
+	}
+	return mcp.ValidateParamHeadersLookup(func(name string) (string, bool) {
+		values := h.Values(name)
+		return strings.Join(values, ", "), len(values) > 0
+	}, tool.headers, r.Params)
+}
+
+// postLegacy answers a message of a session.
+func (s *Server) postLegacy(x *exchange, m mcpwire.Message, header string) {
+	if header != "" && m.Method != methodInitialize && !slices.Contains(s.legacyVersions, header) {
+		x.refuse(http.StatusBadRequest, m.ID, codeHTTP, "Bad Request: Unsupported protocol version: "+header+" (supported versions: "+strings.Join(s.legacyVersions, ", ")+")")
+		return
+	}
+	if len(s.legacyVersions) == 0 {
+		x.refuse(http.StatusBadRequest, m.ID, mcp.INVALID_PARAMS, "missing or invalid _meta field "+mcp.MetaKeyProtocolVersion)
+		return
+	}
+	c, ok := s.sessionOf(x, m)
+	if !ok {
+		return
+	}
+	switch {
+	case m.IsNotification():
+		c.notified(m)
+		x.plain(http.StatusAccepted, "")
+	case !m.IsRequest():
+		c.answered(m)
+		x.plain(http.StatusAccepted, "")
+	default:
+		w := newHTTPWire(c, x.w, x.r)
+		r := c.newRequest(m, w)
+		if m.Method == methodInitialize && c.id != "" {
+			x.w.Header().Set(sessionHeader, c.id)
+		}
+		s.serveHTTPRequest(x, c, r, w)
+		if _, opened := c.handshake(); !opened && m.Method == methodInitialize {
+			s.endSession(c)
+		}
+	}
+}
+
+// sessionOf finds the session of a message, or opens one. false means that
+// the request has been answered.
+func (s *Server) sessionOf(x *exchange, m mcpwire.Message) (*client, bool) {
+	mode := s.script.Protocol.SessionMode()
+	id := x.r.Header.Get(sessionHeader)
+	switch {
+	case mode == protocol.None:
+		return s.newClient(s.ctx, "", x.transport), true
+	case m.Method == methodInitialize:
+		c := s.newClient(s.ctx, "mcp-session-"+rand.Text(), x.transport)
+		s.mu.Lock()
+		s.byID[c.id] = c
+		s.mu.Unlock()
+		s.addClient(c)
+		return c, true
+	case id == "" && mode == protocol.Optional:
+		return s.newClient(s.ctx, "", x.transport), true
+	case id == "":
+		x.refuse(http.StatusBadRequest, m.ID, mcp.INVALID_REQUEST, "Bad Request: Missing session ID")
+		return nil, false
+	}
+	return s.session(x, m, id)
+}
+
+// session finds a session by its id.
+func (s *Server) session(x *exchange, m mcpwire.Message, id string) (*client, bool) {
+	s.mu.Lock()
+	c := s.byID[id]
+	s.mu.Unlock()
+	if c == nil || c.transport != x.transport {
+		x.refuse(http.StatusNotFound, m.ID, codeNoSession, "Session not found")
+		return nil, false
+	}
+	return c, true
+}
+
+func (s *Server) endSession(c *client) {
+	s.forget(c)
+	c.end()
+}
+
+// serveHTTPRequest answers the request r in an HTTP answer.
+func (s *Server) serveHTTPRequest(x *exchange, c *client, r *request, w *httpWire) {
+	if r.Method == methodInitialize || r.Method == methodDiscover {
+		if s.faults.start(x.r.Context(), c) != nil {
+			panic(http.ErrAbortHandler)
+		}
+	}
+	r.out.strike = s.faults.arrive(c, r.Message)
+	ctx, cancel := context.WithCancel(c.ctx)
+	// The request ends with its connection, unless it is we who closed that or
+	// the client can come back.
+	stop := context.AfterFunc(x.r.Context(), func() {
+		if !w.conn.left() && !w.resumable() {
+			cancel()
+		}
+	})
+	answer := func() {
+		defer stop()
+		defer cancel()
+		defer w.done()
+		s.serveRequest(ctx, r)
+	}
+	if r.out.strike == nil && !s.outlasting {
+		answer()
+		w.wait(x.r.Context().Done(), closedChannel())
+		return
+	}
+	// What works on the request may outlast the answer that it has here.
+	done := make(chan struct{})
+	s.sessions.Go(func() {
+		defer close(done)
+		answer()
+	})
+	w.wait(x.r.Context().Done(), done)
+}
+
+// get answers a GET: what a legacy session listens to.
+func (s *Server) get(x *exchange) {
+	if strings.HasPrefix(x.r.URL.Path, metadataPath) {
+		s.metadata(x.w, x.r)
+		return
+	}
+	if !x.admit(mcpwire.Message{}) {
+		return
+	}
+	c, ok := s.sessionForStream(x)
+	if !ok {
+		return
+	}
+	st, from := (*stream)(nil), -1
+	if last := x.r.Header.Get("Last-Event-ID"); last != "" {
+		if st, from, ok = c.resume(last); !ok {
+			x.refuse(http.StatusBadRequest, nil, codeHTTP, "Bad Request: unknown event "+strconv.Quote(last))
+			return
+		}
+	} else {
+		c.mu.Lock()
+		st = c.stream(listenID)
+		c.mu.Unlock()
+	}
+	w := newHTTPWire(c, x.w, x.r)
+	o := &outlet{c: c, wire: w}
+	if o.strike = s.faults.arrive(c, mcpwire.Message{Method: http.MethodGet}); o.strike.before(x.r.Context(), o) {
+		w.wait(x.r.Context().Done(), closedChannel())
+		return
+	}
+	c.logFrame(harness.Frame{Kind: harness.FrameHTTP, HTTP: "200"}, nil)
+	w.began, w.st = true, st
+	w.conn.open()
+	st.attach(w.conn, from)
+	stop := context.AfterFunc(c.ctx, w.conn.finish)
+	defer stop()
+	w.wait(x.r.Context().Done(), nil)
+	c.logFrame(harness.Frame{Kind: harness.FrameEnd}, nil)
+}
+
+func closedChannel() <-chan struct{} {
+	ch := make(chan struct{})
+	close(ch)
+	return ch
+}
+
+// sessionForStream finds the session of a GET or a DELETE.
+func (s *Server) sessionForStream(x *exchange) (*client, bool) {
+	id := x.r.Header.Get(sessionHeader)
+	switch {
+	case s.script.Protocol.SessionMode() == protocol.None, len(s.legacyVersions) == 0,
+		s.knowsModern() && protocol.IsModern(x.r.Header.Get(mcp.HeaderProtocolVersion)):
+		x.notAllowed("POST")
+		return nil, false
+	case id == "":
+		x.refuse(http.StatusBadRequest, nil, mcp.INVALID_REQUEST, "Bad Request: Missing session ID")
+		return nil, false
+	}
+	return s.session(x, mcpwire.Message{}, id)
+}
+
+// delete answers a DELETE: the end of a session.
+func (s *Server) delete(x *exchange) {
+	if !x.admit(mcpwire.Message{}) {
+		return
+	}
+	c, ok := s.sessionForStream(x)
+	if !ok {
+		return
+	}
+	w := newHTTPWire(c, x.w, x.r)
+	o := &outlet{c: c, wire: w}
+	if o.strike = s.faults.arrive(c, mcpwire.Message{Method: http.MethodDelete}); o.strike.before(x.r.Context(), o) {
+		w.wait(x.r.Context().Done(), closedChannel())
+		return
+	}
+	s.endSession(c)
+	c.logFrame(harness.Frame{Kind: harness.FrameEnd}, nil)
+	x.plain(http.StatusOK, "")
 }

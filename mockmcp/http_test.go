@@ -4,6 +4,7 @@ package mockmcp_test
 
 import (
 	"bufio"
+	"context"
 	"fmt"
 	"io"
 	"net/http"
@@ -12,6 +13,7 @@ import (
 	"testing"
 
 	"github.com/rehearse-dev/rehearse/mockmcp"
+	"github.com/rehearse-dev/rehearse/mockmcp/protocol"
 )
 
 // post sends one frame and returns the answer.
@@ -222,4 +224,35 @@ func TestNewServerFailsTheTestOnAMiss(t *testing.T) {
 	if s := mockmcp.NewServer(ft, mockmcp.Script{State: raw(`1`)}); s != nil || len(ft.failures) != 1 {
 		t.Errorf("NewServer with a bad script: %v, %q", s, ft.failures)
 	}
+}
+
+// TestCloseWithClientsThatDoNotRead: an answer that nobody takes must not hold
+// up Close for ever.
+func TestCloseWithClientsThatDoNotRead(t *testing.T) {
+	const size = 16 << 20 // more than all the buffers between us
+	s := mockmcp.NewServer(t, mockmcp.Script{Name: "big", Protocol: protocol.Settings{Sessions: protocol.None}, Tools: []mockmcp.Tool{
+		{Name: "big", Results: []mockmcp.Result{{Size: size}}},
+	}})
+	const call = `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"big"}}`
+	for _, accept := range []string{"application/json", "text/event-stream"} {
+		req, err := http.NewRequestWithContext(context.WithoutCancel(t.Context()), http.MethodPost, s.URL, strings.NewReader(call))
+		if err != nil {
+			t.Fatal(err)
+		}
+		req.Header.Set("Content-Type", "application/json")
+		req.Header.Set("Accept", accept)
+		req.Close = true
+		resp, err := http.DefaultClient.Do(req)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer resp.Body.Close()
+	}
+	conn, err := s.Dial(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer conn.Close()
+	fmt.Fprintln(conn, call)
+	s.Close()
 }

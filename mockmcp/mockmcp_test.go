@@ -24,6 +24,7 @@ import (
 	"github.com/rehearse-dev/rehearse/harness"
 	"github.com/rehearse-dev/rehearse/internal/mcpwire"
 	"github.com/rehearse-dev/rehearse/mockmcp"
+	"github.com/rehearse-dev/rehearse/mockmcp/protocol"
 )
 
 var update = flag.Bool("update", false, "rewrite the conversations in testdata")
@@ -31,7 +32,9 @@ var update = flag.Bool("update", false, "rewrite the conversations in testdata")
 // TestMain lets the test binary be a stdio server of its own tests.
 func TestMain(m *testing.M) {
 	if os.Getenv("MOCKMCP_CHILD") != "" {
-		s, err := mockmcp.New(world(), nil)
+		script := world()
+		script.Protocol.Modern = protocol.Modern(os.Getenv("MOCKMCP_MODERN"))
+		s, err := mockmcp.New(script, nil)
 		if err == nil {
 			err = s.ServeStdio(context.Background(), os.Stdin, os.Stdout)
 		}

@@ -9,11 +9,10 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"log/slog"
-	"net/http"
 	"slices"
-	"strings"
 	"sync"
+	"sync/atomic"
+	"time"
 
 	"github.com/mark3labs/mcp-go/server"
 
@@ -31,6 +30,19 @@ type Options struct {
 	// being played. nil means none.
 	Turn func() int
 	User func() string
+	// OnCall is told of each tools/call as it arrives, and OnState of each
+	// state that a call leaves behind. They must not block: what they are for
+	// is to give a cue, here or elsewhere. nil means none.
+	OnCall  func(tool string)
+	OnState func(state json.RawMessage)
+	// Hosts and Origins are names of hosts and origins of pages that HTTP
+	// requests may have beside those of this machine; "*" stands for any. nil
+	// means none.
+	Hosts   []string
+	Origins []string
+	// JournalBytes bounds the memory of the journal; the oldest calls go first,
+	// and their misses and errors are remembered. 0 means 32 MiB.
+	JournalBytes int
 	// Logf takes a line for each miss and each error of the script. nil drops
 	// it.
 	Logf func(format string, args ...any)
@@ -40,59 +52,87 @@ type Options struct {
 type Server struct {
 	script  Script
 	opts    Options
-	schemas map[string]*schema // by tool
-	byName  map[string]*Tool
-	listing json.RawMessage // the array of tools, as listed
+	offer   atomic.Pointer[offer]
+	first   *offer   // what is offered at first
+	changes *changes // nil when there are none
 	lib     *server.MCPServer
-	http    *server.StreamableHTTPServer
+	answers map[string]method // by name
+
+	modernVersions []string // served, newest first
+	legacyVersions []string
+	envelope       envelope
+	faults         *faults // nil for none
+	frames         frameLog
+	outlasting     bool // work on requests may go on when their answers over HTTP have ended
 
 	ctx      context.Context // ends with Close
 	cancel   context.CancelFunc
+	closing  <-chan struct{} // closed before ctx ends
+	shut     func()
+	cues     *cues
+	shuffles atomic.Uint64  // lists shuffled so far
 	sessions sync.WaitGroup // pipes and HTTP requests being served
+	working  gauge          // requests being answered
 
 	mu      sync.Mutex // guards the fields below; held while a result is decided
 	state   value.Value
-	journal []harness.ToolExchange
+	spelled json.RawMessage // the state as JSON; nil when it has changed since
+	journal journal
 	lists   int
 	resets  int
+	rounds  map[string]*round // requests that wait for input, by their state
+	asked   int               // how many there were
+	broke   []error           // errors of the script outside of calls
 	dialed  int
+	clients []*client          // that broadcasts reach
+	byID    map[string]*client // sessions over HTTP
 	closed  bool
 }
 
 // New checks the script and makes a server of it. It opens no socket and
 // starts nothing. The error names everything that is wrong with the script.
 func New(script Script, opts *Options) (*Server, error) {
-	s := &Server{script: script, schemas: make(map[string]*schema), byName: make(map[string]*Tool)}
+	s := &Server{script: script}
 	if opts != nil {
 		s.opts = *opts
 	}
 	if s.opts.Clock == nil {
 		s.opts.Clock = harness.SystemClock()
 	}
+	s.journal.limit = cmp.Or(max(s.opts.JournalBytes, 0), defaultJournalBytes)
 	if s.opts.Logf == nil {
 		s.opts.Logf = func(string, ...any) {}
 	}
 	s.script.Version = cmp.Or(script.Version, "1.0.0")
 	s.script.Tools = slices.Clone(script.Tools)
+	s.cues = newCues()
+	s.byID = make(map[string]*client)
 	var errs []error
+	if err := s.script.Protocol.Check(); err != nil {
+		errs = append(errs, fmt.Errorf("protocol: %w", err))
+	}
 	if err := s.loadState(); err != nil {
 		errs = append(errs, err)
 	}
-	errs = append(errs, s.loadTools()...)
+	errs = append(errs, s.loadOffer()...)
+	errs = append(errs, s.loadFaults()...)
 	if len(errs) > 0 {
 		return nil, fmt.Errorf("mock server %q: %w", script.Name, errors.Join(errs...))
 	}
-	s.lib = newLibrary(s)
-	s.http = server.NewStreamableHTTPServer(s.lib,
-		server.WithStateful(true), // else a terminated session goes on
-		server.WithStreamableHTTPLogger(slog.New(slog.DiscardHandler)))
+	s.modernVersions, s.legacyVersions = s.script.Protocol.ModernVersions(), s.script.Protocol.Legacy()
 	s.ctx, s.cancel = context.WithCancel(context.Background())
+	closing := make(chan struct{})
+	s.closing, s.shut = closing, sync.OnceFunc(func() { close(closing) })
+	s.lib, s.answers, s.outlasting = newLibrary(s), s.methods(), s.outlasts()
+	if err := s.readEnvelope(); err != nil {
+		return nil, fmt.Errorf("mock server %q: reading what mcp-go puts into results: %w", script.Name, err)
+	}
 	return s, nil
 }
 
 func (s *Server) loadState() error {
 	if len(s.script.State) == 0 {
-		s.state = value.ObjectOf()
+		s.state, s.spelled = value.ObjectOf(), nil
 		return nil
 	}
 	v, err := value.Parse(s.script.State)
@@ -102,71 +142,8 @@ func (s *Server) loadState() error {
 	if err != nil {
 		return fmt.Errorf("state: %w", err)
 	}
-	s.state = v
+	s.state, s.spelled = v, nil
 	return nil
-}
-
-// listedTool is a tool in an answer to tools/list.
-type listedTool struct {
-	Name         string          `json:"name"`
-	Title        string          `json:"title,omitempty"`
-	Description  string          `json:"description,omitempty"`
-	InputSchema  json.RawMessage `json:"inputSchema"`
-	OutputSchema json.RawMessage `json:"outputSchema,omitempty"`
-	Annotations  json.RawMessage `json:"annotations,omitempty"`
-}
-
-func (s *Server) loadTools() (errs []error) {
-	listed := make([]listedTool, 0, len(s.script.Tools))
-	for i := range s.script.Tools {
-		t := &s.script.Tools[i]
-		problem := func(format string, args ...any) {
-			where := ""
-			if !t.Pos.IsZero() {
-				where = t.Pos.String() + ": "
-			}
-			errs = append(errs, fmt.Errorf("%stool %q: "+format, append([]any{where, t.Name}, args...)...))
-		}
-		if strings.TrimSpace(t.Name) == "" {
-			problem("has no name")
-		}
-		if _, twice := s.byName[t.Name]; twice {
-			problem("is there twice")
-		}
-		if t.Handler != nil && t.Results != nil {
-			problem("has both a handler and results")
-		}
-		if len(t.Input) == 0 {
-			t.Input = anyObject()
-		}
-		compile := t.compile
-		if t.compiled != nil {
-			compile = t.compiled
-		}
-		compiled, err := compile()
-		if err != nil {
-			problem("input schema: %w", err)
-		} else {
-			t.Input = mcpwire.Marshal(t.Input)
-		}
-		if len(t.Output) > 0 && !isObject(t.Output) {
-			problem("output schema is no JSON object: %s", mcpwire.Excerpt(t.Output, 60))
-		}
-		if len(t.Annotations) > 0 && !isObject(t.Annotations) {
-			problem("annotations are no JSON object: %s", mcpwire.Excerpt(t.Annotations, 60))
-		}
-		s.byName[t.Name], s.schemas[t.Name] = t, compiled
-		listed = append(listed, listedTool{t.Name, t.Title, t.Description, t.Input, t.Output, t.Annotations})
-	}
-	if len(errs) == 0 {
-		s.listing = mcpwire.Marshal(listed)
-	}
-	return errs
-}
-
-func isObject(raw json.RawMessage) bool {
-	var m map[string]json.RawMessage
-	return json.Unmarshal(raw, &m) == nil && m != nil
 }
 
 // Dial opens a new session over an in-memory pipe that carries
@@ -182,15 +159,22 @@ func (s *Server) Dial(context.Context) (io.ReadWriteCloser, error) {
 		defer stop()
 		defer ours.Close()
 		// A client that closed its end waits for nothing any more.
-		_ = s.serve(s.ctx, ours, ours, abandon)
+		_ = s.attend(s.ctx, plainProcess{ours, ours}, overPipe, abandon)
 	}()
 	return theirs, nil
 }
 
 // ServeStdio serves one session over a reader and a writer, until the input
 // ends or ctx does. Calls that are under way when the input ends are still
-// answered. When ctx ends, in is closed if it can be.
+// answered. When ctx ends, in is closed if it can be, and a while later out, if
+// something is still being written to it.
 func (s *Server) ServeStdio(ctx context.Context, in io.Reader, out io.Writer) error {
+	return s.ServeProcess(ctx, plainProcess{in, out})
+}
+
+// ServeProcess is [Server.ServeStdio] for a process that faults can do more
+// to.
+func (s *Server) ServeProcess(ctx context.Context, p Process) error {
 	if !s.begin() {
 		return fmt.Errorf("serving mock server %q: it is closed", s.script.Name)
 	}
@@ -198,15 +182,20 @@ func (s *Server) ServeStdio(ctx context.Context, in io.Reader, out io.Writer) er
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	defer context.AfterFunc(s.ctx, cancel)()
-	if c, ok := in.(io.Closer); ok {
-		defer context.AfterFunc(ctx, func() { c.Close() })()
-	}
-	return s.serve(ctx, in, out, finish)
+	served := make(chan struct{})
+	defer close(served)
+	defer context.AfterFunc(ctx, func() {
+		_ = p.CloseStdin()
+		late := time.NewTimer(closeGrace)
+		defer late.Stop()
+		select {
+		case <-late.C:
+			_ = p.CloseStdout() // nobody reads what is written there
+		case <-served:
+		}
+	})()
+	return s.attend(ctx, p, overStdio, finish)
 }
-
-// Handler serves streamable HTTP, with sessions for clients up to 2025-11-25
-// and without for clients of 2026-07-28, at whatever path it is mounted.
-func (s *Server) Handler() http.Handler { return http.HandlerFunc(s.serveHTTP) }
 
 // begin counts a session in, unless the server is closed.
 func (s *Server) begin() bool {
@@ -216,15 +205,16 @@ func (s *Server) begin() bool {
 		return false
 	}
 	s.sessions.Add(1)
+	s.changes.start()
 	return true
 }
 
-// Journal returns a copy of what was called so far, in order of arrival. A
-// call that is under way has no result yet.
+// Journal returns a copy of what was called so far, in order of arrival, as far
+// as [Options.JournalBytes] allows. A call that is under way has no result yet.
 func (s *Server) Journal() []harness.ToolExchange {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return slices.Clone(s.journal)
+	return slices.Clone(s.journal.entries)
 }
 
 // State returns the state as it is now.
@@ -241,8 +231,16 @@ func (s *Server) Reset() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	_ = s.loadState() // New has seen that it can be read
-	s.journal, s.lists = nil, 0
+	s.journal.reset()
+	s.lists, s.rounds, s.broke = 0, nil, nil
+	s.offer.Store(s.first)
+	if s.changes != nil {
+		s.changes.reset()
+	}
+	s.cues.reset()
+	s.faults.reset()
 	s.resets++
+	s.frames.reset()
 }
 
 // Lists counts the tools/list requests that were answered.
@@ -252,10 +250,11 @@ func (s *Server) Lists() int {
 	return s.lists
 }
 
-// Tools returns the tools as they are listed.
+// Tools returns the tools as they are listed now.
 func (s *Server) Tools() []harness.Tool {
-	tools := make([]harness.Tool, len(s.script.Tools))
-	for i, t := range s.script.Tools {
+	offered := s.offer.Load().tools.items
+	tools := make([]harness.Tool, len(offered))
+	for i, t := range offered {
 		tools[i] = harness.Tool{Name: t.Name, Description: t.Description, Schema: t.Input}
 	}
 	return tools
@@ -264,7 +263,9 @@ func (s *Server) Tools() []harness.Tool {
 // Err describes the calls that nothing scripted fits and the errors of the
 // script itself; nil when there are none.
 func (s *Server) Err() error {
-	var errs []error
+	s.mu.Lock()
+	errs := slices.Concat(s.journal.problems, s.broke)
+	s.mu.Unlock()
 	for _, x := range s.Journal() {
 		if x.Miss != "" {
 			errs = append(errs, errors.New(x.Miss))
@@ -273,7 +274,18 @@ func (s *Server) Err() error {
 			errs = append(errs, errors.New(x.ScriptError))
 		}
 	}
-	return errors.Join(errs...)
+	return errors.Join(append(errs, s.faults.problems()...)...)
+}
+
+// Shutdown takes no new sessions and HTTP requests, waits until no request is
+// being answered or ctx ends, and closes the server. What clients listen to is
+// not waited for.
+func (s *Server) Shutdown(ctx context.Context) error {
+	s.mu.Lock()
+	s.closed = true
+	s.mu.Unlock()
+	err := s.working.wait(ctx)
+	return errors.Join(err, s.Close())
 }
 
 // Close ends all sessions and waits until nothing of them is left.
@@ -281,8 +293,8 @@ func (s *Server) Close() error {
 	s.mu.Lock()
 	s.closed = true
 	s.mu.Unlock()
+	s.shut()
 	s.cancel()
-	s.http.CloseSessions(context.Background())
 	s.sessions.Wait()
 	return nil
 }

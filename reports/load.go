@@ -32,6 +32,11 @@ type Trial struct {
 	Witness *trials.Detail
 }
 
+func isFile(path string) bool {
+	info, err := os.Stat(path)
+	return err == nil && !info.IsDir()
+}
+
 // Load reads a run folder: run.json, trials.jsonl and the transcripts that its
 // records name. trials.jsonl is enough; what else is missing or broken becomes
 // a warning of the run.
@@ -44,7 +49,9 @@ func Load(dir string) (*Run, error) {
 		if list := runsIn(dir); len(list) > 0 {
 			return nil, fmt.Errorf("%q holds runs and is none: name one of them, such as %s", dir, strings.Join(list, ", "))
 		}
-		return nil, fmt.Errorf("loading run %q: %w", dir, err)
+		return nil, fmt.Errorf("%q is no folder of a run: want the one that `rehearse run` names at its end, such as runs/20260102-150405-demo", dir)
+	case isFile(dir):
+		return nil, fmt.Errorf("%q is a file: want the folder of a run, such as runs/20260102-150405-demo, which `rehearse run` names at its end", dir)
 	case merr == nil && errors.Is(err, fs.ErrNotExist):
 		// Stopped before the first trial ended.
 	case err != nil:

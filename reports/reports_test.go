@@ -301,7 +301,7 @@ func TestLoadDamaged(t *testing.T) {
 			data, err := os.ReadFile(name)
 			return errors.Join(err, cutFile(name, len(data)-bytes.IndexByte(data, '\n')-1))
 		}, "1 of 36 trials planned are here: the run goes on or was killed", ""},
-		{"no folder", os.RemoveAll, "", "loading run"},
+		{"no folder", os.RemoveAll, "", "is no folder of a run"},
 		{"newer", func(dir string) error {
 			return os.WriteFile(filepath.Join(dir, "trials.jsonl"), []byte(`{"schema":99}`+"\n"), 0o600)
 		}, "", "newer rehearse"},

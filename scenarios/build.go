@@ -51,12 +51,14 @@ func (l *loader) scenario(d *document) []*Scenario {
 		Limits:      limits(root.Get("limits")),
 		Settings:    l.settings(root.Get("model"), root.Get("subject")),
 		Profile:     textOf(root.Get("model").Get("profile")),
+		ProfilePos:  posOf(root.Get("model").Get("profile")),
 		Expect:      l.expectations(root.Get("expect"), entries),
 		Names:       textMap(root.Get("names")),
 		Conduct:     l.conduct(root.Get("conduct")),
 		ConductOnly: boolOf(root.Get("conduct_only")),
 		Fragments:   l.fragments(root.Get("model").Get("fragments")),
 		MCPConfig:   textOf(root.Get("mcp_config")),
+		Cues:        model.cues(),
 		model:       model,
 		lint:        lintFacts{root: root, servers: entries},
 	}
@@ -68,9 +70,15 @@ func (l *loader) scenario(d *document) []*Scenario {
 	for _, n := range itemsOf(turns) {
 		if usable(n) {
 			expects = append(expects, l.expectations(n.Get("expect"), entries))
+			for _, e := range itemsOf(n.Get("expect")) {
+				if key := e.Key("start_error"); key != nil {
+					l.problems.add(key.Pos, "start_error comes before the first turn: it goes under expect of the whole scenario")
+				}
+			}
 		}
 	}
 	l.knownServers(root)
+	l.knownCues(base.Cues, entries)
 	rows := l.cases(root.Get("cases"))
 	for _, e := range entries {
 		if e.script != nil && e.inline {
@@ -98,9 +106,17 @@ func (l *loader) scenario(d *document) []*Scenario {
 	return out
 }
 
+func posOf(n *strictyaml.Node) harness.Position {
+	if n == nil {
+		return harness.Position{}
+	}
+	return n.Pos
+}
+
 func (e *serverEntry) bind(vars value.Value) *Server {
 	server := e.server
 	if e.script != nil {
+		server.script = e.script
 		server.Mock = e.script.bind(vars, e.failedWhen)
 		server.Mock.Name = server.Name
 	} else {
@@ -291,15 +307,17 @@ func (l *loader) servers(n *strictyaml.Node) ([]*serverEntry, []*document) {
 
 // misplaced lists the keys of an entry that mean nothing beside its origin.
 func misplaced(origin string) []string {
+	offer := []string{"resources", "templates", "prompts", "completions"}
+	script := append([]string{"state", "instructions", "protocol", "changes", "faults", "waits"}, offer...)
 	switch origin {
 	case "mock":
-		return []string{"state", "instructions", "env", "headers"}
+		return append([]string{"state", "instructions", "env", "headers"}, offer...)
 	case "tools":
 		return []string{"env", "headers"}
 	case "command":
-		return []string{"state", "instructions", "headers"}
+		return append(script, "headers")
 	default:
-		return []string{"state", "instructions", "env"}
+		return append(script, "env")
 	}
 }
 
@@ -318,6 +336,7 @@ func (l *loader) serverEntry(name string, n *strictyaml.Node) (*serverEntry, *do
 	}
 	entry := &serverEntry{failedWhen: l.condition(n.Get("failed_when"), expr.ToolResult)}
 	entry.server.Required = n.Get("required") == nil || boolOf(n.Get("required"))
+	entry.server.RealWaits = textOf(n.Get("waits")) == "real"
 	entry.server.Transport = l.transport(n.Get("transport"), origin)
 	if real := origin == "command" || origin == "url"; real && entry.failedWhen != nil && entry.failedWhen.Reads("state") {
 		l.problems.add(n.Get("failed_when").Pos, "a real server has no state that could be read: result and args can")
@@ -334,7 +353,9 @@ func (l *loader) serverEntry(name string, n *strictyaml.Node) (*serverEntry, *do
 			entry.broken = true
 			return entry, nil
 		}
-		entry.script = l.serverScript(file)
+		if entry.script = l.serverScript(file); entry.script != nil {
+			entry.script = l.beside(entry.script, n)
+		}
 		return entry, file
 	case "tools":
 		entry.script, entry.inline = l.mockServer(n, name), true
@@ -371,8 +392,9 @@ func pairsOf(n *strictyaml.Node) []strictyaml.Pair {
 
 // transport checks that a transport fits where the server comes from.
 func (l *loader) transport(n *strictyaml.Node, origin string) string {
+	mocks := []string{"stdio", "process", "http", "sse", "ws"}
 	allowed := map[string][]string{
-		"mock": {"stdio", "http"}, "tools": {"stdio", "http"}, "command": {"stdio"}, "url": {"http", "sse"},
+		"mock": mocks, "tools": mocks, "command": {"stdio"}, "url": {"http", "sse", "ws"},
 	}[origin]
 	word := textOf(n)
 	if word != "" && !slices.Contains(allowed, word) {
@@ -419,6 +441,9 @@ func (l *loader) llm(d *document) *LLM {
 	l.exprs = nil
 	model := l.modelScript(d.root, d.root)
 	l.knownVars(l.exprs, []caseRow{{vars: emptyVars()}}, "an llm file has no cases")
+	for _, c := range model.cues() {
+		l.problems.add(c.Pos, "the cue cannot come: an llm file has no servers; hold until a name, which POST /rehearse/cue/NAME gives")
+	}
 	for i, t := range model.turns {
 		l.userText(t, i+1, caseRow{vars: emptyVars()})
 	}

@@ -39,6 +39,7 @@ func check(set *Set) []Problem {
 		for _, e := range s.lint.servers {
 			if e.script != nil {
 				c.server(e.script)
+				c.serverFaults(e.script, transportOf(e.server.Transport))
 			}
 			if e.script != nil && !e.inline {
 				c.varsOf(s, e.script)
@@ -47,9 +48,12 @@ func check(set *Set) []Problem {
 	}
 	for _, m := range set.LLMs {
 		c.cutTexts(m.root, "")
+		c.faults(m.root, m.root, nil)
+		c.singleBraces(m.root, "")
 	}
 	for _, s := range set.Servers {
 		c.server(s.script)
+		c.serverFaults(s.script, "")
 	}
 	return c.problems.sorted()
 }
@@ -75,6 +79,17 @@ func (c *checks) scenario(s *Scenario) {
 		}
 		c.expect(t.Get("expect"))
 	}
+	for _, lane := range itemsOf(root.Get("lanes")) {
+		c.last = ""
+		for _, r := range itemsOf(lane.Get("replies")) {
+			c.reply(r)
+		}
+		for _, t := range itemsOf(lane.Get("turns")) {
+			for _, r := range itemsOf(t.Get("replies")) {
+				c.reply(r)
+			}
+		}
+	}
 	c.expect(root.Get("expect"))
 	for _, p := range pairsOf(root.Get("names")) {
 		c.tool(p.Key.Pos, p.Key.Text)
@@ -88,6 +103,10 @@ func (c *checks) scenario(s *Scenario) {
 	c.unanswered(root)
 	c.contradictions(root)
 	c.cutTexts(root, "")
+	stream := boolOf(root.Get("model").Get("stream"))
+	c.faults(root, root.Get("model"), &stream)
+	c.singleBraces(root, "")
+	c.unusedVars(s)
 }
 
 // reply looks at one reply; what it reads are the results of earlier ones.
@@ -167,10 +186,10 @@ func (c *checks) tool(pos harness.Position, name string) *toolScript {
 			return nil // a real server, or a broken one
 		}
 		var tools []string
-		for i := range e.script.tools {
-			tools = append(tools, e.script.tools[i].tool.Name)
-			if e.script.tools[i].tool.Name == toolName {
-				return &e.script.tools[i]
+		for _, t := range e.script.all() {
+			tools = append(tools, t.tool.Name)
+			if t.tool.Name == toolName {
+				return t
 			}
 		}
 		c.problems.add(pos, "server %q has no tool %q%s", serverName, toolName, didYouMean(toolName, tools))
@@ -190,7 +209,7 @@ func (c *checks) glob(n *strictyaml.Node) {
 		if e.script == nil {
 			return // a real server may have any tools, and a broken one too
 		}
-		for _, t := range e.script.tools {
+		for _, t := range e.script.all() {
 			names = append(names, e.server.Name+"."+t.tool.Name)
 		}
 	}
@@ -219,6 +238,7 @@ func (c *checks) server(s *serverScript) {
 	c.stateKeys(s)
 	c.argumentKeys(s)
 	c.cutTexts(s.node, "")
+	c.singleBraces(s.node, "")
 }
 
 var (

@@ -35,7 +35,7 @@ func (c *checks) bareNames(root *strictyaml.Node) {
 		if e.script == nil {
 			return // a real server may have any tools, and a broken one too
 		}
-		for _, t := range e.script.tools {
+		for _, t := range e.script.all() {
 			server, name := e.server.Name, t.tool.Name
 			listed, dotted = append(listed, name), append(dotted, server+"."+name)
 			for _, style := range []string{name, "mcp_" + server + "_" + name, "mcp__" + server + "__" + name, server + "_" + name} {

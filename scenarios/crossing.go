@@ -51,11 +51,21 @@ func eachCall(root *strictyaml.Node, visit func(name *strictyaml.Node)) {
 			calls(callList(n))
 		}
 	}
-	for _, t := range itemsOf(root.Get("turns")) {
-		for _, r := range itemsOf(t.Get("replies")) {
+	replies := func(list *strictyaml.Node) {
+		for _, r := range itemsOf(list) {
 			calls(r.Get("calls"))
 		}
-		expect(t.Get("expect"))
+	}
+	turns := func(list *strictyaml.Node) {
+		for _, t := range itemsOf(list) {
+			replies(t.Get("replies"))
+			expect(t.Get("expect"))
+		}
+	}
+	turns(root.Get("turns"))
+	for _, lane := range itemsOf(root.Get("lanes")) {
+		replies(lane.Get("replies"))
+		turns(lane.Get("turns"))
 	}
 	for _, k := range []string{"asides", "rules"} {
 		for _, r := range itemsOf(root.Get(k)) {

@@ -140,10 +140,11 @@ type yamlBlock struct {
 }
 
 var (
-	fenced   = regexp.MustCompile("(?ms)^```yaml\n(.*?)^```$")
-	pathLine = regexp.MustCompile(`^# ([\w/-]+\.yaml)\n`)
-	ofAFile  = regexp.MustCompile(`(?m)^(scenario|server|llm|suite):`)
-	topKey   = regexp.MustCompile(`(?m)^([a-z_]+):`)
+	fenced    = regexp.MustCompile("(?ms)^```yaml\n(.*?)^```$")
+	pathLine  = regexp.MustCompile(`^# ([\w/-]+\.yaml)\n`)
+	ofAFile   = regexp.MustCompile(`(?m)^(scenario|server|llm|suite):`)
+	ofAServer = regexp.MustCompile(`^(faults|protocol|resources|templates|prompts|completions):`)
+	topKey    = regexp.MustCompile(`(?m)^([a-z_]+):`)
 )
 
 func yamlBlocks(page string) []yamlBlock {
@@ -161,6 +162,9 @@ func (b yamlBlock) file() (name, whole string) {
 		return m[1], b.text
 	case ofAFile.MatchString(b.text):
 		return fmt.Sprintf("line-%d.yaml", b.line), b.text
+	}
+	if ofAServer.MatchString(b.text) {
+		return fmt.Sprintf("%s%d.yaml", fragment, b.line), fmt.Sprintf("server: line-%d\ntools: []\n", b.line) + b.text
 	}
 	whole = fmt.Sprintf("scenario: line %d\n", b.line)
 	if strings.HasPrefix(b.text, "- ") {

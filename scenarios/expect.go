@@ -53,15 +53,49 @@ func (l *loader) expectation(kind string, n *strictyaml.Node, pos harness.Positi
 	case "state":
 		return l.state(n, pos, servers)
 	case "retries":
+		l.contradictoryRetries(n)
 		return score.Retries{Min: countOf(n.Get("min")), Max: countOf(n.Get("max")), Honoured: boolOf(n.Get("honoured")), Pos: pos}
 	case "stops":
 		return score.Stops{Reason: harness.StopReason(n.Text), Pos: pos}
+	case "start_error":
+		return score.StartError{Contains: textsOf(n.Get("contains")), NotContains: textsOf(n.Get("not_contains")), Regex: l.regexes(n.Get("regex")), Pos: pos}
 	case "that":
 		if p := l.condition(n, expr.That); p != nil {
 			return score.That{Program: p, Pos: pos}
 		}
 	}
 	return nil
+}
+
+// contradictoryRetries refuses bounds between which there is no number.
+func (l *loader) contradictoryRetries(n *strictyaml.Node) {
+	least, most := countOf(n.Get("min")), countOf(n.Get("max"))
+	if least != nil && most != nil && *least > *most {
+		l.problems.add(n.Get("max").Pos, "at most %d, and at least %d (%s): no number of retries is both", *most, *least, n.Get("min").Pos)
+	}
+}
+
+// contradictoryAnswer refuses texts that an answer cannot have and lack at the
+// same time.
+func (l *loader) contradictoryAnswer(n *strictyaml.Node) {
+	computed := func(t *strictyaml.Node) bool { return !usable(t) || t.Text == "" || strings.Contains(t.Text, "{{") }
+	wanted := slices.Clone(itemsOf(n.Get("contains")))
+	whole := n.Get("equals")
+	if !computed(whole) {
+		for _, want := range wanted {
+			if !computed(want) && !strings.Contains(whole.Text, want.Text) {
+				l.problems.add(want.Pos, "the answer cannot contain %q and be equal to the text at %s, which does not", want.Text, whole.Pos)
+			}
+		}
+		wanted = append(wanted, whole)
+	}
+	for _, unwanted := range itemsOf(n.Get("not_contains")) {
+		for _, want := range wanted {
+			if !computed(want) && !computed(unwanted) && strings.Contains(want.Text, unwanted.Text) {
+				l.problems.add(unwanted.Pos, "an answer with the text at %s contains %q: no answer meets both", want.Pos, unwanted.Text)
+			}
+		}
+	}
 }
 
 func countOf(n *strictyaml.Node) *int {
@@ -111,7 +145,14 @@ func (l *loader) answer(n *strictyaml.Node, pos harness.Position) score.Scorer {
 		JSON:        l.matcher(n.Get("json"), match.Options{Scope: expr.Expectation, Root: "answer"}),
 		Pos:         pos,
 	}
-	for _, item := range itemsOf(n.Get("regex")) {
+	l.contradictoryAnswer(n)
+	s.Regex = l.regexes(n.Get("regex"))
+	return s
+}
+
+func (l *loader) regexes(list *strictyaml.Node) []*regexp.Regexp {
+	var out []*regexp.Regexp
+	for _, item := range itemsOf(list) {
 		if !usable(item) {
 			continue
 		}
@@ -120,9 +161,9 @@ func (l *loader) answer(n *strictyaml.Node, pos harness.Position) score.Scorer {
 			l.problems.add(item.Pos, "%q is not a regular expression: %s", item.Text, strings.TrimPrefix(err.Error(), "error parsing regexp: "))
 			continue
 		}
-		s.Regex = append(s.Regex, re)
+		out = append(out, re)
 	}
-	return s
+	return out
 }
 
 func (l *loader) templates(list *strictyaml.Node) []*expr.Template {

@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/rehearse-dev/rehearse/mockllm"
+	"github.com/rehearse-dev/rehearse/mockmcp"
 	"github.com/rehearse-dev/rehearse/scenarios"
 	"github.com/rogpeppe/go-internal/txtar"
 )
@@ -16,7 +17,7 @@ import (
 // FuzzLoad looks for files that break the loader, or that load and then
 // break what is made of them.
 func FuzzLoad(f *testing.F) {
-	for _, path := range []string{"testdata/broken.txtar", "testdata/check.txtar"} {
+	for _, path := range []string{"testdata/broken.txtar", "testdata/check.txtar", "testdata/broken-mcp.txtar"} {
 		archive, err := txtar.ParseFile(path)
 		if err != nil {
 			f.Fatal(err)
@@ -27,8 +28,8 @@ func FuzzLoad(f *testing.F) {
 			}
 		}
 	}
-	for _, path := range []string{"build-and-gapfill.yaml", "gemflux.yaml", "weather.yaml"} {
-		data, err := os.ReadFile(filepath.Join("testdata/spec", path))
+	for _, path := range []string{"spec/build-and-gapfill.yaml", "spec/gemflux.yaml", "spec/weather.yaml", "wire/lab.yaml"} {
+		data, err := os.ReadFile(filepath.Join("testdata", path))
 		if err != nil {
 			f.Fatal(err)
 		}
@@ -50,6 +51,25 @@ func FuzzLoad(f *testing.F) {
 		}
 		for _, s := range set.Scenarios {
 			mockllm.New(s.ModelScript(), nil).Close()
+			for _, server := range s.Servers {
+				open(t, server)
+			}
+		}
+		for _, server := range set.Servers {
+			open(t, server)
 		}
 	})
+}
+
+// open makes a mock server of a script that was loaded.
+func open(t *testing.T, s *scenarios.Server) {
+	if s.Mock == nil {
+		return
+	}
+	server, err := mockmcp.New(*s.Mock, nil)
+	if err != nil {
+		t.Errorf("loaded, and then: %v", err)
+		return
+	}
+	server.Close()
 }

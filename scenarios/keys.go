@@ -3,6 +3,8 @@
 package scenarios
 
 import (
+	"strings"
+
 	"github.com/rehearse-dev/rehearse/harness/conduct"
 	"github.com/rehearse-dev/rehearse/harness/expr"
 	"github.com/rehearse-dev/rehearse/mockllm/profile"
@@ -15,7 +17,7 @@ import (
 // reserved returns the keys that later versions will know.
 func reserved() []string {
 	return []string{
-		"cassette", "grants", "thresholds", "after", "protocol", "interrupt", "kill", "approvals",
+		"cassette", "grants", "thresholds", "after", "interrupt", "kill", "approvals",
 		"variants", "pass", "judge", "cost_usd",
 	}
 }
@@ -28,7 +30,7 @@ func profiles() []string { return profile.Names() }
 
 // objects returns the objects of the language, in the order of the page.
 func objects() []*object {
-	return []*object{
+	all := []*object{
 		scenarioObject(),
 		{
 			name: "case", doc: "One row of a scenario that is repeated; each row is a scenario of its own in every report.",
@@ -87,9 +89,10 @@ func objects() []*object {
 		},
 		laneObject(),
 		{
-			name: "hold", doc: "A reply that waits for a cue; a fault in its place does not.",
-			keys: []key{{name: "until", typ: filled(), required: true, doc: "The cue's name: POST /rehearse/cue/NAME at the mock model gives it, and `Mock.Cue` in Go."}},
+			name: "hold", doc: "A reply of the mock model or an answer of a tool that waits for a cue; a fault in its place does not.",
+			keys: []key{{name: "until", typ: either(filled(), objectOf("until")), required: true, doc: "The cue's name: POST /rehearse/cue/NAME at the mock gives it, and `Mock.Cue` or `Server.Cue` in Go. Or, for a reply, the call of a tool, or the state of a server, that gives it."}},
 		},
+		untilObject(),
 		expectationObject(), callsObject(), answerObject(),
 		{
 			name: "retries", doc: "Expects repeated model requests: those after a fault or a reply that was not delivered.",
@@ -98,6 +101,14 @@ func objects() []*object {
 				{name: "min", typ: count(0), def: "0", doc: "At least so many."},
 				{name: "max", typ: count(0), def: "no limit", doc: "At most so many."},
 				{name: "honoured", typ: boolean(), def: "not looked at", doc: "Whether each waited as long as it was asked to."},
+			},
+		},
+		{
+			name: "start_error", doc: "The error with which the subject cannot be opened. Letter case counts.", some: []string{"contains", "not_contains", "regex"},
+			keys: []key{
+				{name: "contains", typ: either(text(), list(text())), def: "none", doc: "Texts that it contains."},
+				{name: "not_contains", typ: either(text(), list(text())), def: "none", doc: "Texts that it does not contain."},
+				{name: "regex", typ: either(text(), list(text())), def: "none", doc: "Regular expressions (RE2) that are found in it."},
 			},
 		},
 		serverObject(), toolObject(), resultObject(),
@@ -109,8 +120,8 @@ func objects() []*object {
 				{name: "data", typ: anything(), def: "none", doc: "The data; may have `{{ }}` and `$cel`."},
 			},
 		},
-		llmObject(), suiteObject(),
 	}
+	return append(append(all, wireObjects()...), llmObject(), suiteObject())
 }
 
 func version() key {
@@ -174,7 +185,7 @@ func serverEntryObject() *object {
 	return &object{
 		name: "server entry", doc: "One MCP server of a scenario: a mock from a file or written here, or a real one by command or URL." + env,
 		one: []string{"mock", "tools", "command", "url"}, late: true,
-		keys: []key{
+		keys: append([]key{
 			{name: "mock", typ: filled(), doc: "Path of a server file, from the folder of this file."},
 			{name: "tools", typ: list(objectOf("tool")), doc: "The tools of a mock server written here."},
 			{name: "state", typ: anyMap(), def: "{}", doc: "With `tools`: the state of the mock server."},
@@ -183,11 +194,30 @@ func serverEntryObject() *object {
 			{name: "env", typ: mapOf(text()), def: "none", doc: "With `command`: added to its environment."},
 			{name: "url", typ: filled(), doc: "The address of a server."},
 			{name: "headers", typ: mapOf(text()), def: "none", doc: "With `url`: HTTP headers of every request."},
-			{name: "transport", typ: enum("stdio", "http", "sse"), def: "http for a url", doc: "How the subject reaches it: a mock by `stdio` or `http`, a URL by `http` or `sse`."},
+			{name: "transport", typ: enum("stdio", "process", "http", "sse", "ws"), def: "http for a url; for a mock a URL and a pipe, as the subject likes", doc: "How the subject reaches it: a mock by `stdio` (a pipe in this process), `process` (a child process that the subject starts), `http`, `sse` or `ws` (a WebSocket); a URL by `http`, `sse` or `ws`."},
+			{name: "waits", typ: enum("skipped", "real"), def: "skipped", doc: "Of a mock: `real` has its waits (latency, steps, slow faults) take their time, for a client that is to run into a timeout or not."},
 			{name: "failed_when", typ: celText(), def: "what MCP says", doc: "Says of a result that the tool failed; reads `result` and `args`, of a mock server `state` too."},
 			{name: "required", typ: boolean(), def: "true", doc: "The server must list a tool before the first model call, else the trial is an error."},
-		},
+		}, entryKeys()...),
 	}
+}
+
+// entryKeys are the wire's keys of a server entry. Those about what a server
+// offers go with a mock server written here.
+func entryKeys() []key {
+	var keys []key
+	for _, k := range wireKeys() {
+		switch k.name {
+		case "protocol":
+			k.doc += " Beside `mock` it goes over that of the file, key by key."
+		case "changes", "faults":
+			k.doc += " Beside `mock` they come before those of the file."
+		default:
+			k.doc = "With `tools`: " + strings.ToLower(k.doc[:1]) + k.doc[1:]
+		}
+		keys = append(keys, k)
+	}
+	return keys
 }
 
 func turnObject() *object {
@@ -231,14 +261,15 @@ func replyObject() *object {
 func expectationObject() *object {
 	return &object{
 		name: "expectation", doc: "One thing that is expected; two kinds in one item are an error.",
-		one: []string{"calls", "never", "answer", "state", "retries", "stops", "that"},
+		one: []string{"calls", "never", "answer", "state", "retries", "stops", "start_error", "that"},
 		keys: []key{
 			{name: "calls", typ: either(list(callItem(anyMap())), objectOf("calls")), doc: "The tool calls, in the model's order; `[]` means none at all. A name alone stands for any arguments."},
 			{name: "never", typ: list(filled()), doc: "Tools that must not be called: `server.tool`, `*` stands for any text."},
 			{name: "answer", typ: objectOf("answer"), doc: "The text that the subject answers with."},
 			{name: "state", typ: anyMap(), doc: "The state of mock servers afterwards, by server; keys that are not named are not looked at."},
 			{name: "retries", typ: objectOf("retries"), doc: "How often the subject repeated a model request."},
-			{name: "stops", typ: enum(stopReasons()...), doc: "Why the subject ended the turn without an answer."},
+			{name: "stops", typ: enum(stopReasons()...), doc: "Why the subject ended the turn without an answer: a limit of its own, what the model said, or what the endpoint did. `error` is any of them, and any error."},
+			{name: "start_error", typ: objectOf("start_error"), doc: "The subject gives up when it is opened on its servers, before the first turn, and says why. Over the whole conversation only."},
 			{name: "that", typ: celText(), doc: "A CEL condition; reads " + known(expr.That) + "."},
 		},
 	}
@@ -279,14 +310,14 @@ func failedWhenKey(of string) key {
 func serverObject() *object {
 	return &object{
 		name: "server file", doc: "A mock MCP server.",
-		keys: []key{
+		keys: append([]key{
 			{name: "server", typ: filled(), required: true, doc: "The server's name; the first key of the file."},
 			version(), description(),
 			{name: "instructions", typ: text(), def: "none", doc: "What the server tells clients about itself."},
 			{name: "state", typ: anyMap(), def: "{}", doc: "The world that results read and change."},
 			failedWhenKey("of any tool"),
 			{name: "tools", typ: list(objectOf("tool")), required: true, doc: "The tools, as they are listed."},
-		},
+		}, wireKeys()...),
 	}
 }
 
@@ -300,6 +331,7 @@ func toolObject() *object {
 			{name: "input", typ: anyMap(), def: "an object with any properties", doc: "JSON Schema of the arguments; there are no operators in it."},
 			{name: "output", typ: anyMap(), def: "none", doc: "JSON Schema of the structured content."},
 			{name: "annotations", typ: anyMap(), def: "none", doc: "MCP annotations, such as `readOnlyHint`."},
+			{name: "extra", typ: anyMap(), def: "none", doc: "Further members of the listed tool, such as `icons`, `execution` and `_meta`, as they are written."},
 			failedWhenKey("of this tool"),
 			{name: "results", typ: list(objectOf("result")), required: true, doc: "The answers; the first that matches a call answers it."},
 		},
@@ -309,7 +341,7 @@ func toolObject() *object {
 func resultObject() *object {
 	return &object{
 		name: "result", doc: "One answer of a tool. Without `args` and `when` it answers every call.",
-		one: []string{"json", "text", "content", "error", "rpc_error"},
+		one: []string{"json", "text", "content", "error", "rpc_error", "file"}, unless: []string{"size", "fault"},
 		keys: []key{
 			{name: "args", typ: anyMap(), def: "any", doc: "The arguments that it answers; operators allowed, keys that are not named are not looked at."},
 			{name: "when", typ: celText(), def: "always", doc: "A CEL condition; reads " + known(expr.Tool) + "; a missing key means that it does not hold."},
@@ -318,6 +350,12 @@ func resultObject() *object {
 			{name: "content", typ: list(anyMap()), doc: "Content blocks as MCP has them."},
 			{name: "error", typ: template(), doc: "The text of a result that says isError."},
 			{name: "rpc_error", typ: objectOf("rpc_error"), doc: "An error of the protocol."},
+			{name: "file", typ: filled(), doc: "A file with the content, from the folder of this file: text, a picture, sound, or any other bytes as an embedded resource."},
+			{name: "size", typ: size(), def: "as it is", doc: "Makes the text that long, at least: a number of bytes, or as in `1MB`. Without an answer it is one of its own."},
+			{name: "meta", typ: anyMap(), def: "none", doc: "The `_meta` of the result; may have `{{ }}` and `$cel`."},
+			beforeKey("the answer is sent"),
+			{name: "hold", typ: objectOf("hold"), def: "none", doc: "Keeps the answer back until a cue."},
+			{name: "fault", typ: either(objectOf("server fault"), list(objectOf("server fault"))), def: "none", doc: "What goes wrong with the calls that this result answers: one fault or a list. An answer that it takes the place of need not be given."},
 			{name: "set", typ: anyMap(), def: "nothing", doc: "A JSON merge patch for the state, after the answer was computed; null deletes. Reads `result` too."},
 			{name: "latency", typ: duration(), def: "0s", doc: "Time that passes before the answer is sent. A run skips the wait, and counts it for `limits.time`."},
 		},

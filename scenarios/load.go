@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
+	"maps"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -64,6 +65,7 @@ func (l *loader) set() (*Set, error) {
 		}
 	}
 	l.sameNames(set)
+	set.Files = l.files()
 	if list := l.problems.sorted(); len(list) > 0 {
 		return set, Errors(list)
 	}
@@ -91,6 +93,14 @@ type loader struct {
 	docs   map[string]*document
 	found  []*document
 	notes  []string
+	suites []string // looked for
+}
+
+// files are all that were read or looked for.
+func (l *loader) files() []string {
+	list := append(slices.Collect(maps.Keys(l.docs)), l.suites...)
+	slices.Sort(list)
+	return slices.Compact(list)
 }
 
 func newLoader(opts *Options) *loader {
@@ -197,7 +207,7 @@ func (l *loader) document(path string, data []byte) *document {
 		l.problems.add(harness.Position{File: path, Line: first.Pos.Line, Col: first.Pos.Col}, "unknown first key %q (did you mean %q?)", first.Text, meant)
 	default:
 		l.problems.put(fromYAML(found)...)
-		if l.versionKnown(root) {
+		if root.Kind == strictyaml.Map && l.versionKnown(root) {
 			d.kind, d.root = first.Text, root
 			l.shapes.check(root, objectOf(first.Text+" file"), first.Text)
 		}
@@ -276,6 +286,7 @@ func (l *loader) suite(d *document) {
 // suiteOf returns the defaults for the scenarios of a folder, or nil.
 func (l *loader) suiteOf(d *document) *document {
 	path := filepath.Join(filepath.Dir(d.path), suiteFile)
+	l.suites = append(l.suites, path)
 	if l.docs[filepath.Clean(path)] == nil {
 		if _, err := os.Stat(path); errors.Is(err, fs.ErrNotExist) {
 			return nil
@@ -346,7 +357,7 @@ func deepServer(base, over *strictyaml.Node) *strictyaml.Node {
 	if base.Kind == strictyaml.Map && slices.ContainsFunc(from, func(k string) bool { return over.Get(k) != nil }) {
 		rest := *base
 		rest.Pairs = slices.DeleteFunc(slices.Clone(base.Pairs), func(p strictyaml.Pair) bool {
-			return slices.Contains(append(from, "state", "instructions", "env", "headers", "transport"), p.Key.Text)
+			return slices.Contains(append(append(from, "env", "headers", "transport", "waits", "protocol", "changes", "faults", "resources", "templates", "prompts", "completions"), "state", "instructions"), p.Key.Text)
 		})
 		base = &rest
 	}

@@ -41,6 +41,7 @@ type replyScript struct {
 	fragments               *wire.Fragments
 	logprobs                json.RawMessage
 	hold                    string
+	cue                     *Cue // what gives that; nil leaves it to others
 	choices                 []string
 	pos                     harness.Position
 }
@@ -108,12 +109,12 @@ func (l *loader) reply(n *strictyaml.Node) replyScript {
 		finish:    textOf(n.Get("finish")),
 		repeat:    intOf(n.Get("repeat")),
 		fragments: l.fragments(n.Get("fragments")),
-		hold:      textOf(n.Get("hold").Get("until")),
 		logprobs:  rawOf(n.Get("logprobs")),
 		choices:   textsOf(n.Get("choices")),
 		faults:    l.faults(n.Get("fault")),
 		pos:       n.Pos,
 	}
+	r.hold, r.cue = l.hold(n.Get("hold"))
 	for _, item := range itemsOf(n.Get("calls")) {
 		if tool, args, ok := callParts(item); ok {
 			r.calls = append(r.calls, callScript{tool: tool, args: l.tree(args, expr.Reply), pos: item.Pos})

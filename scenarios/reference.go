@@ -39,7 +39,11 @@ func Reference() string {
 		fmt.Fprintf(&b, "\n## %s\n\n%s", o.name, o.doc)
 		switch {
 		case len(o.one) > 0:
-			fmt.Fprintf(&b, " It has exactly one of %s.", codes(o.one))
+			fmt.Fprintf(&b, " It has exactly one of %s", codes(o.one))
+			if len(o.unless) > 0 {
+				fmt.Fprintf(&b, ", or none beside %s", codes(o.unless))
+			}
+			b.WriteString(".")
 		case len(o.some) > 0:
 			fmt.Fprintf(&b, " It has at least one of %s.", codes(o.some))
 		}

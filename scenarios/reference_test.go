@@ -130,7 +130,7 @@ func TestJSONSchema(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, path := range []string{"testdata/spec/build-and-gapfill.yaml", "testdata/spec/gemflux.yaml", "testdata/spec/weather.yaml", "suites/gemflux/suite.yaml"} {
+	for _, path := range []string{"testdata/spec/build-and-gapfill.yaml", "testdata/spec/gemflux.yaml", "testdata/spec/weather.yaml", "suites/gemflux/suite.yaml", "suites/mcp-field/16-cancel-kills-server.yaml", "suites/mcp-field/11-list-changed-ignored.yaml"} {
 		data, err := os.ReadFile(path)
 		if err != nil {
 			t.Fatal(err)

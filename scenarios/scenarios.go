@@ -23,6 +23,9 @@ type Set struct {
 	LLMs      []*LLM
 	// Servers are the server files, whether or not a scenario uses them.
 	Servers []*Server
+	// Files are all files that were read, sorted, and suite.yaml where there
+	// could be one: the set is another when one of them changes.
+	Files []string
 	// Notes name the files in folders that were left alone, and why.
 	Notes []string
 }
@@ -45,6 +48,8 @@ type Scenario struct {
 	Settings   harness.Settings
 	// Profile of the mock model, such as "openai".
 	Profile string
+	// ProfilePos is where the profile is named; zero when it is not.
+	ProfilePos harness.Position
 	// Servers in the order of the file, those of suite.yaml first.
 	Servers []*Server
 	Turns   []Turn
@@ -62,6 +67,8 @@ type Scenario struct {
 	// Fragments cut the mock model's streamed replies; nil leaves it to the
 	// profile.
 	Fragments *wire.Fragments
+	// Cues are what lets held replies of the mock model go.
+	Cues []Cue
 	// Vars are the case's row; an empty object without cases.
 	Vars value.Value
 	// Hash names the text of all files that the scenario is made of.
@@ -121,11 +128,26 @@ type Server struct {
 	Transport string
 	// Required servers must list a tool before the first model call.
 	Required bool
+	// RealWaits says that the waits of a mock server take their time, which a
+	// run skips otherwise.
+	RealWaits bool
 	// FailedWhen judges the results of a real server; nil when only MCP says.
 	FailedWhen mockmcp.FailedWhen
 
 	real   harness.Server
-	script *serverScript // of a server file, for check
+	script *serverScript // of a mock
+}
+
+// TellsProgress reports whether a result of a tool of a mock server tells of
+// progress before it comes.
+func (s *Server) TellsProgress(tool string) bool {
+	if s.script == nil {
+		return false
+	}
+	tells := func(r resultScript) bool {
+		return slices.ContainsFunc(r.before, func(s stepScript) bool { return s.tells })
+	}
+	return slices.ContainsFunc(s.script.tools, func(t toolScript) bool { return t.tool.Name == tool && slices.ContainsFunc(t.results, tells) })
 }
 
 // Real returns how to reach a real server, with ${rehearse.workdir} replaced

@@ -19,25 +19,29 @@ var update = flag.Bool("update", false, "rewrite the goldens and the reference p
 
 // TestBroken compares the whole list of messages of every broken file.
 func TestBroken(t *testing.T) {
-	golden(t, "testdata/broken.txtar", func(t *testing.T, dir string) string {
-		set, err := scenarios.Load([]string{dir}, noEnv())
-		return lines(err) + strings.Join(set.Notes, "\n")
-	})
+	for _, path := range []string{"testdata/broken.txtar", "testdata/broken-mcp.txtar"} {
+		golden(t, path, func(t *testing.T, dir string) string {
+			set, err := scenarios.Load([]string{dir}, noEnv())
+			return lines(err) + strings.Join(set.Notes, "\n")
+		})
+	}
 }
 
 // TestCheck compares what check says of files that load.
 func TestCheck(t *testing.T) {
-	golden(t, "testdata/check.txtar", func(t *testing.T, dir string) string {
-		set, err := scenarios.Load([]string{dir}, noEnv())
-		if err != nil {
-			t.Fatal(err)
-		}
-		var b strings.Builder
-		for _, p := range set.Check() {
-			fmt.Fprintln(&b, p)
-		}
-		return b.String()
-	})
+	for _, path := range []string{"testdata/check.txtar", "testdata/check-mcp.txtar"} {
+		golden(t, path, func(t *testing.T, dir string) string {
+			set, err := scenarios.Load([]string{dir}, noEnv())
+			if err != nil {
+				t.Fatal(err)
+			}
+			var b strings.Builder
+			for _, p := range set.Check() {
+				fmt.Fprintln(&b, p)
+			}
+			return b.String()
+		})
+	}
 }
 
 func noEnv() *scenarios.Options {

@@ -26,6 +26,7 @@ type serverScript struct {
 	state              json.RawMessage
 	failedWhen         *expr.Program
 	tools              []toolScript
+	offer              offerScript
 	node               *strictyaml.Node // for check
 	exprs              []placed         // all of its expressions
 }
@@ -47,7 +48,14 @@ type resultScript struct {
 	isError bool
 	rpc     *rpcScript
 	set     *expr.Tree
+	meta    *expr.Tree
+	file    string // path
+	size    int
+	before  []stepScript
+	hold    string
+	faults  []serverFault
 	latency time.Duration
+	none    bool // there is no answer but a fault
 	pos     harness.Position
 }
 
@@ -94,15 +102,54 @@ func (l *loader) mockServer(n *strictyaml.Node, name string) *serverScript {
 		first[tool.tool.Name] = t.Get("name").Pos
 		s.tools = append(s.tools, tool)
 	}
+	s.offer = l.offer(n, s.tools)
 	s.exprs, l.exprs = l.exprs, outside
 	return s
+}
+
+// beside returns the server with what an entry says of a server file: its
+// protocol goes over that of the file, its changes and faults come first.
+func (l *loader) beside(s *serverScript, n *strictyaml.Node) *serverScript {
+	if n.Get("protocol") == nil && n.Get("changes") == nil && n.Get("faults") == nil {
+		return s
+	}
+	out := *s
+	changes := n.Get("changes")
+	out.offer.changes = append(l.changes(changes, s.tools), s.offer.changes...)
+	out.offer.faults = append(l.serverFaults(n.Get("faults")), s.offer.faults...)
+	if !usable(changes) {
+		changes = s.node.Get("changes")
+	}
+	p := n.Get("protocol")
+	switch base := s.node.Get("protocol"); {
+	case !usable(p):
+		p = base
+	case usable(base):
+		p = deep(base, p)
+	}
+	out.offer.protocol = l.protocol(p, changes)
+	return &out
+}
+
+// all are the tools that the server lists at any time.
+func (s *serverScript) all() []*toolScript {
+	var out []*toolScript
+	for i := range s.tools {
+		out = append(out, &s.tools[i])
+	}
+	for _, c := range s.offer.changes {
+		for i := range c.tools {
+			out = append(out, &c.tools[i])
+		}
+	}
+	return out
 }
 
 func (l *loader) tool(n *strictyaml.Node) toolScript {
 	t := toolScript{
 		tool: mockmcp.Tool{
 			Name: textOf(n.Get("name")), Title: textOf(n.Get("title")), Description: textOf(n.Get("description")),
-			Input: l.schema(n.Get("input")), Output: l.schema(n.Get("output")), Annotations: rawOf(n.Get("annotations")), Pos: n.Pos,
+			Input: l.schema(n.Get("input")), Output: l.schema(n.Get("output")), Annotations: rawOf(n.Get("annotations")), Extra: rawOf(n.Get("extra")), Pos: n.Pos,
 		}.Shared(),
 		failedWhen: l.condition(n.Get("failed_when"), expr.ToolResult),
 		node:       n,
@@ -189,8 +236,19 @@ func (l *loader) result(n *strictyaml.Node) resultScript {
 		content: l.tree(n.Get("content"), expr.Tool),
 		set:     l.tree(n.Get("set"), expr.ToolResult),
 		latency: durationOf(n.Get("latency")),
+		meta:    l.tree(n.Get("meta"), expr.Tool),
+		size:    sizeOf(n.Get("size")),
+		before:  l.steps(n.Get("before")),
+		hold:    textOf(n.Get("hold").Get("until")),
+		faults:  l.resultFaults(n.Get("fault")),
 		pos:     n.Pos,
 	}
+	if file := n.Get("file"); usable(file) {
+		r.file = l.near(file)
+	}
+	answers := l.shapes.objects["result"].one
+	r.none = !slices.ContainsFunc(answers, func(k string) bool { return n.Get(k) != nil })
+	l.resultMistakes(n)
 	if e := n.Get("error"); e != nil {
 		r.text, r.isError = l.template(e, expr.Tool), true
 	}
@@ -198,6 +256,21 @@ func (l *loader) result(n *strictyaml.Node) resultScript {
 		r.rpc = &rpcScript{code: intOf(e.Get("code")), message: l.template(e.Get("message"), expr.Tool), data: l.tree(e.Get("data"), expr.Tool)}
 	}
 	return r
+}
+
+// resultMistakes refuses what contradicts itself.
+func (l *loader) resultMistakes(n *strictyaml.Node) {
+	for _, k := range []string{"meta", "size"} {
+		if key := n.Key(k); key != nil && n.Get("rpc_error") != nil {
+			l.problems.add(key.Pos, "%q means nothing beside rpc_error, which has no result", k)
+		}
+	}
+	if key := n.Key("size"); key != nil && n.Get("content") != nil {
+		l.problems.add(key.Pos, `"size" makes a text longer; it means nothing beside "content"`)
+	}
+	if key := n.Key("meta"); key != nil && n.Get("file") != nil {
+		l.problems.add(key.Pos, `"meta" means nothing beside "file"`)
+	}
 }
 
 // bind returns the script with the vars of a case. failedWhen, when not nil,
@@ -208,29 +281,41 @@ func (s *serverScript) bind(vars value.Value, failedWhen *expr.Program) *mockmcp
 	}
 	script := &mockmcp.Script{Name: s.name, Instructions: s.instructions, State: s.state, FailedWhen: bindFailedWhen(failedWhen, vars)}
 	for _, t := range s.tools {
-		tool := t.tool
-		tool.FailedWhen = bindFailedWhen(t.failedWhen, vars)
-		for _, r := range t.results {
-			tool.Results = append(tool.Results, r.bind(vars))
-		}
-		script.Tools = append(script.Tools, tool)
+		script.Tools = append(script.Tools, t.bind(vars))
 	}
+	s.offer.bind(script, vars)
 	return script
 }
 
+func (t *toolScript) bind(vars value.Value) mockmcp.Tool {
+	tool := t.tool
+	tool.FailedWhen = bindFailedWhen(t.failedWhen, vars)
+	for _, r := range t.results {
+		tool.Results = append(tool.Results, r.bind(vars))
+	}
+	return tool
+}
+
 func (r resultScript) bind(vars value.Value) mockmcp.Result {
-	out := mockmcp.Result{Latency: r.latency, Pos: r.pos}
+	out := mockmcp.Result{Latency: r.latency, Hold: r.hold, File: r.file, Size: r.size, Faults: bindServerFaults(r.faults, vars), Pos: r.pos}
+	out.Before, out.Plan = bindSteps(r.before, vars)
 	if r.args != nil || r.when != nil {
 		out.Match = func(c *mockmcp.Call) (bool, string, error) {
 			return r.matches(c, vars)
 		}
 	}
-	out.Answer = func(c *mockmcp.Call) (*mockmcp.Answer, error) {
-		v, err := toolVars(c, vars, nil)
-		if err != nil {
-			return nil, err
+	if r.file == "" && !(r.none && r.size > 0) {
+		out.Answer = func(c *mockmcp.Call) (*mockmcp.Answer, error) {
+			v, err := toolVars(c, vars, nil)
+			if err != nil {
+				return nil, err
+			}
+			answer, err := r.answer(v)
+			if err == nil && r.meta != nil {
+				answer.Meta, err = expand(r.meta, v)
+			}
+			return answer, err
 		}
-		return r.answer(v)
 	}
 	if r.set != nil {
 		out.Set = func(c *mockmcp.Call, result json.RawMessage) (json.RawMessage, error) {
@@ -254,6 +339,10 @@ func (r resultScript) matches(c *mockmcp.Call, vars value.Value) (bool, string, 
 	if err != nil {
 		return false, "", err
 	}
+	return r.fits(v)
+}
+
+func (r resultScript) fits(v *expr.Vars) (bool, string, error) {
 	if r.args != nil {
 		mismatches, err := r.args.Match(v.Args, v)
 		if err != nil {
@@ -311,6 +400,8 @@ func (r resultScript) answer(v *expr.Vars) (*mockmcp.Answer, error) {
 			rpc.Data = json.RawMessage(data.String())
 		}
 		return &mockmcp.Answer{RPCError: rpc}, nil
+	case r.none:
+		return &mockmcp.Answer{Text: "(the answer that a fault takes the place of)"}, nil
 	default:
 		text, err := r.text.Render(v)
 		if err != nil {
@@ -358,6 +449,13 @@ func toolVars(c *mockmcp.Call, vars value.Value, result json.RawMessage) (*expr.
 			return nil, fmt.Errorf("reading the %s of %s: %w", part.name, c.Tool, err)
 		}
 		*part.to = parsed
+	}
+	if len(c.Asked) > 0 {
+		asked, err := value.Parse(c.Asked)
+		if err != nil {
+			return nil, fmt.Errorf("reading what the client was asked: %w", err)
+		}
+		v.Asked = asked
 	}
 	if len(result) > 0 {
 		parsed, err := value.Parse(result)

@@ -3,6 +3,7 @@
 package scenarios
 
 import (
+	"encoding/base64"
 	"fmt"
 	"slices"
 	"strconv"
@@ -20,6 +21,8 @@ type object struct {
 	keys []key
 	// one lists keys of which exactly one must be given.
 	one []string
+	// unless lists keys beside which none of one need be given.
+	unless []string
 	// late leaves one to be checked when defaults have been merged in.
 	late bool
 	// some lists keys of which at least one must be given.
@@ -128,6 +131,41 @@ func duration() typ {
 	}
 }
 
+// size is a number of bytes, with or without a unit.
+func size() typ {
+	units := text()
+	units.words, units.pattern = "a size, as in 64kB or 1MB", `^[0-9]+(B|kB|KB|MB|GB|KiB|MiB|GiB)$`
+	units.scalar = func(n *strictyaml.Node) string {
+		if _, ok := bytesOf(n.Text); !ok {
+			return fmt.Sprintf("%q is not a size: write a number of bytes, or a unit, as in 64kB, 1MB", n.Text)
+		}
+		return ""
+	}
+	return either(count(1), units)
+}
+
+// bytesOf reads a size.
+func bytesOf(s string) (int, bool) {
+	digits := strings.TrimRight(s, "BkKMGi")
+	factor, ok := map[string]int{"": 1, "B": 1, "kB": 1e3, "KB": 1e3, "MB": 1e6, "GB": 1e9, "KiB": 1 << 10, "MiB": 1 << 20, "GiB": 1 << 30}[s[len(digits):]]
+	n, err := strconv.Atoi(digits)
+	const most = 1 << 30
+	return n * factor, ok && err == nil && n > 0 && n <= most/factor
+}
+
+// base64Text is bytes in base64.
+func base64Text() typ {
+	t := text()
+	t.words = "a text in base64"
+	t.scalar = func(n *strictyaml.Node) string {
+		if _, err := base64.StdEncoding.DecodeString(n.Text); err != nil {
+			return fmt.Sprintf("not base64: %v", err)
+		}
+		return ""
+	}
+	return t
+}
+
 func list(of typ) typ {
 	return typ{words: "a list", kinds: []strictyaml.Kind{strictyaml.List}, elem: &of}
 }
@@ -207,8 +245,14 @@ func (s *shapes) wrongKind(n *strictyaml.Node, t typ, name string) {
 	switch {
 	case t.words == duration().words && n.Kind == strictyaml.Number:
 		hint = ": write it as in " + n.Text + "s"
+	case t.oneOf != nil && n.Kind == strictyaml.List:
+		hint = ": give one"
+	case n.Kind == strictyaml.Map && slices.Equal(t.kinds, []strictyaml.Kind{strictyaml.List}) && len(n.Pairs) > 0 && !strings.HasPrefix(n.Pairs[0].Key.Text, "-"):
+		hint = fmt.Sprintf(": an item begins with a dash, as in %q", "- "+n.Pairs[0].Key.Text+":")
 	case n.Hint() != "" && (slices.Contains(t.kinds, strictyaml.String) || n.Kind == strictyaml.String):
 		hint = ": " + n.Hint()
+	case n.Kind == strictyaml.Map && slices.Contains(t.kinds, strictyaml.List) && len(n.Pairs) > 0 && strings.HasPrefix(n.Pairs[0].Key.Text, "-"):
+		hint = fmt.Sprintf(": a - without a space begins no item: write %q", "- "+n.Pairs[0].Key.Text[1:])
 	case n.Kind == strictyaml.Null && n.Hint() != "" && n.Comment != "":
 		hint = ": " + n.Hint()
 	case n.Kind == strictyaml.String && len(t.kinds) == 1 && (t.kinds[0] == strictyaml.Bool || t.kinds[0] == strictyaml.Number) && !n.Plain:
@@ -274,7 +318,7 @@ func (s *shapes) choice(n *strictyaml.Node, o *object) {
 	switch {
 	case len(given) > 1:
 		s.problems.add(n.Key(given[1]).Pos, "%s has exactly one of %s; %q stands beside %q", a(o.name), strings.Join(o.one, ", "), given[1], given[0])
-	case len(o.one) > 0 && len(given) == 0 && !s.hasUnknown(n, o):
+	case len(o.one) > 0 && len(given) == 0 && !s.hasUnknown(n, o) && !slices.ContainsFunc(o.unless, func(k string) bool { return n.Get(k) != nil }):
 		s.problems.add(n.Pos, "%s needs one of %s", a(o.name), strings.Join(o.one, ", "))
 	}
 	if len(o.some) > 0 && !slices.ContainsFunc(o.some, func(k string) bool { return n.Get(k) != nil }) && !s.hasUnknown(n, o) {
@@ -294,6 +338,12 @@ func (s *shapes) hasUnknown(n *strictyaml.Node, o *object) bool {
 func unknownHint(o *object, name string, known []string) string {
 	if meant := confused(o.name, name); meant != "" {
 		return fmt.Sprintf(" (did you mean %q?)", meant)
+	}
+	if key, rest, ok := strings.Cut(name, ":"); ok && slices.Contains(known, key) {
+		return fmt.Sprintf(": a key needs a space after its colon, as in %q", key+": "+rest)
+	}
+	if key, ok := strings.CutPrefix(name, "-"); ok {
+		return fmt.Sprintf(": a - without a space begins no item of a list: write %q", "- "+key)
 	}
 	if hint := didYouMean(name, known); hint != "" {
 		return hint

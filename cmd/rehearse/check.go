@@ -7,6 +7,8 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/rehearse-dev/rehearse/harness/agent"
+	"github.com/rehearse-dev/rehearse/harness/run"
 	"github.com/rehearse-dev/rehearse/scenarios"
 )
 
@@ -37,6 +39,11 @@ cannot fail) are printed as warnings; --strict makes them mistakes.`,
 func printCheck(p *process, set *scenarios.Set, strict bool) error {
 	for _, note := range set.Notes {
 		fmt.Fprintf(p.stderr, "note: %s\n", note)
+	}
+	for _, s := range set.Scenarios {
+		if err := run.CanPlay(agent.Subject(nil), s); err != nil {
+			fmt.Fprintf(p.stderr, "note: `rehearse run` refuses %v\n", err)
+		}
 	}
 	doubts := set.Check()
 	for _, d := range doubts {

@@ -109,7 +109,7 @@ func TestHostileClient(t *testing.T) {
 			{"a question", text(chat(`"hello"`)), 200, "hi"},
 		}},
 		{"mcp", mcp, "", []request{
-			{"100 MB", long(`{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"`, 100_000, kilo("x"), `"}}`), 400, "too large"},
+			{"100 MB", long(`{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"`, 100_000, kilo("x"), `"}}`), 413, "too large"},
 			{"deep", text(call(deep)), 400, "error"},
 			{"a program", text("\x7fELF\x00"), 400, "error"},
 			{"no session", text(call("{}")), 400, "Missing session ID"},

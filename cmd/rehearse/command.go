@@ -41,6 +41,10 @@ type process struct {
 	stderr io.Writer
 	abort  <-chan struct{} // closed when there is no time left; may be nil
 	hangup *hangups        // signals that a command may ask for; may be nil
+	// exit ends the process at once. stay has it outlive every signal that can
+	// be ignored. For servers that are to behave so; nil does nothing.
+	exit func(code int)
+	stay func()
 	// every ticks until stop is called. Nil means time.NewTicker.
 	every func(d time.Duration) (ticks <-chan time.Time, stop func())
 }
@@ -139,7 +143,8 @@ judged.`,
 	root.SetHelpCommand(helpCommand())
 	root.AddCommand(
 		initCommand(p), checkCommand(p), runCommand(p), fuzzCommand(p), reportCommand(p), serveCommand(p),
-		proxyCommand(p), cassetteCommand(p), tapeCommand(p), importCommand(p), faultsCommand(p), schemaCommand(p), versionCommand(p),
+		mcpCommand(p), proxyCommand(p), cassetteCommand(p), tapeCommand(p), importCommand(p),
+		faultsCommand(p), schemaCommand(p), versionCommand(p),
 	)
 	return root
 }

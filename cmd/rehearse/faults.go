@@ -11,27 +11,39 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/rehearse-dev/rehearse/harness"
 	"github.com/rehearse-dev/rehearse/mockllm/fault"
+	mcpfault "github.com/rehearse-dev/rehearse/mockmcp/fault"
 )
 
 func faultsCommand(p *process) *cobra.Command {
 	var asJSON bool
+	var of string
 	cmd := &cobra.Command{
 		Use:   "faults [KIND]",
-		Short: "List what a mock model can do wrong",
+		Short: "List what a mock model and a mock MCP server can do wrong",
 		Long: `faults lists the kinds of fault that a scenario can have in fault: and faults:,
-with what each is for, and the presets, which are faults as one endpoint was
-seen to have them. With a kind or a preset it tells all of that one: its forms,
-the settings that it has a use for, and the threads that it was seen in.`,
-		Example: "  rehearse faults\n  rehearse faults in_stream_error\n  rehearse faults --json",
+of a model and of an MCP server, with what each is for, and the presets, which
+are faults as one endpoint was seen to have them. With a kind or a preset it
+tells all of that one: its forms, the settings that it has a use for, and the
+threads that it was seen in. A few kinds are of both.`,
+		Example: "  rehearse faults --of mcp\n  rehearse faults in_stream_error\n  rehearse faults --json",
 		Args:    cobra.MaximumNArgs(1),
 		RunE: func(_ *cobra.Command, args []string) error {
 			c := wholeCatalogue()
+			switch of {
+			case "":
+			case "model":
+				c.MCP = nil
+			case "mcp":
+				c = &catalogue{MCP: c.MCP}
+			default:
+				return fmt.Errorf("--of %s: it is model or mcp", of)
+			}
 			if len(args) == 1 {
-				if _, err := fault.Lookup(args[0]); err != nil {
-					return err
+				if c = c.only(args[0]); c.empty() {
+					return unknownFault(args[0])
 				}
-				c = c.only(args[0])
 			}
 			if asJSON {
 				e := json.NewEncoder(p.stdout)
@@ -46,15 +58,28 @@ the settings that it has a use for, and the threads that it was seen in.`,
 		},
 	}
 	cmd.Flags().BoolVar(&asJSON, "json", false, "print JSON")
+	cmd.Flags().StringVar(&of, "of", "", "list faults of a `side` alone: model, or mcp for MCP servers")
 	return cmd
+}
+
+// unknownFault is the error about a name that is in neither catalogue.
+func unknownFault(name string) error {
+	near := harness.Suggest(name, slices.Concat(fault.Names(), mcpfault.Names()))
+	if near != "" {
+		near = fmt.Sprintf(", did you mean %q?", near)
+	}
+	return fmt.Errorf("unknown fault %q%s; `rehearse faults` lists them", name, near)
 }
 
 // catalogue is what is printed.
 type catalogue struct {
-	Kinds      []fault.Info   `json:"kinds"`
-	Presets    []preset       `json:"presets"`
+	Kinds      []fault.Info   `json:"kinds,omitempty"`
+	Presets    []preset       `json:"presets,omitempty"`
 	NotOffered []fault.Absent `json:"not_offered,omitempty"`
+	MCP        *mcpCatalogue  `json:"mcp,omitempty"`
 }
+
+func (c *catalogue) empty() bool { return len(c.Kinds) == 0 && c.MCP == nil }
 
 // preset is a preset with the fault that it stands for.
 type preset struct {
@@ -66,7 +91,7 @@ type preset struct {
 }
 
 func wholeCatalogue() *catalogue {
-	c := &catalogue{Kinds: fault.Kinds(), NotOffered: fault.NotOffered()}
+	c := &catalogue{Kinds: fault.Kinds(), NotOffered: fault.NotOffered(), MCP: wholeMCPCatalogue()}
 	for _, p := range fault.Presets() {
 		c.Presets = append(c.Presets, preset{p, p.Fault.Kind, p.Fault.Form, p.Fault.Status, p.Fault.Body})
 	}
@@ -75,7 +100,10 @@ func wholeCatalogue() *catalogue {
 
 // only keeps one kind with its presets, or one preset with its kind.
 func (c *catalogue) only(name string) *catalogue {
-	one := &catalogue{Presets: []preset{}}
+	one := &catalogue{}
+	if c.MCP != nil {
+		one.MCP = c.MCP.only(name)
+	}
 	kind := fault.Kind(name)
 	for _, p := range c.Presets {
 		if p.Name == name {
@@ -98,22 +126,36 @@ func (c *catalogue) only(name string) *catalogue {
 
 func (c *catalogue) list(w io.Writer) error {
 	var b strings.Builder
+	if len(c.Kinds) > 0 {
+		c.listModel(&b)
+	}
+	if c.MCP != nil {
+		if len(c.Kinds) > 0 {
+			b.WriteString("\n")
+		}
+		b.WriteString("FAULTS OF AN MCP SERVER\n\n")
+		c.MCP.list(&b)
+	}
+	b.WriteString("\nrehearse faults KIND tells its forms and settings, and where it was seen.\n")
+	_, err := io.WriteString(w, b.String())
+	return err
+}
+
+func (c *catalogue) listModel(b *strings.Builder) {
+	b.WriteString("FAULTS OF A MODEL\n\n")
 	for _, group := range fault.Groups() {
-		fmt.Fprintf(&b, "%s\n", group[1])
+		fmt.Fprintf(b, "%s\n", group[1])
 		for _, info := range c.Kinds {
 			if info.Group == group[0] {
-				fmt.Fprintf(&b, "  %-20s %-7s  %s?\n", info.Kind, strikes(info.Stream, info.Plain), info.For)
+				fmt.Fprintf(b, "  %-20s %-7s  %s?\n", info.Kind, strikes(info.Stream, info.Plain), info.For)
 			}
 		}
 		b.WriteString("\n")
 	}
 	b.WriteString("Presets: argo-proxy as it was seen\n")
 	for _, p := range c.Presets {
-		fmt.Fprintf(&b, "  %-27s %s (%s)\n", p.Name, p.What, p.Ref)
+		fmt.Fprintf(b, "  %-27s %s (%s)\n", p.Name, p.What, p.Ref)
 	}
-	b.WriteString("\nrehearse faults KIND tells its forms and settings, and where it was seen.\n")
-	_, err := io.WriteString(w, b.String())
-	return err
 }
 
 func (c *catalogue) detail(w io.Writer) error {
@@ -144,6 +186,12 @@ func (c *catalogue) detail(w io.Writer) error {
 			b.WriteString("Presets:\n")
 		}
 		fmt.Fprintf(&b, "  %s stands for %s: %s (%s)\n", p.Name, p.Fault.String(), p.What, p.Ref)
+	}
+	if c.MCP != nil {
+		if len(c.Kinds) > 0 {
+			b.WriteString("\n")
+		}
+		c.MCP.detail(&b)
 	}
 	_, err := io.WriteString(w, b.String())
 	return err

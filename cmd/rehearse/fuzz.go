@@ -18,7 +18,7 @@ import (
 
 func fuzzCommand(p *process) *cobra.Command {
 	var flags runFlags
-	opts := run.FuzzOptions{Options: run.Options{Subject: agent.Subject(nil), SubjectName: "rehearse-agent", Version: version()}}
+	opts := run.FuzzOptions{Options: run.Options{Subject: agent.Subject(nil), SubjectName: "rehearse-agent", Version: version(), Child: self()}}
 	cmd := &cobra.Command{
 		Use:   "fuzz PATH...",
 		Short: "Stream replies in ever other pieces until the agent breaks",

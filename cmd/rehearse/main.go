@@ -10,8 +10,9 @@
 //	rehearse report RUN       show a finished run again
 //	rehearse serve llm FILE   a mock model endpoint by itself
 //	rehearse serve mcp FILE   a mock MCP server by itself
+//	rehearse mcp list|call    the tools of an MCP server, at the terminal
 //	rehearse schema           the JSON Schema of all files, for editors
-//	rehearse faults [KIND]    what a mock model can do wrong
+//	rehearse faults [KIND]    what mock models and MCP servers can do wrong
 //
 // Exit codes: 0 all passed; 1 a trial failed, or nothing was checked in the
 // whole run; 2 wrong use or a bad file; 3 nothing failed but something could
@@ -23,11 +24,15 @@ import (
 	"fmt"
 	"os"
 	"os/signal"
+	"sync/atomic"
 	"syscall"
 	"time"
+
+	"github.com/rehearse-dev/rehearse/harness/run"
 )
 
 func main() {
+	run.Child() // where a subject started us as a server
 	ctx, stop := context.WithCancel(context.Background())
 	abort := make(chan struct{})
 	signals := make(chan os.Signal, 2)
@@ -38,6 +43,7 @@ func main() {
 	signal.Ignore(syscall.SIGPIPE) // a reader that leaves must not keep us from ending the servers
 	done := make(chan exitCode, 1)
 	hangups := newHangups()
+	var stay atomic.Bool
 	go func() {
 		done <- command(ctx, &process{
 			args:   os.Args[1:],
@@ -47,6 +53,8 @@ func main() {
 			stderr: os.Stderr,
 			abort:  abort,
 			hangup: hangups,
+			exit:   os.Exit,
+			stay:   func() { stay.Store(true) },
 		})
 	}()
 	for running := true; running; {
@@ -54,7 +62,7 @@ func main() {
 		case code := <-done:
 			os.Exit(int(code))
 		case sig := <-signals:
-			running = sig == syscall.SIGHUP && hangups.pass()
+			running = stay.Load() || sig == syscall.SIGHUP && hangups.pass()
 		}
 	}
 	stop()
@@ -85,3 +93,13 @@ const (
 	// at once, and then there is nothing to wait for.
 	lastWords = 2 * time.Second
 )
+
+// self is this program as the child that subjects start for mock servers with
+// transport: process.
+func self() []string {
+	path, err := os.Executable()
+	if err != nil {
+		return nil // such scenarios say what is missing
+	}
+	return []string{path}
+}

@@ -90,8 +90,8 @@ func TestHostileHTTPServer(t *testing.T) {
 		{"not JSON", sends(asJSON, "", whole("oops")), "Error: "},
 		{"events without an answer", sends(asEvents, ": ", whole("\n\n")), "the answer's stream ended without an answer"},
 		{"100,000 deep", sends(asJSON, "", whole(`],"structuredContent":`+nested(100_000)+`}}`)), "exceeded max depth"},
-		{"70 MB", sends(asJSON, "", long(70_000)), "it is too long"},
-		{"70 MB in an event", sends(asEvents, "data: ", long(70_000)), "the answer's stream ended without an answer"},
+		{"70 MB", sends(asJSON, "", long(70_000)), "it is longer than 67108864 bytes"},
+		{"70 MB in an event", sends(asEvents, "data: ", long(70_000)), "an event is longer than 67108864 bytes"},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {

@@ -115,8 +115,8 @@ func TestHostileServer(t *testing.T) {
 		{"junk", "", "", "fine"},
 		{"dies at start", harness.CauseEndpoint, `server "s" (hostile-mcp dies at start ADDRESS) lists no tools: connecting to server "s": ` +
 			`the server went away: exit status 3; its stderr ends: cannot open /data/models.db: no such file`, ""},
-		{"dies mid-call", "", "", "Error: the server went away: exit status 3"},
-		{"dies mid-frame", "", "", "Error: the server went away: exit status 0"},
+		{"dies mid-call", "", "", "the server went away: exit status 3"},
+		{"dies mid-frame", "", "", "the server went away: exit status 0"},
 		{"deep 100000", "", "", "exceeded max depth"},
 		{"deep 9990", "", "", `{"a":{"a":{"a":`},
 		{"deep text", "", "", `{"a":{"a":{"a":`},

@@ -35,7 +35,7 @@ type runFlags struct {
 
 func runCommand(p *process) *cobra.Command {
 	var flags runFlags
-	opts := run.Options{Subject: agent.Subject(nil), SubjectName: "rehearse-agent", Version: version()}
+	opts := run.Options{Subject: agent.Subject(nil), SubjectName: "rehearse-agent", Version: version(), Child: self()}
 	cmd := &cobra.Command{
 		Use:   "run PATH...",
 		Short: "Play scenarios against the agent and write a report",

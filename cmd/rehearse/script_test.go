@@ -12,11 +12,14 @@ import (
 	"testing"
 
 	"github.com/rogpeppe/go-internal/testscript"
+
+	"github.com/rehearse-dev/rehearse/harness/run"
 )
 
 var update = flag.Bool("update", false, "rewrite the expected output in testdata/script")
 
 func TestMain(m *testing.M) {
+	run.Child()
 	testscript.Main(m, map[string]func(){"rehearse": main, "hostile-mcp": hostileServer})
 }
 

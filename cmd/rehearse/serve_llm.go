@@ -99,7 +99,7 @@ func (s *llmServer) flags(cmd *cobra.Command) {
 	f.StringVar(&s.listening.Cert, "tls-cert", "", "file with a certificate, to serve https")
 	f.StringVar(&s.listening.Key, "tls-key", "", "file with its key")
 	f.Float64Var(&s.chaos, "chaos", 0, "share, from 0 to 1, of requests that meet a fault which clients should survive")
-	f.DurationVar(&s.watch, "watch", 0, "look every so often whether FILE has changed; 0 never does")
+	f.DurationVar(&s.watch, "watch", 0, "look every so often whether FILE, or a file that it refers to, has changed; 0 never does")
 }
 
 func (s *llmServer) check(cmd *cobra.Command) error {
@@ -118,15 +118,16 @@ func (s *llmServer) check(cmd *cobra.Command) error {
 	)
 }
 
-// load reads the script of the files.
-func (s *llmServer) load(p *process, args []string) (mockllm.Script, error) {
-	set, err := scenarios.Load(args, &scenarios.Options{LookupEnv: p.getenv})
+// load reads the script of the files that are watched.
+func (s *llmServer) load(p *process, w *watcher) (mockllm.Script, error) {
+	set, err := scenarios.Load(w.paths, &scenarios.Options{LookupEnv: p.getenv})
+	w.read = set.Files
 	if err != nil {
 		return mockllm.Script{}, err
 	}
 	script, err := llmScript(set)
 	if err != nil {
-		return script, fmt.Errorf("serving %s: %w", strings.Join(args, " "), err)
+		return script, fmt.Errorf("serving %s: %w", strings.Join(w.paths, " "), err)
 	}
 	return script, nil
 }
@@ -158,7 +159,7 @@ func (s *llmServer) options(p *process, args []string) *mockserver.Options {
 
 func (s *llmServer) serve(ctx context.Context, p *process, args []string) error {
 	w := newWatcher(args)
-	script, err := s.load(p, args)
+	script, err := firstLoad(w, func() (mockllm.Script, error) { return s.load(p, w) })
 	if err != nil {
 		return err
 	}
@@ -184,7 +185,12 @@ func (s *llmServer) serve(ctx context.Context, p *process, args []string) error 
 	defer cancel()
 	var watching sync.WaitGroup
 	hangups := p.hangup.take() // before anybody knows where to send one
-	watching.Go(func() { s.reload(ctx, p, w, hangups, server) })
+	watching.Go(func() {
+		w.reload(ctx, p, s.watch, hangups, func() (func() error, error) {
+			script, err := s.load(p, w)
+			return func() error { return server.Load(script) }, err
+		}, server.Failed)
+	})
 	p.ready(p.stdout, base+"/v1", base+"/rehearse")
 	err = server.Serve(ctx, listener, &s.listening)
 	cancel()

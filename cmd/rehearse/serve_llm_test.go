@@ -84,6 +84,43 @@ func TestServeReloads(t *testing.T) {
 	}
 }
 
+// TestServeReloadsWhatIsIncluded serves anew when a file changes that the named
+// one refers to, and when a suite.yaml appears beside it.
+func TestServeReloadsWhatIsIncluded(t *testing.T) {
+	dir := t.TempDir()
+	file, server := filepath.Join(dir, "s.yaml"), filepath.Join(dir, "servers", "shop.yaml")
+	if err := os.Mkdir(filepath.Dir(server), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	write(t, file, "scenario: one\nservers: {shop: {mock: servers/shop.yaml}}\nturns: [{user: hi, replies: [{calls: [shop.look]}, {say: hello}]}]\n")
+	shop := "server: shop\ntools: [{name: look, input: {type: object, properties: {}}, results: [{text: Goods.}]}]\n"
+	write(t, server, shop)
+	ticks := make(chan time.Time)
+	p := &process{hangup: &hangups{c: make(chan struct{})}, every: func(time.Duration) (<-chan time.Time, func()) { return ticks, func() {} }}
+	s := serveArgs(t, p, "serve", "llm", "--watch", "1s", file)
+	root := strings.TrimSuffix(s.URL, "/v1")
+	settle := func() {
+		for range 6 { // what is found may be looked at, too, and then be still
+			ticks <- time.Time{}
+		}
+	}
+	settle()
+	s.expect(`200 {"status":"healthy","script":1`, "GET", root+"/health", "")
+	write(t, server, strings.ReplaceAll(shop, "look", "look2"))
+	settle()
+	s.expect(`"status":"healthy","script":2`, "GET", root+"/health", "")
+	write(t, server, "server: shop\ntools: [{name: l")
+	settle()
+	s.expect(`"status":"stale"`, "GET", root+"/health", "")
+	write(t, server, shop)
+	settle()
+	s.expect(`"status":"healthy","script":3`, "GET", root+"/health", "")
+	write(t, filepath.Join(dir, "suite.yaml"), "suite: all\nmodel: {profile: strict}\n")
+	settle()
+	s.expect(`"status":"healthy","script":4`, "GET", root+"/health", "")
+	s.end()
+}
+
 // TestWatcherSettles takes no change that is not there twice in a row.
 func TestWatcherSettles(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "a.yaml")
@@ -122,10 +159,12 @@ func TestServeAdmin(t *testing.T) {
 	}
 }
 
-func TestServeTLS(t *testing.T) {
+// certificate writes a certificate for loopback and its key to files, and
+// returns what trusts it.
+func certificate(t *testing.T) (cert, key string, pool *x509.CertPool) {
+	t.Helper()
 	dir := t.TempDir()
-	file, cert, key := filepath.Join(dir, "mock.yaml"), filepath.Join(dir, "cert.pem"), filepath.Join(dir, "key.pem")
-	write(t, file, llmFile)
+	cert, key = filepath.Join(dir, "cert.pem"), filepath.Join(dir, "key.pem")
 	private, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
 	if err != nil {
 		t.Fatal(err)
@@ -146,15 +185,41 @@ func TestServeTLS(t *testing.T) {
 	public := pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: der})
 	write(t, cert, string(public))
 	write(t, key, string(pem.EncodeToMemory(&pem.Block{Type: "EC PRIVATE KEY", Bytes: secret})))
-	s := serveArgs(t, &process{}, "serve", "llm", "--tls-cert", cert, "--tls-key", key, file)
-	pool := x509.NewCertPool()
+	pool = x509.NewCertPool()
 	pool.AppendCertsFromPEM(public)
-	s.client.Transport = &http.Transport{DisableKeepAlives: true, TLSClientConfig: &tls.Config{RootCAs: pool, MinVersion: tls.VersionTLS12}}
-	if !strings.HasPrefix(s.URL, "https://") {
-		t.Errorf("url %s", s.URL)
-	}
-	s.expect("hello", "POST", s.URL+"/chat/completions", hiChat)
-	if code, stderr := s.end(); code != exitPassed {
-		t.Errorf("exit code %d and\n%s", code, stderr)
+	return cert, key, pool
+}
+
+// TestServeTLS serves over TLS.
+func TestServeTLS(t *testing.T) {
+	cert, key, pool := certificate(t)
+	for _, tc := range []struct {
+		kind, text string
+		flags      []string
+		url        string // how it begins
+		path       string // of a request
+		answer     string
+	}{
+		{"llm", llmFile, nil, "https://", "/chat/completions", "hello"},
+		{"mcp", counterFile, nil, "https://", "", "Invalid Request"},
+		{"mcp", counterFile, []string{"--transport", "ws"}, "wss://", "", ""},
+	} {
+		t.Run(strings.Join(append([]string{tc.kind}, tc.flags...), " "), func(t *testing.T) {
+			file := filepath.Join(t.TempDir(), "mock.yaml")
+			write(t, file, tc.text)
+			args := append([]string{"serve", tc.kind, "--tls-cert", cert, "--tls-key", key}, tc.flags...)
+			s := serveArgs(t, &process{}, append(args, file)...)
+			s.client.Transport = &http.Transport{DisableKeepAlives: true, TLSClientConfig: &tls.Config{RootCAs: pool, MinVersion: tls.VersionTLS12}}
+			if !strings.HasPrefix(s.URL, tc.url) || !strings.HasPrefix(s.Admin, "https://") {
+				t.Errorf("url %s, admin %s", s.URL, s.Admin)
+			}
+			s.expect("200 []", "GET", s.Admin+"/journal", "")
+			if tc.answer != "" {
+				s.expect(tc.answer, "POST", s.URL+tc.path, hiChat)
+			}
+			if code, stderr := s.end(); code != exitPassed {
+				t.Errorf("exit code %d and\n%s", code, stderr)
+			}
+		})
 	}
 }

@@ -9,10 +9,9 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"sync/atomic"
 	"time"
-
-	"github.com/rehearse-dev/rehearse/internal/mockserver"
 )
 
 // hangups are the hangup signals of a process, which end it unless a command
@@ -62,8 +61,9 @@ type sum [sha256.Size]byte
 // written, so that a change counts once it has been there twice in a row.
 type watcher struct {
 	paths  []string
-	served sum // what was loaded last, or could not be
-	last   sum // what was seen last
+	read   []string // for these, as loading them says; other ones are a change
+	served sum      // what was loaded last, or could not be
+	last   sum      // what was seen last
 }
 
 func newWatcher(paths []string) *watcher {
@@ -71,6 +71,17 @@ func newWatcher(paths []string) *watcher {
 	w.served = w.look()
 	w.last = w.served
 	return w
+}
+
+// firstLoad loads for the first time: once to know all files that are read, and
+// again, now that they are looked at.
+func firstLoad[T any](w *watcher, load func() (T, error)) (T, error) {
+	if v, err := load(); err != nil {
+		return v, err
+	}
+	w.served = w.look()
+	w.last = w.served
+	return load()
 }
 
 // look sums up the files as they are. One that cannot be read is a change like
@@ -82,7 +93,7 @@ func (w *watcher) look() sum {
 		fmt.Fprintf(h, "%q %d %v\n", name, len(data), err)
 		h.Write(data)
 	}
-	for _, path := range w.paths {
+	for _, path := range slices.Concat(w.paths, w.read) {
 		if info, err := os.Stat(path); err != nil || !info.IsDir() {
 			add(path)
 			continue
@@ -105,12 +116,14 @@ func (w *watcher) changed() bool {
 	return settled && now != w.served
 }
 
-// reload serves the files anew at each hangup and each change, until ctx ends.
-func (s *llmServer) reload(ctx context.Context, p *process, w *watcher, hangups <-chan struct{}, server *mockserver.Server) {
+// reload loads the files anew at each hangup and each change, which it looks
+// for every so often, until ctx ends. load reads them and returns what puts
+// them in place; failed is told when that could not be done.
+func (w *watcher) reload(ctx context.Context, p *process, every time.Duration, hangups <-chan struct{}, load func() (func() error, error), failed func(error)) {
 	var ticks <-chan time.Time
-	if s.watch > 0 {
+	if every > 0 {
 		var stop func()
-		ticks, stop = p.ticker(s.watch)
+		ticks, stop = p.ticker(every)
 		defer stop()
 	}
 	for {
@@ -124,16 +137,16 @@ func (s *llmServer) reload(ctx context.Context, p *process, w *watcher, hangups 
 				continue
 			}
 		}
-		script, err := s.load(p, w.paths)
+		apply, err := load()
 		if w.look() != w.last && ticks != nil {
 			continue // written meanwhile; the next ticks will have it
 		}
 		w.served = w.last
 		if err == nil {
-			err = server.Load(script)
+			err = apply()
 		}
 		if err != nil {
-			server.Failed(err)
+			failed(err)
 			p.logf("not loaded, what was served before still is:\n%v", err)
 			continue
 		}

@@ -80,7 +80,9 @@ type Config struct {
 	// MaxToolConcurrency bounds the calls of one reply that run at once. 0
 	// means 8.
 	MaxToolConcurrency int
-	// ToolTimeout bounds each call. 0 means 2 minutes.
+	// ToolTimeout bounds each call. 0 means 2 minutes. A [*tools.Router]
+	// gives up earlier on a server that leaves a call without a word of its
+	// progress.
 	ToolTimeout time.Duration
 	// MaxResultBytes bounds the result that the model is shown; a longer one
 	// keeps its head and tail and says how much is missing. 0 means 100000;
@@ -105,11 +107,13 @@ func New(cfg Config) *Agent {
 	return &Agent{cfg: cfg.withDefaults()}
 }
 
+const defaultToolTimeout = 2 * time.Minute
+
 func (c Config) withDefaults() Config {
 	c.MaxModelCalls = defaultTo(c.MaxModelCalls, 10)
 	c.MaxRepeats = defaultTo(c.MaxRepeats, 3)
 	c.MaxToolConcurrency = max(1, defaultTo(c.MaxToolConcurrency, 8))
-	c.ToolTimeout = defaultTo(c.ToolTimeout, 2*time.Minute)
+	c.ToolTimeout = defaultTo(c.ToolTimeout, defaultToolTimeout)
 	c.MaxResultBytes = defaultTo(c.MaxResultBytes, 100_000)
 	if c.Clock == nil {
 		c.Clock = harness.SystemClock()

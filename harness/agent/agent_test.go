@@ -21,9 +21,15 @@ import (
 	"github.com/rehearse-dev/rehearse/harness"
 	"github.com/rehearse-dev/rehearse/harness/model"
 	"github.com/rehearse-dev/rehearse/harness/tools"
+	"github.com/rehearse-dev/rehearse/internal/mcpmatrix"
 )
 
-func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+func TestMain(m *testing.M) {
+	if mcpmatrix.Child() {
+		return
+	}
+	goleak.VerifyTestMain(m)
+}
 
 // script is a model that gives one answer after the other, each a list of
 // events and errors, and keeps what it was asked.

@@ -111,7 +111,11 @@ func (t *turn) runCall(ctx context.Context, call harness.ToolCall, offered []har
 	report.Server, report.Result = res.Server, res.Text
 	switch {
 	case err != nil && errors.Is(context.Cause(ctx), errToolTimeout):
-		fail("%s did not answer within %v", call.Name, t.cfg.ToolTimeout)
+		tool := call.Name
+		if res.Server != "" {
+			tool += fmt.Sprintf(" of server %q", res.Server)
+		}
+		fail("%s did not answer within %v", tool, t.cfg.ToolTimeout)
 	case err != nil:
 		fail("calling %s: %v", call.Name, err)
 	case res.IsError && res.Err != nil:

@@ -55,7 +55,8 @@ conversation must be answered from an unbroken history, and no tool may have run
 three attempts and bears ten minutes of silence.
 
 "Answer" is the scripted one, "another answer" a text that differs from it, "a call is refused" a tool call that
-was not run and whose error the model was told. Characters are taken back by a ` + "`Withdrawn`" + ` event when an attempt
+was not run and whose error the model was told. The word of an error or a stop is the one that a scenario expects, as
+in ` + "`stops: auth`" + `. Characters are taken back by a ` + "`Withdrawn`" + ` event when an attempt
 broke off after it had said something.
 
 No client can notice by itself, and the table has another answer therefore:

@@ -27,7 +27,10 @@ import (
 //
 // Of the settings without a field of their own it knows tool_concurrency,
 // max_result_bytes, max_repeats (whole numbers), recover_leaked_calls,
-// send_reasoning and open_end (true or false).
+// send_reasoning, open_end (true or false), and these times, such as 30s:
+// tool_time_limit (how long a call may take, [Config.ToolTimeout]), and of
+// [mcppool.Options] tool_timeout (how long a server may leave a call without a
+// word), connect_timeout, discover_timeout and close_grace.
 func Subject(cfg *Config) harness.Subject {
 	var base Config
 	if cfg != nil {
@@ -43,6 +46,9 @@ func (s subject) Open(ctx context.Context, env *harness.Env) (harness.Session, e
 	return open(ctx, s.cfg, env)
 }
 
+// Asks says which path of an endpoint is used.
+func (subject) Asks() string { return "/v1/chat/completions" }
+
 // NoWorkdir says that env.Workdir is not used.
 func (subject) NoWorkdir() {}
 
@@ -50,7 +56,7 @@ func (subject) NoWorkdir() {}
 type session struct {
 	conversation *Conversation
 	router       *tools.Router
-	warned       int // warnings of the router that were reported
+	warned       map[string]bool // warnings of the router that were reported
 }
 
 func open(ctx context.Context, cfg Config, env *harness.Env) (harness.Session, error) {
@@ -60,7 +66,11 @@ func open(ctx context.Context, cfg Config, env *harness.Env) (harness.Session, e
 		Transport: env.Endpoint.Transport,
 		Clock:     env.Clock,
 	}
-	if err := settings(&cfg, &client, env); err != nil {
+	if env.Mode == harness.ModeMock {
+		client.Retry.Jitter = -1 // nobody else waits, and two trials are to be the same
+	}
+	pool, err := settings(&cfg, &client, env)
+	if err != nil {
 		return nil, err
 	}
 	if cfg.Model == nil {
@@ -68,21 +78,22 @@ func open(ctx context.Context, cfg Config, env *harness.Env) (harness.Session, e
 	}
 	servers := env.Servers
 	if env.ConfigFile != "" {
-		var err error
 		if servers, err = readServers(env.ConfigFile); err != nil {
 			return nil, err
 		}
 	}
-	router, err := connect(ctx, servers, env.Logf)
+	router, err := connect(ctx, servers, pool)
 	if err != nil {
 		return nil, err
 	}
 	cfg.Tools = router
-	return &session{conversation: New(cfg).Conversation(), router: router}, nil
+	return &session{conversation: New(cfg).Conversation(), router: router, warned: map[string]bool{}}, nil
 }
 
-// settings puts the scenario's settings over cfg.
-func settings(cfg *Config, client *openai.Config, env *harness.Env) error {
+// settings puts the scenario's settings over cfg, and makes the options for
+// the servers of them.
+func settings(cfg *Config, client *openai.Config, env *harness.Env) (*mcppool.Options, error) {
+	pool := &mcppool.Options{Logf: env.Logf}
 	s := env.Settings
 	cfg.Name = defaultTo(env.Endpoint.Model, cfg.Name)
 	cfg.System = defaultTo(s.System, cfg.System)
@@ -104,27 +115,43 @@ func settings(cfg *Config, client *openai.Config, env *harness.Env) error {
 		"send_reasoning":       &client.SendReasoning,
 		"open_end":             &client.OpenEnd,
 	}
+	times := map[string]*time.Duration{
+		"tool_timeout":     &pool.CallTimeout,
+		"tool_time_limit":  &cfg.ToolTimeout,
+		"connect_timeout":  &pool.ConnectTimeout,
+		"discover_timeout": &pool.DiscoverTimeout,
+		"close_grace":      &pool.CloseGrace,
+	}
 	for _, name := range slices.Sorted(maps.Keys(s.Extra)) {
 		value := s.Extra[name]
 		if p := whole[name]; p != nil {
 			n, ok := wholeNumber(value)
 			if !ok {
-				return fmt.Errorf("subject setting %q is %v; want a whole number", name, value)
+				return nil, fmt.Errorf("subject setting %q is %v; want a whole number", name, value)
 			}
 			*p = n
 		} else if p := flags[name]; p != nil {
 			b, ok := value.(bool)
 			if !ok {
-				return fmt.Errorf("subject setting %q is %v; want true or false", name, value)
+				return nil, fmt.Errorf("subject setting %q is %v; want true or false", name, value)
 			}
 			*p = b
+		} else if p := times[name]; p != nil {
+			text, _ := value.(string)
+			d, err := time.ParseDuration(text)
+			if err != nil || d <= 0 {
+				return nil, fmt.Errorf("subject setting %q is %v; want a time such as 30s", name, value)
+			}
+			*p = d
 		} else {
-			known := slices.Sorted(maps.Keys(whole))
-			known = append(known, slices.Sorted(maps.Keys(flags))...)
-			return fmt.Errorf("unknown subject setting %q; the agent knows %s", name, strings.Join(known, ", "))
+			known := slices.Concat(slices.Collect(maps.Keys(whole)), slices.Collect(maps.Keys(flags)), slices.Collect(maps.Keys(times)))
+			slices.Sort(known)
+			return nil, fmt.Errorf("unknown subject setting %q; the agent knows %s", name, strings.Join(known, ", "))
 		}
 	}
-	return nil
+	cfg.ToolTimeout = max(pool.CallTimeout, defaultTo(cfg.ToolTimeout, defaultToolTimeout))
+	pool.TotalTimeout = cfg.ToolTimeout
+	return pool, nil
 }
 
 // wholeNumber reads a number in whichever type a decoder made of it.
@@ -139,7 +166,7 @@ func wholeNumber(v any) (int, bool) {
 
 // connect opens a session with each server and a router over all of them.
 // A server that cannot be reached is the infrastructure's fault.
-func connect(ctx context.Context, servers []harness.Server, logf func(string, ...any)) (*tools.Router, error) {
+func connect(ctx context.Context, servers []harness.Server, opts *mcppool.Options) (*tools.Router, error) {
 	var sessions []*mcppool.Session
 	closeAll := func(err error) error {
 		for _, s := range sessions {
@@ -148,7 +175,7 @@ func connect(ctx context.Context, servers []harness.Server, logf func(string, ..
 		return err
 	}
 	for _, server := range servers {
-		s, err := mcppool.Open(ctx, server, &mcppool.Options{Logf: logf})
+		s, err := mcppool.Open(ctx, server, opts)
 		if err != nil {
 			return nil, closeAll(&harness.EndpointError{Err: err})
 		}
@@ -189,21 +216,35 @@ func (s *session) Send(ctx context.Context, text string) (*harness.TurnReport, e
 		}
 	}
 	report.Calls = s.conversation.Calls()[before:]
-	warnings := s.router.Warnings()
-	for _, w := range warnings[min(s.warned, len(warnings)):] {
-		note(w)
+	for _, w := range s.router.Warnings() {
+		if !s.warned[w] {
+			s.warned[w] = true
+			note(w)
+		}
 	}
-	s.warned = len(warnings)
 	if failure == nil {
 		return report, nil
 	}
 	failure = blame(failure)
 	report.Error = failure.Error()
 	var stop *harness.StopError
-	if errors.As(failure, &stop) {
+	var e *model.Error
+	switch {
+	case errors.As(failure, &stop):
 		report.Stop = stop.Reason
+	case errors.As(failure, &e):
+		report.Stop = stopFor(e.Kind)
 	}
 	return report, failure
+}
+
+// stopFor is the reason for which a turn ends that an error of the endpoint
+// has ended; empty where it is not the endpoint's.
+func stopFor(kind model.ErrorKind) harness.StopReason {
+	if r := harness.StopReason(kind); r.OfEndpoint() { // they have the same words
+		return r
+	}
+	return ""
 }
 
 // Close implements [harness.Session].
@@ -258,6 +299,8 @@ func readServers(path string) ([]harness.Server, error) {
 		switch transport := defaultTo(f.Transport, f.Type); transport {
 		case "sse":
 			s.Transport = "sse"
+		case "ws", "websocket":
+			s.Transport = "ws"
 		case "", "stdio", "http", "streamable-http", "streamable_http", "streamableHttp":
 		default:
 			return nil, fmt.Errorf("reading MCP servers from %q: server %q has the unknown transport %q", path, name, transport)

@@ -206,7 +206,10 @@ func TestSubjectSettings(t *testing.T) {
 		want  string // of the error
 	}{
 		{"known", map[string]any{"max_result_bytes": 10, "max_repeats": int64(2), "tool_concurrency": 1.0, "recover_leaked_calls": true, "send_reasoning": false, "open_end": true}, ""},
-		{"unknown", map[string]any{"max_result_byte": 10}, `unknown subject setting "max_result_byte"; the agent knows max_repeats,`},
+		{"times", map[string]any{"tool_timeout": "3m", "tool_time_limit": "1m", "connect_timeout": "500ms", "discover_timeout": "1s", "close_grace": "1s"}, ""},
+		{"not a time", map[string]any{"tool_timeout": 5}, `subject setting "tool_timeout" is 5; want a time such as 30s`},
+		{"no time at all", map[string]any{"close_grace": "0s"}, `want a time such as 30s`},
+		{"unknown", map[string]any{"max_result_byte": 10}, `unknown subject setting "max_result_byte"; the agent knows close_grace,`},
 		{"not whole", map[string]any{"max_repeats": 1.5}, `subject setting "max_repeats" is 1.5; want a whole number`},
 		{"nothing", map[string]any{"max_repeats": nil}, "want a whole number"},
 		{"not a bool", map[string]any{"open_end": "yes"}, "want true or false"},

@@ -145,23 +145,16 @@ func (c *checker) answeredOnce() (f finding) {
 			f.add("%s was executed again after it had succeeded", callText(call))
 		}
 	}
-	if len(c.requests) > 0 {
-		for _, x := range c.unasked() {
-			if c.answerBefore(x) == nil {
-				f.add("%s was executed, and no reply of the model asks for it", executionText(x))
-			}
-		}
-	}
 	return f
 }
 
 // unanswered reports the calls of a that no message answers.
 func (c *checker) unanswered(a answered, f *finding) {
 	if a.next == nil {
-		last := c.requests[len(c.requests)-1].Seq == a.reply.Seq
-		if t := c.turn(a.reply.Turn); last && t != nil && (t.Stop != "" || t.Error != "") {
-			return // the subject gave up here, which is judged elsewhere
+		if c.gaveUp(a.reply) {
+			return // which is judged elsewhere
 		}
+		last := c.requests[len(c.requests)-1].Seq == a.reply.Seq
 		for _, call := range a.calls {
 			if last {
 				f.add("%s was never answered: the subject asked the model nothing more", callText(call))
@@ -178,10 +171,20 @@ func (c *checker) unanswered(a answered, f *finding) {
 	}
 }
 
+// gaveUp reports whether the subject ended its turn after this reply, and says
+// so: then it took no answer of it, or did not go on from it.
+func (c *checker) gaveUp(reply harness.Exchange) bool {
+	later := func(x harness.Exchange) bool {
+		return x.Seq > reply.Seq && (x.Turn == reply.Turn || x.Turn == 0) // a miss has no turn
+	}
+	t := c.turn(reply.Turn)
+	return t != nil && (t.Stop != "" || t.Error != "") && !slices.ContainsFunc(c.requests, later)
+}
+
 // swapped returns the other call of the reply whose result stands under call
 // i, or -1.
 func (c *checker) swapped(a answered, i int) int {
-	if len(a.texts[i]) != 1 || !a.calls[i].Executed || c.faithful(a.calls[i], a.texts[i][0]) {
+	if len(a.texts[i]) != 1 || !a.calls[i].Executed || c.spoiled(a.calls[i]) || c.faithful(a.calls[i], a.texts[i][0]) {
 		return -1
 	}
 	for j, other := range a.calls {
@@ -223,8 +226,11 @@ func (c *checker) results() (f finding) {
 			if len(texts) == 0 || c.swapped(a, i) >= 0 {
 				continue // answered_once says so
 			}
+			if c.spoiled(call) {
+				continue // the client cannot know the result
+			}
 			if !call.Executed {
-				if call.Server != "" && call.Args != nil {
+				if callable(call) {
 					f.add("%s was answered with %s, and the server was never called", callText(call), quote(texts[0]))
 				}
 				continue
@@ -242,6 +248,17 @@ func (c *checker) results() (f finding) {
 		}
 	}
 	return f
+}
+
+// callable reports whether a server could be asked for a call: its tool is
+// known, and its arguments are a JSON object. What cannot be asked is answered
+// by the client itself, with an error for the model.
+func callable(call harness.Call) bool {
+	if call.Server == "" || call.Args == nil {
+		return false
+	}
+	args, err := parseArgs(call.Args)
+	return err != nil || args.Kind() == value.Object
 }
 
 // observations are the messages of the request after a reply, for a textual
@@ -272,10 +289,16 @@ func (c *checker) executions(call harness.Call) []harness.ToolExchange {
 	return out
 }
 
+// spoiled reports whether a fault of the server kept the result of a call from
+// the client.
+func (c *checker) spoiled(call harness.Call) bool {
+	return slices.ContainsFunc(c.executions(call), func(x harness.ToolExchange) bool { return spoils(x.Fault) })
+}
+
 // needless reports whether a call was executed again after it had succeeded.
 func (c *checker) needless(call harness.Call) bool {
 	return slices.ContainsFunc(c.executions(call), func(x harness.ToolExchange) bool {
-		ofAnother := slices.ContainsFunc(c.Trajectory, func(other harness.Call) bool {
+		ofAnother := slices.ContainsFunc(c.all, func(other harness.Call) bool {
 			return other.Server == x.Server && other.Exec == x.Seq
 		})
 		return x.Seq != call.Exec && !x.Failed && !ofAnother
@@ -391,18 +414,16 @@ func capped(text, want string) bool {
 	return n > 0 && strings.Contains(text, want[:n])
 }
 
-// unasked are the executions that belong to no call.
-func (c *checker) unasked() []harness.ToolExchange {
-	var out []harness.ToolExchange
-	for _, x := range c.Tools {
-		asked := slices.ContainsFunc(c.Trajectory, func(call harness.Call) bool {
-			return call.Server == x.Server && call.Tool == x.Tool && (call.Exec == x.Seq || call.Retried && sameArgs(call.Args, x.Args))
-		})
-		if !asked {
-			out = append(out, x)
-		}
-	}
-	return out
+// asksFor reports whether a call of the conversation led to an execution.
+func (c *checker) asksFor(x harness.ToolExchange) bool {
+	return slices.ContainsFunc(c.Trajectory, func(call harness.Call) bool {
+		return call.Server == x.Server && call.Tool == x.Tool && (call.Exec == x.Seq || call.Retried && sameArgs(call.Args, x.Args))
+	})
+}
+
+// begun reports whether the model had said anything when x was executed.
+func (c *checker) begun(x harness.ToolExchange) bool {
+	return slices.ContainsFunc(c.replies, func(r harness.Exchange) bool { return r.Start.Before(x.Start) })
 }
 
 // answerBefore returns the answer in text after which x was executed, or nil
@@ -419,15 +440,6 @@ func (c *checker) answerBefore(x harness.ToolExchange) *harness.Exchange {
 		return nil
 	}
 	return last
-}
-
-func (c *checker) noCallAfterAnswer() (f finding) {
-	for _, x := range c.Tools {
-		if a := c.answerBefore(x); a != nil {
-			f.add("%s was called after the answer %s of turn %d", executionText(x), quote(a.Answer.Text), a.Turn)
-		}
-	}
-	return f
 }
 
 func sameArgs(a, b json.RawMessage) bool {

@@ -22,6 +22,22 @@
 //	grants                reserved
 //	all_replies_reached   every scripted reply was asked for
 //	repeated_request      no request is sent again that was answered in full
+//	faults_struck         every fault of the model's side struck a request (a warning)
+//
+// Further checks are about how the client speaks MCP. They read what mock
+// servers saw on the wire, and apply only where it came to it:
+//
+//	initialize_first      a session begins with initialize, and nothing comes before its answer and notifications/initialized
+//	version_headers       over HTTP, requests have the headers of the version: accept, mcp-protocol-version, mcp-method, mcp-name
+//	cancelled_sent        a request on which the client gave up is cancelled by notifications/cancelled
+//	session_renewed       a session that the server answers with 404 is opened anew, by initialize without a session id
+//	tools_relisted        after notifications/tools/list_changed the tools are listed again before the next model request
+//	lists_bounded         lists do not go on for ever, whatever each of them brings
+//	progress_token        a call of a tool that tells of its progress has a progressToken
+//	no_double_effect      a call of the model is not sent twice, unless the tool says idempotentHint or readOnlyHint, or it was refused before it ran
+//	unknown_tolerated     a notification that MCP does not know does no harm
+//	server_answered       what the server asks is answered: a ping with a result, anything else with a result or an error
+//	children_ended        a server that the client started as a process ends with the client
 //
 // In live mode a finding is a warning, since no script says what ought to have
 // happened; only limits fail.
@@ -53,13 +69,28 @@ const (
 	Grants            = "grants"
 	AllRepliesReached = "all_replies_reached"
 	RepeatedRequest   = "repeated_request"
+	FaultsStruck      = "faults_struck"
+
+	InitializeFirst  = "initialize_first"
+	VersionHeaders   = "version_headers"
+	CancelledSent    = "cancelled_sent"
+	SessionRenewed   = "session_renewed"
+	ToolsRelisted    = "tools_relisted"
+	ListsBounded     = "lists_bounded"
+	ProgressToken    = "progress_token"
+	NoDoubleEffect   = "no_double_effect"
+	UnknownTolerated = "unknown_tolerated"
+	ServerAnswered   = "server_answered"
+	ChildrenEnded    = "children_ended"
 )
 
 // Names returns the names of the checks, in order.
 func Names() []string {
 	return []string{
 		AnsweredOnce, ResultOrder, Results, ToolsOffered, HistoryGrows, StablePrefix, WitnessesAgree,
-		NoCallAfterAnswer, ProviderAccepts, Limits, Grants, AllRepliesReached, RepeatedRequest,
+		NoCallAfterAnswer, ProviderAccepts, Limits, Grants, AllRepliesReached, RepeatedRequest, FaultsStruck,
+		InitializeFirst, VersionHeaders, CancelledSent, SessionRenewed, ToolsRelisted, ListsBounded, ProgressToken,
+		NoDoubleEffect, UnknownTolerated, ServerAnswered, ChildrenEnded,
 	}
 }
 
@@ -120,30 +151,82 @@ type Input struct {
 	Listed map[string][]harness.Tool
 	// Names are the scenario's own offered names, by server.tool.
 	Names map[string]string
-	// Remaining are the scripted replies that were never asked for.
-	Remaining []harness.Position
+	// Remaining are the scripted replies that were never asked for, and that
+	// nothing excuses.
+	Remaining []Unreached
+	// Idle says which faults struck no request, and why.
+	Idle []IdleFault
 	// Limits says which limits were passed, and by how much.
 	Limits []string
+	// Frames are what the mock servers saw on the wire, in order. Empty: the
+	// checks of the wire do not apply.
+	Frames []harness.Frame
+	// Progress has the tools that tell of their progress, and Repeatable those
+	// that may be called twice by their annotations, as server.tool.
+	Progress, Repeatable map[string]bool
+	// Children are the servers that the client was to start as processes.
+	Children []Child
+}
+
+// Child is a server that a client started as a process.
+type Child struct {
+	Server string
+	PID    int
+	// Ended says that it was gone when the client had closed.
+	Ended bool
+}
+
+// IdleFault is a scripted fault that struck no request.
+type IdleFault struct {
+	Fault string // its name
+	Why   string
+	Pos   harness.Position
+}
+
+// Unreached is a scripted reply that was never asked for.
+type Unreached struct {
+	Lane string // empty for the main conversation
+	Turn int    // of the lane
+	Pos  harness.Position
 }
 
 // Check runs all checks and returns a verdict for each, in order.
 func Check(config Config, in *Input) []harness.Verdict {
-	c := newChecker(config, in)
 	lanes := byLane(config, in)
+	c := newChecker(config, in).listen()
+	c.all = in.Trajectory
 	checks := map[string]func() finding{
-		AnsweredOnce:      lanes.all((*checker).answeredOnce),
+		AnsweredOnce:      lanes.answeredOnce,
 		ResultOrder:       lanes.all((*checker).resultOrder),
 		Results:           lanes.all((*checker).results),
 		ToolsOffered:      lanes[0].toolsOffered,
 		HistoryGrows:      lanes.all((*checker).historyGrows),
 		StablePrefix:      lanes.all((*checker).stablePrefix),
-		WitnessesAgree:    c.witnessesAgree,
-		NoCallAfterAnswer: lanes.only((*checker).noCallAfterAnswer),
+		WitnessesAgree:    lanes.witnessesAgree,
+		NoCallAfterAnswer: lanes.noCallAfterAnswer,
 		ProviderAccepts:   c.providerAccepts,
 		Limits:            func() finding { return finding{problems: in.Limits} },
 		Grants:            func() finding { return skip("reserved") },
 		AllRepliesReached: c.allRepliesReached,
 		RepeatedRequest:   c.repeatedRequest,
+		FaultsStruck:      c.faultsStruck,
+
+		InitializeFirst:  c.wireCheck("no client of the initialize era came", c.initializeFirst),
+		VersionHeaders:   c.wireCheck("no server was reached over streamable HTTP", c.versionHeaders),
+		CancelledSent:    c.wireCheck("the client gave up on no request", c.cancelledSent),
+		SessionRenewed:   c.wireCheck("no session was lost", c.sessionRenewed),
+		ToolsRelisted:    c.wireCheck("no client was told that tools have changed, and had to know", c.toolsRelisted),
+		ListsBounded:     c.wireCheck("no tools were listed", c.listsBounded),
+		ProgressToken:    c.wireCheck("no tool that tells of its progress was called", c.progressToken),
+		NoDoubleEffect:   c.wireCheck("every tool that was called may be called twice, or none was", c.noDoubleEffect),
+		UnknownTolerated: c.wireCheck("no server sent an unknown notification", c.unknownTolerated),
+		ServerAnswered:   c.wireCheck("no server asked the client anything", c.serverAnswered),
+		ChildrenEnded:    c.childrenEnded,
+	}
+	if len(lanes) > 1 {
+		for _, name := range []string{CancelledSent, ToolsRelisted, SessionRenewed} { // which conversation went on is not known
+			checks[name] = func() finding { return skip("there are lanes") }
+		}
 	}
 	out := make([]harness.Verdict, 0, len(checks))
 	for _, name := range Names() {
@@ -159,7 +242,7 @@ func Check(config Config, in *Input) []harness.Verdict {
 			v.State, v.Message = harness.Skipped, f.skipped
 		case len(f.problems) > 0:
 			v.State, v.Message, v.Pos = harness.Failed, joined(f.problems), f.pos
-			if name == StablePrefix || in.Mode == harness.ModeLive && name != Limits {
+			if name == StablePrefix || name == FaultsStruck || in.Mode == harness.ModeLive && name != Limits {
 				v.State = harness.Warned
 			}
 		}
@@ -192,10 +275,13 @@ func joined(problems []string) string {
 type checker struct {
 	Config
 	*Input
+	lane     string             // empty for the main conversation
+	all      []harness.Call     // the trajectory of all conversations
 	requests []harness.Exchange // all but asides
 	replies  []harness.Exchange // in which the model really answered
 	answers  []answered         // one for each reply with calls
 	resolver *toolname.Resolver
+	wire     []*conversation // with each mock server
 }
 
 func newChecker(config Config, in *Input) *checker {
@@ -206,7 +292,14 @@ func newChecker(config Config, in *Input) *checker {
 		}
 	}
 	c.replies = trajectory.Replies(c.requests)
+	c.adoptIDs()
 	c.pairAnswers()
+	return c
+}
+
+// listen reads the frames, once.
+func (c *checker) listen() *checker {
+	c.wire = converse(c.Frames)
 	return c
 }
 
@@ -231,9 +324,22 @@ func (c *checker) allRepliesReached() (f finding) {
 	if c.Mode == harness.ModeLive {
 		return skip("nothing is scripted in live mode")
 	}
-	if n := len(c.Remaining); n > 0 {
-		f.pos = c.Remaining[0]
-		f.add("%s not reached", count(n, "scripted reply", "scripted replies"))
+	var lanes []string
+	left := map[string]int{}
+	for _, u := range c.Remaining {
+		if f.pos.IsZero() {
+			f.pos = u.Pos
+		}
+		if left[u.Lane]++; left[u.Lane] == 1 {
+			lanes = append(lanes, u.Lane)
+		}
+	}
+	for _, lane := range lanes {
+		what := count(left[lane], "scripted reply", "scripted replies")
+		if lane != "" {
+			what += " of lane " + lane
+		}
+		f.add("%s not reached", what)
 	}
 	return f
 }
@@ -243,6 +349,19 @@ func (c *checker) repeatedRequest() (f finding) {
 		if x.Repeated {
 			f.add("request %d repeats one that was already answered in full", x.Seq)
 		}
+	}
+	return f
+}
+
+func (c *checker) faultsStruck() (f finding) {
+	if c.Mode == harness.ModeLive {
+		return skip("nothing is scripted in live mode")
+	}
+	for _, idle := range c.Idle {
+		if f.pos.IsZero() {
+			f.pos = idle.Pos
+		}
+		f.add("the fault %s at %s struck no request: %s", idle.Fault, idle.Pos, idle.Why)
 	}
 	return f
 }

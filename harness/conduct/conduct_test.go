@@ -104,8 +104,8 @@ func TestHonest(t *testing.T) {
 	var want []string
 	for _, name := range conduct.Names() {
 		state := "passed"
-		if name == conduct.Grants {
-			state = "skipped"
+		if name == conduct.Grants || slices.Index(conduct.Names(), name) >= slices.Index(conduct.Names(), conduct.InitializeFirst) {
+			state = "skipped" // there are no frames
 		}
 		want = append(want, name+" "+state)
 	}
@@ -299,7 +299,7 @@ func TestFaults(t *testing.T) {
 			want: []string{`provider_accepts: request 2 would have been refused: 400 bad`},
 		},
 		{name: "limit passed", do: func(in *conduct.Input) { in.Limits = []string{"tool_calls: 3, the limit is 2"} }, want: []string{"limits: tool_calls: 3, the limit is 2"}},
-		{name: "replies left", do: func(in *conduct.Input) { in.Remaining = make([]harness.Position, 2) }, want: []string{"all_replies_reached: 2 scripted replies not reached"}},
+		{name: "replies left", do: func(in *conduct.Input) { in.Remaining = make([]conduct.Unreached, 2) }, want: []string{"all_replies_reached: 2 scripted replies not reached"}},
 		{name: "repeated", do: func(in *conduct.Input) { in.Exchanges[1].Repeated = true }, want: []string{"repeated_request: request 2 repeats one that was already answered in full"}},
 	}
 	for _, tt := range tests {

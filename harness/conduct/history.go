@@ -54,7 +54,7 @@ func (c *checker) historyGrows() (f finding) {
 			}
 			continue
 		}
-		if problem := shrunk(before, now); problem != "" {
+		if problem := shrunk(before, now, c.gaveUp(*before)); problem != "" {
 			f.add("request %d: %s", now.Seq, problem)
 		}
 	}
@@ -65,8 +65,8 @@ func (c *checker) historyGrows() (f finding) {
 }
 
 // shrunk says how a request fails to hold the one before it and the reply to
-// that; empty when it holds both.
-func shrunk(before, now *harness.Exchange) string {
+// that, unless the subject gave up on it; empty when it holds both.
+func shrunk(before, now *harness.Exchange, gaveUp bool) string {
 	old, messages := spoken(before.Request), spoken(now.Request)
 	for i, m := range old {
 		if i >= len(messages) {
@@ -80,7 +80,7 @@ func shrunk(before, now *harness.Exchange) string {
 	if !before.Delivered || before.Status >= 300 || answer.Text == "" && len(answer.Calls) == 0 {
 		return ""
 	}
-	if now.Turn == before.Turn && now.Reply == before.Reply {
+	if gaveUp || now.Turn == before.Turn && now.Reply == before.Reply {
 		return "" // asked again, so the first answer was not taken
 	}
 	rest := messages[len(old):]
@@ -172,7 +172,39 @@ func around(s string, i int) string {
 	return strings.ToValidUTF8(s[max(0, min(i, len(s))-10):min(len(s), i+30)], "")
 }
 
-func (c *checker) witnessesAgree() (f finding) {
+// witnessesAgree compares what the subject reports with what the mocks saw.
+// Its reports are of the main conversation; calls of lanes may be among them.
+func (c conversations) witnessesAgree() (f finding) {
+	main := c[0]
+	for _, lane := range c {
+		lane.argumentsArrive(&f)
+	}
+	if main.Transcript == nil {
+		if len(f.problems) == 0 {
+			return skip("the subject reports nothing")
+		}
+		return f
+	}
+	reportsCalls := slices.ContainsFunc(main.Transcript.Turns, func(t harness.TurnReport) bool {
+		return len(t.Calls) > 0 || t.ModelCalls > 0
+	})
+	for i := range main.Transcript.Turns {
+		t := &main.Transcript.Turns[i]
+		if t.Error != "" && (t.Stop == "" || t.Stop.OfEndpoint()) {
+			continue // it broke in the middle of the turn
+		}
+		if reportsCalls {
+			c.compareCalls(i+1, t, &f)
+			c.compareModelCalls(i+1, t, &f)
+		}
+		main.compareAnswer(i+1, t, &f)
+	}
+	return f
+}
+
+// argumentsArrive compares the arguments that the model wrote with those that
+// reached the server.
+func (c *checker) argumentsArrive(f *finding) {
 	for _, call := range c.Trajectory {
 		if !call.Executed || call.Args == nil {
 			continue
@@ -183,45 +215,25 @@ func (c *checker) witnessesAgree() (f finding) {
 			}
 		}
 	}
-	if c.Transcript == nil {
-		if len(f.problems) == 0 {
-			return skip("the subject reports nothing")
-		}
-		return f
-	}
-	reportsCalls := slices.ContainsFunc(c.Transcript.Turns, func(t harness.TurnReport) bool {
-		return len(t.Calls) > 0 || t.ModelCalls > 0
-	})
-	for i := range c.Transcript.Turns {
-		t := &c.Transcript.Turns[i]
-		if t.Error != "" && t.Stop == "" {
-			continue // it broke in the middle of the turn
-		}
-		if reportsCalls {
-			c.compareCalls(i+1, t, &f)
-			c.compareModelCalls(i+1, t, &f)
-		}
-		c.compareAnswer(i+1, t, &f)
-	}
-	return f
 }
 
 // compareCalls compares the calls of a turn as two bags, since a subject may
 // report concurrent calls in the order in which they ended.
-func (c *checker) compareCalls(turn int, t *harness.TurnReport, f *finding) {
+func (c conversations) compareCalls(turn int, t *harness.TurnReport, f *finding) {
 	reported := slices.Clone(t.Calls)
-	n := 0
-	for _, call := range c.Trajectory {
-		if call.Turn != turn {
-			continue
+	for _, lane := range c {
+		for _, call := range lane.Trajectory {
+			if call.Turn != turn {
+				continue
+			}
+			i := slices.IndexFunc(reported, func(r harness.ReportedCall) bool { return sameCall(r, call) })
+			switch {
+			case i >= 0:
+				reported = slices.Delete(reported, i, i+1)
+			case lane.lane == "":
+				f.add("turn %d: the subject does not report %s", turn, callText(call))
+			}
 		}
-		n++
-		i := slices.IndexFunc(reported, func(r harness.ReportedCall) bool { return sameCall(r, call) })
-		if i < 0 {
-			f.add("turn %d: the subject does not report %s", turn, callText(call))
-			continue
-		}
-		reported = slices.Delete(reported, i, i+1)
 	}
 	for _, r := range reported {
 		f.add("turn %d: the subject reports a call of %s (%s) that the model did not make", turn, r.Tool, r.ID)
@@ -237,17 +249,19 @@ func sameCall(r harness.ReportedCall, call harness.Call) bool {
 
 // compareModelCalls takes any number between the replies and the attempts: a
 // subject may count a request that it repeats once or each time.
-func (c *checker) compareModelCalls(turn int, t *harness.TurnReport, f *finding) {
+func (c conversations) compareModelCalls(turn int, t *harness.TurnReport, f *finding) {
 	replies, attempts := 0, 0
-	for _, r := range c.replies {
+	for _, r := range c[0].replies {
 		if r.Turn == turn {
 			replies++
 		}
 	}
-	for _, x := range c.Exchanges {
-		// What a rule answered has no position; it may be of any turn.
-		if x.Turn == turn || x.Kind == harness.KindRule {
-			attempts++
+	for _, lane := range c {
+		for _, x := range lane.Exchanges {
+			// What a rule answered has no position; it may be of any turn.
+			if x.Turn == turn || x.Kind == harness.KindRule {
+				attempts++
+			}
 		}
 	}
 	if t.ModelCalls < replies || t.ModelCalls > attempts {

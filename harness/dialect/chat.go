@@ -7,7 +7,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"sync"
+	"sync/atomic"
 	"unicode/utf8"
 
 	"github.com/rehearse-dev/rehearse/harness"
@@ -25,18 +25,20 @@ type Chat struct {
 	size            int
 	refusal         *Refusal
 
-	once    sync.Once
-	request harness.Request
+	request atomic.Pointer[harness.Request] // nil until it is asked for
 }
 
 // DecodeChat reads the body of a chat completions request. prev may be an
 // earlier request of the same conversation, which makes it cheap; nil is
-// fine.
+// fine. A body that is spelled like prev's gives prev.
 //
 // The refusal says what the provider would refuse; nil means that it would
 // answer. The chat is nil when the body is no JSON object; otherwise it is
 // there beside a refusal, as far as it could be read.
 func DecodeChat(body []byte, prev *Chat) (*Chat, *Refusal) {
+	if prev != nil && prev.spells(body) {
+		return prev, prev.refusal
+	}
 	c := &Chat{}
 	r := reader{body: body, chat: c}
 	err := r.read(prev)
@@ -112,18 +114,20 @@ func (c *Chat) ToolTokens(count func([]harness.Tool) int) int {
 // Request returns the whole request in the common vocabulary. Its slices are
 // shared: they are not to be changed.
 func (c *Chat) Request() harness.Request {
-	c.once.Do(func() {
-		messages := make([]harness.Message, len(c.messages))
-		for i, m := range c.messages {
-			messages[i] = m.Message()
-		}
-		e := c.env
-		c.request = harness.Request{
-			Model: e.model, Messages: messages, Tools: e.tools, ToolChoice: e.toolChoice,
-			Temperature: e.temperature, MaxTokens: e.maxTokens, Stream: e.stream,
-		}
-	})
-	return c.request
+	if r := c.request.Load(); r != nil {
+		return *r
+	}
+	messages := make([]harness.Message, len(c.messages))
+	for i, m := range c.messages {
+		messages[i] = m.Message()
+	}
+	e := c.env
+	r := &harness.Request{
+		Model: e.model, Messages: messages, Tools: e.tools, ToolChoice: e.toolChoice,
+		Temperature: e.temperature, MaxTokens: e.maxTokens, Stream: e.stream,
+	}
+	c.request.CompareAndSwap(nil, r)
+	return *c.request.Load()
 }
 
 // Body returns the request as it came.
@@ -143,6 +147,21 @@ func (c *Chat) Body() json.RawMessage {
 		b = append(b, m.raw...)
 	}
 	return append(b, c.tail...)
+}
+
+// spells reports whether b is the request as it came. It looks from the end,
+// where the requests of a conversation differ.
+func (c *Chat) spells(b []byte) bool {
+	if c.whole != nil || len(c.head) == 0 { // perhaps one of another dialect
+		return false
+	}
+	b, ok := bytes.CutSuffix(b, c.tail)
+	for i := len(c.messages) - 1; i >= 0 && ok; i-- {
+		if b, ok = bytes.CutSuffix(b, c.messages[i].raw); ok && i > 0 {
+			b, ok = bytes.CutSuffix(b, c.sep)
+		}
+	}
+	return ok && bytes.Equal(b, c.head)
 }
 
 // Size returns the number of bytes that c holds and does not share with the

@@ -151,8 +151,9 @@ func TestAccepted(t *testing.T) {
 		{"images", messages(`{"role":"user","content":[{"type":"image_url","image_url":{"url":"data:"}},{"type":"text","text":"what?"}]}`)},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
-			if _, r := DecodeChat([]byte(tc.body), nil); r != nil {
-				t.Errorf("refused: %v", r)
+			c, r := DecodeChat([]byte(tc.body), nil)
+			if r != nil || c.Unsupported() != nil {
+				t.Errorf("refused: %v, %v", r, c.Unsupported())
 			}
 		})
 	}
@@ -368,5 +369,46 @@ func BenchmarkHistory(b *testing.B) {
 				bc.run()
 			}
 		})
+	}
+}
+
+// TestUnsupported holds what OpenAI alone refuses.
+func TestUnsupported(t *testing.T) {
+	const (
+		api    = "https://platform.openai.com/docs/api-reference/chat/create"
+		github = "https://github.com/"
+	)
+	with := func(model, more string) string {
+		return `{"model":"` + model + `","messages":[` + userHi + `]` + more + `}`
+	}
+	for _, tc := range []refusalCase{
+		{"unknown key", with("gpt-4o", `,"enable_thinking":false`), 400, "", "", "Unrecognized request argument supplied: enable_thinking", github + "CherryHQ/cherry-studio/issues/6155"},
+		{"unknown key before messages", `{"thinking":{},"model":"gpt-4o","messages":[` + userHi + `]}`, 400, "", "", "Unrecognized request argument supplied: thinking", github + "nashsu/llm_wiki/issues/336"},
+		{"unknown keys", with("gpt-4o", `,"top_k":5,"num_ctx":1`), 400, "", "", "Unrecognized request arguments supplied: num_ctx, top_k", github + "langchain-ai/langchain/issues/8593"},
+		{"another case", with("gpt-4o", `,"Stream":true`), 400, "", "", "supplied: Stream", api},
+		{"max_tokens of o1", with("o1", `,"max_tokens":5`), 400, "unsupported_parameter", "max_tokens", "Use 'max_completion_tokens' instead.", github + "openai/openai-python/issues/2046"},
+		{"max_tokens of o3-mini", with("o3-mini", `,"max_tokens":5`), 400, "unsupported_parameter", "max_tokens", "", github + "teilomillet/gollm/issues/33"},
+		{"max_tokens of o4-mini", with("o4-mini-2025-04-16", `,"max_tokens":5`), 400, "unsupported_parameter", "max_tokens", "", api},
+		{"max_tokens of gpt-5", with("gpt-5.4-mini", `,"max_tokens":5`), 400, "unsupported_parameter", "max_tokens", "", github + "koosoli/ESPHomeDesigner/issues/379"},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			c, r := DecodeChat([]byte(tc.body), nil)
+			if r != nil {
+				t.Fatalf("others refuse it too: %v", r)
+			}
+			tc.check(t, c.Unsupported())
+		})
+	}
+	for name, body := range map[string]string{
+		"max_completion_tokens": with("o1", `,"max_completion_tokens":5`),
+		"max_tokens null":       with("gpt-5", `,"max_tokens":null`),
+		"gpt-4o":                with("gpt-4o", `,"max_tokens":5`),
+		"gpt-5-chat":            with("gpt-5-chat-latest", `,"max_tokens":5`),
+		"another o":             with("o1x", `,"max_tokens":5`),
+		"all that there is":     with("gpt-4o", `,"metadata":{},"store":false,"user":"u","seed":1,"reasoning_effort":"low","verbosity":"low","logit_bias":{},"prediction":null,"service_tier":"auto","safety_identifier":"s","prompt_cache_key":"k"`),
+	} {
+		if c, r := DecodeChat([]byte(body), nil); r != nil || c.Unsupported() != nil {
+			t.Errorf("%s: refused: %v, %v", name, r, c.Unsupported())
+		}
 	}
 }

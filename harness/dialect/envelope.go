@@ -27,6 +27,7 @@ type envelope struct {
 
 	refusal     *Refusal // of the settings
 	toolRefusal *Refusal // of tools and tool_choice
+	unsupported *Refusal // see Chat.Unsupported
 }
 
 // object is a JSON object whose values are not read yet. Unlike a struct, it
@@ -56,6 +57,7 @@ func (r *reader) envelope(prev *Chat) *envelope {
 	e := &envelope{}
 	e.refusal = e.settings(o)
 	e.toolRefusal = e.readTools(o)
+	e.readUnsupported(o)
 	return e
 }
 

@@ -258,9 +258,10 @@ func (g *gemini) config() {
 }
 
 func (g *gemini) responseFormat(path string, c object) {
-	schema := c.field("responseSchema")
-	if absent(schema) {
-		schema = c.field("responseJsonSchema")
+	own, schema := c.field("responseSchema"), c.field("responseJsonSchema")
+	if !absent(own) {
+		schema = jsonSchema(own)
+		g.openSchema(path+".response_schema", own)
 	}
 	switch kind := g.text(path+".response_mime_type", c.field("responseMimeType")); kind {
 	case "", "text/plain":
@@ -275,8 +276,8 @@ func (g *gemini) responseFormat(path string, c object) {
 	default:
 		g.fail("* %s.response_mime_type: allowed mimetypes are `text/plain`, `application/json`, `application/xml`, `application/yaml` and `text/x.enum`.\n", request(path))
 	}
-	if raw := c.field("responseJsonSchema"); g.format != "" && !absent(raw) {
-		g.schema = raw
+	if g.format != "" && !absent(schema) {
+		g.schema = schema
 	}
 	if !absent(g.o["tools"]) && older(g.opts.Model) {
 		g.fail("Function calling with a response mime type: 'application/json' is unsupported")

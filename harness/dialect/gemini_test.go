@@ -125,6 +125,9 @@ func TestGenerateRefusals(t *testing.T) {
 		{"too many stops", googleConfig(`"stopSequences":["a","b","c","d","e","f"]`), "at most 5 stop sequences", googleGenerate},
 		{"mime type", googleConfig(`"responseMimeType":"text/html"`), "allowed mimetypes are", googleGenerate},
 		{"schema without mime type", googleConfig(`"responseSchema":{"type":"STRING"}`), "only allowed when response_mime_type is application/json", googleGenerate},
+		{"schema of none", googleConfig(`"responseMimeType":"application/json","responseSchema":{"type":"text"}`), "'generation_config.response_schema.type' (type.googleapis.com/google.ai.generativelanguage.v1beta.Type)", googleSchema},
+		{"schema with additionalProperties in the config", googleConfig(`"responseMimeType":"application/json","responseSchema":{"type":"OBJECT","properties":{"a":{"type":"STRING"}},"additionalProperties":false}`), `Unknown name "additionalProperties" at 'generation_config.response_schema'`, "glowingjade/obsidian-smart-composer#455"},
+		{"schema of an empty object", googleConfig(`"responseMimeType":"application/json","responseSchema":{"type":"OBJECT"}`), "GenerateContentRequest.generation_config.response_schema.properties: should be non-empty for OBJECT type", googleSchema},
 		{"config a list", google(`"generationConfig":[]`, googleHi), "Invalid value at 'generation_config', expected an object.", googleProtoJSON},
 
 		{"tool of another provider", google(`"tools":[{"type":"function","function":{"name":"f"}}]`, googleHi), `Unknown name "function" at 'tools[0]'`, googleProtoJSON},

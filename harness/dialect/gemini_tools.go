@@ -129,6 +129,53 @@ func (g *gemini) openSchema(path string, raw json.RawMessage) {
 	}
 }
 
+// jsonSchema is a schema of the provider's own kind as JSON Schema.
+func jsonSchema(raw json.RawMessage) json.RawMessage {
+	o := readObject(raw)
+	if o == nil {
+		return json.RawMessage(`{}`) // refused already
+	}
+	delete(o, "propertyOrdering")
+	delete(o, "property_ordering")
+	if kind := text(o["type"]); kind != "" {
+		kind = strings.ToLower(kind)
+		var types any = kind
+		if string(o["nullable"]) == "true" {
+			types = []string{kind, "null"}
+		}
+		o["type"], _ = json.Marshal(types) // texts
+		if kind == "type_unspecified" {
+			delete(o, "type")
+		}
+	}
+	delete(o, "nullable")
+	for _, key := range []string{"items", "anyOf", "any_of", "properties"} {
+		inner := o[key]
+		switch {
+		case absent(inner):
+			continue
+		case key == "items":
+			o[key] = jsonSchema(inner)
+		case key == "properties":
+			props := readObject(inner)
+			for name, p := range props {
+				props[name] = jsonSchema(p)
+			}
+			o[key], _ = json.Marshal(props) // of what was JSON
+		default:
+			var list []json.RawMessage
+			_ = json.Unmarshal(inner, &list) // what is no list was refused
+			for i := range list {
+				list[i] = jsonSchema(list[i])
+			}
+			delete(o, key)
+			o["anyOf"], _ = json.Marshal(list)
+		}
+	}
+	out, _ := json.Marshal(o)
+	return out
+}
+
 // toolConfig reads which functions may be called.
 func (g *gemini) toolConfig() {
 	const path = "tool_config.function_calling_config"

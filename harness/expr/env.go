@@ -120,6 +120,12 @@ func scopeVars(s *schema, scope Scope) []variable {
 	tool := []variable{
 		{"args", cel.DynType, nil, func(v *Vars) (any, error) { return v.Args, nil }},
 		{"state", cel.DynType, nil, func(v *Vars) (any, error) { return v.State, nil }},
+		{"asked", cel.DynType, nil, func(v *Vars) (any, error) {
+			if v.Asked.Kind() == value.Null {
+				return nil, missingf("the client was asked nothing")
+			}
+			return v.Asked, nil
+		}},
 	}
 	switch scope &^ Value {
 	case Request:

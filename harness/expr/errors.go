@@ -242,6 +242,9 @@ func overloadHint(rest, msg string) string {
 	if strings.Contains("_+_ _-_ _*_ _/_ _%_", op) && (args == "(int, double)" || args == "(double, int)") {
 		return mixHint
 	}
+	if slices.Contains([]string{"_==_", "_!=_", "_<_", "_<=_", "_>_", "_>=_"}, op) && (args == "(int, double)" || args == "(double, int)") {
+		return "an int and a double are of two types: write double(x) or int(x), or 1.0 for 1"
+	}
 	name := strings.Trim(strings.Trim(op, "_"), "@")
 	switch name {
 	case "":

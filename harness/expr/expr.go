@@ -41,8 +41,8 @@ type Scope uint8
 const (
 	Request     Scope = iota // request, message: when of rules, asides, faults
 	Reply                    // result, results: what a scripted reply says
-	Tool                     // args, state: when and answers of a tool's results
-	ToolResult               // args, state, result: set and failed_when of a tool
+	Tool                     // args, state, asked: when and answers of a tool's results
+	ToolResult               // args, state, asked, result: set and failed_when of a tool
 	Expectation              // result, results
 	User                     // turn and vars alone: what the user says
 	That                     // result, results, trajectory, journal, transcript
@@ -63,6 +63,9 @@ type Vars struct {
 	Results func(tool string) ([]value.Value, error)
 
 	Args, State value.Value
+	// Asked are the answers of the client by the name of what it was asked;
+	// null when it was asked nothing, and then reading it is [ErrMissing].
+	Asked value.Value
 
 	User string
 	Turn int
@@ -82,4 +85,5 @@ type Journal struct {
 	ToolCalls  int
 	Tokens     int
 	Answers    []string // the answers in text, one for each turn that has one
+	Told       []string // the tool results in the last request, as the model read them
 }

@@ -117,6 +117,7 @@ func newSchema() *schema {
 		})},
 		field{"result", cel.DynType, of(func(c call) any { return rawJSON(c.Result) })},
 		field{"failed", cel.BoolType, of(func(c call) any { return c.Failed })},
+		field{"lane", cel.StringType, of(func(c call) any { return c.Lane })},
 		field{"turn", cel.IntType, of(func(c call) any { return c.Turn })},
 		field{"reply", cel.IntType, of(func(c call) any { return c.Reply })},
 		field{"index", cel.IntType, of(func(c call) any { return c.Index })},
@@ -129,6 +130,7 @@ func newSchema() *schema {
 		field{"tool_calls", cel.IntType, of(func(j journal) any { return j.ToolCalls })},
 		field{"tokens", cel.IntType, of(func(j journal) any { return j.Tokens })},
 		field{"answers", strings, of(func(j journal) any { return j.Answers })},
+		field{"told", strings, of(func(j journal) any { return j.Told })},
 	)
 	s.transcript = newType("transcript",
 		field{"model_calls", cel.IntType, of(func(t report) any {

@@ -156,7 +156,7 @@ func TestHTTPOddAnswers(t *testing.T) {
 		}, mcppool.ErrTransport, "unexpected EOF"},
 		{"too many requests", func(w http.ResponseWriter, m mcpwire.Message) {
 			http.Error(w, "slow down", http.StatusTooManyRequests)
-		}, mcppool.ErrTransport, "request failed with status 429: slow down"},
+		}, mcppool.ErrTransport, "HTTP 429 Too Many Requests: slow down"},
 		{"JSON-RPC error with a status", func(w http.ResponseWriter, m mcpwire.Message) {
 			w.WriteHeader(http.StatusBadRequest)
 			reply(w, m, `{"jsonrpc":"2.0","id":ID,"error":{"code":-32050,"message":"quota","data":[1]}}`)
@@ -164,13 +164,13 @@ func TestHTTPOddAnswers(t *testing.T) {
 		{"web page", func(w http.ResponseWriter, m mcpwire.Message) {
 			w.Header().Set("Content-Type", "text/html")
 			reply(w, m, "<html>")
-		}, mcppool.ErrTransport, "unexpected content type: text/html"},
+		}, mcppool.ErrMalformed, `the content type is "text/html": <html>`},
 		{"no result", func(w http.ResponseWriter, m mcpwire.Message) {
 			reply(w, m, `{"jsonrpc":"2.0","id":ID,"result":null}`)
 		}, mcppool.ErrMalformed, ""},
 		{"too long", func(w http.ResponseWriter, m mcpwire.Message) {
 			reply(w, m, result(strings.Repeat("x", 100_000)))
-		}, mcppool.ErrMalformed, "it is too long"},
+		}, mcppool.ErrMalformed, "it is longer than 50000 bytes"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			s := openHTTP(t, &httpPeer{call: tt.call}, &mcppool.Options{MaxFrame: 50_000})
@@ -236,6 +236,27 @@ func TestHTTPSessionThatWasForgotten(t *testing.T) {
 	}
 	if notes := s.Notes(); len(notes) == 0 || !strings.Contains(notes[0], "forgot our session; opened a new one") {
 		t.Errorf("notes: %q", notes)
+	}
+}
+
+// Servers that say in other words that they have no such session.
+func TestHTTPSessionThatWasForgottenInOtherWords(t *testing.T) {
+	for _, message := range []string{"Bad Request: No valid session ID provided", "Session not found"} {
+		t.Run(message, func(t *testing.T) {
+			calls := 0
+			s := openHTTP(t, &httpPeer{call: func(w http.ResponseWriter, m mcpwire.Message) {
+				if calls++; calls == 1 {
+					w.Header().Set("Content-Type", "application/json")
+					w.WriteHeader(http.StatusBadRequest)
+					reply(w, m, fmt.Sprintf(`{"jsonrpc":"2.0","id":null,"error":{"code":-32000,"message":%q}}`, message))
+					return
+				}
+				reply(w, m, result("ok"))
+			}}, nil)
+			if r, err := s.Call(t.Context(), "x", nil); err != nil || r.Text != "ok" || calls != 2 {
+				t.Errorf("Call() = %v, %v after %d calls", r, err, calls)
+			}
+		})
 	}
 }
 

@@ -9,6 +9,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"net"
 	"os"
 	"strings"
 	"sync"
@@ -65,7 +66,10 @@ func (p peer) dial(context.Context) (io.ReadWriteCloser, error) {
 	return theirs, nil
 }
 
-func (p peer) serve(in io.Reader, out io.Writer) {
+func (p peer) serve(in io.Reader, out io.Writer) { p.serveWith(in, out, nil) }
+
+// serveWith is serve with code for the frame CALL.
+func (p peer) serveWith(in io.Reader, out io.Writer, call func(m mcpwire.Message, out io.Writer)) {
 	r := mcpwire.NewReader(in, nil)
 	for {
 		m, err := r.Next()
@@ -73,8 +77,12 @@ func (p peer) serve(in io.Reader, out io.Writer) {
 			return
 		}
 		for _, frame := range p[m.Method] {
-			if frame == "EXIT" {
+			switch frame {
+			case "EXIT":
 				return
+			case "CALL":
+				call(m, out)
+				continue
 			}
 			frame, cut := strings.CutSuffix(frame, "NONEWLINE")
 			if !cut {
@@ -297,7 +305,7 @@ func TestRPCErrorsAreTyped(t *testing.T) {
 	if e := kindOf(t, err); e.Kind != mcppool.ErrRPC || cmp.Diff(want, e.RPC) != "" {
 		t.Errorf("got %v with %+v", err, e.RPC)
 	}
-	if got, want := err.Error(), `calling "x" on server "p": MCP error -32050: quota`; got != want {
+	if got, want := err.Error(), `calling "x" on server "p": MCP error -32050: quota (data: {"id":12345678901234567890})`; got != want {
 		t.Errorf("text %q, want %q", got, want)
 	}
 }
@@ -315,6 +323,7 @@ func TestOddFrames(t *testing.T) {
 	}{
 		{"banner before the answer", []string{"Server running", "", ok}, "", ""},
 		{"id as string", []string{strings.ReplaceAll(ok, "ID", `"ID"`)}, "", ""},
+		{"id with a fraction of nothing", []string{strings.ReplaceAll(ok, "ID", "ID.0")}, "", ""},
 		{"batch", []string{`[{"jsonrpc":"2.0","method":"notifications/x"},` + ok + `]`}, "", ""},
 		{"another answer before", []string{`{"jsonrpc":"2.0","id":999,"result":{}}`, ok}, "", ""},
 		{"twice", []string{ok, ok}, "", ""},
@@ -328,7 +337,7 @@ func TestOddFrames(t *testing.T) {
 		{"result of another kind", []string{`{"jsonrpc":"2.0","id":ID,"result":[1]}`}, mcppool.ErrMalformed, "no tool result"},
 		{"input required", []string{`{"jsonrpc":"2.0","id":ID,"result":{"resultType":"input_required","inputRequests":{}}}`}, mcppool.ErrMalformed, "asks for input"},
 		{"result and error", []string{`{"jsonrpc":"2.0","id":ID,"result":{"content":[{"type":"text","text":"ok"}]},"error":{"code":-32000,"message":"both"}}`}, "", ""},
-		{"end inside an answer", []string{`{"jsonrpc":"2.0","id":ID,"result":{"conNONEWLINE`, "EXIT"}, mcppool.ErrClosed, "the server went away (1 lines were no JSON-RPC; the last: line is no JSON-RPC message (unexpected end"},
+		{"end inside an answer", []string{`{"jsonrpc":"2.0","id":ID,"result":{"conNONEWLINE`, "EXIT"}, mcppool.ErrClosed, "the server went away (a line is no JSON-RPC message (unexpected end"},
 		{"end without an answer", []string{"EXIT"}, mcppool.ErrClosed, "the server went away"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
@@ -547,6 +556,44 @@ func child(mode string) {
 		legacy(peer{"tools/call": {"EXIT"}}).serve(in, os.Stdout)
 		fmt.Fprintln(os.Stderr, "panic: out of models")
 		os.Exit(7)
+	case "dies when told", "ends after a call":
+		if path := os.Getenv("ALIVE"); path != "" {
+			alive, err := net.Dial("unix", path)
+			if err != nil {
+				panic(err)
+			}
+			defer alive.Close() // it ends with the process
+			fmt.Fprint(alive, os.Getpid())
+		}
+		legacy(peer{"tools/call": {"CALL"}}).serveWith(in, os.Stdout, func(m mcpwire.Message, out io.Writer) {
+			tool := "live"
+			if strings.Contains(string(m.Params), `"die"`) {
+				tool = "die"
+			}
+			f, err := os.OpenFile(os.Getenv("LOG"), os.O_APPEND|os.O_CREATE|os.O_WRONLY, 0o600)
+			if err == nil {
+				fmt.Fprintln(f, tool)
+				f.Close()
+			}
+			if tool == "die" {
+				fmt.Fprintln(os.Stderr, "out of memory")
+				os.Exit(7)
+			}
+			fmt.Fprintln(out, strings.ReplaceAll(result("alive"), "ID", string(m.ID)))
+			if mode == "ends after a call" {
+				os.Exit(0)
+			}
+		})
+	case "floods":
+		legacy(peer{"tools/call": {"CALL"}}).serveWith(in, os.Stdout, func(m mcpwire.Message, out io.Writer) {
+			_, _ = os.Stderr.Write(make([]byte, 1<<20))
+			fmt.Fprintln(out, strings.ReplaceAll(result("dry"), "ID", string(m.ID)))
+		})
+	case "closes its output":
+		legacy(peer{"tools/call": {"CALL"}}).serveWith(in, os.Stdout, func(mcpwire.Message, io.Writer) {
+			os.Stdout.Close()
+			select {}
+		})
 	case "stubborn":
 		legacy(peer{}).serve(in, os.Stdout)
 		select {}

@@ -21,24 +21,35 @@ import (
 	"cmp"
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
+	"net"
 	"slices"
-	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
-
-	"github.com/mark3labs/mcp-go/client/transport"
 
 	"github.com/rehearse-dev/rehearse/harness"
 	"github.com/rehearse-dev/rehearse/internal/mcpwire"
 )
 
+// Era restricts which protocol is spoken.
+type Era string
+
+// The eras of the protocol.
+const (
+	EraAuto   Era = ""       // the new one if the server speaks it
+	EraLegacy Era = "legacy" // initialize: up to 2025-11-25
+	EraModern Era = "modern" // without initialize: 2026-07-28
+)
+
 // Options are settings of a [Session]. nil means all defaults.
 type Options struct {
-	// CallTimeout bounds each tools/call. Default 60 s.
+	// CallTimeout bounds the wait in each tools/call for an answer, or for
+	// word of progress, which begins it anew. Default 60 s.
 	CallTimeout time.Duration
+	// TotalTimeout bounds each tools/call however much progress it tells of.
+	// Default ten times CallTimeout.
+	TotalTimeout time.Duration
 	// ConnectTimeout bounds the start of the server with its handshake, and
 	// each tools/list. Default 30 s.
 	ConnectTimeout time.Duration
@@ -48,19 +59,38 @@ type Options struct {
 	// CloseGrace is how long a child process may take to end after its input
 	// was closed, and again after it was told to terminate. Default 2 s.
 	CloseGrace time.Duration
+	// MaxRestarts is how often in a row a server that went away is started
+	// again, or connected to again, for the next request. An answer begins the
+	// count anew. Default 3; a negative number means never.
+	MaxRestarts int
 	// Abort, once closed, has child processes killed at once. nil never does.
 	Abort <-chan struct{}
 	// PassEnv names variables of our environment that a child process gets
 	// beside the few that every program needs (PATH, HOME, ...) and those of
 	// [harness.Server].
 	PassEnv []string
+	// DialContext opens the connections that HTTP goes over. nil means those
+	// of the network.
+	DialContext func(ctx context.Context, network, address string) (net.Conn, error)
 	// MaxPages bounds the pages of one tools/list. Default 100.
 	MaxPages int
 	// MaxFrame bounds one answer in bytes. Default 64 MiB.
 	MaxFrame int
+	// Era restricts which protocol is spoken. Default [EraAuto].
+	Era Era
 	// ClientName and ClientVersion are what servers are told. Default
 	// "rehearse" and "0".
 	ClientName, ClientVersion string
+	// Sampling, Elicitation and Roots answer what servers ask for, in both
+	// eras. Without one its capability is not declared, and what is asked for
+	// all the same is refused.
+	Sampling, Elicitation, Roots Handler
+	// LogLevel asks servers that have a log to send what is at least as
+	// severe: debug, info, warning, error. Empty leaves it to them.
+	LogLevel string
+	// Told is given each notification of the server, with its params. It runs
+	// where answers are read, so it must not wait for one. nil drops them.
+	Told func(method string, params json.RawMessage)
 	// Logf takes a line for what went wrong and was survived. nil drops it.
 	Logf func(format string, args ...any)
 }
@@ -71,8 +101,10 @@ func (o *Options) withDefaults() Options {
 		c = *o
 	}
 	c.CallTimeout = cmp.Or(c.CallTimeout, 60*time.Second)
+	c.TotalTimeout = cmp.Or(c.TotalTimeout, 10*c.CallTimeout)
 	c.ConnectTimeout = cmp.Or(c.ConnectTimeout, 30*time.Second)
 	c.DiscoverTimeout = cmp.Or(c.DiscoverTimeout, time.Second)
+	c.MaxRestarts = cmp.Or(c.MaxRestarts, 3)
 	c.MaxPages = cmp.Or(c.MaxPages, 100)
 	c.MaxFrame = cmp.Or(c.MaxFrame, mcpwire.DefaultMaxFrame)
 	c.ClientName = cmp.Or(c.ClientName, "rehearse")
@@ -84,64 +116,38 @@ func (o *Options) withDefaults() Options {
 	return c
 }
 
-// ErrorKind says what became of a request that got no result.
-type ErrorKind string
-
-// The kinds of [Error].
-const (
-	ErrRPC       ErrorKind = "rpc"       // the server answered with a JSON-RPC error
-	ErrTimeout   ErrorKind = "timeout"   // no answer within the time limit
-	ErrCancelled ErrorKind = "cancelled" // the caller's context ended
-	ErrClosed    ErrorKind = "closed"    // the server went away
-	ErrMalformed ErrorKind = "malformed" // the request or the answer cannot be used
-	ErrTransport ErrorKind = "transport" // HTTP answered with an error, or not at all
-)
-
-// Error is what is returned when a request got no result.
-type Error struct {
-	Kind   ErrorKind
-	Server string
-	Op     string // "connecting to", "listing the tools of", `calling "refund" on`
-	// RPC is the error object of the server, for the kind rpc.
-	RPC *harness.RPCError
-	// Stderr is the end of what the server's process wrote there.
-	Stderr string
-	Err    error
-}
-
-func (e *Error) Error() string {
-	s := fmt.Sprintf("%s server %q: %v", e.Op, e.Server, e.Err)
-	if e.Stderr != "" {
-		s += "; its stderr ends: " + lastLines(e.Stderr, 5)
-	}
-	return s
-}
-
-func (e *Error) Unwrap() error { return e.Err }
-
-func lastLines(s string, n int) string {
-	lines := strings.Split(s, "\n")
-	return strings.Join(lines[max(0, len(lines)-n):], "\n")
-}
-
 // Session is an open session with one server. Its methods may be called
 // concurrently.
 type Session struct {
 	server  harness.Server
 	opts    Options
 	changed atomic.Bool // the list of tools has changed since it was asked for
+	life    context.Context
+	end     context.CancelFunc
+	// renewing is held by who opens the connection anew.
+	renewing chan struct{}
+	heard    chan struct{} // the server will tell of changes
 
-	mu     sync.Mutex // guards the fields below
-	conn   *conn
-	notes  []string
-	closed bool
+	mu       sync.Mutex // guards the fields below
+	conn     *conn
+	notes    []string
+	closed   bool
+	restarts int                  // since the last answer
+	tokens   int64                // how many progress tokens were given out
+	patient  map[string]*patience // the calls under way, by progress token
+	noted    map[string]bool      // the notes of which one is enough
 }
 
 // Open connects to a server and shakes hands. The error is of type [*Error].
 func Open(ctx context.Context, server harness.Server, opts *Options) (*Session, error) {
-	s := &Session{server: server, opts: opts.withDefaults()}
+	s := &Session{
+		server: server, opts: opts.withDefaults(),
+		renewing: make(chan struct{}, 1), heard: make(chan struct{}, 1), patient: map[string]*patience{}, noted: map[string]bool{},
+	}
+	s.life, s.end = context.WithCancel(context.Background())
 	c, err := s.connect(ctx)
 	if err != nil {
+		s.end()
 		return nil, err
 	}
 	s.conn = c
@@ -150,6 +156,9 @@ func Open(ctx context.Context, server harness.Server, opts *Options) (*Session, 
 
 // Name returns the server's name as configured.
 func (s *Session) Name() string { return s.server.Name }
+
+// Info returns what the server says of itself.
+func (s *Session) Info() Info { return s.current().info }
 
 // ProtocolVersion returns the version that was agreed on.
 func (s *Session) ProtocolVersion() string { return s.current().client.ProtocolVersion() }
@@ -179,6 +188,17 @@ func (s *Session) note(format string, args ...any) {
 	}
 }
 
+// once notes what may happen often and needs to be said once.
+func (s *Session) once(format string, args ...any) {
+	s.mu.Lock()
+	known := s.noted[format]
+	s.noted[format] = true
+	s.mu.Unlock()
+	if !known {
+		s.note(format, args...)
+	}
+}
+
 // Close ends the session and waits until nothing of it is left. A child
 // process is ended with all processes that it started.
 func (s *Session) Close() error {
@@ -186,6 +206,7 @@ func (s *Session) Close() error {
 	s.closed = true
 	c := s.conn
 	s.mu.Unlock()
+	s.end()
 	c.close()
 	return nil
 }
@@ -194,88 +215,6 @@ func (s *Session) current() *conn {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.conn
-}
-
-// do sends one request by f, within a time limit, and keeps what was
-// answered. A session that the server has forgotten is opened anew and the
-// request sent again, once: the server has not looked at it.
-func (s *Session) do(ctx context.Context, op string, limit time.Duration, f func(context.Context, *conn) error) (*capture, error) {
-	c := s.current()
-	for attempt := 1; ; attempt++ {
-		kept, err := s.try(ctx, op, limit, c, f)
-		if attempt > 1 || !errors.Is(err, transport.ErrSessionTerminated) || !c.legacyHTTP {
-			return kept, err
-		}
-		again, reErr := s.reconnect(ctx, c)
-		if reErr != nil {
-			return kept, errors.Join(err, reErr)
-		}
-		c = again
-	}
-}
-
-func (s *Session) try(ctx context.Context, op string, limit time.Duration, c *conn, f func(context.Context, *conn) error) (*capture, error) {
-	kept := new(capture)
-	inner, cancel := context.WithTimeout(context.WithValue(ctx, captureKey{}, kept), limit)
-	defer cancel()
-	err := f(inner, c)
-	if err == nil || kept.result != nil { // a result that mcp-go cannot read is still a result
-		return kept, nil
-	}
-	return kept, s.explain(ctx, inner, op, limit, c, kept, err)
-}
-
-// explain makes an [*Error] of an error of mcp-go's.
-func (s *Session) explain(outer, inner context.Context, op string, limit time.Duration, c *conn, kept *capture, err error) error {
-	e := &Error{Server: s.server.Name, Op: op, Err: err, Kind: ErrTransport}
-	switch {
-	case kept.rpc != nil:
-		e.Kind, e.RPC, e.Err = ErrRPC, kept.rpc, fmt.Errorf("MCP error %d: %s", kept.rpc.Code, kept.rpc.Message)
-		return e
-	case errors.Is(err, errMalformed):
-		e.Kind = ErrMalformed
-	case outer.Err() != nil:
-		e.Kind, e.Err = ErrCancelled, context.Cause(outer)
-		return e
-	case inner.Err() != nil:
-		e.Kind = ErrTimeout
-		e.Err = fmt.Errorf("no answer within %v%s: %w", limit, c.babble(), context.DeadlineExceeded)
-	case errors.Is(err, transport.ErrLegacySSEServer): // HTTP 4xx, in mcp-go's guess
-		e.Err = errors.New("it refuses the request that begins a session: is this the URL of an MCP server? One of the older HTTP+SSE transport needs transport: sse")
-	case c.gone():
-		e.Kind = ErrClosed
-		e.Err = fmt.Errorf("the server went away%s%s", c.ending(), c.babble())
-	case strings.Contains(err.Error(), "unexpected nil response"):
-		e.Kind = ErrMalformed
-		e.Err = errors.New("the answer's stream ended without an answer")
-	}
-	e.Stderr = c.stderr()
-	return e
-}
-
-func (s *Session) reconnect(ctx context.Context, old *conn) (*conn, error) {
-	if c := s.current(); c != old {
-		return c, nil // another call was first
-	}
-	c, err := s.connect(ctx)
-	if err != nil {
-		return nil, err
-	}
-	s.mu.Lock()
-	if s.closed || s.conn != old {
-		current, closed := s.conn, s.closed
-		s.mu.Unlock()
-		c.close()
-		if closed {
-			return nil, errors.New("the session was closed")
-		}
-		return current, nil
-	}
-	s.conn = c
-	s.mu.Unlock()
-	old.close()
-	s.note("forgot our session; opened a new one")
-	return c, nil
 }
 
 // Result is the result of a call.
@@ -292,4 +231,11 @@ type Tool struct {
 	harness.Tool                 // Schema is the input schema, byte for byte
 	Output       json.RawMessage // output schema, or null
 	Raw          json.RawMessage // the whole entry, byte for byte
+}
+
+// Info is what a server says of itself.
+type Info struct {
+	Name, Version string
+	Protocol      string // the version that was agreed on
+	Instructions  string
 }

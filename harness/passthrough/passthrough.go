@@ -36,7 +36,7 @@ type Options struct {
 	Clock harness.Clock
 	// Called is told of each tools/call when it arrives, before it is handed
 	// on. Nil tells nobody.
-	Called func()
+	Called func(tool string)
 	// PassEnv names variables of our environment that a child process gets.
 	PassEnv []string
 	// Abort, once closed, has child processes killed at once. Nil never does.
@@ -87,7 +87,7 @@ func New(server harness.Server, opts *Options) *Server {
 		s.opts.Clock = harness.SystemClock()
 	}
 	if s.opts.Called == nil {
-		s.opts.Called = func() {}
+		s.opts.Called = func(string) {}
 	}
 	return s
 }
@@ -212,7 +212,7 @@ func (s *Server) request(session string, c *conn, frame []byte) (key string) {
 	if string(p.Arguments) == "null" {
 		p.Arguments = nil
 	}
-	s.opts.Called()
+	s.opts.Called(p.Name)
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.journal = append(s.journal, harness.ToolExchange{

@@ -109,7 +109,7 @@ func TestPipe(t *testing.T) {
 		a, b := mcpwire.Pipe()
 		go answer(a, a)
 		return b, nil
-	}}, &passthrough.Options{Called: func() { called++ }})
+	}}, &passthrough.Options{Called: func(string) { called++ }})
 	conn, err := p.Dial(t.Context())
 	if err != nil {
 		t.Fatal(err)

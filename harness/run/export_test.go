@@ -10,3 +10,6 @@ type Tester = tester
 
 // RunTest is [Test] on any Tester.
 func RunTest(t Tester, path string, opts *Options) { test(t, path, opts) }
+
+// ReadMessage reads a message between a child and its mock server.
+var ReadMessage = readMessage

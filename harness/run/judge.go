@@ -31,6 +31,7 @@ type evidence struct {
 
 // judge makes the record of a trial that was played.
 func (t *trial) judge() (trials.Record, trials.Detail) {
+	t.hangUp()
 	e := t.collect()
 	rec := trials.Record{
 		Key: t.key, Schema: trials.Schema, Tags: t.scenario.Tags, Critical: t.scenario.Critical,
@@ -92,6 +93,7 @@ func (t *trial) collect() *evidence {
 	e.calls = trajectory.Join(e.exchanges, e.tools, offeredBy(e.exchanges, listed, t.scenario.Names))
 	t.score(e, listed)
 	t.conduct(e, offered)
+	e.verdicts = append(e.verdicts, t.unstruck()...)
 	return e
 }
 
@@ -116,7 +118,7 @@ func offeredBy(exchanges []harness.Exchange, listed map[string][]harness.Tool, n
 func (t *trial) score(e *evidence, listed map[string][]harness.Tool) {
 	base := score.Evidence{
 		Mode: t.opts.Mode, Trajectory: e.calls, Exchanges: e.exchanges, Tools: e.tools, Transcript: t.brokenOff(e.transcript),
-		Vars: t.scenario.Vars, Schemas: schemas(listed),
+		Vars: t.scenario.Vars, Schemas: schemas(listed), StartError: t.startError,
 	}
 	for i, turn := range t.scenario.Turns {
 		ev := base
@@ -154,10 +156,8 @@ func (t *trial) brokenOff(transcript *harness.Transcript) *harness.Transcript {
 		return transcript
 	}
 	turns := slices.Clone(transcript.Turns)
-	for i := range turns {
-		if turns[i].Stop == "" && turns[i].Error != "" && strings.Contains(t.broke.Error(), turns[i].Error) {
-			turns[i].Error = "the turn broke off"
-		}
+	if last := len(turns) - 1; last >= 0 && turns[last].Stop == "" && turns[last].Error != "" && strings.Contains(t.broke.Error(), turns[last].Error) {
+		turns[last].Error = "the turn broke off"
 	}
 	return &harness.Transcript{Turns: turns}
 }
@@ -183,14 +183,51 @@ func (t *trial) conduct(e *evidence, listed map[string][]harness.Tool) {
 		Listed: listed, Names: t.scenario.Names, Limits: t.passed(),
 	}
 	if t.model != nil {
-		in.Remaining = t.model.remaining()
+		in.Remaining, in.Idle = t.unreached(e), t.model.idle()
 	}
+	t.wire(in)
 	for _, v := range conduct.Check(config, in) {
 		if v.Check == conduct.Limits && len(in.Limits) > 0 {
 			v.Pos = t.limitPos(in.Limits[0])
 		}
 		e.verdicts = append(e.verdicts, v)
 	}
+}
+
+// unreached lists the replies that were never asked for. Where a turn ended
+// with the stop that is expected of it, or with a text that a fault has made of
+// the model's calls, nothing more was to be asked there; and where the last one
+// did, what lanes had yet to do may hang on it.
+func (t *trial) unreached(e *evidence) []conduct.Unreached {
+	exchanges, verdicts := e.exchanges, e.verdicts
+	stopped := map[int]bool{}
+	for _, v := range verdicts {
+		if v.Check == "stops" && v.State == harness.Passed {
+			stopped[cmp.Or(v.Turn, len(t.reports))] = true
+		}
+	}
+	for turn := range t.reports {
+		if struckDumb(exchanges, turn+1) {
+			stopped[turn+1] = true
+		}
+	}
+	return slices.DeleteFunc(t.model.remaining(), func(u conduct.Unreached) bool {
+		if u.Lane != "" {
+			return stopped[len(t.reports)]
+		}
+		return stopped[u.Turn]
+	})
+}
+
+// struckDumb reports whether the last reply of a turn is a text in place of
+// which calls are scripted.
+func struckDumb(exchanges []harness.Exchange, turn int) bool {
+	for _, x := range slices.Backward(exchanges) {
+		if x.Turn == turn && x.Lane == "" && !x.Kind.Outside() {
+			return x.Fault != "" && x.Delivered && x.Answer.Text != "" && len(x.Answer.Calls) == 0
+		}
+	}
+	return false
 }
 
 // decide finds the outcome and the primary cause.
@@ -312,17 +349,49 @@ func (t *trial) scriptErrors(e *evidence) []harness.Cause {
 	var out []harness.Cause
 	for _, x := range e.exchanges {
 		if x.Kind == harness.KindScript {
-			out = append(out, harness.Cause{Kind: harness.CauseScenario, Pos: t.turnPos(x.Turn), Message: x.Error})
+			pos := cmp.Or(x.Pos, t.turnPos(x.Turn), t.scenario.Pos)
+			out = append(out, harness.Cause{Kind: harness.CauseScenario, Pos: pos, Message: withoutPos(x.Error, pos)})
 		}
 	}
 	for _, x := range e.tools {
 		if x.ScriptError != "" {
-			out = append(out, harness.Cause{
-				Kind: harness.CauseScenario, Pos: t.scenario.Pos, Message: fmt.Sprintf("%s.%s: %s", x.Server, x.Tool, x.ScriptError),
-			})
+			pos := t.resultPos(x)
+			msg := withoutPos(x.ScriptError, pos)
+			if name := x.Server + "." + x.Tool; !strings.Contains(msg, name) {
+				msg = name + ": " + msg
+			}
+			out = append(out, harness.Cause{Kind: harness.CauseScenario, Pos: pos, Message: msg})
 		}
 	}
 	return out
+}
+
+// withoutPos leaves out of a message the place that stands beside it.
+func withoutPos(msg string, pos harness.Position) string {
+	msg = strings.Replace(msg, " ("+pos.String()+")", "", 1)
+	return strings.Replace(msg, pos.String()+": ", "", 1)
+}
+
+// resultPos is where the result stands whose error x has: the mock server says
+// so in its message. Else it is where the server does.
+func (t *trial) resultPos(x harness.ToolExchange) harness.Position {
+	for _, server := range t.scenario.Servers {
+		if server.Name != x.Server {
+			continue
+		}
+		if server.Mock == nil {
+			return server.Pos
+		}
+		for _, tool := range server.Mock.Tools {
+			for _, r := range tool.Results {
+				if tool.Name == x.Tool && !r.Pos.IsZero() && strings.Contains(x.ScriptError, r.Pos.String()+":") {
+					return r.Pos
+				}
+			}
+		}
+		return server.Pos
+	}
+	return t.scenario.Pos
 }
 
 // primaryConduct lists failed conduct checks. That replies were not reached
@@ -356,7 +425,11 @@ func (t *trial) subjectFault(e *evidence) string {
 	if panicked := (*panicError)(nil); errors.As(t.broke, &panicked) {
 		return where + t.broke.Error() + panicked.stack
 	}
-	return where + t.broke.Error()
+	hint := ""
+	if n := len(t.reports); n > 0 && t.reports[n-1].Stop != "" {
+		hint = fmt.Sprintf("; a turn that is to end so expects it with `stops: %s`", t.reports[n-1].Stop)
+	}
+	return where + t.broke.Error() + hint
 }
 
 // limitPos is where a limit that was passed stands in its file; what was said
@@ -402,7 +475,7 @@ func (t *trial) fold(e *evidence, causes []harness.Cause) []string {
 	}
 	out = append(out, unmet...)
 	if t.model != nil && !strings.HasPrefix(causes[0].Message, conduct.AllRepliesReached+":") {
-		if n := len(t.model.remaining()); n == 1 {
+		if n := len(t.unreached(e)); n == 1 {
 			out = append(out, "1 later reply not reached")
 		} else if n > 1 {
 			out = append(out, fmt.Sprintf("%d later replies not reached", n))
@@ -414,14 +487,15 @@ func (t *trial) fold(e *evidence, causes []harness.Cause) []string {
 	return out
 }
 
-// inShort is the beginning of a message.
+// inShort is the first line of a message, without its middle when it is long:
+// what to do stands at the end.
 func inShort(s string) string {
-	const most = 200
-	short, _, _ := strings.Cut(s, "\n")
-	if len(short) > most {
-		short = strings.ToValidUTF8(short[:most], "")
+	const head, tail = 140, 100
+	short, rest, _ := strings.Cut(s, "\n")
+	if n := len(short); n > head+tail {
+		short = strings.ToValidUTF8(short[:head], "") + " … " + strings.ToValidUTF8(short[n-tail:], "")
 	}
-	if short != s {
+	if rest != "" {
 		short += " …"
 	}
 	return short

@@ -19,6 +19,7 @@ import (
 	"time"
 
 	"github.com/rehearse-dev/rehearse/harness"
+	"github.com/rehearse-dev/rehearse/harness/conduct"
 	"github.com/rehearse-dev/rehearse/harness/dialect"
 )
 
@@ -77,7 +78,9 @@ func (m *liveModel) journal() []harness.Exchange {
 	return out
 }
 
-func (m *liveModel) remaining() []harness.Position { return nil }
+func (m *liveModel) remaining() []conduct.Unreached { return nil }
+
+func (m *liveModel) idle() []conduct.IdleFault { return nil }
 
 // settle ends what is under way: the subject is done, and the journal must
 // not depend on how far an answer has come that nobody reads.
@@ -320,7 +323,7 @@ func endpointCause(exchanges []harness.Exchange, turns []harness.TurnReport, bro
 	for turn := 1; turn <= len(turns); turn++ {
 		report := turns[turn-1]
 		last := lastOf(exchanges, turn)
-		if last == nil || report.Stop != "" || report.Answer != "" && report.Error == "" {
+		if last == nil || report.Stop != "" && !report.Stop.OfEndpoint() || report.Answer != "" && report.Error == "" {
 			continue
 		}
 		left := strings.HasPrefix(last.Error, hungUp)

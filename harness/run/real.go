@@ -24,7 +24,10 @@ func (t *trial) openReal(ctx context.Context, s *scenarios.Server) (*toolServer,
 	if err != nil {
 		return nil, err
 	}
-	p := passthrough.New(reach, &passthrough.Options{Clock: t.clock, Called: t.onToolCall, Abort: t.opts.Abort})
+	p := passthrough.New(reach, &passthrough.Options{Clock: t.clock, Called: func(tool string) {
+		t.onToolCall()
+		t.prompter.called(s.Name, tool)
+	}, Abort: t.opts.Abort})
 	server := &toolServer{
 		name: s.Name, pos: s.Pos, calls: p.Journal, failed: s.FailedWhen, trouble: p.Trouble, end: []func() error{p.Close},
 	}

@@ -76,6 +76,10 @@ type Options struct {
 	Unmeasured bool
 	// Observer is told of progress. Nil tells nobody.
 	Observer Observer
+	// Child is a program, with its arguments, that calls [Child] before anything
+	// else: what a subject starts for a mock server with transport: process.
+	// Default: there is none, and such a scenario is an error.
+	Child []string
 	// Abort, once closed, has the processes of real servers killed at once,
 	// for a run whose context has ended and that must not take its time. Nil
 	// never does.
@@ -163,6 +167,11 @@ func Run(ctx context.Context, list []*scenarios.Scenario, opts *Options) (*Resul
 		return nil, err
 	}
 	defer r.close()
+	if r.opts.Mode == harness.ModeMock {
+		if err := playable(r.opts.Subject, list); err != nil {
+			return nil, err
+		}
+	}
 	jobs := r.jobs(list)
 	res := &Result{Manifest: r.manifest(list, len(jobs))}
 	var out *trials.Writer

@@ -32,6 +32,7 @@ import (
 var update = flag.Bool("update", false, "write the golden files anew")
 
 func TestMain(m *testing.M) {
+	run.Child() // where this binary was started as a server
 	if os.Getenv("RUN_TEST_FAILING") != "" {
 		os.Exit(m.Run()) // for TestFailureNamesTheCaller
 	}
@@ -252,23 +253,6 @@ turns:
 			wants(t, one(t, list, run.Options{}), harness.OutcomeFailed, harness.CauseLimits, tt.message)
 		})
 	}
-}
-
-func TestScriptErrorIsAnError(t *testing.T) {
-	list := write(t, `
-scenario: broken script
-servers: {WEATHER}
-turns:
-  - user: hi
-    replies:
-      - calls: [{weather.get_weather: {location: Paris}}]
-      - say: "{{result.no_such_key}}"
-    expect: [{answer: {contains: [x]}}]
-`)
-	rec := one(t, list, run.Options{})
-	wants(t, rec, harness.OutcomeError, harness.CauseScenario, "no_such_key")
-	// The same error, but because the subject never asked the server.
-	wants(t, one(t, list, run.Options{Subject: loop{skipsTool}}), harness.OutcomeFailed, harness.CauseConduct, "the server was never called")
 }
 
 func TestToolMiss(t *testing.T) {

@@ -11,15 +11,18 @@ import (
 	"net/http"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"github.com/rehearse-dev/rehearse/harness"
+	"github.com/rehearse-dev/rehearse/harness/conduct"
 	"github.com/rehearse-dev/rehearse/harness/mcppool"
 	"github.com/rehearse-dev/rehearse/harness/passthrough"
 	"github.com/rehearse-dev/rehearse/harness/tools"
 	"github.com/rehearse-dev/rehearse/harness/trajectory"
 	"github.com/rehearse-dev/rehearse/mockllm"
 	"github.com/rehearse-dev/rehearse/mockmcp"
+	"github.com/rehearse-dev/rehearse/mockmcp/fault"
 	"github.com/rehearse-dev/rehearse/scenarios"
 )
 
@@ -27,9 +30,10 @@ import (
 type modelSide interface {
 	beginTurn(n int)
 	journal() []harness.Exchange
-	outline() []harness.Exchange   // the journal, perhaps without what was said
-	remaining() []harness.Position // scripted replies not asked for
-	settle()                       // ends what is under way
+	outline() []harness.Exchange    // the journal, perhaps without what was said
+	remaining() []conduct.Unreached // scripted replies not asked for
+	idle() []conduct.IdleFault      // scripted faults that struck nothing
+	settle()                        // ends what is under way
 	close()
 }
 
@@ -39,14 +43,29 @@ type mockModel struct {
 	unmount func()
 }
 
-func (m *mockModel) beginTurn(n int)               { m.BeginTurn(n) }
-func (m *mockModel) journal() []harness.Exchange   { return m.Journal() }
-func (m *mockModel) outline() []harness.Exchange   { return m.Outline() }
-func (m *mockModel) remaining() []harness.Position { return m.Remaining() }
-func (m *mockModel) settle()                       {}
+func (m *mockModel) beginTurn(n int)             { m.BeginTurn(n) }
+func (m *mockModel) journal() []harness.Exchange { return m.Journal() }
+func (m *mockModel) outline() []harness.Exchange { return m.Outline() }
+func (m *mockModel) settle()                     {}
 func (m *mockModel) close() {
 	m.unmount()
 	m.Close()
+}
+
+func (m *mockModel) idle() []conduct.IdleFault {
+	var out []conduct.IdleFault
+	for _, idle := range m.IdleFaults() {
+		out = append(out, conduct.IdleFault{Fault: idle.Fault.String(), Why: idle.Why, Pos: idle.Fault.Pos})
+	}
+	return out
+}
+
+func (m *mockModel) remaining() []conduct.Unreached {
+	var out []conduct.Unreached
+	m.EachRemaining(func(lane string, turn, _ int, pos harness.Position) {
+		out = append(out, conduct.Unreached{Lane: lane, Turn: turn, Pos: pos})
+	})
+	return out
 }
 
 func (t *trial) openMock() harness.Endpoint {
@@ -61,6 +80,7 @@ func (t *trial) openMock() harness.Endpoint {
 		return trajectory.Fill(issued, t.toolJournal()), nil
 	}
 	mock := mockllm.New(script, &mockllm.Options{Clock: t.clock, Seed: t.seed, Memory: t.memory, Logf: t.logf})
+	t.prompter.start(mock.Cue)
 	base, unmount := t.gateway.mount(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		mock.ServeHTTP(w, r)
 		t.checkLimits()
@@ -122,6 +142,10 @@ type toolServer struct {
 	// it failed to do.
 	pos     harness.Position
 	trouble func() []passthrough.Trouble
+	// settings of a mock server that conduct looks at, and its children.
+	script    *scenarios.Server
+	processes *processes
+	children  []conduct.Child
 }
 
 func (s *toolServer) close() error {
@@ -156,8 +180,12 @@ func (t *trial) openServer(ctx context.Context, s *scenarios.Server) (*toolServe
 	if s.Mock == nil {
 		return t.openReal(ctx, s)
 	}
-	mock, err := mockmcp.New(*s.Mock, &mockmcp.Options{
-		Clock: t.clock, Logf: t.logf,
+	clock := t.clock
+	if s.RealWaits {
+		clock = patient{t.clock}
+	}
+	opts := &mockmcp.Options{
+		Clock: clock, Logf: t.logf,
 		Turn: func() int {
 			t.onToolCall()
 			return int(t.turn.Load())
@@ -168,28 +196,106 @@ func (t *trial) openServer(ctx context.Context, s *scenarios.Server) (*toolServe
 			}
 			return ""
 		},
-	})
+	}
+	if len(t.scenario.Cues) > 0 {
+		opts.OnCall = func(tool string) { t.prompter.called(s.Name, tool) }
+		opts.OnState = func(state json.RawMessage) { t.state(s.Name, state) }
+	}
+	mock, err := mockmcp.New(*s.Mock, opts)
 	if err != nil {
 		return nil, fmt.Errorf("starting mock server %q: %w", s.Name, err)
 	}
+	t.state(s.Name, mock.State())
 	server := &toolServer{name: s.Name, mock: mock, tools: mock.Tools(), calls: mock.Journal, end: []func() error{mock.Close}}
+	unsteady := server.unsteady(s.Mock)
 	for _, tool := range server.tools {
-		server.mayOffer(mcppool.Tool{Tool: tool}, t.logf)
+		if !unsteady[tool.Name] {
+			server.mayOffer(mcppool.Tool{Tool: tool}, t.logf)
+		}
 	}
 	if len(server.tools) == 0 && s.Required {
 		return nil, fmt.Errorf("mock server %q (%s) lists no tools", s.Name, s.Pos)
 	}
+	server.script = s
+	if err := t.mount(server, s); err != nil {
+		return nil, err
+	}
+	return server, nil
+}
+
+// unsteady completes the tools of a mock server by those that come in the
+// course of a trial, so that they have names, and returns the tools that are
+// not there, or not the same, at all times. Of those nobody knows what a request
+// ought to offer.
+func (s *toolServer) unsteady(script *mockmcp.Script) map[string]bool {
+	out := map[string]bool{}
+	for _, c := range script.Changes {
+		for _, tool := range c.AddTools {
+			out[tool.Name] = true
+			if !slices.ContainsFunc(s.tools, func(t harness.Tool) bool { return t.Name == tool.Name }) {
+				s.tools = append(s.tools, harness.Tool{Name: tool.Name, Description: tool.Description, Schema: tool.Input})
+			}
+		}
+		for _, name := range c.RemoveTools {
+			out[name] = true
+		}
+	}
+	for _, f := range script.Faults {
+		switch {
+		case f.Kind != fault.BadSchema && f.Kind != fault.ToolDrift:
+		case f.Match.Tool != "":
+			out[f.Match.Tool] = true
+		case len(s.tools) > 0:
+			out[s.tools[0].Name] = true
+		}
+	}
+	for i := range s.tools {
+		if out[s.tools[i].Name] {
+			s.tools[i].Schema = nil // that of the moment is as good as any
+		}
+	}
+	return out
+}
+
+// mount puts a mock server where the subject can reach it.
+func (t *trial) mount(server *toolServer, s *scenarios.Server) error {
+	mock := server.mock
 	server.reach = harness.Server{Name: s.Name}
+	at := func(h http.Handler, scheme, path string) {
+		base, unmount := t.gateway.mount(h)
+		server.reach.URL = scheme + strings.TrimPrefix(base, "http") + path
+		server.end = append(server.end, func() error { unmount(); return nil })
+	}
+	switch s.Transport {
+	case "process":
+		if len(t.opts.Child) == 0 {
+			return fmt.Errorf("mock server %q (%s): transport: process needs a program that can be its child; see Options.Child", s.Name, s.Pos)
+		}
+		p, err := startProcesses(s.Name, mock, t.logf)
+		if err != nil {
+			return fmt.Errorf("mock server %q (%s): %w", s.Name, s.Pos, err)
+		}
+		server.processes, server.reach = p, p.reach(t.opts.Child)
+		server.end = append([]func() error{p.close}, server.end...)
+		return nil
+	case "sse":
+		at(mock.SSEHandler(), "http", "/sse")
+		server.reach.Transport = "sse"
+		return nil
+	case "ws":
+		at(mock.WSHandler(), "ws", "/ws")
+		server.reach.Transport = "ws"
+		return nil
+	}
 	byURL := t.opts.Foreign || s.Transport == "http" || t.scenario.MCPConfig != ""
 	if !byURL {
 		server.reach.Dial = mock.Dial
 	}
 	if byURL || s.Transport != "stdio" {
-		base, unmount := t.gateway.mount(mock.Handler())
-		server.reach.URL, server.reach.Transport = base+"/mcp", "http"
-		server.end = append(server.end, func() error { unmount(); return nil })
+		at(mock.Handler(), "http", "/mcp")
+		server.reach.Transport = "http"
 	}
-	return server, nil
+	return nil
 }
 
 // list asks a real server for its tools.

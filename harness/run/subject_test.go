@@ -44,6 +44,7 @@ const (
 	silent     fault = "reports nothing"
 	repeats    fault = "sends a request again"
 	chatters   fault = "asks on after the answer"
+	onlyText   fault = "looks at the text alone"
 )
 
 // loop is a small client of the honest kind, written by hand so that nothing
@@ -60,6 +61,9 @@ type looper struct {
 	owner   map[string]*rpc
 	history []message
 	release chan struct{} // ends a deaf hang
+	// answers makes up the result of the first call; nil asks the server, and
+	// an empty one is not sent.
+	answers func(*toolCall) string
 }
 
 type message struct {
@@ -162,6 +166,9 @@ func (s *looper) Send(ctx context.Context, text string) (*harness.TurnReport, er
 			}
 			report.ModelCalls++
 		}
+		if s.fault == onlyText && m.Content != "" {
+			m.ToolCalls = nil
+		}
 		if len(m.ToolCalls) == 0 {
 			return s.answer(ctx, report, m)
 		}
@@ -169,7 +176,9 @@ func (s *looper) Send(ctx context.Context, text string) (*harness.TurnReport, er
 		results := make([]message, 0, len(m.ToolCalls))
 		for i, tc := range m.ToolCalls {
 			result := message{Role: "tool", ToolCallID: tc.ID, Content: s.execute(i, tc)}
-			results = append(results, result)
+			if i > 0 || s.answers == nil || result.Content != "" {
+				results = append(results, result)
+			}
 			report.Calls = append(report.Calls, harness.ReportedCall{
 				ID: tc.ID, Tool: tc.Function.Name, Arguments: tc.Function.Arguments, Result: result.Content,
 			})
@@ -230,6 +239,9 @@ func (s *looper) execute(i int, tc toolCall) string {
 	args := json.RawMessage(cmp.Or(tc.Function.Arguments, "{}"))
 	if s.fault == inventsArg && i == 0 {
 		args = json.RawMessage(`{"location":"Rome"}`)
+	}
+	if s.answers != nil && i == 0 {
+		return s.answers(&tc)
 	}
 	if s.fault == skipsTool && i == 0 {
 		return "I know that: it is sunny."
@@ -328,6 +340,7 @@ func (c *httpConn) Write(line []byte) (int, error) {
 	req.Header.Set("Accept", "application/json, text/event-stream")
 	if c.session != "" {
 		req.Header.Set("Mcp-Session-Id", c.session)
+		req.Header.Set("Mcp-Protocol-Version", "2025-11-25")
 	}
 	res, err := c.client.Do(req)
 	if err != nil {

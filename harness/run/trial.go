@@ -43,6 +43,8 @@ type trial struct {
 	servers []*toolServer
 	model   modelSide
 
+	prompter *prompter
+
 	turn   atomic.Int64 // being played, from 1
 	called atomic.Int64 // tool calls that reached a server
 	cancel context.CancelCauseFunc
@@ -54,13 +56,15 @@ type trial struct {
 	reports  []harness.TurnReport // of the turns played
 	reported bool                 // the subject gave at least one report
 	states   []map[string]json.RawMessage
-	broke    error          // what ended the conversation early
-	infra    *harness.Cause // what is wrong with endpoint or servers
+	broke    error // what ended the conversation early
+	// startError is an error at the start that an expectation judges.
+	startError string
+	infra      *harness.Cause // what is wrong with endpoint or servers
 }
 
 // trial plays one trial and judges it. It is not complete when ctx ended.
 func (r *runner) trial(ctx context.Context, j job) (rec trials.Record, detail trials.Detail, complete bool) {
-	t := &trial{runner: r, job: j, seed: r.seed(j.key), start: time.Now()}
+	t := &trial{runner: r, job: j, seed: r.seed(j.key), start: time.Now(), prompter: newPrompter(j.scenario.Cues)}
 	defer t.cleanUp()
 	t.play(ctx)
 	if ctx.Err() != nil {
@@ -83,7 +87,7 @@ func (t *trial) play(ctx context.Context) {
 	defer timer.Stop()
 	t.clock = harness.SystemClock()
 	if t.opts.Mode == harness.ModeMock {
-		t.virtual = &virtualClock{start: t.start, limit: t.scenario.Limits.Time, expired: expired}
+		t.virtual = newVirtualClock(t.start, t.scenario.Limits.Time, expired)
 		t.clock = t.virtual
 	}
 	env, err := t.setUp(ctx)
@@ -138,7 +142,10 @@ func (t *trial) needsWorkdir() bool {
 // converse opens the subject, plays the turns, and closes it.
 func (t *trial) converse(ctx context.Context, env *harness.Env) {
 	session, err := guard(ctx, t, func() (harness.Session, error) { return t.opts.Subject.Open(ctx, env) })
-	switch {
+	switch panicked := (*panicError)(nil); {
+	case err != nil && ctx.Err() == nil && !errors.As(err, &panicked) && t.startErrorExpected():
+		t.startError = err.Error()
+		return
 	case err != nil:
 		t.broke = fmt.Errorf("opening the subject: %w", err)
 		return
@@ -162,7 +169,7 @@ func (t *trial) converse(ctx context.Context, env *harness.Env) {
 		err := t.send(ctx, session, turn.User)
 		t.states = append(t.states, t.stateOfServers())
 		t.checkLimits()
-		if err != nil && !t.stopExpected(turn, err) {
+		if err != nil && !t.stopExpected(ctx, turn, err) {
 			t.broke = err
 			return
 		}
@@ -264,16 +271,31 @@ func panicStack() string {
 	return strings.Join(lines, "")
 }
 
-// stopExpected reports whether err is a stop that an expectation asks for.
-func (t *trial) stopExpected(turn scenarios.Turn, err error) bool {
-	if stop := (*harness.StopError)(nil); !errors.As(err, &stop) {
+// startErrorExpected reports whether an expectation judges an error with which
+// the subject cannot be opened.
+func (t *trial) startErrorExpected() bool {
+	return slices.ContainsFunc(t.scenario.Expect, func(s score.Scorer) bool {
+		_, ok := s.(score.StartError)
+		return ok
+	})
+}
+
+// stopExpected reports whether err, with which a turn has ended, is left to an
+// expectation to judge.
+func (t *trial) stopExpected(ctx context.Context, turn scenarios.Turn, err error) bool {
+	report := &t.reports[len(t.reports)-1]
+	if panicked := (*panicError)(nil); report.Stop == "" && ctx.Err() != nil || errors.As(err, &panicked) {
 		return false
 	}
-	isStop := func(s score.Scorer) bool {
-		_, ok := s.(score.Stops)
-		return ok
+	excuses := func(s score.Scorer) bool {
+		stops, ok := s.(score.Stops)
+		return ok && stops.Excuses(report.Stop)
 	}
-	return slices.ContainsFunc(turn.Expect, isStop) || slices.ContainsFunc(t.scenario.Expect, isStop)
+	if !slices.ContainsFunc(turn.Expect, excuses) && !slices.ContainsFunc(t.scenario.Expect, excuses) {
+		return false
+	}
+	t.reported = true // the error is a report, if the subject gives no other
+	return true
 }
 
 // missed reports whether the conversation left the script.

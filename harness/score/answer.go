@@ -218,12 +218,13 @@ func (s Retries) Score(e *Evidence) harness.Verdict {
 	v := e.verdict("retries", s.Pos)
 	retries, asked := 0, 0
 	var early []string
-	var before *harness.Exchange
+	last := map[string]*harness.Exchange{} // of each lane
 	for i := range e.Exchanges {
 		x := &e.Exchanges[i]
 		if !e.in(x.Turn) || x.Kind.Outside() {
 			continue
 		}
+		before := last[x.Lane]
 		if x.Attempt > 1 {
 			retries++
 			if before != nil && before.RetryAfter > 0 {
@@ -235,7 +236,7 @@ func (s Retries) Score(e *Evidence) harness.Verdict {
 				}
 			}
 		}
-		before = x
+		last[x.Lane] = x
 	}
 	switch {
 	case s.Min != nil && retries < *s.Min:
@@ -247,33 +248,6 @@ func (s Retries) Score(e *Evidence) harness.Verdict {
 	case s.Honoured && asked == 0:
 		v.State = harness.Undecided
 		v.Message = "no answer that was tried again asked for a wait"
-	}
-	return v
-}
-
-// Stops expects the subject to stop, for a reason, without an answer.
-type Stops struct {
-	Reason harness.StopReason
-	Pos    harness.Position
-}
-
-// Score reads the transcript.
-func (s Stops) Score(e *Evidence) harness.Verdict {
-	v := e.verdict("stops", s.Pos)
-	t := e.turn()
-	switch {
-	case e.Transcript == nil:
-		v.State = harness.Skipped
-		v.Message = "the subject reports no stops"
-	case t == nil:
-		fail(&v, "want a stop (%s), but the turn was not reached", s.Reason)
-	case t.Stop == s.Reason:
-	case t.Stop != "":
-		fail(&v, "want a stop (%s), got a stop (%s): %s", s.Reason, t.Stop, t.Error)
-	case t.Error != "":
-		fail(&v, "want a stop (%s), got the error %q", s.Reason, t.Error)
-	default:
-		fail(&v, "want a stop (%s), got the answer %q", s.Reason, shorten(t.Answer, 300))
 	}
 	return v
 }

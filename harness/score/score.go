@@ -61,6 +61,9 @@ type Evidence struct {
 	Turn int
 	// User is the text of that turn, or of the last one.
 	User string
+	// StartError is the error with which the subject could not be opened; empty
+	// when it was.
+	StartError string
 }
 
 // upTo reports whether something of a turn has happened for the evidence.
@@ -160,11 +163,12 @@ func (e *Evidence) journal() expr.Journal {
 			continue
 		}
 		j.ModelCalls++
+		j.Told = told(x.Request)
 		if x.Attempt > 1 {
 			j.Retries++
 		}
 		j.Tokens += x.Usage.TotalTokens
-		if x.Delivered && x.Answer.Text != "" && len(x.Answer.Calls) == 0 {
+		if x.Delivered && x.Lane == "" && x.Answer.Text != "" && len(x.Answer.Calls) == 0 {
 			if _, ok := answers[x.Turn]; !ok {
 				turns = append(turns, x.Turn)
 			}
@@ -184,6 +188,17 @@ func (e *Evidence) journal() expr.Journal {
 		j.ToolCalls = len(e.Tools)
 	}
 	return j
+}
+
+// told are the texts of the tool messages of a request.
+func told(r harness.Request) []string {
+	out := []string{}
+	for _, m := range r.Messages {
+		if m.Role == harness.RoleTool {
+			out = append(out, m.Text)
+		}
+	}
+	return out
 }
 
 // verdict starts a verdict that has passed.

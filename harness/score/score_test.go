@@ -265,6 +265,8 @@ func TestRetries(t *testing.T) {
 	at := func(second, attempt int, wait time.Duration) harness.Exchange {
 		return harness.Exchange{Kind: harness.KindReply, Turn: 1, Attempt: attempt, RetryAfter: wait, Start: time.Unix(int64(second), 0)}
 	}
+	worker := at(2, 1, time.Minute)
+	worker.Lane = "worker"
 	aside := at(1, 2, 0)
 	aside.Kind = harness.KindAside
 	one, two := 1, 2
@@ -280,6 +282,7 @@ func TestRetries(t *testing.T) {
 		{name: "too few", s: score.Retries{Min: &two}, exchanges: []harness.Exchange{at(1, 1, 0), at(2, 2, 0)}, want: harness.Failed, message: "want at least 2"},
 		{name: "waited", s: score.Retries{Honoured: true}, exchanges: []harness.Exchange{at(1, 1, time.Second), at(2, 2, 0)}, want: harness.Passed},
 		{name: "did not wait", s: score.Retries{Honoured: true}, exchanges: []harness.Exchange{at(1, 1, 2*time.Second), at(2, 2, 0)}, want: harness.Failed, message: "attempt 2 came after 1s, asked to wait 2s"},
+		{name: "a worker's wait is its own", s: score.Retries{Honoured: true}, exchanges: []harness.Exchange{at(1, 1, time.Second), worker, at(2, 2, 0)}, want: harness.Passed},
 		{name: "nobody asked to wait", s: score.Retries{Honoured: true}, exchanges: []harness.Exchange{at(1, 1, 0), at(2, 2, 0)}, want: harness.Undecided},
 	}
 	for _, tt := range tests {
@@ -287,6 +290,42 @@ func TestRetries(t *testing.T) {
 			v := tt.s.Score(&score.Evidence{Exchanges: tt.exchanges})
 			if v.State != tt.want || !strings.Contains(v.Message, tt.message) {
 				t.Errorf("%s %q, want %s with %q", v.State, v.Message, tt.want, tt.message)
+			}
+		})
+	}
+}
+
+// TestStopsWithoutReason has errors that give no reason: the endpoint's last
+// answer does.
+func TestStopsWithoutReason(t *testing.T) {
+	answer := func(status int, fault, lane string) harness.Exchange {
+		return harness.Exchange{Kind: harness.KindReply, Turn: 1, Attempt: 1, Status: status, Fault: fault, Lane: lane}
+	}
+	tests := []struct {
+		name   string
+		reason harness.StopReason
+		last   []harness.Exchange
+		want   harness.State
+	}{
+		{"a 401", harness.StopAuth, []harness.Exchange{answer(401, "unauthorized", "")}, harness.Passed},
+		{"a 401, and a worker's 500 after it", harness.StopAuth, []harness.Exchange{answer(401, "unauthorized", ""), answer(500, "server_error", "worker")}, harness.Passed},
+		{"a worker's 500 alone", harness.StopServer, []harness.Exchange{answer(500, "server_error", "worker")}, harness.Passed},
+		{"a 404 for a 401", harness.StopAuth, []harness.Exchange{answer(404, "model_not_found", "")}, harness.Failed},
+		{"408", harness.StopTimeout, []harness.Exchange{answer(408, "request_timeout", "")}, harness.Passed},
+		{"429", harness.StopQuota, []harness.Exchange{answer(429, "quota", "")}, harness.Passed},
+		{"422", harness.StopBadRequest, []harness.Exchange{answer(422, "detail_error", "")}, harness.Passed},
+		{"inside a reply", harness.StopMalformed, []harness.Exchange{answer(200, "cut", "")}, harness.Passed},
+		{"inside a reply, and a status was wanted", harness.StopAuth, []harness.Exchange{answer(200, "cut", "")}, harness.Failed},
+		{"nothing wrong", harness.StopMalformed, []harness.Exchange{answer(200, "", "")}, harness.Failed},
+		{"no request", harness.StopConnection, nil, harness.Failed},
+		{"any", harness.StopAnyError, nil, harness.Passed},
+		{"a stop of its own", harness.StopModelCalls, []harness.Exchange{answer(401, "unauthorized", "")}, harness.Failed},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			v := score.Stops{Reason: tt.reason}.Score(&score.Evidence{Turn: 1, Exchanges: tt.last, Transcript: transcript(harness.TurnReport{Error: "no luck"})})
+			if v.State != tt.want {
+				t.Errorf("%s %q, want %s", v.State, v.Message, tt.want)
 			}
 		})
 	}

@@ -100,10 +100,20 @@ func arrayWithoutItems(v value.Value, path string) string {
 // for one.
 const errorMark = "Error: "
 
-// messageText makes the text of a tool message of a result: text as it is,
-// other content described, and a mark before a failure. Structured content is
-// shown where there is nothing else: beside it, servers say the same in text.
+// messageText makes the text of a tool message of a result: what it says, and
+// a mark before a failure.
 func messageText(r *mcppool.Result) string {
+	text := Text(r)
+	if r.IsError {
+		text = errorMark + text
+	}
+	return text
+}
+
+// Text is what a result says: text as it is, other content described.
+// Structured content is shown where there is nothing else: beside it, servers
+// say the same in text.
+func Text(r *mcppool.Result) string {
 	var parts []string
 	for _, block := range r.Content {
 		parts = append(parts, blockText(block))
@@ -111,11 +121,7 @@ func messageText(r *mcppool.Result) string {
 	if len(parts) == 0 && r.Structured != nil {
 		parts = append(parts, string(mcpwire.Marshal(r.Structured)))
 	}
-	text := strings.Join(parts, "\n")
-	if r.IsError {
-		text = errorMark + text
-	}
-	return text
+	return strings.Join(parts, "\n")
 }
 
 // needsTask reports whether a tool can be called only as a task, of which the

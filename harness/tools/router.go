@@ -54,10 +54,16 @@ type Router struct {
 	sessions []*mcppool.Session
 	style    toolname.Style
 
+	listing sync.Mutex // held by who lists anew, so that one does; guards failed
+	failed  []int      // how often in a row each list could not be had anew
+
 	mu       sync.Mutex // guards the fields below
+	lists    [][]mcppool.Tool
+	warned   [][]string // what there is to say of each list
 	table    *toolname.Table
 	offered  []harness.Tool
-	warnings []string
+	warnings []string // what was left out of them all
+	stale    []string // what became of lists that could not be had anew
 }
 
 // maxTools is how many tools an OpenAI endpoint accepts.
@@ -67,7 +73,7 @@ const maxTools = 128
 // [Router.Close] closes them, and so does a failing NewRouter. A name offered
 // by two servers is an error unless names are prefixed.
 func NewRouter(ctx context.Context, sessions []*mcppool.Session, opts *Options) (*Router, error) {
-	r := &Router{sessions: slices.Clone(sessions), style: toolname.Bare}
+	r := &Router{sessions: slices.Clone(sessions), style: toolname.Bare, failed: make([]int, len(sessions))}
 	if opts != nil {
 		r.style = cmp.Or(opts.Prefix, r.style)
 	}
@@ -78,25 +84,39 @@ func NewRouter(ctx context.Context, sessions []*mcppool.Session, opts *Options) 
 	return r, nil
 }
 
-// list asks all servers for their tools.
+// list asks all servers for their tools, the first time.
 func (r *Router) list(ctx context.Context) error {
+	lists, warned := make([][]mcppool.Tool, len(r.sessions)), make([][]string, len(r.sessions))
+	for i, s := range r.sessions {
+		var err error
+		if lists[i], warned[i], err = s.Tools(ctx); err != nil {
+			return err
+		}
+	}
+	if collision := r.offer(lists, warned); collision != nil {
+		return collision
+	}
+	return nil
+}
+
+// offer makes of the servers' lists what is offered to the model. Of two tools
+// of one name the second is left out; the error tells of the first such pair.
+func (r *Router) offer(lists [][]mcppool.Tool, warned [][]string) (collision error) {
 	table := toolname.NewTable(r.style)
 	var offered []harness.Tool
 	var warnings []string
-	for _, s := range r.sessions {
-		listed, warned, err := s.Tools(ctx)
-		if err != nil {
-			return err
-		}
-		warnings = append(warnings, warned...)
-		for _, tool := range listed {
+	for i, s := range r.sessions {
+		warnings = append(warnings, warned[i]...)
+		for _, tool := range lists[i] {
 			offer, err := Offerable(tool)
+			if err == nil {
+				if offer.Name, err = table.Add(s.Name(), tool.Name); err != nil {
+					collision = cmp.Or(collision, err)
+				}
+			}
 			if err != nil {
 				warnings = append(warnings, fmt.Sprintf("server %q: tool %q is not offered: %v", s.Name(), tool.Name, err))
 				continue
-			}
-			if offer.Name, err = table.Add(s.Name(), tool.Name); err != nil {
-				return err
 			}
 			offered = append(offered, offer)
 		}
@@ -106,28 +126,65 @@ func (r *Router) list(ctx context.Context) error {
 	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
+	r.lists, r.warned = lists, warned
 	r.table, r.offered, r.warnings = table, offered, warnings
-	return nil
+	return collision
 }
 
 // Tools returns the tools to offer to the model, in the order of the servers
-// and their lists. It lists anew when a server has said that its list changed.
+// and their lists. A server that has said that its list changed is asked for
+// it anew, once however often it said so. One that does not answer then, or
+// offers what another server has already, costs a warning and no more: the
+// conversation goes on with the tools that are known.
 func (r *Router) Tools(ctx context.Context) ([]harness.Tool, error) {
-	if slices.ContainsFunc(r.sessions, (*mcppool.Session).ListChanged) {
-		if err := r.list(ctx); err != nil {
-			return nil, err
-		}
+	if err := r.refresh(ctx); err != nil {
+		return nil, err
 	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	return slices.Clone(r.offered), nil
 }
 
+// maxFailed is after how many failures in a row a server is asked for its
+// list no more: each may take a time limit.
+const maxFailed = 3
+
+// refresh lists anew what has changed. The error is that of a ctx that ended.
+func (r *Router) refresh(ctx context.Context) error {
+	r.listing.Lock()
+	defer r.listing.Unlock()
+	r.mu.Lock()
+	lists, warned := slices.Clone(r.lists), slices.Clone(r.warned)
+	r.mu.Unlock()
+	changed := false
+	for i, s := range r.sessions {
+		if !s.ListChanged() && r.failed[i] == 0 || r.failed[i] >= maxFailed {
+			continue
+		}
+		listed, warnings, err := s.Tools(ctx)
+		switch {
+		case ctx.Err() != nil:
+			return context.Cause(ctx)
+		case err != nil:
+			r.failed[i]++
+			r.mu.Lock()
+			r.stale = append(r.stale, fmt.Sprintf("%v; the tools listed before are used", err))
+			r.mu.Unlock()
+		default:
+			lists[i], warned[i], changed, r.failed[i] = listed, warnings, true, 0
+		}
+	}
+	if changed {
+		_ = r.offer(lists, warned) // it is among the warnings
+	}
+	return nil
+}
+
 // Warnings are remarks about tools that were left out, and notes of the
 // sessions.
 func (r *Router) Warnings() []string {
 	r.mu.Lock()
-	warnings := slices.Clone(r.warnings)
+	warnings := slices.Concat(r.warnings, r.stale)
 	r.mu.Unlock()
 	for _, s := range r.sessions {
 		warnings = append(warnings, s.Notes()...)
@@ -201,7 +258,9 @@ func failed(r Result, err error) Result {
 	text := err.Error()
 	var e *mcppool.Error
 	if errors.As(err, &e) {
-		text = e.Err.Error() // where the server runs and what it logs is not the model's business
+		short := *e
+		short.Stderr = "" // what a server logs is not the model's business
+		text = short.Error()
 	}
 	r.Text = errorMark + text
 	return r

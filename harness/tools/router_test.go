@@ -231,7 +231,7 @@ func TestRouterFailuresAreResults(t *testing.T) {
 		{"broken JSON", "echo", `{"n": 1`, `Error: the arguments are not valid JSON (unexpected end of JSON input): {"n": 1`},
 		{"no object", "echo", `[1]`, `Error: the arguments must be a JSON object, not [1]`},
 		{"null", "echo", `null`, `Error: the arguments must be a JSON object, not null`},
-		{"protocol error", "rpc", `{}`, `Error: MCP error -32050: quota`},
+		{"protocol error", "rpc", `{}`, `Error: calling "rpc" on server "b": MCP error -32050: quota`},
 		{"against the schema", "echo", `{"n":"x"}`, `Error: MCP error -32602: Input validation error: Invalid arguments for tool echo: n: expected number, got string "x"`},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
@@ -258,7 +258,7 @@ func TestRouterTimeoutAndCancellation(t *testing.T) {
 		r := newRouter(t, nil, scripted(t, "s", func() string { return `[{"name":"hang","inputSchema":{"type":"object"}}]` }, "",
 			&mcppool.Options{CallTimeout: time.Minute}))
 		got, err := r.Call(t.Context(), "hang", "{}")
-		if err != nil || got.Text != "Error: no answer within 1m0s: context deadline exceeded" {
+		if err != nil || got.Text != `Error: calling "hang" on server "s": no answer within 1m0s` {
 			t.Errorf("Call() = %+v, %v", got, err)
 		}
 		ctx, cancel := context.WithTimeout(t.Context(), time.Second)

@@ -26,8 +26,8 @@ func Join(exchanges []harness.Exchange, executions []harness.ToolExchange, of fu
 	var windows []window
 	for i, x := range replies {
 		w := window{from: x.Start}
-		if i+1 < len(replies) {
-			w.until = replies[i+1].Start
+		if k := slices.IndexFunc(replies[i+1:], func(y harness.Exchange) bool { return y.Lane == x.Lane }); k >= 0 {
+			w.until = replies[i+1+k].Start
 		}
 		for k, tc := range x.Answer.Calls {
 			calls = append(calls, newCall(x, k, tc, of))
@@ -74,17 +74,22 @@ func Replies(exchanges []harness.Exchange) []harness.Exchange {
 		at[p] = len(out)
 		out = append(out, x)
 	}
-	// An answer that never arrived whole is none, unless the conversation
-	// went on from it.
-	if n := len(out); n > 0 && !out[n-1].Delivered {
-		out = out[:n-1]
-	}
-	last := map[int]int{}
-	for i := range out {
-		if out[i].Reply == 0 {
-			out[i].Reply = last[out[i].Turn] + 1
+	// An answer that never arrived whole is none, unless the turn went on from
+	// it.
+	for i := len(out) - 1; i >= 0; i-- {
+		x := out[i]
+		wentOn := slices.ContainsFunc(out[i+1:], func(y harness.Exchange) bool { return y.Lane == x.Lane && y.Turn == x.Turn })
+		if !x.Delivered && !wentOn {
+			out = slices.Delete(out, i, i+1)
 		}
-		last[out[i].Turn] = out[i].Reply
+	}
+	last := map[position]int{}
+	for i := range out {
+		turn := position{lane: out[i].Lane, turn: out[i].Turn}
+		if out[i].Reply == 0 {
+			out[i].Reply = last[turn] + 1
+		}
+		last[turn] = out[i].Reply
 	}
 	return out
 }
@@ -92,7 +97,7 @@ func Replies(exchanges []harness.Exchange) []harness.Exchange {
 func newCall(x harness.Exchange, index int, tc harness.ToolCall, of func(string) (string, string, bool)) harness.Call {
 	c := harness.Call{
 		Tool: tc.Name, Offered: tc.Name, ID: tc.ID,
-		Turn: x.Turn, Reply: x.Reply, Index: index,
+		Lane: x.Lane, Turn: x.Turn, Reply: x.Reply, Index: index,
 	}
 	if server, tool, ok := of(tc.Name); ok {
 		c.Server, c.Tool = server, tool
@@ -146,7 +151,7 @@ func join(calls []harness.Call, windows []window, executions []harness.ToolExcha
 	j.exact(true)
 	for start := 0; start < len(calls); {
 		end := start + 1
-		for end < len(calls) && calls[end].Turn == calls[start].Turn && calls[end].Reply == calls[start].Reply {
+		for end < len(calls) && sameReply(&calls[end], &calls[start]) {
 			end++
 		}
 		j.nearest(start, end)
@@ -154,6 +159,10 @@ func join(calls []harness.Call, windows []window, executions []harness.ToolExcha
 	}
 	j.exact(false)
 	j.repetitions()
+}
+
+func sameReply(a, b *harness.Call) bool {
+	return a.Lane == b.Lane && a.Turn == b.Turn && a.Reply == b.Reply
 }
 
 type joiner struct {

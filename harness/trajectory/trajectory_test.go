@@ -62,6 +62,46 @@ func show(calls []harness.Call) []string {
 	return out
 }
 
+// TestLanes has two conversations whose turns and replies have the same
+// numbers, and which make equal calls.
+func TestLanes(t *testing.T) {
+	in := func(lane string, x harness.Exchange) harness.Exchange {
+		x.Lane = lane
+		return x
+	}
+	calls := trajectory.Join([]harness.Exchange{
+		reply(1, 1, 1, `a {"x":1}`, `b {"x":2}`),
+		in("worker", reply(1, 1, 3, `a {"x":1}`)),
+		in("worker", reply(1, 2, 5)),
+		reply(1, 2, 7),
+		in("worker/2", reply(1, 1, 8, `a {"x":9}`)),
+	}, []harness.ToolExchange{
+		exec(1, 2, "a", `{"x":1}`, `"lead"`), exec(2, 4, "a", `{"x":1}`, `"worker"`), exec(3, 6, "b", `{"x":3}`, `"late"`), exec(4, 9, "a", `{"x":8}`, `"other"`),
+	}, onServer)
+	var got []string
+	for i, line := range show(calls) {
+		got = append(got, calls[i].Lane+" "+line)
+	}
+	want := []string{
+		` 1.1.0 s.a {"x":1} -> "lead" #1`, ` 1.1.1 s.b {"x":2} -> "late" #3`,
+		`worker 1.1.0 s.a {"x":1} -> "worker" #2`, `worker/2 1.1.0 s.a {"x":9} -> "other" #4`,
+	}
+	if d := cmp.Diff(want, got); d != "" {
+		t.Errorf("(-want +got):\n%s", d)
+	}
+}
+
+// TestUndelivered has an answer that broke off at the end of a turn: it made no
+// calls, whatever comes in the next turn.
+func TestUndelivered(t *testing.T) {
+	broken := reply(1, 1, 1, `a {"x":1}`)
+	broken.Delivered = false
+	calls := trajectory.Join([]harness.Exchange{broken, reply(2, 1, 3, `a {"x":2}`)}, nil, onServer)
+	if d := cmp.Diff([]string{`2.1.0 s.a {"x":2}`}, show(calls)); d != "" {
+		t.Errorf("(-want +got):\n%s", d)
+	}
+}
+
 func TestJoin(t *testing.T) {
 	undelivered := reply(1, 1, 1, `a {"x":1}`)
 	undelivered.Delivered = false

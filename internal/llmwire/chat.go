@@ -7,6 +7,7 @@ import (
 	"cmp"
 	"encoding/json"
 	"net/http"
+	"slices"
 	"strconv"
 
 	"github.com/rehearse-dev/rehearse/harness"
@@ -80,7 +81,7 @@ func chatKeys(object string) wire.Keys {
 // chat.delta.calls, chat.delta.last, chat.call.delta and chat.function.delta
 // of a stream; chat.usage, chat.usage.prompt and chat.usage.completion.
 func Chat(r *Reply, style *wire.Style, stream bool) *Body {
-	c := &chatWriter{r: r, style: style}
+	c := &chatWriter{r: r, style: style, known: make(map[string]wire.Keys), choiceOf: -1}
 	if stream {
 		return c.stream()
 	}
@@ -91,17 +92,33 @@ type chatWriter struct {
 	r      *Reply
 	style  *wire.Style
 	frames []Frame
+	// known are the members of the objects seen so far.
+	known map[string]wire.Keys
+	// What is around the choices of a chunk, and around the delta of the
+	// choice choiceOf that does not end: most chunks differ in that alone.
+	beforeChoices, afterChoices []byte
+	beforeDelta, afterDelta     []byte
+	choiceOf                    int
 }
 
 func (c *chatWriter) keys(object string) wire.Keys {
+	k, ok := c.known[object]
+	if !ok {
+		k = c.find(object)
+		c.known[object] = k
+	}
+	return k
+}
+
+func (c *chatWriter) find(object string) wire.Keys {
 	if k, ok := c.style.Keys[object]; ok {
 		return k
 	}
 	switch object {
 	case chatUsageChunk:
-		return c.keys(chatChunk)
+		return c.find(chatChunk)
 	case chatCallDelta:
-		return c.keys(chatDelta)
+		return c.find(chatDelta)
 	}
 	return chatKeys(object)
 }
@@ -224,7 +241,7 @@ func (c *chatWriter) stream() *Body {
 		c.choice(i)
 	}
 	if s.Usage == wire.WhenAlways || s.Usage == wire.WhenAsked && r.IncludeUsage {
-		c.frames = append(c.frames, Frame{Data: Data(c.chunk(chatUsageChunk, []byte("[]"), c.usage(r.Usage))), Kind: Usage})
+		c.frames = append(c.frames, Frame{Data: Data(c.usageChunk()), Kind: Usage})
 	}
 	if !s.NoDone {
 		c.frames = append(c.frames, Frame{Data: Data([]byte("[DONE]")), Kind: Done})
@@ -235,23 +252,57 @@ func (c *chatWriter) stream() *Body {
 	}
 }
 
-// chunk writes a chunk with the given choices.
-func (c *chatWriter) chunk(object string, choices, usage []byte) []byte {
-	r := c.r
-	id, created := r.ID, r.Created
-	if c.style.ChunkIDs {
-		id = chunkID(r, c.style, len(c.frames))
+// chunk writes an event with a chunk that has the given choices.
+func (c *chatWriter) chunk(choices []byte) []byte {
+	if c.beforeChoices == nil || c.style.ChunkIDs {
+		c.beforeChoices, c.afterChoices = around(c.keys(chatChunk), "choices", func(member string) []byte { return c.ofChunk(member, nil) })
 	}
-	if c.style.CreatedZero {
-		created = 0
+	const head, tail = "data: ", "\n\n"
+	b := make([]byte, 0, len(head)+len(c.beforeChoices)+len(choices)+len(c.afterChoices)+len(tail))
+	b = append(append(append(append(b, head...), c.beforeChoices...), choices...), c.afterChoices...)
+	if bytes.ContainsAny(b, "\r\n") { // in values that are sent as they are spelled
+		return Data(b[len(head):])
 	}
-	if usage == nil && r.IncludeUsage {
-		usage = []byte("null")
-	}
-	return c.object(object, map[string][]byte{
-		"id": Quote(id), "object": []byte(chunkObject), "created": number(created), "model": Quote(r.Model),
-		"choices": choices, "usage": usage, "system_fingerprint": quoteIf(r.Fingerprint),
+	return append(b, tail...)
+}
+
+// usageChunk writes the chunk with the usage.
+func (c *chatWriter) usageChunk() []byte {
+	return Object(nil, c.keys(chatUsageChunk), func(member string) []byte {
+		if member == "choices" {
+			return []byte("[]")
+		}
+		return c.ofChunk(member, c.usage(c.r.Usage))
 	})
+}
+
+// ofChunk is a member of a chunk.
+func (c *chatWriter) ofChunk(member string, usage []byte) []byte {
+	r := c.r
+	switch member {
+	case "id":
+		if c.style.ChunkIDs {
+			return Quote(chunkID(r, c.style, len(c.frames)))
+		}
+		return Quote(r.ID)
+	case "object":
+		return []byte(chunkObject)
+	case "created":
+		if c.style.CreatedZero {
+			return number(0)
+		}
+		return number(r.Created)
+	case "model":
+		return Quote(r.Model)
+	case "usage":
+		if usage == nil && r.IncludeUsage {
+			return []byte("null")
+		}
+		return usage
+	case "system_fingerprint":
+		return quoteIf(r.Fingerprint)
+	}
+	return nil
 }
 
 // chunkID returns the id of the n-th chunk where each has its own.
@@ -272,18 +323,42 @@ func (c *chatWriter) choice(n int) {
 	deltas := c.deltas(ch)
 	c.placeRole(deltas)
 	deltas = c.placeFinish(ch, deltas)
+	c.frames = slices.Grow(c.frames, len(deltas)+2) // and the usage and [DONE]
 	for i := range deltas {
 		d := &deltas[i]
 		logprobs := []byte(nil)
 		if d.kind == Text && ch.Logprobs != nil {
 			logprobs, ch = ch.Logprobs, &Choice{} // with the first text
 		}
-		choice := c.object(chatChoice, map[string][]byte{
-			"index": number(n), "delta": c.delta(d), "logprobs": logprobs, "finish_reason": quoteIf(d.finish),
-		})
 		c.frames = append(c.frames, Frame{
-			Data: Data(c.chunk(chatChunk, array([][]byte{choice}), nil)),
+			Data: c.chunk(c.choices(n, d, logprobs)),
 			Kind: d.kind, Choice: n, Call: d.first(), Tokens: d.tokens, Delay: d.delay,
 		})
 	}
+}
+
+// choices writes the choices of a chunk, which is one.
+func (c *chatWriter) choices(n int, d *delta, logprobs []byte) []byte {
+	before, after := c.beforeDelta, c.afterDelta
+	ordinary := logprobs == nil && d.finish == ""
+	if !ordinary || c.choiceOf != n {
+		before, after = around(c.keys(chatChoice), "delta", func(member string) []byte {
+			switch member {
+			case "index":
+				return number(n)
+			case "logprobs":
+				return logprobs
+			case "finish_reason":
+				return quoteIf(d.finish)
+			}
+			return nil
+		})
+		if ordinary {
+			c.choiceOf, c.beforeDelta, c.afterDelta = n, before, after
+		}
+	}
+	b := make([]byte, 0, len(before)+len(after)+len(d.text)+64)
+	b = append(append(b, '['), before...)
+	b = c.delta(b, d)
+	return append(append(b, after...), ']')
 }

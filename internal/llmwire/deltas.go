@@ -39,36 +39,57 @@ func (d *delta) first() int {
 	return d.calls[0].call
 }
 
-func (c *chatWriter) delta(d *delta) []byte {
-	values := map[string][]byte{"content": d.text}
-	if d.role {
-		values["role"] = []byte(`"assistant"`)
-	}
+// delta appends a delta.
+func (c *chatWriter) delta(b []byte, d *delta) []byte {
 	object := chatDelta
 	switch d.kind {
 	case Role:
 		object = chatRoleDelta
-	case Reasoning:
-		values["reasoning_content"] = Quote(d.other)
-	case Refusal:
-		values["refusal"] = Quote(d.other)
 	case Finish:
 		object = chatLastDelta
 	case CallStart, CallArgs:
 		object = chatCallDelta
-		var list [][]byte
-		for i := range d.calls {
-			list = append(list, c.callDelta(&d.calls[i]))
-		}
-		values["tool_calls"] = array(list)
 	}
-	return c.object(object, values)
+	return Object(b, c.keys(object), func(member string) []byte {
+		switch {
+		case member == "content":
+			return d.text
+		case member == "role" && d.role:
+			return []byte(`"assistant"`)
+		case member == "reasoning_content" && d.kind == Reasoning, member == "refusal" && d.kind == Refusal:
+			return Quote(d.other)
+		case member == "tool_calls" && object == chatCallDelta:
+			list := make([][]byte, len(d.calls))
+			for i := range d.calls {
+				list[i] = c.callDelta(&d.calls[i])
+			}
+			return array(list)
+		}
+		return nil
+	})
 }
 
 func (c *chatWriter) callDelta(d *callDelta) []byte {
-	b := c.object(chatCall, map[string][]byte{
-		"index": d.index, "id": d.id, "type": d.kind,
-		"function": c.object(chatFunction, map[string][]byte{"name": d.name, "arguments": d.args}),
+	b := Object(nil, c.keys(chatCall), func(member string) []byte {
+		switch member {
+		case "index":
+			return d.index
+		case "id":
+			return d.id
+		case "type":
+			return d.kind
+		case "function":
+			return Object(nil, c.keys(chatFunction), func(member string) []byte {
+				switch member {
+				case "name":
+					return d.name
+				case "arguments":
+					return d.args
+				}
+				return nil
+			})
+		}
+		return nil
 	})
 	return withExtra(b, d.extra)
 }

@@ -48,11 +48,38 @@ func KeysOf(s *wire.Style, object string, usual wire.Keys) wire.Keys {
 
 // Quote encodes s as JSON without escaping HTML, as the real endpoints do.
 func Quote(s string) []byte {
+	if plain(s) {
+		return append(append(append(make([]byte, 0, len(s)+len(`""`)), '"'), s...), '"')
+	}
 	var b bytes.Buffer
 	e := json.NewEncoder(&b)
 	e.SetEscapeHTML(false)
 	_ = e.Encode(s) // a string into memory
 	return bytes.TrimSuffix(b.Bytes(), []byte("\n"))
+}
+
+// plain reports whether s needs no escapes.
+func plain(s string) bool {
+	for i := range len(s) {
+		if c := s[i]; c < ' ' || c > '~' || c == '"' || c == '\\' {
+			return false
+		}
+	}
+	return true
+}
+
+// around returns an object but for the value of one member: what comes before
+// that and what after.
+func around(keys wire.Keys, hole string, value func(name string) []byte) (before, after []byte) {
+	const mark = 0 // no JSON has it
+	b := Object(nil, keys, func(name string) []byte {
+		if name == hole {
+			return []byte{mark}
+		}
+		return value(name)
+	})
+	before, after, _ = bytes.Cut(b, []byte{mark})
+	return before, after
 }
 
 // Data returns an event of a stream without a name.

@@ -38,6 +38,8 @@ type Message struct {
 	Params json.RawMessage
 	Result json.RawMessage
 	Error  *harness.RPCError
+	// Version is the member jsonrpc, "2.0" where a peer follows the rules.
+	Version string
 	// Frame is the whole message as it came, without its newline.
 	Frame []byte
 }
@@ -51,9 +53,9 @@ func (m Message) IsNotification() bool { return m.Method != "" && !hasValue(m.ID
 // IsResponse reports whether m answers a request.
 func (m Message) IsResponse() bool { return m.Method == "" }
 
-// Key returns the id in a form that compares equal for the number 7 and the
-// string "7", since some servers send ids back as strings. It is empty when
-// there is no id.
+// Key returns the id in a form that compares equal for the number 7, the
+// string "7" and 7.0, since some servers send ids back as strings, and
+// languages without integers as 7.0. It is empty when there is no id.
 func (m Message) Key() string { return Key(m.ID) }
 
 // Key is [Message.Key] for an id alone.
@@ -64,6 +66,10 @@ func Key(id json.RawMessage) string {
 	var s string
 	if json.Unmarshal(id, &s) == nil {
 		return s
+	}
+	whole, fraction, _ := bytes.Cut(id, []byte("."))
+	if len(bytes.Trim(fraction, "0")) == 0 {
+		return string(whole)
 	}
 	return string(id)
 }
@@ -89,7 +95,7 @@ func Parse(frame []byte) (Message, error) {
 	if w.Method == "" && len(w.Result) == 0 && w.Error == nil {
 		return Message{}, errors.New("neither method, result nor error")
 	}
-	return Message{ID: w.ID, Method: w.Method, Params: w.Params, Result: w.Result, Error: w.Error, Frame: frame}, nil
+	return Message{ID: w.ID, Method: w.Method, Params: w.Params, Result: w.Result, Error: w.Error, Version: w.JSONRPC, Frame: frame}, nil
 }
 
 // Encode writes m as one line without its newline. Raw parts are compacted

@@ -23,8 +23,7 @@ type target struct {
 // maxAdminBytes bounds the body of a request to the admin API.
 const maxAdminBytes = 8 << 20
 
-// serveAdmin answers a request to the admin API. What it does not know is for
-// the mock to answer.
+// serveAdmin answers a request to the admin API. Cues are for the mock.
 func (s *Server) serveAdmin(w http.ResponseWriter, r *http.Request, t target, name string) {
 	switch r.Method + " " + name {
 	case "GET journal":
@@ -42,7 +41,7 @@ func (s *Server) serveAdmin(w http.ResponseWriter, r *http.Request, t target, na
 	case "GET health":
 		s.serveHealth(w)
 	case "GET metrics":
-		w.Header().Set("Content-Type", "text/plain; version=0.0.4; charset=utf-8")
+		w.Header().Set("Content-Type", metricsType)
 		s.metrics.write(w, len(s.conversations()))
 	case "POST reset":
 		s.serveReset(w, t)
@@ -54,7 +53,12 @@ func (s *Server) serveAdmin(w http.ResponseWriter, r *http.Request, t target, na
 		s.forget(t.id)
 		w.WriteHeader(http.StatusNoContent)
 	default:
-		s.converse(w, r, t.id)
+		if strings.HasPrefix(name, "cue/") && r.Method == http.MethodPost {
+			s.converse(w, r, t.id)
+			return
+		}
+		writeError(w, http.StatusNotFound, fmt.Errorf("there is no %s /rehearse/%s; there are GET journal, expectations, conversations, health and metrics, "+
+			"POST reset, load, verify and cue/NAME, and DELETE conversation", r.Method, name))
 	}
 }
 
@@ -71,6 +75,7 @@ func (s *Server) show(w http.ResponseWriter, t target, f func(*conversation) any
 
 // place is a position of the script for a client.
 type place struct {
+	Lane  string `json:"lane,omitempty"`
 	Turn  int    `json:"turn"`
 	Reply int    `json:"reply"`
 	Pos   string `json:"pos,omitempty"`
@@ -90,14 +95,14 @@ func expectationsOf(m *mockllm.Mock) expectations {
 	e := expectations{Met: []place{}, Unmet: []place{}, Problems: []string{}}
 	seen := map[place]bool{}
 	for _, x := range m.Outline() {
-		p := place{Turn: x.Turn, Reply: x.Reply}
+		p := place{Lane: x.Lane, Turn: x.Turn, Reply: x.Reply}
 		if x.Kind == harness.KindReply && !seen[p] {
 			seen[p] = true
 			e.Met = append(e.Met, p)
 		}
 	}
-	m.EachRemaining(func(turn, reply int, pos harness.Position) {
-		p := place{Turn: turn, Reply: reply}
+	m.EachRemaining(func(lane string, turn, reply int, pos harness.Position) {
+		p := place{Lane: lane, Turn: turn, Reply: reply}
 		if !pos.IsZero() {
 			p.Pos = pos.String()
 		}
@@ -129,21 +134,27 @@ func (s *Server) serveConversations(w http.ResponseWriter) {
 // server is about to end.
 func (s *Server) serveHealth(w http.ResponseWriter) {
 	s.mu.Lock()
-	h := struct {
-		Status        string `json:"status"` // healthy, stale or stopping
-		Script        int    `json:"script"` // how many were loaded so far
-		Conversations int    `json:"conversations"`
-		Reload        string `json:"reload_error,omitempty"`
-	}{"healthy", s.version, len(s.live), s.reload}
-	status := http.StatusOK
-	switch {
-	case s.stopping:
-		h.Status, status = "stopping", http.StatusServiceUnavailable
-	case s.reload != "":
-		h.Status = "stale"
-	}
+	h, status := healthOf(s.stopping, s.version, len(s.live), s.reload)
 	s.mu.Unlock()
 	writeJSON(w, status, h)
+}
+
+type health struct {
+	Status        string `json:"status"` // healthy, stale or stopping
+	Script        int    `json:"script"` // how many were loaded so far
+	Conversations int    `json:"conversations"`
+	Reload        string `json:"reload_error,omitempty"`
+}
+
+func healthOf(stopping bool, script, conversations int, reload string) (h health, status int) {
+	h, status = health{"healthy", script, conversations, reload}, http.StatusOK
+	switch {
+	case stopping:
+		h.Status, status = "stopping", http.StatusServiceUnavailable
+	case reload != "":
+		h.Status = "stale"
+	}
+	return h, status
 }
 
 // serveReset starts a conversation over; where none is named, all of them,

@@ -30,6 +30,24 @@ const headerTimeout = 30 * time.Second
 // Serve answers requests from l until ctx ends, then lets those go on that
 // are being answered. Those that outlast the grace are cut, which is no error.
 func (s *Server) Serve(ctx context.Context, l net.Listener, opts *Listening) error {
+	return serve(ctx, l, s, s.opts.Mock.Logf, opts)
+}
+
+// drain has nothing to end: a request ends when it is answered.
+func (s *Server) drain(context.Context) {}
+
+// mock is what serve serves.
+type mock interface {
+	http.Handler
+	// Stop says that the end is near.
+	Stop()
+	// drain ends what would not end by itself, such as a stream that a client
+	// listens to, when nothing else goes on or ctx ends.
+	drain(ctx context.Context)
+	Close()
+}
+
+func serve(ctx context.Context, l net.Listener, s mock, logf func(string, ...any), opts *Listening) error {
 	var o Listening
 	if opts != nil {
 		o = *opts
@@ -38,7 +56,7 @@ func (s *Server) Serve(ctx context.Context, l net.Listener, opts *Listening) err
 	var fresh sync.Map
 	server := &http.Server{
 		Handler: s, ReadHeaderTimeout: headerTimeout,
-		ErrorLog: log.New(logWriter(s.opts.Mock.Logf), "", 0),
+		ErrorLog: log.New(logWriter(logf), "", 0),
 		ConnState: func(c net.Conn, state http.ConnState) {
 			if state == http.StateNew {
 				fresh.Store(c, nil)
@@ -77,7 +95,13 @@ func (s *Server) Serve(ctx context.Context, l net.Listener, opts *Listening) err
 		case <-ended:
 		}
 	}()
+	drained := make(chan struct{})
+	go func() {
+		defer close(drained)
+		s.drain(grace)
+	}()
 	err := server.Shutdown(grace)
+	<-drained
 	s.Close()
 	if errors.Is(err, context.DeadlineExceeded) || errors.Is(err, context.Canceled) {
 		err = server.Close()

@@ -20,6 +20,7 @@ type metrics struct {
 	requests map[request]int
 	kinds    map[string]int
 	faults   map[string]int
+	tools    map[string]int // calls of an MCP server
 	inFlight int
 	read     int64
 	written  int64
@@ -40,6 +41,16 @@ func (m *metrics) observe(kind harness.ExchangeKind, fault string) {
 	if fault != "" {
 		m.faults[fault]++
 	}
+}
+
+// called counts a call of a tool.
+func (m *metrics) called(tool string) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if m.tools == nil {
+		m.tools = map[string]int{}
+	}
+	m.tools[tool]++
 }
 
 // measured is a request while it is answered.
@@ -93,6 +104,7 @@ func (w *measured) Unwrap() http.ResponseWriter { return w.ResponseWriter }
 // there is no end of them.
 var routes = [...]string{
 	"/v1/chat/completions", "/v1/responses", "/v1/completions", "/v1/embeddings", "/v1/messages", "/v1/messages/count_tokens", "/v1/models",
+	"/mcp", "/sse", "/message", "/ws",
 }
 
 func route(path string) string {
@@ -116,36 +128,67 @@ func method(name string) string {
 	return "other"
 }
 
+// metricsType is the media type of metrics.
+const metricsType = "text/plain; version=0.0.4; charset=utf-8"
+
 // write writes the counts in the text format of Prometheus.
 func (m *metrics) write(w io.Writer, conversations int) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	head := func(name, kind, help string) {
-		fmt.Fprintf(w, "# HELP rehearse_%s %s\n# TYPE rehearse_%s %s\n", name, help, name, kind)
+	m.writeRequests(w)
+	head(w, "exchanges_total", "counter", "Exchanges in the journals, by what they were to the script; a miss is one of them.")
+	for _, kind := range slices.Sorted(maps.Keys(m.kinds)) {
+		fmt.Fprintf(w, "rehearse_exchanges_total{kind=%q} %d\n", kind, m.kinds[kind])
 	}
-	head("requests_total", "counter", "Requests answered; status 0 is a connection that a fault took over.")
+	head(w, "misses_total", "counter", "Requests that nothing scripted fits.")
+	fmt.Fprintf(w, "rehearse_misses_total %d\n", m.kinds[string(harness.KindMiss)])
+	head(w, "faults_total", "counter", "Faults played.")
+	for _, fault := range slices.Sorted(maps.Keys(m.faults)) {
+		fmt.Fprintf(w, "rehearse_faults_total{fault=%q} %d\n", fault, m.faults[fault])
+	}
+	m.writeLoad(w, conversations)
+}
+
+// writeMCP is write for an MCP server. misses and faults are those of the
+// conversations that are kept.
+func (m *metrics) writeMCP(w io.Writer, conversations, misses int, faults map[string]int) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.writeRequests(w)
+	head(w, "tool_calls_total", "counter", "Calls, by tool; other is a tool that the script does not have.")
+	for _, tool := range slices.Sorted(maps.Keys(m.tools)) {
+		fmt.Fprintf(w, "rehearse_tool_calls_total{tool=%q} %d\n", tool, m.tools[tool])
+	}
+	head(w, "misses", "gauge", "Calls in the journals that nothing scripted fits.")
+	fmt.Fprintf(w, "rehearse_misses %d\n", misses)
+	head(w, "faulty_frames", "gauge", "Frames in the logs that a fault struck.")
+	for _, fault := range slices.Sorted(maps.Keys(faults)) {
+		fmt.Fprintf(w, "rehearse_faulty_frames{fault=%q} %d\n", fault, faults[fault])
+	}
+	m.writeLoad(w, conversations)
+}
+
+func head(w io.Writer, name, kind, help string) {
+	fmt.Fprintf(w, "# HELP rehearse_%s %s\n# TYPE rehearse_%s %s\n", name, help, name, kind)
+}
+
+func (m *metrics) writeRequests(w io.Writer) {
+	head(w, "requests_total", "counter", "Requests answered; status 0 is a connection that a fault took over.")
 	var lines []string
 	for r, n := range m.requests {
 		lines = append(lines, fmt.Sprintf("rehearse_requests_total{route=%q,method=%q,status=\"%d\"} %d\n", r.route, r.method, r.status, n))
 	}
 	slices.Sort(lines)
 	_, _ = io.WriteString(w, strings.Join(lines, "")) // the client is gone
-	head("exchanges_total", "counter", "Exchanges in the journals, by what they were to the script; a miss is one of them.")
-	for _, kind := range slices.Sorted(maps.Keys(m.kinds)) {
-		fmt.Fprintf(w, "rehearse_exchanges_total{kind=%q} %d\n", kind, m.kinds[kind])
-	}
-	head("misses_total", "counter", "Requests that nothing scripted fits.")
-	fmt.Fprintf(w, "rehearse_misses_total %d\n", m.kinds[string(harness.KindMiss)])
-	head("faults_total", "counter", "Faults played.")
-	for _, fault := range slices.Sorted(maps.Keys(m.faults)) {
-		fmt.Fprintf(w, "rehearse_faults_total{fault=%q} %d\n", fault, m.faults[fault])
-	}
-	head("requests_in_flight", "gauge", "Requests being answered.")
+}
+
+func (m *metrics) writeLoad(w io.Writer, conversations int) {
+	head(w, "requests_in_flight", "gauge", "Requests being answered.")
 	fmt.Fprintf(w, "rehearse_requests_in_flight %d\n", m.inFlight)
-	head("conversations", "gauge", "Conversations that are kept.")
+	head(w, "conversations", "gauge", "Conversations that are kept.")
 	fmt.Fprintf(w, "rehearse_conversations %d\n", conversations)
-	head("request_bytes_total", "counter", "Bytes of the requests' bodies whose length was said.")
+	head(w, "request_bytes_total", "counter", "Bytes of the requests' bodies whose length was said.")
 	fmt.Fprintf(w, "rehearse_request_bytes_total %d\n", m.read)
-	head("response_bytes_total", "counter", "Bytes of the answers' bodies.")
+	head(w, "response_bytes_total", "counter", "Bytes of the answers' bodies.")
 	fmt.Fprintf(w, "rehearse_response_bytes_total %d\n", m.written)
 }

@@ -12,6 +12,8 @@
 // Below /t/ID is the conversation ID, which begins with the first request;
 // without it, the one that [Options.Isolate] finds, else the default one.
 // Below /rehearse is the admin API, for a conversation below /t/ID/rehearse.
+//
+// [Server] is that for a mock model, [MCP] for a mock MCP server.
 package mockserver
 
 import (
@@ -282,7 +284,7 @@ func (s *Server) Close() {
 
 // ServeHTTP answers a request to a conversation or to the admin API.
 func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
-	if s.opts.Origin != "" && s.cors(w, r) {
+	if s.opts.Origin != "" && allowOrigin(w, r, s.opts.Origin) {
 		return
 	}
 	id, path, named := split(r)
@@ -292,8 +294,9 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	s.mu.Lock()
 	name := s.script.Profile
 	s.mu.Unlock()
-	switch admin, ok := strings.CutPrefix(r.URL.Path, "/rehearse/"); {
+	switch admin, ok := strings.CutPrefix(r.URL.Path+"/", "/rehearse/"); {
 	case ok:
+		admin = strings.TrimSuffix(admin, "/")
 		s.serveAdmin(w, r, target{id: id, all: !named}, admin)
 		return
 	case !named && r.URL.Path == "/health" && !ownHealth(name):
@@ -351,18 +354,18 @@ func ownHealth(name string) bool {
 	return ok && p.Proxy() && p.Has("/health")
 }
 
-// cors answers preflights, which it reports, and lets pages in.
-func (s *Server) cors(w http.ResponseWriter, r *http.Request) (done bool) {
+// allowOrigin answers preflights, which it reports, and lets pages in.
+func allowOrigin(w http.ResponseWriter, r *http.Request, origin string) (done bool) {
 	h := w.Header()
-	h.Set("Access-Control-Allow-Origin", s.opts.Origin)
+	h.Set("Access-Control-Allow-Origin", origin)
 	h.Set("Access-Control-Expose-Headers", "*")
-	if s.opts.Origin != "*" {
+	if origin != "*" {
 		h.Add("Vary", "Origin")
 	}
 	if r.Method != http.MethodOptions || r.Header.Get("Access-Control-Request-Method") == "" {
 		return false
 	}
-	h.Set("Access-Control-Allow-Methods", "GET, POST, DELETE")
+	h.Set("Access-Control-Allow-Methods", "GET, POST, PUT, DELETE")
 	if want := r.Header.Values("Access-Control-Request-Headers"); len(want) > 0 {
 		h["Access-Control-Allow-Headers"] = want
 	}

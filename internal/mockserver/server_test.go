@@ -263,3 +263,16 @@ func TestChaos(t *testing.T) {
 		})
 	}
 }
+
+// TestNoAdmin: what the admin API has not is no mistake of the client under
+// test.
+func TestNoAdmin(t *testing.T) {
+	c := open(t, says("hello"), nil)
+	for _, path := range []string{"/rehearse", "/rehearse/", "/rehearse/verfy", "/t/mine/rehearse/verfy", "/rehearse/cue/x"} {
+		c.want(http.StatusNotFound, "; there are GET journal, expectations", "GET", path, "")
+	}
+	c.want(http.StatusNotFound, `there is no GET /rehearse/reset`, "GET", "/rehearse/reset", "")
+	c.want(http.StatusNoContent, "", "POST", "/rehearse/cue/x", "")
+	c.want(http.StatusOK, `"problems":[]`, "GET", "/rehearse/expectations", "")
+	c.want(http.StatusOK, `[]`, "GET", "/rehearse/journal", "")
+}

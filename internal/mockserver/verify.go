@@ -56,10 +56,16 @@ func decodeAssertion(data []byte) (*assertion, error) {
 	if v.Kind() != value.Object {
 		return nil, errors.New(`an assertion is an object, such as {"that": "journal.model_calls == 2"}`)
 	}
+	return decodeMembers(v.Members())
+}
+
+var errNoClaim = errors.New("the assertion claims nothing: give that, calls, requests or done")
+
+func decodeMembers(members []value.Member) (*assertion, error) {
 	a := &assertion{}
 	var order string
 	var claims int
-	for _, m := range v.Members() {
+	for _, m := range members {
 		var err error
 		switch m.Key {
 		case "that":
@@ -91,7 +97,7 @@ func decodeAssertion(data []byte) (*assertion, error) {
 		}
 	}
 	if claims == 0 {
-		return nil, errors.New("the assertion claims nothing: give that, calls, requests or done")
+		return nil, errNoClaim
 	}
 	if a.calls != nil {
 		a.calls.AnyOrder, a.calls.AllowExtra = order == "any", a.extra
@@ -181,7 +187,15 @@ func (s *Server) serveVerify(w http.ResponseWriter, r *http.Request, t target) {
 
 // judge judges what an assertion says of exchanges.
 func (a *assertion) judge(exchanges []harness.Exchange) []check {
-	e := evidenceOf(exchanges)
+	out := a.score(evidenceOf(exchanges))
+	if a.asks {
+		out = append(out, a.judgeRequests(exchanges))
+	}
+	return out
+}
+
+// score judges what an assertion says of calls.
+func (a *assertion) score(e *score.Evidence) []check {
 	var out []check
 	add := func(s score.Scorer) {
 		v := s.Score(e)
@@ -192,9 +206,6 @@ func (a *assertion) judge(exchanges []harness.Exchange) []check {
 	}
 	if a.calls != nil {
 		add(*a.calls)
-	}
-	if a.asks {
-		out = append(out, a.judgeRequests(exchanges))
 	}
 	return out
 }

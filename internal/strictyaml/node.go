@@ -202,11 +202,17 @@ func (n *Node) Hint() string {
 		if strings.HasPrefix(n.Comment, "#") {
 			return "YAML takes # for the beginning of a comment: " + advice
 		}
+		if n.Text != "" && n.Text != "~" {
+			return fmt.Sprintf("quote it: %q", n.Text)
+		}
 	case Number, Bool:
 		return fmt.Sprintf("quote it: %q", n.Text)
 	case String:
 		if odd := oddSpaceIn(n.Text); n.Plain && odd != "" {
 			return "it has " + odd
+		}
+		if m := gluedColon.FindStringSubmatch(n.Text); n.Plain && m != nil {
+			return fmt.Sprintf("a key needs a space after its colon, as in %q", m[2]+": "+shorten(m[3]))
 		}
 	case Map:
 		if len(n.Pairs) == 1 && n.Pairs[0].Key.Plain {

@@ -198,6 +198,9 @@ func (r *reader) mapping(y *yaml.Node, m *measured, depth int) {
 		if value.Kind == Null && value.Comment == "" {
 			value.Comment = k.LineComment // where the parser puts the comment of an empty value
 		}
+		if key == nil && k.Kind == yaml.ScalarNode && missingColon(k.Value+":") != "" {
+			m.node.Kind = Invalid // nothing is known of what was meant
+		}
 		if key == nil {
 			continue
 		}
@@ -226,6 +229,10 @@ func (r *reader) key(k *yaml.Node) *Node {
 		r.problem(k, "merge keys are not supported: write the keys out, or put defaults into suite.yaml")
 	case k.Tag == "!!null" && k.Value == "":
 		r.problem(k, "an empty key")
+	case isPlain(k) && missingColon(k.Value+":") != "": // in the map that follows it
+		r.problem(k, "%s", missingColon(k.Value+":"))
+	case isPlain(k) && curlyQuote(k.Value) != "":
+		r.problem(k, "%s", curlyQuote(k.Value))
 	case isPlain(k) && oddSpaceIn(k.Value) != "":
 		r.problem(k, "the key %q has %s, or quote the key", k.Value, oddSpaceIn(k.Value))
 	case r.tagAllowed(k):
@@ -290,7 +297,10 @@ func (r *reader) scalar(y *yaml.Node, n *Node) {
 	}
 	// tagAllowed has just found the place of y.
 	n.Cut = y.LineComment != "" && bytes.HasPrefix(bytes.TrimPrefix(r.rest, []byte(y.Value)), []byte(" #"))
-	switch {
+	switch why := curlyQuote(y.Value); {
+	case why != "":
+		r.problem(y, "%s", why)
+		n.Kind = Invalid
 	case y.Tag == "!!null":
 		n.Kind = Null
 	case y.Tag == "!!bool":

@@ -83,16 +83,25 @@ func syntaxProblem(file string, data []byte, err error) Problem {
 		fmt.Sscanf(full, "yaml: line %d:", &line)
 		return problemAt(file, line, 1, "not YAML: %s", what)
 	}
+	inFlow := false
 	if strings.HasPrefix(what, "did not find expected ',' or") || what == "did not find expected node content" {
 		if in, why := flowMistake(data, at); why != "" {
-			at, what = in, why
+			at, what, inFlow = in, why, true
 		}
 	}
 	line, col := place(data, at)
 	if p, found := oddIndent(file, data, line); found {
 		return p
 	}
+	if !strings.Contains(what, "escape character") && !strings.Contains(what, "tab character") {
+		if p, found := slip(file, data, line); found && (!inFlow || p.Pos.Line < line) {
+			return p
+		}
+	}
 	text := lineText(data, line)
+	if strings.Contains(what, "escape character") {
+		return problemAt(file, line, col, "not YAML: %s", noEscape(data, at))
+	}
 	if hint := hintFor(what, text, col); hint != "" {
 		what += "; " + hint
 	}
@@ -136,6 +145,16 @@ func firstError(data []byte) error {
 			return err
 		}
 	}
+}
+
+// noEscape says which escape at or before a place is none.
+func noEscape(data []byte, at int) string {
+	i := bytes.LastIndexByte(data[:min(at+1, len(data))], '\\')
+	if i < 0 || i+1 >= len(data) {
+		return "found unknown escape character"
+	}
+	r, _ := utf8.DecodeRune(data[i+1:])
+	return fmt.Sprintf("\\%c is no escape between double quotes: put the text between single quotes, in which \\ is an ordinary character, or write \\\\%c", r, r)
 }
 
 func place(data []byte, at int) (line, col int) {
@@ -226,6 +245,11 @@ func (f *flow) take(i int, c byte) string {
 	switch {
 	case c == '{' || c == '[':
 		if f.text >= 0 || f.complete {
+			if f.text >= 0 {
+				if why := missingColon(string(f.data[f.text:min(i+100, len(f.data))])); why != "" {
+					return why
+				}
+			}
 			return fmt.Sprintf("%c inside an unquoted text between { } or [ ]", c)
 		}
 		f.open, f.colons, f.empty = append(f.open, i), 0, true
@@ -234,7 +258,7 @@ func (f *flow) take(i int, c byte) string {
 	case c == '}' || c == ']':
 		if top := f.open[len(f.open)-1]; f.data[top] != c-2 {
 			line, col := place(f.data, top)
-			return fmt.Sprintf("%c does not close the %c of line %d, column %d", c, f.data[top], line, col)
+			return fmt.Sprintf("%c does not close the %c of line %d, column %d: a %c is missing", c, f.data[top], line, col, f.data[top]+2)
 		}
 		f.open, f.text, f.colons, f.complete, f.empty = f.open[:len(f.open)-1], -1, 0, true, false
 	case c == ',' && f.empty:
@@ -354,14 +378,12 @@ func hintFor(what, text string, col int) string {
 	switch {
 	case strings.Contains(what, "is not closed"):
 		return "write its end, or quote the text that it belongs to"
-	case strings.Contains(what, "this comma") || strings.Contains(what, "does not close"):
+	case strings.Contains(what, "this comma") || strings.Contains(what, "is missing"):
 		return ""
 	case strings.Contains(what, "between { }") || strings.Contains(what, "in one entry"):
 		return advice
 	case strings.Contains(value, "{{") && first == '{':
 		return "YAML takes {{ for a map: " + advice
-	case strings.Contains(what, "escape character"):
-		return "between single quotes \\ is an ordinary character"
 	case (first == '"' || first == '\'') && quotedEnd([]byte(value), 0) < 0:
 		return fmt.Sprintf("the text that begins with %c does not end", first)
 	case first == '"' || first == '\'':

@@ -52,7 +52,9 @@ func Groups() [][2]string {
 
 // Kinds returns every kind, by group.
 func Kinds() []Info {
-	return slices.Concat(statusKinds(), timeKinds(), connectionKinds(), streamKinds(), errorKinds(), callKinds(), replyKinds())
+	return slices.Concat(
+		statusKinds(), bodyKinds(), timeKinds(), connectionKinds(), streamKinds(), chunkKinds(), errorKinds(), callKinds(), finishKinds(), replyKinds(),
+	)
 }
 
 // Names returns the names of the kinds and of the presets.

@@ -19,7 +19,13 @@ type Player struct {
 }
 
 // count is how far one fault has come.
-type count struct{ fitted, struck int }
+type count struct {
+	asked  int // requests that it was tried on
+	apt    int // of those, of the sort that the kind strikes
+	placed int // of those, at its place
+	fitted int // of those, for which its condition held
+	struck int
+}
 
 // NewPlayer plays faults. What is left to chance follows from seed and label.
 func NewPlayer(faults []Fault, seed int64, label string) *Player {
@@ -34,13 +40,13 @@ func NewPlayer(faults []Fault, seed int64, label string) *Player {
 }
 
 // Next returns the fault that strikes r; nil when none does. An error is that
-// of a When.
+// of the When of the fault that comes with it.
 func (p *Player) Next(r *Request) (*Fault, error) {
 	for i := range p.faults {
 		f := &p.faults[i]
 		ok, err := p.strikes(f, &p.infos[i], &p.counts[i], r)
 		if err != nil {
-			return nil, err
+			return f, err
 		}
 		if ok {
 			return f, nil
@@ -50,9 +56,18 @@ func (p *Player) Next(r *Request) (*Fault, error) {
 }
 
 func (p *Player) strikes(f *Fault, info *Info, c *count, r *Request) (bool, error) {
-	if !f.Endless() && c.struck >= max(f.Times, 1) || !f.fits(info, r) {
+	if !f.Endless() && c.struck >= max(f.Times, 1) {
 		return false, nil
 	}
+	c.asked++
+	if !info.applies(f.Form, r.Stream) {
+		return false, nil
+	}
+	c.apt++
+	if !f.at(r) {
+		return false, nil
+	}
+	c.placed++
 	if f.When != nil {
 		if ok, err := f.When(r); !ok || err != nil {
 			return false, err
@@ -79,11 +94,8 @@ func (i *Info) applies(form string, stream bool) bool {
 	return (stream && i.Stream || !stream && i.Plain) && i.formFits(form, stream)
 }
 
-// fits reports whether the fault can strike r by its place and its kind.
-func (f *Fault) fits(info *Info, r *Request) bool {
-	if !info.applies(f.Form, r.Stream) {
-		return false
-	}
+// at reports whether r is at the fault's place.
+func (f *Fault) at(r *Request) bool {
 	at := f.At
 	return (at.Request == 0 || at.Request == r.Number) && (at.Model == "" || at.Model == r.Model) &&
 		(at.Turn == 0 || at.Turn == r.Turn) && (at.Reply == 0 || at.Reply == r.Reply)

@@ -119,6 +119,10 @@ func (p *Profile) Proxy() bool { return p.server != nil }
 // Checked reports whether the endpoint refuses what the providers refuse.
 func (p *Profile) Checked() bool { return p.checked }
 
+// OpenAI reports whether the endpoint refuses settings that OpenAI itself does
+// not know, and others of its dialect do.
+func (p *Profile) OpenAI() bool { return p.Name == "openai" || p.Name == "strict" }
+
 // Style is how the endpoint writes a reply; nil is the provider's own way.
 func (p *Profile) Style(a Ask) *wire.Style {
 	if p.style == nil {

@@ -33,7 +33,7 @@ func TestServers(t *testing.T) {
 			for event := range strings.SplitSeq(answers[mock], "\n\n") {
 				n += min(strings.Count(event, strings.TrimSpace(chunk)), 1)
 			}
-			if f.name == "32-chunk stream" && n != chunks {
+			if strings.HasPrefix(f.name, "32") && n != chunks {
 				t.Errorf("%d chunks of text, want %d", n, chunks)
 			}
 		})

@@ -1,0 +1,61 @@
+// Copyright 2026 The rehearse Authors. SPDX-License-Identifier: Apache-2.0
+
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"strings"
+	"testing"
+
+	"github.com/rehearse-dev/rehearse/mockmcp"
+	"github.com/rehearse-dev/rehearse/mockmcp/protocol"
+)
+
+// client runs `rehearse mcp` in this process.
+func client(t *testing.T, args ...string) (code exitCode, stdout, stderr string) {
+	t.Helper()
+	var out, errs strings.Builder
+	code = command(t.Context(), &process{
+		args: append([]string{"mcp"}, args...), getenv: func(string) (string, bool) { return "", false },
+		stdin: strings.NewReader(""), stdout: &out, stderr: &errs,
+	})
+	return code, out.String(), errs.String()
+}
+
+// TestMCPClient reaches a server by every transport and era, and shows a key.
+func TestMCPClient(t *testing.T) {
+	server := mockmcp.NewServer(t, mockmcp.Script{
+		Name: "s", Protocol: protocol.Settings{Auth: &protocol.Auth{Token: "sesame"}},
+		Tools: []mockmcp.Tool{{
+			Name: "echo", Input: json.RawMessage(`{"type":"object","properties":{"id":{"type":"string"}}}`),
+			Handler: func(_ context.Context, c *mockmcp.Call) (*mockmcp.Answer, error) {
+				return &mockmcp.Answer{Text: string(c.Args)}, nil
+			},
+		}},
+	})
+	for _, tt := range []struct{ name, url, transport string }{
+		{"http", server.URL, ""},
+		{"http, said", server.URL, "http"},
+		{"sse", server.SSE, "sse"},
+		{"ws", server.WS, ""},
+		{"ws, by an http URL", "http" + strings.TrimPrefix(server.WS, "ws"), "ws"},
+	} {
+		for _, era := range []string{"auto", "legacy", "modern"} {
+			t.Run(tt.name+", "+era, func(t *testing.T) {
+				args := []string{"call", tt.url, "echo", "id=007", "--era", era}
+				if tt.transport != "" {
+					args = append(args, "--transport", tt.transport)
+				}
+				code, stdout, stderr := client(t, append(args, "--header", "Authorization: Bearer sesame")...)
+				if code != exitPassed || stdout != `{"id":"007"}`+"\n" || stderr != "" {
+					t.Errorf("exit %d, %q, %q", code, stdout, stderr)
+				}
+				code, stdout, stderr = client(t, args...)
+				if code != exitUnjudged || stdout != "" || !strings.Contains(stderr, "401") {
+					t.Errorf("without a key: exit %d, %q, %q", code, stdout, stderr)
+				}
+			})
+		}
+	}
+}

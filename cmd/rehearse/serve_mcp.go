@@ -1,0 +1,277 @@
+// Copyright 2026 The rehearse Authors. SPDX-License-Identifier: Apache-2.0
+
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"path/filepath"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/rehearse-dev/rehearse/internal/mockserver"
+	"github.com/rehearse-dev/rehearse/mockmcp"
+	"github.com/rehearse-dev/rehearse/scenarios"
+)
+
+// mcpServer is what the flags of `serve mcp` say.
+type mcpServer struct {
+	mock      mockmcp.Options
+	listening mockserver.Listening
+	transport string
+	listen    string
+	admin     string // stdio only
+	isolate   string
+	origin    string
+	watch     time.Duration
+}
+
+func serveMCPCommand(p *process) *cobra.Command {
+	var s mcpServer
+	cmd := &cobra.Command{
+		Use:   "mcp FILE",
+		Short: "Serve a mock MCP server",
+		Long: `mcp serves a server file: over streamable HTTP at "url", for clients of all
+protocol versions at once, or by another --transport: the older HTTP with SSE, a
+WebSocket (subprotocol mcp), or stdio as the child of a client. With stdio the
+ready line goes to standard error, since standard output belongs to MCP.
+
+Tests that run at the same time each take a server of their own, with its state
+and its journal: any ID in http://HOST:PORT/t/ID/mcp begins one. With --isolate key
+it is the bearer token that tells them apart, with --isolate header:NAME a header.
+
+"admin" answers, for the server ID below /t/ID/rehearse:
+  GET journal         the calls and their results
+  GET frames          every message on the wire, in and out, with its time
+  GET state           the state; PUT puts another in its place
+  GET state/diff      what has become of it, as a JSON merge patch
+  GET expectations    how many calls there were, the misses
+  GET held/CUE        waits until a call is held until that cue
+  GET conversations   those that began
+  GET health          also at /health
+  GET metrics         for Prometheus
+  POST cue/CUE        gives a cue: what is held goes on, what is to change does
+  POST verify         judges an assertion in JSON: passed or not, and why
+  POST load           plays another server file, sent as YAML, or refuses all of it
+  POST reset          starts over: journal, frames and misses are forgotten, the
+                      state and the tools are the file's again
+  DELETE conversation forgets one
+With stdio that is at the address that --admin says, if it does.
+
+A hangup signal reads FILE again, as does --watch when it changes; a broken one
+leaves the old in place. Clients have to connect again then. Requests that come
+from a foreign host or origin are refused. When it ends, the exit code is 1 if a
+call since the last reset fitted no scripted result.`,
+		Example: `  rehearse serve mcp calculator.yaml
+  rehearse serve mcp --transport stdio calculator.yaml
+  rehearse serve mcp --transport ws --listen 127.0.0.1:8080 --watch 500ms calculator.yaml
+  curl http://127.0.0.1:8080/t/my-test/rehearse/verify -d '{"calls": [{"add": {"a": 2}}]}'`,
+		Args: minArgs(1, "a server file"),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if err := s.check(cmd); err != nil {
+				return err
+			}
+			s.mock.Logf = p.logf
+			if s.transport == "stdio" {
+				return s.serveStdio(cmd.Context(), p, args)
+			}
+			return s.serve(cmd.Context(), p, args)
+		},
+	}
+	s.flags(cmd)
+	return cmd
+}
+
+// mcpTransports are those of --transport.
+var mcpTransports = [...]string{"http", "stdio", "sse", "ws"}
+
+func (s *mcpServer) flags(cmd *cobra.Command) {
+	f := cmd.Flags()
+	f.StringVar(&s.transport, "transport", "http", "http, stdio, sse or ws")
+	f.StringVar(&s.listen, "listen", "127.0.0.1:0", listenHelp)
+	f.StringVar(&s.admin, "admin", "", "with stdio: address for the admin API to listen on")
+	f.StringArrayVar(&s.mock.Hosts, "allow-host", nil, "name by which clients may call it beside loopback, such as a container's; * is any")
+	f.StringVar(&s.origin, "cors", "", "origin whose pages a browser lets in; * is any")
+	f.StringVar(&s.isolate, "isolate", "url", "what tells conversations apart beside /t/ID: url (nothing), key or header:NAME")
+	f.DurationVar(&s.listening.Grace, "grace", defaultGrace, "time for calls to end by themselves after an interrupt")
+	f.StringVar(&s.listening.Cert, "tls-cert", "", "file with a certificate, to serve https")
+	f.StringVar(&s.listening.Key, "tls-key", "", "file with its key")
+	f.DurationVar(&s.watch, "watch", 0, "look every so often whether FILE, or a file that it refers to, has changed; 0 never does")
+}
+
+func (s *mcpServer) check(cmd *cobra.Command) error {
+	header, byHeader := strings.CutPrefix(s.isolate, "header:")
+	known := false
+	for _, name := range mcpTransports {
+		known = known || name == s.transport
+	}
+	if !known {
+		return errors.New(unknown(fmt.Sprintf("--transport %q is not known: want http, stdio, sse or ws", s.transport), s.transport, mcpTransports[:]))
+	}
+	stdio := s.transport == "stdio"
+	for _, name := range []string{"listen", "allow-host", "cors", "isolate", "tls-cert", "tls-key", "watch"} {
+		if stdio && cmd.Flags().Changed(name) && (name != "allow-host" || s.admin == "") {
+			return fmt.Errorf("--%s means nothing with --transport stdio", name)
+		}
+	}
+	return checkFlags(cmd,
+		rule{"admin", stdio || s.admin == "", "--transport stdio beside it"},
+		rule{"isolate", s.isolate == "url" || s.isolate == "key" || byHeader && header != "", "url, key or header:NAME"},
+		rule{"grace", s.listening.Grace >= 0, "0 or more, such as 5s"},
+		rule{"tls-cert", (s.listening.Cert == "") == (s.listening.Key == ""), "--tls-key beside it"},
+		rule{"tls-key", (s.listening.Cert == "") == (s.listening.Key == ""), "--tls-cert beside it"},
+		rule{"watch", s.watch >= 0, "0 or more, such as 500ms"},
+	)
+}
+
+// load reads the script of the files that are watched.
+func (s *mcpServer) load(p *process, w *watcher) (mockmcp.Script, error) {
+	set, err := scenarios.Load(w.paths, &scenarios.Options{LookupEnv: p.getenv})
+	w.read = set.Files
+	if err != nil {
+		return mockmcp.Script{}, err
+	}
+	script, err := mcpScript(set)
+	if err != nil {
+		return script, fmt.Errorf("serving %s: %w", strings.Join(w.paths, " "), err)
+	}
+	return script, nil
+}
+
+func (s *mcpServer) options(p *process, args []string) *mockserver.MCPOptions {
+	o := &mockserver.MCPOptions{Mock: s.mock, Transport: s.transport, Origin: s.origin, Grace: s.listening.Grace}
+	if header, ok := strings.CutPrefix(s.isolate, "header:"); ok {
+		o.Isolate = mockserver.ByHeader(header)
+	} else if s.isolate == "key" {
+		o.Isolate = mockserver.ByKey
+	}
+	// What a script that is sent refers to lies beside the file.
+	name := filepath.Join(filepath.Dir(args[0]), "posted.yaml")
+	o.Parse = func(data []byte) (mockmcp.Script, error) {
+		set, err := scenarios.Parse(name, data, &scenarios.Options{LookupEnv: p.getenv})
+		if err != nil {
+			return mockmcp.Script{}, err
+		}
+		return mcpScript(set)
+	}
+	return o
+}
+
+func (s *mcpServer) serve(ctx context.Context, p *process, args []string) error {
+	w := newWatcher(args)
+	script, err := firstLoad(w, func() (mockmcp.Script, error) { return s.load(p, w) })
+	if err != nil {
+		return err
+	}
+	server, err := mockserver.NewMCP(script, s.options(p, args))
+	if err != nil {
+		return fmt.Errorf("serving %s: %w", strings.Join(args, " "), err)
+	}
+	listener, err := net.Listen("tcp", s.listen)
+	if err != nil {
+		server.Close()
+		return fmt.Errorf("listening for the mock server: %w", err)
+	}
+	secure := ""
+	if s.listening.Cert != "" {
+		secure = "s"
+	}
+	scheme := "http"
+	if s.transport == "ws" {
+		scheme = "ws"
+	}
+	host := secure + "://" + listener.Addr().String()
+	s.listening.Abort = p.abort
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	var watching sync.WaitGroup
+	hangups := p.hangup.take() // before anybody knows where to send one
+	watching.Go(func() {
+		w.reload(ctx, p, s.watch, hangups, func() (func() error, error) {
+			script, err := s.load(p, w)
+			return func() error { return server.Load(script) }, err
+		}, server.Failed)
+	})
+	p.ready(p.stdout, scheme+host+server.Path(), "http"+host+"/rehearse")
+	err = server.Serve(ctx, listener, &s.listening)
+	cancel()
+	watching.Wait()
+	if errors.Is(err, http.ErrServerClosed) {
+		err = nil
+	}
+	return ended(err, server.Err(), "call")
+}
+
+// serveStdio serves one session over the standard streams, and the admin API
+// of it over HTTP where --admin says so.
+func (s *mcpServer) serveStdio(ctx context.Context, p *process, args []string) error {
+	script, err := s.load(p, newWatcher(args))
+	if err != nil {
+		return err
+	}
+	server, err := mockserver.NewMCP(script, &mockserver.MCPOptions{Mock: s.mock})
+	if err != nil {
+		return fmt.Errorf("serving %s: %w", strings.Join(args, " "), err)
+	}
+	admin := ""
+	var serving sync.WaitGroup
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	if s.admin != "" {
+		listener, err := net.Listen("tcp", s.admin)
+		if err != nil {
+			server.Close()
+			return fmt.Errorf("listening for the admin API: %w", err)
+		}
+		admin = "http://" + listener.Addr().String() + "/rehearse"
+		serving.Go(func() { _ = server.Serve(ctx, listener, &s.listening) }) // a listener of ours that fails is of no interest to MCP
+	}
+	p.ready(p.stderr, "stdio", admin)
+	mock := server.Default()
+	err = mock.ServeProcess(ctx, stdioProcess{p})
+	if errors.Is(err, context.Canceled) {
+		err = nil
+	}
+	unscripted := mock.Err()
+	cancel()
+	serving.Wait()
+	server.Close()
+	return ended(err, unscripted, "call")
+}
+
+// stdioProcess is this process, which faults end and have outlive its client.
+type stdioProcess struct{ p *process }
+
+func (s stdioProcess) Read(b []byte) (int, error)  { return s.p.stdin.Read(b) }
+func (s stdioProcess) Write(b []byte) (int, error) { return s.p.stdout.Write(b) }
+func (s stdioProcess) Stderr() io.Writer           { return s.p.stderr }
+func (s stdioProcess) CloseStdin() error           { return closeStream(s.p.stdin) }
+func (s stdioProcess) CloseStdout() error          { return closeStream(s.p.stdout) }
+
+func (s stdioProcess) Exit(code int) {
+	if s.p.exit != nil {
+		s.p.exit(code)
+	}
+	_ = closeStream(s.p.stdout) // as it would be at the end
+	_ = closeStream(s.p.stdin)
+}
+
+func (s stdioProcess) IgnoreEOF() {
+	if s.p.stay != nil {
+		s.p.stay()
+	}
+}
+
+func closeStream(stream any) error {
+	if c, ok := stream.(io.Closer); ok {
+		return c.Close()
+	}
+	return nil
+}

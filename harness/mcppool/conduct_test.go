@@ -1,0 +1,485 @@
+// Copyright 2026 The rehearse Authors. SPDX-License-Identifier: Apache-2.0
+
+package mcppool_test
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"strings"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/rehearse-dev/rehearse/harness"
+	"github.com/rehearse-dev/rehearse/harness/mcppool"
+	"github.com/rehearse-dev/rehearse/internal/mcpwire"
+)
+
+// scripted is a server of the initialize era whose answers are code. What it
+// is sent is kept.
+type scripted struct {
+	// answer gets what is no part of the handshake. Each call has a goroutine
+	// of its own, so that it may take its time.
+	answer func(m mcpwire.Message, out *mcpwire.Writer)
+	modern bool
+	out    io.Writer // what the answers are written to, for those that are none
+
+	mu    sync.Mutex // guards the fields below
+	got   []string   // methods; "result" and "error" for our answers
+	frame map[string][]byte
+}
+
+func (p *scripted) dial(context.Context) (io.ReadWriteCloser, error) {
+	ours, theirs := mcpwire.Pipe()
+	p.out = ours
+	go func() {
+		var running sync.WaitGroup
+		defer running.Wait()
+		defer ours.Close()
+		in, out := mcpwire.NewReader(ours, nil), mcpwire.NewWriter(ours)
+		for {
+			m, err := in.Next()
+			if err != nil {
+				return
+			}
+			p.keep(m)
+			switch {
+			case m.Method == "server/discover" && p.modern:
+				say(out, m, `{"jsonrpc":"2.0","id":ID,"result":{"resultType":"complete","supportedVersions":["2026-07-28"],"capabilities":{"tools":{"listChanged":true}}}}`)
+			case m.Method == "server/discover":
+				say(out, m, discoverRefused)
+			case m.Method == "initialize":
+				say(out, m, initialized)
+			default:
+				running.Go(func() { p.answer(m, out) })
+			}
+		}
+	}()
+	return theirs, nil
+}
+
+func (p *scripted) keep(m mcpwire.Message) {
+	what := m.Method
+	switch {
+	case m.IsResponse() && m.Error != nil:
+		what = "error"
+	case m.IsResponse():
+		what = "result"
+	}
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.got = append(p.got, what)
+	if p.frame == nil {
+		p.frame = map[string][]byte{}
+	}
+	p.frame[what] = m.Frame
+}
+
+// last returns the last message of a method.
+func (p *scripted) last(method string) string {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return string(p.frame[method])
+}
+
+func (p *scripted) count(method string) (n int) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	for _, m := range p.got {
+		if m == method {
+			n++
+		}
+	}
+	return n
+}
+
+func say(out *mcpwire.Writer, m mcpwire.Message, frame string) {
+	_ = out.Write([]byte(strings.ReplaceAll(frame, "ID", string(m.ID))))
+}
+
+// token is the progress token of a call.
+func token(m mcpwire.Message) json.RawMessage {
+	var params struct {
+		Meta struct {
+			Token json.RawMessage `json:"progressToken"`
+		} `json:"_meta"`
+	}
+	_ = json.Unmarshal(m.Params, &params)
+	return params.Meta.Token
+}
+
+func tells(out *mcpwire.Writer, token json.RawMessage, n int) {
+	_ = out.Write(fmt.Appendf(nil, `{"jsonrpc":"2.0","method":"notifications/progress","params":{"progressToken":%s,"progress":%d,"total":10,"message":"copying"}}`, token, n))
+}
+
+// Progress begins the wait anew, up to a limit in all.
+func TestProgressExtendsTheWait(t *testing.T) {
+	for _, tt := range []struct {
+		name  string
+		words int           // how much progress is told, one word in 40 s
+		then  time.Duration // until the answer after the last word
+		want  string        // the error
+		after time.Duration
+	}{
+		{"in time", 0, 59 * time.Second, "", 59 * time.Second},
+		{"too late", 0, time.Hour, `calling "x" on server "p": no answer within 1m0s`, time.Minute},
+		{"with progress", 5, 50 * time.Second, "", 250 * time.Second},
+		{"progress that ends", 2, time.Hour, `calling "x" on server "p": no answer within 1m0s after its last progress, 2 of 10, copying`, 140 * time.Second},
+		{"progress without end", 1000, 0, `calling "x" on server "p": no answer within 5m0s in all, with progress at 7 of 10, copying`, 5 * time.Minute},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				ended := make(chan struct{})
+				wait := func(d time.Duration) {
+					select {
+					case <-time.After(d):
+					case <-ended:
+					}
+				}
+				p := &scripted{answer: func(m mcpwire.Message, out *mcpwire.Writer) {
+					if m.Method != "tools/call" {
+						return
+					}
+					for i := 1; i <= tt.words; i++ {
+						wait(40 * time.Second)
+						tells(out, token(m), i)
+					}
+					wait(tt.then)
+					say(out, m, result("ok"))
+				}}
+				s := open(t, harness.Server{Dial: p.dial}, &mcppool.Options{TotalTimeout: 5 * time.Minute})
+				begin := time.Now()
+				_, err := s.Call(t.Context(), "x", nil)
+				if d := time.Since(begin); d != tt.after {
+					t.Errorf("it took %v, want %v", d, tt.after)
+				}
+				switch {
+				case tt.want == "" && err != nil:
+					t.Error(err)
+				case tt.want != "" && (err == nil || err.Error() != tt.want || !errors.Is(err, context.DeadlineExceeded)):
+					t.Errorf("got %v, want %s", err, tt.want)
+				}
+				synctest.Wait()
+				if n := p.count("notifications/cancelled"); n != map[bool]int{true: 0, false: 1}[tt.want == ""] {
+					t.Errorf("%d times cancelled", n)
+				}
+				close(ended)
+				s.Close()
+			})
+		})
+	}
+}
+
+// A token for every call, and each its own; what is told of a call that is
+// over, or cannot be read, disturbs nobody.
+func TestProgressTokens(t *testing.T) {
+	var told []string
+	p := &scripted{answer: func(m mcpwire.Message, out *mcpwire.Writer) {
+		if m.Method != "tools/call" {
+			return
+		}
+		say(out, m, `{"jsonrpc":"2.0","method":"notifications/progress","params":[]}`)
+		say(out, m, `{"jsonrpc":"2.0","method":"notifications/progress"}`)
+		tells(out, json.RawMessage(`"`+string(token(m))+`"`), 1) // as text: forgiven
+		for range 1000 {
+			say(out, m, `{"jsonrpc":"2.0","method":"notifications/message","params":{"level":"info","data":"x"}}`)
+		}
+		tells(out, json.RawMessage(`999`), 1)
+		say(out, m, `{"jsonrpc":"2.0","method":"notifications/of/the/future","params":{}}`)
+		say(out, m, result(string(token(m))))
+	}}
+	s := open(t, harness.Server{Dial: p.dial}, &mcppool.Options{Told: func(method string, params json.RawMessage) {
+		if method != "notifications/message" {
+			told = append(told, method+string(params))
+		}
+	}})
+	for _, want := range []string{"1", "2"} {
+		if r, err := s.Call(t.Context(), "x", nil); err != nil || r.Text != want {
+			t.Errorf("Call() = %v, %v, want %s", r, err, want)
+		}
+	}
+	if got := len(told); got != 10 {
+		t.Errorf("told %q", told)
+	}
+	want := []string{
+		`server "p": sent word of progress that cannot be read: []`,
+		`server "p": sent word of progress of a call that is over, or never was: {"progressToken":999,"progress":1,"total":10,"message":"copying"}`,
+	}
+	var got []string
+	for _, n := range s.Notes() {
+		if strings.Contains(n, "progress") {
+			got = append(got, n)
+		}
+	}
+	if len(got) < 2 || got[0] != want[0] {
+		t.Errorf("notes (-want +got):\n%s", cmp.Diff(want, got))
+	}
+	s.Close()
+}
+
+// A caller that gives up tells the server so, and the server goes on living.
+func TestCancellingIsTold(t *testing.T) {
+	p := &scripted{}
+	called := make(chan struct{}, 1)
+	cancelled := make(chan string, 1)
+	p.answer = func(m mcpwire.Message, out *mcpwire.Writer) {
+		switch {
+		case m.Method == "notifications/cancelled":
+			cancelled <- string(m.Params)
+		case m.Method == "tools/call" && strings.Contains(string(m.Params), "slow"):
+			called <- struct{}{}
+		case m.Method == "tools/call":
+			say(out, m, result("quick"))
+		}
+	}
+	dials := 0
+	s := open(t, harness.Server{Dial: func(ctx context.Context) (io.ReadWriteCloser, error) {
+		dials++
+		return p.dial(ctx)
+	}}, nil)
+	ctx, cancel := context.WithCancel(t.Context())
+	go func() {
+		<-called
+		cancel()
+	}()
+	_, err := s.Call(ctx, "slow", nil)
+	if e := kindOf(t, err); e.Kind != mcppool.ErrCancelled || !errors.Is(err, context.Canceled) {
+		t.Errorf("Call() = %v", err)
+	}
+	if got := <-cancelled; !strings.Contains(got, `"requestId":3`) || !strings.Contains(got, `"reason":"context canceled"`) {
+		t.Errorf("cancelled with %s", got)
+	}
+	if r, err := s.Call(t.Context(), "fast", nil); err != nil || r.Text != "quick" || dials != 1 {
+		t.Errorf("the next call: %v, %v, after %d connections", r, err, dials)
+	}
+	s.Close()
+}
+
+// What a server asks for is refused unless there is a handler, which also
+// declares the capability.
+func TestHandlers(t *testing.T) {
+	answers := make(chan string, 10)
+	p := &scripted{}
+	p.answer = func(m mcpwire.Message, out *mcpwire.Writer) {
+		switch {
+		case m.IsResponse():
+			answers <- string(m.Frame)
+		case m.Method == "notifications/initialized":
+			say(out, m, `{"jsonrpc":"2.0","id":"q1","method":"sampling/createMessage","params":{"messages":[{"role":"user","content":{"type":"text","text":"hi"}}],"maxTokens":10}}`)
+		}
+	}
+	for _, tt := range []struct {
+		name    string
+		handler mcppool.Handler
+		want    string
+	}{
+		{"none", nil, `"error":{"code":-32601,"message":"no sampling handler configured"}`},
+		{"one that answers", func(_ context.Context, params json.RawMessage) (json.RawMessage, error) {
+			if !strings.Contains(string(params), `"text":"hi"`) {
+				t.Errorf("params: %s", params)
+			}
+			return raw(`{"role":"assistant","content":{"type":"text","text":"hello"},"model":"m"}`), nil
+		}, `"text":"hello"`},
+		{"one that fails", func(context.Context, json.RawMessage) (json.RawMessage, error) {
+			return nil, errors.New("no model")
+		}, `"error":{"code":-32603,"message":"no model"}`},
+		{"one that refuses", func(context.Context, json.RawMessage) (json.RawMessage, error) {
+			return nil, &mcppool.Error{RPC: &harness.RPCError{Code: -1, Message: "User rejected sampling request"}}
+		}, `"error":{"code":-1,"message":"User rejected sampling request"}`},
+		{"one that answers nonsense", func(context.Context, json.RawMessage) (json.RawMessage, error) {
+			return raw(`[`), nil
+		}, `"error":{"code":-32603,"message":"the client's answer cannot be used`},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			s := open(t, harness.Server{Dial: p.dial}, &mcppool.Options{Sampling: tt.handler})
+			if got := <-answers; !strings.Contains(got, tt.want) || !strings.Contains(got, `"id":"q1"`) {
+				t.Errorf("the server got %s, want %s", got, tt.want)
+			}
+			if declared := strings.Contains(p.last("initialize"), `"sampling"`); declared != (tt.handler != nil) {
+				t.Errorf("declared: %s", p.last("initialize"))
+			}
+			s.Close()
+		})
+	}
+}
+
+// In the new era a server asks by its result, and the call is sent again with
+// the answers.
+func TestInputRequired(t *testing.T) {
+	p := &scripted{modern: true}
+	p.answer = func(m mcpwire.Message, out *mcpwire.Writer) {
+		switch {
+		case m.Method != "tools/call":
+		case strings.Contains(string(m.Params), `"inputResponses"`):
+			say(out, m, `{"jsonrpc":"2.0","id":ID,"result":{"resultType":"complete","content":[{"type":"text","text":"thanks"}]}}`)
+		default:
+			say(out, m, `{"jsonrpc":"2.0","id":ID,"result":{"resultType":"input_required","requestState":"s","inputRequests":{"name":{"method":"elicitation/create","params":{"message":"your name?","requestedSchema":{"type":"object","properties":{"name":{"type":"string"}}}}}}}}`)
+		}
+	}
+	s := open(t, harness.Server{Dial: p.dial}, nil)
+	_, err := s.Call(t.Context(), "x", nil)
+	want := `calling "x" on server "p": the server asks for input that this client cannot give: elicitation/create as "name"`
+	if e := kindOf(t, err); e.Kind != mcppool.ErrMalformed || !strings.HasPrefix(err.Error(), want) {
+		t.Errorf("without a handler: %v, want %s", err, want)
+	}
+	s.Close()
+
+	s = open(t, harness.Server{Dial: p.dial}, &mcppool.Options{Elicitation: func(context.Context, json.RawMessage) (json.RawMessage, error) {
+		return raw(`{"action":"accept","content":{"name":"Ada"}}`), nil
+	}})
+	if r, err := s.Call(t.Context(), "x", nil); err != nil || r.Text != "thanks" {
+		t.Errorf("with a handler: %v, %v", r, err)
+	}
+	if got := p.last("tools/call"); !strings.Contains(got, `"Ada"`) || !strings.Contains(got, `"requestState":"s"`) {
+		t.Errorf("the second call: %s", got)
+	}
+	s.Close()
+}
+
+func TestEras(t *testing.T) {
+	for _, tt := range []struct {
+		name    string
+		modern  bool
+		era     mcppool.Era
+		version string
+		err     string
+	}{
+		{"auto, modern", true, mcppool.EraAuto, "2026-07-28", ""},
+		{"auto, legacy", false, mcppool.EraAuto, "2025-11-25", ""},
+		{"legacy of a modern server", true, mcppool.EraLegacy, "2025-11-25", ""},
+		{"modern", true, mcppool.EraModern, "2026-07-28", ""},
+		{"modern of a legacy server", false, mcppool.EraModern, "", `connecting to server "p": the server does not speak the new era (2026-07-28): MCP error -32601: Method not found`},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			p := &scripted{modern: tt.modern, answer: func(mcpwire.Message, *mcpwire.Writer) {}}
+			s, err := mcppool.Open(t.Context(), harness.Server{Name: "p", Dial: p.dial}, &mcppool.Options{Era: tt.era})
+			if tt.err != "" {
+				if err == nil || err.Error() != tt.err || p.count("initialize") > 0 {
+					t.Errorf("got %v, want %s", err, tt.err)
+				}
+				return
+			}
+			if err != nil {
+				t.Fatal(err)
+			}
+			if v := s.ProtocolVersion(); v != tt.version {
+				t.Errorf("version %q", v)
+			}
+			if tt.era == mcppool.EraLegacy && p.count("server/discover") > 0 {
+				t.Error("it was asked for the new era")
+			}
+			s.Close()
+		})
+	}
+}
+
+// A server of the new era alone that is slow to start answers the probe late
+// and refuses initialize.
+func TestSlowStartOfAModernServer(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := open(t, harness.Server{Dial: func(context.Context) (io.ReadWriteCloser, error) {
+			ours, theirs := mcpwire.Pipe()
+			go func() {
+				defer ours.Close()
+				<-time.After(3 * time.Second)
+				in, out := mcpwire.NewReader(ours, nil), mcpwire.NewWriter(ours)
+				for {
+					m, err := in.Next()
+					if err != nil {
+						return
+					}
+					switch m.Method {
+					case "server/discover":
+						say(out, m, `{"jsonrpc":"2.0","id":ID,"result":{"resultType":"complete","supportedVersions":["2026-07-28"],"capabilities":{}}}`)
+					case "tools/call":
+						say(out, m, result("ok"))
+					default:
+						say(out, m, discoverRefused)
+					}
+				}
+			}()
+			return theirs, nil
+		}}, nil)
+		if r, err := s.Call(t.Context(), "x", nil); err != nil || r.Text != "ok" || s.ProtocolVersion() != "2026-07-28" {
+			t.Errorf("Call() = %v, %v with %s", r, err, s.ProtocolVersion())
+		}
+		s.Close()
+	})
+}
+
+// In the new era a server is asked to tell of changes before anything else
+// happens: what it tells before it has said so is lost.
+func TestListeningBeginsFirst(t *testing.T) {
+	for _, tt := range []struct {
+		name string
+		acks func(m mcpwire.Message, out *mcpwire.Writer)
+		took time.Duration
+		note string
+	}{
+		{"acknowledged", func(m mcpwire.Message, out *mcpwire.Writer) {
+			<-time.After(300 * time.Millisecond)
+			say(out, m, `{"jsonrpc":"2.0","method":"notifications/subscriptions/acknowledged","params":{}}`)
+		}, 300 * time.Millisecond, ""},
+		{"not acknowledged", func(mcpwire.Message, *mcpwire.Writer) {}, time.Second, "does not say that it will tell of changes of its tools"},
+		{"refused", func(m mcpwire.Message, out *mcpwire.Writer) { say(out, m, discoverRefused) }, 0, "tells no changes of its tools any more: method not found: Method not found"},
+		{"ended", func(m mcpwire.Message, out *mcpwire.Writer) {
+			say(out, m, `{"jsonrpc":"2.0","id":ID,"result":{"resultType":"complete"}}`)
+		}, 0, "tells no changes of its tools any more: it ended the stream"},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				p := &scripted{modern: true}
+				p.answer = func(m mcpwire.Message, out *mcpwire.Writer) {
+					switch m.Method {
+					case "subscriptions/listen":
+						tt.acks(m, out)
+					case "tools/list":
+						say(out, m, `{"jsonrpc":"2.0","id":ID,"result":{"resultType":"complete","tools":[]}}`)
+					}
+				}
+				begin := time.Now()
+				s := open(t, harness.Server{Dial: p.dial}, nil)
+				if d := time.Since(begin); d != tt.took {
+					t.Errorf("it took %v, want %v", d, tt.took)
+				}
+				notes := strings.Join(s.Notes(), "\n")
+				if (tt.note == "") != (notes == "") || !strings.Contains(notes, tt.note) {
+					t.Errorf("notes %q, want %q", notes, tt.note)
+				}
+				if _, _, err := s.Tools(t.Context()); err != nil {
+					t.Error(err)
+				}
+				want := map[bool]int{true: 2, false: 1}[tt.took == 0] // who has stopped is asked again
+				if n := p.count("subscriptions/listen"); n != want {
+					t.Errorf("asked %d times, want %d", n, want)
+				}
+				s.Close()
+			})
+		})
+	}
+}
+
+// An error without an id belongs to the call under way, also beside a request
+// that waits for ever.
+func TestErrorWithoutAnIDBesideListening(t *testing.T) {
+	p := &scripted{modern: true}
+	p.answer = func(m mcpwire.Message, out *mcpwire.Writer) {
+		switch m.Method {
+		case "subscriptions/listen":
+			say(out, m, `{"jsonrpc":"2.0","method":"notifications/subscriptions/acknowledged","params":{}}`)
+		case "tools/call":
+			say(out, m, `{"jsonrpc":"2.0","id":null,"error":{"code":-32700,"message":"Parse error"}}`)
+		}
+	}
+	s := open(t, harness.Server{Dial: p.dial}, nil)
+	if _, err := s.Call(t.Context(), "x", nil); err == nil || kindOf(t, err).Kind != mcppool.ErrRPC {
+		t.Errorf("Call() = %v", err)
+	}
+	s.Close()
+}

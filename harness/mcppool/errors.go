@@ -1,0 +1,93 @@
+// Copyright 2026 The rehearse Authors. SPDX-License-Identifier: Apache-2.0
+
+package mcppool
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/mark3labs/mcp-go/client/transport"
+
+	"github.com/rehearse-dev/rehearse/harness"
+	"github.com/rehearse-dev/rehearse/internal/mcpwire"
+)
+
+// ErrorKind says what became of a request that got no result.
+type ErrorKind string
+
+// The kinds of [Error].
+const (
+	ErrRPC       ErrorKind = "rpc"       // the server answered with a JSON-RPC error
+	ErrTimeout   ErrorKind = "timeout"   // no answer within the time limit
+	ErrCancelled ErrorKind = "cancelled" // the caller's context ended
+	ErrClosed    ErrorKind = "closed"    // the server went away
+	ErrMalformed ErrorKind = "malformed" // the request or the answer cannot be used
+	ErrTransport ErrorKind = "transport" // HTTP answered with an error, or not at all
+)
+
+// Error is what is returned when a request got no result.
+type Error struct {
+	Kind   ErrorKind
+	Server string
+	Op     string // "connecting to", "listing the tools of", `calling "refund" on`
+	// RPC is the error object of the server, for the kind rpc.
+	RPC *harness.RPCError
+	// Stderr is the end of what the server's process wrote there.
+	Stderr string
+	Err    error
+}
+
+func (e *Error) Error() string {
+	s := fmt.Sprintf("%s server %q: %v", e.Op, e.Server, e.Err)
+	if e.Stderr != "" {
+		s += "; its stderr ends: " + lastLines(e.Stderr, 5)
+	}
+	return s
+}
+
+func (e *Error) Unwrap() error { return e.Err }
+
+func lastLines(s string, n int) string {
+	lines := strings.Split(s, "\n")
+	return strings.Join(lines[max(0, len(lines)-n):], "\n")
+}
+
+// explain makes an [*Error] of an error of mcp-go's or of a transport.
+func (s *Session) explain(outer, inner context.Context, op string, p *patience, c *conn, kept *capture, err error) error {
+	var wrapped *transport.Error
+	if errors.As(err, &wrapped) {
+		err = wrapped.Err // its text adds nothing
+	}
+	e := &Error{Server: s.server.Name, Op: op, Err: err, Kind: ErrTransport}
+	switch {
+	case errors.Is(err, errEra):
+		return e
+	case kept.rpc != nil:
+		e.Kind, e.RPC, e.Err = ErrRPC, kept.rpc, rpcText(kept.rpc)
+		return e
+	case outer.Err() != nil:
+		e.Kind, e.Err = ErrCancelled, context.Cause(outer)
+		return e
+	case inner.Err() != nil:
+		e.Kind, e.Err = ErrTimeout, p.ran(c.babble())
+	case errors.Is(err, errMalformed):
+		e.Kind = ErrMalformed
+	case c.gone():
+		e.Kind = ErrClosed
+		e.Err = fmt.Errorf("the server went away%s%s", c.ending(), c.babble())
+	}
+	e.Stderr = c.stderr()
+	return e
+}
+
+// rpcText is an error object as text, its data too: it often says more than
+// the message.
+func rpcText(rpc *harness.RPCError) error {
+	text := fmt.Sprintf("MCP error %d: %s", rpc.Code, rpc.Message)
+	if len(rpc.Data) > 0 && string(rpc.Data) != "null" {
+		text += fmt.Sprintf(" (data: %s)", mcpwire.Excerpt(rpc.Data, 500))
+	}
+	return errors.New(text)
+}

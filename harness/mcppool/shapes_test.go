@@ -1,0 +1,189 @@
+// Copyright 2026 The rehearse Authors. SPDX-License-Identifier: Apache-2.0
+
+package mcppool_test
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"net/http"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/rehearse-dev/rehearse/harness"
+	"github.com/rehearse-dev/rehearse/internal/mcpwire"
+)
+
+// A server that goes away when it is asked for the new era is asked again
+// without that.
+func TestServerThatEndsAtTheProbe(t *testing.T) {
+	dials := 0
+	s := open(t, harness.Server{Dial: func(ctx context.Context) (io.ReadWriteCloser, error) {
+		dials++
+		return peer{"server/discover": {"EXIT"}, "initialize": {initialized}, "tools/call": {result("ok")}}.dial(ctx)
+	}}, nil)
+	if r, err := s.Call(t.Context(), "x", nil); err != nil || r.Text != "ok" || dials != 2 {
+		t.Errorf("Call() = %v, %v after %d connections", r, err, dials)
+	}
+	want := []string{`server "p": went away when it was asked server/discover; connecting again without it`}
+	if diff := cmp.Diff(want, s.Notes()); diff != "" {
+		t.Errorf("notes (-want +got):\n%s", diff)
+	}
+	s.Close()
+}
+
+// An answer to server/discover that does not name the new era means that the
+// server is of the old one.
+func TestDiscoverWithoutTheVersion(t *testing.T) {
+	for _, result := range []string{`{}`, `{"supportedVersions":[]}`, `{"supportedVersions":["2025-11-25"]}`, `[]`, `{"supportedVersions":7}`} {
+		t.Run(result, func(t *testing.T) {
+			s := openPeer(t, peer{"server/discover": {`{"jsonrpc":"2.0","id":ID,"result":` + result + `}`}, "initialize": {initialized}}, nil)
+			if v := s.ProtocolVersion(); v != "2025-11-25" {
+				t.Errorf("version %q", v)
+			}
+			s.Close()
+		})
+	}
+}
+
+// The framing of language servers is named as the cause.
+func TestContentLengthFraming(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		ok := result("ok")
+		s := openPeer(t, legacy(peer{"tools/call": {fmt.Sprintf("Content-Length: %d\r\n\r\n%sNONEWLINE", len(ok), ok)}}), nil)
+		_, err := s.Call(t.Context(), "x", nil)
+		want := `calling "x" on server "p": no answer within 1m0s (the server frames its messages with Content-Length, as language servers do; MCP wants one a line)`
+		if err == nil || err.Error() != want {
+			t.Errorf("got %v, want %s", err, want)
+		}
+		s.Close()
+	})
+}
+
+// Over HTTP in the new era, a tool with a wrong mark for a header is left out,
+// and one that mcp-go cannot read costs nobody else a header.
+func TestHeaderMarks(t *testing.T) {
+	var header string
+	s := openHTTP(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		body, _ := io.ReadAll(r.Body)
+		m, _ := mcpwire.Parse(body)
+		switch m.Method {
+		case "server/discover":
+			reply(w, m, `{"jsonrpc":"2.0","id":ID,"result":{"resultType":"complete","supportedVersions":["2026-07-28"],"capabilities":{"tools":{}}}}`)
+		case "tools/list":
+			reply(w, m, `{"jsonrpc":"2.0","id":ID,"result":{"resultType":"complete","tools":[`+
+				`{"name":"bool","inputSchema":true},`+
+				`{"name":"good","inputSchema":{"type":"object","properties":{"city":{"type":"string","x-mcp-header":"City"}}}},`+
+				`{"name":"bad","inputSchema":{"type":"object","properties":{"city":{"type":"string","x-mcp-header":"a b"}}}}]}}`)
+		case "tools/call":
+			header = r.Header.Get("Mcp-Param-City")
+			reply(w, m, `{"jsonrpc":"2.0","id":ID,"result":{"resultType":"complete","content":[]}}`)
+		}
+	}), nil)
+	tools, warnings, err := s.Tools(t.Context())
+	if err != nil || len(tools) != 2 || tools[1].Name != "good" {
+		t.Errorf("Tools() = %v, %v", tools, err)
+	}
+	if len(warnings) != 1 || !strings.HasPrefix(warnings[0], `server "p": entry 3 of page 1 of its tools is left out: property "city": `) {
+		t.Errorf("warnings: %q", warnings)
+	}
+	if _, err := s.Call(t.Context(), "good", raw(`{"city":"Paris"}`)); err != nil || header != "Paris" {
+		t.Errorf("header %q, %v", header, err)
+	}
+	s.Close()
+}
+
+// HTTP+SSE: a server that was restarted does not know the address any more.
+func TestSSEThatWasForgotten(t *testing.T) {
+	var streams, calls atomic.Int32
+	frames := make(chan string, 10)
+	s := open(t, harness.Server{Transport: "sse", URL: serve(t, func(w http.ResponseWriter, r *http.Request) {
+		if r.Method == http.MethodGet {
+			w.Header().Set("Content-Type", "text/event-stream")
+			fmt.Fprintf(w, "id: 1\ndata:\n\nevent: endpoint\ndata: /message?s=%d\n\n", streams.Add(1))
+			w.(http.Flusher).Flush()
+			for {
+				select {
+				case frame := <-frames:
+					fmt.Fprintf(w, "event: message\ndata: %s\n\n", frame)
+					w.(http.Flusher).Flush()
+				case <-r.Context().Done():
+					return
+				}
+			}
+		}
+		body, _ := io.ReadAll(r.Body)
+		m, _ := mcpwire.Parse(body)
+		if m.Method == "tools/call" {
+			calls.Add(1)
+		}
+		if m.Method == "tools/call" && r.URL.Query().Get("s") == "1" {
+			http.Error(w, "no such session", http.StatusNotFound)
+			return
+		}
+		w.WriteHeader(http.StatusAccepted)
+		for _, frame := range legacy(peer{"tools/call": {result("ok")}})[m.Method] {
+			frames <- strings.ReplaceAll(frame, "ID", string(m.ID))
+		}
+	})}, nil)
+	if r, err := s.Call(t.Context(), "x", nil); err != nil || r.Text != "ok" || calls.Load() != 2 || streams.Load() != 2 {
+		t.Errorf("Call() = %v, %v after %d calls on %d streams", r, err, calls.Load(), streams.Load())
+	}
+	if notes := s.Notes(); len(notes) != 1 || !strings.Contains(notes[0], "forgot our session; opened a new one") {
+		t.Errorf("notes: %q", notes)
+	}
+	s.Close()
+}
+
+// A message that shares its line with something else is found all the same.
+func TestMessagesInALineWithOthers(t *testing.T) {
+	ok := result("ok")
+	for _, tt := range []struct{ name, line string }{
+		{"after a word", "Server running" + ok},
+		{"before a word", ok + "done"},
+		{"after half a message", `{"jsonrpc":"2.0","id":1,"result":{"con` + ok},
+		{"two in a line", `{"jsonrpc":"2.0","method":"notifications/x"}` + ok},
+		{"after brackets", "[[[{" + ok},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			s := openPeer(t, legacy(peer{"tools/call": {tt.line}}), nil)
+			if r, err := s.Call(t.Context(), "x", nil); err != nil || r.Text != "ok" {
+				t.Errorf("Call() = %v, %v", r, err)
+			}
+			if notes := s.Notes(); len(notes) != 1 || !strings.Contains(notes[0], "line is no JSON-RPC message") {
+				t.Errorf("notes: %q", notes)
+			}
+			s.Close()
+		})
+	}
+}
+
+// Half a message and then nothing costs its own call, and not the next one.
+func TestHalfAMessageCostsOneCall(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var calls atomic.Int32 // each is answered on a goroutine of its own
+		p := &scripted{answer: func(m mcpwire.Message, out *mcpwire.Writer) {}}
+		p.answer = func(m mcpwire.Message, out *mcpwire.Writer) {
+			if m.Method != "tools/call" {
+				return
+			}
+			if calls.Add(1) == 1 {
+				_, _ = p.out.Write([]byte(strings.ReplaceAll(result("ok")[:60], "ID", string(m.ID))))
+				return
+			}
+			say(out, m, result("ok"))
+		}
+		s := open(t, harness.Server{Dial: p.dial}, nil)
+		if _, err := s.Call(t.Context(), "x", nil); err == nil {
+			t.Error("half a message is an answer")
+		}
+		if r, err := s.Call(t.Context(), "x", nil); err != nil || r.Text != "ok" {
+			t.Errorf("the next call: %v, %v", r, err)
+		}
+		s.Close()
+	})
+}

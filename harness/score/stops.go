@@ -1,0 +1,103 @@
+// Copyright 2026 The rehearse Authors. SPDX-License-Identifier: Apache-2.0
+
+package score
+
+import (
+	"fmt"
+	"net/http"
+	"slices"
+
+	"github.com/rehearse-dev/rehearse/harness"
+)
+
+// Stops expects the subject to stop, for a reason, without an answer.
+type Stops struct {
+	Reason harness.StopReason
+	Pos    harness.Position
+}
+
+// Score reads the transcript. An error for which the subject gives no reason
+// is taken for the stop that an endpoint brings about when the last thing that
+// the endpoint did is such a reason.
+func (s Stops) Score(e *Evidence) harness.Verdict {
+	v := e.verdict("stops", s.Pos)
+	t := e.turn()
+	switch {
+	case e.Transcript == nil:
+		v.State = harness.Skipped
+		v.Message = "the subject reports no stops"
+	case t == nil:
+		fail(&v, "want a stop (%s), but the turn was not reached", s.Reason)
+	case t.Stop == s.Reason:
+	case s.Reason == harness.StopAnyError && (t.Stop != "" || t.Error != ""):
+	case t.Stop != "":
+		fail(&v, "want a stop (%s), got a stop (%s): %s", s.Reason, t.Stop, t.Error)
+	case t.Error != "":
+		if why := s.unsaid(e.last()); why != "" {
+			fail(&v, "want a stop (%s), got the error %q, which gives no reason; %s", s.Reason, t.Error, why)
+		}
+	default:
+		fail(&v, "want a stop (%s), got the answer %q", s.Reason, shorten(t.Answer, 300))
+	}
+	return v
+}
+
+// Excuses reports whether the expectation has a word to say about a turn that
+// ended with an error: one with a stop, or one that gives no reason where the
+// endpoint is to bring the stop about. Any other error is the subject's fault.
+func (s Stops) Excuses(stop harness.StopReason) bool {
+	return stop != "" || s.Reason == harness.StopAnyError || s.Reason.OfEndpoint()
+}
+
+// unsaid says why x, the endpoint's last answer, does not explain an error
+// without a reason; empty when it does.
+func (s Stops) unsaid(x *harness.Exchange) string {
+	switch {
+	case !s.Reason.OfEndpoint():
+		return "no endpoint brings this stop about"
+	case x == nil:
+		return "the endpoint was not asked"
+	case x.Status < http.StatusBadRequest && x.Fault == "":
+		return "the endpoint's last answer was in order"
+	case slices.Contains(stopsAfter(x.Status), s.Reason):
+		return ""
+	case x.Status < http.StatusBadRequest:
+		return "the endpoint's last answer had no error status"
+	}
+	return fmt.Sprintf("the endpoint's last answer was HTTP %d", x.Status)
+}
+
+// stopsAfter are the reasons for which an answer of that status may end a turn.
+// Where a fault struck inside a reply, clients differ in what they call it.
+func stopsAfter(status int) []harness.StopReason {
+	switch {
+	case status < http.StatusBadRequest:
+		return []harness.StopReason{
+			harness.StopServer, harness.StopConnection, harness.StopTimeout, harness.StopReset,
+			harness.StopCutStream, harness.StopMalformed, harness.StopEmpty, harness.StopTooLarge,
+		}
+	case status == http.StatusUnauthorized, status == http.StatusForbidden:
+		return []harness.StopReason{harness.StopAuth}
+	case status == http.StatusNotFound:
+		return []harness.StopReason{harness.StopNotFound}
+	case status == http.StatusTooManyRequests:
+		return []harness.StopReason{harness.StopRateLimit, harness.StopQuota}
+	case status == http.StatusRequestTimeout:
+		return []harness.StopReason{harness.StopTimeout, harness.StopServer}
+	case status >= http.StatusInternalServerError:
+		return []harness.StopReason{harness.StopServer}
+	}
+	return []harness.StopReason{harness.StopBadRequest}
+}
+
+// last returns the last model request of what is judged, of the main
+// conversation if there is one, or nil.
+func (e *Evidence) last() *harness.Exchange {
+	var last *harness.Exchange
+	for i := range e.Exchanges {
+		if x := &e.Exchanges[i]; e.in(x.Turn) && !x.Kind.Outside() && (x.Lane == "" || last == nil || last.Lane != "") {
+			last = x
+		}
+	}
+	return last
+}

@@ -1,0 +1,66 @@
+// Copyright 2026 The rehearse Authors. SPDX-License-Identifier: Apache-2.0
+
+//go:build linux
+
+// Command mockmcp measures what a mock MCP server costs beside mcp-go, the
+// library beneath it, serving the same tool: in this process over a pipe, as a
+// child process over stdio, and over streamable HTTP in both eras; then many
+// sessions at once, and the memory that they take. It prints ratios.
+//
+//	go run ./internal/bench/mockmcp
+//
+// Both are measured in turns, in short rounds, so that a busy machine is busy
+// for both; the medians of the rounds and of their ratios count. Rates depend
+// on the machine, and on the load generator which shares its cores; ratios much
+// less.
+package main
+
+import (
+	"flag"
+	"fmt"
+	"io"
+	"os"
+	"time"
+)
+
+func main() {
+	if err := run(os.Args[1:], os.Stdin, os.Stdout); err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		os.Exit(1)
+	}
+}
+
+// bench is what is measured, and for how long.
+type bench struct {
+	rounds   int
+	round    time.Duration
+	sessions int
+	calls    int
+}
+
+func run(args []string, stdin io.Reader, stdout io.Writer) error {
+	var b bench
+	flags := flag.NewFlagSet("mockmcp", flag.ContinueOnError)
+	round := flags.Float64("seconds", 0.2, "seconds of each measurement")
+	flags.IntVar(&b.rounds, "rounds", 9, "measurements of each server")
+	flags.IntVar(&b.sessions, "sessions", 200, "sessions at the same time")
+	flags.IntVar(&b.calls, "calls", 50_000, "calls after which the memory of journal and frames is measured")
+	kind := flags.String("serve", "", "be a server (for its own use)")
+	stdio := flags.Bool("stdio", false, "with -serve: over stdio")
+	if err := flags.Parse(args); err != nil {
+		return err
+	}
+	b.round = time.Duration(*round * float64(time.Second))
+	switch {
+	case *kind != "" && *stdio:
+		return serveStdio(*kind, stdin, stdout)
+	case *kind != "":
+		return serveHTTP(*kind, stdin, stdout)
+	}
+	for _, section := range []func(io.Writer) error{b.rates, b.crowd, b.memory} {
+		if err := section(stdout); err != nil {
+			return err
+		}
+	}
+	return nil
+}

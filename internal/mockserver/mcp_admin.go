@@ -1,0 +1,229 @@
+// Copyright 2026 The rehearse Authors. SPDX-License-Identifier: Apache-2.0
+
+package mockserver
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/http"
+	"strings"
+	"time"
+
+	"github.com/rehearse-dev/rehearse/harness"
+	"github.com/rehearse-dev/rehearse/mockmcp"
+)
+
+// heldTimeout is how long a request waits for a call to be held.
+const heldTimeout = 30 * time.Second
+
+// serveAdmin answers a request to the admin API.
+func (s *MCP) serveAdmin(w http.ResponseWriter, r *http.Request, t target, name string) {
+	name, arg, _ := strings.Cut(name, "/")
+	if name == "state" && arg == "diff" {
+		name, arg = "state/diff", ""
+	}
+	if named := name == "cue" || name == "held"; named != (arg != "") {
+		name = ""
+	}
+	switch r.Method + " " + name {
+	case "GET journal":
+		s.show(w, t, func(m *mockmcp.Server) any { return some(m.Journal()) })
+	case "GET frames":
+		s.show(w, t, func(m *mockmcp.Server) any { return some(m.Frames()) })
+	case "GET state":
+		s.show(w, t, func(m *mockmcp.Server) any { return m.State() })
+	case "GET state/diff":
+		s.show(w, t, func(m *mockmcp.Server) any { return m.StateDiff() })
+	case "PUT state":
+		s.serveSetState(w, r, t)
+	case "GET expectations":
+		s.show(w, t, func(m *mockmcp.Server) any { return findingsOf(m) })
+	case "GET conversations":
+		s.serveConversations(w)
+	case "GET health":
+		s.serveHealth(w)
+	case "GET metrics":
+		s.serveMetrics(w)
+	case "GET held":
+		s.serveHeld(w, r, t, arg)
+	case "POST cue":
+		s.act(w, t, func(m *mockmcp.Server) { m.Cue(arg) })
+	case "POST reset":
+		s.serveReset(w, t)
+	case "POST load":
+		s.serveLoad(w, r, t)
+	case "POST verify":
+		s.serveVerify(w, r, t)
+	case "DELETE conversation":
+		s.forget(t.id)
+		w.WriteHeader(http.StatusNoContent)
+	default:
+		writeError(w, http.StatusNotFound, fmt.Errorf("the admin API has no %s %s", r.Method, r.URL.Path))
+	}
+}
+
+// some is a list that is [] in JSON when it is empty.
+func some[T any](list []T) []T {
+	if list == nil {
+		return []T{}
+	}
+	return list
+}
+
+// show answers with what a conversation has to show, even before it began.
+func (s *MCP) show(w http.ResponseWriter, t target, f func(*mockmcp.Server) any) {
+	if g, err := s.find(t.id); err != nil {
+		writeError(w, http.StatusServiceUnavailable, err)
+	} else {
+		writeJSON(w, http.StatusOK, f(g.server))
+	}
+}
+
+// act does something to a conversation.
+func (s *MCP) act(w http.ResponseWriter, t target, f func(*mockmcp.Server)) {
+	if g, err := s.find(t.id); err != nil {
+		writeError(w, http.StatusServiceUnavailable, err)
+	} else {
+		f(g.server)
+		w.WriteHeader(http.StatusNoContent)
+	}
+}
+
+// findings say how many calls came and what went against the script.
+type findings struct {
+	OK    bool `json:"ok"` // every fault struck, and there are no problems
+	Calls int  `json:"calls"`
+	// Unstruck are the faults that met no request yet.
+	Unstruck []string `json:"unstruck"`
+	// Problems are misses and errors of the script.
+	Problems []string `json:"problems"`
+}
+
+func findingsOf(m *mockmcp.Server) findings {
+	f := findings{Calls: len(m.Journal()), Unstruck: []string{}, Problems: []string{}}
+	for _, x := range m.Unstruck() {
+		f.Unstruck = append(f.Unstruck, strings.TrimSpace(fmt.Sprintf("%s %s", x.Kind, x.Pos)))
+	}
+	for _, err := range unjoin(m.Err()) {
+		f.Problems = append(f.Problems, err.Error())
+	}
+	f.OK = len(f.Unstruck)+len(f.Problems) == 0
+	return f
+}
+
+func (s *MCP) serveSetState(w http.ResponseWriter, r *http.Request, t target) {
+	data, ok := readBody(w, r)
+	if !ok {
+		return
+	}
+	g, err := s.find(t.id)
+	if err != nil {
+		writeError(w, http.StatusServiceUnavailable, err)
+		return
+	}
+	if err := g.server.SetState(json.RawMessage(data)); err != nil {
+		writeError(w, http.StatusBadRequest, err)
+		return
+	}
+	w.WriteHeader(http.StatusNoContent)
+}
+
+// serveHeld answers once a call is held until a cue.
+func (s *MCP) serveHeld(w http.ResponseWriter, r *http.Request, t target, cue string) {
+	g, err := s.find(t.id)
+	if err != nil {
+		writeError(w, http.StatusServiceUnavailable, err)
+		return
+	}
+	ctx, cancel := context.WithTimeout(r.Context(), heldTimeout)
+	defer cancel()
+	if err := g.server.AwaitHeld(ctx, cue); err != nil {
+		writeError(w, http.StatusGatewayTimeout, err)
+		return
+	}
+	w.WriteHeader(http.StatusNoContent)
+}
+
+func (s *MCP) serveConversations(w http.ResponseWriter) {
+	type row struct {
+		ID       string `json:"id"`
+		Calls    int    `json:"calls"`
+		Problems int    `json:"problems"`
+	}
+	rows := []row{}
+	for _, g := range s.stages() {
+		f := findingsOf(g.server)
+		rows = append(rows, row{g.id, f.Calls, len(f.Problems)})
+	}
+	writeJSON(w, http.StatusOK, rows)
+}
+
+func (s *MCP) serveHealth(w http.ResponseWriter) {
+	s.mu.Lock()
+	h, status := healthOf(s.stopping, s.version, len(s.live), s.reload)
+	s.mu.Unlock()
+	writeJSON(w, status, h)
+}
+
+func (s *MCP) serveMetrics(w http.ResponseWriter) {
+	misses := 0
+	faults := map[string]int{}
+	for _, g := range s.stages() {
+		for _, x := range g.server.Journal() {
+			if x.Miss != "" {
+				misses++
+			}
+		}
+		for _, f := range g.server.Frames() {
+			if f.Fault != "" {
+				faults[f.Fault]++
+			}
+		}
+	}
+	w.Header().Set("Content-Type", metricsType)
+	s.metrics.writeMCP(w, len(s.stages()), misses, faults)
+}
+
+// serveReset starts a conversation over; where none is named, all of them,
+// and those with names are forgotten.
+func (s *MCP) serveReset(w http.ResponseWriter, t target) {
+	for _, g := range s.stages() {
+		if t.all && g.id != "" {
+			s.forget(g.id)
+		} else if g.id == t.id {
+			g.server.Reset()
+		}
+	}
+	w.WriteHeader(http.StatusNoContent)
+}
+
+// serveLoad puts another script in place: for a conversation, or for all.
+func (s *MCP) serveLoad(w http.ResponseWriter, r *http.Request, t target) {
+	data, ok := readBody(w, r)
+	if !ok {
+		return
+	}
+	if s.opts.Parse == nil {
+		writeError(w, http.StatusNotImplemented, errors.New("this server loads no scripts"))
+		return
+	}
+	script, err := s.opts.Parse(data)
+	if err == nil && t.all {
+		err = s.Load(script)
+	} else if err == nil {
+		err = s.replace(t.id, script)
+	}
+	if err != nil {
+		writeError(w, http.StatusBadRequest, fmt.Errorf("the script is not loaded, all is as before: %w", err))
+		return
+	}
+	w.WriteHeader(http.StatusNoContent)
+}
+
+// frameOf is a frame as an assertion sees it: its body is JSON where it can be.
+type frameOf struct {
+	harness.Frame
+	Body json.RawMessage `json:"body,omitempty"`
+}

@@ -1,0 +1,75 @@
+// Copyright 2026 The rehearse Authors. SPDX-License-Identifier: Apache-2.0
+
+package fault
+
+import "fmt"
+
+// Idle is a fault that struck no request, and why.
+type Idle struct {
+	Fault *Fault
+	Why   string
+}
+
+// IdleOf returns the faults that struck no request that any of the players
+// played, all of which play the same list. One that is left to chance alone is
+// not among them.
+func IdleOf(players []*Player) []Idle {
+	if len(players) == 0 {
+		return nil
+	}
+	var out []Idle
+	for i := range players[0].faults {
+		f, info := &players[0].faults[i], &players[0].infos[i]
+		var sum count
+		for _, p := range players {
+			c := p.counts[i]
+			sum.asked, sum.apt, sum.placed = sum.asked+c.asked, sum.apt+c.apt, sum.placed+c.placed
+			sum.fitted, sum.struck = sum.fitted+c.fitted, sum.struck+c.struck
+		}
+		if sum.struck == 0 && !(f.Probability > 0 && sum.fitted > 0) {
+			out = append(out, Idle{f, f.why(info, sum)})
+		}
+	}
+	return out
+}
+
+// why says why a fault never struck.
+func (f *Fault) why(info *Info, c count) string {
+	switch {
+	case c.asked == 0:
+		return "those before it struck every request"
+	case c.apt == 0 && info.applies(f.Form, true):
+		return "it strikes streams alone, and no request asked for one"
+	case c.apt == 0:
+		return "it strikes plain requests alone, and all asked for streams"
+	case c.placed == 0:
+		return fmt.Sprintf("no request was at its place (%s)", f.At)
+	case c.fitted == 0:
+		return "its condition held for no request"
+	}
+	return fmt.Sprintf("it strikes each %d. request that it fits, and fitted %d", f.Every, c.fitted)
+}
+
+// String names the requests of a place.
+func (a At) String() string {
+	s := ""
+	add := func(format string, v any) {
+		if s != "" {
+			s += ", "
+		}
+		s += fmt.Sprintf(format, v)
+	}
+	if a.Request != 0 {
+		add("request %d", a.Request)
+	}
+	if a.Model != "" {
+		add("model %q", a.Model)
+	}
+	if a.Turn != 0 {
+		add("turn %d", a.Turn)
+	}
+	if a.Reply != 0 {
+		add("reply %d", a.Reply)
+	}
+	return s
+}

@@ -1,0 +1,235 @@
+// Copyright 2026 The rehearse Authors. SPDX-License-Identifier: Apache-2.0
+
+// Package fault is the catalogue of what an MCP server can do wrong: every
+// [Kind] of misbehaviour that was seen at a real one, which request it
+// strikes, on which transports, and how often. It only describes and decides;
+// package mockmcp does the misbehaving.
+//
+//	mockmcp.Script{Name: "weather", Tools: tools, Faults: []fault.Fault{
+//		{Kind: fault.RPCError, Code: -32050, Match: fault.Match{Tool: "get_weather"}},
+//		{Kind: fault.Exit, ExitCode: 3, Match: fault.Match{Nth: 2}},
+//	}}
+//
+// # Terms
+//
+// A kind may have forms: one thing gone wrong in several spellings. A preset
+// is a fault under a name of its own, as one server was seen to have it;
+// [Lookup] knows kinds and presets alike.
+//
+// A fault strikes an event: a request, the start of a connection, or the end
+// of the client's input. It strikes those that its [Match] fits, counted by
+// Every, Times and Probability. Without a method it strikes what its kind is
+// about, a call of a tool most often. A kind that makes no sense on a
+// transport passes it by, and so does an event that comes over it: it does not
+// count.
+package fault
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/rehearse-dev/rehearse/harness"
+)
+
+// Kind names a misbehaviour.
+type Kind string
+
+// Fault is one misbehaviour: what, where, and how often. Only Kind is
+// required.
+type Fault struct {
+	Kind Kind
+	// Form chooses among the kind's forms. Empty means the first.
+	Form string
+	// Match says which events it strikes. The zero Match is any that the kind
+	// is about.
+	Match Match
+	// Times is how often it strikes. 0 means once, or without end when Every
+	// or Probability is set or the kind is one that lasts; a negative value
+	// means without end.
+	Times int
+	// Every strikes only each so-manieth of the events that it fits: with 3
+	// the third, the sixth. 0 means each one.
+	Every int
+	// Probability is the chance with which it strikes an event that it fits.
+	// 0 means 1.
+	Probability float64
+	// Seed is what chance is drawn from. Two faults of one server draw
+	// differently from the same seed.
+	Seed int64
+
+	// Code, Message and Data are those of a JSON-RPC error; Message is also
+	// the text of a result that is an error. 0 and empty mean the kind's own.
+	Code    int
+	Message string
+	Data    json.RawMessage
+	// Status, Headers and Body are those of an HTTP answer; Body is also the
+	// text of a line that is none of the protocol's. 0 and empty mean the
+	// kind's own.
+	Status  int
+	Headers map[string]string
+	Body    string
+	// Delay is the wait of a slow fault. 0 means the kind's own.
+	Delay time.Duration
+	// Size is how many bytes are sent, of text or to stderr. 0 means the
+	// kind's own.
+	Size int
+	// Count is how many notifications, lines or pages are sent. 0 means the
+	// kind's own.
+	Count int
+	// Bytes is how many bytes of a frame come before it breaks off or is
+	// split; a negative one counts from its end. 0 means half of it.
+	Bytes int
+	// ExitCode is the code that a process ends with. 0 means the kind's own.
+	ExitCode int
+	// Stderr is what a process says before it ends. Empty means the kind's
+	// own.
+	Stderr string
+	// Pos is where the fault is written, for messages.
+	Pos harness.Position
+}
+
+// Match says which events a fault strikes. Fields that are zero do not
+// matter.
+type Match struct {
+	// Method is the method of the request; over HTTP also GET and DELETE, for
+	// the requests that carry no message.
+	Method string
+	// Tool is the tool that is called. For a kind about the list of tools it
+	// is the tool that goes wrong in it; empty is the first of the list.
+	Tool string
+	// Nth is the place among the events that the rest fits, from 1.
+	Nth int
+	// Args reports whether the arguments of a call fit. An error is an error
+	// of the script.
+	Args func(args json.RawMessage) (bool, error)
+}
+
+// The events that are no requests, as an [Event] has them for a method.
+const (
+	Start = "start" // of a connection, before its first request
+	End   = "end"   // of the client's input
+)
+
+// The transports.
+const (
+	Pipe  = "pipe"  // in process
+	Stdio = "stdio" // of a child process
+	HTTP  = "http"  // streamable HTTP
+	SSE   = "sse"   // HTTP with SSE, of 2024-11-05
+	WS    = "ws"    // WebSocket
+)
+
+// Transports returns all of them, in order.
+func Transports() []string { return []string{Pipe, Stdio, HTTP, SSE, WS} }
+
+// Event is what a placement looks at.
+type Event struct {
+	Method    string // of the request, or Start or End
+	Tool      string // of a call
+	Args      json.RawMessage
+	Transport string
+	Modern    bool // the request is one of 2026-07-28
+}
+
+// Endless reports whether the fault strikes again and again.
+func (f *Fault) Endless() bool {
+	info, _ := Describe(f.Kind)
+	return f.endless(&info)
+}
+
+func (f *Fault) endless(info *Info) bool {
+	return f.Times < 0 || f.Times == 0 && (f.Every > 0 || f.Probability > 0 || info.Lasts && f.Match.Nth == 0)
+}
+
+// String names the fault for messages: its kind, and its form after a slash.
+func (f *Fault) String() string {
+	if f.Form == "" {
+		return string(f.Kind)
+	}
+	return string(f.Kind) + "/" + f.Form
+}
+
+// Check reports what is wrong with the fault as it is written: an unknown
+// kind or form, a value out of range, a setting that the kind has no use for.
+func (f *Fault) Check() error {
+	info, ok := Describe(f.Kind)
+	if !ok {
+		return unknownKind(string(f.Kind))
+	}
+	var bad []error
+	report := func(format string, args ...any) { bad = append(bad, fmt.Errorf(format, args...)) }
+	if names := info.formNames(); f.Form != "" && !slices.Contains(names, f.Form) {
+		if len(names) == 0 {
+			report("fault %s has no forms, and %q is given", f.Kind, f.Form)
+		} else {
+			report("fault %s has no form %q%s; it has %s", f.Kind, f.Form, suggest(f.Form, names), strings.Join(names, ", "))
+		}
+	}
+	for _, set := range []struct {
+		name string
+		set  bool
+	}{
+		{"code", f.Code != 0},
+		{"message", f.Message != ""},
+		{"data", f.Data != nil},
+		{"status", f.Status != 0},
+		{"headers", f.Headers != nil},
+		{"body", f.Body != ""},
+		{"delay", f.Delay != 0},
+		{"size", f.Size != 0},
+		{"count", f.Count != 0},
+		{"bytes", f.Bytes != 0},
+		{"exit_code", f.ExitCode != 0},
+		{"stderr", f.Stderr != ""},
+	} {
+		if set.set && !slices.Contains(info.Uses, set.name) {
+			report("fault %s has no use for %s", f.Kind, set.name)
+		}
+	}
+	f.checkMatch(&info, report)
+	if f.Status != 0 && (f.Status < 200 || f.Status > 599) {
+		report("status %d of fault %s is not between 200 and 599", f.Status, f.Kind)
+	}
+	if f.ExitCode < 0 || f.ExitCode > 255 {
+		report("exit code %d of fault %s is not between 0 and 255", f.ExitCode, f.Kind)
+	}
+	if f.Probability < 0 || f.Probability > 1 {
+		report("probability %v of fault %s is not between 0 and 1", f.Probability, f.Kind)
+	}
+	if f.Every < 0 || f.Delay < 0 || f.Size < 0 || f.Count < 0 || f.Match.Nth < 0 {
+		report("fault %s has a setting below zero", f.Kind)
+	}
+	if f.Data != nil && !json.Valid(f.Data) {
+		report("the data of fault %s is not JSON", f.Kind)
+	}
+	return errors.Join(bad...)
+}
+
+func (f *Fault) checkMatch(info *Info, report func(string, ...any)) {
+	m := f.Match
+	if m.Method != "" && len(info.On) > 0 && !slices.Contains(info.On, m.Method) {
+		report("fault %s strikes %s, and never %q%s", f.Kind, info.Where(), m.Method, suggest(m.Method, info.On))
+	}
+	called := m.Method == "" && (len(info.On) == 0 || slices.Contains(info.On, methodCall)) || m.Method == methodCall
+	if m.Tool != "" && !called && !info.aboutList() {
+		report("fault %s does not strike calls here: match has no use for tool", f.Kind)
+	}
+	if m.Args != nil && !called {
+		report("fault %s does not strike calls here: match has no use for args", f.Kind)
+	}
+}
+
+func unknownKind(name string) error {
+	return fmt.Errorf("unknown fault %q%s; `rehearse faults` lists them", name, suggest(name, Names()))
+}
+
+func suggest(name string, known []string) string {
+	if near := harness.Suggest(name, known); near != "" {
+		return fmt.Sprintf(", did you mean %q?", near)
+	}
+	return ""
+}

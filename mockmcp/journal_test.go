@@ -1,0 +1,67 @@
+// Copyright 2026 The rehearse Authors. SPDX-License-Identifier: Apache-2.0
+
+package mockmcp_test
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/rehearse-dev/rehearse/mockmcp"
+)
+
+// TestJournalIsBounded calls more than the journal has room for: numbers go on,
+// and misses that went are remembered.
+func TestJournalIsBounded(t *testing.T) {
+	const calls = 200
+	s := newServer(t, world(), &mockmcp.Options{JournalBytes: 20_000})
+	c := dial(t, s)
+	c.call("build", `{"id":"fits nothing"}`)
+	for i := range calls {
+		c.call("echo", fmt.Sprintf(`{"n":"%d %s"}`, i, strings.Repeat("x", 100)))
+	}
+	j := s.Journal()
+	if len(j) < 5 || len(j) > 50 {
+		t.Errorf("%d calls in the journal", len(j))
+	}
+	for i, x := range j {
+		if want := calls + 1 - (len(j) - 1 - i); x.Seq != want || x.Content == nil {
+			t.Errorf("entry %d has number %d, want %d: %+v", i, x.Seq, want, x)
+		}
+	}
+	if err := s.Err(); err == nil || !strings.Contains(err.Error(), "fits nothing") {
+		t.Errorf("the miss is forgotten: %v", err)
+	}
+	c.call("echo", fmt.Sprintf(`{"n":%q}`, strings.Repeat("x", 50_000)))
+	if j := s.Journal(); len(j) != 1 || j[0].Seq != calls+2 || j[0].Content == nil {
+		t.Errorf("after a call that is too large, %d entries", len(j))
+	}
+	s.Reset()
+	if c.call("echo", "{}"); len(s.Journal()) != 1 || s.Journal()[0].Seq != 1 || s.Err() != nil {
+		t.Errorf("after a reset: %d entries, %v", len(s.Journal()), s.Err())
+	}
+}
+
+// TestJournalOfACallUnderWay has the entry of a call go before it is answered.
+func TestJournalOfACallUnderWay(t *testing.T) {
+	script := holding()
+	script.Tools[0].Results[0].Size = 5000
+	s := newServer(t, script, &mockmcp.Options{JournalBytes: 2000})
+	held, c := dial(t, s), dial(t, s)
+	held.send(`{"jsonrpc":"2.0","id":7,"method":"tools/call","params":{"name":"slow"}}`)
+	if err := s.AwaitHeld(t.Context(), "go on"); err != nil {
+		t.Fatal(err)
+	}
+	for range 20 {
+		c.call("quick", "{}")
+	}
+	s.Cue("go on")
+	if m := held.receive(); !strings.Contains(string(m.Frame), "at last") {
+		t.Errorf("got %.200s", m.Frame)
+	}
+	for _, x := range s.Journal() {
+		if x.Tool != "quick" || len(x.Content) > 1000 {
+			t.Errorf("entry %+v", x)
+		}
+	}
+}

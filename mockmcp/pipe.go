@@ -1,0 +1,210 @@
+// Copyright 2026 The rehearse Authors. SPDX-License-Identifier: Apache-2.0
+
+package mockmcp
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"sync"
+
+	"github.com/rehearse-dev/rehearse/harness"
+	"github.com/rehearse-dev/rehearse/internal/mcpwire"
+	"github.com/rehearse-dev/rehearse/mockmcp/protocol"
+)
+
+// Process is the process that a stdio server is, as far as faults need it.
+type Process interface {
+	io.Reader // its stdin
+	io.Writer // its stdout
+	// Stderr is where it complains.
+	Stderr() io.Writer
+	// CloseStdin ends its stdin, and a read that is under way.
+	CloseStdin() error
+	// CloseStdout ends its stdout; it goes on reading.
+	CloseStdout() error
+	// Exit ends it. It may return: then no more is written.
+	Exit(code int)
+	// IgnoreEOF has it go on when its stdin ends and when it is told to terminate,
+	// until it is killed.
+	IgnoreEOF()
+}
+
+// plainProcess is a process that is a reader and a writer and no more: when it
+// exits, they are closed.
+type plainProcess struct {
+	in  io.Reader
+	out io.Writer
+}
+
+func (p plainProcess) Read(b []byte) (int, error)  { return p.in.Read(b) }
+func (p plainProcess) Write(b []byte) (int, error) { return p.out.Write(b) }
+func (plainProcess) Stderr() io.Writer             { return io.Discard }
+func (p plainProcess) CloseStdin() error           { return closeIt(p.in) }
+func (p plainProcess) CloseStdout() error          { return closeIt(p.out) }
+
+func (plainProcess) IgnoreEOF() {}
+
+func (p plainProcess) Exit(int) {
+	_ = closeIt(p.out)
+	_ = closeIt(p.in)
+}
+
+// closeIt closes what can be closed.
+func closeIt(v any) error {
+	if c, ok := v.(io.Closer); ok {
+		return c.Close()
+	}
+	return nil
+}
+
+// What to do with calls that are under way when the input ends.
+type ending bool
+
+const (
+	finish  ending = false // the peer closed its output and still reads
+	abandon ending = true  // the peer is gone
+)
+
+// pipeWire is a connection that carries frames with newlines between them.
+type pipeWire struct {
+	process Process
+	end     context.CancelFunc // of the connection
+
+	mu   sync.Mutex // guards what follows: lines must not interleave
+	gone bool       // nothing can be written any more
+}
+
+func (w *pipeWire) send(frame []byte) error {
+	line := make([]byte, 0, len(frame)+1)
+	return w.raw(append(append(line, frame...), '\n'))
+}
+
+func (w *pipeWire) reply(frame []byte, _ *harness.RPCError) error { return w.send(frame) }
+
+func (w *pipeWire) raw(b []byte) error {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if w.gone {
+		return io.ErrClosedPipe
+	}
+	_, err := w.process.Write(b)
+	return err
+}
+
+func (w *pipeWire) cut() { w.exit(1) }
+
+// exit ends the process, and with it the connection.
+func (w *pipeWire) exit(code int) {
+	w.mu.Lock()
+	w.gone = true
+	w.mu.Unlock()
+	w.process.Exit(code)
+	w.end()
+}
+
+func (w *pipeWire) closeOut() {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.gone = true
+	_ = w.process.CloseStdout()
+}
+
+func (*pipeWire) open(string)     {}
+func (*pipeWire) streaming() bool { return false }
+
+func (*pipeWire) status(int, http.Header, []byte) bool { return false }
+
+// attend speaks with one client over a connection. It returns when the input
+// ends, after all that it started.
+func (s *Server) attend(ctx context.Context, p Process, transport string, end ending) error {
+	s.mu.Lock()
+	s.dialed++
+	id := fmt.Sprintf("%s-%d", transport, s.dialed)
+	s.mu.Unlock()
+	c := s.newClient(ctx, id, transport)
+	w := &pipeWire{process: p, end: c.end}
+	c.out = &outlet{wire: w, c: c}
+	c.crew.jobs, c.eof = make(chan func()), make(chan struct{})
+	s.addClient(c)
+	defer s.dropClient(c)
+	defer func() {
+		if end == abandon {
+			c.end()
+		}
+		c.running.Wait()
+		c.end()
+		c.crew.workers.Wait()
+		c.logFrame(harness.Frame{Kind: harness.FrameEnd}, nil)
+	}()
+	c.logFrame(harness.Frame{In: true, Kind: harness.FrameOpen}, nil)
+	if err := s.faults.start(c.ctx, c); err != nil {
+		return nil
+	}
+	r := mcpwire.NewReader(p, nil)
+	for {
+		m, err := r.Next()
+		var junk *mcpwire.JunkError
+		switch {
+		case errors.As(err, &junk):
+			c.logFrame(harness.Frame{In: true, Kind: harness.FrameJunk}, junk.Line)
+			_ = c.out.write(harness.FrameResponse, "", nil, parseError())
+		case errors.Is(err, io.EOF), errors.Is(err, io.ErrClosedPipe):
+			c.logFrame(harness.Frame{In: true, Kind: harness.FrameEnd}, nil)
+			close(c.eof)
+			s.faults.ended(c.ctx, c)
+			return nil
+		case err != nil && c.ctx.Err() != nil:
+			return context.Cause(ctx)
+		case err != nil:
+			return fmt.Errorf("reading requests to mock server %q: %w", s.script.Name, err)
+		default:
+			c.received(m, nil)
+			c.dispatch(m, w)
+		}
+	}
+}
+
+func parseError() []byte {
+	return []byte(`{"jsonrpc":"2.0","id":null,"error":{"code":-32700,"message":"Parse error"}}`)
+}
+
+// dispatch deals with one message that came over a connection. Requests run
+// concurrently, but calls are decided in order of arrival, and what comes
+// behind the opening of a session waits for it, also where a client has
+// written both at once.
+func (c *client) dispatch(m mcpwire.Message, w wire) {
+	switch {
+	case m.IsNotification():
+		c.notified(m)
+	case !m.IsRequest():
+		c.answered(m)
+	default:
+		r := c.newRequest(m, w)
+		r.out.strike = c.s.faults.arrive(c, m)
+		if r.out.strike == nil && (m.Method == methodInitialize || m.Method == methodDiscover && c.s.script.Protocol.ModernMode() != protocol.Silent) {
+			c.s.serveRequest(c.ctx, r)
+			return
+		}
+		c.order(r)
+		c.running.Add(1)
+		c.crew.run(c.ctx, func() {
+			defer c.running.Done()
+			c.s.serveRequest(c.ctx, r)
+		})
+	}
+}
+
+// order has a call wait until the one before it is decided.
+func (c *client) order(r *request) {
+	if r.Method != methodCall {
+		return
+	}
+	decided := make(chan struct{})
+	r.decided = sync.OnceFunc(func() { close(decided) })
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	r.after, c.last = c.last, decided
+}
