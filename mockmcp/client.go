@@ -57,6 +57,7 @@ type client struct {
 	last        <-chan struct{}
 	version     string // negotiated by initialize; "" before
 	initialized bool   // notifications/initialized came
+	greeted     bool   // initialize was answered: what is told to all reaches it too
 	caps        json.RawMessage
 	level       string                             // of logging/setLevel; "" when never set
 	subscribed  map[string]bool                    // resources by URI
@@ -81,6 +82,13 @@ func (s *Server) newClient(ctx context.Context, id, transport string) *client {
 	c.ctx, c.end = context.WithCancel(ctx)
 	c.lib = &libSession{c: c}
 	return c
+}
+
+// greet notes that initialize was answered.
+func (c *client) greet() {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.greeted = true
 }
 
 // handshake returns the version of the session, and whether there is one.

@@ -121,7 +121,7 @@ func (s *Server) broadcast(method, uri string, params any) {
 func (c *client) tell(method, uri string, params json.RawMessage) {
 	c.mu.Lock()
 	listens := slices.Clone(c.listens)
-	wanted := c.version != "" && (method != resourceUpdated || c.subscribed[uri])
+	wanted := c.greeted && (method != resourceUpdated || c.subscribed[uri])
 	c.mu.Unlock()
 	if wanted {
 		out := c.out

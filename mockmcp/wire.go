@@ -163,6 +163,9 @@ func (s *Server) answer(ctx context.Context, r *request) {
 		o.sent(o.result)
 	}
 	r.out.reply(ctx, encodeReply(r.ID, o), o.rpc)
+	if r.Method == methodInitialize {
+		r.client.greet()
+	}
 	if o.after != nil {
 		o.after()
 	}

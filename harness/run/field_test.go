@@ -80,7 +80,7 @@ func mutants() []mutant {
 	}
 	hide := func(pairs ...string) func(string) string { return strings.NewReplacer(pairs...).Replace }
 	return []mutant{
-		{file: "01", does: "loses the notifications before a reply", web: dropEvents("list_changed"), want: `tool "lab.measure" is not offered`},
+		{file: "01", does: "loses the notifications before a reply", line: drop("list_changed"), want: `tool "lab.measure" is not offered`},
 		{file: "02", does: "never reads stderr", child: startDeaf, want: "limit passed: time"},
 		{file: "03", does: "leaves the process behind", child: startLoose, want: "children_ended"},
 		{file: "04", does: "opens without the server", deaf: true, want: "start_error"},
