@@ -10,6 +10,10 @@
 //	rehearse report RUN       show a finished run again
 //	rehearse serve llm FILE   a mock model endpoint by itself
 //	rehearse serve mcp FILE   a mock MCP server by itself
+//	rehearse proxy            record or replay HTTP traffic
+//	rehearse cassette         compare, check and export what was recorded
+//	rehearse tape             record or replay an MCP server over stdio
+//	rehearse import           make a cassette of other recordings
 //	rehearse mcp list|call    the tools of an MCP server, at the terminal
 //	rehearse schema           the JSON Schema of all files, for editors
 //	rehearse faults [KIND]    what mock models and MCP servers can do wrong
