@@ -63,7 +63,7 @@ type Mock struct {
 const unmounted = "http://127.0.0.1:0"
 
 const (
-	defaultJournalEntries = 10_000
+	defaultJournalEntries = 1_000
 	defaultJournalBytes   = 32 << 20
 	defaultBodyBytes      = 64 << 20
 )

@@ -167,8 +167,9 @@ type Options struct {
 	// FlushEvents sends every event of a stream in a write of its own. False
 	// joins the events that are due at the same time, which is much cheaper.
 	FlushEvents bool
-	// JournalEntries bounds the exchanges in the journal; the oldest go first.
-	// 0 means 10,000.
+	// JournalEntries bounds the exchanges in the journal; the oldest go first,
+	// and the numbers of the others tell that they did. 0 means 1,000: what is
+	// kept costs time at every collection of garbage.
 	JournalEntries int
 	// JournalBytes bounds the memory of the journal; the oldest exchanges go
 	// first. 0 means 32 MiB.

@@ -79,7 +79,7 @@ func (t *trial) openMock() harness.Endpoint {
 	script.Results = func(issued []harness.Call) ([]harness.Call, error) {
 		return trajectory.Fill(issued, t.toolJournal()), nil
 	}
-	mock := mockllm.New(script, &mockllm.Options{Clock: t.clock, Seed: t.seed, Memory: t.memory, Logf: t.logf})
+	mock := mockllm.New(script, &mockllm.Options{Clock: t.clock, Seed: t.seed, Memory: t.memory, Logf: t.logf, JournalEntries: journalEntries})
 	t.prompter.start(mock.Cue)
 	base, unmount := t.gateway.mount(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		mock.ServeHTTP(w, r)
@@ -173,6 +173,10 @@ func (s *toolServer) journal() []harness.ToolExchange {
 	}
 	return calls
 }
+
+// journalEntries is how many model calls of a trial can be judged; the journal
+// is bounded in bytes as well.
+const journalEntries = 100_000
 
 // openServer starts a mock server, or stands before a real one. The error
 // names the server, where it was sought, and the reason.
