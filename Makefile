@@ -9,7 +9,7 @@ TOOLS := $(CURDIR)/.tools
 STATICCHECK_VERSION := v0.8.2
 GOFUMPT_VERSION := v0.12.0
 # Packages whose work is concurrent; they are tested with the race detector.
-RACE := ./harness/... ./mockllm/... ./mockmcp/... ./internal/... ./scenarios/... ./reports/...
+RACE := ./harness/... ./cassettes/... ./mockllm/... ./mockmcp/... ./internal/... ./scenarios/... ./reports/...
 
 .PHONY: help
 help: ## Print this list

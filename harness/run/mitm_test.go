@@ -207,43 +207,6 @@ func noFallback(_ *mitm, line string, fromClient bool) []string {
 	return []string{line}
 }
 
-// dropEvents loses the events of streams that hold a text.
-func dropEvents(text string) func(http.RoundTripper) http.RoundTripper {
-	return func(next http.RoundTripper) http.RoundTripper {
-		return roundTrip(func(r *http.Request) (*http.Response, error) {
-			res, err := next.RoundTrip(r)
-			if err != nil || !strings.HasPrefix(res.Header.Get("Content-Type"), "text/event-stream") {
-				return res, err
-			}
-			from := res.Body
-			pr, pw := io.Pipe()
-			go func() {
-				lines := bufio.NewReader(from)
-				for {
-					line, err := lines.ReadString('\n')
-					if !strings.Contains(line, text) {
-						if _, err := io.WriteString(pw, line); err != nil {
-							return
-						}
-					}
-					if err != nil {
-						pw.CloseWithError(err)
-						return
-					}
-				}
-			}()
-			res.Body = body{pr, from}
-			res.Header.Del("Content-Length")
-			return res, nil
-		})
-	}
-}
-
-type body struct {
-	io.Reader
-	io.Closer
-}
-
 // neverAgain refuses to open a session after one was lost.
 func neverAgain(next http.RoundTripper) http.RoundTripper {
 	var mu sync.Mutex
