@@ -35,6 +35,13 @@ streamed as usual.`,
   rehearse fuzz scenarios --wild`,
 		Args: minArgs(1, "a scenario file or a folder of them"),
 		RunE: func(cmd *cobra.Command, args []string) error {
+			err := checkFlags(cmd,
+				rule{"tries", opts.Tries >= 1, "at least 1"},
+				rule{"timeout", opts.Timeout > 0, "more than 0, such as 5s"},
+			)
+			if err != nil {
+				return err
+			}
 			return fuzz(cmd.Context(), p, args, &opts, &flags)
 		},
 	}
