@@ -93,7 +93,10 @@ func readJournal(path string) ([]*vcr.Interaction, error) {
 			return nil, fmt.Errorf("reading journal %q: line %d: %w", journalPath(path), len(found)+1, err)
 		}
 		one, err := vcr.Parse(journalPath(path), rec.Interaction)
-		if err != nil || len(one.Interactions) != 1 {
+		if err == nil && len(one.Interactions) != 1 {
+			err = fmt.Errorf("it holds %d interactions, not one", len(one.Interactions))
+		}
+		if err != nil {
 			return nil, fmt.Errorf("reading journal %q: line %d: %w", journalPath(path), len(found)+1, err)
 		}
 		found = append(found, placed{rec.Slot, one.Interactions[0]})

@@ -12,6 +12,7 @@ import (
 	"github.com/rehearse-dev/rehearse/harness"
 	"github.com/rehearse-dev/rehearse/harness/dialect"
 	"github.com/rehearse-dev/rehearse/harness/toolname"
+	"github.com/rehearse-dev/rehearse/internal/cues"
 	"github.com/rehearse-dev/rehearse/mockllm/fault"
 	"github.com/rehearse-dev/rehearse/mockllm/profile"
 )
@@ -43,7 +44,7 @@ type Mock struct {
 	// responses are those that later requests may refer to.
 	responses *memory
 	memory    *Memory
-	cues      *cues
+	cues      *cues.Board
 	// root is the mock that this one plays a lane of, named lane; nil for one
 	// that plays a script.
 	root *Mock
@@ -76,7 +77,7 @@ func New(script Script, opts *Options) *Mock {
 	if err != nil {
 		panic("mockllm: " + err.Error())
 	}
-	m := &Mock{mu: new(sync.Mutex), responses: new(memory), cues: newCues(), Root: unmounted, program: p, resolver: toolname.NewResolver(script.Servers, script.Names)}
+	m := &Mock{mu: new(sync.Mutex), responses: new(memory), cues: cues.New(), Root: unmounted, program: p, resolver: toolname.NewResolver(script.Servers, script.Names)}
 	m.URL = m.Root + "/v1"
 	m.profile, _ = profile.Lookup(script.Profile) // compile has checked it
 	if opts != nil {
@@ -112,7 +113,7 @@ func New(script Script, opts *Options) *Mock {
 func (m *Mock) reset() {
 	m.clear()
 	m.journal = journal{most: m.opts.JournalEntries, limit: m.opts.JournalBytes}
-	m.cues.set(func() { clear(m.cues.given) })
+	m.cues.Reset()
 	m.lanes, m.laneOrder, m.begun = make(map[string]*Mock), nil, make(map[string]int)
 	m.responses.reset()
 	if m.opts.Memory == nil {

@@ -105,7 +105,7 @@ func (s *Server) linger(ctx context.Context, t *ticket, r *Result) {
 			s.play(ctx, t.r, &round{}, func(json.RawMessage) ([]step.Step, error) { return r.Before, nil })
 		}
 		if r.Hold != "" {
-			_ = s.cues.hold(ctx, r.Hold)
+			_ = s.cues.Hold(ctx, r.Hold)
 		}
 		if r.Latency > 0 {
 			latency = r.Latency

@@ -28,6 +28,7 @@ type faults struct {
 
 	mu     sync.Mutex // guards what follows
 	player *fault.Player
+	tools  []Tool                    // all that are offered at some time
 	picked map[*Result]*fault.Player // of the faults of results
 	pages  int                       // of lists without end
 	errs   []error                   // of the script's matches
@@ -61,7 +62,7 @@ func (s *Server) loadFaults() []error {
 		}
 	}
 	if any && errs == nil {
-		f.player = fault.NewPlayer(s.script.Faults)
+		f.player, f.tools = fault.NewPlayer(s.script.Faults), tools
 		s.faults = f
 	}
 	return errs
@@ -79,14 +80,25 @@ func (f *faults) reset() {
 }
 
 // Unstruck returns those of the script's faults that have not struck, in
-// their order.
+// their order: the server's own, then those of results, tool by tool.
 func (s *Server) Unstruck() []fault.Fault {
 	if s.faults == nil {
 		return nil
 	}
 	s.faults.mu.Lock()
 	defer s.faults.mu.Unlock()
-	return s.faults.player.Unstruck()
+	out := s.faults.player.Unstruck()
+	for _, t := range s.faults.tools {
+		for j := range t.Results {
+			r := &t.Results[j]
+			if player := s.faults.picked[r]; player != nil {
+				out = append(out, player.Unstruck()...)
+			} else {
+				out = append(out, r.Faults...)
+			}
+		}
+	}
+	return out
 }
 
 // forgetAll has the server know no session any more, as after a restart.

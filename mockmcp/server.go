@@ -18,6 +18,7 @@ import (
 
 	"github.com/rehearse-dev/rehearse/harness"
 	"github.com/rehearse-dev/rehearse/harness/value"
+	"github.com/rehearse-dev/rehearse/internal/cues"
 	"github.com/rehearse-dev/rehearse/internal/mcpwire"
 )
 
@@ -69,7 +70,7 @@ type Server struct {
 	cancel   context.CancelFunc
 	closing  <-chan struct{} // closed before ctx ends
 	shut     func()
-	cues     *cues
+	cues     *cues.Board
 	shuffles atomic.Uint64  // lists shuffled so far
 	sessions sync.WaitGroup // pipes and HTTP requests being served
 	working  gauge          // requests being answered
@@ -105,7 +106,7 @@ func New(script Script, opts *Options) (*Server, error) {
 	}
 	s.script.Version = cmp.Or(script.Version, "1.0.0")
 	s.script.Tools = slices.Clone(script.Tools)
-	s.cues = newCues()
+	s.cues = cues.New()
 	s.byID = make(map[string]*client)
 	var errs []error
 	if err := s.script.Protocol.Check(); err != nil {
@@ -237,7 +238,7 @@ func (s *Server) Reset() {
 	if s.changes != nil {
 		s.changes.reset()
 	}
-	s.cues.reset()
+	s.cues.Reset()
 	s.faults.reset()
 	s.resets++
 	s.frames.reset()

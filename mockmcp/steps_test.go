@@ -267,7 +267,7 @@ func FuzzRounds(f *testing.F) {
 			}
 			frame, err := json.Marshal(map[string]any{"jsonrpc": "2.0", "id": i, "method": method, "params": params})
 			if err != nil {
-				t.Skip(err)
+				return // what is no JSON cannot be sent like this
 			}
 			c.send(string(frame))
 			if m := c.receive(); m.Key() != fmt.Sprint(i) || m.Result == nil && m.Error == nil {

@@ -355,7 +355,7 @@ func resultObject() *object {
 			{name: "meta", typ: anyMap(), def: "none", doc: "The `_meta` of the result; may have `{{ }}` and `$cel`."},
 			beforeKey("the answer is sent"),
 			{name: "hold", typ: objectOf("hold"), def: "none", doc: "Keeps the answer back until a cue."},
-			{name: "fault", typ: either(objectOf("server fault"), list(objectOf("server fault"))), def: "none", doc: "What goes wrong with the calls that this result answers: one fault or a list. An answer that it takes the place of need not be given."},
+			{name: "fault", typ: either(objectOf("server fault"), list(objectOf("server fault"))), def: "none", doc: "What goes wrong with the calls that this result answers: one fault or a list. An answer that it takes the place of need not be given; the fault then strikes every such call."},
 			{name: "set", typ: anyMap(), def: "nothing", doc: "A JSON merge patch for the state, after the answer was computed; null deletes. Reads `result` too."},
 			{name: "latency", typ: duration(), def: "0s", doc: "Time that passes before the answer is sent. A run skips the wait, and counts it for `limits.time`."},
 		},

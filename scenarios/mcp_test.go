@@ -190,6 +190,15 @@ func TestWireFault(t *testing.T) {
 			t.Errorf("call %d: %s, want %s", i+1, got, want)
 		}
 	}
+	left := server.Unstruck()
+	if len(left) != 1 || left[0].Kind != "rpc_error" {
+		t.Errorf("the fault of a result that answered no call is not told of: %v", left)
+	}
+	for range 2 { // there is nothing else to answer with, so it lasts
+		if got := c.ask("tools/call", `{"name":"measure","arguments":{"plate":"broken"}}`); !strings.Contains(got, `error {"code":-32050`) {
+			t.Errorf("a result that is nothing but a fault: %s", got)
+		}
+	}
 	if left := server.Unstruck(); len(left) > 0 {
 		t.Errorf("never struck: %v", left)
 	}

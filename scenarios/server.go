@@ -249,6 +249,9 @@ func (l *loader) result(n *strictyaml.Node) resultScript {
 	answers := l.shapes.objects["result"].one
 	r.none = !slices.ContainsFunc(answers, func(k string) bool { return n.Get(k) != nil })
 	l.resultMistakes(n)
+	if r.none {
+		l.lasting(r.faults)
+	}
 	if e := n.Get("error"); e != nil {
 		r.text, r.isError = l.template(e, expr.Tool), true
 	}
@@ -256,6 +259,23 @@ func (l *loader) result(n *strictyaml.Node) resultScript {
 		r.rpc = &rpcScript{code: intOf(e.Get("code")), message: l.template(e.Get("message"), expr.Tool), data: l.tree(e.Get("data"), expr.Tool)}
 	}
 	return r
+}
+
+// lasting has the faults of a result without an answer strike each call that
+// it answers: there is nothing else to answer with.
+func (l *loader) lasting(faults []serverFault) {
+	for i := range faults {
+		f := &faults[i]
+		if f.node == nil {
+			continue
+		}
+		for _, k := range []string{"times", "every", "probability"} {
+			if key := f.node.Key(k); key != nil && textOf(f.node.Get(k)) != "always" {
+				l.problems.add(key.Pos, "%q leaves calls that the fault does not strike, and the result has no answer for them: give it one", k)
+			}
+		}
+		f.fault.Times = -1
+	}
 }
 
 // resultMistakes refuses what contradicts itself.

@@ -88,7 +88,9 @@ func (t *trial) collect() *evidence {
 	if t.reported {
 		e.transcript = &harness.Transcript{Turns: t.reports}
 	}
-	e.unreached = len(t.scenario.Turns) - len(t.reports)
+	if t.startError == "" { // else it is what start_error judges, and nothing was to be played
+		e.unreached = len(t.scenario.Turns) - len(t.reports)
+	}
 	listed, offered := t.listed()
 	e.calls = trajectory.Join(e.exchanges, e.tools, offeredBy(e.exchanges, listed, t.scenario.Names))
 	t.score(e, listed)
@@ -199,6 +201,9 @@ func (t *trial) conduct(e *evidence, listed map[string][]harness.Tool) {
 // the model's calls, nothing more was to be asked there; and where the last one
 // did, what lanes had yet to do may hang on it.
 func (t *trial) unreached(e *evidence) []conduct.Unreached {
+	if t.startError != "" {
+		return nil
+	}
 	exchanges, verdicts := e.exchanges, e.verdicts
 	stopped := map[int]bool{}
 	for _, v := range verdicts {

@@ -30,6 +30,7 @@ var levels = map[string]int{
 	"internal/mcpwire":       0,
 	"internal/mcpargs":       0,
 	"internal/bpe":           0,
+	"internal/cues":          0,
 	"mockllm/wire":           0,
 	"mockmcp/protocol":       0,
 	"internal/llmwire":       1,
