@@ -89,7 +89,7 @@ func (r *Recorder) miss(k *key.Key, asked *vcr.Request) *MissError {
 		case len(c.diff) == 0 && r.opts.Order == Strict:
 			e.Refused = append(e.Refused, fmt.Sprintf("interaction %d is the same request, but order strict wants %s now", c.number, r.due()))
 		case len(c.diff) == 0:
-			e.Refused = append(e.Refused, fmt.Sprintf("interaction %d is the same request and was used already; record one answer for each, or use order repeat-last", c.number))
+			e.Refused = append(e.Refused, fmt.Sprintf("interaction %d is the same request and was used already; record one answer for each, or use order repeat-last (of rehearse proxy: --order repeat-last)", c.number))
 		case len(e.Refused) < maxShown+1 && c.number != e.Nearest:
 			e.Refused = append(e.Refused, fmt.Sprintf("interaction %d: %s", c.number, c.diff[0]))
 		}

@@ -15,14 +15,21 @@ import (
 
 // Proxy returns a handler that answers clients in any language through the
 // recorder. upstream is the address of the endpoint, to which the path of a
-// request is added; in mode replay it may be nil. A miss is answered with 422
+// request is added; in mode replay it may be nil, and else Proxy panics. A miss is answered with 422
 // and an error of type rehearse_miss, which no SDK sends again.
 func (r *Recorder) Proxy(upstream *url.URL) http.Handler {
-	if upstream == nil {
-		upstream = &url.URL{Scheme: "http", Host: "recorded.invalid"}
+	if upstream == nil && r.opts.Mode != Replay {
+		panic("cassettes: Proxy needs the address of an endpoint in mode " + string(r.opts.Mode))
 	}
 	return http.HandlerFunc(func(w http.ResponseWriter, req *http.Request) {
-		r.proxy(w, req, upstream)
+		to := url.URL{Scheme: "http", Host: req.Host} // what the client has asked for; nobody goes there
+		if upstream != nil {
+			to = *upstream
+		}
+		if to.Path == "" {
+			to.Path = "/" // else what is joined to it has no slash in front
+		}
+		r.proxy(w, req, &to)
 	})
 }
 

@@ -109,3 +109,41 @@ func refused(t *testing.T, base string) {
 		t.Errorf("a miss is answered %d %v", resp.StatusCode, body)
 	}
 }
+
+// TestProxyAddress: an endpoint's address may end with or without a slash, or
+// in a path, and a recording that catches nothing leaves the file alone.
+func TestProxyAddress(t *testing.T) {
+	var asked string
+	endpoint := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		asked = r.URL.Path
+		fmt.Fprint(w, "fine")
+	}))
+	defer endpoint.Close()
+	for _, end := range []string{"", "/", "/base", "/base/"} {
+		path := filepath.Join(t.TempDir(), "a.yaml")
+		upstream, _ := url.Parse(endpoint.URL + end)
+		get := func(rec *cassettes.Recorder, upstream *url.URL) {
+			proxy := httptest.NewServer(rec.Proxy(upstream))
+			defer proxy.Close()
+			resp, err := http.Get(proxy.URL + "/v1/models")
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer resp.Body.Close()
+			if body, _ := io.ReadAll(resp.Body); string(body) != "fine" {
+				t.Errorf("%q: got %d %s", end, resp.StatusCode, body)
+			}
+			if err := rec.Close(); err != nil {
+				t.Error(err)
+			}
+		}
+		get(open(t, path, cassettes.Options{Mode: cassettes.Record}), upstream)
+		if want := strings.TrimRight(end, "/") + "/v1/models"; asked != want {
+			t.Errorf("%q: the endpoint was asked for %q, want %q", end, asked, want)
+		}
+		if err := open(t, path, cassettes.Options{Mode: cassettes.Record}).Close(); err != nil {
+			t.Error(err)
+		}
+		get(open(t, path, cassettes.Options{}), nil)
+	}
+}

@@ -386,7 +386,8 @@ func (r *Recorder) settle() {
 	<-timer
 }
 
-// save writes the file and drops the journal.
+// save writes the file and drops the journal. Where nothing came to be
+// recorded, a file that is there stays.
 func (r *Recorder) save() error {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -396,9 +397,20 @@ func (r *Recorder) save() error {
 			list = append(list, s.kept)
 		}
 	}
+	if len(list) == 0 {
+		r.note("nothing was recorded, so nothing is written")
+		return r.journal.remove()
+	}
 	if err := writeChecked(r.path, list, r.opts.MaxBody, r.secrets); err != nil {
 		return err
 	}
+	failed := 0
+	for _, i := range list {
+		if i.Meta.Outcome != vcr.Complete || i.Response.Code >= 400 {
+			failed++
+		}
+	}
+	r.note("written; exchanges: %d, of which failed: %d", len(list), failed)
 	return r.journal.remove()
 }
 

@@ -120,7 +120,7 @@ func (d *drifts) tell(n int, i *vcr.Interaction, difference shape.Difference) {
 }
 
 func (d *drifts) verdict() error {
-	fmt.Fprintf(d.out, "%s that matter, %d minor\n", count(d.matter, "difference"), d.others)
+	fmt.Fprintf(d.out, "differences that matter: %d, minor: %d\n", d.matter, d.others)
 	if d.matter > 0 {
 		return &codeError{code: exitFailed}
 	}
@@ -143,9 +143,9 @@ and 3 if the endpoint could not be asked.`,
 			"  rehearse cassette drift weather.yaml --upstream https://api.openai.com --header 'Authorization: Bearer $OPENAI_API_KEY'",
 		Args: exactArgs(1, "one cassette"),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			u, err := url.Parse(upstream)
-			if err != nil || u.Host == "" {
-				return fmt.Errorf("drift needs --upstream with an address such as http://localhost:8000, got %q", upstream)
+			u, err := endpointAddress(upstream)
+			if err != nil {
+				return err
 			}
 			f, err := vcr.Read(args[0])
 			if err != nil {

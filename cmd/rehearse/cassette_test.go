@@ -5,6 +5,11 @@ package main
 import (
 	"bytes"
 	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"net/http"
+	"net/http/httptest"
 	"os"
 	"path/filepath"
 	"strings"
@@ -29,5 +34,62 @@ func TestCassetteScan(t *testing.T) {
 	}
 	if !strings.HasPrefix(stdout.String(), path+":2: ") || strings.Contains(stdout.String(), secret) {
 		t.Errorf("got %q", stdout.String())
+	}
+}
+
+// TestProxyAndDrift records through the command, holds the recording against
+// the endpoint and against another one, with an address that has no path.
+func TestProxyAndDrift(t *testing.T) {
+	body := `{"choices":[{"message":{"content":"Hi"},"finish_reason":"stop"}]}`
+	endpoint := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.URL.Path != "/v1/chat/completions" {
+			http.NotFound(w, r)
+			return
+		}
+		w.Header().Set("Content-Type", "application/json")
+		fmt.Fprint(w, body)
+	}))
+	defer endpoint.Close()
+	path := filepath.Join(t.TempDir(), "a.yaml")
+	ctx, interrupt := context.WithCancel(t.Context())
+	ready, stdout := io.Pipe()
+	var stderr bytes.Buffer
+	run := func(ctx context.Context, stdout io.Writer, args ...string) exitCode {
+		return command(ctx, &process{
+			args: args, stdin: strings.NewReader(""), stdout: stdout, stderr: &stderr,
+			getenv: func(string) (string, bool) { return "", false },
+		})
+	}
+	code := make(chan exitCode, 1)
+	go func() {
+		code <- run(ctx, stdout, "proxy", "--mode", "record", "--cassette", path, "--upstream", endpoint.URL)
+		stdout.Close()
+	}()
+	var at struct{ URL string }
+	if err := json.NewDecoder(ready).Decode(&at); err != nil {
+		t.Fatal(err)
+	}
+	go func() { _, _ = io.Copy(io.Discard, ready) }()
+	resp, err := http.Post(at.URL+"/v1/chat/completions", "application/json", strings.NewReader(`{"model":"m"}`))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got, _ := io.ReadAll(resp.Body); string(got) != body {
+		t.Errorf("through the proxy: %d %s", resp.StatusCode, got)
+	}
+	resp.Body.Close()
+	interrupt()
+	if got := <-code; got != exitPassed || !strings.Contains(stderr.String(), "written; exchanges: 1, of which failed: 0") {
+		t.Errorf("exit %d: %s", got, stderr.String())
+	}
+	var out bytes.Buffer
+	if got := run(t.Context(), &out, "cassette", "drift", path, "--upstream", endpoint.URL); got != exitPassed {
+		t.Errorf("no drift: exit %d: %s%s", got, out.String(), stderr.String())
+	}
+	body = strings.Replace(body, `"Hi"`, "null", 1)
+	out.Reset()
+	want := "interaction 1 (POST /v1/chat/completions): breaking: body.choices[].message.content: was string, is null\ndifferences that matter: 1, minor: 0\n"
+	if got := run(t.Context(), &out, "cassette", "drift", path, "--upstream", endpoint.URL); got != exitFailed || out.String() != want {
+		t.Errorf("drift: exit %d: %s", got, out.String())
 	}
 }

@@ -74,6 +74,18 @@ func noArgs(name string) cobra.PositionalArgs {
 	}
 }
 
+// endpointAddress reads --upstream. Paths can be joined to what it returns.
+func endpointAddress(text string) (*url.URL, error) {
+	u, err := url.Parse(text)
+	if err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Host == "" {
+		return nil, fmt.Errorf("--upstream %q: want an address such as http://localhost:8000", text)
+	}
+	if u.Path == "" {
+		u.Path = "/"
+	}
+	return u, nil
+}
+
 func proxy(ctx context.Context, p *process, flags *proxyFlags) error {
 	if flags.cassette == "" && flags.mode != string(cassettes.Passthrough) {
 		return errors.New("proxy needs --cassette FILE")
@@ -81,11 +93,10 @@ func proxy(ctx context.Context, p *process, flags *proxyFlags) error {
 	var upstream *url.URL
 	switch {
 	case flags.upstream != "":
-		u, err := url.Parse(flags.upstream)
-		if err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Host == "" {
-			return fmt.Errorf("--upstream %q: want an address such as http://localhost:8000", flags.upstream)
+		var err error
+		if upstream, err = endpointAddress(flags.upstream); err != nil {
+			return err
 		}
-		upstream = u
 	case flags.mode != string(cassettes.Replay):
 		return fmt.Errorf("--mode %s needs --upstream URL", flags.mode)
 	}

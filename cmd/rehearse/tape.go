@@ -144,7 +144,7 @@ func tapeVerify(ctx context.Context, p *process, flags *tapeFlags, command []str
 	if err != nil {
 		return &codeError{exitUnjudged, err}
 	}
-	fmt.Fprintf(p.stdout, "%s that matter, %d minor\n", count(matter, "difference"), len(found)-matter)
+	fmt.Fprintf(p.stdout, "differences that matter: %d, minor: %d\n", matter, len(found)-matter)
 	if matter > 0 {
 		return &codeError{code: exitFailed}
 	}
