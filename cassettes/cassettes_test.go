@@ -498,7 +498,7 @@ func TestCutOff(t *testing.T) {
 	if err := again.Close(); err != nil {
 		t.Error(err)
 	}
-	if notes := again.Notes(); len(notes) != 1 || !strings.Contains(notes[0], "the recording was cut off; it holds 1 interactions") {
+	if notes := again.Notes(); len(notes) != 1 || !strings.Contains(notes[0], "the recording was cut off; exchanges that it holds: 1") {
 		t.Errorf("notes: %v", notes)
 	}
 	// A new recording keeps it until it has ended.

@@ -4,6 +4,9 @@ package cassettes
 
 import (
 	"bytes"
+	"cmp"
+	"crypto/sha256"
+	"encoding/hex"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -24,19 +27,42 @@ type journal struct {
 	file *os.File
 }
 
-// record is a line of the journal.
+// heading is the first line of a journal.
+type heading struct {
+	// Base is the digest of the cassette as it was when the recording began,
+	// empty when there was none. A cassette that has another by now was
+	// written by the recording itself, or by somebody else.
+	Base string `json:"base"`
+	// Adds says that the exchanges come behind those of the cassette, and not
+	// in their place.
+	Adds bool `json:"adds"`
+}
+
+// record is any other line of a journal.
 type record struct {
-	// Slot is the place of the exchange in the file, from 0; -1 for what the
-	// file held before, which is all in the first lines.
-	Slot        int    `json:"slot"`
+	Slot        int    `json:"slot"`        // the place of the exchange in the file, from 0
 	Interaction []byte `json:"interaction"` // a file of one, as vcr writes it
 }
 
 func journalPath(path string) string { return path + ".journal" }
 
-// newJournal begins a journal, with what the cassette holds already.
-func newJournal(path string, before []*vcr.Interaction) (*journal, error) {
+// digest is that of a cassette's file; empty when there is none.
+func digest(path string) (string, error) {
+	data, err := os.ReadFile(path)
+	if errors.Is(err, fs.ErrNotExist) {
+		return "", nil
+	}
+	sum := sha256.Sum256(data)
+	return hex.EncodeToString(sum[:]), err
+}
+
+// newJournal begins a journal.
+func newJournal(path string, adds bool) (*journal, error) {
 	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
+		return nil, err
+	}
+	base, err := digest(path)
+	if err != nil {
 		return nil, err
 	}
 	f, err := os.OpenFile(journalPath(path), os.O_CREATE|os.O_EXCL|os.O_WRONLY|os.O_APPEND, 0o600)
@@ -47,18 +73,18 @@ func newJournal(path string, before []*vcr.Interaction) (*journal, error) {
 		return nil, err
 	}
 	j := &journal{path: journalPath(path), file: f}
-	for _, i := range before {
-		if err := j.add(-1, i); err != nil {
-			return nil, err
-		}
-	}
-	return j, nil
+	return j, j.write(heading{base, adds})
 }
 
-// add writes a line, in one write.
+// add keeps an exchange.
 func (j *journal) add(slot int, i *vcr.Interaction) error {
 	one := vcr.File{Interactions: []*vcr.Interaction{i}}
-	line, err := json.Marshal(record{slot, one.Encode()})
+	return j.write(record{slot, one.Encode()})
+}
+
+// write adds a line, in one write.
+func (j *journal) write(v any) error {
+	line, err := json.Marshal(v)
 	if err == nil {
 		_, err = j.file.Write(append(line, '\n'))
 	}
@@ -74,54 +100,82 @@ func (j *journal) remove() error {
 
 // readJournal reads what a recording left, in the order of the file. A last
 // line that is cut off was never whole.
-func readJournal(path string) ([]*vcr.Interaction, error) {
+func readJournal(path string) (heading, []*vcr.Interaction, error) {
+	var head heading
 	data, err := os.ReadFile(journalPath(path))
 	if err != nil {
-		return nil, err
+		return head, nil, err
 	}
 	type placed struct {
 		slot int
 		*vcr.Interaction
 	}
 	var found []placed
+	n := 0
 	for line := range bytes.Lines(data) {
+		n++
 		if !bytes.HasSuffix(line, []byte{'\n'}) {
 			break
 		}
-		var rec record
-		if err := json.Unmarshal(line, &rec); err != nil {
-			return nil, fmt.Errorf("reading journal %q: line %d: %w", journalPath(path), len(found)+1, err)
-		}
-		one, err := vcr.Parse(journalPath(path), rec.Interaction)
-		if err == nil && len(one.Interactions) != 1 {
-			err = fmt.Errorf("it holds %d interactions, not one", len(one.Interactions))
+		if n == 1 {
+			err = json.Unmarshal(line, &head)
+		} else {
+			var p placed
+			p.slot, p.Interaction, err = readRecord(line)
+			found = append(found, p)
 		}
 		if err != nil {
-			return nil, fmt.Errorf("reading journal %q: line %d: %w", journalPath(path), len(found)+1, err)
+			return head, nil, fmt.Errorf("reading journal %q: line %d: %w", journalPath(path), n, err)
 		}
-		found = append(found, placed{rec.Slot, one.Interactions[0]})
 	}
-	slices.SortStableFunc(found, func(a, b placed) int { return a.slot - b.slot })
+	slices.SortStableFunc(found, func(a, b placed) int { return cmp.Compare(a.slot, b.slot) })
 	out := make([]*vcr.Interaction, len(found))
 	for i, p := range found {
 		out[i] = p.Interaction
 	}
-	return out, nil
+	return head, out, nil
+}
+
+func readRecord(line []byte) (int, *vcr.Interaction, error) {
+	var rec record
+	if err := json.Unmarshal(line, &rec); err != nil {
+		return 0, nil, err
+	}
+	one, err := vcr.Parse("the interaction", rec.Interaction)
+	if err != nil {
+		return 0, nil, err
+	}
+	if len(one.Interactions) != 1 {
+		return 0, nil, fmt.Errorf("it holds %d interactions, not one", len(one.Interactions))
+	}
+	return rec.Slot, one.Interactions[0], nil
 }
 
 // fold makes the cassette of what a dead process left, before a new recording
-// begins.
+// begins. The journal goes last: whoever dies here leaves both.
 func fold(path string, maxBody int, logf func(string, ...any)) error {
-	left, err := readJournal(path)
+	head, left, err := readJournal(path)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil
 	}
 	if err != nil {
 		return err
 	}
-	if len(left) > 0 {
-		logf("cassette %q: a recording was cut off; %d interactions of it are kept", path, len(left))
-		if err := vcr.WriteFile(path, &vcr.File{Path: path, Interactions: left}, maxBody); err != nil {
+	now, err := digest(path)
+	if err != nil {
+		return fmt.Errorf("reading cassette: %w", err)
+	}
+	if len(left) > 0 && now == head.Base { // else the recording has been written
+		logf("cassette %q: a recording was cut off; what ended of it is kept (exchanges: %d)", path, len(left))
+		list := left
+		if head.Adds && now != "" {
+			before, err := vcr.Read(path)
+			if err != nil {
+				return err
+			}
+			list = slices.Concat(before.Interactions, left)
+		}
+		if err := vcr.WriteFile(path, &vcr.File{Path: path, Interactions: list}, maxBody); err != nil {
 			return err
 		}
 	}

@@ -13,7 +13,7 @@ import (
 // FuzzReadJournal reads what a dead process may have left.
 func FuzzReadJournal(f *testing.F) {
 	path := filepath.Join(f.TempDir(), "seed.yaml")
-	j, err := newJournal(path, nil)
+	j, err := newJournal(path, true)
 	if err != nil {
 		f.Fatal(err)
 	}
@@ -38,7 +38,7 @@ func FuzzReadJournal(f *testing.F) {
 		if err := os.WriteFile(journalPath(path), data, 0o600); err != nil {
 			t.Fatal(err)
 		}
-		left, err := readJournal(path)
+		_, left, err := readJournal(path)
 		if err != nil || len(left) == 0 {
 			return
 		}
@@ -47,4 +47,75 @@ func FuzzReadJournal(f *testing.F) {
 			t.Errorf("what was left cannot be written: %v", err)
 		}
 	})
+}
+
+func interactionOf(text string) *vcr.Interaction {
+	return &vcr.Interaction{
+		Request:  vcr.Request{Method: "GET", URL: "http://127.0.0.1/" + text},
+		Response: vcr.Response{Code: 200, Status: "200 OK", Body: []byte(text)},
+	}
+}
+
+// TestFold leaves a recording at each of its stages and takes it up.
+func TestFold(t *testing.T) {
+	old := &vcr.File{Interactions: []*vcr.Interaction{interactionOf("a"), interactionOf("b")}}
+	tests := []struct {
+		name  string
+		adds  bool
+		added []string // of the journal
+		saved bool     // the file was written before the process died
+		want  string
+	}{
+		{"adding, nothing came", true, nil, false, "ab"},
+		{"adding", true, []string{"c"}, false, "abc"},
+		{"adding, saved", true, []string{"c"}, true, "abc"},
+		{"anew, nothing came", false, nil, false, "ab"},
+		{"anew", false, []string{"c", "d"}, false, "cd"},
+		{"anew, saved", false, []string{"c", "d"}, true, "cd"},
+	}
+	for _, test := range tests {
+		t.Run(test.name, func(t *testing.T) {
+			path := filepath.Join(t.TempDir(), "a.yaml")
+			if err := vcr.WriteFile(path, old, 0); err != nil {
+				t.Fatal(err)
+			}
+			j, err := newJournal(path, test.adds)
+			if err != nil {
+				t.Fatal(err)
+			}
+			list := []*vcr.Interaction{}
+			if test.adds {
+				list = append(list, old.Interactions...)
+			}
+			for slot, text := range test.added {
+				if err := j.add(slot, interactionOf(text)); err != nil {
+					t.Fatal(err)
+				}
+				list = append(list, interactionOf(text))
+			}
+			j.file.Close()
+			if test.saved {
+				if err := vcr.WriteFile(path, &vcr.File{Interactions: list}, 0); err != nil {
+					t.Fatal(err)
+				}
+			}
+			if err := fold(path, 0, t.Logf); err != nil {
+				t.Fatal(err)
+			}
+			f, err := vcr.Read(path)
+			if err != nil {
+				t.Fatal(err)
+			}
+			got := ""
+			for _, i := range f.Interactions {
+				got += string(i.Response.Body)
+			}
+			if got != test.want {
+				t.Errorf("the cassette holds %q, want %q", got, test.want)
+			}
+			if _, err := os.Stat(journalPath(path)); err == nil {
+				t.Error("the journal is left")
+			}
+		})
+	}
 }

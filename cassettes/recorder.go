@@ -11,6 +11,7 @@ import (
 	"io/fs"
 	"net/http"
 	"net/url"
+	"os"
 	"slices"
 	"strings"
 	"sync"
@@ -90,7 +91,7 @@ func Open(path string, opts *Options) (*Recorder, error) {
 		}
 	}
 	if o.Mode.records() {
-		if r.journal, err = newJournal(path, r.interactions()); err != nil {
+		if r.journal, err = newJournal(path, o.Mode == RecordNew); err != nil {
 			return nil, fmt.Errorf("opening cassette %q: %w", path, err)
 		}
 	}
@@ -101,10 +102,10 @@ func Open(path string, opts *Options) (*Recorder, error) {
 func (r *Recorder) load() error {
 	f, err := vcr.Read(r.path)
 	if errors.Is(err, fs.ErrNotExist) {
-		left, readErr := readJournal(r.path)
+		_, left, readErr := readJournal(r.path)
 		switch {
 		case readErr == nil && r.opts.Mode == Replay:
-			r.note("the recording was cut off; it holds %d interactions", len(left))
+			r.note("the recording was cut off; exchanges that it holds: %d", len(left))
 			f, err = &vcr.File{Path: r.path, Interactions: left}, nil
 		case r.opts.Mode == RecordNew:
 			return nil
@@ -114,6 +115,9 @@ func (r *Recorder) load() error {
 	}
 	if err != nil {
 		return err
+	}
+	if _, err := os.Stat(journalPath(r.path)); err == nil && len(r.notes) == 0 {
+		r.note("a recording of it was cut off, or goes on: %q is there; the next recording takes it up", journalPath(r.path))
 	}
 	for n, i := range f.Interactions {
 		if i.Meta.Base != "" && !slices.Contains(r.bases, i.Meta.Base) {
