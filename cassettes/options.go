@@ -74,6 +74,9 @@ type Options struct {
 	// Clock times recordings and paces replays. Default
 	// [harness.SystemClock].
 	Clock harness.Clock
+	// Start is when the clock was set going that all recordings of one trial
+	// share, tapes of MCP servers among them. Default: when it is opened.
+	Start time.Time
 	// KeepErrors records answers of 429 and of 500 and above, which are left
 	// out otherwise.
 	KeepErrors bool
@@ -111,6 +114,9 @@ func (o *Options) withDefaults() (Options, error) {
 	}
 	if c.Clock == nil {
 		c.Clock = harness.SystemClock()
+	}
+	if c.Start.IsZero() {
+		c.Start = c.Clock.Now()
 	}
 	if c.LookupEnv == nil {
 		c.LookupEnv = os.LookupEnv

@@ -22,7 +22,8 @@ import (
 // verify it compares that with the interaction found instead.
 func (r *Recorder) record(req *http.Request, body []byte, s *slot, i *vcr.Interaction, found *entry) (*http.Response, error) {
 	start := r.opts.Clock.Now()
-	i.Meta.Recorded = start.UTC().Truncate(time.Second)
+	// Since the start, for the time of day may be set meanwhile.
+	i.Meta.Recorded = r.opts.Start.Add(start.Sub(r.opts.Start)).UTC().Truncate(time.Millisecond)
 	i.Meta.Subject, i.Meta.Model, i.Meta.Label = r.opts.Subject, r.opts.Model, r.opts.Label
 	resp, err := r.ask(req, body)
 	if err != nil {
