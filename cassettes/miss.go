@@ -25,6 +25,9 @@ type MissError struct {
 	Refused []string
 }
 
+// Miss tells clients that the request would miss again.
+func (e *MissError) Miss() bool { return true }
+
 // maxShown bounds the differences and candidates that a message shows.
 const maxShown = 6
 

@@ -68,6 +68,10 @@ func (x *exchange) Do(req *http.Request) (*http.Response, error) {
 		}
 		e := x.err(model.KindConnection, "")
 		e.Err, e.Repeatable = err, true
+		var miss interface{ Miss() bool }
+		if errors.As(err, &miss) && miss.Miss() { // of a cassette: it has no answer next time either
+			e.Kind, e.Repeatable = model.KindMiss, false
+		}
 		return nil, e
 	}
 	x.header = resp.Header
