@@ -67,6 +67,16 @@ type Record struct {
 	// Detail is the path of the trial's [Detail], below the run folder, with
 	// forward slashes. Empty when there is none.
 	Detail string `json:"detail,omitempty"`
+	// Cassette is the path of the recording that was replayed, or made.
+	Cassette string `json:"cassette,omitempty"`
+	// Recorded is the number of exchanges in it, for a recording that was
+	// made. Written says that the file was: one of the same content was left
+	// alone.
+	Recorded int  `json:"recorded,omitempty"`
+	Written  bool `json:"written,omitempty"`
+	// Drift are the differences in shape between a recording that was made
+	// and the one before.
+	Drift []string `json:"drift,omitempty"`
 	// Warnings are doubts about the trial that decided nothing.
 	Warnings []string `json:"warnings,omitempty"`
 }
