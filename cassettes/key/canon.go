@@ -74,7 +74,7 @@ func (c *canon) value(v value.Value, path []string) value.Value {
 				out = append(out, c.value(item, at))
 			}
 		}
-		if len(path) == 1 && path[0] == "tools" {
+		if listsTools(path) {
 			c.sortTools(out)
 		}
 		return value.ArrayOf(out...)
@@ -82,18 +82,38 @@ func (c *canon) value(v value.Value, path []string) value.Value {
 	return v
 }
 
+// listsTools reports whether the tools of a request stand at path. Gemini's
+// are one level deeper.
+func listsTools(path []string) bool {
+	switch len(path) {
+	case 1:
+		return path[0] == "tools"
+	case 3:
+		return path[0] == "tools" && (path[2] == "functionDeclarations" || path[2] == "function_declarations")
+	}
+	return false
+}
+
 // sortTools notes the order of the tools and sorts them by their text.
 func (c *canon) sortTools(tools []value.Value) {
 	for _, t := range tools {
-		c.tools = append(c.tools, toolName(t))
+		if name := toolName(t); name != "" {
+			c.tools = append(c.tools, name)
+		}
 	}
 	slices.SortStableFunc(tools, func(a, b value.Value) int {
 		return strings.Compare(string(a.Append(nil)), string(b.Append(nil)))
 	})
 }
 
-// toolName is the name of an offered tool in any dialect.
+// toolName is the name of an offered tool in any dialect; empty of a list
+// of Gemini's, which has names of its own.
 func toolName(t value.Value) string {
+	for _, list := range []string{"functionDeclarations", "function_declarations"} {
+		if _, ok := t.Get(list); ok {
+			return ""
+		}
+	}
 	if f, ok := t.Get("function"); ok {
 		t = f
 	}
