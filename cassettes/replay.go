@@ -10,6 +10,7 @@ import (
 	"net/http"
 	"strconv"
 	"sync"
+	"syscall"
 	"time"
 
 	"github.com/rehearse-dev/rehearse/cassettes/vcr"
@@ -21,8 +22,11 @@ var ErrRecorded = errors.New("as recorded")
 
 // replay answers a request from the file.
 func (r *Recorder) replay(req *http.Request, e *entry) (*http.Response, error) {
-	ctx := req.Context()
-	if err := r.wait(ctx, e.Response.Duration); err != nil {
+	ctx, p := req.Context(), &pace{r: r}
+	if r.opts.Speed > 0 {
+		p.begin = r.opts.Clock.Now()
+	}
+	if err := p.wait(ctx, e.Response.Duration); err != nil {
 		return nil, err
 	}
 	if e.Response.Code == 0 || e.Meta.Outcome == vcr.UpstreamError {
@@ -54,21 +58,35 @@ func (r *Recorder) replay(req *http.Request, e *entry) (*http.Response, error) {
 		return resp, nil
 	}
 	ctx, cancel := context.WithCancel(ctx)
-	resp.Body = &player{r: r, ctx: ctx, cancel: cancel, rest: e.Response.Body, chunks: e.Meta.Chunks, meta: &e.Meta}
+	resp.Body = &player{pace: p, ctx: ctx, cancel: cancel, rest: e.Response.Body, chunks: e.Meta.Chunks, meta: &e.Meta}
 	return resp, nil
 }
 
-// wait passes a recorded time at the speed of the replay.
-func (r *Recorder) wait(ctx context.Context, d time.Duration) error {
-	if r.opts.Speed <= 0 || d <= 0 {
+// pace passes recorded times at the speed of the replay. It goes by when a
+// part is due since the request began, so that what one wait takes too long is
+// made good by the next.
+type pace struct {
+	r     *Recorder
+	begin time.Time
+	at    time.Duration // what of the recording has passed
+}
+
+// wait passes a further time of the recording.
+func (p *pace) wait(ctx context.Context, d time.Duration) error {
+	if p.r.opts.Speed <= 0 {
 		return ctx.Err()
 	}
-	return r.opts.Clock.Sleep(ctx, time.Duration(float64(d)/r.opts.Speed))
+	p.at += d
+	due := p.begin.Add(time.Duration(float64(p.at) / p.r.opts.Speed))
+	if left := due.Sub(p.r.opts.Clock.Now()); left > 0 {
+		return p.r.opts.Clock.Sleep(ctx, left)
+	}
+	return ctx.Err()
 }
 
 // player is a body that comes in the parts and at the times of its recording.
 type player struct {
-	r      *Recorder
+	pace   *pace
 	ctx    context.Context
 	cancel context.CancelFunc // ends a wait under way
 	meta   *vcr.Meta
@@ -94,7 +112,7 @@ func (p *player) Read(b []byte) (int, error) {
 			break
 		}
 		c := p.chunks[0]
-		if err := p.r.wait(p.ctx, c.Gap); err != nil {
+		if err := p.pace.wait(p.ctx, c.Gap); err != nil {
 			return 0, err
 		}
 		p.chunks = p.chunks[1:]
@@ -109,6 +127,11 @@ func (p *player) Read(b []byte) (int, error) {
 func (p *player) end() error {
 	switch p.meta.Outcome {
 	case vcr.Aborted:
+		for _, cause := range []error{io.ErrUnexpectedEOF, syscall.ECONNRESET} { // clients tell these apart
+			if p.meta.Error == cause.Error() {
+				return fmt.Errorf("%w: %w", ErrRecorded, cause)
+			}
+		}
 		return fmt.Errorf("%w: %s: %w", ErrRecorded, p.meta.Error, io.ErrUnexpectedEOF)
 	case vcr.ClientClosed:
 		return fmt.Errorf("%w: the client closed the answer here, and the rest was never seen: %w", ErrRecorded, io.ErrUnexpectedEOF)
