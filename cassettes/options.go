@@ -90,6 +90,10 @@ type Options struct {
 	// MaxBody is the longest body that stands in the file itself, in bytes.
 	// Default 4 MiB; less than 0 means no limit.
 	MaxBody int
+	// Whole says that a recording is of use only as a whole: it is written by
+	// Close alone, and a process that dies before leaves nothing of it.
+	// Default: what ended is kept in a journal, and taken up later.
+	Whole bool
 	// Grace is how long Close waits for exchanges under way. Default 2 s.
 	Grace time.Duration
 	// Subject, Model and Label are noted with each interaction, see vcr.Meta.

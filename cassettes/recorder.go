@@ -80,7 +80,7 @@ func Open(path string, opts *Options) (*Recorder, error) {
 	if ci, ok := o.LookupEnv("CI"); o.Mode.records() && ok && ci != "" && ci != "false" && ci != "0" {
 		return nil, fmt.Errorf("opening cassette %q: CI is set, and mode %s makes recordings; record on your own machine and commit the file", path, o.Mode)
 	}
-	if o.Mode.records() {
+	if o.Mode.records() && !o.Whole {
 		if err := fold(path, o.MaxBody, o.Logf); err != nil {
 			return nil, err
 		}
@@ -90,7 +90,7 @@ func Open(path string, opts *Options) (*Recorder, error) {
 			return nil, err
 		}
 	}
-	if o.Mode.records() {
+	if o.Mode.records() && !o.Whole {
 		if r.journal, err = newJournal(path, o.Mode == RecordNew); err != nil {
 			return nil, fmt.Errorf("opening cassette %q: %w", path, err)
 		}
@@ -395,12 +395,7 @@ func (r *Recorder) settle() {
 func (r *Recorder) save() error {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	list := r.interactions()
-	for _, s := range r.slots {
-		if s.kept != nil {
-			list = append(list, s.kept)
-		}
-	}
+	list := r.recorded()
 	if len(list) == 0 {
 		r.note("nothing was recorded, so nothing is written")
 		return r.journal.remove()

@@ -14,13 +14,20 @@ import (
 // Mode says what stands on the model's side.
 type Mode string
 
-// The modes. Only mock and live exist so far.
+// The modes.
 const (
 	ModeMock   Mode = "mock"   // a scripted mock model
 	ModeReplay Mode = "replay" // a cassette
 	ModeRecord Mode = "record" // a real endpoint, recorded
 	ModeLive   Mode = "live"   // a real endpoint
 )
+
+// Real reports whether a real endpoint answers.
+func (m Mode) Real() bool { return m == ModeLive || m == ModeRecord }
+
+// Alone reports whether nothing outside of this computer takes part on the
+// model's side: waits can be skipped, and two trials are the same.
+func (m Mode) Alone() bool { return m == ModeMock || m == ModeReplay }
 
 // Subject is the client under test. One with a method Asks() string names the
 // one path of the endpoint that it uses, such as /v1/chat/completions: then a

@@ -58,6 +58,7 @@ func (l *loader) scenario(d *document) []*Scenario {
 		ConductOnly: boolOf(root.Get("conduct_only")),
 		Fragments:   l.fragments(root.Get("model").Get("fragments")),
 		MCPConfig:   textOf(root.Get("mcp_config")),
+		Cassette:    l.cassette(root.Get("cassette")),
 		Cues:        model.cues(),
 		model:       model,
 		lint:        lintFacts{root: root, servers: entries},

@@ -17,7 +17,7 @@ import (
 // reserved returns the keys that later versions will know.
 func reserved() []string {
 	return []string{
-		"cassette", "grants", "thresholds", "after", "interrupt", "kill", "approvals",
+		"grants", "thresholds", "after", "interrupt", "kill", "approvals",
 		"variants", "pass", "judge", "cost_usd",
 	}
 }
@@ -78,6 +78,7 @@ func objects() []*object {
 				{name: "time_limit", typ: duration(), def: "none", doc: "The subject's own limit of time for a turn."},
 			},
 		},
+		cassetteObject(),
 		serverEntryObject(), turnObject(), replyObject(), fragmentsObject(),
 		faultObject(), atObject(),
 		{
@@ -174,6 +175,7 @@ func scenarioObject() *object {
 			{name: "names", typ: mapOf(filled()), def: "none", doc: "The name under which the subject offers a tool, by `server.tool`."},
 			{name: "conduct", typ: mapOf(either(text(), boolean())), def: "all on", doc: conductDoc},
 			{name: "conduct_only", typ: boolean(), def: "false", doc: "Lets a scenario without expectations count: conduct alone is judged."},
+			{name: "cassette", typ: objectOf("cassette"), doc: "How the scenario is recorded and replayed."},
 			{name: "cases", typ: list(objectOf("case")), def: "one, without vars", doc: "Repeats the scenario over rows of `vars`."},
 			asidesKey(), rulesKey(), lanesKey(), turnsKey(true), expectKey("over the whole conversation"),
 		},
@@ -394,6 +396,7 @@ func suiteObject() *object {
 			{name: "limits", typ: objectOf("limits"), doc: doc + "see limits."},
 			{name: "subject", typ: objectOf("subject"), doc: doc + "see subject."},
 			{name: "live", typ: objectOf("live"), doc: doc + "see live."},
+			{name: "cassette", typ: objectOf("cassette"), doc: doc + "see cassette."},
 			expectKey("in every scenario, over the whole conversation"),
 		},
 	}

@@ -135,7 +135,7 @@ func (l *loader) path(path string) {
 		switch {
 		case err != nil:
 			l.problems.add(harness.Position{File: name}, "%s", reason(err))
-		case entry.IsDir() && name != path && strings.HasPrefix(entry.Name(), "."):
+		case entry.IsDir() && name != path && (strings.HasPrefix(entry.Name(), ".") || entry.Name() == CassettesDir):
 			return fs.SkipDir
 		case !entry.IsDir() && (filepath.Ext(name) == ".yaml" || filepath.Ext(name) == ".yml"):
 			l.take(name, false)

@@ -67,6 +67,8 @@ type Scenario struct {
 	// Fragments cut the mock model's streamed replies; nil leaves it to the
 	// profile.
 	Fragments *wire.Fragments
+	// Cassette are settings of recordings.
+	Cassette Cassette
 	// Cues are what lets held replies of the mock model go.
 	Cues []Cue
 	// Vars are the case's row; an empty object without cases.

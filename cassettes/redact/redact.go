@@ -62,8 +62,7 @@ type Rules struct {
 	// left. The field `user` of a request is replaced whatever it holds.
 	Users []string
 	// Places are folders, replaced longest first, also with /private before
-	// them. Nil means the home folder and the temporary folders of this
-	// process.
+	// them. Nil means those of [Here].
 	Places []Place
 	// Key is the key of the hashes in placeholders. Default a public one:
 	// recordings of different people agree, and whoever guesses a secret can
@@ -116,7 +115,7 @@ func New(rules *Rules) (*Redactor, error) {
 	}
 	places := rules.Places
 	if places == nil {
-		places = herePlaces()
+		places = Here()
 	}
 	for _, p := range places {
 		if !isRole(p.Name) {
@@ -137,9 +136,9 @@ func New(rules *Rules) (*Redactor, error) {
 	return r, nil
 }
 
-// herePlaces are the folders of this process that recordings should not show.
+// Here are the folders of this process that recordings should not show.
 // /tmp is one of them on every machine, so that texts that name it agree.
-func herePlaces() []Place {
+func Here() []Place {
 	list := []Place{{"temp", os.TempDir()}, {"temp", "/tmp"}, {"temp", "/var/tmp"}}
 	if home, err := os.UserHomeDir(); err == nil {
 		list = append(list, Place{"home", home})

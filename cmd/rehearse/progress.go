@@ -5,6 +5,7 @@ package main
 import (
 	"fmt"
 	"io"
+	"strings"
 	"sync/atomic"
 
 	"github.com/vbauerster/mpb/v8"
@@ -18,6 +19,7 @@ import (
 // asked for, else nothing.
 type progress struct {
 	lines io.Writer // nil without --verbose
+	err   io.Writer // where recordings are told of
 	total *mpb.Progress
 	bar   *mpb.Bar
 	// The bar is drawn by a goroutine of its own.
@@ -25,12 +27,13 @@ type progress struct {
 }
 
 func newProgress(p *process, flags *runFlags) *progress {
-	g := &progress{}
+	g := &progress{err: p.stderr}
 	switch {
 	case flags.verbose:
 		g.lines = p.stderr
 	case p.terminal(p.stderr):
 		g.total = mpb.New(mpb.WithOutput(p.stderr), mpb.WithWidth(40))
+		g.err = g.total
 	}
 	return g
 }
@@ -63,6 +66,25 @@ func (g *progress) Ended(r trials.Record) {
 	if g.lines != nil {
 		fmt.Fprintf(g.lines, "%-7s %s\n", r.Outcome, r.Key)
 	}
+	if r.Mode == harness.ModeRecord {
+		fmt.Fprintln(g.err, recordingLine(r))
+	}
+}
+
+// recordingLine says where a recording was written, or why not.
+func recordingLine(r trials.Record) string {
+	switch {
+	case r.Written:
+		return fmt.Sprintf("recorded  %s: %s", r.Cassette, count(r.Recorded, "interaction"))
+	case r.Cassette != "":
+		return fmt.Sprintf("unchanged %s: %s", r.Cassette, count(r.Recorded, "interaction"))
+	}
+	for _, w := range r.Warnings {
+		if strings.HasPrefix(w, "nothing is recorded") {
+			return fmt.Sprintf("warning: %s: %s", r.Key, w)
+		}
+	}
+	return fmt.Sprintf("warning: %s: nothing is recorded", r.Key)
 }
 
 func (g *progress) close() {

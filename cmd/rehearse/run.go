@@ -43,16 +43,30 @@ func runCommand(p *process) *cobra.Command {
 each trial, prints the results, and writes a run folder with report.html,
 junit.xml, summary.md and trials.jsonl.
 
-In mock mode (the default) a scripted model answers, offline. In live mode a real
-endpoint does: --base-url, else ARGO_BASE_URL, else OPENAI_BASE_URL, else
-http://localhost:8000/v1; the model is --model, else ARGO_DEFAULT_MODEL; the key
-is OPENAI_API_KEY, and may be missing.
+--mode says what answers as the model:
+
+  mock     (the default) the replies of the scenario, offline
+  live     a real endpoint: --base-url, else ARGO_BASE_URL, else OPENAI_BASE_URL,
+           else http://localhost:8000/v1; the model is --model, else
+           ARGO_DEFAULT_MODEL; the key is OPENAI_API_KEY, and may be missing
+  record   the same, and each conversation is written to a cassette, which is
+           committed with the scenario; real servers are taped beside it
+  replay   what was recorded, offline; real servers are answered for too
+
+A cassette is one trial with one model: weather.yaml is recorded in
+cassettes/weather/<scenario>.<model>.yaml, below the folder of weather.yaml or
+below --cassettes. A conversation that breaks off replaces none that is there.
+Keys, names of people and folders are taken out of what is written. A replay
+without --model plays all models that are recorded. A request that differs from
+the recorded one fails the trial, and so does a recorded one that is not sent.
 
 Ctrl-C stops the trials under way and reports those that are finished; a second
 Ctrl-C does not wait for servers that take their time to end.`,
 		Example: `  rehearse run scenarios
   rehearse run scenarios --run 'weather|sum' --verbose
-  rehearse run scenarios --mode live --model argo:gpt-4o --trials 5`,
+  rehearse run scenarios --mode live --model argo:gpt-4o --trials 5
+  rehearse run scenarios --mode record --model argo:gpt-4o
+  rehearse run scenarios --mode replay`,
 		Args: minArgs(1, "a scenario file or a folder of them"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			err := checkFlags(cmd,
@@ -68,13 +82,14 @@ Ctrl-C does not wait for servers that take their time to end.`,
 		},
 	}
 	f := cmd.Flags()
-	f.StringVar(&flags.mode, "mode", "mock", "what answers as the model: mock or live")
+	f.StringVar(&flags.mode, "mode", "mock", "what answers as the model: mock, live, record or replay")
 	f.StringArrayVar(&opts.Models, "model", nil, "model to ask for; may be given more than once")
-	f.StringVar(&opts.BaseURL, "base-url", "", "base URL of the endpoint in live mode, ending in /v1")
-	f.IntVar(&opts.Trials, "trials", 0, "trials of each scenario (default 1; in live mode what the scenario says)")
-	f.IntVar(&opts.Parallel, "parallel", 0, "trials at a time (default: number of CPUs; 1 in live mode)")
+	f.StringVar(&opts.BaseURL, "base-url", "", "base URL of the endpoint in modes live and record, ending in /v1")
+	f.StringVar(&opts.Cassettes, "cassettes", "", "folder of the recordings (default: the folder cassettes beside each scenario file)")
+	f.IntVar(&opts.Trials, "trials", 0, "trials of each scenario (default 1; in modes live and record what the scenario says, in replay all that are recorded)")
+	f.IntVar(&opts.Parallel, "parallel", 0, "trials at a time (default: number of CPUs; 1 in modes live and record)")
 	f.Int64Var(&opts.Seed, "seed", 0, "seed of the run")
-	f.DurationVar(&opts.Timeout, "timeout", 0, "time for a trial without a time limit of its own (default 30s; 10m in live mode)")
+	f.DurationVar(&opts.Timeout, "timeout", 0, "time for a trial without a time limit of its own (default 30s; 10m in modes live and record)")
 	f.StringVar(&flags.only, "run", "", "play only the scenarios whose name matches this regular expression")
 	f.StringVar(&flags.skip, "skip", "", "leave out the scenarios whose name matches this regular expression")
 	f.StringVar(&opts.Out, "out", "runs", "folder in which the run folder is made")
@@ -90,19 +105,20 @@ Ctrl-C does not wait for servers that take their time to end.`,
 func runScenarios(ctx context.Context, p *process, paths []string, opts *run.Options, flags *runFlags) error {
 	opts.Mode = harness.Mode(flags.mode)
 	switch opts.Mode {
-	case harness.ModeMock:
+	case harness.ModeMock, harness.ModeReplay:
 		if opts.BaseURL != "" {
-			return errors.New("--base-url goes with --mode live; in mock mode the scenario's replies are the model")
+			return fmt.Errorf("--base-url goes with --mode live or record; in mode %s nothing is sent to an endpoint", opts.Mode)
 		}
-	case harness.ModeLive:
+		if opts.Mode == harness.ModeMock && opts.Cassettes != "" {
+			return errors.New("--cassettes goes with --mode record or replay")
+		}
+	case harness.ModeLive, harness.ModeRecord:
 		if err := liveDefaults(p, opts); err != nil {
 			return err
 		}
-	case harness.ModeReplay, harness.ModeRecord:
-		return fmt.Errorf("--mode %s: there are no cassettes yet; mock or live", flags.mode)
 	default:
-		return errors.New(unknown(fmt.Sprintf("--mode %q is not known: want mock or live", flags.mode),
-			flags.mode, []string{"mock", "live"}))
+		modes := []string{"mock", "live", "record", "replay"}
+		return errors.New(unknown(fmt.Sprintf("--mode %q is not known: want mock, live, record or replay", flags.mode), flags.mode, modes))
 	}
 	if n := flags.files.onStdout(); n > 1 || n == 1 && flags.json {
 		return errTwoOnStdout
@@ -124,6 +140,7 @@ func runScenarios(ctx context.Context, p *process, paths []string, opts *run.Opt
 	progress := newProgress(p, flags)
 	opts.Observer = progress
 	opts.Abort = p.abort
+	opts.LookupEnv = p.getenv
 	result, err := run.Run(ctx, list, opts)
 	progress.close()
 	if err != nil {
@@ -149,7 +166,7 @@ func liveDefaults(p *process, opts *run.Options) error {
 		opts.Models = []string{model}
 	}
 	if len(opts.Models) == 0 {
-		return errors.New("--mode live needs a model: --model NAME, or ARGO_DEFAULT_MODEL")
+		return fmt.Errorf("--mode %s needs a model: --model NAME, or ARGO_DEFAULT_MODEL", opts.Mode)
 	}
 	return nil
 }

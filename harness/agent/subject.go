@@ -66,7 +66,7 @@ func open(ctx context.Context, cfg Config, env *harness.Env) (harness.Session, e
 		Transport: env.Endpoint.Transport,
 		Clock:     env.Clock,
 	}
-	if env.Mode == harness.ModeMock {
+	if env.Mode.Alone() {
 		client.Retry.Jitter = -1 // nobody else waits, and two trials are to be the same
 	}
 	pool, err := settings(&cfg, &client, env)

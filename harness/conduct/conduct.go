@@ -39,7 +39,7 @@
 //	server_answered       what the server asks is answered: a ping with a result, anything else with a result or an error
 //	children_ended        a server that the client started as a process ends with the client
 //
-// In live mode a finding is a warning, since no script says what ought to have
+// In the modes live and record a finding is a warning, since no script says what ought to have
 // happened; only limits fail.
 package conduct
 
@@ -183,8 +183,9 @@ type IdleFault struct {
 	Pos   harness.Position
 }
 
-// Unreached is a scripted reply that was never asked for.
+// Unreached is a scripted reply that was never asked for, or a recorded one.
 type Unreached struct {
+	Name string // of a recorded one
 	Lane string // empty for the main conversation
 	Turn int    // of the lane
 	Pos  harness.Position
@@ -242,7 +243,7 @@ func Check(config Config, in *Input) []harness.Verdict {
 			v.State, v.Message = harness.Skipped, f.skipped
 		case len(f.problems) > 0:
 			v.State, v.Message, v.Pos = harness.Failed, joined(f.problems), f.pos
-			if name == StablePrefix || name == FaultsStruck || in.Mode == harness.ModeLive && name != Limits {
+			if name == StablePrefix || name == FaultsStruck || in.Mode.Real() && name != Limits {
 				v.State = harness.Warned
 			}
 		}
@@ -321,8 +322,11 @@ func (c *checker) providerAccepts() (f finding) {
 }
 
 func (c *checker) allRepliesReached() (f finding) {
-	if c.Mode == harness.ModeLive {
-		return skip("nothing is scripted in live mode")
+	if c.Mode.Real() {
+		return skip("nothing is scripted in mode " + string(c.Mode))
+	}
+	if c.Mode == harness.ModeReplay {
+		return c.allRecordingsUsed()
 	}
 	var lanes []string
 	left := map[string]int{}
@@ -344,6 +348,20 @@ func (c *checker) allRepliesReached() (f finding) {
 	return f
 }
 
+// allRecordingsUsed is about what was recorded in place of what is scripted.
+func (c *checker) allRecordingsUsed() (f finding) {
+	if len(c.Remaining) == 0 {
+		return f
+	}
+	f.pos = c.Remaining[0].Pos
+	var names []string
+	for _, u := range c.Remaining {
+		names = append(names, u.Name)
+	}
+	f.add("%s not asked for: %s", count(len(names), "recorded exchange", "recorded exchanges"), joined(names))
+	return f
+}
+
 func (c *checker) repeatedRequest() (f finding) {
 	for _, x := range c.requests {
 		if x.Repeated {
@@ -354,8 +372,8 @@ func (c *checker) repeatedRequest() (f finding) {
 }
 
 func (c *checker) faultsStruck() (f finding) {
-	if c.Mode == harness.ModeLive {
-		return skip("nothing is scripted in live mode")
+	if c.Mode.Real() || c.Mode == harness.ModeReplay {
+		return skip("nothing is scripted in mode " + string(c.Mode))
 	}
 	for _, idle := range c.Idle {
 		if f.pos.IsZero() {

@@ -54,6 +54,7 @@ func (t *trial) judge() (trials.Record, trials.Detail) {
 		}
 	}
 	rec.Outcome, rec.Cause = t.decide(e, rec.Counts.Checks)
+	t.finishCassette(&rec)
 	detail := trials.Detail{
 		Key: t.key, Schema: trials.Schema, System: t.scenario.Settings.System,
 		Transcript: e.transcript, Exchanges: e.exchanges, Tools: e.tools, States: t.stateOfServers(),
@@ -240,11 +241,11 @@ func (t *trial) decide(e *evidence, checks int) (harness.Outcome, *harness.Cause
 	causes := t.causes(e)
 	if len(causes) == 0 {
 		switch {
-		case checks > 0 || t.scenario.ConductOnly && t.opts.Mode == harness.ModeMock:
+		case checks > 0 || t.scenario.ConductOnly && t.opts.Mode.Alone():
 			return harness.OutcomePassed, nil
-		case t.opts.Mode == harness.ModeLive && !t.scenario.HasExpectations():
+		case t.opts.Mode.Real() && !t.scenario.HasExpectations():
 			return harness.OutcomeSkipped, &harness.Cause{
-				Kind: harness.CauseScenario, Pos: t.scenario.Pos, Message: "a live trial needs something to expect, and the scenario expects nothing",
+				Kind: harness.CauseScenario, Pos: t.scenario.Pos, Message: fmt.Sprintf("a trial in mode %s needs something to expect, and the scenario expects nothing", t.opts.Mode),
 			}
 		default:
 			return harness.OutcomeError, &harness.Cause{
@@ -289,7 +290,7 @@ func (t *trial) causes(e *evidence) []harness.Cause {
 	if !explained {
 		out = append(out, script...)
 	}
-	if t.opts.Mode == harness.ModeLive && len(t.passed()) == 0 {
+	if t.opts.Mode.Real() && len(t.passed()) == 0 {
 		if c := endpointCause(e.exchanges, t.reports, t.broke); c != nil {
 			out = append(out, *c)
 		}
@@ -300,6 +301,11 @@ func (t *trial) causes(e *evidence) []harness.Cause {
 			add(harness.CauseRefusal, t.turnPos(x.Turn), "the provider would refuse request %d: %s", x.Seq, x.Error)
 		case harness.KindMiss:
 			add(harness.CauseMiss, t.turnPos(x.Turn), "%s", x.Error)
+		}
+	}
+	if m, ok := t.model.(*liveModel); ok {
+		for _, text := range m.strays() {
+			add(harness.CauseMiss, harness.Position{}, "%s", text)
 		}
 	}
 	for _, x := range e.tools {

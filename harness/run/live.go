@@ -18,6 +18,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/rehearse-dev/rehearse/cassettes"
 	"github.com/rehearse-dev/rehearse/harness"
 	"github.com/rehearse-dev/rehearse/harness/conduct"
 	"github.com/rehearse-dev/rehearse/harness/dialect"
@@ -39,25 +40,45 @@ type liveModel struct {
 	over    context.Context // ends with the conversation
 	end     context.CancelFunc
 	busy    sync.WaitGroup // requests under way
+	// Of modes record and replay; path is that of base.
+	recorder *cassettes.Recorder
+	path     string
+	left     func() []conduct.Unreached // in replay
+	record   string                     // in replay: how to make a recording
 
 	mu   sync.Mutex // guards the rest
 	turn int
 	list []*harness.Exchange
 	last *dialect.Chat // the request before, to tell repetitions
+	odd  []string      // misses of what is no model call
 }
 
-func (t *trial) openLive() harness.Endpoint {
+func (t *trial) openLive() (harness.Endpoint, error) {
 	m := &liveModel{
 		base: strings.TrimRight(t.opts.BaseURL, "/"), key: t.opts.APIKey, clock: t.clock, check: t.checkLimits,
 		client: &http.Client{Transport: t.opts.Transport, CheckRedirect: func(*http.Request, []*http.Request) error {
 			return http.ErrUseLastResponse // a redirect would carry the key away
 		}},
 	}
+	if t.opts.Mode != harness.ModeLive {
+		rec, err := t.openCassette()
+		if err != nil {
+			return harness.Endpoint{}, err
+		}
+		t.recorder, m.recorder, m.client.Transport = rec, rec, rec
+		if t.opts.Mode == harness.ModeReplay {
+			m.base, m.key, m.record = replayBase, "", t.howToRecord(t.scenario, t.key.Model)
+			if !t.scenario.Cassette.AllowUnused {
+				m.left = func() []conduct.Unreached { return unused(rec, t.cassette) }
+			}
+		}
+		m.path = basePath(m.base)
+	}
 	m.over, m.end = context.WithCancel(context.Background())
 	base, unmount := t.gateway.mount(m)
 	m.unmount = unmount
 	t.model = m
-	return harness.Endpoint{BaseURL: base + "/v1", APIKey: placeholderKey}
+	return harness.Endpoint{BaseURL: base + "/v1", APIKey: placeholderKey}, nil
 }
 
 func (m *liveModel) beginTurn(n int) {
@@ -78,7 +99,12 @@ func (m *liveModel) journal() []harness.Exchange {
 	return out
 }
 
-func (m *liveModel) remaining() []conduct.Unreached { return nil }
+func (m *liveModel) remaining() []conduct.Unreached {
+	if m.left == nil {
+		return nil
+	}
+	return m.left()
+}
 
 func (m *liveModel) idle() []conduct.IdleFault { return nil }
 
@@ -140,6 +166,12 @@ func (m *liveModel) relay(w http.ResponseWriter, r *http.Request) {
 		defer m.check()
 	}
 	res, err := m.forward(r, path, body)
+	if miss := (*cassettes.MissError)(nil); errors.As(err, &miss) {
+		text := fmt.Sprintf("%v\n  if the change is meant, record it anew: %s", miss, m.record)
+		m.missed(x, text)
+		cassettes.AnswerMiss(w, text)
+		return
+	}
 	if err != nil {
 		m.done(x, func(x *harness.Exchange) {
 			x.Status = http.StatusBadGateway
@@ -222,7 +254,11 @@ func (m *liveModel) forward(r *http.Request, path string, body []byte) (*http.Re
 	if r.URL.RawQuery != "" {
 		target += "?" + r.URL.RawQuery
 	}
-	out, err := http.NewRequestWithContext(r.Context(), r.Method, target, bytes.NewReader(body))
+	ctx := r.Context()
+	if m.recorder != nil {
+		ctx = cassettes.WithBase(ctx, m.path)
+	}
+	out, err := http.NewRequestWithContext(ctx, r.Method, target, bytes.NewReader(body))
 	if err != nil {
 		return nil, err
 	}
@@ -308,6 +344,26 @@ func (m *liveModel) done(x *harness.Exchange, fill func(*harness.Exchange)) {
 	defer m.mu.Unlock()
 	x.Duration = m.clock.Now().Sub(x.Start)
 	fill(x)
+}
+
+// missed notes a request that is not in the cassette; x is nil for what is no
+// model call.
+func (m *liveModel) missed(x *harness.Exchange, text string) {
+	m.done(x, func(x *harness.Exchange) {
+		x.Kind, x.Status, x.Error = harness.KindMiss, http.StatusUnprocessableEntity, text
+	})
+	if x == nil {
+		m.mu.Lock()
+		defer m.mu.Unlock()
+		m.odd = append(m.odd, text)
+	}
+}
+
+// strays are the misses of requests that are no model calls.
+func (m *liveModel) strays() []string {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return slices.Clone(m.odd)
 }
 
 // endpointCause says what is wrong with the endpoint, when a trial came to

@@ -38,27 +38,36 @@ type Options struct {
 	// memory ([harness.Endpoint], [harness.Server]), and the subject takes
 	// what suits it; servers that are commands have the shortcut alone.
 	Foreign bool
-	// Mode is mock or live. Default mock.
+	// Mode is mock, live, record (live, and recorded) or replay (of what was
+	// recorded). Default mock.
 	Mode harness.Mode
-	// Models to ask for, by name. Default in mock mode [MockModel]; live mode
-	// needs at least one.
+	// Models to ask for, by name. Default in mock mode [MockModel], in replay
+	// those that are recorded; live and record need at least one.
 	Models []string
-	// BaseURL of the endpoint in live mode, ending in /v1, and its key. The
-	// key may be empty.
+	// BaseURL of the endpoint in the modes live and record, ending in /v1, and
+	// its key. The key may be empty.
 	BaseURL, APIKey string
-	// Transport carries requests to the endpoint in live mode. Default: as
-	// [http.DefaultTransport] does, over connections of the run's own.
+	// Transport carries requests to the endpoint in the modes live and record.
+	// Default: as [http.DefaultTransport] does, over connections of the run's
+	// own.
 	Transport http.RoundTripper
+	// Cassettes is the folder of the recordings. Default: for each scenario
+	// the folder cassettes beside its file; see
+	// [scenarios.Scenario.CassettePath].
+	Cassettes string
+	// LookupEnv finds CI, which forbids to record. Default [os.LookupEnv].
+	LookupEnv func(string) (string, bool)
 	// Trials of each scenario with each model. Default: what the scenario
-	// says in live mode, else 1.
+	// says in the modes live and record, all that are recorded in replay, else
+	// 1.
 	Trials int
 	// Parallel is how many trials run at a time. Default: the number of CPUs
-	// in mock mode, 1 in live mode; in [Test] 1.
+	// in the modes mock and replay, else 1; in [Test] 1.
 	Parallel int
 	// Seed goes into the seed of each trial. Zero is a seed like any other.
 	Seed int64
 	// Timeout of a trial that has no time limit of its own. Default 30
-	// seconds in mock mode, ten minutes in live mode.
+	// seconds in the modes mock and replay, else ten minutes.
 	Timeout time.Duration
 	// Grace is how long a subject may take to return once its context has
 	// ended, and to close; then it is left behind. Default 5 seconds.
@@ -149,6 +158,7 @@ type job struct {
 	scenario *scenarios.Scenario
 	key      trials.Key
 	memory   *mockllm.Memory // shared by the trials of a scenario with a model
+	cassette string          // of modes record and replay
 }
 
 // runner holds what the trials of a run share.
@@ -172,8 +182,11 @@ func Run(ctx context.Context, list []*scenarios.Scenario, opts *Options) (*Resul
 			return nil, err
 		}
 	}
-	jobs := r.jobs(list)
-	res := &Result{Manifest: r.manifest(list, len(jobs))}
+	jobs, err := r.jobs(list)
+	if err != nil {
+		return nil, err
+	}
+	res := &Result{Manifest: r.manifest(list, jobs)}
 	var out *trials.Writer
 	if r.opts.Out != "" {
 		if res.Dir, err = makeDir(r.opts.Out, r.opts.Name, res.Manifest.Started); err != nil {
@@ -233,25 +246,30 @@ func newRunner(opts *Options) (*runner, error) {
 		o.Parallel = 1
 	}
 	switch o.Mode = cmp.Or(o.Mode, harness.ModeMock); o.Mode {
-	case harness.ModeMock:
+	case harness.ModeMock, harness.ModeReplay:
 		o.Timeout = cmp.Or(o.Timeout, 30*time.Second)
 		o.Parallel = cmp.Or(o.Parallel, runtime.GOMAXPROCS(0))
-		if len(o.Models) == 0 {
+		if len(o.Models) == 0 && o.Mode == harness.ModeMock {
 			o.Models = []string{MockModel}
 		}
-	case harness.ModeLive:
+	case harness.ModeLive, harness.ModeRecord:
 		o.Timeout = cmp.Or(o.Timeout, 10*time.Minute)
 		o.Parallel = cmp.Or(o.Parallel, 1)
 		switch {
 		case testing.Testing() && !liveInTests && !o.liveInTest:
-			return nil, errors.New("live mode in a Go test needs the build tag real_llm: go test -tags real_llm")
+			return nil, fmt.Errorf("mode %s in a Go test needs the build tag real_llm: go test -tags real_llm", o.Mode)
 		case o.BaseURL == "":
-			return nil, errors.New("live mode needs the base URL of an endpoint")
+			return nil, fmt.Errorf("mode %s needs the base URL of an endpoint", o.Mode)
 		case len(o.Models) == 0:
-			return nil, errors.New("live mode needs the name of a model")
+			return nil, fmt.Errorf("mode %s needs the name of a model", o.Mode)
 		}
 	default:
-		return nil, fmt.Errorf("mode %q is not known: want mock or live", o.Mode)
+		return nil, fmt.Errorf("mode %q is not known: want mock, live, record or replay", o.Mode)
+	}
+	if o.Mode == harness.ModeRecord {
+		if err := mayRecord(o); err != nil {
+			return nil, err
+		}
 	}
 	if o.Transport == nil {
 		own := http.DefaultTransport
@@ -278,27 +296,41 @@ func (r *runner) close() {
 // trialsOf is how often a scenario is played with each model.
 func (r *runner) trialsOf(s *scenarios.Scenario) int {
 	n := r.opts.Trials
-	if n == 0 && r.opts.Mode == harness.ModeLive {
+	if n == 0 && r.opts.Mode.Real() {
 		n = s.LiveTrials
 	}
 	return max(n, 1)
 }
 
 // jobs lists the trials in the order in which they are started.
-func (r *runner) jobs(list []*scenarios.Scenario) []job {
+func (r *runner) jobs(list []*scenarios.Scenario) ([]job, error) {
 	var out []job
 	for _, s := range list {
+		if r.opts.Mode == harness.ModeReplay {
+			keys, err := r.cassettesOf(s)
+			if err != nil {
+				return nil, err
+			}
+			for _, k := range keys {
+				k.Scenario, k.File, k.Subject, k.Mode = s.Name, s.Pos.File, r.opts.SubjectName, r.opts.Mode
+				out = append(out, job{scenario: s, key: k})
+			}
+			continue
+		}
 		for _, model := range r.opts.Models {
 			memory := new(mockllm.Memory)
 			for n := range r.trialsOf(s) {
-				out = append(out, job{s, trials.Key{
+				out = append(out, job{scenario: s, memory: memory, key: trials.Key{
 					Scenario: s.Name, File: s.Pos.File, Subject: r.opts.SubjectName,
 					Model: model, Mode: r.opts.Mode, Attempt: n + 1,
-				}, memory})
+				}})
 			}
 		}
 	}
-	return out
+	if r.opts.Mode == harness.ModeRecord || r.opts.Mode == harness.ModeReplay {
+		return out, r.cassetteJobs(out)
+	}
+	return out, nil
 }
 
 // play runs the jobs, some at a time, and hands each finished one to done,
@@ -344,22 +376,30 @@ func (r *runner) seed(k trials.Key) int64 {
 	return int64(h.Sum64() >> 1)
 }
 
-func (r *runner) manifest(list []*scenarios.Scenario, planned int) trials.Manifest {
+func (r *runner) manifest(list []*scenarios.Scenario, jobs []job) trials.Manifest {
 	o := &r.opts
 	m := trials.Manifest{
 		Name: o.Name, Rehearse: o.Version, Go: runtime.Version(), Mode: o.Mode, Subject: o.SubjectName,
-		Seed: o.Seed, Started: time.Now().UTC(), Planned: planned, Schema: trials.Schema,
+		Seed: o.Seed, Started: time.Now().UTC(), Planned: len(jobs), Schema: trials.Schema,
 	}
-	for _, name := range o.Models {
+	most := map[*scenarios.Scenario]int{} // trials with a model
+	models := slices.Clone(o.Models)
+	for _, j := range jobs {
+		most[j.scenario] = max(most[j.scenario], j.key.Attempt)
+		if !slices.Contains(models, j.key.Model) {
+			models = append(models, j.key.Model)
+		}
+	}
+	for _, name := range models {
 		model := trials.Model{Asked: name}
-		if o.Mode == harness.ModeLive {
+		if o.Mode.Real() {
 			model.BaseURL = redacted(o.BaseURL)
 		}
 		m.Models = append(m.Models, model)
 	}
 	for _, s := range list {
 		m.Scenarios = append(m.Scenarios, trials.Source{
-			Name: s.Name, File: s.Pos.File, Description: s.Description, Tags: s.Tags, Hash: s.Hash, Trials: r.trialsOf(s),
+			Name: s.Name, File: s.Pos.File, Description: s.Description, Tags: s.Tags, Hash: s.Hash, Trials: most[s],
 		})
 	}
 	return m

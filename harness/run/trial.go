@@ -16,6 +16,8 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/rehearse-dev/rehearse/cassettes"
+	"github.com/rehearse-dev/rehearse/cassettes/vcr"
 	"github.com/rehearse-dev/rehearse/harness"
 	"github.com/rehearse-dev/rehearse/harness/score"
 	"github.com/rehearse-dev/rehearse/harness/trials"
@@ -38,12 +40,14 @@ type trial struct {
 	seed    int64
 	start   time.Time
 	clock   harness.Clock
-	virtual *virtualClock // the same, in mock mode
+	virtual *virtualClock // the same, in modes mock and replay
 	workdir string
 	servers []*toolServer
 	model   modelSide
 
 	prompter *prompter
+	recorder *cassettes.Recorder // of modes record and replay
+	before   *vcr.File           // the recording that is made anew; nil for none
 
 	turn   atomic.Int64 // being played, from 1
 	called atomic.Int64 // tool calls that reached a server
@@ -86,7 +90,7 @@ func (t *trial) play(ctx context.Context) {
 	timer := time.AfterFunc(limit, expired)
 	defer timer.Stop()
 	t.clock = harness.SystemClock()
-	if t.opts.Mode == harness.ModeMock {
+	if t.opts.Mode.Alone() {
 		t.virtual = newVirtualClock(t.start, t.scenario.Limits.Time, expired)
 		t.clock = t.virtual
 	}
@@ -123,10 +127,13 @@ func (t *trial) setUp(ctx context.Context) (*harness.Env, error) {
 			return nil, err
 		}
 	}
-	if t.opts.Mode == harness.ModeLive {
-		env.Endpoint = t.openLive()
-	} else {
+	switch {
+	case t.opts.Mode == harness.ModeMock:
 		env.Endpoint = t.openMock()
+	default:
+		if env.Endpoint, err = t.openLive(); err != nil {
+			return nil, err
+		}
 	}
 	env.Endpoint.Model = t.key.Model
 	return env, nil
@@ -369,6 +376,10 @@ func (t *trial) cleanUp() {
 	}
 	if t.model != nil {
 		t.model.close()
+	}
+	if t.recorder != nil {
+		// What is worth keeping is written by now; there is no journal to lose.
+		_ = t.recorder.Discard()
 	}
 	if t.workdir != "" {
 		// What a stray process still writes there is lost, not ours to report.

@@ -1,0 +1,100 @@
+// Copyright 2026 The rehearse Authors. SPDX-License-Identifier: Apache-2.0
+
+package cassettes
+
+import (
+	"bytes"
+	"context"
+	"maps"
+	"net/http"
+	"regexp"
+	"slices"
+	"strings"
+
+	"github.com/rehearse-dev/rehearse/cassettes/vcr"
+)
+
+// WithBase says of the requests under ctx that their path begins with path,
+// which is that of the endpoint's address: it does not count when a replay,
+// which has no endpoint, looks for their recording.
+func WithBase(ctx context.Context, path string) context.Context {
+	return context.WithValue(ctx, baseKey{}, strings.TrimRight(path, "/"))
+}
+
+// Recorded returns what was recorded so far, in the order of the file: in mode
+// record-new behind what the file holds. It is not to be changed.
+func (r *Recorder) Recorded() []*vcr.Interaction {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.recorded()
+}
+
+func (r *Recorder) recorded() []*vcr.Interaction {
+	list := r.interactions()
+	for _, s := range r.slots {
+		if s.kept != nil {
+			list = append(list, s.kept)
+		}
+	}
+	return list
+}
+
+// Len is the number of interactions of the file that is replayed.
+func (r *Recorder) Len() int {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return len(r.tape)
+}
+
+// Discard ends the recorder like Close, but writes nothing: a file that is
+// there stays as it is.
+func (r *Recorder) Discard() error {
+	r.mu.Lock()
+	if r.closed {
+		r.mu.Unlock()
+		return nil
+	}
+	r.closed = true
+	r.mu.Unlock()
+	if !r.opts.Mode.records() {
+		return nil
+	}
+	r.settle()
+	return r.journal.remove()
+}
+
+// AnswerMiss answers a request that fits nothing recorded, in the way that no
+// SDK sends it again.
+func AnswerMiss(w http.ResponseWriter, text string) {
+	answer(w, http.StatusUnprocessableEntity, "rehearse_miss", text)
+}
+
+// Same reports whether two recordings say the same: only times, and what
+// endpoints number anew each time, may differ.
+func Same(a, b []*vcr.Interaction) bool {
+	return slices.EqualFunc(a, b, func(a, b *vcr.Interaction) bool {
+		if a.Request.Method != b.Request.Method || a.Request.URL != b.Request.URL || a.Response.Code != b.Response.Code ||
+			a.Meta.Outcome != b.Meta.Outcome || a.Meta.Error != b.Meta.Error || a.Meta.Model != b.Meta.Model || a.Meta.Label != b.Meta.Label {
+			return false
+		}
+		return bytes.Equal(steady(a.Request.Body), steady(b.Request.Body)) && bytes.Equal(steady(a.Response.Body), steady(b.Response.Body)) &&
+			maps.EqualFunc(lasting(a.Response.Header), lasting(b.Response.Header), slices.Equal)
+	})
+}
+
+// numbered are the members of JSON that are other in each answer: numbers of
+// answers and of calls, times.
+var numbered = regexp.MustCompile(`"(id|call_id|tool_call_id|system_fingerprint)"\s*:\s*"[^"\\]*"|"created"\s*:\s*\d+`)
+
+func steady(body []byte) []byte { return numbered.ReplaceAllLiteral(body, []byte("…")) }
+
+// lasting are the headers that are the same in each answer.
+func lasting(h http.Header) http.Header {
+	h = h.Clone()
+	for name := range h {
+		if name == "Date" || strings.HasPrefix(name, "X-Ratelimit-") || strings.HasSuffix(name, "-Id") || strings.HasSuffix(name, "-Ms") {
+			delete(h, name)
+		}
+	}
+	return h
+}

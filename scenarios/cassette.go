@@ -1,0 +1,116 @@
+// Copyright 2026 The rehearse Authors. SPDX-License-Identifier: Apache-2.0
+
+package scenarios
+
+import (
+	"fmt"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"github.com/rehearse-dev/rehearse/harness/trials"
+	"github.com/rehearse-dev/rehearse/internal/strictyaml"
+)
+
+// Cassette are a scenario's settings of its recordings. The zero value means
+// all defaults.
+type Cassette struct {
+	// Order says which of several equal recorded requests answers: sequence
+	// (when empty), strict, any or repeat-last.
+	Order string
+	// Ignore are further paths into the JSON of requests that do not count.
+	Ignore []string
+	// AllowUnused lets a replay end with recordings that nobody asked for.
+	AllowUnused bool
+	// KeepErrors records answers of 429 and of 500 and above.
+	KeepErrors bool
+	// Speed is how fast a replay is: 1 as it was, 0 at once.
+	Speed float64
+	// MaxAge is how old a recording may be; 0 means any age. StaleFails makes
+	// an older one an error, otherwise it is a warning.
+	MaxAge     time.Duration
+	StaleFails bool
+}
+
+// CassettesDir is the folder, beside the scenario files, in which their
+// cassettes are. [Load] leaves such folders below a folder that it reads
+// alone.
+const CassettesDir = "cassettes"
+
+// CassettePath is the file that holds the recording of a trial, from 1, of the
+// scenario with a model:
+//
+//	<dir>/<file without .yaml>/<scenario>.<model>[-<trial>].yaml
+//
+// dir is the folder "cassettes" beside the scenario's file when it is empty.
+// Names become what can be part of a file's name, in lower case.
+func (s *Scenario) CassettePath(dir, model string, trial int) string {
+	n := ""
+	if trial > 1 {
+		n = fmt.Sprintf("-%d", trial)
+	}
+	return s.cassettePrefix(dir) + slug(model, "model") + n + ".yaml"
+}
+
+// Cassettes are the files that may be cassettes of the scenario, sorted: those
+// of other scenarios can be among them, whose name begins in the same way.
+func (s *Scenario) Cassettes(dir string) []string {
+	list, _ := filepath.Glob(literalGlob(s.cassettePrefix(dir)) + "*.yaml") // the pattern is sound
+	return list
+}
+
+// literalGlob quotes a path for [filepath.Glob].
+func literalGlob(path string) string {
+	return strings.NewReplacer(`[`, `[[]`, `*`, `[*]`, `?`, `[?]`).Replace(path)
+}
+
+func (s *Scenario) cassettePrefix(dir string) string {
+	file := filepath.FromSlash(s.Pos.File)
+	if dir == "" {
+		dir = filepath.Join(filepath.Dir(file), CassettesDir)
+	}
+	name := strings.TrimSuffix(filepath.Base(file), filepath.Ext(file))
+	return filepath.Join(dir, name, slug(s.Name, "scenario")) + "."
+}
+
+// TapePath is the file that holds what went between the subject and a real
+// server in the trial whose cassette is at path.
+func TapePath(cassette, server string) string {
+	return strings.TrimSuffix(cassette, ".yaml") + "." + slug(server, "server") + ".tape"
+}
+
+func slug(name, none string) string { return strings.ToLower(trials.FileName(name, none)) }
+
+func cassetteObject() *object {
+	return &object{
+		name: "cassette", doc: "How the scenario is recorded, and replayed in mode replay.",
+		keys: []key{
+			{name: "order", typ: enum("sequence", "strict", "any", "repeat-last"), def: "sequence", doc: "Which of equal recorded requests answers: each once, one after the other (`sequence`); all requests in the order of the file (`strict`); always the first (`any`); the last again when all were used (`repeat-last`)."},
+			{name: "ignore", typ: list(filled()), def: "none", doc: "Further paths of a request's JSON that do not count, such as `metadata.trace` or `**.date`; `*` is any key or index, `**` in front any depth. Of tool calls that a tape answers: paths into the parameters, such as `arguments.date`."},
+			{name: "allow_unused", typ: boolean(), def: "false", doc: "Lets a replay end with recorded requests that nobody sent."},
+			{name: "keep_errors", typ: boolean(), def: "false", doc: "Records answers of 429 and of 500 and above too, so that a replay has the retries."},
+			{name: "speed", typ: number(), def: "0", doc: "How fast answers are replayed: 1 as they were, 2 twice as fast, 0 at once."},
+			{name: "max_age", typ: duration(), def: "any age", doc: "How old a recording may be, such as `720h`."},
+			{name: "stale", typ: enum("warn", "error"), def: "warn", doc: "What a recording older than `max_age` is."},
+		},
+	}
+}
+
+func (l *loader) cassette(n *strictyaml.Node) Cassette {
+	if !usable(n) {
+		return Cassette{}
+	}
+	c := Cassette{
+		Order: textOf(n.Get("order")), Ignore: textsOf(n.Get("ignore")), AllowUnused: boolOf(n.Get("allow_unused")),
+		KeepErrors: boolOf(n.Get("keep_errors")), MaxAge: durationOf(n.Get("max_age")), StaleFails: textOf(n.Get("stale")) == "error",
+	}
+	if speed := floatOf(n.Get("speed")); speed != nil {
+		if c.Speed = *speed; c.Speed < 0 {
+			l.problems.add(n.Get("speed").Pos, "a speed of %v: want 0 (at once) or more", c.Speed)
+		}
+	}
+	if n.Get("stale") != nil && c.MaxAge == 0 {
+		l.problems.add(n.Key("stale").Pos, `"stale" means nothing without "max_age"`)
+	}
+	return c
+}
