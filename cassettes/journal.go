@@ -15,6 +15,7 @@ import (
 	"path/filepath"
 	"slices"
 
+	"github.com/rehearse-dev/rehearse/cassettes/redact"
 	"github.com/rehearse-dev/rehearse/cassettes/vcr"
 )
 
@@ -41,8 +42,9 @@ type heading struct {
 
 // record is any other line of a journal.
 type record struct {
-	Slot        int    `json:"slot"`        // the place of the exchange in the file, from 0
-	Interaction []byte `json:"interaction"` // a file of one, as vcr writes it
+	Slot        int    `json:"slot"`             // the place of the exchange in the file, from 0
+	Renews      int    `json:"renews,omitempty"` // the interaction whose place it takes, from 1
+	Interaction []byte `json:"interaction"`      // a file of one, as vcr writes it
 }
 
 func journalPath(path string) string { return path + ".journal" }
@@ -78,12 +80,12 @@ func newJournal(path string, adds bool) (*journal, error) {
 }
 
 // add keeps an exchange.
-func (j *journal) add(slot int, i *vcr.Interaction) error {
+func (j *journal) add(slot, renews int, i *vcr.Interaction) error {
 	if j == nil {
 		return nil
 	}
 	one := vcr.File{Interactions: []*vcr.Interaction{i}}
-	return j.write(record{slot, one.Encode()})
+	return j.write(record{slot, renews, one.Encode()})
 }
 
 // write adds a line, in one write.
@@ -105,19 +107,21 @@ func (j *journal) remove() error {
 	return errors.Join(j.file.Close(), os.Remove(j.path))
 }
 
+// left is an exchange that a journal holds.
+type left struct {
+	record
+	*vcr.Interaction
+}
+
 // readJournal reads what a recording left, in the order of the file. A last
 // line that is cut off was never whole.
-func readJournal(path string) (heading, []*vcr.Interaction, error) {
+func readJournal(path string) (heading, []left, error) {
 	var head heading
 	data, err := os.ReadFile(journalPath(path))
 	if err != nil {
 		return head, nil, err
 	}
-	type placed struct {
-		slot int
-		*vcr.Interaction
-	}
-	var found []placed
+	var found []left
 	n := 0
 	for line := range bytes.Lines(data) {
 		n++
@@ -127,41 +131,38 @@ func readJournal(path string) (heading, []*vcr.Interaction, error) {
 		if n == 1 {
 			err = json.Unmarshal(line, &head)
 		} else {
-			var p placed
-			p.slot, p.Interaction, err = readRecord(line)
-			found = append(found, p)
+			var l left
+			l, err = readRecord(line)
+			found = append(found, l)
 		}
 		if err != nil {
 			return head, nil, fmt.Errorf("reading journal %q: line %d: %w", journalPath(path), n, err)
 		}
 	}
-	slices.SortStableFunc(found, func(a, b placed) int { return cmp.Compare(a.slot, b.slot) })
-	out := make([]*vcr.Interaction, len(found))
-	for i, p := range found {
-		out[i] = p.Interaction
-	}
-	return head, out, nil
+	slices.SortStableFunc(found, func(a, b left) int { return cmp.Compare(a.Slot, b.Slot) })
+	return head, found, nil
 }
 
-func readRecord(line []byte) (int, *vcr.Interaction, error) {
-	var rec record
-	if err := json.Unmarshal(line, &rec); err != nil {
-		return 0, nil, err
+func readRecord(line []byte) (left, error) {
+	var l left
+	if err := json.Unmarshal(line, &l.record); err != nil {
+		return l, err
 	}
-	one, err := vcr.Parse("the interaction", rec.Interaction)
+	one, err := vcr.Parse("the interaction", l.record.Interaction)
 	if err != nil {
-		return 0, nil, err
+		return l, err
 	}
 	if len(one.Interactions) != 1 {
-		return 0, nil, fmt.Errorf("it holds %d interactions, not one", len(one.Interactions))
+		return l, fmt.Errorf("it holds %d interactions, not one", len(one.Interactions))
 	}
-	return rec.Slot, one.Interactions[0], nil
+	l.Interaction = one.Interactions[0]
+	return l, nil
 }
 
 // fold makes the cassette of what a dead process left, before a new recording
 // begins. The journal goes last: whoever dies here leaves both.
-func fold(path string, maxBody int, logf func(string, ...any)) error {
-	head, left, err := readJournal(path)
+func fold(path string, maxBody int, secrets *redact.Redactor, logf func(string, ...any)) error {
+	head, found, err := readJournal(path)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil
 	}
@@ -172,15 +173,25 @@ func fold(path string, maxBody int, logf func(string, ...any)) error {
 	if err != nil {
 		return fmt.Errorf("reading cassette: %w", err)
 	}
-	if len(left) > 0 && now == head.Base { // else the recording has been written
-		logf("cassette %q: a recording was cut off; what ended of it is kept (exchanges: %d)", path, len(left))
-		list := left
+	if len(found) > 0 && now == head.Base { // else the recording has been written
+		logf("cassette %q: a recording was cut off; what ended of it is kept (exchanges: %d)", path, len(found))
+		var list []*vcr.Interaction
 		if head.Adds && now != "" {
 			before, err := vcr.Read(path)
 			if err != nil {
 				return err
 			}
-			list = slices.Concat(before.Interactions, left)
+			list = before.Interactions
+		}
+		for _, l := range found {
+			if n := l.Renews; n > 0 && n <= len(list) {
+				list[n-1] = l.Interaction
+			} else {
+				list = append(list, l.Interaction)
+			}
+		}
+		if err := checkSecrets(path, list, secrets); err != nil {
+			return fmt.Errorf("a recording was cut off, and %w; remove %q", err, journalPath(path))
 		}
 		if err := vcr.WriteFile(path, &vcr.File{Path: path, Interactions: list}, maxBody); err != nil {
 			return err

@@ -5,8 +5,10 @@ package cassettes
 import (
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 
+	"github.com/rehearse-dev/rehearse/cassettes/redact"
 	"github.com/rehearse-dev/rehearse/cassettes/vcr"
 )
 
@@ -19,7 +21,7 @@ func FuzzReadJournal(f *testing.F) {
 	}
 	for slot := range 2 {
 		i := &vcr.Interaction{Request: vcr.Request{Method: "GET", URL: "http://127.0.0.1/"}, Response: vcr.Response{Code: 200, Body: []byte("x\n")}}
-		if err := j.add(1-slot, i); err != nil {
+		if err := j.add(1-slot, 0, i); err != nil {
 			f.Fatal(err)
 		}
 	}
@@ -42,7 +44,10 @@ func FuzzReadJournal(f *testing.F) {
 		if err != nil || len(left) == 0 {
 			return
 		}
-		again := &vcr.File{Interactions: left}
+		again := &vcr.File{}
+		for _, l := range left {
+			again.Interactions = append(again.Interactions, l.Interaction)
+		}
 		if _, err := vcr.Parse("again", again.Encode()); err != nil {
 			t.Errorf("what was left cannot be written: %v", err)
 		}
@@ -56,6 +61,38 @@ func interactionOf(text string) *vcr.Interaction {
 	}
 }
 
+func noSecrets(t *testing.T) *redact.Redactor {
+	t.Helper()
+	secrets, err := redact.New(nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return secrets
+}
+
+// TestFoldScans: what a dead process left was not looked at yet.
+func TestFoldScans(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "a.yaml")
+	j, err := newJournal(path, false)
+	if err != nil {
+		t.Fatal(err)
+	}
+	secret := "sk-" + "proj-" + strings.Repeat("Zq7Xv2Lm9Rt4", 4)
+	i := interactionOf("a?key=" + secret)
+	i.Response.Body = []byte("note: " + secret)
+	if err := j.add(0, 0, i); err != nil {
+		t.Fatal(err)
+	}
+	j.file.Close()
+	err = fold(path, 0, noSecrets(t), t.Logf)
+	if err == nil || !strings.Contains(err.Error(), "a recording was cut off, and cassette") || !strings.Contains(err.Error(), "looks like a secret") || strings.Contains(err.Error(), secret) {
+		t.Errorf("got %v", err)
+	}
+	if _, err := os.Stat(path); err == nil {
+		t.Error("the cassette is written")
+	}
+}
+
 // TestFold leaves a recording at each of its stages and takes it up.
 func TestFold(t *testing.T) {
 	old := &vcr.File{Interactions: []*vcr.Interaction{interactionOf("a"), interactionOf("b")}}
@@ -63,15 +100,17 @@ func TestFold(t *testing.T) {
 		name  string
 		adds  bool
 		added []string // of the journal
+		renew int      // whose place the first of them takes, from 1
 		saved bool     // the file was written before the process died
 		want  string
 	}{
-		{"adding, nothing came", true, nil, false, "ab"},
-		{"adding", true, []string{"c"}, false, "abc"},
-		{"adding, saved", true, []string{"c"}, true, "abc"},
-		{"anew, nothing came", false, nil, false, "ab"},
-		{"anew", false, []string{"c", "d"}, false, "cd"},
-		{"anew, saved", false, []string{"c", "d"}, true, "cd"},
+		{"adding, nothing came", true, nil, 0, false, "ab"},
+		{"adding", true, []string{"c"}, 0, false, "abc"},
+		{"adding, saved", true, []string{"c"}, 0, true, "abc"},
+		{"renewing", true, []string{"c", "d"}, 1, false, "cbd"},
+		{"anew, nothing came", false, nil, 0, false, "ab"},
+		{"anew", false, []string{"c", "d"}, 0, false, "cd"},
+		{"anew, saved", false, []string{"c", "d"}, 0, true, "cd"},
 	}
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
@@ -88,7 +127,11 @@ func TestFold(t *testing.T) {
 				list = append(list, old.Interactions...)
 			}
 			for slot, text := range test.added {
-				if err := j.add(slot, interactionOf(text)); err != nil {
+				renews := 0
+				if slot == 0 {
+					renews = test.renew
+				}
+				if err := j.add(slot, renews, interactionOf(text)); err != nil {
 					t.Fatal(err)
 				}
 				list = append(list, interactionOf(text))
@@ -99,7 +142,7 @@ func TestFold(t *testing.T) {
 					t.Fatal(err)
 				}
 			}
-			if err := fold(path, 0, t.Logf); err != nil {
+			if err := fold(path, 0, noSecrets(t), t.Logf); err != nil {
 				t.Fatal(err)
 			}
 			f, err := vcr.Read(path)

@@ -83,8 +83,17 @@ type Options struct {
 	// AllowUnused lets a replay end with interactions that nobody asked for.
 	// Default: Close returns an error that names them.
 	AllowUnused bool
-	// MaxAge is how old a recording may be in replay; 0 means any age. Stale
-	// says what an older one does: "warn" (the default) or "error".
+	// Asides lets a recording hold requests of several models or system
+	// prompts, as of agents that ask for titles and summaries beside the
+	// conversation, or have others under them. Default: such a recording is
+	// refused at its end, since most come of a prompt that was changed
+	// between two halves. What was recorded is then in a file of its own,
+	// NAME.refused.yaml.
+	Asides bool
+	// MaxAge is how old an interaction may be in replay and record-new; 0
+	// means any age. Stale says what an older one does: "warn" (the default),
+	// "error", or "record", with which record-new asks the endpoint anew and
+	// replaces it, and replay, which has no endpoint, refuses the file.
 	MaxAge time.Duration
 	Stale  string
 	// MaxBody is the longest body that stands in the file itself, in bytes.
@@ -111,7 +120,7 @@ func (o *Options) withDefaults() (Options, error) {
 	}
 	c.Mode = cmp.Or(c.Mode, Replay)
 	c.Order = cmp.Or(c.Order, Sequence)
-	c.Stale = cmp.Or(c.Stale, "warn")
+	c.Stale = cmp.Or(c.Stale, staleWarn)
 	c.Grace = cmp.Or(c.Grace, 2*time.Second)
 	if c.Upstream == nil {
 		c.Upstream = http.DefaultTransport
@@ -134,8 +143,8 @@ func (o *Options) withDefaults() (Options, error) {
 	if orders := []Order{Sequence, Strict, Any, RepeatLast}; !slices.Contains(orders, c.Order) {
 		return c, fmt.Errorf("order %q is unknown: want one of %v", c.Order, orders)
 	}
-	if c.Stale != "warn" && c.Stale != "error" {
-		return c, fmt.Errorf("stale %q is unknown: want warn or error", c.Stale)
+	if words := []string{staleWarn, staleError, staleRecord}; !slices.Contains(words, c.Stale) {
+		return c, fmt.Errorf("stale %q is unknown: want one of %v", c.Stale, words)
 	}
 	if c.Speed < 0 {
 		return c, fmt.Errorf("speed %v is less than 0", c.Speed)

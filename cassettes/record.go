@@ -190,7 +190,11 @@ func (r *Recorder) finish(s *slot, i *vcr.Interaction, found *entry) {
 		return
 	}
 	s.kept = kept
-	if err := r.journal.add(r.slotNumber(s), kept); err != nil {
+	renews := 0
+	if s.renews != nil {
+		renews = s.renews.number
+	}
+	if err := r.journal.add(r.slotNumber(s), renews, kept); err != nil {
 		r.note("%v", err)
 	}
 }

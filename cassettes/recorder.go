@@ -38,7 +38,9 @@ type Recorder struct {
 	misses  []error
 	notes   []string
 	drift   []string
-	bases   []string // paths of endpoints, see [vcr.Meta]
+	bases   []string  // paths of endpoints, see [vcr.Meta]
+	chat    *key.Chat // what the recording is of, as far as is known
+	mixed   bool      // it was said that it is of two
 	closed  bool
 	open    sync.WaitGroup // exchanges that are being recorded
 }
@@ -60,9 +62,10 @@ type queue struct {
 // slot is the place of an exchange in the file: requests are in the order in
 // which they began, not in that in which they ended.
 type slot struct {
-	kept *vcr.Interaction // nil while it is under way, or when it is not kept
-	key  string
-	live *tee // the body under way; nil before and after
+	kept   *vcr.Interaction // nil while it is under way, or when it is not kept
+	key    string
+	live   *tee   // the body under way; nil before and after
+	renews *entry // whose place it takes; nil of what is new
 }
 
 // Open opens the cassette at path. In replay the file must be there. A
@@ -81,7 +84,7 @@ func Open(path string, opts *Options) (*Recorder, error) {
 		return nil, fmt.Errorf("opening cassette %q: CI is set, and mode %s makes recordings; record on your own machine and commit the file", path, o.Mode)
 	}
 	if o.Mode.records() && !o.Whole {
-		if err := fold(path, o.MaxBody, o.Logf); err != nil {
+		if err := fold(path, o.MaxBody, secrets, o.Logf); err != nil {
 			return nil, err
 		}
 	}
@@ -106,7 +109,10 @@ func (r *Recorder) load() error {
 		switch {
 		case readErr == nil && r.opts.Mode == Replay:
 			r.note("the recording was cut off; exchanges that it holds: %d", len(left))
-			f, err = &vcr.File{Path: r.path, Interactions: left}, nil
+			f, err = &vcr.File{Path: r.path}, nil
+			for _, l := range left {
+				f.Interactions = append(f.Interactions, l.Interaction)
+			}
 		case r.opts.Mode == RecordNew:
 			return nil
 		default:
@@ -133,28 +139,6 @@ func (r *Recorder) load() error {
 		q.entries = append(q.entries, e)
 	}
 	return r.checkAge()
-}
-
-// checkAge warns of a recording that is too old, or refuses it.
-func (r *Recorder) checkAge() error {
-	if r.opts.MaxAge <= 0 || r.opts.Mode != Replay {
-		return nil
-	}
-	for _, e := range r.tape {
-		if e.Meta.Recorded.IsZero() {
-			continue
-		}
-		if age := r.opts.Clock.Now().Sub(e.Meta.Recorded); age > r.opts.MaxAge {
-			text := fmt.Sprintf("interaction %d was recorded on %s, more than %v ago; record it anew",
-				e.number, e.Meta.Recorded.Format("2006-01-02"), r.opts.MaxAge)
-			if r.opts.Stale == "error" {
-				return fmt.Errorf("cassette %q: %s", r.path, text)
-			}
-			r.note("%s", text)
-			return nil
-		}
-	}
-	return nil
 }
 
 // keyOf makes the key of a request without the path of the endpoint's own
@@ -216,11 +200,8 @@ func (r *Recorder) RoundTrip(req *http.Request) (*http.Response, error) {
 		found = r.find(k)
 	}
 	switch {
-	case found != nil && r.opts.Mode != Verify:
-		found.used++
-		if text := key.Reordered(found.key, k); text != "" {
-			r.note("interaction %d: %s", found.number, text)
-		}
+	case found != nil && r.opts.Mode != Verify && !r.renews(found):
+		r.use(found, k)
 		r.mu.Unlock()
 		return r.replay(req, found)
 	case r.opts.Mode == Replay:
@@ -229,15 +210,27 @@ func (r *Recorder) RoundTrip(req *http.Request) (*http.Response, error) {
 		r.mu.Unlock()
 		return nil, miss
 	}
-	if found != nil {
-		found.used++
-	}
 	s := &slot{key: k.ID}
+	if found != nil {
+		r.use(found, k)
+		if r.opts.Mode != Verify {
+			s.renews, found = found, nil
+		}
+	}
+	r.warnMixed(k)
 	attempt := r.failed[k.ID] + 1
 	r.slots = append(r.slots, s)
 	r.open.Add(1)
 	r.mu.Unlock()
 	return r.record(req, body, s, &vcr.Interaction{Request: asked, Meta: vcr.Meta{Attempt: attempt, Base: base}}, found)
+}
+
+// use notes that an interaction answers a request. The caller holds mu.
+func (r *Recorder) use(e *entry, k *key.Key) {
+	e.used++
+	if text := key.Reordered(e.key, k); text != "" {
+		r.note("interaction %d: %s", e.number, text)
+	}
 }
 
 // failedAttempt reports whether a client has cause to send a request again.
@@ -395,12 +388,16 @@ func (r *Recorder) settle() {
 func (r *Recorder) save() error {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	list := r.recorded()
+	list, renewed, dropped := r.contents()
 	if len(list) == 0 {
 		r.note("nothing was recorded, so nothing is written")
 		return r.journal.remove()
 	}
-	if err := writeChecked(r.path, list, r.opts.MaxBody, r.secrets); err != nil {
+	if err := r.refuse(list); err != nil {
+		// A journal is there to take a recording up again, which this is not.
+		return errors.Join(err, r.journal.remove())
+	}
+	if err := vcr.WriteFile(r.path, &vcr.File{Path: r.path, Interactions: list}, r.opts.MaxBody); err != nil {
 		return err
 	}
 	failed := 0
@@ -410,19 +407,42 @@ func (r *Recorder) save() error {
 		}
 	}
 	r.note("written; exchanges: %d, of which failed: %d", len(list), failed)
+	if renewed > 0 {
+		r.note("recorded anew, for they were older than %s: %d; taken out, for nobody asked for them: %d", Days(r.opts.MaxAge), renewed, dropped)
+	}
 	return r.journal.remove()
 }
 
-func writeChecked(path string, list []*vcr.Interaction, maxBody int, secrets *redact.Redactor) error {
-	f := &vcr.File{Path: path, Interactions: list}
+// refuse says why a recording is not written. The caller holds mu.
+func (r *Recorder) refuse(list []*vcr.Interaction) error {
+	if err := checkSecrets(r.path, list, r.secrets); err != nil {
+		return err
+	}
+	if !slices.ContainsFunc(r.slots, func(s *slot) bool { return s.kept != nil }) {
+		return nil // it is what it was
+	}
+	mixed := r.checkMixed(list)
+	if mixed == nil {
+		return nil
+	}
+	at := refusedPath(r.path)
+	if err := vcr.WriteFile(at, &vcr.File{Path: at, Interactions: list}, r.opts.MaxBody); err != nil {
+		return errors.Join(mixed, err)
+	}
+	return fmt.Errorf("%w; what was recorded is in %q", mixed, at)
+}
+
+// checkSecrets looks for what is left of secrets in the bytes to be written.
+func checkSecrets(path string, list []*vcr.Interaction, secrets *redact.Redactor) error {
 	for n, i := range list {
 		one := &vcr.File{Interactions: []*vcr.Interaction{i}}
 		if found := secrets.Scan(one.Encode()); len(found) > 0 {
+			place, _, _ := strings.Cut(i.Request.URL, "?") // where it may stand itself
 			return fmt.Errorf("cassette %q is not written: interaction %d (%s %s) still holds what looks like a secret: %s; add a rule for it",
-				path, n+1, i.Request.Method, i.Request.URL, found[0])
+				path, n+1, i.Request.Method, place, found[0])
 		}
 	}
-	return vcr.WriteFile(path, f, maxBody)
+	return nil
 }
 
 // verdict is what a replay comes to.

@@ -30,12 +30,7 @@ func (r *Recorder) Recorded() []*vcr.Interaction {
 }
 
 func (r *Recorder) recorded() []*vcr.Interaction {
-	list := r.interactions()
-	for _, s := range r.slots {
-		if s.kept != nil {
-			list = append(list, s.kept)
-		}
-	}
+	list, _, _ := r.contents()
 	return list
 }
 
