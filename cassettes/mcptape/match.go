@@ -13,10 +13,10 @@ import (
 
 // request finds what was recorded of a request and marks it used. When there
 // is nothing, it returns the text of the miss.
-func (t *Tape) request(s *script, m mcpwire.Message) (*group, string) {
+func (t *Tape) request(scripts []*script, m mcpwire.Message) (*group, string) {
 	now := t.keyOf(&m)
 	t.mu.Lock()
-	g, why := t.find(s, m, now)
+	g, why := t.find(scripts, m, now)
 	if g != nil {
 		g.used = true
 	}
@@ -41,21 +41,25 @@ func (t *Tape) keyOf(m *mcpwire.Message) *key.Key {
 	return keyOf(c, t.opts.Ignore)
 }
 
-// find finds a request that was not used yet, or says why there is none. The
-// caller holds mu.
-func (t *Tape) find(s *script, m mcpwire.Message, now *key.Key) (*group, string) {
+// find finds a request that was not used yet, in the first of scripts that has
+// it, or says why there is none. The caller holds mu.
+func (t *Tape) find(scripts []*script, m mcpwire.Message, now *key.Key) (*group, string) {
+	var all []*group
+	for _, s := range scripts {
+		all = append(all, s.requests...)
+	}
 	if t.opts.Strict && m.Method != "ping" {
-		i := slices.IndexFunc(s.requests, func(g *group) bool { return !g.used && !g.silent })
+		i := slices.IndexFunc(all, func(g *group) bool { return !g.used && !g.silent })
 		switch {
 		case i < 0:
 			return nil, "all requests of the tape were sent before"
-		case !fits(s.requests[i], m, now):
-			return nil, s.requests[i].against(m, now, "next on the tape")
+		case !fits(all[i], m, now):
+			return nil, all[i].against(m, now, "next on the tape")
 		}
-		return s.requests[i], ""
+		return all[i], ""
 	}
 	times := 0
-	for _, g := range s.requests {
+	for _, g := range all {
 		switch {
 		case !fits(g, m, now):
 		case g.used:
@@ -67,7 +71,7 @@ func (t *Tape) find(s *script, m mcpwire.Message, now *key.Key) (*group, string)
 	if times > 0 {
 		return nil, fmt.Sprintf("recorded %d times, and asked for once more", times)
 	}
-	return nil, s.nearest(m, now)
+	return nil, nearest(all, m, now)
 }
 
 // fits reports whether a request is the recorded one. What a client says of
@@ -77,11 +81,11 @@ func fits(g *group, m mcpwire.Message, now *key.Key) bool {
 }
 
 // nearest says what on the tape comes nearest to a request that fits nothing.
-func (s *script) nearest(m mcpwire.Message, now *key.Key) string {
+func nearest(all []*group, m mcpwire.Message, now *key.Key) string {
 	var best *group
 	var least int
 	var methods []string
-	for _, g := range s.requests {
+	for _, g := range all {
 		if !slices.Contains(methods, g.msg.Method) {
 			methods = append(methods, g.msg.Method)
 		}
@@ -124,21 +128,23 @@ func (g *group) against(m mcpwire.Message, now *key.Key, what string) string {
 
 // note finds what was recorded of a notification of the client: the same, else
 // one of its method.
-func (t *Tape) note(s *script, m mcpwire.Message) *group {
+func (t *Tape) note(scripts []*script, m mcpwire.Message) *group {
 	now := t.keyOf(&m)
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	var like *group
-	for _, g := range s.notes {
-		if g.used || g.msg.Method != m.Method {
-			continue
-		}
-		if g.key.ID == now.ID {
-			like = g
-			break
-		}
-		if like == nil {
-			like = g
+	for _, s := range scripts {
+		for _, g := range s.notes {
+			if g.used || g.msg.Method != m.Method {
+				continue
+			}
+			if g.key.ID == now.ID {
+				g.used = true
+				return g
+			}
+			if like == nil {
+				like = g
+			}
 		}
 	}
 	if like != nil {

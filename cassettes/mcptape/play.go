@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"strings"
 	"sync"
 	"time"
 
@@ -20,11 +21,11 @@ const missCode = -32000
 
 // play is a session that is replayed.
 type play struct {
-	tape   *Tape
-	script *script
-	out    *mcpwire.Writer
-	leave  context.CancelFunc // ends the session, as the server did
-	groups sync.WaitGroup
+	tape    *Tape
+	scripts []*script // the session's own first
+	out     outlet    // for what belongs to no request of its own over HTTP
+	leave   context.CancelFunc
+	groups  sync.WaitGroup
 
 	mu       sync.Mutex // guards what follows
 	waiting  map[string]chan mcpwire.Message
@@ -34,33 +35,90 @@ type play struct {
 	silent   chan struct{}                 // closed when the client says no more
 }
 
-// serve replays a session.
-func (t *Tape) serve(ctx context.Context, s *script, in io.Reader, out io.Writer) error {
-	ctx, cancel := context.WithCancel(ctx)
-	defer cancel()
-	p := &play{
-		tape: t, script: s, out: mcpwire.NewWriter(out), leave: cancel,
+// outlet is where goes what the server says.
+type outlet interface {
+	// put takes a step, with its bytes where it has some. m is the client's
+	// message that set it off.
+	put(g *group, m mcpwire.Message, n int, line []byte)
+}
+
+// newPlay begins a session, which leave ends.
+func newPlay(t *Tape, scripts []*script, out outlet, leave context.CancelFunc) *play {
+	return &play{
+		tape: t, scripts: scripts, out: out, leave: leave,
 		waiting: map[string]chan mcpwire.Message{}, inFlight: map[string]context.CancelFunc{},
 		early: map[string]mcpwire.Message{}, silent: make(chan struct{}),
 	}
+}
+
+// of are the scripts that a session of s is played from. A session that went on
+// at the same time may answer for it, since clients that are at it in parallel
+// come in any order.
+func (t *Tape) of(s *script) []*script {
+	if t.opts.Strict {
+		return []*script{s}
+	}
+	return append([]*script{s}, s.others...)
+}
+
+// serve replays a session over a pair of streams.
+func (t *Tape) serve(ctx context.Context, s *script, in io.Reader, out io.Writer) error {
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	w := &pipe{mcpwire.NewWriter(out)}
+	p := newPlay(t, t.of(s), w, cancel)
 	p.run(ctx, s.start, mcpwire.Message{})
 	read := make(chan error, 1)
-	go func() { read <- p.read(ctx, in) }()
+	go func() { read <- p.read(ctx, in, w) }()
 	var err error
 	select {
 	case err = <-read:
 		close(p.silent)
 	case <-ctx.Done(): // the read ends with its stream
 	}
+	p.end()
+	return err
+}
+
+// end waits for what is under way. Nothing begins any more.
+func (p *play) end() {
 	p.mu.Lock()
 	p.over = true
 	p.mu.Unlock()
 	p.groups.Wait()
-	return err
+}
+
+// pipe is an outlet that is a stream of lines.
+type pipe struct{ *mcpwire.Writer }
+
+// put writes what is a message. Where the answer over HTTP had none, the
+// client gets an error that says so. When the client is gone, so is the next
+// read.
+func (w *pipe) put(g *group, m mcpwire.Message, n int, line []byte) {
+	s := &g.steps[n]
+	switch {
+	case s.kind == answer:
+		_ = w.Write(replace(line, m.ID, "id"))
+	case s.kind == say && len(line) > 0:
+		_ = w.Write(line)
+	case g.answered || !m.IsRequest() || s.stream != 0:
+	case s.kind == begin && (s.http.Status >= 300 || s.text != ""):
+		_ = w.Write(failure(m.ID, fmt.Sprintf("the answer was HTTP %d: %s", s.http.Status, mcpwire.Excerpt([]byte(s.text), 500))))
+	case s.kind == hangup && (n == 0 || g.steps[n-1].text == ""):
+		_ = w.Write(failure(m.ID, strings.TrimSuffix("the answer ended early: "+s.text, ": ")))
+	}
+}
+
+// failure is an answer that is an error of ours.
+func failure(id json.RawMessage, text string) []byte {
+	if id == nil {
+		id = json.RawMessage("null")
+	}
+	return mcpwire.Message{ID: id, Error: &harness.RPCError{Code: missCode, Message: text}}.Encode()
 }
 
 // read takes what the client says.
-func (p *play) read(ctx context.Context, in io.Reader) error {
+func (p *play) read(ctx context.Context, in io.Reader, w *pipe) error {
 	r := mcpwire.NewReader(in, nil)
 	for ctx.Err() == nil {
 		m, err := r.Next()
@@ -68,46 +126,69 @@ func (p *play) read(ctx context.Context, in io.Reader) error {
 		switch {
 		case errors.As(err, &junk):
 			p.tape.miss("%v", err)
-			p.error(junk.ID, -32700, junk.Why)
+			_ = w.Write(junkAnswer(junk.ID, junk.Why))
 		case errors.Is(err, io.EOF), errors.Is(err, io.ErrClosedPipe):
 			return nil
 		case err != nil:
 			return fmt.Errorf("replaying tape %q: %w", p.tape.name, err)
 		default:
-			p.take(ctx, m)
+			p.take(ctx, m, w)
 		}
 	}
 	return nil
 }
 
-// take reacts to a message.
-func (p *play) take(ctx context.Context, m mcpwire.Message) {
+// junkAnswer answers what is no message.
+func junkAnswer(id json.RawMessage, why string) []byte {
+	if id == nil {
+		id = json.RawMessage("null")
+	}
+	return mcpwire.Message{ID: id, Error: &harness.RPCError{Code: -32700, Message: why}}.Encode()
+}
+
+// take reacts to a message. What the server would say to it and the tape does
+// not is written to w.
+func (p *play) take(ctx context.Context, m mcpwire.Message, w *pipe) {
 	switch {
 	case m.IsResponse():
 		p.answered(m)
 	case m.IsRequest():
-		g, miss := p.tape.request(p.script, m)
-		switch {
-		case g != nil:
-			p.run(ctx, g, m)
-		case miss != "":
-			p.error(m.ID, missCode, miss)
-		default: // a ping more or less
-			p.send(mcpwire.Message{ID: m.ID, Result: json.RawMessage("{}")}.Encode())
+		g, refusal := p.find(m)
+		if g == nil {
+			_ = w.Write(refusal)
+			return
 		}
+		p.run(ctx, g, m)
 	default:
-		if m.Method == "notifications/cancelled" {
-			start, end := member(m.Params, "requestId")
-			p.mu.Lock()
-			if cancel := p.inFlight[mcpwire.Key(m.Params[start:end])]; cancel != nil {
-				cancel()
-			}
-			p.mu.Unlock()
-		}
-		if g := p.tape.note(p.script, m); g != nil {
+		if g := p.noted(m); g != nil {
 			p.run(ctx, g, m)
 		}
 	}
+}
+
+// find finds what was recorded of a request, or what to say instead.
+func (p *play) find(m mcpwire.Message) (*group, []byte) {
+	g, miss := p.tape.request(p.scripts, m)
+	switch {
+	case g != nil:
+		return g, nil
+	case miss != "":
+		return nil, failure(m.ID, miss)
+	}
+	return nil, mcpwire.Message{ID: m.ID, Result: json.RawMessage("{}")}.Encode() // a ping more or less
+}
+
+// noted takes a notification of the client.
+func (p *play) noted(m mcpwire.Message) *group {
+	if m.Method == "notifications/cancelled" {
+		start, end := member(m.Params, "requestId")
+		p.mu.Lock()
+		if cancel := p.inFlight[mcpwire.Key(m.Params[start:end])]; cancel != nil {
+			cancel()
+		}
+		p.mu.Unlock()
+	}
+	return p.tape.note(p.scripts, m)
 }
 
 // answered takes the client's answer to a request of the server.
@@ -131,13 +212,19 @@ func (p *play) run(ctx context.Context, g *group, m mcpwire.Message) {
 		quick = quick && s.kind != await
 	}
 	if quick {
-		p.steps(ctx, g, m, at)
+		p.steps(ctx, g, m, at, p.out)
 		return
 	}
+	p.begin(ctx, m, func(ctx context.Context) { p.steps(ctx, g, m, at, p.out) })
+}
+
+// begin runs f, which a cancellation of m ends, or who calls what it returns.
+// That is nil when the session is over.
+func (p *play) begin(ctx context.Context, m mcpwire.Message, f func(context.Context)) context.CancelFunc {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if p.over {
-		return
+		return nil
 	}
 	ctx, cancel := context.WithCancel(ctx)
 	id := m.Key()
@@ -146,15 +233,16 @@ func (p *play) run(ctx context.Context, g *group, m mcpwire.Message) {
 	}
 	p.groups.Go(func() {
 		defer cancel()
-		p.steps(ctx, g, m, at)
+		f(ctx)
 		p.mu.Lock()
 		defer p.mu.Unlock()
 		delete(p.inFlight, id)
 	})
+	return cancel
 }
 
 // steps plays the steps of a group, the first of which comes after at.
-func (p *play) steps(ctx context.Context, g *group, m mcpwire.Message, at int64) {
+func (p *play) steps(ctx context.Context, g *group, m mcpwire.Message, at int64, out outlet) {
 	speed := p.tape.opts.Speed
 	for i := range g.steps {
 		s := &g.steps[i]
@@ -174,13 +262,14 @@ func (p *play) steps(ctx context.Context, g *group, m mcpwire.Message, at int64)
 		switch s.kind {
 		case say:
 			if line := s.now(g, m); line != nil {
-				p.send(line)
+				out.put(g, m, i, line)
 			}
-		case answer:
-			p.send(replace(s.bytes(), m.ID, "id"))
+		case answer, begin, hangup:
+			out.put(g, m, i, s.bytes())
 		case complain:
 			fmt.Fprintln(p.tape.opts.Stderr, s.text)
 		case leave:
+			out.put(g, m, i, nil)
 			p.leave()
 			return
 		case await:
@@ -245,13 +334,3 @@ func outcome(m mcpwire.Message) string {
 	}
 	return "a result"
 }
-
-func (p *play) error(id json.RawMessage, code int, text string) {
-	if id == nil {
-		id = json.RawMessage("null")
-	}
-	p.send(mcpwire.Message{ID: id, Error: &harness.RPCError{Code: code, Message: text}}.Encode())
-}
-
-// send writes a line. When the client is gone, so is the next read.
-func (p *play) send(line []byte) { _ = p.out.Write(line) }

@@ -33,6 +33,9 @@ type RecordOptions struct {
 	Secrets *redact.Rules
 	// Clock times frames. Default [harness.SystemClock].
 	Clock harness.Clock
+	// Start is when the clock was set going that all recordings of one trial
+	// share, the cassette of the model among them. Default: now.
+	Start time.Time
 	// LookupEnv finds CI, which forbids to record. Default [os.LookupEnv].
 	LookupEnv func(string) (string, bool)
 	// Abort, once closed, has the server of [Record] killed at once. Nil
@@ -55,6 +58,7 @@ type Recorder struct {
 	queue    []passing
 	closed   bool
 	sessions int
+	web      web
 
 	// Of the writer alone.
 	kept int
@@ -62,12 +66,10 @@ type Recorder struct {
 	err  error
 }
 
-// passing is a line that went by.
+// passing is a line that went by, which is not in its frame yet.
 type passing struct {
-	dir     Dir
-	session int
-	at      time.Duration
-	line    []byte
+	Frame
+	line []byte
 }
 
 // NewRecorder begins a tape.
@@ -78,6 +80,9 @@ func NewRecorder(path string, opts *RecordOptions) (*Recorder, error) {
 	}
 	if o.Clock == nil {
 		o.Clock = harness.SystemClock()
+	}
+	if o.Start.IsZero() {
+		o.Start = o.Clock.Now()
 	}
 	if o.LookupEnv == nil {
 		o.LookupEnv = os.LookupEnv
@@ -90,8 +95,8 @@ func NewRecorder(path string, opts *RecordOptions) (*Recorder, error) {
 		return nil, fmt.Errorf("recording tape %q: %w", path, err)
 	}
 	r := &Recorder{
-		path: path, clock: o.Clock, start: o.Clock.Now(), secrets: secrets,
-		done: make(chan struct{}), eras: map[int]*era{},
+		path: path, clock: o.Clock, start: o.Start, secrets: secrets,
+		done: make(chan struct{}), eras: map[int]*era{}, web: newWeb(),
 	}
 	r.change = sync.NewCond(&r.mu)
 	if err := os.MkdirAll(filepath.Dir(path), 0o777); err != nil {
@@ -104,7 +109,7 @@ func NewRecorder(path string, opts *RecordOptions) (*Recorder, error) {
 	if err != nil {
 		return nil, fmt.Errorf("recording tape %q: %w", path, err)
 	}
-	h := Header{Version: version, Server: string(clean(secrets, []byte(o.Server))), Recorded: r.start.UTC().Truncate(time.Second)}
+	h := Header{Version: version, Server: string(clean(secrets, []byte(o.Server))), Recorded: r.start.UTC().Truncate(time.Millisecond)}
 	head := mcpwire.Marshal(h)
 	if len(secrets.Scan(head)) > 0 {
 		h.Server = ""
@@ -127,11 +132,16 @@ func clean(secrets *redact.Redactor, line []byte) []byte {
 
 // keep notes lines. It does not wait for the disk.
 func (r *Recorder) keep(dir Dir, session int, line []byte) {
-	at := r.clock.Now().Sub(r.start)
 	r.mu.Lock()
 	defer r.mu.Unlock()
+	r.note(Frame{Dir: dir, Session: session}, line)
+}
+
+// note notes a line with all that is known of its frame. The caller holds mu.
+func (r *Recorder) note(f Frame, line []byte) {
 	if !r.closed {
-		r.queue = append(r.queue, passing{dir, session, at, bytes.Clone(line)})
+		f.At = r.clock.Now().Sub(r.start).Milliseconds()
+		r.queue = append(r.queue, passing{f, bytes.Clone(line)})
 		r.change.Signal()
 	}
 }
@@ -161,24 +171,25 @@ func (r *Recorder) add(p passing) {
 	if r.err != nil {
 		return
 	}
-	f := Frame{Dir: p.dir, Session: p.session, At: p.at.Milliseconds()}
+	f := p.Frame
 	line := clean(r.secrets, bytes.TrimSpace(p.line))
-	message := p.dir == In || p.dir == Out
+	message := f.Dir == In || f.Dir == Out
 	switch {
-	case len(line) == 0 && p.dir != End:
+	case len(line) == 0 && message && f.HTTP != nil:
+	case len(line) == 0 && (message || f.Dir == Err):
 		return
 	case message && (mcpwire.IsObject(line) || line[0] == '[') && json.Valid(line):
 		f.Frame = line
-		if r.eras[p.session] == nil {
-			r.eras[p.session] = &era{asked: map[string]string{}}
+		if r.eras[f.Session] == nil {
+			r.eras[f.Session] = &era{asked: map[string]string{}}
 		}
-		f.Era = r.eras[p.session].of(&f)
+		f.Era = r.eras[f.Session].of(&f)
 	default:
 		f.Text = strings.ToValidUTF8(string(line), "�")
 	}
 	b := f.encode()
 	if found := r.secrets.Scan(b); len(found) > 0 {
-		r.err = fmt.Errorf("frame %d (%s) still holds what looks like a secret: %s; add a rule for it", r.kept+1, p.dir, found[0])
+		r.err = fmt.Errorf("frame %d (%s) still holds what looks like a secret: %s; add a rule for it", r.kept+1, f.Dir, found[0])
 		return
 	}
 	r.write(b)
@@ -267,7 +278,7 @@ func (w *wrapped) Read(p []byte) (int, error) {
 	w.tap.out.add(p[:n])
 	if err != nil && !w.tap.left.Swap(true) {
 		w.tap.out.flush()
-		w.tap.end("")
+		w.tap.end(w.Ending())
 	}
 	return n, err
 }
@@ -280,6 +291,22 @@ func (w *wrapped) Write(p []byte) (int, error) {
 func (w *wrapped) Close() error {
 	w.tap.left.Store(true)
 	return w.ReadWriteCloser.Close()
+}
+
+// Ending and Stderr say why a process went away, if it is one that can.
+
+func (w *wrapped) Ending() string {
+	if p, ok := w.ReadWriteCloser.(interface{ Ending() string }); ok {
+		return p.Ending()
+	}
+	return ""
+}
+
+func (w *wrapped) Stderr() string {
+	if p, ok := w.ReadWriteCloser.(interface{ Stderr() string }); ok {
+		return p.Stderr()
+	}
+	return ""
 }
 
 // lines cuts a stream into lines.
@@ -384,15 +411,16 @@ func (t tee) Write(p []byte) (int, error) {
 // era tells the eras of a session's frames.
 type era struct {
 	now   string
-	asked map[string]string // by the id of a request of the client
+	asked map[string]string // by the stream and id of a request of the client
 }
 
 func (e *era) of(f *Frame) string {
 	for _, m := range f.messages() {
+		id := fmt.Sprint(f.Stream, " ", m.Key())
 		switch {
 		case f.Dir == Out && m.IsResponse():
-			if then, ok := e.asked[m.Key()]; ok {
-				delete(e.asked, m.Key())
+			if then, ok := e.asked[id]; ok {
+				delete(e.asked, id)
 				return then
 			}
 		case f.Dir == In:
@@ -403,7 +431,7 @@ func (e *era) of(f *Frame) string {
 				e.now = "modern"
 			}
 			if m.IsRequest() {
-				e.asked[m.Key()] = e.now
+				e.asked[id] = e.now
 			}
 		}
 	}

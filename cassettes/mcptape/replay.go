@@ -47,12 +47,12 @@ type Tape struct {
 	opts    Options
 	secrets *redact.Redactor
 	scripts []*script
+	http    bool            // how it was recorded
 	ctx     context.Context // of all sessions
 	cancel  context.CancelFunc
 	running sync.WaitGroup
 
 	mu     sync.Mutex // guards what follows, and what of the scripts is used
-	next   int        // session
 	misses []error
 	closed bool
 }
@@ -88,9 +88,8 @@ func New(name string, rec *Recording, opts *Options) (*Tape, error) {
 	if t.secrets, err = redact.New(t.opts.Secrets); err != nil {
 		return nil, fmt.Errorf("opening tape %q: %w", name, err)
 	}
-	if t.scripts, err = compile(rec.Frames, t.opts.Ignore); err != nil {
-		return nil, fmt.Errorf("opening tape %q: %w", name, err)
-	}
+	t.scripts = compile(rec.Frames, t.opts.Ignore)
+	t.http = slices.ContainsFunc(rec.Frames, func(f Frame) bool { return f.Stream > 0 })
 	if len(t.scripts) == 0 {
 		return nil, fmt.Errorf("opening tape %q: it has no frames", name)
 	}
@@ -101,22 +100,45 @@ func New(name string, rec *Recording, opts *Options) (*Tape, error) {
 	return t, nil
 }
 
-// take returns the next session.
+// take returns the next session. What was recorded of a server that has none
+// is there for all.
 func (t *Tape) take() (*script, error) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	switch {
-	case t.closed:
+	if t.closed {
 		return nil, fmt.Errorf("replaying tape %q: it is closed", t.name)
-	case t.next == len(t.scripts):
+	}
+	s := t.free(func(s *script) bool { return true })
+	if s == nil {
+		for _, all := range t.scripts {
+			if t.http && !all.named {
+				s = all
+			}
+		}
+	}
+	if s == nil {
 		err := fmt.Errorf("replaying tape %q: it has no more sessions than %d", t.name, len(t.scripts))
 		t.misses = append(t.misses, err)
 		return nil, err
 	}
-	t.next++
 	t.running.Add(1)
-	return t.scripts[t.next-1], nil
+	return s, nil
 }
+
+// free takes the first session that fits and that nobody has taken. The caller
+// holds mu.
+func (t *Tape) free(fits func(*script) bool) *script {
+	for _, s := range t.scripts {
+		if !s.taken && fits(s) {
+			s.taken = true
+			return s
+		}
+	}
+	return nil
+}
+
+// OverHTTP reports whether the tape was recorded over HTTP.
+func (t *Tape) OverHTTP() bool { return t.http }
 
 // Dial opens the next session of the tape. It fits [harness.Server].
 func (t *Tape) Dial(context.Context) (io.ReadWriteCloser, error) {

@@ -5,7 +5,6 @@ package mcptape
 import (
 	"bytes"
 	"encoding/json"
-	"fmt"
 	"net/http"
 	"slices"
 	"strings"
@@ -21,19 +20,47 @@ type script struct {
 	start    *group   // what the server says unasked
 	requests []*group // in the order of the tape
 	notes    []*group // notifications of the client
+
+	// Over HTTP.
+	listens []*listening // the streams that the client opened
+	deleted *head        // how the server took the end of the session; nil for not at all
+	named   bool         // it has an id
+
+	lines  [2]int    // of the file, first and last
+	others []*script // those that went on at the same time
+	taken  bool
+}
+
+// head is the beginning of an answer over HTTP, or all of one that has no
+// message.
+type head struct {
+	*HTTP
+	text string
+}
+
+// listening is a stream that the client opened to hear what the server says.
+type listening struct {
+	stream int
+	after  string // the event that it goes on from
+	head   head
 }
 
 // group is a message of the client with all that follows from it.
 type group struct {
-	line   int // in the file
-	msg    mcpwire.Message
-	key    *key.Key
-	steps  []step
-	token  string // progress token, as JSON
-	reply  int    // position of the reply in the session; -1 for none
-	at     int64
-	used   bool
-	silent bool // nobody minds when it is not asked for
+	line     int // in the file
+	msg      mcpwire.Message
+	key      *key.Key
+	steps    []step
+	token    string // progress token, as JSON
+	stream   int    // that it went over
+	reply    int    // position of the reply in the session; -1 for none
+	at       int64
+	used     bool
+	silent   bool // nobody minds when it is not asked for
+	answered bool // there is a reply
+	resumed  bool // it came over another stream
+	named    bool // which gave the session an id
+	last     int  // step over the stream of the group itself, over stdio the reply; -1 for none
 }
 
 // name is the method and, of what has one, its object: "tools/call search".
@@ -56,14 +83,18 @@ const (
 	await                    // wait for the client's answer to a request of the server
 	complain                 // a line on stderr
 	leave                    // the server ends
+	begin                    // an answer over HTTP begins, and may be over with that
+	hangup                   // an answer over HTTP ends; with a text it breaks off
 )
 
 type step struct {
-	kind stepKind
-	at   int64
-	msg  mcpwire.Message // of await: the recorded answer
-	text string
-	line int
+	kind   stepKind
+	at     int64
+	msg    mcpwire.Message // of await: the recorded answer
+	text   string
+	line   int
+	stream int   // over which it goes; 0 is that of the group
+	http   *HTTP // nil for none
 }
 
 // bytes is what of a step goes over the wire.
@@ -101,149 +132,6 @@ func tokenOf(m mcpwire.Message) string {
 // subscription is the key in `_meta` under which a message names the request
 // that asked for it.
 const subscription = "io.modelcontextprotocol/subscriptionId"
-
-// compiler makes a script of a session's frames.
-type compiler struct {
-	script *script
-	ignore []string
-	open   []*group          // requests without a reply so far
-	asked  map[string]*group // by the id of a request of the server
-	last   *group            // what the server reacted to last
-}
-
-// compile makes the scripts of all sessions.
-func compile(frames []Frame, ignore []string) ([]*script, error) {
-	var list []*compiler
-	replies := map[string]int{} // by session and id, the last one
-	for i := range frames {
-		for _, m := range frames[i].messages() {
-			if frames[i].Dir == Out && m.IsResponse() {
-				replies[fmt.Sprint(frames[i].Session, m.Key())] = i
-			}
-		}
-	}
-	for i := range frames {
-		f := &frames[i]
-		if f.Session > len(list) {
-			return nil, fmt.Errorf("line %d: session %d begins before session %d", f.line, f.Session, len(list))
-		}
-		if f.Session == len(list) {
-			start := &group{line: f.line, at: f.At}
-			list = append(list, &compiler{script: &script{start: start}, ignore: ignore, asked: map[string]*group{}, last: start})
-		}
-		c := list[f.Session]
-		if f.Frame == nil {
-			c.text(f)
-			continue
-		}
-		for _, m := range f.messages() {
-			if f.Dir == In {
-				reply, ok := replies[fmt.Sprint(f.Session, m.Key())]
-				if !ok || reply < i {
-					reply = -1
-				}
-				c.in(f, m, reply)
-			} else {
-				c.out(f, m)
-			}
-		}
-	}
-	scripts := make([]*script, len(list))
-	for i, c := range list {
-		scripts[i] = c.script
-	}
-	return scripts, nil
-}
-
-// in takes a message of the client.
-func (c *compiler) in(f *Frame, m mcpwire.Message, reply int) {
-	if m.IsResponse() {
-		if g := c.asked[m.Key()]; g != nil {
-			g.steps = append(g.steps, step{kind: await, at: f.At, msg: m, line: f.line})
-			c.last = g
-		}
-		return
-	}
-	g := &group{line: f.line, msg: m, key: keyOf(m, c.ignore), token: tokenOf(m), reply: reply, at: f.At}
-	c.last = g
-	if !m.IsRequest() {
-		c.script.notes = append(c.script.notes, g)
-		return
-	}
-	g.silent = m.Method == "ping"
-	c.script.requests = append(c.script.requests, g)
-	c.open = append(c.open, g)
-}
-
-// out takes a message of the server.
-func (c *compiler) out(f *Frame, m mcpwire.Message) {
-	s := step{at: f.At, msg: m, line: f.line}
-	if m.IsResponse() {
-		for i, g := range c.open {
-			if g.msg.Key() == m.Key() {
-				s.kind = answer
-				g.steps = append(g.steps, s)
-				c.open = slices.Delete(c.open, i, i+1)
-				c.last = g
-				return
-			}
-		}
-	}
-	g := c.about(m)
-	g.steps = append(g.steps, s)
-	if m.IsRequest() {
-		c.asked[m.Key()] = g
-	}
-}
-
-// about is the group in which the server says something of its own accord: of
-// the request that it names, else of the one that is answered next, else of
-// what came last.
-func (c *compiler) about(m mcpwire.Message) *group {
-	if m.Method == "notifications/progress" {
-		start, end := member(m.Params, "progressToken")
-		for _, g := range c.open {
-			if g.token != "" && g.token == string(m.Params[start:end]) {
-				return g
-			}
-		}
-	}
-	if start, end := member(m.Params, "_meta", subscription); end > 0 {
-		for _, g := range c.open {
-			if mcpwire.Key(m.Params[start:end]) == g.msg.Key() {
-				return g
-			}
-		}
-	}
-	var next *group
-	for _, g := range c.open {
-		if g.reply >= 0 && (next == nil || g.reply < next.reply) {
-			next = g
-		}
-	}
-	if next != nil {
-		return next
-	}
-	return c.last
-}
-
-// text takes a line that is no message.
-func (c *compiler) text(f *Frame) {
-	s := step{at: f.At, text: f.Text, line: f.line}
-	g := c.about(mcpwire.Message{})
-	switch f.Dir {
-	case In:
-		return
-	case Err:
-		s.kind = complain
-	case End:
-		s.kind = leave
-		if n := len(c.open); n > 0 {
-			g = c.open[n-1] // it did not survive that
-		}
-	}
-	g.steps = append(g.steps, s)
-}
 
 // member finds a member of an object, or of objects within, and returns where
 // its value stands. It returns 0, 0 when it is not there.

@@ -1,8 +1,8 @@
 // Copyright 2026 The rehearse Authors. SPDX-License-Identifier: Apache-2.0
 
-// Package mcptape records what goes between a client and an MCP server over
-// stdio, replays it as a server, and holds a new build of the server against
-// it.
+// Package mcptape records what goes between a client and an MCP server, over
+// stdio or HTTP, replays it as a server over either, and holds a new build of
+// the server against it.
 //
 //	tape, err := mcptape.Open("testdata/files.tape", nil)
 //	if err != nil {
@@ -14,8 +14,10 @@
 //
 // A tape is a file of lines. The first says what it is of, each other one is a
 // frame: a line that the client (in) or the server (out) wrote, or one of the
-// server's stderr (err), with the time since the recording began. Secrets are
-// taken out before a line is written, see package redact.
+// server's stderr (err), with the time since the recording began. Over HTTP a
+// frame has the number of the request that it went over. Secrets are taken out
+// before a line is written, see package redact; of headers nothing is written
+// but what [HTTP] has.
 package mcptape
 
 import (
@@ -45,17 +47,38 @@ type Dir string
 
 // The directions.
 const (
-	In  Dir = "in"  // the client, to the server's stdin
-	Out Dir = "out" // the server, to its stdout
-	Err Dir = "err" // the server, to its stderr
-	End Dir = "end" // nobody: the server ended by itself
+	In   Dir = "in"   // the client
+	Out  Dir = "out"  // the server
+	Err  Dir = "err"  // the server, to its stderr
+	End  Dir = "end"  // nobody: the server ended by itself, over HTTP an answer
+	Left Dir = "left" // nobody: the client did not wait for the end of an answer over HTTP
 )
+
+// HTTP is what counts of the head of a request or an answer over HTTP, or of
+// an event.
+type HTTP struct {
+	Method string `json:"method,omitempty"` // of a request
+	Status int    `json:"status,omitempty"` // of an answer
+	Type   string `json:"type,omitempty"`   // of an answer: the media type
+	// Session says that the head has the id of a session, which is not
+	// written.
+	Session bool `json:"session,omitempty"`
+	// Event is the id of an event, numbered anew; of a request, the last that
+	// the client had.
+	Event string `json:"event,omitempty"`
+	Name  string `json:"name,omitempty"`     // of an event
+	Retry int    `json:"retry_ms,omitempty"` // of an event
+}
 
 // Frame is one line of traffic.
 type Frame struct {
 	Dir Dir `json:"dir"`
 	// Session tells connections apart where there are several; from 0.
 	Session int `json:"session,omitempty"`
+	// Stream is the request that it went over, from 1; 0 over stdio.
+	Stream int `json:"stream,omitempty"`
+	// HTTP is what HTTP says about it. Over HTTP a frame may have that alone.
+	HTTP *HTTP `json:"http,omitempty"`
 	// Era is legacy up to protocol version 2025-11-25 and modern from
 	// 2026-07-28 on; empty where nothing tells.
 	Era string `json:"era,omitempty"`
@@ -63,7 +86,8 @@ type Frame struct {
 	At int64 `json:"at_ms"`
 	// Frame is the message, or an array of messages.
 	Frame json.RawMessage `json:"frame,omitempty"`
-	// Text is a line that is no JSON object; of End, how it ended.
+	// Text is a line, or an answer over HTTP, that is no JSON object; of End,
+	// how it ended.
 	Text string `json:"text,omitempty"`
 
 	line int // in the file
@@ -88,7 +112,7 @@ func Read(path string) (*Recording, error) {
 		if part, err2 := os.ReadFile(partPath(path)); err2 == nil {
 			data, err, cut = part, nil, true
 		} else {
-			return nil, fmt.Errorf("tape %q is not there; record it with `rehearse tape --out %s -- CMD`", path, path)
+			return nil, fmt.Errorf("tape %q is not there; record it with `rehearse tape --out %s -- CMD`, or with --url URL", path, path)
 		}
 	}
 	if err != nil {
@@ -151,20 +175,25 @@ func Parse(name string, data []byte) (*Recording, error) {
 
 // mistake says what is wrong with a frame.
 func (f *Frame) mistake() string {
+	if f.Session < 0 {
+		return fmt.Sprintf("session %d is less than 0", f.Session)
+	}
 	switch f.Dir {
 	case In, Out:
-	case Err, End:
+	case Err, End, Left:
 		if f.Frame != nil {
 			return fmt.Sprintf("a frame in direction %q has text, no message", f.Dir)
 		}
 		return ""
 	default:
-		return fmt.Sprintf("direction %q is unknown: want in, out, err or end", f.Dir)
+		return fmt.Sprintf("direction %q is unknown: want in, out, err, end or left", f.Dir)
 	}
 	switch {
-	case f.Session < 0:
-		return fmt.Sprintf("session %d is less than 0", f.Session)
-	case f.Frame == nil && f.Text == "":
+	case f.Stream < 0:
+		return fmt.Sprintf("stream %d is less than 0", f.Stream)
+	case f.HTTP != nil && f.HTTP.Status != 0 && (f.HTTP.Status < 200 || f.HTTP.Status > 599):
+		return fmt.Sprintf("status %d is none of an answer", f.HTTP.Status)
+	case f.Frame == nil && f.Text == "" && f.HTTP == nil:
 		return "the frame has neither message nor text"
 	case f.Frame == nil:
 		return ""

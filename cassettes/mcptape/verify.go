@@ -44,17 +44,16 @@ func Verify(ctx context.Context, rec *Recording, server harness.Server, opts *Ve
 	}
 	o.Timeout = cmp.Or(o.Timeout, 30*time.Second)
 	v := &verifier{opts: o}
-	sessions := 0
+	var sessions []int // in the order of the tape
+	of := map[int][]Frame{}
 	for _, f := range rec.Frames {
-		sessions = max(sessions, f.Session+1)
-	}
-	for n := range sessions {
-		var frames []Frame
-		for _, f := range rec.Frames {
-			if f.Session == n {
-				frames = append(frames, f)
-			}
+		if of[f.Session] == nil {
+			sessions = append(sessions, f.Session)
 		}
+		of[f.Session] = append(of[f.Session], f)
+	}
+	for n, id := range sessions {
+		frames := of[id]
 		if err := v.session(ctx, frames, server); err != nil {
 			return v.found, fmt.Errorf("verifying session %d: %w", n+1, err)
 		}

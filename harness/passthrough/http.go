@@ -29,8 +29,7 @@ func (s *Server) Handler() (http.Handler, error) {
 	// session's own header tells them apart.
 	proxy := &httputil.ReverseProxy{
 		FlushInterval: -1, // streams go on as they come
-		// Nothing is left behind after the last request.
-		Transport: &http.Transport{Proxy: http.ProxyFromEnvironment, DisableKeepAlives: true},
+		Transport:     s.opts.Transport,
 		Rewrite: func(r *httputil.ProxyRequest) {
 			to := *target
 			r.Out.URL, r.Out.Host = &to, to.Host
@@ -115,31 +114,8 @@ func (w *watcher) ended(err error) {
 // end of the body: the client may go on as soon as it has the last byte.
 type jsonWatcher struct {
 	watcher
-	done bool
-	// Where in the message the body has come to.
-	depth           int
-	quoted, escaped bool
-}
-
-// complete reads on, and reports whether the outermost object ends in p.
-func (w *jsonWatcher) complete(p []byte) bool {
-	for _, c := range p {
-		switch {
-		case w.escaped:
-			w.escaped = false
-		case w.quoted:
-			w.escaped, w.quoted = c == '\\', c != '"'
-		case c == '"':
-			w.quoted = true
-		case c == '{', c == '[':
-			w.depth++
-		case c == '}', c == ']':
-			if w.depth--; w.depth <= 0 {
-				return true
-			}
-		}
-	}
-	return false
+	done   bool
+	extent mcpwire.Extent
 }
 
 func (w *jsonWatcher) Read(p []byte) (int, error) {
@@ -152,7 +128,7 @@ func (w *jsonWatcher) Read(p []byte) (int, error) {
 	switch {
 	case len(w.part) > mcpwire.DefaultMaxFrame:
 		w.end(tooLong)
-	case w.complete(p[:n]), errors.Is(err, io.EOF):
+	case w.extent.Add(p[:n]), errors.Is(err, io.EOF):
 		w.each(w.part)
 		w.end(noResult) // if that was none
 	default:

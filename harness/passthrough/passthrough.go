@@ -21,6 +21,7 @@ import (
 	"fmt"
 	"io"
 	"maps"
+	"net/http"
 	"slices"
 	"strings"
 	"sync"
@@ -41,6 +42,9 @@ type Options struct {
 	PassEnv []string
 	// Abort, once closed, has child processes killed at once. Nil never does.
 	Abort <-chan struct{}
+	// Transport carries requests to a server with a URL. Default: one of our
+	// own, which keeps no connection.
+	Transport http.RoundTripper
 }
 
 // Trouble is a request that the server left without an answer, or the end of
@@ -85,6 +89,10 @@ func New(server harness.Server, opts *Options) *Server {
 	}
 	if s.opts.Clock == nil {
 		s.opts.Clock = harness.SystemClock()
+	}
+	if s.opts.Transport == nil {
+		// Nothing is left behind after the last request.
+		s.opts.Transport = &http.Transport{Proxy: http.ProxyFromEnvironment, DisableKeepAlives: true}
 	}
 	if s.opts.Called == nil {
 		s.opts.Called = func(string) {}
