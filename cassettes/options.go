@@ -43,7 +43,8 @@ type Order string
 // The orders.
 const (
 	// Sequence gives equal requests their answers one after the other, each
-	// once.
+	// once. Where several count as equal, the one that was sent byte for byte
+	// like this goes first.
 	Sequence Order = "sequence"
 	// Strict wants all requests in the order of the file.
 	Strict Order = "strict"

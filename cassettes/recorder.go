@@ -7,6 +7,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"hash/maphash"
 	"io"
 	"io/fs"
 	"net/http"
@@ -30,9 +31,11 @@ type Recorder struct {
 
 	mu      sync.Mutex // guards the rest
 	tape    []*entry   // what the file holds, in its order
-	byKey   map[string]*queue
-	slots   []*slot        // what is being recorded, in the order of the requests
-	failed  map[string]int // how often a request was recorded that failed, by key
+	same    map[spelling]*queue
+	seed    maphash.Seed      // of same; never changes
+	byKey   map[string]*queue // nil until it is needed
+	slots   []*slot           // what is being recorded, in the order of the requests
+	failed  map[string]int    // how often a request was recorded that failed, by key
 	journal *journal
 	strict  int // how many of the tape were used, in order strict
 	misses  []error
@@ -48,15 +51,10 @@ type Recorder struct {
 // entry is an interaction of the file.
 type entry struct {
 	*vcr.Interaction
-	number int // from 1
-	key    *key.Key
+	number int      // from 1
+	key    *key.Key // nil until it is needed
+	same   *queue   // of what its request looks like; may be nil
 	used   int
-}
-
-// queue are the interactions of one key.
-type queue struct {
-	entries []*entry
-	next    int // the first that was not used
 }
 
 // slot is the place of an exchange in the file: requests are in the order in
@@ -79,7 +77,7 @@ func Open(path string, opts *Options) (*Recorder, error) {
 	if err != nil {
 		return nil, fmt.Errorf("opening cassette %q: %w", path, err)
 	}
-	r := &Recorder{path: path, opts: o, secrets: secrets, byKey: map[string]*queue{}, failed: map[string]int{}}
+	r := &Recorder{path: path, opts: o, secrets: secrets, same: map[spelling]*queue{}, seed: maphash.MakeSeed(), failed: map[string]int{}}
 	if ci, ok := o.LookupEnv("CI"); o.Mode.records() && ok && ci != "" && ci != "false" && ci != "0" {
 		return nil, fmt.Errorf("opening cassette %q: CI is set, and mode %s makes recordings; record on your own machine and commit the file", path, o.Mode)
 	}
@@ -129,14 +127,10 @@ func (r *Recorder) load() error {
 		if i.Meta.Base != "" && !slices.Contains(r.bases, i.Meta.Base) {
 			r.bases = append(r.bases, i.Meta.Base)
 		}
-		e := &entry{Interaction: i, number: n + 1, key: r.keyOf(&i.Request)}
-		r.tape = append(r.tape, e)
-		q := r.byKey[e.key.ID]
-		if q == nil {
-			q = &queue{}
-			r.byKey[e.key.ID] = q
-		}
-		q.entries = append(q.entries, e)
+		r.tape = append(r.tape, &entry{Interaction: i, number: n + 1})
+	}
+	for _, e := range r.tape {
+		r.index(e)
 	}
 	return r.checkAge()
 }
@@ -183,6 +177,11 @@ func (r *Recorder) RoundTrip(req *http.Request) (*http.Response, error) {
 	}
 	if r.opts.Mode == Passthrough {
 		return r.ask(req, body)
+	}
+	if r.opts.Mode == Replay {
+		if found := r.again(req, body); found != nil {
+			return r.replay(req, found)
+		}
 	}
 	base, _ := req.Context().Value(baseKey{}).(string)
 	asked := r.secrets.Request(vcr.Request{Method: req.Method, URL: req.URL.String(), Header: req.Header, Body: body})
@@ -243,14 +242,18 @@ func readBody(req *http.Request) ([]byte, error) {
 	if req.Body == nil || req.Body == http.NoBody {
 		return nil, nil
 	}
-	body, err := io.ReadAll(req.Body)
+	var body bytes.Buffer
+	if n := req.ContentLength; n > 0 && n < 1<<20 {
+		body.Grow(int(n) + bytes.MinRead) // room for the end to be found in
+	}
+	_, err := body.ReadFrom(req.Body)
 	if closeErr := req.Body.Close(); err == nil {
 		err = closeErr
 	}
 	if err != nil {
 		return nil, fmt.Errorf("reading the body of a request to record it: %w", err)
 	}
-	return body, nil
+	return body.Bytes(), nil
 }
 
 // ask sends a request to the endpoint.
@@ -271,31 +274,6 @@ func (r *Recorder) ask(req *http.Request, body []byte) (*http.Response, error) {
 		}
 	}
 	return r.opts.Upstream.RoundTrip(out)
-}
-
-// find returns the interaction that answers a request, or nil. The caller
-// holds mu.
-func (r *Recorder) find(k *key.Key) *entry {
-	if r.opts.Order == Strict {
-		if r.strict < len(r.tape) && r.tape[r.strict].key.ID == k.ID {
-			r.strict++
-			return r.tape[r.strict-1]
-		}
-		return nil
-	}
-	q := r.byKey[k.ID]
-	switch {
-	case q == nil:
-		return nil
-	case r.opts.Order == Any:
-		return q.entries[0]
-	case q.next < len(q.entries):
-		q.next++
-		return q.entries[q.next-1]
-	case r.opts.Order == RepeatLast:
-		return q.entries[len(q.entries)-1]
-	}
-	return nil
 }
 
 // Misses returns what was asked for and fits nothing.

@@ -54,27 +54,39 @@ func (r *rule) fits(path []string) bool {
 // canon brings a body into canonical form.
 type canon struct {
 	rules []rule
+	path  []string          // of the value that is looked at
 	ids   map[string]string // of tool calls, to their number
 	tools []string
 }
 
-func (c *canon) ignored(path []string) bool {
-	return slices.ContainsFunc(c.rules, func(r rule) bool { return r.fits(path) })
+// enter steps into a value, unless that does not count.
+func (c *canon) enter(step string) bool {
+	c.path = append(c.path, step)
+	for i := range c.rules {
+		if c.rules[i].fits(c.path) {
+			c.leave()
+			return false
+		}
+	}
+	return true
 }
 
-func (c *canon) value(v value.Value, path []string) value.Value {
+func (c *canon) leave() { c.path = c.path[:len(c.path)-1] }
+
+func (c *canon) value(v value.Value) value.Value {
 	switch v.Kind() {
 	case value.Object:
-		return c.object(v, path)
+		return c.object(v)
 	case value.Array:
 		items := v.Items()
 		out := make([]value.Value, 0, len(items))
 		for i, item := range items {
-			if at := append(path[:len(path):len(path)], strconv.Itoa(i)); !c.ignored(at) {
-				out = append(out, c.value(item, at))
+			if c.enter(strconv.Itoa(i)) {
+				out = append(out, c.value(item))
+				c.leave()
 			}
 		}
-		if listsTools(path) {
+		if listsTools(c.path) {
 			c.sortTools(out)
 		}
 		return value.ArrayOf(out...)
@@ -101,9 +113,16 @@ func (c *canon) sortTools(tools []value.Value) {
 			c.tools = append(c.tools, name)
 		}
 	}
-	slices.SortStableFunc(tools, func(a, b value.Value) int {
-		return strings.Compare(string(a.Append(nil)), string(b.Append(nil)))
-	})
+	texts := make([]string, len(tools))
+	order := make([]int, len(tools))
+	for i, t := range tools {
+		texts[i], order[i] = string(t.Append(nil)), i
+	}
+	slices.SortStableFunc(order, func(a, b int) int { return strings.Compare(texts[a], texts[b]) })
+	unsorted := slices.Clone(tools)
+	for i, from := range order {
+		tools[i] = unsorted[from]
+	}
 }
 
 // toolName is the name of an offered tool in any dialect; empty of a list
@@ -127,20 +146,21 @@ func toolName(t value.Value) string {
 }
 
 // object sorts keys, drops what does not count and numbers ids of calls.
-func (c *canon) object(v value.Value, path []string) value.Value {
+func (c *canon) object(v value.Value) value.Value {
 	in := v.Members()
 	// Ids are numbered in the order of the text, so before sorting.
 	out := make([]value.Member, 0, len(in))
 	for _, m := range in {
-		at := append(path[:len(path):len(path)], m.Key)
-		if c.ignored(at) {
+		if !c.enter(m.Key) {
 			continue
 		}
 		if m.Value.Kind() == value.String && isCallID(v, m.Key) {
-			out = append(out, value.Member{Key: m.Key, Value: value.StringOf(c.number(m.Value.Str()))})
-			continue
+			m.Value = value.StringOf(c.number(m.Value.Str()))
+		} else {
+			m.Value = c.value(m.Value)
 		}
-		out = append(out, value.Member{Key: m.Key, Value: c.value(m.Value, at)})
+		c.leave()
+		out = append(out, m)
 	}
 	slices.SortStableFunc(out, byKey)
 	return value.ObjectOf(out...)

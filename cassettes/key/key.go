@@ -120,7 +120,7 @@ func (k *Key) readBody(contentType string, body []byte, rules *Rules) {
 			return
 		}
 		c := canon{rules: compileRules(rules), ids: map[string]string{}}
-		k.body = c.value(v, nil)
+		k.body = c.value(v)
 		k.tools = c.tools
 	default:
 		k.raw = body

@@ -25,11 +25,11 @@ func Parse(data []byte) (Value, error) {
 	}
 	// The syntax is encoding/json's to check, so the reader below meets
 	// nothing but well-formed text.
-	var raw json.RawMessage
-	if err := json.Unmarshal(data, &raw); err != nil {
-		return Value{}, syntaxError(data, err)
+	if !json.Valid(data) {
+		var raw json.RawMessage
+		return Value{}, syntaxError(data, json.Unmarshal(data, &raw))
 	}
-	r := reader{data: raw}
+	r := reader{data: data}
 	return r.value(0)
 }
 
