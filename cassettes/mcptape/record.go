@@ -261,6 +261,18 @@ func (r *Recorder) Wrap(inner io.ReadWriteCloser) io.ReadWriteCloser {
 	return &wrapped{ReadWriteCloser: inner, tap: r.session()}
 }
 
+// Dial records the connections that dial opens, see [Recorder.Wrap]. It fits
+// [harness.Server].
+func (r *Recorder) Dial(dial func(context.Context) (io.ReadWriteCloser, error)) func(context.Context) (io.ReadWriteCloser, error) {
+	return func(ctx context.Context) (io.ReadWriteCloser, error) {
+		inner, err := dial(ctx)
+		if err != nil {
+			return nil, err
+		}
+		return r.Wrap(inner), nil
+	}
+}
+
 // tap is where a session's traffic is looked at.
 type tap struct {
 	in, out, err lines

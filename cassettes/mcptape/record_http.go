@@ -241,7 +241,10 @@ func (x *exchange) event(ev mcpwire.Event) {
 	x.r.mu.Lock()
 	defer x.r.mu.Unlock()
 	f := Frame{Dir: Out, Session: x.session, Stream: x.stream}
-	if ev.ID != "" || ev.Retry != 0 || ev.Name != "" && ev.Name != "message" {
+	if ev.Name == "message" {
+		ev.Name = "" // they all are
+	}
+	if ev.ID != "" || ev.Retry != 0 || ev.Name != "" {
 		f.HTTP = &HTTP{Event: x.r.web.event(ev.ID), Name: ev.Name, Retry: ev.Retry}
 	}
 	x.r.note(f, ev.Data)

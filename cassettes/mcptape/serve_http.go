@@ -4,6 +4,7 @@ package mcptape
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"crypto/rand"
 	"errors"
@@ -355,11 +356,9 @@ func (a *reply) flush() { _ = http.NewResponseController(a.w).Flush() }
 
 // event is a step as an event.
 func (s *step) event(line []byte) []byte {
-	ev := mcpwire.Event{Data: line}
+	ev := mcpwire.Event{Name: "message", Data: line}
 	if s.http != nil {
-		ev.ID, ev.Name, ev.Retry = s.http.Event, s.http.Name, s.http.Retry
-	} else {
-		ev.Name = "message"
+		ev.ID, ev.Name, ev.Retry = s.http.Event, cmp.Or(s.http.Name, ev.Name), s.http.Retry
 	}
 	return ev.Append(nil)
 }

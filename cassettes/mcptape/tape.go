@@ -66,7 +66,7 @@ type HTTP struct {
 	// Event is the id of an event, numbered anew; of a request, the last that
 	// the client had.
 	Event string `json:"event,omitempty"`
-	Name  string `json:"name,omitempty"`     // of an event
+	Name  string `json:"name,omitempty"`     // of an event; empty is message
 	Retry int    `json:"retry_ms,omitempty"` // of an event
 }
 

@@ -33,7 +33,7 @@ type VerifyOptions struct {
 }
 
 // Verify sends the client's side of a recording to a server, which is a
-// command or a pipe, and compares what comes back with the recording by its
+// command, a pipe or a URL, and compares what comes back with the recording by its
 // shape: texts may differ, what clients depend on may not. Lists, of tools
 // above all, are compared entry by entry. Placeholders of secrets are sent as
 // they are.
@@ -87,6 +87,7 @@ type peer struct {
 	methods map[string]bool              // what it said unasked
 	answers map[string][]mcpwire.Message // recorded ones, by method of the server's request
 	ended   chan struct{}
+	heard   chan struct{} // has room for one; tells of a new method
 }
 
 func (v *verifier) dial(ctx context.Context, server harness.Server) (*peer, error) {
@@ -97,15 +98,17 @@ func (v *verifier) dial(ctx context.Context, server harness.Server) (*peer, erro
 		conn, err = server.Dial(ctx)
 	case len(server.Command) > 0:
 		conn, err = mcpwire.Start(mcpwire.Command{Args: server.Command, Env: server.Env, AllEnv: true, Stderr: v.opts.Stderr, Abort: v.opts.Abort})
+	case server.URL != "":
+		conn, err = dialHTTP(server)
 	default:
-		err = errors.New("the server has neither command nor pipe")
+		err = errors.New("the server has neither command, pipe nor URL")
 	}
 	if err != nil {
 		return nil, err
 	}
 	return &peer{
 		conn: conn, out: mcpwire.NewWriter(conn), waiting: map[string]chan mcpwire.Message{}, methods: map[string]bool{},
-		answers: map[string][]mcpwire.Message{}, ended: make(chan struct{}),
+		answers: map[string][]mcpwire.Message{}, ended: make(chan struct{}), heard: make(chan struct{}, 1),
 	}, nil
 }
 
@@ -132,6 +135,10 @@ func (p *peer) read() {
 			continue
 		}
 		p.methods[m.Method] = true
+		select {
+		case p.heard <- struct{}{}:
+		default:
+		}
 		reply := mcpwire.Message{ID: m.ID, Error: &harness.RPCError{Code: -32601, Message: "the recording has no answer to " + m.Method}}
 		if list := p.answers[m.Method]; len(list) > 0 {
 			reply.Result, reply.Error = list[0].Result, list[0].Error
@@ -196,6 +203,9 @@ func (v *verifier) session(ctx context.Context, frames []Frame, server harness.S
 			}
 		}
 	}
+	if server.URL != "" {
+		v.hear(ctx, p, said)
+	}
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	for _, method := range sortedKeys(p.methods, said) {
@@ -209,6 +219,33 @@ func (v *verifier) session(ctx context.Context, frames []Frame, server harness.S
 		}
 	}
 	return nil
+}
+
+// hear waits a little for what a server over HTTP says of its own accord, which
+// may come after the last answer.
+func (v *verifier) hear(ctx context.Context, p *peer, said map[string]bool) {
+	patience := time.NewTimer(min(time.Second, v.opts.Timeout))
+	defer patience.Stop()
+	for {
+		missing := false
+		p.mu.Lock()
+		for method := range said {
+			missing = missing || !p.methods[method]
+		}
+		p.mu.Unlock()
+		if !missing {
+			return
+		}
+		select {
+		case <-p.heard:
+		case <-p.ended:
+			return
+		case <-ctx.Done():
+			return
+		case <-patience.C:
+			return
+		}
+	}
 }
 
 // recorded goes over a session: which requests were answered, what the server
