@@ -19,7 +19,7 @@ import (
 func (f *File) Encode() []byte {
 	size := 64
 	for _, i := range f.Interactions {
-		size += 1024 + len(i.Request.Body) + len(i.Response.Body)*17/16
+		size += 1024 + len(i.Request.Body) + len(i.Response.Body)*33/32
 	}
 	w := &writer{b: make([]byte, 0, size)}
 	w.line(0, "---")

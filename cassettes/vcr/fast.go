@@ -6,6 +6,7 @@ import (
 	"bytes"
 	"encoding/base64"
 	"net/http"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -14,9 +15,10 @@ import (
 
 // parseFast reads a file that Encode wrote, several times as fast as a reader
 // of all of YAML. It is strict: what differs in the least, be it a comment or
-// another order of keys, is not ok, and the whole file is read anew.
-func parseFast(data []byte) (interactions []*Interaction, ok bool) {
-	r := &reader{rest: data, line: 1, ok: true}
+// another order of keys, is not ok, and the whole file is read anew. With
+// spend, the bodies come to stand in data, which says nothing any more then.
+func parseFast(data []byte, spend bool) (interactions []*Interaction, ok bool) {
+	r := &reader{rest: data, line: 1, ok: true, spend: spend}
 	r.want("---")
 	r.want("version: 1")
 	if r.has("interactions: []") {
@@ -50,9 +52,19 @@ func parseFast(data []byte) (interactions []*Interaction, ok bool) {
 // reader takes lines from the front of a file. Once something differs it is
 // not ok and its results mean nothing.
 type reader struct {
-	rest []byte
-	line int
-	ok   bool
+	rest  []byte
+	line  int
+	ok    bool
+	spend bool // rest may be written to, where it was read
+}
+
+// room is where n bytes at most can be put together out of what is in from,
+// which are no fewer and are read in order.
+func (r *reader) room(from []byte, n int) []byte {
+	if r.spend {
+		return from[:0:len(from)]
+	}
+	return make([]byte, 0, n)
 }
 
 // next takes a line, without its newline.
@@ -109,7 +121,7 @@ func (r *reader) block(chomp string, indent int) []byte {
 		end += n + 1
 		lines++
 	}
-	text := make([]byte, 0, max(0, end-lines*indent))
+	text := r.room(r.rest[:end], max(0, end-lines*indent))
 	for range lines {
 		line := r.next()
 		if len(line) > 0 {
@@ -128,7 +140,7 @@ func (r *reader) block(chomp string, indent int) []byte {
 	if chomp == "-" {
 		text = text[:len(text)-1]
 	}
-	return text
+	return slices.Clip(text)
 }
 
 // header takes the headers of a request or an answer.
@@ -170,12 +182,12 @@ func (r *reader) scalar(text []byte) []byte {
 		return r.unquote(text[1 : len(text)-1])
 	}
 	r.ok = r.ok && plain(text)
-	return bytes.Clone(text)
+	return slices.Clip(append(r.room(text, len(text)), text...))
 }
 
 // unquote reads what scalar of the writer put between double quotes.
 func (r *reader) unquote(text []byte) []byte {
-	out := make([]byte, 0, len(text))
+	out := r.room(text, len(text))
 	for len(text) > 0 {
 		n := bytes.IndexByte(text, '\\')
 		part := text
@@ -218,5 +230,5 @@ func (r *reader) unquote(text []byte) []byte {
 		}
 		text = text[2+digits:]
 	}
-	return out
+	return slices.Clip(out)
 }

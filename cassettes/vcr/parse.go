@@ -23,15 +23,27 @@ func Read(path string) (*File, error) {
 	if info.IsDir() {
 		return readArgo(path)
 	}
-	data, err := os.ReadFile(path)
-	if err != nil {
-		return nil, fmt.Errorf("reading cassette: %w", err)
-	}
-	f, err := Parse(path, data)
+	f, err := read(path)
 	if err != nil {
 		return nil, err
 	}
 	return f, f.readBodies()
+}
+
+// read reads a file in which the bodies are that stand in it.
+func read(path string) (*File, error) {
+	data, err := os.ReadFile(path)
+	if err != nil {
+		return nil, fmt.Errorf("reading cassette: %w", err)
+	}
+	if list, ok := parseFast(data, true); ok {
+		f := &File{Path: path, Format: GoVCR1, Interactions: list}
+		return f, f.takeMeta()
+	}
+	if data, err = os.ReadFile(path); err != nil {
+		return nil, fmt.Errorf("reading cassette: %w", err)
+	}
+	return Parse(path, data)
 }
 
 // Parse reads the content of a file; name is for messages, which are
@@ -39,7 +51,7 @@ func Read(path string) (*File, error) {
 func Parse(name string, data []byte) (*File, error) {
 	f := &File{Path: name, Format: GoVCR1}
 	var ok bool
-	if f.Interactions, ok = parseFast(data); !ok {
+	if f.Interactions, ok = parseFast(data, false); !ok {
 		trimmed := bytes.TrimLeft(bytes.TrimPrefix(data, []byte("\xEF\xBB\xBF")), " \t\r\n")
 		var err error
 		switch {

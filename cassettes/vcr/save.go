@@ -8,6 +8,7 @@ import (
 	"encoding/hex"
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -130,9 +131,17 @@ func (f *File) readBodies() error {
 	return nil
 }
 
-// same reports whether data reads as f again.
-func (f *File) same(data []byte) error {
-	again, err := Parse(f.Path, data)
+// same reports whether data, which is what the file at path holds, reads as f
+// again. It spends data.
+func (f *File) same(path string, data []byte) error {
+	again := &File{Path: f.Path, Format: GoVCR1}
+	var ok bool
+	var err error
+	if again.Interactions, ok = parseFast(data, true); ok {
+		err = again.takeMeta()
+	} else {
+		again, err = read(path)
+	}
 	if err != nil {
 		return fmt.Errorf("what was written cannot be read again: %w", err)
 	}
@@ -159,9 +168,34 @@ func equal(a, b *Interaction) bool {
 	return bytes.Equal(one.Encode(), other.Encode())
 }
 
-// replace writes a file so that at no moment half of it is there. check reads
-// what was written.
-func replace(path string, data []byte, check func([]byte) error) (err error) {
+// holds makes sure that a file holds data.
+func holds(path string, data []byte) error {
+	f, err := os.Open(path)
+	if err != nil {
+		return err
+	}
+	defer f.Close()
+	buf := make([]byte, 64<<10)
+	for at := 0; ; {
+		n, err := f.Read(buf)
+		if n > len(data)-at || !bytes.Equal(buf[:n], data[at:at+n]) {
+			return errors.New("the file holds other bytes than were written")
+		}
+		at += n
+		switch {
+		case errors.Is(err, io.EOF) && at == len(data):
+			return nil
+		case errors.Is(err, io.EOF):
+			return fmt.Errorf("the file holds %d bytes of %d", at, len(data))
+		case err != nil:
+			return err
+		}
+	}
+}
+
+// replace writes a file so that at no moment half of it is there. check looks
+// at what was written, and may spend data.
+func replace(path string, data []byte, check func(path string, data []byte) error) (err error) {
 	tmp, err := os.CreateTemp(filepath.Dir(path), "."+filepath.Base(path)+".*.tmp") // mode 0600
 	if err != nil {
 		return err
@@ -181,12 +215,11 @@ func replace(path string, data []byte, check func([]byte) error) (err error) {
 	if err = tmp.Close(); err != nil {
 		return err
 	}
+	if err = holds(tmp.Name(), data); err != nil {
+		return err
+	}
 	if check != nil {
-		written, err := os.ReadFile(tmp.Name())
-		if err != nil {
-			return err
-		}
-		if err := check(written); err != nil {
+		if err = check(tmp.Name(), data); err != nil {
 			return err
 		}
 	}

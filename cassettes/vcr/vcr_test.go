@@ -69,7 +69,7 @@ func TestEncode(t *testing.T) {
 	for n := range 1000 {
 		f := noisy(r)
 		data := f.Encode()
-		if _, ok := parseFast(data); !ok {
+		if _, ok := parseFast(data, false); !ok {
 			t.Fatalf("file %d is not read quickly:\n%s", n, data)
 		}
 		for _, how := range []struct {
@@ -77,6 +77,15 @@ func TestEncode(t *testing.T) {
 			read func() (*File, error)
 		}{
 			{"quickly", func() (*File, error) { return Parse(f.Path, data) }},
+			{"in its own bytes", func() (*File, error) {
+				list, _ := parseFast(bytes.Clone(data), true)
+				got := &File{Path: f.Path, Interactions: list}
+				for _, i := range list { // what is added to one body is not in the next
+					_ = append(append(i.Request.Body, "added"...), i.Response.Body...)
+					_ = append(i.Response.Body, "added"...)
+				}
+				return got, got.takeMeta()
+			}},
 			{"as YAML", func() (*File, error) { return Parse(f.Path, append(data[:len(data):len(data)], "# a comment\n"...)) }},
 		} {
 			got, err := how.read()
@@ -407,4 +416,33 @@ func BenchmarkFile(b *testing.B) {
 			}
 		}
 	})
+}
+
+func TestHolds(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "a")
+	data := bytes.Repeat([]byte("0123456789"), 20_000)
+	for _, test := range []struct {
+		name string
+		file []byte
+		want string
+	}{
+		{"the same", data, ""},
+		{"shorter", data[:len(data)-1], "the file holds 199999 bytes of 200000"},
+		{"longer", append(bytes.Clone(data), 'x'), "the file holds other bytes than were written"},
+		{"another", append(bytes.Clone(data[:len(data)-1]), 'x'), "the file holds other bytes than were written"},
+		{"empty", nil, "the file holds 0 bytes of 200000"},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			if err := os.WriteFile(path, test.file, 0o600); err != nil {
+				t.Fatal(err)
+			}
+			got := ""
+			if err := holds(path, data); err != nil {
+				got = err.Error()
+			}
+			if got != test.want {
+				t.Errorf("got %q, want %q", got, test.want)
+			}
+		})
+	}
 }
