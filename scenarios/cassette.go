@@ -5,6 +5,7 @@ package scenarios
 import (
 	"fmt"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"time"
 
@@ -26,10 +27,13 @@ type Cassette struct {
 	KeepErrors bool
 	// Speed is how fast a replay is: 1 as it was, 0 at once.
 	Speed float64
-	// MaxAge is how old a recording may be; 0 means any age. StaleFails makes
-	// an older one an error, otherwise it is a warning.
-	MaxAge     time.Duration
-	StaleFails bool
+	// Asides allows requests beside the conversation, with another prompt or
+	// model.
+	Asides bool
+	// MaxAge is how old a recording may be; 0 means any age. Stale says what
+	// an older one is in replay: warn (when empty) or error.
+	MaxAge time.Duration
+	Stale  string
 }
 
 // CassettesDir is the folder, beside the scenario files, in which their
@@ -40,16 +44,29 @@ const CassettesDir = "cassettes"
 // CassettePath is the file that holds the recording of a trial, from 1, of the
 // scenario with a model:
 //
-//	<dir>/<file without .yaml>/<scenario>.<model>[-<trial>].yaml
+//	<dir>/<file without .yaml>/<scenario>.<model>[+<trial>].yaml
 //
 // dir is the folder "cassettes" beside the scenario's file when it is empty.
 // Names become what can be part of a file's name, in lower case.
 func (s *Scenario) CassettePath(dir, model string, trial int) string {
 	n := ""
 	if trial > 1 {
-		n = fmt.Sprintf("-%d", trial)
+		n = fmt.Sprintf("+%d", trial) // no model has a + in its part of the name
 	}
 	return s.cassettePrefix(dir) + slug(model, "model") + n + ".yaml"
+}
+
+// CassetteTrial is the trial of the scenario with a model that is recorded at
+// path; 0 when path is no cassette of them.
+func (s *Scenario) CassetteTrial(dir, path, model string) int {
+	trial := 1
+	if _, n, ok := strings.Cut(strings.TrimSuffix(filepath.Base(path), ".yaml"), "+"); ok {
+		trial, _ = strconv.Atoi(n) // what is no number is no trial
+	}
+	if trial < 1 || path != s.CassettePath(dir, model, trial) {
+		return 0
+	}
+	return trial
 }
 
 // Cassettes are the files that may be cassettes of the scenario, sorted: those
@@ -89,6 +106,7 @@ func cassetteObject() *object {
 			{name: "ignore", typ: list(filled()), def: "none", doc: "Further paths of a request's JSON that do not count, such as `metadata.trace` or `**.date`; `*` is any key or index, `**` in front any depth. Of tool calls that a tape answers: paths into the parameters, such as `arguments.date`."},
 			{name: "allow_unused", typ: boolean(), def: "false", doc: "Lets a replay end with recorded requests that nobody sent."},
 			{name: "keep_errors", typ: boolean(), def: "false", doc: "Records answers of 429 and of 500 and above too, so that a replay has the retries."},
+			{name: "asides", typ: boolean(), def: "false", doc: "Allows requests beside the conversation, with another system prompt or model (for titles, of sub-agents); a recording that mixes two is refused otherwise."},
 			{name: "speed", typ: number(), def: "0", doc: "How fast answers are replayed: 1 as they were, 2 twice as fast, 0 at once."},
 			{name: "max_age", typ: duration(), def: "any age", doc: "How old a recording may be, such as `720h`."},
 			{name: "stale", typ: enum("warn", "error"), def: "warn", doc: "What a recording older than `max_age` is."},
@@ -102,7 +120,8 @@ func (l *loader) cassette(n *strictyaml.Node) Cassette {
 	}
 	c := Cassette{
 		Order: textOf(n.Get("order")), Ignore: textsOf(n.Get("ignore")), AllowUnused: boolOf(n.Get("allow_unused")),
-		KeepErrors: boolOf(n.Get("keep_errors")), MaxAge: durationOf(n.Get("max_age")), StaleFails: textOf(n.Get("stale")) == "error",
+		KeepErrors: boolOf(n.Get("keep_errors")), MaxAge: durationOf(n.Get("max_age")), Stale: textOf(n.Get("stale")),
+		Asides: boolOf(n.Get("asides")),
 	}
 	if speed := floatOf(n.Get("speed")); speed != nil {
 		if c.Speed = *speed; c.Speed < 0 {

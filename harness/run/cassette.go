@@ -10,7 +10,6 @@ import (
 	"net/url"
 	"os"
 	"slices"
-	"strings"
 
 	"github.com/rehearse-dev/rehearse/cassettes"
 	"github.com/rehearse-dev/rehearse/cassettes/key"
@@ -58,7 +57,7 @@ func (r *runner) cassettesOf(s *scenarios.Scenario) ([]trials.Key, error) {
 		if err != nil {
 			return nil, err
 		}
-		trial := r.trialAt(s, path, model)
+		trial := s.CassetteTrial(r.opts.Cassettes, path, model)
 		if trial == 0 {
 			continue // another scenario's
 		}
@@ -87,24 +86,6 @@ func (r *runner) cassettesOf(s *scenarios.Scenario) ([]trials.Key, error) {
 		}
 	}
 	return out, nil
-}
-
-// trialAt is the trial with a model whose cassette is at path; 0 for none.
-func (r *runner) trialAt(s *scenarios.Scenario, path, model string) int {
-	if path == s.CassettePath(r.opts.Cassettes, model, 1) {
-		return 1
-	}
-	// The number is what stands before the suffix.
-	digits := 0
-	name := strings.TrimSuffix(path, ".yaml")
-	for digits < len(name) && name[len(name)-1-digits] >= '0' && name[len(name)-1-digits] <= '9' {
-		digits++
-	}
-	trial := 0
-	if _, err := fmt.Sscan(name[len(name)-digits:], &trial); err == nil && path == s.CassettePath(r.opts.Cassettes, model, trial) {
-		return trial
-	}
-	return 0
 }
 
 // modelOf is the model that a cassette was recorded with.
@@ -179,11 +160,8 @@ func (t *trial) openCassette() (*cassettes.Recorder, error) {
 	c := t.scenario.Cassette
 	opts := &cassettes.Options{
 		Mode: cassettes.Replay, Upstream: t.opts.Transport, Order: cassettes.Order(c.Order), Match: &key.Rules{Also: c.Ignore},
-		Secrets: t.secretRules(), Speed: c.Speed, KeepErrors: c.KeepErrors, AllowUnused: c.AllowUnused, MaxAge: c.MaxAge,
+		Secrets: t.secretRules(), Speed: c.Speed, KeepErrors: c.KeepErrors, AllowUnused: c.AllowUnused, MaxAge: c.MaxAge, Stale: c.Stale, Asides: c.Asides,
 		Whole: true, Model: t.key.Model, Label: t.key.Scenario, LookupEnv: t.opts.LookupEnv, Logf: t.logf, Start: t.start,
-	}
-	if c.StaleFails {
-		opts.Stale = "error"
 	}
 	if t.opts.Mode == harness.ModeRecord {
 		opts.Mode = cassettes.Record
@@ -194,7 +172,7 @@ func (t *trial) openCassette() (*cassettes.Recorder, error) {
 	return cassettes.Open(t.cassette, opts)
 }
 
-// basePath is the path of the endpoint's address.
+// basePath is the path of an address.
 func basePath(base string) string {
 	u, err := url.Parse(base)
 	if err != nil {
@@ -279,11 +257,11 @@ func drift(before, now []*vcr.Interaction) []string {
 	var out []string
 	for n := range min(len(before), len(now)) {
 		for _, d := range shape.Diff(shape.Of(before[n]), shape.Of(now[n])) {
-			out = append(out, fmt.Sprintf("interaction %d: %s", n+1, d))
+			out = append(out, fmt.Sprintf("%s: interaction %d (%s %s): %s: %s", d.Tier, n+1, now[n].Request.Method, basePath(now[n].Request.URL), d.Path, d.Text))
 		}
 	}
 	if len(before) != len(now) {
-		out = append(out, fmt.Sprintf("exchanges: recorded %d, now %d", len(before), len(now)))
+		out = append(out, fmt.Sprintf("%s: interactions: were %d, are %d", shape.Minor, len(before), len(now)))
 	}
 	return out
 }

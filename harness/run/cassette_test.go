@@ -3,10 +3,14 @@
 package run_test
 
 import (
+	"bytes"
+	"fmt"
+	"io"
 	"net/http"
 	"net/http/httptest"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -15,6 +19,7 @@ import (
 	"github.com/rehearse-dev/rehearse/harness"
 	"github.com/rehearse-dev/rehearse/harness/run"
 	"github.com/rehearse-dev/rehearse/harness/trials"
+	"github.com/rehearse-dev/rehearse/mockllm"
 	"github.com/rehearse-dev/rehearse/scenarios"
 )
 
@@ -99,15 +104,144 @@ func TestReplayMiss(t *testing.T) {
 	r := recording{list: write(t, liveScenario), endpoint: weatherEndpoint}
 	r.record(t)
 	file := r.list[0].Pos.File
-	changed := strings.ReplaceAll(read(t, file), "Paris?", "And in Paris?")
-	if err := os.WriteFile(file, []byte(changed), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	edit(t, file, "Paris?", "And in Paris?")
 	rec := only(t, r.replay(t, load(t, file)))
 	wants(t, rec, harness.OutcomeFailed, harness.CauseMiss,
 		`recorded "Paris?", now "And in Paris?"`, "interaction 1", "rehearse run "+file+" --mode record --model argo:gpt-4.1", "2 later replies not reached")
 	if rec.Cause.Pos.Line != r.list[0].Turns[0].Pos.Line {
 		t.Errorf("the miss is at %s", rec.Cause.Pos)
+	}
+}
+
+// TestReplayUnused holds that a recorded exchange that is not asked for fails
+// the trial, by its name and place, unless the scenario allows it.
+func TestReplayUnused(t *testing.T) {
+	for _, tt := range []struct {
+		name, settings string
+		want           harness.Outcome
+	}{
+		{"fails", "", harness.OutcomeFailed},
+		{"is allowed", "cassette: {allow_unused: true}\n", harness.OutcomePassed},
+		{"is conduct", "conduct: {all_replies_reached: off}\n", harness.OutcomePassed},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			r := recording{list: write(t, "scenario: two\n"+tt.settings+`turns:
+  - user: one?
+    expect: [{answer: {contains: first}}]
+  - user: two?
+`), endpoint: func() http.Handler {
+				return mockllm.New(mockllm.Script{Replies: []mockllm.Reply{{Say: "first"}, {Say: "second"}}}, nil)
+			}}
+			rec := only(t, r.record(t))
+			wants(t, rec, harness.OutcomePassed, "")
+			file := r.list[0].Pos.File
+			edit(t, file, "  - user: two?\n", "")
+			again := only(t, r.replay(t, load(t, file)))
+			if tt.want == harness.OutcomePassed {
+				wants(t, again, tt.want, "")
+				return
+			}
+			wants(t, again, tt.want, harness.CauseConduct, "all_replies_reached: 1 recorded exchange not asked for: interaction 2 (line ")
+			if again.Cause.Pos.File != rec.Cassette || again.Cause.Pos.Line == 0 {
+				t.Errorf("the cause is at %s, want a line of %s", again.Cause.Pos, rec.Cassette)
+			}
+		})
+	}
+}
+
+// TestReplayNotRecorded holds that a scenario without a cassette is an error
+// that says how to make it; where no scenario has one, nothing is played.
+func TestReplayNotRecorded(t *testing.T) {
+	r := recording{list: write(t, liveScenario), endpoint: weatherEndpoint}
+	other := write(t, strings.Replace(liveScenario, "live", "other", 1))
+	opts := &run.Options{Subject: loop{}, Mode: harness.ModeReplay}
+	how := func(s *scenarios.Scenario, model string) string {
+		return "record it with `rehearse run " + s.Pos.File + " --mode record --model " + model + "`"
+	}
+	if _, err := run.Run(t.Context(), r.list, opts); err == nil || !strings.Contains(err.Error(), how(r.list[0], "MODEL")) {
+		t.Errorf("error %v, want one that says %s", err, how(r.list[0], "MODEL"))
+	}
+	r.record(t)
+	res := r.replay(t, append(r.list, other...))
+	if len(res.Records) != 2 || res.ExitCode() != 3 {
+		t.Fatalf("%d records, exit code %d", len(res.Records), res.ExitCode())
+	}
+	for _, rec := range res.Records {
+		if rec.Scenario == "live" {
+			wants(t, rec, harness.OutcomePassed, "")
+		} else {
+			wants(t, rec, harness.OutcomeError, harness.CauseEndpoint, how(other[0], "MODEL"))
+		}
+	}
+	r.opts.Models = []string{"argo:o3"}
+	opts.Models = r.opts.Models
+	if _, err := run.Run(t.Context(), r.list, opts); err == nil || !strings.Contains(err.Error(), how(r.list[0], "argo:o3")) {
+		t.Errorf("error %v, want one that says %s", err, how(r.list[0], "argo:o3"))
+	}
+}
+
+// TestReplayInTest replays in a Go test, without the build tag of live mode.
+func TestReplayInTest(t *testing.T) {
+	r := recording{list: write(t, liveScenario), endpoint: weatherEndpoint}
+	r.record(t)
+	run.Test(t, r.list[0].Pos.File, &run.Options{Subject: loop{}, Mode: harness.ModeReplay, Transport: noNetwork(t)})
+}
+
+// TestRecordSeveral records models and trials, two at a time, in a folder of
+// its own, and replays all of them, or those that were asked for.
+func TestRecordSeveral(t *testing.T) {
+	dir := filepath.Join(t.TempDir(), "tapes [of *] mine?")
+	r := recording{list: write(t, liveScenario), opts: run.Options{Cassettes: dir, Parallel: 2, Trials: 2}, endpoint: func() http.Handler {
+		return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			body, err := io.ReadAll(r.Body)
+			if err != nil {
+				t.Error(err)
+			}
+			r.Body = io.NopCloser(bytes.NewReader(body))
+			endpoint := mockllm.New(mockllm.Script{Rules: []mockllm.Rule{{
+				When:  func(*mockllm.Ask) (bool, error) { return bytes.Contains(body, []byte(`"role":"tool"`)), nil },
+				Reply: mockllm.Reply{Say: "21 degrees."},
+			}, {
+				When:  func(*mockllm.Ask) (bool, error) { return true, nil },
+				Reply: mockllm.Reply{Calls: []mockllm.Call{{Tool: "get_weather", Args: map[string]any{"location": "Paris"}}}},
+			}}}, nil)
+			defer endpoint.Close()
+			endpoint.ServeHTTP(w, r)
+		})
+	}}
+	r.opts.Models = []string{"argo:gpt-4.1", "argo:gpt-4.1-2"}
+	var files []string
+	for _, rec := range r.record(t).Records {
+		wants(t, rec, harness.OutcomePassed, "")
+		files = append(files, filepath.Base(rec.Cassette))
+	}
+	slices.Sort(files)
+	want := []string{"live.argo-gpt-4.1+2.yaml", "live.argo-gpt-4.1-2+2.yaml", "live.argo-gpt-4.1-2.yaml", "live.argo-gpt-4.1.yaml"}
+	if diff := cmp.Diff(want, files); diff != "" {
+		t.Errorf("files (-want +got):\n%s", diff)
+	}
+	for _, tt := range []struct {
+		name   string
+		models []string
+		trials int
+		want   []string
+	}{
+		{"all", nil, 0, []string{"argo:gpt-4.1 1", "argo:gpt-4.1 2", "argo:gpt-4.1-2 1", "argo:gpt-4.1-2 2"}},
+		{"one model", []string{"argo:gpt-4.1-2"}, 0, []string{"argo:gpt-4.1-2 1", "argo:gpt-4.1-2 2"}},
+		{"one trial", nil, 1, []string{"argo:gpt-4.1 1", "argo:gpt-4.1-2 1"}},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			r.opts.Models, r.opts.Trials = tt.models, tt.trials
+			var got []string
+			for _, rec := range r.replay(t, r.list).Records {
+				wants(t, rec, harness.OutcomePassed, "")
+				got = append(got, fmt.Sprintf("%s %d", rec.Model, rec.Attempt))
+			}
+			slices.Sort(got)
+			if diff := cmp.Diff(tt.want, got); diff != "" {
+				t.Errorf("trials (-want +got):\n%s", diff)
+			}
+		})
 	}
 }
 
@@ -118,4 +252,16 @@ func read(t *testing.T, path string) string {
 		t.Fatal(err)
 	}
 	return string(data)
+}
+
+// edit replaces a text in a file.
+func edit(t *testing.T, path, old, new string) {
+	t.Helper()
+	text := read(t, path)
+	if !strings.Contains(text, old) {
+		t.Fatalf("%s has no %q", path, old)
+	}
+	if err := os.WriteFile(path, []byte(strings.Replace(text, old, new, 1)), 0o600); err != nil {
+		t.Fatal(err)
+	}
 }
