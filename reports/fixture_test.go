@@ -103,6 +103,18 @@ func lookup(model string, n int) Trial {
 		Result:   raw(`{"success":true,"compounds":[{"id":"cpd00027","name":"D-Glucose","formula":"C6H12O6","charge":0,"mass":180.0}],"count":1}`),
 		Executed: true, Turn: 1, Reply: 1, Duration: 640 * time.Microsecond, Exec: 1,
 	}}
+	if n == 1 {
+		t.Cassette, t.Recorded, t.Written = "gemflux/cassettes/compound/look-up-a-compound."+model+".yaml", 2, true
+	}
+	if n == 1 && model == "gpt-4o" {
+		t.Warnings = []string{"the tools come in another order: recorded a, b, now b, a"}
+		t.Drift = []string{
+			"minor: interaction 1 (POST /v1/chat/completions): body.usage.details: was absent, is object",
+			"breaking: interaction 2 (POST /v1/chat/completions): body.choices[].message.content: was string, is null",
+			"risky: interaction 2 (POST /v1/chat/completions): finish_reason: was \"stop\", is \"length\"",
+			"something that names no tier",
+		}
+	}
 	t.Answers = []string{"D-Glucose is cpd00027 (C6H12O6)."}
 	user := harness.Message{Role: harness.RoleUser, Text: "Which id does glucose have in ModelSEED?"}
 	call := harness.Message{Role: harness.RoleAssistant, Calls: []harness.ToolCall{{ID: "call_9aQ1", Name: "find_compound", Arguments: `{"query":"glucose","limit":5}`}}}
@@ -325,7 +337,7 @@ func hostileRun() *Run {
 		Warnings: []string{h},
 		Trials: []Trial{other, {
 			Record: trials.Record{
-				Key: key, Tags: []string{h}, Pos: pos, Hash: h, Answered: []string{h}, Outcome: harness.OutcomeFailed,
+				Key: key, Tags: []string{h}, Pos: pos, Hash: h, Cassette: h, Recorded: 1, Drift: []string{h, "breaking: " + h}, Answered: []string{h}, Outcome: harness.OutcomeFailed,
 				Cause:    &harness.Cause{Kind: harness.CauseKind(h), Message: h, Pos: pos, Folded: []string{h, huge}},
 				Verdicts: []harness.Verdict{verdict, odd},
 				Trajectory: []harness.Call{

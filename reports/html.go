@@ -76,6 +76,8 @@ type (
 		Columns   []columnView
 		Causes    []causeView
 		Rarer     []causeView // causes that one has to ask for
+		Drift     []driftView
+		DriftSum  string
 		Warnings  []textView
 		Scenarios []*scenarioView
 		Facts     []factView
@@ -221,6 +223,7 @@ func (b *pageBuilder) page(run *Run, o HTMLOptions) (*pageView, error) {
 	if len(p.Causes) > maxCauses+1 {
 		p.Causes, p.Rarer = p.Causes[:maxCauses], p.Causes[maxCauses:]
 	}
+	p.Drift, p.DriftSum = b.drift()
 	p.Facts = provenance(run)
 	return p, nil
 }

@@ -133,6 +133,7 @@ func junitFold(s *scenario, cell []*Trial) (junitCase, time.Duration) {
 	if y.Flaky() {
 		props = append(props, junitProperty{"flaky", "true"})
 	}
+	props = append(props, junitDrift(cell)...)
 	if props != nil {
 		tc.Properties = &junitProperties{props}
 	}

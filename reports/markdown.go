@@ -26,6 +26,7 @@ func Markdown(w io.Writer, run *Run) error {
 	mdColumns(&b, tab)
 	mdMatrix(&b, tab)
 	mdFailing(&b, tab)
+	mdDrift(&b, tab)
 	var warnings []string
 	if run.Manifest.Interrupted {
 		warnings = append(warnings, fmt.Sprintf("interrupted: %d of %s planned ended", len(run.Trials), count(run.Manifest.Planned, "trial")))

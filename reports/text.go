@@ -43,6 +43,9 @@ func Text(w io.Writer, run *Run, opts *TextOptions) error {
 	}
 	p.models(tab)
 	p.warnings(run)
+	if sum := driftSum(tab); sum != "" {
+		p.line(0, "%s", sum)
+	}
 	p.line(0, "%s", p.paint(tab.Total.Outcome(), tab.Total.Words()))
 	_, err := w.Write(p.b.Bytes())
 	return err
@@ -134,6 +137,8 @@ func (p *textPrinter) trial(s *scenario, t *Trial, column, attempt string) {
 	p.line(0, "%s %s  %s", p.paint(t.Outcome, outcomeWord(t.Outcome)), strings.Join(name, "  "), durationText(t.Duration))
 	from := p.b.Len()
 	p.explain(t)
+	p.recording(t)
+	p.drift(t)
 	// Ten attempts that fail alike are explained once.
 	body := p.b.String()[from:]
 	if !failing(t) || body == "" {
@@ -161,6 +166,9 @@ func (p *textPrinter) explain(t *Trial) {
 			if v.State == harness.Warned || v.State == harness.Undecided {
 				p.line(6, "%s: %s", stateWord(v.State), oneLine(v.Check+": "+v.Message, 300))
 			}
+		}
+		for _, w := range t.Warnings {
+			p.line(6, "warning: %s", oneLine(w, p.max))
 		}
 		return
 	}

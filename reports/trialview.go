@@ -26,6 +26,7 @@ type (
 		Cause    *causeView
 		Facts    []factView
 		Warnings []textView
+		Drift    []driftLine
 		Expects  []checkView
 		Conduct  []checkView // all but the passed and skipped ones
 		Quiet    []string    // the names of those
@@ -124,7 +125,7 @@ func (b *pageBuilder) renderTrials(tmpl *template.Template, p *pageView, budget 
 }
 
 func (b *pageBuilder) body(t *Trial) *trialBody {
-	body := &trialBody{Outcome: outcomeOf(t.Outcome), Facts: trialFacts(t), Warnings: b.texts(t.Warnings)}
+	body := &trialBody{Outcome: outcomeOf(t.Outcome), Facts: trialFacts(t), Warnings: b.texts(t.Warnings), Drift: driftLines(t.Drift)}
 	if t.Cause != nil {
 		body.Cause = &causeView{
 			Kind: causeWord(t.Cause.Kind), Text: b.text(t.Cause.Message),
@@ -179,6 +180,12 @@ func trialFacts(t *Trial) []factView {
 		{"Expectations judged", fmt.Sprint(t.Counts.Checks)},
 		{"Attempt", fmt.Sprint(t.Attempt)},
 		{"Seed", fmt.Sprint(t.Seed)},
+	}
+	if t.Recorded > 0 {
+		facts = append(facts, factView{"Recorded", count(t.Recorded, "exchange")})
+	}
+	if t.Cassette != "" {
+		facts = append(facts, factView{"Cassette", oneLine(t.Cassette, 400)})
 	}
 	if len(t.Answered) > 0 {
 		facts = append(facts, factView{"Answered as", oneLine(strings.Join(t.Answered, ", "), 200)})
