@@ -50,6 +50,7 @@ func (r *Recorder) proxy(w http.ResponseWriter, req *http.Request, upstream *url
 	var miss *MissError
 	switch {
 	case errors.As(err, &miss):
+		r.opts.Logf("%s", miss) // many clients show little of an answer
 		answer(w, http.StatusUnprocessableEntity, "rehearse_miss", miss.Error())
 		return
 	case err != nil && req.Context().Err() != nil:

@@ -3,6 +3,7 @@
 package cassettes_test
 
 import (
+	"bytes"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -10,6 +11,7 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"net/url"
+	"os"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -145,5 +147,37 @@ func TestProxyAddress(t *testing.T) {
 			t.Error(err)
 		}
 		get(open(t, path, cassettes.Options{}), nil)
+	}
+}
+
+// TestUnreached leaves a recording alone when the endpoint is not there, which
+// is no answer of it.
+func TestUnreached(t *testing.T) {
+	gone := httptest.NewServer(http.NotFoundHandler())
+	upstream, _ := url.Parse(gone.URL)
+	gone.Close()
+	path := filepath.Join(t.TempDir(), "a.yaml")
+	record(t, path, echo(), `{"n":1}`)
+	before, _ := os.ReadFile(path)
+	for _, keep := range []bool{false, true} {
+		rec := open(t, path, cassettes.Options{Mode: cassettes.Record, KeepErrors: keep})
+		proxy := httptest.NewServer(rec.Proxy(upstream))
+		resp, err := http.Get(proxy.URL + "/v1/models")
+		if err != nil {
+			t.Fatal(err)
+		}
+		resp.Body.Close()
+		proxy.Close()
+		if err := rec.Close(); resp.StatusCode != http.StatusBadGateway || err != nil {
+			t.Errorf("%d, %v", resp.StatusCode, err)
+		}
+		after, err := os.ReadFile(path)
+		if err != nil || bytes.Equal(before, after) == keep {
+			t.Errorf("KeepErrors %t: written %t, %v", keep, !bytes.Equal(before, after), err)
+		}
+		notes := strings.Join(rec.Notes(), "\n")
+		if strings.Contains(notes, "did not reach the endpoint") == keep {
+			t.Errorf("KeepErrors %t: %s", keep, notes)
+		}
 	}
 }

@@ -9,6 +9,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"net"
 	"net/http"
 	"strings"
 	"sync"
@@ -32,6 +33,8 @@ func (r *Recorder) record(req *http.Request, body []byte, s *slot, i *vcr.Intera
 			i.Meta.Outcome = vcr.ClientClosed
 		}
 		i.Response.Duration = r.opts.Clock.Now().Sub(start)
+		var op *net.OpError
+		s.unreached = errors.As(err, &op) && op.Op == "dial"
 		r.finish(s, i, found)
 		return nil, err
 	}
@@ -181,8 +184,13 @@ func (r *Recorder) finish(s *slot, i *vcr.Interaction, found *entry) {
 		r.compare(found, kept)
 		return
 	}
+	const keep = "which is not kept; KeepErrors (of rehearse proxy: --keep-errors) keeps it"
 	if code := kept.Response.Code; !r.opts.KeepErrors && (code == http.StatusTooManyRequests || code >= 500) {
-		r.note("%s %s was answered %d, which is not kept; KeepErrors keeps it", kept.Request.Method, kept.Request.URL, code)
+		r.note("%s %s was answered %d, %s", kept.Request.Method, kept.Request.URL, code, keep)
+		return
+	}
+	if s.unreached && !r.opts.KeepErrors {
+		r.note("%s %s did not reach the endpoint (%s), %s", kept.Request.Method, kept.Request.URL, kept.Meta.Error, keep)
 		return
 	}
 	if coding := kept.Meta.Coding; coding != "" {

@@ -60,10 +60,11 @@ type entry struct {
 // slot is the place of an exchange in the file: requests are in the order in
 // which they began, not in that in which they ended.
 type slot struct {
-	kept   *vcr.Interaction // nil while it is under way, or when it is not kept
-	key    string
-	live   *tee   // the body under way; nil before and after
-	renews *entry // whose place it takes; nil of what is new
+	kept      *vcr.Interaction // nil while it is under way, or when it is not kept
+	key       string
+	live      *tee   // the body under way; nil before and after
+	renews    *entry // whose place it takes; nil of what is new
+	unreached bool   // the endpoint was not there to be asked
 }
 
 // Open opens the cassette at path. In replay the file must be there. A

@@ -150,6 +150,9 @@ func proxy(ctx context.Context, p *process, flags *proxyFlags, command []string)
 	for _, line := range rec.Drift() {
 		fmt.Fprintln(p.stdout, line)
 	}
+	if flags.mode == string(cassettes.Record) && len(command) > 0 && len(rec.Recorded()) == 0 && err == nil {
+		err = fmt.Errorf("%q asked nothing that was recorded; does it go by OPENAI_BASE_URL or the like? see `rehearse proxy --help`", command[0])
+	}
 	if flags.mode == string(cassettes.Replay) {
 		err = complaint(err, len(rec.Misses()), code, flags.cassette, command)
 	}

@@ -1,0 +1,123 @@
+// Copyright 2026 The rehearse Authors. SPDX-License-Identifier: Apache-2.0
+
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/url"
+	"os"
+	"os/exec"
+	"slices"
+	"strings"
+
+	"github.com/rehearse-dev/rehearse/cassettes"
+	"github.com/rehearse-dev/rehearse/cassettes/vcr"
+)
+
+// proxied runs the command that a proxy was started for and waits for its end.
+// It returns the command's exit code, or an error when it could not be run.
+func proxied(ctx context.Context, p *process, command, env []string) (int, error) {
+	cmd := exec.CommandContext(ctx, command[0], command[1:]...)
+	cmd.Stdin, cmd.Stdout, cmd.Stderr = p.stdin, p.stdout, p.stderr
+	cmd.Env = append(cmd.Environ(), env...)
+	// From a terminal it was interrupted together with us.
+	cmd.Cancel = func() error {
+		if err := cmd.Process.Signal(os.Interrupt); err != nil && !errors.Is(err, os.ErrProcessDone) {
+			return cmd.Process.Kill()
+		}
+		return nil
+	}
+	if err := cmd.Start(); err != nil {
+		return 0, fmt.Errorf("running %q: %w", command[0], err)
+	}
+	done := make(chan struct{})
+	defer close(done)
+	go func() {
+		select {
+		case <-p.abort:
+			_ = cmd.Process.Kill() // it may have ended
+		case <-done:
+		}
+	}()
+	err := cmd.Wait()
+	var exit *exec.ExitError
+	switch {
+	case errors.As(err, &exit) && exit.ExitCode() > 0:
+		return exit.ExitCode(), nil
+	case errors.As(err, &exit): // by a signal
+		return int(exitKilled), nil
+	case ctx.Err() != nil:
+		return int(exitKilled), nil
+	case err != nil:
+		return 0, fmt.Errorf("running %q: %w", command[0], err)
+	}
+	return 0, nil
+}
+
+// clientEnv is what the official clients of several providers read, so that
+// they ask the proxy at address. base is the path of the endpoint's own
+// address, "" where that has none.
+func clientEnv(p *process, address, base string, mode cassettes.Mode) []string {
+	openai := address
+	if strings.Trim(base, "/") == "" {
+		openai += "/v1"
+	}
+	env := []string{
+		"REHEARSE_PROXY_URL=" + address,
+		"OPENAI_BASE_URL=" + openai, "ANTHROPIC_BASE_URL=" + address, "GOOGLE_GEMINI_BASE_URL=" + address,
+	}
+	// Who goes to the network through a proxy must not look for ours there.
+	for _, name := range []string{"NO_PROXY", "no_proxy"} {
+		list := "127.0.0.1,localhost"
+		if v, _ := p.getenv(name); v != "" {
+			list = v + "," + list
+		}
+		env = append(env, name+"="+list)
+	}
+	if mode != cassettes.Replay {
+		return env
+	}
+	// The clients want a key, which nobody looks at here.
+	for _, name := range []string{"OPENAI_API_KEY", "ANTHROPIC_API_KEY", "GEMINI_API_KEY"} {
+		if v, _ := p.getenv(name); v == "" {
+			env = append(env, name+"=replayed")
+		}
+	}
+	return env
+}
+
+// recordedAt returns the address of the endpoint that a cassette was recorded
+// from, as --upstream takes it, and its path.
+func recordedAt(path string) (address, base string) {
+	f, err := vcr.Read(path)
+	if err != nil || len(f.Interactions) == 0 {
+		return "", ""
+	}
+	n := max(0, slices.IndexFunc(f.Interactions, func(i *vcr.Interaction) bool { return i.Meta.Base != "" }))
+	i := f.Interactions[n]
+	u, err := url.Parse(i.Request.URL)
+	if err != nil || u.Host == "" {
+		return "", i.Meta.Base
+	}
+	return u.Scheme + "://" + u.Host + i.Meta.Base, i.Meta.Base
+}
+
+// recordAgain is the command that records a cassette anew.
+func recordAgain(path string, command []string) string {
+	address, _ := recordedAt(path)
+	if address == "" {
+		address = "URL"
+	}
+	words := []string{"rehearse", "proxy", "--mode", "record", "--cassette", path, "--upstream", address}
+	if len(command) > 0 {
+		words = append(append(words, "--"), command...)
+	}
+	for i, w := range words {
+		if w == "" || strings.ContainsAny(w, " \t\n'\"`$&|;<>()*?[]{}~#!\\") {
+			words[i] = "'" + strings.ReplaceAll(w, "'", `'\''`) + "'"
+		}
+	}
+	return strings.Join(words, " ")
+}
