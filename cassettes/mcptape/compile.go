@@ -84,8 +84,12 @@ func compile(frames []Frame, ignore []string) []*script {
 			list = append(list, c)
 		}
 		c.script.lines[1] = f.line
-		if f.Frame == nil {
+		switch {
+		case f.Frame == nil:
 			c.text(f)
+			continue
+		case f.Dir == Out && f.HTTP != nil && f.HTTP.Status != 0 && c.groups[f.Stream] == nil:
+			c.heads(f) // to what has no message
 			continue
 		}
 		for _, m := range f.messages() {
@@ -119,12 +123,15 @@ func (g *group) finish() {
 	g.last = -1
 	for i := range g.steps {
 		s := &g.steps[i]
+		if s.sub != nil {
+			continue
+		}
 		if s.stream == g.stream {
 			s.stream = 0
 		}
 		g.resumed = g.resumed || s.kind == answer && s.stream != 0
 		g.named = g.named || g.msg.Method == "initialize" && s.http != nil && s.http.Session
-		if s.stream == 0 && s.kind != await && s.kind != complain && (g.stream != 0 || !g.answered) {
+		if s.stream == 0 && s.kind != await && s.kind != withdrawn && s.kind != complain && (g.stream != 0 || !g.answered) {
 			g.last = i
 		}
 		g.answered = g.answered || s.kind == answer
@@ -144,17 +151,32 @@ func (c *compiler) in(f *Frame, m mcpwire.Message, reply int) {
 		return
 	}
 	g := &group{line: f.line, msg: m, key: keyOf(m, c.ignore), token: tokenOf(m), stream: f.Stream, reply: reply, at: f.At}
+	g.listens = m.Method == "subscriptions/listen"
 	c.last = g
 	if f.Stream > 0 && c.groups[f.Stream] == nil { // else of a batch
 		c.groups[f.Stream] = g
 	}
 	if !m.IsRequest() {
 		c.script.notes = append(c.script.notes, g)
+		if m.Method == "notifications/cancelled" {
+			c.cancelled(f, m)
+		}
 		return
 	}
 	g.silent = m.Method == "ping"
 	c.script.requests = append(c.script.requests, g)
 	c.open = append(c.open, g)
+}
+
+// cancelled takes the cancellation of a request: what comes of the request
+// from now on comes for that.
+func (c *compiler) cancelled(f *Frame, m mcpwire.Message) {
+	start, end := member(m.Params, "requestId")
+	for _, g := range c.open {
+		if g.msg.Key() == mcpwire.Key(m.Params[start:end]) {
+			g.steps = append(g.steps, step{kind: withdrawn, at: f.At, line: f.line, stream: g.stream})
+		}
+	}
 }
 
 // out takes a message of the server.
@@ -164,9 +186,11 @@ func (c *compiler) out(f *Frame, m mcpwire.Message) {
 		if i := c.answers(f, m); i >= 0 {
 			g := c.open[i]
 			s.kind = answer
-			g.steps = append(g.steps, s)
 			c.open = slices.Delete(c.open, i, i+1)
-			c.last = g
+			if !c.told(g, &s) {
+				g.steps = append(g.steps, s)
+				c.last = g
+			}
 			return
 		}
 	}
@@ -174,10 +198,27 @@ func (c *compiler) out(f *Frame, m mcpwire.Message) {
 	if g == nil {
 		g = c.about(m)
 	}
-	g.steps = append(g.steps, s)
 	if m.IsRequest() {
 		c.asked[m.Key()] = g
 	}
+	if !c.told(g, &s) {
+		g.steps = append(g.steps, s)
+	}
+}
+
+// told takes what a request is told that listens, once it was told that it
+// does: something else has set that off, and it comes when that comes.
+func (c *compiler) told(g *group, s *step) bool {
+	if !g.listens || !slices.ContainsFunc(g.steps, func(s step) bool { return s.kind == say }) {
+		return false
+	}
+	cause := c.cause()
+	if cause == g {
+		return false
+	}
+	s.sub = g
+	cause.steps = append(cause.steps, *s)
+	return true
 }
 
 // answers finds the open request that a message answers; -1 for none. An
@@ -216,9 +257,14 @@ func (c *compiler) about(m mcpwire.Message) *group {
 			}
 		}
 	}
+	return c.cause()
+}
+
+// cause is the group of what is answered next, else of what came last.
+func (c *compiler) cause() *group {
 	var next *group
 	for _, g := range c.open {
-		if g.reply >= 0 && (next == nil || g.reply < next.reply) {
+		if g.reply >= 0 && !g.listens && (next == nil || g.reply < next.reply) {
 			next = g
 		}
 	}
@@ -263,7 +309,9 @@ func (c *compiler) text(f *Frame) {
 			s.kind = hangup
 		}
 	}
-	g.steps = append(g.steps, s)
+	if s.kind != hangup || !c.told(g, &s) {
+		g.steps = append(g.steps, s)
+	}
 }
 
 // opens takes a request over HTTP that has no message.
@@ -283,12 +331,13 @@ func (c *compiler) opens(f *Frame) {
 
 // heads takes the head of an answer over HTTP.
 func (c *compiler) heads(f *Frame) {
+	text := f.Text + string(f.Frame)
 	switch g, l := c.groups[f.Stream], c.listens[f.Stream]; {
 	case g != nil:
-		g.steps = append(g.steps, step{kind: begin, at: f.At, text: f.Text, line: f.line, stream: f.Stream, http: f.HTTP})
+		g.steps = append(g.steps, step{kind: begin, at: f.At, text: text, line: f.line, stream: f.Stream, http: f.HTTP})
 	case l != nil:
-		l.head = head{f.HTTP, f.Text}
+		l.head = head{f.HTTP, text}
 	case c.deletes[f.Stream]:
-		c.script.deleted = &head{f.HTTP, f.Text}
+		c.script.deleted = &head{f.HTTP, text}
 	}
 }

@@ -61,6 +61,7 @@ func visit(t *testing.T, server harness.Server, era mcppool.Era, args string) []
 	t.Helper()
 	var mu sync.Mutex
 	var heard, told []string
+	calls, changed := 0, make(chan struct{})
 	s, err := mcppool.Open(t.Context(), server, &mcppool.Options{
 		Era: era, CallTimeout: 10 * time.Second,
 		Roots: func(context.Context, json.RawMessage) (json.RawMessage, error) {
@@ -72,6 +73,10 @@ func visit(t *testing.T, server harness.Server, era mcppool.Era, args string) []
 		Told: func(method string, params json.RawMessage) {
 			mu.Lock()
 			defer mu.Unlock()
+			if method == "notifications/tools/list_changed" {
+				method = fmt.Sprintf("during call %d: %s", calls, method)
+				defer close(changed)
+			}
 			// The token is the client's own, and the subscription too.
 			told = append(told, method+" "+regexp.MustCompile(`"(progressToken|io.modelcontextprotocol/subscriptionId)":[^,}]+`).ReplaceAllString(string(params), `"id":0`))
 		},
@@ -84,12 +89,19 @@ func visit(t *testing.T, server harness.Server, era mcppool.Era, args string) []
 	tools, warnings, err := s.Tools(t.Context())
 	heard = append(heard, fmt.Sprint(len(tools), warnings, err))
 	for _, tool := range []string{"add", "slow", "add", "where", "no", "tell"} {
+		mu.Lock()
+		calls++
+		mu.Unlock()
 		r, err := s.Call(t.Context(), tool, json.RawMessage(args))
 		if err != nil {
 			heard = append(heard, tool+": "+err.Error())
 			continue
 		}
 		heard = append(heard, tool+": "+r.Text+string(r.Raw))
+	}
+	select {
+	case <-changed: // on another stream than the answer
+	case <-time.After(10 * time.Second):
 	}
 	mu.Lock()
 	defer mu.Unlock()

@@ -31,6 +31,7 @@ type play struct {
 	waiting  map[string]chan mcpwire.Message
 	inFlight map[string]context.CancelFunc // by the client's id
 	early    map[string]mcpwire.Message    // answers nobody waits for yet
+	subs     map[*group]*sub
 	over     bool                          // no more groups begin
 	silent   chan struct{}                 // closed when the client says no more
 }
@@ -47,8 +48,57 @@ func newPlay(t *Tape, scripts []*script, out outlet, leave context.CancelFunc) *
 	return &play{
 		tape: t, scripts: scripts, out: out, leave: leave,
 		waiting: map[string]chan mcpwire.Message{}, inFlight: map[string]context.CancelFunc{},
-		early: map[string]mcpwire.Message{}, silent: make(chan struct{}),
+		early: map[string]mcpwire.Message{}, subs: map[*group]*sub{}, silent: make(chan struct{}),
 	}
+}
+
+// sub is a request that listens, perhaps one that has yet to come.
+type sub struct {
+	mu    sync.Mutex // guards the rest
+	id    json.RawMessage
+	out   outlet // nil before it came
+	queue []func()
+}
+
+func (p *play) sub(g *group) *sub {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.subs[g] == nil {
+		p.subs[g] = &sub{}
+	}
+	return p.subs[g]
+}
+
+// listen begins to tell the request m, which is recorded as g, what there is.
+func (p *play) listen(g *group, m mcpwire.Message, out outlet) {
+	s := p.sub(g)
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.id, s.out = m.ID, out
+	for _, f := range s.queue {
+		f()
+	}
+	s.queue = nil
+}
+
+// tell tells a request that listens what another message has set off.
+func (p *play) tell(g *group, m mcpwire.Message, n int) {
+	st := &g.steps[n]
+	s := p.sub(st.sub)
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	f := func() {
+		line := replace(st.bytes(), s.id, "params", "_meta", subscription)
+		if st.kind == answer {
+			line = replace(replace(line, s.id, "id"), s.id, "result", "_meta", subscription)
+		}
+		s.out.put(g, mcpwire.Message{ID: s.id, Method: m.Method}, n, line)
+	}
+	if s.out == nil {
+		s.queue = append(s.queue, f)
+		return
+	}
+	f()
 }
 
 // of are the scripts that a session of s is played from. A session that went on
@@ -97,6 +147,7 @@ type pipe struct{ *mcpwire.Writer }
 func (w *pipe) put(g *group, m mcpwire.Message, n int, line []byte) {
 	s := &g.steps[n]
 	switch {
+	case s.sub != nil && s.kind == hangup:
 	case s.kind == answer:
 		_ = w.Write(replace(line, m.ID, "id"))
 	case s.kind == say && len(line) > 0:
@@ -209,7 +260,7 @@ func (p *play) run(ctx context.Context, g *group, m mcpwire.Message) {
 	at := g.at
 	quick := p.tape.opts.Speed == 0
 	for _, s := range g.steps {
-		quick = quick && s.kind != await
+		quick = quick && s.kind != await && s.kind != withdrawn
 	}
 	if quick {
 		p.steps(ctx, g, m, at, p.out)
@@ -244,12 +295,15 @@ func (p *play) begin(ctx context.Context, m mcpwire.Message, f func(context.Cont
 // steps plays the steps of a group, the first of which comes after at.
 func (p *play) steps(ctx context.Context, g *group, m mcpwire.Message, at int64, out outlet) {
 	speed := p.tape.opts.Speed
+	listening := false
 	for i := range g.steps {
 		s := &g.steps[i]
 		if s.kind == await {
 			if !p.await(ctx, s) {
 				return
 			}
+		} else if s.kind == withdrawn {
+			<-ctx.Done()
 		} else if wait := float64(s.at-at) / max(speed, 1e-9); speed > 0 && wait > 0 {
 			if p.tape.opts.Clock.Sleep(ctx, time.Duration(wait*float64(time.Millisecond))) != nil {
 				return
@@ -259,11 +313,16 @@ func (p *play) steps(ctx context.Context, g *group, m mcpwire.Message, at int64,
 			return
 		}
 		at = s.at
+		if s.sub != nil {
+			p.tell(g, m, i)
+			continue
+		}
 		switch s.kind {
 		case say:
 			if line := s.now(g, m); line != nil {
 				out.put(g, m, i, line)
 			}
+			listening = listening || p.listens(g, m, out)
 		case answer, begin, hangup:
 			out.put(g, m, i, s.bytes())
 		case complain:
@@ -272,9 +331,20 @@ func (p *play) steps(ctx context.Context, g *group, m mcpwire.Message, at int64,
 			out.put(g, m, i, nil)
 			p.leave()
 			return
-		case await:
+		case await, withdrawn:
 		}
 	}
+	if !listening {
+		p.listens(g, m, out)
+	}
+}
+
+// listens has a request that listens told what there is, if it is one.
+func (p *play) listens(g *group, m mcpwire.Message, out outlet) bool {
+	if g.listens {
+		p.listen(g, m, out)
+	}
+	return g.listens
 }
 
 // now is what the server says, about the ids of this client. It is nil when

@@ -56,7 +56,8 @@ type Recorder struct {
 	mu       sync.Mutex // guards what follows
 	change   *sync.Cond
 	queue    []passing
-	closed   bool
+	closed   bool // there are no more frames
+	over     bool // the file is closed too
 	sessions int
 	web      web
 
@@ -204,25 +205,43 @@ func (r *Recorder) write(b []byte) {
 	}
 }
 
-// Close ends the tape and gives it its name. Where something could not be
-// written, or nothing went by, an older tape of that name stays.
-func (r *Recorder) Close() error {
+// Stop ends the recording, which gets its name by [Recorder.Close] only. The
+// error says why there will be no tape.
+func (r *Recorder) Stop() error {
 	r.mu.Lock()
-	again := r.closed
 	r.closed = true
 	r.change.Signal()
 	r.mu.Unlock()
 	<-r.done
-	if again {
+	if r.err == nil && r.kept == 0 {
+		return fmt.Errorf("tape %q is not written: nothing went by", r.path)
+	}
+	if r.err != nil {
+		return fmt.Errorf("tape %q is not written: %w", r.path, r.err)
+	}
+	return nil
+}
+
+// finish reports whether it is called for the first time.
+func (r *Recorder) finish() bool {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	first := !r.over
+	r.over = true
+	return first
+}
+
+// Close ends the tape and gives it its name. Where something could not be
+// written, or nothing went by, an older tape of that name stays.
+func (r *Recorder) Close() error {
+	err := r.Stop()
+	if !r.finish() {
 		return nil
 	}
-	err := r.err
-	if err == nil && r.kept == 0 {
-		err = errors.New("nothing went by")
+	if err != nil {
+		return errors.Join(err, r.drop())
 	}
-	if err == nil {
-		err = r.file.Sync()
-	}
+	err = r.file.Sync()
 	mine, err2 := r.file.Stat()
 	there, err3 := os.Lstat(partPath(r.path))
 	err = errors.Join(err, err2, r.file.Close())

@@ -171,7 +171,7 @@ func (t *recording) RoundTrip(req *http.Request) (*http.Response, error) {
 		out.Header.Del("Accept-Encoding") // so that answers can be read
 		resp, err := t.inner.RoundTrip(out)
 		if err != nil {
-			x.end(err)
+			x.end(errors.New(reason(err))) // an EOF is no end
 			return nil, err
 		}
 		next, err := resp.Location()

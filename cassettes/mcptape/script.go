@@ -60,6 +60,7 @@ type group struct {
 	answered bool // there is a reply
 	resumed  bool // it came over another stream
 	named    bool // which gave the session an id
+	listens  bool // it stays open for what the server has to say
 	last     int  // step over the stream of the group itself, over stdio the reply; -1 for none
 }
 
@@ -81,6 +82,7 @@ const (
 	say      stepKind = iota // a message or a line of the server
 	answer                   // the reply to the group's request
 	await                    // wait for the client's answer to a request of the server
+	withdrawn                // wait for the client to cancel the request
 	complain                 // a line on stderr
 	leave                    // the server ends
 	begin                    // an answer over HTTP begins, and may be over with that
@@ -95,6 +97,9 @@ type step struct {
 	line   int
 	stream int   // over which it goes; 0 is that of the group
 	http   *HTTP // nil for none
+	// sub is the request that listens for it, where another message set it
+	// off.
+	sub *group
 }
 
 // bytes is what of a step goes over the wire.

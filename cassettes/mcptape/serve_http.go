@@ -286,10 +286,10 @@ func (a *reply) leave(cancel context.CancelFunc) {
 // put plays a step of the answer.
 func (a *reply) put(g *group, m mcpwire.Message, n int, line []byte) {
 	s := &g.steps[n]
-	if s.kind == answer && g.msg.Key() == s.msg.Key() { // else it was never that of the request
+	if s.kind == answer && s.sub == nil && g.msg.Key() == s.msg.Key() { // else it was never that of the request
 		line = replace(line, m.ID, "id")
 	}
-	if s.stream != 0 || g.stream == 0 && g.answered && n > g.last {
+	if s.sub == nil && (s.stream != 0 || g.stream == 0 && g.answered && n > g.last) {
 		a.session.push(s, line)
 		return
 	}
@@ -319,7 +319,7 @@ func (a *reply) put(g *group, m mcpwire.Message, n int, line []byte) {
 		h := s.http
 		if h == nil || h.Status == 0 { // recorded over stdio
 			h = &HTTP{Status: http.StatusOK, Type: kindEvents, Session: g.named}
-			if n == g.last {
+			if n == g.last && !g.listens {
 				h.Type = kindJSON
 			}
 		}
@@ -331,7 +331,12 @@ func (a *reply) put(g *group, m mcpwire.Message, n int, line []byte) {
 	} else {
 		_, _ = a.w.Write(line)
 	}
-	if n == g.last && (g.answered || !a.events) {
+	switch {
+	case s.sub != nil:
+		if s.kind == answer {
+			a.end(false)
+		}
+	case n == g.last && !g.listens && (g.answered || !a.events), n == g.last && g.answered:
 		a.end(false)
 	}
 }
