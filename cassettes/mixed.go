@@ -15,7 +15,7 @@ import (
 // warnMixed tells at the first request of another prompt or model that the
 // recording will be refused. The caller holds mu.
 func (r *Recorder) warnMixed(k *key.Key) {
-	if r.opts.Asides || r.mixed {
+	if r.opts.Asides || r.mixed || !r.opts.Mode.records() {
 		return
 	}
 	chat, ok := k.Chat()
