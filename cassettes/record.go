@@ -24,7 +24,7 @@ import (
 func (r *Recorder) record(req *http.Request, body []byte, s *slot, i *vcr.Interaction, found *entry) (*http.Response, error) {
 	start := r.opts.Clock.Now()
 	// Since the start, for the time of day may be set meanwhile.
-	i.Meta.Recorded = r.opts.Start.Add(start.Sub(r.opts.Start)).UTC().Truncate(time.Millisecond)
+	i.Meta.Recorded = r.opts.Start.Add(start.Sub(r.opts.Start)).UTC().Truncate(time.Microsecond)
 	i.Meta.Subject, i.Meta.Model, i.Meta.Label = r.opts.Subject, r.opts.Model, r.opts.Label
 	resp, err := r.ask(req, body)
 	if err != nil {

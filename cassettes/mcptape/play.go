@@ -32,8 +32,8 @@ type play struct {
 	inFlight map[string]context.CancelFunc // by the client's id
 	early    map[string]mcpwire.Message    // answers nobody waits for yet
 	subs     map[*group]*sub
-	over     bool                          // no more groups begin
-	silent   chan struct{}                 // closed when the client says no more
+	over     bool          // no more groups begin
+	silent   chan struct{} // closed when the client says no more
 }
 
 // outlet is where goes what the server says.
@@ -293,7 +293,7 @@ func (p *play) begin(ctx context.Context, m mcpwire.Message, f func(context.Cont
 }
 
 // steps plays the steps of a group, the first of which comes after at.
-func (p *play) steps(ctx context.Context, g *group, m mcpwire.Message, at int64, out outlet) {
+func (p *play) steps(ctx context.Context, g *group, m mcpwire.Message, at float64, out outlet) {
 	speed := p.tape.opts.Speed
 	listening := false
 	for i := range g.steps {
@@ -304,7 +304,7 @@ func (p *play) steps(ctx context.Context, g *group, m mcpwire.Message, at int64,
 			}
 		} else if s.kind == withdrawn {
 			<-ctx.Done()
-		} else if wait := float64(s.at-at) / max(speed, 1e-9); speed > 0 && wait > 0 {
+		} else if wait := (s.at - at) / max(speed, 1e-9); speed > 0 && wait > 0 {
 			if p.tape.opts.Clock.Sleep(ctx, time.Duration(wait*float64(time.Millisecond))) != nil {
 				return
 			}

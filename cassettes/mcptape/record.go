@@ -110,7 +110,7 @@ func NewRecorder(path string, opts *RecordOptions) (*Recorder, error) {
 	if err != nil {
 		return nil, fmt.Errorf("recording tape %q: %w", path, err)
 	}
-	h := Header{Version: version, Server: string(clean(secrets, []byte(o.Server))), Recorded: r.start.UTC().Truncate(time.Millisecond)}
+	h := Header{Version: version, Server: string(clean(secrets, []byte(o.Server))), Recorded: r.start.UTC().Truncate(time.Microsecond)}
 	head := mcpwire.Marshal(h)
 	if len(secrets.Scan(head)) > 0 {
 		h.Server = ""
@@ -141,7 +141,7 @@ func (r *Recorder) keep(dir Dir, session int, line []byte) {
 // note notes a line with all that is known of its frame. The caller holds mu.
 func (r *Recorder) note(f Frame, line []byte) {
 	if !r.closed {
-		f.At = r.clock.Now().Sub(r.start).Milliseconds()
+		f.At = float64(r.clock.Now().Sub(r.start).Microseconds()) / 1000
 		r.queue = append(r.queue, passing{f, bytes.Clone(line)})
 		r.change.Signal()
 	}

@@ -54,7 +54,7 @@ type group struct {
 	token    string // progress token, as JSON
 	stream   int    // that it went over
 	reply    int    // position of the reply in the session; -1 for none
-	at       int64
+	at       float64
 	used     bool
 	silent   bool // nobody minds when it is not asked for
 	answered bool // there is a reply
@@ -79,19 +79,19 @@ func nameOf(m mcpwire.Message) string {
 type stepKind int
 
 const (
-	say      stepKind = iota // a message or a line of the server
-	answer                   // the reply to the group's request
-	await                    // wait for the client's answer to a request of the server
-	withdrawn                // wait for the client to cancel the request
-	complain                 // a line on stderr
-	leave                    // the server ends
-	begin                    // an answer over HTTP begins, and may be over with that
-	hangup                   // an answer over HTTP ends; with a text it breaks off
+	say       stepKind = iota // a message or a line of the server
+	answer                    // the reply to the group's request
+	await                     // wait for the client's answer to a request of the server
+	withdrawn                 // wait for the client to cancel the request
+	complain                  // a line on stderr
+	leave                     // the server ends
+	begin                     // an answer over HTTP begins, and may be over with that
+	hangup                    // an answer over HTTP ends; with a text it breaks off
 )
 
 type step struct {
 	kind   stepKind
-	at     int64
+	at     float64
 	msg    mcpwire.Message // of await: the recorded answer
 	text   string
 	line   int

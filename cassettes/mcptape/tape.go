@@ -83,7 +83,7 @@ type Frame struct {
 	// 2026-07-28 on; empty where nothing tells.
 	Era string `json:"era,omitempty"`
 	// At is when it came, in milliseconds since the recording began.
-	At int64 `json:"at_ms"`
+	At float64 `json:"at_ms"`
 	// Frame is the message, or an array of messages.
 	Frame json.RawMessage `json:"frame,omitempty"`
 	// Text is a line, or an answer over HTTP, that is no JSON object; of End,

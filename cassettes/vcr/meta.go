@@ -34,7 +34,7 @@ func (m *Meta) encode(trailer http.Header) string {
 		}
 	}
 	if !m.Recorded.IsZero() {
-		put("at", m.Recorded.UTC().Format("2006-01-02T15:04:05.999Z07:00"))
+		put("at", m.Recorded.UTC().Format("2006-01-02T15:04:05.999999Z07:00"))
 	}
 	put("outcome", string(m.Outcome))
 	put("error", url.QueryEscape(m.Error))

@@ -104,7 +104,7 @@ type Chunk struct {
 // Meta is what go-vcr's format has no field for. The zero Meta is that of a
 // file that we did not write.
 type Meta struct {
-	Recorded time.Time // to the second; zero when unknown
+	Recorded time.Time // to the microsecond; zero when unknown
 	// Outcome is [Complete] when a file does not say.
 	Outcome Outcome
 	Error   string // of the outcomes upstream_error and aborted
