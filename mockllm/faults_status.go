@@ -139,6 +139,9 @@ func refusalOf(f *Fault) func(model string) *dialect.Refusal {
 
 // errorBytes is the error as profile and dialect write it.
 func (m *Mock) errorBytes(x *exchange, r *dialect.Refusal) []byte {
+	if x.proxied != nil && !m.profile.Behind() {
+		return gatewayError(x.proxied.ask, r)
+	}
 	if b := m.envelope(x, r); b != nil {
 		var out []byte
 		for _, f := range b.Frames {

@@ -6,7 +6,9 @@ import (
 	"bytes"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"net/http"
+	"strings"
 
 	"github.com/rehearse-dev/rehearse/harness"
 	"github.com/rehearse-dev/rehearse/harness/dialect"
@@ -168,7 +170,9 @@ func renderOld(x *exchange, r *llmwire.Reply) *llmwire.Body {
 }
 
 // oldCalls are the calls as each family has them: OpenAI's, Claude's blocks,
-// and of Gemini one object where there is one call, without an id.
+// and Gemini's without an id. Of Gemini the documentation shows one call as a
+// bare object; argo-proxy 2.8.9, which was made for the real gateway, breaks
+// on that and reads a list, so a list it is.
 func oldCalls(f profile.Family, calls []llmwire.Call) []byte {
 	var list [][]byte
 	for _, c := range calls {
@@ -192,9 +196,6 @@ func oldCalls(f profile.Family, calls []llmwire.Call) []byte {
 		}
 		list = append(list, b)
 	}
-	if f == profile.Gemini && len(list) == 1 {
-		return list[0]
-	}
 	return append(append([]byte{'['}, bytes.Join(list, []byte{','})...), ']')
 }
 
@@ -208,4 +209,40 @@ func (m *Mock) appendOldEmbeddings(b []byte, req *dialect.Embeddings) []byte {
 		b = appendVector(b, embed(in, m.opts.Seed, req.Dimensions), false)
 	}
 	return append(b, "]}"...)
+}
+
+// gatewayError is how the gateway hands on an error of a provider: as the text
+// of the exception that its Python client raised.
+func gatewayError(a profile.Ask, r *dialect.Refusal) []byte {
+	if a.Dialect == profile.Messages {
+		inner := fmt.Sprintf("Error code: %d - {'type': 'error', 'error': {'type': %s, 'message': %s}, 'request_id': 'req_vrtx_0'}", r.Status, pythonText(r.Type), pythonText(r.Message))
+		return fmt.Appendf(nil, `{"type":"error","error":{"type":%s,"message":%s}}`, llmwire.Quote(r.Type), llmwire.Quote(inner))
+	}
+	inner := fmt.Sprintf("Error code: %d - {'error': {'message': %s, 'type': %s, 'param': %s, 'code': %s}}",
+		r.Status, pythonText(r.Message), pythonText(r.Type), pythonText(r.Param), pythonText(r.Code))
+	class := "InternalServerError"
+	switch r.Status {
+	case http.StatusBadRequest:
+		class = "BadRequestError"
+	case http.StatusUnauthorized:
+		class = "AuthenticationError"
+	case http.StatusForbidden:
+		class = "PermissionDeniedError"
+	case http.StatusNotFound:
+		class = "NotFoundError"
+	case http.StatusTooManyRequests:
+		class = "RateLimitError"
+	}
+	return fmt.Appendf(nil, `{"error":{"message":%s,"type":%q,"code":"internal_error"}}`, llmwire.Quote(inner), class)
+}
+
+// pythonText is a text as Python shows it in a dict; an empty one is None.
+func pythonText(s string) string {
+	switch {
+	case s == "":
+		return "None"
+	case strings.Contains(s, "'") && !strings.Contains(s, `"`):
+		return `"` + s + `"`
+	}
+	return "'" + strings.ReplaceAll(s, "'", `\'`) + "'"
 }

@@ -255,7 +255,7 @@ func (m *Mock) fromGateway(x *exchange, b *llmwire.Body, r *llmwire.Reply) *llmw
 // behind is what the client of a proxy sees of a fault that happens behind it.
 // Other faults are the proxy's own.
 func (m *Mock) behind(x *exchange, fx effects) effects {
-	if x.proxied == nil || x.met.Kind == "" {
+	if x.proxied == nil || x.met.Kind == "" || !m.profile.Behind() {
 		return fx
 	}
 	gone, ok := m.gone(x)

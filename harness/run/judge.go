@@ -275,6 +275,13 @@ func nothingChecked(verdicts []harness.Verdict) string {
 	return "nothing was checked: every expectation was skipped (" + strings.Join(why, "; ") + ")"
 }
 
+// stopped reports whether the scenario expects that a turn stops as it did.
+func (e *evidence) stopped(turn int) bool {
+	return slices.ContainsFunc(e.verdicts, func(v harness.Verdict) bool {
+		return v.Check == "stops" && !v.Conduct && v.Turn == turn && v.State == harness.Passed
+	})
+}
+
 // causes lists what went wrong, the first being primary.
 func (t *trial) causes(e *evidence) []harness.Cause {
 	var out []harness.Cause
@@ -291,7 +298,7 @@ func (t *trial) causes(e *evidence) []harness.Cause {
 		out = append(out, script...)
 	}
 	if t.opts.Mode.Real() && len(t.passed()) == 0 {
-		if c := endpointCause(e.exchanges, t.reports, t.broke); c != nil {
+		if c := endpointCause(e.exchanges, t.reports, t.broke, e.stopped); c != nil {
 			out = append(out, *c)
 		}
 	}

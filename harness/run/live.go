@@ -370,7 +370,10 @@ func (m *liveModel) strays() []string {
 // nothing because of it: the last request of a turn got no answer that can
 // be used, and the subject did not choose to stop. Nil when the endpoint is
 // not to blame.
-func endpointCause(exchanges []harness.Exchange, turns []harness.TurnReport, broke error) *harness.Cause {
+//
+// A turn that stopped as the scenario expects is no such case: the endpoint
+// was asked, and said no.
+func endpointCause(exchanges []harness.Exchange, turns []harness.TurnReport, broke error, stopped func(turn int) bool) *harness.Cause {
 	cause := func(format string, args ...any) *harness.Cause {
 		return &harness.Cause{Kind: harness.CauseEndpoint, Message: fmt.Sprintf(format, args...)}
 	}
@@ -383,14 +386,17 @@ func endpointCause(exchanges []harness.Exchange, turns []harness.TurnReport, bro
 			continue
 		}
 		left := strings.HasPrefix(last.Error, hungUp)
+		unreached := strings.HasPrefix(last.Error, noConnection) || strings.HasPrefix(last.Error, noAnswer) || strings.HasPrefix(last.Error, errRedirect.Error())
 		switch {
+		case !unreached && !left && stopped(turn):
+			continue
 		case left && errors.Is(broke, errHang):
 			return cause("the endpoint did not answer request %d in time: %v", last.Seq, broke)
 		case left && endpoint != nil, last.Error == "" && last.Status < 300 && endpoint != nil && turn == len(turns):
 			return cause("the endpoint's answer to request %d cannot be used: %v", last.Seq, endpoint)
 		case left:
 			return nil // its own decision
-		case strings.HasPrefix(last.Error, noConnection), strings.HasPrefix(last.Error, noAnswer), strings.HasPrefix(last.Error, errRedirect.Error()):
+		case unreached:
 			return cause("%s (request %d)", last.Error, last.Seq)
 		case last.Status >= 300 || last.Error != "":
 			return cause("the endpoint answered request %d with HTTP %d: %s", last.Seq, last.Status, cmp.Or(last.Error, "no reason given"))

@@ -91,6 +91,41 @@ func TestLiveEndpointIsWrong(t *testing.T) {
 	}
 }
 
+// TestLiveStopExpected holds that an endpoint that says no does what the
+// scenario wants of it, and nothing else.
+func TestLiveStopExpected(t *testing.T) {
+	const scenario = `
+scenario: refused
+turns:
+  - user: Paris?
+    expect: [{stops: STOP}]
+`
+	refuses := func(status int) http.HandlerFunc {
+		return func(w http.ResponseWriter, _ *http.Request) {
+			w.WriteHeader(status)
+			_, _ = w.Write([]byte(`{"error":{"message":"no"}}`))
+		}
+	}
+	tests := []struct {
+		name     string
+		stop     string
+		endpoint http.HandlerFunc
+		want     harness.Outcome
+		cause    harness.CauseKind
+	}{
+		{"as expected", "bad_request", refuses(http.StatusBadRequest), harness.OutcomePassed, ""},
+		{"any", "error", refuses(http.StatusBadRequest), harness.OutcomePassed, ""},
+		{"another", "bad_request", refuses(http.StatusUnauthorized), harness.OutcomeError, harness.CauseEndpoint},
+		{"no answer", "error", func(http.ResponseWriter, *http.Request) { panic(http.ErrAbortHandler) }, harness.OutcomeError, harness.CauseEndpoint},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			rec := playLive(t, tt.endpoint, strings.Replace(scenario, "STOP", tt.stop, 1))
+			wants(t, rec, tt.want, tt.cause)
+		})
+	}
+}
+
 // TestLiveNothingListens holds that an endpoint that is not there has not
 // answered anything.
 func TestLiveNothingListens(t *testing.T) {

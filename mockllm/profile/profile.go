@@ -116,6 +116,10 @@ func About(name string) string {
 // wrong behind it.
 func (p *Profile) Proxy() bool { return p.server != nil }
 
+// Behind reports whether the endpoint hides what goes wrong behind it, or says
+// it in its own way, see [Profile.Fail]. The gateway says it as it is.
+func (p *Profile) Behind() bool { return len(p.failures) > 0 }
+
 // Checked reports whether the endpoint refuses what the providers refuse.
 func (p *Profile) Checked() bool { return p.checked }
 
