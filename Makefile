@@ -51,9 +51,10 @@ interop: $(BIN)/rehearse ## Meet real peers: npm servers, official SDK clients, 
 	./interop/run.sh
 
 .PHONY: bench
-bench: $(BIN)/rehearse ## Print what the mocks and the agent loop cost, as ratios (REQUESTS=100000, PACED=2)
+bench: $(BIN)/rehearse ## Print what mocks, cassettes and the agent loop cost, as ratios (REQUESTS=100000, PACED=2)
 	$(GO) run ./internal/bench/mockllm -rehearse $(BIN)/rehearse -requests $${REQUESTS:-100000} -paced $${PACED:-2}
 	$(GO) run ./internal/bench/mockmcp
+	$(GO) run ./internal/bench/cassettes
 	$(GO) run ./internal/bench
 
 .PHONY: bench-peers

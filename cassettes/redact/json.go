@@ -23,6 +23,7 @@ type walker struct {
 	leaf func(path *path, start, end int)
 	// slots are the paths by nesting: of each depth one is in use at a time.
 	slots [16]path
+	ahead *walker // what marks looks ahead with; nil before
 }
 
 // path is where a value stands.
@@ -291,7 +292,11 @@ func (w *walker) scalar(at *path) bool {
 // marks collects the members of an object that tell which stream it is of.
 func (w *walker) marks(b []byte) []byte {
 	var out []byte
-	in := &walker{b: b}
+	if w.ahead == nil {
+		w.ahead = &walker{leaf: func(*path, int, int) {}}
+	}
+	in := w.ahead
+	in.b, in.i = b, 0
 	for {
 		in.blanks()
 		if in.i >= len(b) || b[in.i] != '"' {
@@ -306,12 +311,11 @@ func (w *walker) marks(b []byte) []byte {
 		in.i++
 		in.blanks()
 		from := in.i
-		in.leaf = func(*path, int, int) {}
 		if in.i < len(b) && b[in.i] == '{' || in.i < len(b) && b[in.i] == '[' {
 			if !in.skip() {
 				return out
 			}
-		} else if !in.value(&path{}, 0) {
+		} else if !in.value(&in.slots[0], 0) { // a string or a scalar: nothing lies in it
 			return out
 		}
 		switch string(key) {

@@ -73,6 +73,8 @@ var levels = map[string]int{
 	"internal/bench/mockmcp": 8,
 	"interop":                8,
 	"interop/live":           8,
+
+	"internal/bench/cassettes": 8,
 }
 
 // vocabulary packages stand beneath everything else, their own level
