@@ -3,22 +3,14 @@
 package main
 
 import (
-	"bytes"
-	"cmp"
-	"context"
 	"errors"
 	"fmt"
-	"io"
-	"net/http"
-	"net/url"
 	"os"
 	"strings"
-	"time"
 
 	"github.com/spf13/cobra"
 
 	"github.com/rehearse-dev/rehearse/cassettes/redact"
-	"github.com/rehearse-dev/rehearse/cassettes/shape"
 	"github.com/rehearse-dev/rehearse/cassettes/vcr"
 )
 
@@ -48,196 +40,6 @@ func exactArgs(n int, what string) cobra.PositionalArgs {
 		}
 		return nil
 	}
-}
-
-func cassetteDiffCommand(p *process) *cobra.Command {
-	return &cobra.Command{
-		Use:   "diff A B",
-		Short: "Compare the answers of two cassettes by their shape",
-		Long: `diff compares the interactions of two cassettes one by one: status, keys and
-types, the order of events, how a reply ends and calls tools. Texts, ids and
-numbers may differ. A difference is breaking (something is gone or of another
-type), risky (it ends, is ordered or calls tools otherwise) or minor. The exit
-code is 1 if there is one that is not minor.`,
-		Example: "  rehearse cassette diff old.yaml new.yaml",
-		Args:    exactArgs(2, "two cassettes"),
-		RunE: func(_ *cobra.Command, args []string) error {
-			a, err := vcr.Read(args[0])
-			if err != nil {
-				return err
-			}
-			b, err := vcr.Read(args[1])
-			if err != nil {
-				return err
-			}
-			d := &drifts{out: p.stdout}
-			for n := range max(len(a.Interactions), len(b.Interactions)) {
-				switch {
-				case n >= len(a.Interactions):
-					d.tell(n, b.Interactions[n], shape.Difference{Tier: shape.Minor, Path: "interaction", Text: "was not there"})
-				case n >= len(b.Interactions):
-					d.tell(n, a.Interactions[n], shape.Difference{Tier: shape.Breaking, Path: "interaction", Text: "is not there any more"})
-				default:
-					d.compare(n, a.Interactions[n], b.Interactions[n])
-				}
-			}
-			return d.verdict()
-		},
-	}
-}
-
-// drifts prints differences and counts those that matter.
-type drifts struct {
-	out            io.Writer
-	matter, others int
-}
-
-func (d *drifts) compare(n int, was, is *vcr.Interaction) {
-	if was.Request.Method != is.Request.Method || pathOf(was.Request.URL) != pathOf(is.Request.URL) {
-		d.tell(n, is, shape.Difference{Tier: shape.Breaking, Path: "request", Text: fmt.Sprintf(
-			"was %s %s, is %s %s", was.Request.Method, pathOf(was.Request.URL), is.Request.Method, pathOf(is.Request.URL))})
-		return
-	}
-	for _, difference := range shape.Diff(shape.Of(was), shape.Of(is)) {
-		d.tell(n, is, difference)
-	}
-}
-
-func pathOf(address string) string {
-	if u, err := url.Parse(address); err == nil {
-		return u.Path
-	}
-	return address
-}
-
-func (d *drifts) tell(n int, i *vcr.Interaction, difference shape.Difference) {
-	fmt.Fprintf(d.out, "interaction %d (%s %s): %s\n", n+1, i.Request.Method, pathOf(i.Request.URL), difference)
-	if difference.Tier == shape.Minor {
-		d.others++
-	} else {
-		d.matter++
-	}
-}
-
-func (d *drifts) verdict() error {
-	fmt.Fprintf(d.out, "differences that matter: %d, minor: %d\n", d.matter, d.others)
-	if d.matter > 0 {
-		return &codeError{code: exitFailed}
-	}
-	return nil
-}
-
-func cassetteDriftCommand(p *process) *cobra.Command {
-	var upstream string
-	var timeout time.Duration
-	var headers []string
-	cmd := &cobra.Command{
-		Use:   "drift FILE --upstream URL",
-		Short: "Send the requests of a cassette to an endpoint and compare the answers",
-		Long: `drift sends every recorded request to --upstream, in order, and compares the
-shape of each answer with the recorded one, as cassette diff does. The file
-stays as it is. Keys are not in a cassette; give them with --header, in which
-$NAME is an environment variable. The exit code is 1 if a difference matters,
-and 3 if the endpoint could not be asked.`,
-		Example: "  rehearse cassette drift weather.yaml --upstream http://localhost:8000\n" +
-			"  rehearse cassette drift weather.yaml --upstream https://api.openai.com --header 'Authorization: Bearer $OPENAI_API_KEY'",
-		Args: exactArgs(1, "one cassette"),
-		RunE: func(cmd *cobra.Command, args []string) error {
-			u, err := endpointAddress(upstream)
-			if err != nil {
-				return err
-			}
-			f, err := vcr.Read(args[0])
-			if err != nil {
-				return err
-			}
-			header, err := headersOf(p, headers)
-			if err != nil {
-				return err
-			}
-			return drift(cmd.Context(), p, f, u, header, timeout)
-		},
-	}
-	cmd.Flags().StringVar(&upstream, "upstream", "", "address of the endpoint; the recorded paths are added to it")
-	cmd.Flags().StringArrayVar(&headers, "header", nil, "a header to send, 'Name: value'; may be repeated")
-	cmd.Flags().DurationVar(&timeout, "timeout", 2*time.Minute, "how long one answer may take")
-	return cmd
-}
-
-// headersOf reads 'Name: value' with environment variables in the values.
-func headersOf(p *process, lines []string) (http.Header, error) {
-	h := http.Header{}
-	for _, line := range lines {
-		name, v, ok := strings.Cut(line, ":")
-		if !ok || strings.TrimSpace(name) == "" {
-			return nil, fmt.Errorf("--header %q: want 'Name: value'", line)
-		}
-		var unset string
-		v = os.Expand(strings.TrimSpace(v), func(env string) string {
-			text, ok := p.getenv(env)
-			if !ok {
-				unset = env
-			}
-			return text
-		})
-		if unset != "" {
-			return nil, fmt.Errorf("--header %q: $%s is not set", strings.TrimSpace(name), unset)
-		}
-		h.Add(strings.TrimSpace(name), v)
-	}
-	return h, nil
-}
-
-func drift(ctx context.Context, p *process, f *vcr.File, upstream *url.URL, header http.Header, timeout time.Duration) error {
-	d := &drifts{out: p.stdout}
-	client := &http.Client{Transport: &http.Transport{Proxy: http.ProxyFromEnvironment, ForceAttemptHTTP2: true}}
-	defer client.CloseIdleConnections()
-	for n, was := range f.Interactions {
-		fmt.Fprintf(p.stderr, "asking %d of %d: %s %s\n", n+1, len(f.Interactions), was.Request.Method, pathOf(was.Request.URL))
-		is, err := again(ctx, client, was, upstream, header, timeout)
-		if err != nil {
-			return &codeError{exitUnjudged, fmt.Errorf("interaction %d: %w", n+1, err)}
-		}
-		d.compare(n, was, is)
-	}
-	return d.verdict()
-}
-
-// again sends a recorded request anew.
-func again(ctx context.Context, client *http.Client, was *vcr.Interaction, upstream *url.URL, header http.Header, timeout time.Duration) (*vcr.Interaction, error) {
-	recorded, err := url.Parse(was.Request.URL)
-	if err != nil {
-		return nil, err
-	}
-	address := upstream.JoinPath(strings.TrimPrefix(recorded.EscapedPath(), was.Meta.Base))
-	address.RawQuery = recorded.RawQuery
-	ctx, cancel := context.WithTimeout(ctx, timeout)
-	defer cancel()
-	req, err := http.NewRequestWithContext(ctx, was.Request.Method, address.String(), bytes.NewReader(was.Request.Body))
-	if err != nil {
-		return nil, err
-	}
-	req.Header.Set("Content-Type", cmp.Or(was.Request.Header.Get("Content-Type"), "application/json"))
-	if accept := was.Request.Header.Get("Accept"); accept != "" {
-		req.Header.Set("Accept", accept)
-	}
-	for name, values := range header {
-		req.Header[name] = values
-	}
-	resp, err := client.Do(req)
-	if err != nil {
-		return nil, err
-	}
-	defer resp.Body.Close()
-	body, err := io.ReadAll(resp.Body)
-	if err != nil {
-		return nil, err
-	}
-	return &vcr.Interaction{
-		Request:  vcr.Request{Method: was.Request.Method, URL: was.Request.URL},
-		Response: vcr.Response{Status: resp.Status, Code: resp.StatusCode, Header: resp.Header, Body: body},
-		Meta:     was.Meta,
-	}, nil
 }
 
 func cassetteExportCommand(p *process) *cobra.Command {

@@ -14,6 +14,8 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/rehearse-dev/rehearse/reports"
 )
 
 // TestCassetteScan finds a key in a file, names the place, and does not print
@@ -91,5 +93,15 @@ func TestProxyAndDrift(t *testing.T) {
 	want := "interaction 1 (POST /v1/chat/completions): breaking: body.choices[].message.content: was string, is null\ndifferences that matter: 1, minor: 0\n"
 	if got := run(t.Context(), &out, "cassette", "drift", path, "--upstream", endpoint.URL); got != exitFailed || out.String() != want {
 		t.Errorf("drift: exit %d: %s", got, out.String())
+	}
+	out.Reset()
+	page := filepath.Join(t.TempDir(), "drift.html")
+	got := run(t.Context(), &out, "cassette", "drift", path, path, "--upstream", endpoint.URL, "--json", "--html", page, "--fail-on", "never")
+	var told reports.Comparison
+	if err := json.Unmarshal(out.Bytes(), &told); got != exitPassed || err != nil || len(told.Files) != 2 || told.Against != endpoint.URL+"/" || told.Worst() != "breaking" {
+		t.Errorf("drift of two files: exit %d, %v: %s", got, err, out.String())
+	}
+	if data, err := os.ReadFile(page); err != nil || !strings.Contains(string(data), "was string, is null") {
+		t.Errorf("the page: %v: %s", err, data)
 	}
 }
