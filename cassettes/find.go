@@ -107,6 +107,7 @@ func (r *Recorder) keys() {
 	r.byKey = map[string]*queue{}
 	for _, e := range r.tape {
 		e.key = r.keyOf(&e.Request)
+		e.key.Pack()
 		q := r.byKey[e.key.ID]
 		if q == nil {
 			q = &queue{}

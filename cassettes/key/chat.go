@@ -21,25 +21,26 @@ type Chat struct {
 // Gemini or the Argo Gateway. It is false of any other request, be it for
 // embeddings or for a list of models.
 func (k *Key) Chat() (Chat, bool) {
-	if k.body.Kind() != value.Object {
+	body := k.value()
+	if body.Kind() != value.Object {
 		return Chat{}, false
 	}
-	c := Chat{Model: k.text("model")}
+	c := Chat{Model: text(body, "model")}
 	var said []value.Value
-	if messages, ok := k.body.Get("messages"); ok && messages.Kind() == value.Array {
+	if messages, ok := body.Get("messages"); ok && messages.Kind() == value.Array {
 		said = messages.Items()
-	} else if contents, ok := k.body.Get("contents"); ok && contents.Kind() == value.Array {
+	} else if contents, ok := body.Get("contents"); ok && contents.Kind() == value.Array {
 		if _, model, ok := strings.Cut(k.path, "/models/"); ok {
 			c.Model, _, _ = strings.Cut(model, ":")
 		}
-	} else if input, ok := k.body.Get("input"); ok && strings.HasSuffix(k.path, "/responses") {
+	} else if input, ok := body.Get("input"); ok && strings.HasSuffix(k.path, "/responses") {
 		said = input.Items()
-	} else if prompt, ok := k.body.Get("prompt"); !ok || prompt.Kind() != value.Array || !k.has("system") {
+	} else if prompt, ok := body.Get("prompt"); !ok || prompt.Kind() != value.Array || !has(body, "system") {
 		return Chat{}, false
 	}
 	var parts []string
 	for _, field := range []string{"system", "instructions", "systemInstruction", "system_instruction"} {
-		if v, ok := k.body.Get(field); ok {
+		if v, ok := body.Get(field); ok {
 			parts = append(parts, textOf(v))
 		}
 	}
@@ -55,13 +56,13 @@ func (k *Key) Chat() (Chat, bool) {
 	return c, true
 }
 
-func (k *Key) has(name string) bool {
-	_, ok := k.body.Get(name)
+func has(body value.Value, name string) bool {
+	_, ok := body.Get(name)
 	return ok
 }
 
-func (k *Key) text(name string) string {
-	v, _ := k.body.Get(name)
+func text(body value.Value, name string) string {
+	v, _ := body.Get(name)
 	return v.Str()
 }
 

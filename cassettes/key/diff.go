@@ -86,7 +86,7 @@ func Diff(recorded, now *Key) []Difference {
 	for _, name := range slices.Sorted(maps.Keys(names)) {
 		d.text("query."+name, strings.Join(recorded.query[name], ","), strings.Join(now.query[name], ","))
 	}
-	d.value("body", recorded.body, now.body, true, true)
+	d.value("body", recorded.value(), now.value(), true, true)
 	if !bytes.Equal(recorded.raw, now.raw) {
 		d.text("body", string(recorded.raw), string(now.raw))
 	}

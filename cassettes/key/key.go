@@ -68,7 +68,8 @@ type Key struct {
 
 	method, path string
 	query        url.Values
-	body         value.Value // of JSON, forms and multipart
+	body         value.Value // of JSON, forms and multipart; see value
+	packed       []byte      // is the body, of a key that was packed
 	raw          []byte      // of anything else
 	tools        []string    // in the order of the request
 }
@@ -90,7 +91,7 @@ func Of(method, address string, header http.Header, body []byte, rules *Rules) *
 		}
 	}
 	k.readBody(header.Get("Content-Type"), body, rules)
-	k.seal()
+	k.seal(len(body))
 	return k
 }
 
@@ -127,15 +128,32 @@ func (k *Key) readBody(contentType string, body []byte, rules *Rules) {
 	}
 }
 
-func (k *Key) seal() {
+func (k *Key) seal(size int) {
 	h := sha256.New()
 	fmt.Fprintf(h, "%s %s?%s\n", k.method, k.path, k.query.Encode())
 	if !k.body.IsNull() {
-		h.Write(k.body.Append(nil))
+		h.Write(k.body.Append(make([]byte, 0, size)))
 	}
 	h.Write([]byte{0})
 	h.Write(k.raw)
 	k.ID = hex.EncodeToString(h.Sum(nil)[:16])
+}
+
+// Pack makes the key small, for one that is kept in case that it is compared.
+func (k *Key) Pack() {
+	if !k.body.IsNull() {
+		k.packed = k.body.Append(nil)
+		k.body = value.Value{}
+	}
+}
+
+// value is the body in canonical form; null when it has none.
+func (k *Key) value() value.Value {
+	if k.packed == nil {
+		return k.body
+	}
+	v, _ := value.Parse(k.packed) // is what was written
+	return v
 }
 
 func formValue(form url.Values) value.Value {

@@ -131,3 +131,22 @@ func Example() {
 	}
 	// Output: body.messages[0].content: recorded "Hi", now "Hello"
 }
+
+// TestPack: a packed key tells what it told before.
+func TestPack(t *testing.T) {
+	for _, body := range []string{`{"model":"m","messages":[{"role":"system","content":"Be brief."}],"n":1.50,"z":null}`, `[1,"a"]`, `text`, ``} {
+		plain, packed := jsonKey(body), jsonKey(body)
+		packed.Pack()
+		other := jsonKey(`{"model":"m2"}`)
+		if diff := key.Diff(plain, packed); len(diff) > 0 || packed.ID != plain.ID {
+			t.Errorf("%s: it differs from itself: %v", body, diff)
+		}
+		if diff := cmp.Diff(key.Diff(plain, other), key.Diff(packed, other)); diff != "" {
+			t.Errorf("%s (-plain +packed):\n%s", body, diff)
+		}
+		wantChat, wantOK := plain.Chat()
+		if chat, ok := packed.Chat(); chat != wantChat || ok != wantOK {
+			t.Errorf("%s: chat %v, %v, want %v, %v", body, chat, ok, wantChat, wantOK)
+		}
+	}
+}
