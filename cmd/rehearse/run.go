@@ -30,11 +30,13 @@ type runFlags struct {
 	only, skip string
 	json       bool
 	verbose    bool
+	stream     *bool // nil: as each scenario says
 	files      files
 }
 
 func runCommand(p *process) *cobra.Command {
 	var flags runFlags
+	var stream bool
 	opts := run.Options{Subject: agent.Subject(nil), SubjectName: "rehearse-agent", Version: version(), Child: self()}
 	cmd := &cobra.Command{
 		Use:   "run PATH...",
@@ -78,6 +80,9 @@ Ctrl-C does not wait for servers that take their time to end.`,
 			if err != nil {
 				return err
 			}
+			if cmd.Flags().Changed("stream") {
+				flags.stream = &stream
+			}
 			return runScenarios(cmd.Context(), p, args, &opts, &flags)
 		},
 	}
@@ -86,6 +91,7 @@ Ctrl-C does not wait for servers that take their time to end.`,
 	f.StringArrayVar(&opts.Models, "model", nil, "model to ask for; may be given more than once")
 	f.StringVar(&opts.BaseURL, "base-url", "", "base URL of the endpoint in modes live and record, ending in /v1")
 	f.StringVar(&opts.Cassettes, "cassettes", "", "folder of the recordings (default: the folder cassettes beside each scenario file)")
+	f.BoolVar(&stream, "stream", false, "ask for replies as streams, or with --stream=false whole (default: what each scenario says)")
 	f.IntVar(&opts.Trials, "trials", 0, "trials of each scenario (default 1; in modes live and record what the scenario says, in replay all that are recorded)")
 	f.IntVar(&opts.Parallel, "parallel", 0, "trials at a time (default: number of CPUs; 1 in modes live and record)")
 	f.Int64Var(&opts.Seed, "seed", 0, "seed of the run")
@@ -171,7 +177,7 @@ func liveDefaults(p *process, opts *run.Options) error {
 	return nil
 }
 
-// selectScenarios applies --run and --skip. A pattern that matches nothing is
+// selectScenarios applies --run, --skip and --stream. A pattern that matches nothing is
 // a mistake: a typing error must not end as a run that passed.
 func selectScenarios(set *scenarios.Set, paths []string, flags *runFlags) ([]*scenarios.Scenario, error) {
 	list := set.Scenarios
@@ -194,6 +200,14 @@ func selectScenarios(set *scenarios.Set, paths []string, flags *runFlags) ([]*sc
 			return nil, fmt.Errorf("%s %q matches none of %s", f.flag, f.pattern, count(len(list), "scenario"))
 		}
 		list = slices.DeleteFunc(slices.Clone(list), func(s *scenarios.Scenario) bool { return matches(s) != f.keep })
+	}
+	if flags.stream != nil {
+		list = slices.Clone(list)
+		for i := range list {
+			s := *list[i] // scenarios are to be read only
+			s.Settings.Stream = *flags.stream
+			list[i] = &s
+		}
 	}
 	if len(list) == 0 {
 		return nil, fmt.Errorf("--skip %q leaves no scenario to play", flags.skip)
