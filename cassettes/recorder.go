@@ -387,7 +387,7 @@ func (r *Recorder) save() error {
 	}
 	r.note("written; exchanges: %d, of which failed: %d", len(list), failed)
 	if renewed > 0 {
-		r.note("recorded anew, for they were older than %s: %d; taken out, for nobody asked for them: %d", Days(r.opts.MaxAge), renewed, dropped)
+		r.note("recorded anew, for they were older than %s: %d; taken out, for nobody asked for them: %d", vcr.Days(r.opts.MaxAge), renewed, dropped)
 	}
 	return r.journal.remove()
 }

@@ -4,7 +4,6 @@ package cassettes
 
 import (
 	"fmt"
-	"time"
 
 	"github.com/rehearse-dev/rehearse/cassettes/vcr"
 )
@@ -38,7 +37,7 @@ func (r *Recorder) checkAge() error {
 			continue
 		}
 		text := fmt.Sprintf("interaction %d was recorded on %s, more than %s ago",
-			e.number, e.Meta.Recorded.Format("2006-01-02"), Days(r.opts.MaxAge))
+			e.number, e.Meta.Recorded.Format("2006-01-02"), vcr.Days(r.opts.MaxAge))
 		switch {
 		case r.opts.Stale == staleError:
 			return fmt.Errorf("cassette %q: %s; record it anew", r.path, text)
@@ -53,18 +52,6 @@ func (r *Recorder) checkAge() error {
 		return nil
 	}
 	return nil
-}
-
-// Days spells an age for a message: in days where these are whole.
-func Days(d time.Duration) string {
-	const day = 24 * time.Hour
-	switch {
-	case d == day:
-		return "1 day"
-	case d > 0 && d%day == 0:
-		return fmt.Sprintf("%d days", d/day)
-	}
-	return d.String()
 }
 
 // contents is what the file is to hold: what it held, with what was recorded

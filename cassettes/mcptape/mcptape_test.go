@@ -177,7 +177,11 @@ func TestRecordRefuses(t *testing.T) {
 	}
 	for _, test := range []struct{ name, says, want string }{
 		{"nothing", "", "nothing went by"},
-		{"a secret of no known kind", `{"jsonrpc":"2.0","id":1,"method":"x","params":{"note":"Zq7Xv2Lm9Rt4Kp8Ws3Nd6Yb1Hc5Jf0G"}}` + "\n", "looks like a secret"},
+		{"a secret of no known kind", `{"jsonrpc":"2.0","id":1,"method":"x","params":{"note":"Zq7Xv2Lm9Rt4Kp8Ws3Nd6Yb1Hc5Jf0G"}}` + "\n", "frame 1 (in) still holds what looks like a secret"},
+		{
+			"a secret that is known too late", `{"jsonrpc":"2.0","id":1,"method":"x","params":{"note":"the word is Wombat77Lake"}}` + "\n" +
+				`{"jsonrpc":"2.0","id":2,"method":"x","params":{"password":"Wombat77Lake"}}` + "\n", "it still holds what looks like a secret: line 2: ",
+		},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			rec, err := mcptape.NewRecorder(path, &mcptape.RecordOptions{LookupEnv: noCI})
@@ -189,7 +193,7 @@ func TestRecordRefuses(t *testing.T) {
 			fmt.Fprint(conn, test.says)
 			conn.Close()
 			b.Close()
-			if err := rec.Close(); err == nil || !strings.Contains(err.Error(), test.want) || strings.Contains(err.Error(), "Zq7Xv2Lm9Rt4") {
+			if err := rec.Close(); err == nil || !strings.Contains(err.Error(), test.want) || strings.Contains(err.Error(), "Zq7Xv2Lm9Rt4") || strings.Contains(err.Error(), "Wombat77") {
 				t.Errorf("got %v", err)
 			}
 			if data, _ := os.ReadFile(path); string(data) != "an older tape" {
@@ -574,5 +578,41 @@ func FuzzParse(f *testing.F) {
 			t.Errorf("ServeStdio() = %v", err)
 		}
 		_ = tape.Close() // misses, perhaps
+	})
+}
+
+func TestTapeAge(t *testing.T) {
+	const day = 24 * time.Hour
+	synctest.Test(t, func(t *testing.T) {
+		rec := script(t, `0 > {"id":1,"method":"ping"}
+			1 < {"id":1,"result":{}}`)
+		open := func(maxAge time.Duration, stale string) (string, error) {
+			said := ""
+			tape, err := mcptape.New("t", rec, &mcptape.Options{MaxAge: maxAge, Stale: stale, AllowUnused: true, Logf: func(format string, args ...any) {
+				said += fmt.Sprintf(format, args...)
+			}})
+			if err == nil {
+				_ = tape.Close()
+			}
+			return said, err
+		}
+		if said, err := open(day, "error"); err != nil || said != "" {
+			t.Errorf("a tape that does not say when: %q, %v", said, err)
+		}
+		rec.Recorded = time.Now()
+		time.Sleep(3 * day)
+		if said, err := open(3*day, "error"); err != nil || said != "" {
+			t.Errorf("a tape of three days: %q, %v", said, err)
+		}
+		want := `tape "t": it was recorded on 2000-01-01, more than 2 days ago; record it anew`
+		if said, err := open(2*day, ""); err != nil || said != want {
+			t.Errorf("an older one: %q, %v", said, err)
+		}
+		if said, err := open(2*day, "error"); err == nil || said != "" || !strings.Contains(err.Error(), "more than 2 days ago") {
+			t.Errorf("an older one, as an error: %q, %v", said, err)
+		}
+		if _, err := open(2*day, "record"); err == nil || !strings.Contains(err.Error(), `stale "record" is unknown`) {
+			t.Errorf("a wrong word: %v", err)
+		}
 	})
 }

@@ -64,7 +64,8 @@ type Recorder struct {
 	// Of the writer alone.
 	kept int
 	eras map[int]*era
-	err  error
+	err  error     // of Stop as well, which waits for the writer
+	scan sync.Once // of the whole
 }
 
 // passing is a line that went by, which is not in its frame yet.
@@ -216,10 +217,27 @@ func (r *Recorder) Stop() error {
 	if r.err == nil && r.kept == 0 {
 		return fmt.Errorf("tape %q is not written: nothing went by", r.path)
 	}
+	r.scan.Do(r.scanWhole)
 	if r.err != nil {
 		return fmt.Errorf("tape %q is not written: %w", r.path, r.err)
 	}
 	return nil
+}
+
+// scanWhole looks at the bytes of the tape together: what stood in a line
+// before it was known for a secret, and what is spread over lines.
+func (r *Recorder) scanWhole() {
+	if r.err != nil {
+		return
+	}
+	data, err := os.ReadFile(r.file.Name())
+	if err != nil {
+		r.err = err
+		return
+	}
+	if found := r.secrets.Scan(data); len(found) > 0 {
+		r.err = fmt.Errorf("it still holds what looks like a secret: %s; add a rule for it", found[0])
+	}
 }
 
 // finish reports whether it is called for the first time.

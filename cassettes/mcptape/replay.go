@@ -10,8 +10,10 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"time"
 
 	"github.com/rehearse-dev/rehearse/cassettes/redact"
+	"github.com/rehearse-dev/rehearse/cassettes/vcr"
 	"github.com/rehearse-dev/rehearse/harness"
 	"github.com/rehearse-dev/rehearse/internal/mcpwire"
 )
@@ -29,6 +31,11 @@ type Options struct {
 	Ignore []string
 	// AllowUnused lets a replay end with requests that nobody sent.
 	AllowUnused bool
+	// MaxAge is how old a tape may be; 0 means any age, and of one that does
+	// not say when it was recorded nobody knows. Stale says what an older one
+	// does: "warn" (the default), by Logf, or "error".
+	MaxAge time.Duration
+	Stale  string
 	// Secrets says what is taken out of requests before they are looked for.
 	// Give those that the tape was recorded with. Nil means the defaults of
 	// package redact.
@@ -66,6 +73,22 @@ func Open(path string, opts *Options) (*Tape, error) {
 	return New(path, rec, opts)
 }
 
+// checkAge warns of a tape that is too old, or refuses it.
+func (t *Tape) checkAge(recorded time.Time) error {
+	if t.opts.Stale != "" && t.opts.Stale != "warn" && t.opts.Stale != "error" {
+		return fmt.Errorf("stale %q is unknown: want warn or error", t.opts.Stale)
+	}
+	if t.opts.MaxAge <= 0 || recorded.IsZero() || t.opts.Clock.Now().Sub(recorded) <= t.opts.MaxAge {
+		return nil
+	}
+	err := fmt.Errorf("it was recorded on %s, more than %s ago; record it anew", recorded.Format("2006-01-02"), vcr.Days(t.opts.MaxAge))
+	if t.opts.Stale == "error" {
+		return err
+	}
+	t.opts.Logf("tape %q: %v", t.name, err)
+	return nil
+}
+
 // New returns a server that replays rec; name is for errors.
 func New(name string, rec *Recording, opts *Options) (*Tape, error) {
 	t := &Tape{name: name}
@@ -83,6 +106,9 @@ func New(name string, rec *Recording, opts *Options) (*Tape, error) {
 	}
 	if t.opts.Speed < 0 {
 		return nil, fmt.Errorf("opening tape %q: speed %v is less than 0", name, t.opts.Speed)
+	}
+	if err := t.checkAge(rec.Recorded); err != nil {
+		return nil, fmt.Errorf("opening tape %q: %w", name, err)
 	}
 	var err error
 	if t.secrets, err = redact.New(t.opts.Secrets); err != nil {

@@ -8,7 +8,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/rehearse-dev/rehearse/cassettes"
+	"github.com/rehearse-dev/rehearse/cassettes/vcr"
 )
 
 // age is a flag with a time that people think of in days: 30d, 36h.
@@ -18,7 +18,7 @@ func (a *age) String() string {
 	if a == nil || *a == 0 {
 		return "0"
 	}
-	return cassettes.Days(time.Duration(*a))
+	return vcr.Days(time.Duration(*a))
 }
 
 // Type is what the help shows.
