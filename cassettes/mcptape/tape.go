@@ -205,6 +205,9 @@ func (f *Frame) mistake() string {
 	return fmt.Sprintf("the frame %s is no message", mcpwire.Excerpt(f.Frame, 40))
 }
 
+// Line is where the frame stands in its file, from 1; 0 when it is in none.
+func (f *Frame) Line() int { return f.line }
+
 // messages are the messages of a frame: one, or those of a batch. What is no
 // message is left out.
 func (f *Frame) messages() []mcpwire.Message {

@@ -16,11 +16,12 @@ import (
 
 func cassetteCommand(p *process) *cobra.Command {
 	cmd := &cobra.Command{
-		Use:   "cassette diff|drift|export|scan",
+		Use:   "cassette diff|drift|export|scan|timeline",
 		Short: "Look at recorded traffic: compare it, hold it against an endpoint, export it",
 		Example: `  rehearse cassette diff old.yaml new.yaml
   rehearse cassette drift weather.yaml --upstream http://localhost:8000
-  rehearse cassette export weather.yaml weather.har`,
+  rehearse cassette export weather.yaml weather.har
+  rehearse cassette timeline weather.yaml`,
 		Args: func(cmd *cobra.Command, args []string) error {
 			if len(args) > 0 {
 				return unknownCommand(cmd, args[0])
@@ -29,7 +30,7 @@ func cassetteCommand(p *process) *cobra.Command {
 		},
 		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
-	cmd.AddCommand(cassetteDiffCommand(p), cassetteDriftCommand(p), cassetteExportCommand(p), cassetteScanCommand(p))
+	cmd.AddCommand(cassetteDiffCommand(p), cassetteDriftCommand(p), cassetteExportCommand(p), cassetteScanCommand(p), cassetteTimelineCommand(p))
 	return cmd
 }
 

@@ -50,6 +50,7 @@ var levels = map[string]int{
 	"mockmcp":                3,
 	"cassettes":              3,
 	"cassettes/mcptape":      3,
+	"cassettes/timeline":     4,
 	"mockmcp/step":           0,
 	"mockmcp/catalog":        1,
 	"harness/trajectory":     3,

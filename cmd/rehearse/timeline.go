@@ -1,0 +1,88 @@
+// Copyright 2026 The rehearse Authors. SPDX-License-Identifier: Apache-2.0
+
+package main
+
+import (
+	"errors"
+	"fmt"
+	"path/filepath"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/rehearse-dev/rehearse/cassettes/mcptape"
+	"github.com/rehearse-dev/rehearse/cassettes/timeline"
+	"github.com/rehearse-dev/rehearse/cassettes/vcr"
+)
+
+func cassetteTimelineCommand(p *process) *cobra.Command {
+	return &cobra.Command{
+		Use:   "timeline FILE...",
+		Short: "Print what the model and the MCP servers of a trial said, in one order",
+		Long: `timeline merges the recordings of a trial: cassettes, and tapes of MCP servers,
+whose names end in .tape. Of one cassette, the tapes beside it that begin with
+its name are taken too, as ` + "`rehearse run --mode record`" + ` names them. Each line is
+what the client (->) or the other side (<-) said, with the seconds since the
+first. Recordings that were not made together are merged by the time of day.`,
+		Example: `  rehearse cassette timeline cassettes/weather/forecast.gpt-5.yaml
+  rehearse cassette timeline model.yaml weather.tape files.tape`,
+		Args: cobra.ArbitraryArgs,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if len(args) == 0 {
+				return errors.New("cassette timeline needs files\nfor example:\n" + cmd.Example)
+			}
+			return printTimeline(p, args)
+		},
+	}
+}
+
+func printTimeline(p *process, paths []string) error {
+	var tapes, models []string
+	for _, path := range paths {
+		if strings.HasSuffix(path, ".tape") {
+			tapes = append(tapes, path)
+		} else {
+			models = append(models, path)
+		}
+	}
+	stem := ""
+	if len(models) == 1 {
+		stem = strings.TrimSuffix(models[0], filepath.Ext(models[0])) + "."
+	}
+	if len(tapes) == 0 && stem != "" {
+		beside, err := filepath.Glob(escapeGlob(stem) + "*.tape")
+		if err != nil {
+			return err
+		}
+		tapes = beside
+	}
+	var recordings [][]timeline.Event
+	for _, path := range tapes {
+		rec, err := mcptape.Read(path)
+		if err != nil {
+			return err
+		}
+		name, ok := strings.CutPrefix(path, stem)
+		if !ok || stem == "" {
+			name = filepath.Base(path)
+		}
+		recordings = append(recordings, timeline.Tape(strings.TrimSuffix(name, ".tape"), path, rec))
+	}
+	for _, path := range models {
+		f, err := vcr.Read(path)
+		if err != nil {
+			return err
+		}
+		events := timeline.Cassette(f)
+		if len(events) == 0 {
+			return fmt.Errorf("cassette %q does not say when it was recorded", path)
+		}
+		recordings = append(recordings, events)
+	}
+	return timeline.Write(p.stdout, timeline.Of(recordings...))
+}
+
+// escapeGlob has the characters of a path mean themselves.
+func escapeGlob(path string) string {
+	return strings.NewReplacer(`\`, `\\`, `*`, `\*`, `?`, `\?`, `[`, `\[`).Replace(path)
+}
