@@ -31,6 +31,10 @@ func (r *Recorder) drop() error {
 	return err
 }
 
+// Empty reports whether nothing went by, once [Recorder.Stop] has ended the
+// recording.
+func (r *Recorder) Empty() bool { return r.kept == 0 }
+
 // Recording reads what was recorded, once [Recorder.Stop] has ended it.
 func (r *Recorder) Recording() (*Recording, error) {
 	data, err := os.ReadFile(partPath(r.path))

@@ -149,8 +149,10 @@ func (t *trial) secretRules() *redact.Rules {
 		rules.Places = append(rules.Places, redact.Place{Name: "work", Path: t.workdir})
 	}
 	const shortest = 6 // what is shorter is found in any text
-	if len(t.opts.APIKey) >= shortest {
-		rules.Literals = append(rules.Literals, t.opts.APIKey)
+	for _, secret := range append(t.serverSecrets(), t.opts.APIKey) {
+		if len(secret) >= shortest {
+			rules.Literals = append(rules.Literals, secret)
+		}
 	}
 	return rules
 }
@@ -217,16 +219,31 @@ func (t *trial) finishCassette(rec *trials.Record) {
 	if t.before != nil {
 		rec.Drift = drift(t.before.Interactions, list)
 	}
-	if t.before != nil && t.fresh() && cassettes.Same(t.before.Interactions, list) {
-		rec.Cassette = t.cassette
-		return // cleanUp discards it
+	err := t.stopTapes()
+	if err == nil {
+		rec.Written, err = t.write(list)
 	}
-	if err := t.recorder.Close(); err != nil {
+	if err != nil {
 		rec.Outcome = harness.OutcomeError
 		rec.Cause = &harness.Cause{Kind: harness.CauseEndpoint, Message: err.Error(), Pos: t.scenario.Pos}
 		return
 	}
-	rec.Cassette, rec.Written = t.cassette, true
+	rec.Cassette = t.cassette
+}
+
+// write writes what is new: tapes that say the same as before stay, and so does
+// the cassette.
+func (t *trial) write(list []*vcr.Interaction) (bool, error) {
+	changed := t.before == nil || !t.fresh() || !cassettes.Same(t.before.Interactions, list)
+	if !changed && t.sameTapes() {
+		return false, nil // cleanUp discards them
+	}
+	if changed {
+		if err := t.recorder.Close(); err != nil {
+			return false, err
+		}
+	}
+	return true, t.keepTapes()
 }
 
 // unfit says why a conversation is not worth keeping; empty when it is.

@@ -302,6 +302,7 @@ func (t *trial) causes(e *evidence) []harness.Cause {
 			out = append(out, *c)
 		}
 	}
+	out = append(out, t.tapeMisses()...) // the model's may follow from them
 	for _, x := range e.exchanges {
 		switch x.Kind {
 		case harness.KindRefusal:

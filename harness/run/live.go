@@ -69,7 +69,7 @@ func (t *trial) openLive() (harness.Endpoint, error) {
 		if t.opts.Mode == harness.ModeReplay {
 			m.base, m.key, m.record = replayBase, "", t.howToRecord(t.scenario, t.key.Model)
 			if !t.scenario.Cassette.AllowUnused {
-				m.left = func() []conduct.Unreached { return unused(rec, t.cassette) }
+				m.left = func() []conduct.Unreached { return append(unused(rec, t.cassette), t.unusedTapes()...) }
 			}
 		}
 		m.path = basePath(m.base)

@@ -3,6 +3,7 @@
 package run
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -15,47 +16,78 @@ import (
 	"github.com/rehearse-dev/rehearse/scenarios"
 )
 
-// openReal stands before a real server. That it lists tools is found out by a
-// session of our own, which has ended before the subject opens its.
+// openReal stands before a real server, or before its recording. That it lists
+// tools is found out by a session of our own, which has ended before the
+// subject opens its.
 func (t *trial) openReal(ctx context.Context, s *scenarios.Server) (*toolServer, error) {
 	reach := s.Real(t.workdir)
 	reach.Name = s.Name
-	listed, err := t.list(ctx, s, reach)
+	where := cmp.Or(redacted(reach.URL), strings.Join(reach.Command, " "))
+	switch {
+	case reach.Transport == "sse":
+		return nil, fmt.Errorf("server %q (%s): a server over sse cannot be journaled; use its http transport", s.Name, where)
+	case reach.URL == "" && t.byURL() && t.opts.Mode != harness.ModeReplay:
+		return nil, fmt.Errorf("server %q (%s): a command cannot be journaled for a subject that starts it itself; use its http transport", s.Name, reach.Command[0])
+	}
+	tape, err := t.openTape(s)
 	if err != nil {
 		return nil, err
+	}
+	server := &toolServer{name: s.Name, pos: s.Pos, failed: s.FailedWhen}
+	if t.opts.Mode == harness.ModeReplay {
+		var end func() error
+		if reach, end = tape.instead(t); end != nil {
+			server.end = append(server.end, end)
+		}
 	}
 	p := passthrough.New(reach, &passthrough.Options{Clock: t.clock, Called: func(tool string) {
 		t.onToolCall()
 		t.prompter.called(s.Name, tool)
-	}, Abort: t.opts.Abort})
-	server := &toolServer{
-		name: s.Name, pos: s.Pos, calls: p.Journal, failed: s.FailedWhen, trouble: p.Trouble, end: []func() error{p.Close},
+	}, Abort: t.opts.Abort, Transport: tape.transport()})
+	server.calls, server.trouble = p.Journal, p.Trouble
+	server.end = append([]func() error{p.Close}, server.end...)
+	if err := t.reachReal(ctx, server, s, p, reach, tape, where); err != nil {
+		return nil, errors.Join(err, server.close())
+	}
+	return server, nil
+}
+
+// byURL reports whether the subject opens servers itself.
+func (t *trial) byURL() bool { return t.opts.Foreign || t.scenario.MCPConfig != "" }
+
+// reachReal says how the subject reaches a real server, and lists its tools.
+func (t *trial) reachReal(ctx context.Context, server *toolServer, s *scenarios.Server, p *passthrough.Server, reach harness.Server, tape *taping, where string) error {
+	if reach.URL != "" {
+		h, err := p.Handler()
+		if err != nil {
+			return fmt.Errorf("server %q: %w", s.Name, err)
+		}
+		base, unmount := t.gateway.mount(h)
+		server.end = append(server.end, func() error { unmount(); return nil })
+		server.reach = harness.Server{Name: s.Name, URL: base + "/mcp", Transport: "http"}
+	} else {
+		server.reach = harness.Server{Name: s.Name, Dial: tape.dialer(p.Dial)}
+	}
+	through := reach
+	if tape != nil { // the listing is recorded too
+		through = server.reach
+	}
+	listed, err := t.list(ctx, s, through, where)
+	if err != nil {
+		return err
 	}
 	for _, tool := range listed {
 		server.tools = append(server.tools, tool.Tool)
 		server.mayOffer(tool, t.logf)
 	}
-	switch {
-	case reach.Transport == "sse":
-		return nil, fmt.Errorf("server %q (%s): a server over sse cannot be journaled; use its http transport", s.Name, redacted(reach.URL))
-	case reach.URL != "":
-		h, err := p.Handler()
-		if err != nil {
-			return nil, fmt.Errorf("server %q: %w", s.Name, err)
-		}
-		base, unmount := t.gateway.mount(h)
-		server.end = append(server.end, func() error { unmount(); return nil })
-		server.reach = harness.Server{Name: s.Name, URL: base + "/mcp", Transport: "http"}
-	case t.opts.Foreign || t.scenario.MCPConfig != "":
-		return nil, fmt.Errorf("server %q (%s): a command cannot be journaled for a subject that starts it itself; use its http transport", s.Name, reach.Command[0])
-	default:
-		server.reach = harness.Server{Name: s.Name, Dial: p.Dial}
-	}
-	return server, nil
+	return nil
 }
 
 // redacted is a URL without what may be secret in it.
 func redacted(raw string) string {
+	if raw == "" {
+		return ""
+	}
 	u, err := url.Parse(raw)
 	if err != nil {
 		return "(a URL that cannot be read)"

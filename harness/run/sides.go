@@ -302,8 +302,8 @@ func (t *trial) mount(server *toolServer, s *scenarios.Server) error {
 	return nil
 }
 
-// list asks a real server for its tools.
-func (t *trial) list(ctx context.Context, s *scenarios.Server, reach harness.Server) ([]mcppool.Tool, error) {
+// list asks a real server for its tools; where is for messages.
+func (t *trial) list(ctx context.Context, s *scenarios.Server, reach harness.Server, where string) ([]mcppool.Tool, error) {
 	session, err := mcppool.Open(ctx, reach, &mcppool.Options{Logf: t.logf})
 	var listed []mcppool.Tool
 	if err == nil {
@@ -319,7 +319,7 @@ func (t *trial) list(ctx context.Context, s *scenarios.Server, reach harness.Ser
 		if err != nil {
 			reason = err.Error()
 		}
-		return nil, fmt.Errorf("server %q (%s) lists no tools: %s", s.Name, cmp.Or(redacted(reach.URL), strings.Join(reach.Command, " ")), reason)
+		return nil, fmt.Errorf("server %q (%s) lists no tools: %s", s.Name, where, reason)
 	}
 	return listed, nil
 }

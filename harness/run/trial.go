@@ -48,6 +48,7 @@ type trial struct {
 	prompter *prompter
 	recorder *cassettes.Recorder // of modes record and replay
 	before   *vcr.File           // the recording that is made anew; nil for none
+	tapes    []*taping           // of real servers, in these modes
 
 	turn   atomic.Int64 // being played, from 1
 	called atomic.Int64 // tool calls that reached a server
@@ -307,7 +308,7 @@ func (t *trial) stopExpected(ctx context.Context, turn scenarios.Turn, err error
 
 // missed reports whether the conversation left the script.
 func (t *trial) missed() bool {
-	return slices.ContainsFunc(t.model.outline(), func(x harness.Exchange) bool {
+	return len(t.tapeMisses()) > 0 || slices.ContainsFunc(t.model.outline(), func(x harness.Exchange) bool {
 		return x.Kind == harness.KindMiss || x.Kind == harness.KindRefusal || x.Kind == harness.KindScript
 	})
 }
@@ -381,6 +382,7 @@ func (t *trial) cleanUp() {
 		// What is worth keeping is written by now; there is no journal to lose.
 		_ = t.recorder.Discard()
 	}
+	t.closeTapes()
 	if t.workdir != "" {
 		// What a stray process still writes there is lost, not ours to report.
 		_ = os.RemoveAll(t.workdir)

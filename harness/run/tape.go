@@ -1,0 +1,235 @@
+// Copyright 2026 The rehearse Authors. SPDX-License-Identifier: Apache-2.0
+
+package run
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"os"
+	"strings"
+
+	"github.com/rehearse-dev/rehearse/cassettes/mcptape"
+	"github.com/rehearse-dev/rehearse/harness"
+	"github.com/rehearse-dev/rehearse/harness/conduct"
+	"github.com/rehearse-dev/rehearse/scenarios"
+)
+
+// taping is the recording of a real server in a trial: one that is made, or
+// one that is replayed in the server's place. A nil one is none.
+type taping struct {
+	server *scenarios.Server
+	path   string
+	rec    *mcptape.Recorder  // in mode record
+	before *mcptape.Recording // that is made anew; nil for none
+	tape   *mcptape.Tape      // in mode replay; nil for a server that was not there
+}
+
+// openTape begins the recording of a server, or its replay. It is nil in the
+// modes that have neither.
+func (t *trial) openTape(s *scenarios.Server) (*taping, error) {
+	tp := &taping{server: s, path: scenarios.TapePath(t.cassette, s.Name)}
+	c := t.scenario.Cassette
+	var err error
+	switch t.opts.Mode {
+	case harness.ModeRecord:
+		if before, err := mcptape.Read(tp.path); err == nil && !before.Cut {
+			tp.before = before
+		}
+		tp.rec, err = mcptape.NewRecorder(tp.path, &mcptape.RecordOptions{
+			Server: s.Name, Secrets: t.secretRules(), Clock: t.clock, Start: t.start, LookupEnv: t.opts.LookupEnv,
+		})
+	case harness.ModeReplay:
+		if _, err := os.Stat(tp.path); errors.Is(err, os.ErrNotExist) {
+			if _, err := os.Stat(t.cassette); err != nil {
+				return nil, errors.New(t.notThere(t.job))
+			}
+			if !s.Required {
+				break
+			}
+			return nil, fmt.Errorf("server %q is not recorded (%s); record the scenario anew with %s", s.Name, tp.path, t.howToRecord(t.scenario, t.key.Model))
+		}
+		tp.tape, err = mcptape.Open(tp.path, &mcptape.Options{
+			Speed: c.Speed, Ignore: c.Ignore, AllowUnused: c.AllowUnused, Secrets: t.secretRules(), Logf: t.logf,
+		})
+	default:
+		return nil, nil
+	}
+	if err != nil {
+		return nil, fmt.Errorf("server %q: %w", s.Name, err)
+	}
+	t.tapes = append(t.tapes, tp)
+	return tp, nil
+}
+
+// instead is how to reach what is replayed in place of a server.
+func (tp *taping) instead(t *trial) (reach harness.Server, end func() error) {
+	reach = harness.Server{Name: tp.server.Name}
+	switch {
+	case tp.tape == nil:
+		reach.Dial = func(context.Context) (io.ReadWriteCloser, error) {
+			return nil, errors.New("it was not there when the scenario was recorded")
+		}
+	case tp.tape.OverHTTP(), t.byURL():
+		base, unmount := t.gateway.mount(tp.tape.Handler())
+		reach.URL, reach.Transport = base+"/mcp", "http"
+		return reach, func() error { unmount(); return nil }
+	default:
+		reach.Dial = tp.tape.Dial
+	}
+	return reach, nil
+}
+
+// dialer records the connections that a function opens.
+func (tp *taping) dialer(dial func(context.Context) (io.ReadWriteCloser, error)) func(context.Context) (io.ReadWriteCloser, error) {
+	if tp == nil || tp.rec == nil {
+		return dial
+	}
+	return func(ctx context.Context) (io.ReadWriteCloser, error) {
+		c, err := dial(ctx)
+		if err != nil {
+			return nil, err
+		}
+		return tp.rec.Wrap(c), nil
+	}
+}
+
+// transport records a server that is reached by URL; nil is the default.
+func (tp *taping) transport() http.RoundTripper {
+	if tp == nil || tp.rec == nil {
+		return nil
+	}
+	return tp.rec.Transport(nil)
+}
+
+// tapeMisses are the requests to servers that fit nothing recorded.
+func (t *trial) tapeMisses() []harness.Cause {
+	var out []harness.Cause
+	for _, tp := range t.tapes {
+		if tp.tape == nil {
+			continue
+		}
+		for _, miss := range tp.tape.Misses() {
+			out = append(out, harness.Cause{
+				Kind: harness.CauseMiss, Pos: tp.server.Pos,
+				Message: fmt.Sprintf("%v\n  if the change is meant, record it anew: %s", miss, t.howToRecord(t.scenario, t.key.Model)),
+			})
+		}
+	}
+	return out
+}
+
+// unusedTapes are the recorded requests to servers that were not sent.
+func (t *trial) unusedTapes() []conduct.Unreached {
+	var out []conduct.Unreached
+	for _, tp := range t.tapes {
+		if tp.tape == nil {
+			continue
+		}
+		for _, name := range tp.tape.Unused() {
+			u := conduct.Unreached{Name: fmt.Sprintf("server %q %s", tp.server.Name, name), Pos: harness.Position{File: tp.path}}
+			_, _ = fmt.Sscanf(name, "line %d", &u.Pos.Line) // without a line the file has to do
+			out = append(out, u)
+		}
+	}
+	return out
+}
+
+// stopTapes ends the recordings of servers. The error says why one of them
+// cannot be kept.
+func (t *trial) stopTapes() error {
+	var errs []error
+	for _, tp := range t.tapes {
+		if tp.rec == nil {
+			continue
+		}
+		if err := tp.rec.Stop(); err != nil && (tp.server.Required || !tp.rec.Empty()) {
+			errs = append(errs, err)
+		}
+	}
+	return errors.Join(errs...)
+}
+
+// keepTapes gives the recordings of servers their names, but for those that
+// say the same as the one before.
+func (t *trial) keepTapes() error {
+	var errs []error
+	for _, tp := range t.tapes {
+		if tp.rec == nil || tp.rec.Empty() || tp.unchanged() {
+			continue // closeTapes drops it
+		}
+		errs = append(errs, tp.rec.Close())
+	}
+	return errors.Join(errs...)
+}
+
+// unchanged reports whether a recording says the same as the one before.
+func (tp *taping) unchanged() bool {
+	if tp.before == nil {
+		return false
+	}
+	now, err := tp.rec.Recording()
+	return err == nil && mcptape.Same(tp.before, now)
+}
+
+// sameTapes reports whether all servers did what they did before.
+func (t *trial) sameTapes() bool {
+	for _, tp := range t.tapes {
+		if tp.rec != nil && !tp.rec.Empty() && !tp.unchanged() {
+			return false
+		}
+	}
+	return true
+}
+
+// closeTapes leaves nothing of what is not kept by now.
+func (t *trial) closeTapes() {
+	for _, tp := range t.tapes {
+		if tp.rec != nil {
+			_ = tp.rec.Discard() // it is of no use
+		}
+		if tp.tape != nil {
+			_ = tp.tape.Close() // what it has to say has been judged
+		}
+	}
+}
+
+// serverSecrets are the secrets that a scenario hands to its real servers.
+func (t *trial) serverSecrets() []string {
+	var out []string
+	for _, s := range t.scenario.Servers {
+		if s.Mock != nil {
+			continue
+		}
+		reach := s.Real(t.workdir)
+		for name, v := range reach.Headers {
+			if isSecretName(name) {
+				_, bare, found := strings.Cut(v, " ") // "Bearer ..."
+				if !found {
+					bare = v
+				}
+				out = append(out, bare)
+			}
+		}
+		for _, pair := range reach.Env {
+			if name, v, _ := strings.Cut(pair, "="); isSecretName(name) {
+				out = append(out, v)
+			}
+		}
+	}
+	return out
+}
+
+// isSecretName reports whether the name of a header or of a variable says that
+// its value is secret.
+func isSecretName(name string) bool {
+	name = strings.ToUpper(name)
+	for _, word := range []string{"AUTHORIZATION", "KEY", "TOKEN", "SECRET", "PASSWORD", "PASSWD", "CREDENTIAL", "COOKIE"} {
+		if strings.Contains(name, word) {
+			return true
+		}
+	}
+	return false
+}
