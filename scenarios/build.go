@@ -367,18 +367,18 @@ func (l *loader) serverEntry(name string, n *strictyaml.Node) (*serverEntry, *do
 			l.problems.add(from.Pos, "an empty command")
 		}
 		for _, item := range from.Items {
-			entry.server.real.Command = append(entry.server.real.Command, l.expand(item))
+			entry.server.real.Command = append(entry.server.real.Command, l.expandServer(item))
 		}
 		for _, p := range pairsOf(n.Get("env")) {
-			entry.server.real.Env = append(entry.server.real.Env, p.Key.Text+"="+l.expand(p.Value))
+			entry.server.real.Env = append(entry.server.real.Env, p.Key.Text+"="+l.expandServer(p.Value))
 		}
 	case "url":
-		entry.server.real = harness.Server{Name: name, URL: l.expand(from), Transport: entry.server.Transport}
+		entry.server.real = harness.Server{Name: name, URL: l.expandServer(from), Transport: entry.server.Transport}
 		for _, p := range pairsOf(n.Get("headers")) {
 			if entry.server.real.Headers == nil {
 				entry.server.real.Headers = map[string]string{}
 			}
-			entry.server.real.Headers[p.Key.Text] = l.expand(p.Value)
+			entry.server.real.Headers[p.Key.Text] = l.expandServer(p.Value)
 		}
 	}
 	return entry, nil

@@ -19,7 +19,13 @@ const workdirMark = "\x00" + workdirName + "\x00"
 var variable = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_]*$`)
 
 // expand replaces ${NAME} and ${NAME:-default} in a text; $${ is the text ${.
-func (l *loader) expand(n *strictyaml.Node) string {
+func (l *loader) expand(n *strictyaml.Node) string { return l.expanded(n, false) }
+
+// expandServer does so in the settings of a real server.
+func (l *loader) expandServer(n *strictyaml.Node) string { return l.expanded(n, l.offline) }
+
+// expanded does so; what is not set is empty when unset says so.
+func (l *loader) expanded(n *strictyaml.Node, unset bool) string {
 	if n == nil || n.Kind != strictyaml.String {
 		return ""
 	}
@@ -56,6 +62,7 @@ func (l *loader) expand(n *strictyaml.Node) string {
 				out.WriteString(text)
 			case hasFallback:
 				out.WriteString(fallback)
+			case unset:
 			default:
 				l.problems.add(n.Pos, "the environment variable %s is not set; ${%s:-text} gives it a default", name, name)
 			}

@@ -90,6 +90,8 @@ type loader struct {
 	compiler
 	shapes *shapes
 	lookup func(string) (string, bool)
+	// offline allows variables of real servers that are not set.
+	offline bool
 	docs   map[string]*document
 	found  []*document
 	notes  []string
@@ -105,8 +107,11 @@ func (l *loader) files() []string {
 
 func newLoader(opts *Options) *loader {
 	l := &loader{lookup: os.LookupEnv, docs: map[string]*document{}}
-	if opts != nil && opts.LookupEnv != nil {
-		l.lookup = opts.LookupEnv
+	if opts != nil {
+		l.offline = opts.Offline
+		if opts.LookupEnv != nil {
+			l.lookup = opts.LookupEnv
+		}
 	}
 	l.problems = &problems{}
 	l.shapes = &shapes{objects: map[string]*object{}, problems: l.problems}

@@ -207,6 +207,10 @@ type Options struct {
 	// LookupEnv finds the environment variables of ${NAME}. nil means
 	// [os.LookupEnv].
 	LookupEnv func(name string) (string, bool)
+	// Offline says that real servers will not be reached, as in mode replay:
+	// of their settings, a variable that is not set is empty. Default: that is
+	// an error.
+	Offline bool
 }
 
 // Check returns what is doubtful in a set, sorted by place: literal arguments

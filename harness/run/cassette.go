@@ -203,7 +203,9 @@ func (t *trial) finishCassette(rec *trials.Record) {
 	}
 	if t.opts.Mode == harness.ModeReplay {
 		rec.Cassette = t.cassette
-		rec.Warnings = append(rec.Warnings, t.recorder.Notes()...)
+		t.mu.Lock()
+		defer t.mu.Unlock()
+		rec.Warnings = slices.Concat(rec.Warnings, t.recorder.Notes(), t.doubts)
 		return
 	}
 	if why := t.unfit(rec); why != "" {

@@ -16,7 +16,10 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/rehearse-dev/rehearse/cassettes"
+	"github.com/rehearse-dev/rehearse/cassettes/vcr"
 	"github.com/rehearse-dev/rehearse/harness"
+	"github.com/rehearse-dev/rehearse/harness/agent"
 	"github.com/rehearse-dev/rehearse/harness/run"
 	"github.com/rehearse-dev/rehearse/harness/trials"
 	"github.com/rehearse-dev/rehearse/mockllm"
@@ -242,6 +245,28 @@ func TestRecordSeveral(t *testing.T) {
 				t.Errorf("trials (-want +got):\n%s", diff)
 			}
 		})
+	}
+}
+
+// TestRecordedExample holds that what the example replays is what is recorded
+// today; -update records it anew.
+func TestRecordedExample(t *testing.T) {
+	r := recording{list: load(t, "testdata/recorded"), endpoint: weatherEndpoint, opts: run.Options{Subject: agent.Subject(nil), Cassettes: t.TempDir()}}
+	if *update {
+		r.opts.Cassettes = ""
+	}
+	rec := only(t, r.record(t))
+	wants(t, rec, harness.OutcomePassed, "")
+	want, err := vcr.Read("testdata/recorded/cassettes/paris/paris.argo-gpt-4.1.yaml")
+	if err != nil {
+		t.Fatal(err)
+	}
+	got, err := vcr.Read(rec.Cassette)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !cassettes.Same(want.Interactions, got.Interactions) {
+		t.Errorf("%s says something else than %s", want.Path, got.Path)
 	}
 }
 

@@ -52,7 +52,7 @@ func (t *trial) openTape(s *scenarios.Server) (*taping, error) {
 			return nil, fmt.Errorf("server %q is not recorded (%s); record the scenario anew with %s", s.Name, tp.path, t.howToRecord(t.scenario, t.key.Model))
 		}
 		tp.tape, err = mcptape.Open(tp.path, &mcptape.Options{
-			Speed: c.Speed, Ignore: c.Ignore, AllowUnused: c.AllowUnused, Secrets: t.secretRules(), Logf: t.logf,
+			Speed: c.Speed, Ignore: c.Ignore, AllowUnused: c.AllowUnused, MaxAge: c.MaxAge, Stale: c.Stale, Secrets: t.secretRules(), Logf: t.doubt,
 		})
 	default:
 		return nil, nil
@@ -62,6 +62,13 @@ func (t *trial) openTape(s *scenarios.Server) (*taping, error) {
 	}
 	t.tapes = append(t.tapes, tp)
 	return tp, nil
+}
+
+// doubt notes what a report is to tell of a tape.
+func (t *trial) doubt(format string, args ...any) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.doubts = append(t.doubts, fmt.Sprintf(format, args...))
 }
 
 // instead is how to reach what is replayed in place of a server.

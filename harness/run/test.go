@@ -19,6 +19,10 @@ import (
 // scenario where no expectation is to blame; an error of the infrastructure
 // fails the test too and says that it is one. What `rehearse check` would warn
 // of is logged.
+//
+// With [Options.Mode] replay it plays what `rehearse run --mode record` has
+// written beside the scenarios, without a network and without keys; a
+// scenario that is not recorded fails, and says how to record it.
 func Test(t *testing.T, path string, opts *Options) {
 	t.Helper()
 	test(realT{t}, path, opts)
@@ -49,7 +53,7 @@ func (t realT) Run(name string, f func(tester)) {
 
 func test(t tester, path string, opts *Options) {
 	t.Helper()
-	set, err := scenarios.Load([]string{path}, nil)
+	set, err := scenarios.Load([]string{path}, &scenarios.Options{Offline: opts != nil && opts.Mode == harness.ModeReplay})
 	if err != nil {
 		t.Fatalf("%v", err)
 		return

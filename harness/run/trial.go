@@ -54,8 +54,9 @@ type trial struct {
 	called atomic.Int64 // tool calls that reached a server
 	cancel context.CancelCauseFunc
 
-	mu     sync.Mutex // guards log, limits
+	mu     sync.Mutex // guards log, doubts, limits
 	log    []string
+	doubts []string // about tapes
 	limits []string // which were passed, and how
 
 	reports  []harness.TurnReport // of the turns played
