@@ -19,13 +19,21 @@ help: ## Print this list
 all: test lint ## Test and lint
 
 .PHONY: demo
-demo: $(BIN)/rehearse ## Run the shipped suites offline and name the HTML report
+demo: $(BIN)/rehearse ## Run the shipped suites and replay recorded traffic, offline, and name the HTML report
+	@$(BIN)/rehearse run $(RECORDED) --mode replay --cassettes cassettes/argo-proxy/3.3.3/plain --name argo-proxy-3.3.3 --out runs
 	@$(BIN)/rehearse run scenarios/suites --out runs
+
+# What is recorded through argo-proxy, see interop/argo/plan.go.
+RECORDED := scenarios/suites/utilities scenarios/suites/gemflux/05-workflow.yaml
+
+.PHONY: cassettes
+cassettes: ## Record traffic through real argo-proxy releases anew (needs Python, PyPI); with ARGO_BASE_URL through that, which can cost money
+	@$(GO) run ./interop/argo
 
 .PHONY: test
 test: ## Run everything that needs Go alone, with the race detector where it matters
 	$(GO) test -race -timeout 10m $(RACE)
-	$(GO) test -timeout 10m ./cmd/...
+	$(GO) test -timeout 10m ./cmd/... ./interop/argo
 
 .PHONY: lint
 lint: $(TOOLS)/staticcheck $(TOOLS)/gofumpt ## Run go vet, staticcheck and gofumpt

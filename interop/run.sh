@@ -22,18 +22,6 @@ if [ ! -x .venv/bin/python ]; then
   python3 -m venv .venv || { need nothing python3-venv; python3 -m venv .venv; }
 fi
 .venv/bin/pip install --quiet --disable-pip-version-check -r requirements.txt
-# Three releases of argo-proxy, each in an environment of its own: what they
-# want of llm-rosetta differs.
-argo() { # argo VERSION [REQUIREMENT...]
-  local venv=".venv/argo-$1"
-  [ -x "$venv/bin/argo-proxy" ] && return
-  python3 -m venv "$venv"
-  "$venv/bin/pip" install --quiet --disable-pip-version-check "argo-proxy==$1" "${@:2}"
-}
-argo 3.3.3 llm-rosetta==0.13.0
-argo 3.1.2 llm-rosetta==0.6.12
-argo 2.8.9
-
 # Two generations of the MCP SDK, which do not go together either.
 sdk() { # sdk VERSION REQUIREMENT...
   local venv=".venv/mcp-$1"

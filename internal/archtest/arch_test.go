@@ -73,6 +73,7 @@ var levels = map[string]int{
 	"internal/bench/mockllm": 8,
 	"internal/bench/mockmcp": 8,
 	"interop":                8,
+	"interop/argo":           8,
 	"interop/live":           8,
 
 	"internal/bench/cassettes": 8,

@@ -1,0 +1,15 @@
+// Copyright 2026 The rehearse Authors. SPDX-License-Identifier: Apache-2.0
+
+// Argo records what real releases of argo-proxy make of the Argo Gateway's
+// answers, and looks whether that has changed:
+//
+//	rehearse's agent --> recorder --> argo-proxy --> mock with profile argo-gateway
+//
+//	go run ./interop/argo            # record anew what stands in cassettes/argo-proxy
+//	go run ./interop/argo -drift     # record into a temporary folder, and compare
+//
+// Each release is installed from PyPI into an environment of its own below
+// interop/.venv, and runs on loopback in a temporary folder. With ARGO_BASE_URL
+// set there is neither a proxy nor a mock: the same scenarios are recorded at
+// that address, and what models say there costs money.
+package main

@@ -1,0 +1,73 @@
+// Copyright 2026 The rehearse Authors. SPDX-License-Identifier: Apache-2.0
+
+package main
+
+import (
+	"fmt"
+	"path/filepath"
+	"slices"
+
+	"github.com/rehearse-dev/rehearse/scenarios"
+)
+
+// shipped is where the recordings are, from the root of the repository.
+const shipped = "cassettes/argo-proxy"
+
+// release is a version of argo-proxy with what pip must be told besides.
+type release struct {
+	version string
+	rosetta string // of llm-rosetta; empty when the release has none
+}
+
+// releases are the last of 2.x, whose wire is a gateway's older interface, the
+// two of 3.x that stand for what was changed since, and the newest.
+func releases() []release {
+	return []release{{"2.8.9", ""}, {"3.0.4", "0.6.12"}, {"3.1.2", "0.6.12"}, {"3.3.3", "0.13.0"}}
+}
+
+// models are one name of each family: every release treats the three in ways
+// of their own.
+func models() []string {
+	return []string{"argo:gpt-4o", "argo:claude-opus-4.5", "argo:gemini-2.5-flash"}
+}
+
+// variants are the folders of a release: how replies are asked for.
+func variants() []string { return []string{"plain", "stream"} }
+
+// standIn marks scenarios that need a gateway that fails when it is told to.
+const standIn = "stand-in"
+
+// sources are the scenarios that are recorded, from the root of the
+// repository.
+func sources() []string {
+	return []string{
+		"scenarios/suites/gemflux/05-workflow.yaml", // three turns of one call each
+		"scenarios/suites/utilities",                // parallel calls, errors of tools
+		"scenarios/suites/endpoint/07-refused.yaml", // an error of the provider that lasts
+		"scenarios/suites/endpoint/08-outage.yaml",  // and one that passes
+	}
+}
+
+// load reads the scenarios below root for one variant. The files are named as
+// from the root, so that cassettes have no folder of this machine in them.
+func load(root, variant string, real bool) ([]*scenarios.Scenario, error) {
+	var paths []string
+	for _, s := range sources() {
+		paths = append(paths, filepath.Join(root, s))
+	}
+	set, err := scenarios.Load(paths, nil)
+	if err != nil {
+		return nil, fmt.Errorf("loading what is to be recorded: %w", err)
+	}
+	var out []*scenarios.Scenario
+	for _, s := range set.Scenarios {
+		if real && slices.Contains(s.Tags, standIn) {
+			continue
+		}
+		// Scenarios are shared, so the setting goes into a copy.
+		c := *s
+		c.Settings.Stream = variant == "stream"
+		out = append(out, &c)
+	}
+	return out, nil
+}
