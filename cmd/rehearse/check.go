@@ -3,10 +3,16 @@
 package main
 
 import (
+	"errors"
 	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
 
 	"github.com/spf13/cobra"
 
+	"github.com/rehearse-dev/rehearse/cassettes/redact"
 	"github.com/rehearse-dev/rehearse/harness/agent"
 	"github.com/rehearse-dev/rehearse/harness/run"
 	"github.com/rehearse-dev/rehearse/scenarios"
@@ -14,30 +20,78 @@ import (
 
 func checkCommand(p *process) *cobra.Command {
 	var strict bool
+	r := &recordings{files: map[string]recordedKind{}, models: map[string]string{}}
+	var maxAge age
 	cmd := &cobra.Command{
 		Use:   "check PATH...",
-		Short: "Find mistakes in scenarios, mock servers and mock models",
+		Short: "Find mistakes in scenarios, mock servers, mock models and recordings",
 		Long: `check reads files and folders of YAML and reports every mistake as
 file:line:col: message. It plays nothing and opens no connection.
 
+Of recorded traffic, cassettes and tapes, it looks at what is in the folders, and
+at what is recorded of the scenarios, beside them or in --cassettes. A file that
+does not load is a mistake, and so is one that holds what looks like a secret.
+
 Doubts (a literal argument that the tool's schema refuses, an expectation that
-cannot fail) are printed as warnings; --strict makes them mistakes.`,
-		Example: "  rehearse check scenarios\n  rehearse check --strict scenarios/one.yaml",
-		Args:    minArgs(1, "a file or a folder"),
+cannot fail) are printed as warnings; --strict makes them mistakes. So are
+recordings that no scenario refers to, what an unfinished or older recording has
+left, and recordings that are older than --max-age, or than their scenario wants.`,
+		Example: `  rehearse check scenarios
+  rehearse check --strict scenarios/one.yaml
+  rehearse check scenarios --max-age 90d --stale error
+  rehearse check testdata/weather.yaml testdata/files.tape`,
+		Args: minArgs(1, "a file or a folder"),
 		RunE: func(_ *cobra.Command, args []string) error {
-			set, err := scenarios.Load(args, &scenarios.Options{LookupEnv: p.getenv})
-			if err != nil {
+			if err := checkStale(r.stale); err != nil {
 				return err
 			}
-			return printCheck(p, set, strict)
+			if r.dir != "" {
+				if info, err := os.Stat(r.dir); err != nil || !info.IsDir() {
+					return fmt.Errorf("--cassettes %q: want a folder", r.dir)
+				}
+				r.dir = filepath.Clean(r.dir)
+			}
+			r.maxAge, r.now = time.Duration(maxAge), time.Now()
+			return check(p, r, args, strict)
 		},
 	}
-	cmd.Flags().BoolVar(&strict, "strict", false, "exit 2 on warnings too")
+	f := cmd.Flags()
+	f.BoolVar(&strict, "strict", false, "exit 2 on warnings too")
+	f.StringVar(&r.dir, "cassettes", "", "where the recordings of the scenarios are, as for run; default the folders cassettes beside them")
+	f.Var(&maxAge, "max-age", "how old a recording may be, such as 90d; 0 is any age, unless its scenario has a max_age")
+	f.StringVar(&r.stale, "stale", "warn", "what a recording older than --max-age is: a warning (warn) or a mistake (error)")
 	return cmd
 }
 
-func printCheck(p *process, set *scenarios.Set, strict bool) error {
+// check looks at the scenarios first and then at what is recorded, also when
+// the scenarios have mistakes.
+func check(p *process, r *recordings, args []string, strict bool) error {
+	var err error
+	if r.secrets, err = redact.New(nil); err != nil {
+		return err
+	}
+	rest := r.split(args)
+	set := &scenarios.Set{}
+	if len(rest) > 0 {
+		set, err = scenarios.Load(rest, &scenarios.Options{LookupEnv: p.getenv})
+	}
+	var mistakes scenarios.Errors
+	if err != nil && !errors.As(err, &mistakes) {
+		return err
+	}
+	r.beside(set)
+	r.check(set, err == nil)
+	if mistakes = append(mistakes, r.mistakes...); len(mistakes) > 0 {
+		return mistakes
+	}
+	return printCheck(p, set, r, strict)
+}
+
+func printCheck(p *process, set *scenarios.Set, r *recordings, strict bool) error {
 	for _, note := range set.Notes {
+		if name, _, _ := strings.Cut(note, ": left alone:"); r.files[name] != noRecording {
+			continue // it is no scenario, but not left alone
+		}
 		fmt.Fprintf(p.stderr, "note: %s\n", note)
 	}
 	for _, s := range set.Scenarios {
@@ -45,15 +99,19 @@ func printCheck(p *process, set *scenarios.Set, strict bool) error {
 			fmt.Fprintf(p.stderr, "note: `rehearse run` refuses %v\n", err)
 		}
 	}
-	doubts := set.Check()
+	doubts := append(set.Check(), r.doubts...)
 	for _, d := range doubts {
 		fmt.Fprintf(p.stdout, "%s: warning: %s\n", d.Pos, d.Msg)
 	}
-	fmt.Fprintf(p.stdout, "%s, %s, %s: %s\n",
-		count(len(set.Scenarios), "scenario"), count(len(set.Servers), "server file"), count(len(set.LLMs), "llm file"),
+	recorded := ""
+	if n := r.count(); n > 0 {
+		recorded = ", " + count(n, "recording")
+	}
+	fmt.Fprintf(p.stdout, "%s, %s, %s%s: %s\n",
+		count(len(set.Scenarios), "scenario"), count(len(set.Servers), "server file"), count(len(set.LLMs), "llm file"), recorded,
 		count(len(doubts), "warning"))
-	if len(set.Scenarios)+len(set.Servers)+len(set.LLMs) == 0 {
-		return fmt.Errorf("nothing to check: no file here begins with scenario, server, llm or suite")
+	if len(set.Scenarios)+len(set.Servers)+len(set.LLMs)+len(r.files) == 0 {
+		return fmt.Errorf("nothing to check: no file here begins with scenario, server, llm or suite, and none is a recording")
 	}
 	if strict && len(doubts) > 0 {
 		return &codeError{code: exitUsage}
