@@ -92,10 +92,10 @@ type loader struct {
 	lookup func(string) (string, bool)
 	// offline allows variables of real servers that are not set.
 	offline bool
-	docs   map[string]*document
-	found  []*document
-	notes  []string
-	suites []string // looked for
+	docs    map[string]*document
+	found   []*document
+	notes   []string
+	suites  []string // looked for
 }
 
 // files are all that were read or looked for.

@@ -129,7 +129,7 @@ func runScenarios(ctx context.Context, p *process, paths []string, opts *run.Opt
 	if n := flags.files.onStdout(); n > 1 || n == 1 && flags.json {
 		return errTwoOnStdout
 	}
-	set, err := scenarios.Load(paths, &scenarios.Options{LookupEnv: p.getenv})
+	set, err := scenarios.Load(paths, &scenarios.Options{LookupEnv: p.getenv, Offline: opts.Mode == harness.ModeReplay})
 	if err != nil {
 		return err
 	}
