@@ -36,7 +36,7 @@ const aboutFile = "about.json"
 // What is said of recordings through a proxy of ours, and of others.
 const (
 	behindStandIn = "a mock of the Argo Gateway: what `rehearse serve llm --profile argo-gateway` serves for each scenario"
-	behindReal    = "the Argo Gateway"
+	behindReal    = "what answers at the address in ARGO_BASE_URL"
 	unknown       = "The proxy's part is real. The gateway's is a mock's, made after public captures and documentation: " +
 		"what models say, their times and usage, the bodies of its errors, and the form of Gemini's calls in its older interface are not evidence."
 	renewStandIn = "make cassettes"

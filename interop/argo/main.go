@@ -207,9 +207,9 @@ func (j *job) keep(ctx context.Context, dir string, e *endpoint, a about) error 
 			j.logf("%s: %s: %s", e.name, r.where(), line)
 		}
 	}
-	a.Subject, a.Models, a.Scenarios, a.Variants = subjectName, e.models, sources(), variants()
+	a.Subject, a.Models, a.Scenarios, a.Variants = subjectName, e.models, sources(e.gateway == nil), variants()
 	name := filepath.ToSlash(filepath.Join(shipped, filepath.Base(dir)))
-	a.Replay = fmt.Sprintf("rehearse run %s --mode replay --cassettes %s/plain; with --stream and %s/stream: streamed", strings.Join(sources(), " "), name, name)
+	a.Replay = fmt.Sprintf("rehearse run %s --mode replay --cassettes %s/plain; with --stream and %s/stream: streamed", strings.Join(a.Scenarios, " "), name, name)
 	if err := writeAbout(dir, a, written); err != nil {
 		return err
 	}

@@ -5,7 +5,6 @@ package main
 import (
 	"fmt"
 	"path/filepath"
-	"slices"
 
 	"github.com/rehearse-dev/rehearse/scenarios"
 )
@@ -34,25 +33,24 @@ func models() []string {
 // variants are the folders of a release: how replies are asked for.
 func variants() []string { return []string{"plain", "stream"} }
 
-// standIn marks scenarios that need a gateway that fails when it is told to.
-const standIn = "stand-in"
-
 // sources are the scenarios that are recorded, from the root of the
-// repository.
-func sources() []string {
-	return []string{
+// repository. A real endpoint does not fail when it is told to.
+func sources(real bool) []string {
+	list := []string{
 		"scenarios/suites/gemflux/05-workflow.yaml", // three turns of one call each
 		"scenarios/suites/utilities",                // parallel calls, errors of tools
 		"scenarios/suites/endpoint/07-refused.yaml", // an error of the provider that lasts
-		"scenarios/suites/endpoint/08-outage.yaml",  // and one that passes
 	}
+	if !real {
+		list = append(list, "scenarios/suites/endpoint/08-outage.yaml") // and one that passes
+	}
+	return list
 }
 
-// load reads the scenarios below root for one variant. The files are named as
-// from the root, so that cassettes have no folder of this machine in them.
+// load reads the scenarios below root for one variant.
 func load(root, variant string, real bool) ([]*scenarios.Scenario, error) {
 	var paths []string
-	for _, s := range sources() {
+	for _, s := range sources(real) {
 		paths = append(paths, filepath.Join(root, s))
 	}
 	set, err := scenarios.Load(paths, nil)
@@ -61,9 +59,6 @@ func load(root, variant string, real bool) ([]*scenarios.Scenario, error) {
 	}
 	var out []*scenarios.Scenario
 	for _, s := range set.Scenarios {
-		if real && slices.Contains(s.Tags, standIn) {
-			continue
-		}
 		// Scenarios are shared, so the setting goes into a copy.
 		c := *s
 		c.Settings.Stream = variant == "stream"
