@@ -24,6 +24,8 @@ type tapeFlags struct {
 	strict, allowUnused bool
 	ignore              []string
 	timeout             time.Duration
+	maxAge              age
+	stale               string
 }
 
 func tapeCommand(p *process) *cobra.Command {
@@ -80,6 +82,8 @@ server could not be asked.`,
 	f.BoolVar(&flags.strict, "strict", false, "want the requests of a replay in the order of the tape")
 	f.BoolVar(&flags.allowUnused, "allow-unused", false, "let a replay end with requests that nobody sent")
 	f.StringArrayVar(&flags.ignore, "ignore", nil, "a path of parameters that does not count in a replay, such as arguments.date or **.trace; may be repeated")
+	f.Var(&flags.maxAge, "max-age", "how old a tape may be in a replay, such as 30d; 0 is any age")
+	f.StringVar(&flags.stale, "stale", "warn", "what an older one does: warn or error")
 	f.DurationVar(&flags.timeout, "timeout", 30*time.Second, "how long one answer may take with --verify")
 	return cmd
 }
@@ -131,6 +135,8 @@ func (flags *tapeFlags) check(cmd *cobra.Command, command []string) error {
 		{"strict", replay, "--replay"},
 		{"allow-unused", replay, "--replay"},
 		{"ignore", replay, "--replay"},
+		{"max-age", replay, "--replay"},
+		{"stale", replay, "--replay"},
 		{"timeout", flags.verify != "", "--verify"},
 		{"header", flags.url != "", "--url"},
 		{"listen", replay || flags.out != "" && flags.url != "", "--replay, and with --out and --url"},
@@ -138,6 +144,9 @@ func (flags *tapeFlags) check(cmd *cobra.Command, command []string) error {
 		if cmd.Flags().Changed(rule.name) && !rule.ok {
 			return fmt.Errorf("--%s goes with %s", rule.name, rule.with)
 		}
+	}
+	if err := checkStale(flags.stale); err != nil {
+		return err
 	}
 	switch {
 	case replay && (len(command) > 0 || flags.url != ""):
@@ -167,7 +176,8 @@ func tapeRecord(ctx context.Context, p *process, path string, command []string) 
 // openTape opens the tape to replay.
 func openTape(p *process, flags *tapeFlags) (*mcptape.Tape, error) {
 	return mcptape.Open(flags.replay, &mcptape.Options{
-		Speed: flags.speed, Strict: flags.strict, Ignore: flags.ignore, AllowUnused: flags.allowUnused, Stderr: p.stderr, Logf: p.logf,
+		Speed: flags.speed, Strict: flags.strict, Ignore: flags.ignore, AllowUnused: flags.allowUnused, MaxAge: time.Duration(flags.maxAge), Stale: flags.stale,
+		Stderr: p.stderr, Logf: p.logf,
 	})
 }
 
