@@ -4,6 +4,8 @@ package cassettes_test
 
 import (
 	"bytes"
+	"compress/gzip"
+	"encoding/base64"
 	"errors"
 	"fmt"
 	"io"
@@ -210,4 +212,70 @@ func counting(h http.Header) http.Header {
 		h.Del(name)
 	}
 	return h
+}
+
+// TestForms replays what other recorders write and the data folder has not.
+func TestForms(t *testing.T) {
+	var packed bytes.Buffer
+	zw := gzip.NewWriter(&packed)
+	fmt.Fprint(zw, `{"ok":true}`)
+	zw.Close()
+	zipped := base64.StdEncoding.EncodeToString(packed.Bytes())
+	for _, test := range []struct {
+		name, file, content string
+		format              vcr.Format
+		code                int
+		body, kind          string
+	}{
+		{
+			"vcrpy", "a.yaml", "interactions:\n- request:\n    body: '{\"q\": 1}'\n    headers:\n      Content-Type: [application/json]\n    method: POST\n" +
+				"    uri: http://127.0.0.1:1/v1/chat/completions\n  response:\n    body:\n      string: '{\"ok\":true}'\n    headers:\n      content-type: [application/json]\n" +
+				"    status: {code: 200, message: OK}\nversion: 1\n",
+			vcr.VCRPy, 200, `{"ok":true}`, "application/json",
+		},
+		{
+			"vcrpy with gzip", "a.yaml", "interactions:\n- request:\n    body: '{\"q\": 1}'\n    headers:\n      Content-Type: [application/json]\n    method: POST\n" +
+				"    uri: http://127.0.0.1:1/v1/chat/completions\n  response:\n    body:\n      string: !!binary |\n        " + zipped + "\n    headers:\n      content-type: [application/json]\n" +
+				"      content-encoding: [gzip]\n    status: {code: 201, message: Created}\nversion: 1\n",
+			vcr.VCRPy, 201, packed.String(), "application/json",
+		},
+		{
+			"go-vcr v1", "a.yaml", "---\nversion: 1\ninteractions:\n- request:\n    body: '{\"q\": 1}'\n    form: {}\n    headers: {Content-Type: [application/json]}\n" +
+				"    url: http://127.0.0.1:1/v1/chat/completions\n    method: POST\n  response:\n    body: busy\n    headers: {Content-Type: [text/plain]}\n    status: 429 Too Many Requests\n    code: 429\n    duration: \"\"\n",
+			vcr.GoVCR1, 429, "busy", "text/plain",
+		},
+		{
+			"HAR", "a.har", `{"log":{"version":"1.2","creator":{"name":"x","version":"1"},"entries":[{"startedDateTime":"2026-11-28T02:00:00.000Z","time":12,"request":{"method":"POST",` +
+				`"url":"http://127.0.0.1:1/v1/chat/completions","httpVersion":"HTTP/2","headers":[{"name":"content-type","value":"application/json"}],"queryString":[],"cookies":[],` +
+				`"headersSize":-1,"bodySize":8,"postData":{"mimeType":"application/json","text":"{\"q\": 1}"}},"response":{"status":200,"statusText":"OK","httpVersion":"HTTP/2",` +
+				`"headers":[{"name":"content-type","value":"application/octet-stream"}],"cookies":[],"content":{"size":3,"mimeType":"application/octet-stream","encoding":"base64","text":"AP8K"},` +
+				`"redirectURL":"","headersSize":-1,"bodySize":3},"cache":{},"timings":{"send":0,"wait":12,"receive":0}}]}}`,
+			vcr.HAR, 200, "\x00\xff\n", "application/octet-stream",
+		},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			path := filepath.Join(t.TempDir(), test.file)
+			if err := os.WriteFile(path, []byte(test.content), 0o600); err != nil {
+				t.Fatal(err)
+			}
+			file, err := vcr.Read(path)
+			if err != nil {
+				t.Fatal(err)
+			}
+			i := file.Interactions[0]
+			if file.Format != test.format || i.Response.Code != test.code || string(i.Response.Body) != test.body || i.Response.Header.Get("Content-Type") != test.kind || string(i.Request.Body) != `{"q": 1}` {
+				t.Errorf("read as %s: %+v", file.Format, i)
+			}
+			for _, diff := range replayed(file, path) {
+				t.Error(diff)
+			}
+			saved := filepath.Join(t.TempDir(), "saved.yaml")
+			if err := vcr.WriteFile(saved, file, -1); err != nil {
+				t.Fatal(err)
+			}
+			for _, diff := range append(bodies(file, saved), replayed(file, saved)...) {
+				t.Errorf("saved: %s", diff)
+			}
+		})
+	}
 }

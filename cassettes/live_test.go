@@ -35,7 +35,10 @@ type endings struct {
 func newEndings(t *testing.T) *endings {
 	e := &endings{read: make(chan struct{}), gone: make(chan struct{}, 1)}
 	e.Server = httptest.NewServer(e)
-	t.Cleanup(e.Close)
+	t.Cleanup(func() {
+		e.CloseClientConnections() // of a test that fails
+		e.Close()
+	})
 	return e
 }
 
@@ -114,7 +117,11 @@ func TestEndings(t *testing.T) {
 						t.Errorf("live %v, speed %v: got %q, %v, want %q, %v", live, opts.Speed, got, err, wantText, want)
 					}
 					if live && test.close {
-						<-e.gone // the endpoint is told
+						select {
+						case <-e.gone:
+						case <-time.After(time.Minute):
+							t.Error("the endpoint is not told that its client has left")
+						}
 					}
 					if err := rec.Close(); err != nil {
 						t.Error(err)
