@@ -253,8 +253,10 @@ func cassetteDriftCommand(p *process) *cobra.Command {
 		Short: "Send the requests of cassettes to an endpoint and compare the answers",
 		Long: `drift sends every recorded request to --upstream, in order, and compares the
 shape of each answer with the recorded one, as cassette diff does. The files
-stay as they are. Keys are not in a cassette; give them with --header, in which
-$NAME is an environment variable.
+stay as they are. An --upstream without a path is asked for the paths as they
+were recorded; a path of it takes the place of that of the recorded address.
+Keys are not in a cassette; give them with --header, in which $NAME is an
+environment variable.
 
 ` + compareTiers + `
 It is 3 if the endpoint could not be asked. After three requests in a row
@@ -288,7 +290,7 @@ without an answer drift asks no more.`,
 		},
 	}
 	flags.add(cmd)
-	cmd.Flags().StringVar(&upstream, "upstream", "", "address of the endpoint; the recorded paths are added to it")
+	cmd.Flags().StringVar(&upstream, "upstream", "", "address of the endpoint, such as http://localhost:8000 or https://api.openai.com/v1")
 	cmd.Flags().StringArrayVar(&headers, "header", nil, "a header to send, 'Name: value'; may be repeated")
 	cmd.Flags().DurationVar(&timeout, "timeout", 2*time.Minute, "how long one answer may take")
 	return cmd
@@ -376,7 +378,11 @@ func (d *drifter) again(ctx context.Context, client *http.Client, was *vcr.Inter
 	if err != nil {
 		return nil, err
 	}
-	address := d.upstream.JoinPath(strings.TrimPrefix(recorded.EscapedPath(), was.Meta.Base))
+	path := recorded.EscapedPath()
+	if strings.Trim(d.upstream.Path, "/") != "" {
+		path = strings.TrimPrefix(path, was.Meta.Base) // the new address has a path of its own
+	}
+	address := d.upstream.JoinPath(path)
 	address.RawQuery = recorded.RawQuery
 	ctx, cancel := context.WithTimeout(ctx, d.timeout)
 	defer cancel()

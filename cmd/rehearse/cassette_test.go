@@ -15,6 +15,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/rehearse-dev/rehearse/cassettes/vcr"
 	"github.com/rehearse-dev/rehearse/reports"
 )
 
@@ -103,5 +104,40 @@ func TestProxyAndDrift(t *testing.T) {
 	}
 	if data, err := os.ReadFile(page); err != nil || !strings.Contains(string(data), "was string, is null") {
 		t.Errorf("the page: %v: %s", err, data)
+	}
+}
+
+// TestDriftPaths: with or without its path, the address leads to the same
+// place.
+func TestDriftPaths(t *testing.T) {
+	var asked []string
+	endpoint := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		asked = append(asked, r.URL.RequestURI())
+		fmt.Fprint(w, "ok")
+	}))
+	defer endpoint.Close()
+	path := filepath.Join(t.TempDir(), "a.yaml")
+	file := &vcr.File{Interactions: []*vcr.Interaction{{
+		Request:  vcr.Request{Method: "GET", URL: "https://api.openai.com/v1/models?a=b"},
+		Response: vcr.Response{Code: 200, Status: "200 OK", Body: []byte("ok")}, Meta: vcr.Meta{Base: "/v1"},
+	}}}
+	if err := vcr.WriteFile(path, file, 0); err != nil {
+		t.Fatal(err)
+	}
+	for _, test := range []struct{ upstream, want string }{
+		{"", "/v1/models?a=b"},
+		{"/", "/v1/models?a=b"},
+		{"/v1", "/v1/models?a=b"},
+		{"/argoapi/v1/", "/argoapi/v1/models?a=b"},
+	} {
+		asked = nil
+		var stdout, stderr bytes.Buffer
+		command(t.Context(), &process{
+			args: []string{"cassette", "drift", path, "--upstream", endpoint.URL + test.upstream}, stdin: strings.NewReader(""), stdout: &stdout, stderr: &stderr,
+			getenv: func(string) (string, bool) { return "", false },
+		})
+		if len(asked) != 1 || asked[0] != test.want {
+			t.Errorf("%q: asked %q, want %q: %s", test.upstream, asked, test.want, stderr.String())
+		}
 	}
 }
