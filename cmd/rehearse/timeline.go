@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"path/filepath"
 	"strings"
+	"time"
 
 	"github.com/spf13/cobra"
 
@@ -79,7 +80,29 @@ func printTimeline(p *process, paths []string) error {
 		}
 		recordings = append(recordings, events)
 	}
+	if gap := apart(recordings); gap > time.Minute {
+		p.logf("warning: the recordings were not made together: they are %s apart", gap.Round(time.Second))
+	}
 	return timeline.Write(p.stdout, timeline.Of(recordings...))
+}
+
+// apart is the longest time between recordings in which nothing was recorded.
+func apart(recordings [][]timeline.Event) time.Duration {
+	var gap time.Duration
+	for _, one := range recordings {
+		near := time.Duration(-1) // the nearest other
+		for _, other := range recordings {
+			if len(one) == 0 || len(other) == 0 || &one[0] == &other[0] {
+				continue
+			}
+			d := max(one[0].At.Sub(other[len(other)-1].At), other[0].At.Sub(one[len(one)-1].At), 0)
+			if near < 0 || d < near {
+				near = d
+			}
+		}
+		gap = max(gap, near)
+	}
+	return gap
 }
 
 // escapeGlob has the characters of a path mean themselves.
