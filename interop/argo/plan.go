@@ -39,6 +39,7 @@ func sources(real bool) []string {
 	list := []string{
 		"scenarios/suites/gemflux/05-workflow.yaml", // three turns of one call each
 		"scenarios/suites/utilities",                // parallel calls, errors of tools
+		"scenarios/suites/endpoint/09-no-arguments.yaml",
 		"scenarios/suites/endpoint/07-refused.yaml", // an error of the provider that lasts
 	}
 	if !real {
