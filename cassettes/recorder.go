@@ -156,14 +156,6 @@ func (r *Recorder) keyOf(q *vcr.Request) *key.Key {
 	return key.Of(q.Method, address, q.Header, body, r.opts.Match)
 }
 
-func (r *Recorder) interactions() []*vcr.Interaction {
-	out := make([]*vcr.Interaction, len(r.tape))
-	for i, e := range r.tape {
-		out[i] = e.Interaction
-	}
-	return out
-}
-
 func (r *Recorder) note(format string, args ...any) {
 	line := fmt.Sprintf("cassette %q: ", r.path) + fmt.Sprintf(format, args...)
 	r.notes = append(r.notes, line)
