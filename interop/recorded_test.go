@@ -243,3 +243,50 @@ func TestRecordedLeave(t *testing.T) {
 		})
 	}
 }
+
+// TestFromVCRPy takes a recording of vcrpy over, and shows what vcrpy does by
+// itself: it writes the key, and gives the recorded answer to another question.
+func TestFromVCRPy(t *testing.T) {
+	const key, question = "sk-a-key-that-nobody-may-see", "What is the weather in Paris, and what time is it there?"
+	e := newEndpoint(t, http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		w.Header().Set("Content-Type", "application/json")
+		fmt.Fprint(w, `{"id":"c","object":"chat.completion","created":1,"model":"m","choices":[{"index":0,"message":{"role":"assistant","content":"Sunny."},"finish_reason":"stop"}]}`)
+	}), false)
+	dir := t.TempDir()
+	theirs, ours := filepath.Join(dir, "theirs.yaml"), filepath.Join(dir, "ours.yaml")
+	take := func(base, question string) []string {
+		return []string{".venv/bin/python", "clients/vcrpy_client.py", base, theirs, question}
+	}
+	for _, question := range []string{question, "What is the weather?"} {
+		argv := take(e.URL+"/v1", question)
+		cmd := exec.Command(argv[0], argv[1:]...)
+		cmd.Env = append(os.Environ(), "OPENAI_API_KEY="+key)
+		out, err := cmd.CombinedOutput()
+		if err != nil || string(out) != "Sunny.\n" {
+			t.Fatalf("vcrpy: %v\n%s", err, out)
+		}
+	}
+	if n := len(e.asked()); n != 1 {
+		t.Errorf("the endpoint was asked %d times, want once: vcrpy compares bodies now", n)
+	}
+	if data, err := os.ReadFile(theirs); err != nil || !bytes.Contains(data, []byte(key)) {
+		t.Errorf("vcrpy writes no keys now: %v", err)
+	}
+	e.Close()
+
+	if code, out := rehearse(t, "import", "vcr", theirs, ours); code != 0 || !strings.Contains(out, "1 interaction of vcrpy written to") {
+		t.Fatalf("import: exit code %d: %s", code, out)
+	}
+	if data, err := os.ReadFile(ours); err != nil || bytes.Contains(data, []byte(key)) {
+		t.Errorf("the key is in our file, or %v", err)
+	}
+	talk := func(question string) []string {
+		return []string{".venv/bin/python", "clients/recorded.py", "plain", question}
+	}
+	if out, log, code := through(t, "", []string{"--cassette", ours, "--ignore", "tools"}, talk(question)); code != 0 || !strings.Contains(out, "Sunny.") {
+		t.Errorf("replay: exit code %d\n%s%s", code, out, log)
+	}
+	if _, log, code := through(t, "", []string{"--cassette", ours, "--ignore", "tools"}, talk("What is the weather?")); code != 1 || !strings.Contains(log, `now "What is the weather?"`) {
+		t.Errorf("miss: exit code %d\n%s", code, log)
+	}
+}
