@@ -35,13 +35,6 @@ func (r *Recorder) recorded() []*vcr.Interaction {
 	return list
 }
 
-// Len is the number of interactions of the file that is replayed.
-func (r *Recorder) Len() int {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	return len(r.tape)
-}
-
 // Discard ends the recorder like Close, but writes nothing: a file that is
 // there stays as it is.
 func (r *Recorder) Discard() error {

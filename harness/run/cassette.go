@@ -10,6 +10,7 @@ import (
 	"net/url"
 	"os"
 	"slices"
+	"strings"
 
 	"github.com/rehearse-dev/rehearse/cassettes"
 	"github.com/rehearse-dev/rehearse/cassettes/key"
@@ -37,13 +38,27 @@ func mayRecord(o *Options) error {
 	return nil
 }
 
-// howToRecord is the command that records a scenario.
-func (r *runner) howToRecord(s *scenarios.Scenario, model string) string {
-	command := fmt.Sprintf("rehearse run %s --mode record --model %s", s.Pos.File, cmp.Or(model, "MODEL"))
+// howToRecord is the command that records a trial.
+func (r *runner) howToRecord(s *scenarios.Scenario, k trials.Key) string {
+	command := "rehearse run " + shellWord(s.Pos.File) + " --mode record --model " + shellWord(cmp.Or(k.Model, "MODEL"))
+	if k.Attempt > 1 {
+		command += fmt.Sprintf(" --trials %d", k.Attempt)
+	}
 	if r.opts.Cassettes != "" {
-		command += " --cassettes " + r.opts.Cassettes
+		command += " --cassettes " + shellWord(r.opts.Cassettes)
 	}
 	return "`" + command + "`"
+}
+
+// shellWord quotes a text for a shell, if need be.
+func shellWord(s string) string {
+	plain := func(r rune) bool {
+		return r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' || strings.ContainsRune("-_./:@+,=", r) || r > 0x7f
+	}
+	if s != "" && !strings.ContainsFunc(s, func(r rune) bool { return !plain(r) }) {
+		return s
+	}
+	return "'" + strings.ReplaceAll(s, "'", `'\''`) + "'"
 }
 
 // cassettesOf lists the trials of a scenario that are recorded: the models
@@ -138,7 +153,7 @@ func (r *runner) cassetteJobs(jobs []job) error {
 
 // notThere says that there is no cassette for a trial, and how to make it.
 func (r *runner) notThere(j job) string {
-	return fmt.Sprintf("%q is not recorded (%s); record it with %s", j.key.Scenario, j.cassette, r.howToRecord(j.scenario, j.key.Model))
+	return fmt.Sprintf("%q is not recorded (%s); record it with %s", j.key.Scenario, j.cassette, r.howToRecord(j.scenario, j.key))
 }
 
 // secretRules say what is taken out of recordings of a trial, and of requests
@@ -226,8 +241,11 @@ func (t *trial) finishCassette(rec *trials.Record) {
 		rec.Written, err = t.write(list)
 	}
 	if err != nil {
-		rec.Outcome = harness.OutcomeError
-		rec.Cause = &harness.Cause{Kind: harness.CauseEndpoint, Message: err.Error(), Pos: t.scenario.Pos}
+		cause := &harness.Cause{Kind: harness.CauseEndpoint, Message: err.Error(), Pos: t.scenario.Pos}
+		if c := rec.Cause; c != nil {
+			cause.Folded = append([]string{fmt.Sprintf("%s: %s: %s", c.Pos, c.Kind, inShort(c.Message))}, c.Folded...)
+		}
+		rec.Outcome, rec.Cause = harness.OutcomeError, cause
 		return
 	}
 	rec.Cassette = t.cassette

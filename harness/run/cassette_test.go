@@ -212,7 +212,7 @@ func TestRecordSeveral(t *testing.T) {
 			endpoint.ServeHTTP(w, r)
 		})
 	}}
-	r.opts.Models = []string{"argo:gpt-4.1", "argo:gpt-4.1-2"}
+	r.opts.Models = []string{"argo:gpt-4.1", "argo:gpt-4.1-2", "argo:gpt-4.1"}
 	var files []string
 	for _, rec := range r.record(t).Records {
 		wants(t, rec, harness.OutcomePassed, "")
@@ -267,6 +267,27 @@ func TestRecordedExample(t *testing.T) {
 	}
 	if !cassettes.Same(want.Interactions, got.Interactions) {
 		t.Errorf("%s says something else than %s", want.Path, got.Path)
+	}
+}
+
+// TestHowToRecord holds that the command for a further trial, of a file whose
+// name a shell would take apart, does what it says.
+func TestHowToRecord(t *testing.T) {
+	r := recording{list: write(t, liveScenario), endpoint: weatherEndpoint}
+	r.record(t)
+	file := filepath.Join(t.TempDir(), "it's mine", "s.yaml")
+	if err := os.CopyFS(filepath.Dir(file), os.DirFS(filepath.Dir(r.list[0].Pos.File))); err != nil {
+		t.Fatal(err)
+	}
+	r.opts.Trials = 2
+	res := r.replay(t, load(t, file))
+	want := "`rehearse run '" + strings.ReplaceAll(file, "'", `'\''`) + "' --mode record --model argo:gpt-4.1 --trials 2`"
+	for _, rec := range res.Records {
+		if rec.Attempt == 1 {
+			wants(t, rec, harness.OutcomePassed, "")
+		} else {
+			wants(t, rec, harness.OutcomeError, harness.CauseEndpoint, want)
+		}
 	}
 }
 

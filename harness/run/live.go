@@ -67,7 +67,7 @@ func (t *trial) openLive() (harness.Endpoint, error) {
 		}
 		t.recorder, m.recorder, m.client.Transport = rec, rec, rec
 		if t.opts.Mode == harness.ModeReplay {
-			m.base, m.key, m.record = replayBase, "", t.howToRecord(t.scenario, t.key.Model)
+			m.base, m.key, m.record = replayBase, "", t.howToRecord(t.scenario, t.key)
 			if !t.scenario.Cassette.AllowUnused {
 				m.left = func() []conduct.Unreached { return append(unused(rec, t.cassette), t.unusedTapes()...) }
 			}

@@ -169,12 +169,12 @@ func TestRecordSecrets(t *testing.T) {
 // only when the scenario says so.
 func TestRecordErrors(t *testing.T) {
 	for _, tt := range []struct {
-		name, settings string
-		recorded       int
-	}{{"left out", "", 1}, {"kept", "cassette: {keep_errors: true}\n", 2}} {
+		name, settings, expect string
+		recorded               int
+	}{{"left out", "", "", 1}, {"kept", "cassette: {keep_errors: true}\n", ", {retries: {min: 1, max: 1, honoured: true}}", 2}} {
 		t.Run(tt.name, func(t *testing.T) {
 			r := recording{
-				list: write(t, "scenario: s\n"+tt.settings+"turns: [{user: hi, expect: [{answer: {contains: hello}}]}]\n"),
+				list: write(t, "scenario: s\n"+tt.settings+"turns: [{user: hi, expect: [{answer: {contains: hello}}"+tt.expect+"]}]\n"),
 				opts: run.Options{Subject: agent.Subject(nil)},
 				endpoint: func() http.Handler {
 					return mockllm.New(mockllm.Script{Replies: []mockllm.Reply{{
@@ -284,6 +284,9 @@ func TestReplayConductOnly(t *testing.T) {
 	wants(t, rec, harness.OutcomeSkipped, harness.CauseScenario, "mode record needs something to expect")
 	if !rec.Written {
 		t.Errorf("nothing is recorded: %q", rec.Warnings)
+	}
+	if code := r.record(t).ExitCode(); code != 0 {
+		t.Errorf("exit code %d for a recording", code)
 	}
 	wants(t, only(t, r.replay(t, r.list)), harness.OutcomePassed, "")
 }

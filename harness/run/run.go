@@ -139,13 +139,14 @@ func (r *Result) ExitCode() int {
 
 // checkedNothing reports whether the run came to its end without any check.
 // Where an endpoint is down there is nothing to check, and that is known; a
-// check that did not run for other reasons is not.
+// check that did not run for other reasons is not. A recording is what a trial
+// in mode record is for.
 func (r *Result) checkedNothing() bool {
 	if len(r.Records) < r.Manifest.Planned {
 		return false
 	}
 	for _, t := range r.Records {
-		if t.Counts.Checks > 0 || t.Outcome == harness.OutcomePassed || t.Outcome == harness.OutcomeFailed ||
+		if t.Counts.Checks > 0 || t.Mode == harness.ModeRecord && t.Cassette != "" || t.Outcome == harness.OutcomePassed || t.Outcome == harness.OutcomeFailed ||
 			t.Outcome == harness.OutcomeError && t.Cause != nil && t.Cause.Kind != harness.CauseScenario {
 			return false
 		}
@@ -270,6 +271,14 @@ func newRunner(opts *Options) (*runner, error) {
 		if err := mayRecord(o); err != nil {
 			return nil, err
 		}
+	}
+	if o.Mode == harness.ModeRecord || o.Mode == harness.ModeReplay {
+		seen := map[string]bool{} // a model has one cassette, however often it is named
+		o.Models = slices.DeleteFunc(o.Models, func(m string) bool {
+			again := seen[m]
+			seen[m] = true
+			return again
+		})
 	}
 	if o.Transport == nil {
 		own := http.DefaultTransport

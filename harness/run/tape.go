@@ -49,7 +49,7 @@ func (t *trial) openTape(s *scenarios.Server) (*taping, error) {
 			if !s.Required {
 				break
 			}
-			return nil, fmt.Errorf("server %q is not recorded (%s); record the scenario anew with %s", s.Name, tp.path, t.howToRecord(t.scenario, t.key.Model))
+			return nil, fmt.Errorf("server %q is not recorded (%s); record the scenario anew with %s", s.Name, tp.path, t.howToRecord(t.scenario, t.key))
 		}
 		tp.tape, err = mcptape.Open(tp.path, &mcptape.Options{
 			Speed: c.Speed, Ignore: c.Ignore, AllowUnused: c.AllowUnused, MaxAge: c.MaxAge, Stale: c.Stale, Secrets: t.secretRules(), Logf: t.doubt,
@@ -121,7 +121,7 @@ func (t *trial) tapeMisses() []harness.Cause {
 		for _, miss := range tp.tape.Misses() {
 			out = append(out, harness.Cause{
 				Kind: harness.CauseMiss, Pos: tp.server.Pos,
-				Message: fmt.Sprintf("%v\n  if the change is meant, record it anew: %s", miss, t.howToRecord(t.scenario, t.key.Model)),
+				Message: fmt.Sprintf("%v\n  if the change is meant, record it anew: %s", miss, t.howToRecord(t.scenario, t.key)),
 			})
 		}
 	}
