@@ -141,3 +141,59 @@ func TestDriftPaths(t *testing.T) {
 		}
 	}
 }
+
+// TestProxyAsides records an agent that asks another model beside.
+func TestProxyAsides(t *testing.T) {
+	endpoint := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		w.Header().Set("Content-Type", "application/json")
+		fmt.Fprint(w, `{"choices":[]}`)
+	}))
+	defer endpoint.Close()
+	for _, test := range []struct {
+		name  string
+		flags []string
+		code  exitCode
+		says  string
+		file  string
+	}{
+		{"refused", nil, exitFailed, `is not written: it mixes two models: "m" in interaction 1 and "mini" in interaction 2`, "a.refused.yaml"},
+		{"allowed", []string{"--asides"}, exitPassed, "written; exchanges: 2", "a.yaml"},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			dir := t.TempDir()
+			ctx, interrupt := context.WithCancel(t.Context())
+			ready, stdout := io.Pipe()
+			var stderr bytes.Buffer
+			code := make(chan exitCode, 1)
+			go func() {
+				args := []string{"proxy", "--mode", "record", "--cassette", filepath.Join(dir, "a.yaml"), "--upstream", endpoint.URL}
+				code <- command(ctx, &process{
+					args: append(args, test.flags...), stdin: strings.NewReader(""), stdout: stdout, stderr: &stderr,
+					getenv: func(string) (string, bool) { return "", false },
+				})
+				stdout.Close()
+			}()
+			var at struct{ URL string }
+			if err := json.NewDecoder(ready).Decode(&at); err != nil {
+				t.Fatal(err)
+			}
+			go func() { _, _ = io.Copy(io.Discard, ready) }()
+			for _, model := range []string{"m", "mini"} {
+				resp, err := http.Post(at.URL+"/v1/chat/completions", "application/json", strings.NewReader(fmt.Sprintf(`{"model":%q,"messages":[]}`, model)))
+				if err != nil {
+					t.Fatal(err)
+				}
+				_, _ = io.Copy(io.Discard, resp.Body)
+				resp.Body.Close()
+			}
+			interrupt()
+			if got := <-code; got != test.code || !strings.Contains(stderr.String(), test.says) {
+				t.Errorf("exit %d: %s", got, stderr.String())
+			}
+			left, _ := filepath.Glob(filepath.Join(dir, "*"))
+			if len(left) != 1 || filepath.Base(left[0]) != test.file {
+				t.Errorf("files: %q, want %s", left, test.file)
+			}
+		})
+	}
+}
