@@ -37,23 +37,27 @@ func (f files) onStdout() int {
 func reportCommand(p *process) *cobra.Command {
 	var to files
 	cmd := &cobra.Command{
-		Use:   "report RUN",
+		Use:   "report RUN...",
 		Short: "Print a finished run again and write its reports",
 		Long: `report reads the folder of a run and prints its results. It plays nothing. Without
 flags it writes report.html, junit.xml and summary.md into the folder anew.
 
+Several runs become one report, such as one of mocks and one of recordings. Of a
+trial that is in several the last one counts. Files are written where flags name
+them, and only there.
+
 The exit code is that of the run: 0, 1, 2 or 3, as ` + "`rehearse --help`" + ` says.`,
-		Example: "  rehearse report runs/20260102-150405-gemflux\n  rehearse report runs/20260102-150405-gemflux --html out.html",
-		Args:    cobra.MatchAll(minArgs(1, "the folder of a run"), cobra.MaximumNArgs(1)),
+		Example: "  rehearse report runs/20260102-150405-gemflux\n  rehearse report runs/20260102-150405-gemflux --html out.html\n  rehearse report runs/*-mocks runs/*-recorded --html both.html",
+		Args:    minArgs(1, "the folder of a run"),
 		RunE: func(_ *cobra.Command, args []string) error {
 			if to.onStdout() > 1 {
 				return errTwoOnStdout
 			}
-			run, err := reports.Load(args[0])
+			run, err := loadRuns(args)
 			if err != nil {
 				return err
 			}
-			if to == (files{}) {
+			if to == (files{}) && len(args) == 1 {
 				to = defaultFiles(args[0])
 			}
 			if err := writeReports(p, run, to); err != nil {
@@ -67,6 +71,22 @@ The exit code is that of the run: 0, 1, 2 or 3, as ` + "`rehearse --help`" + ` s
 	f.StringVar(&to.junit, "junit", "", "write JUnit XML to this file; - as above")
 	f.StringVar(&to.markdown, "markdown", "", "write the Markdown summary to this file; - as above")
 	return cmd
+}
+
+// loadRuns reads folders of runs as one.
+func loadRuns(dirs []string) (*reports.Run, error) {
+	var runs []*reports.Run
+	for _, dir := range dirs {
+		run, err := reports.Load(dir)
+		if err != nil {
+			return nil, err
+		}
+		runs = append(runs, run)
+	}
+	if len(runs) == 1 {
+		return runs[0], nil
+	}
+	return reports.Join(runs...), nil
 }
 
 func defaultFiles(dir string) files {
