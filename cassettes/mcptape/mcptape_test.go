@@ -6,7 +6,6 @@ import (
 	"bufio"
 	"bytes"
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -550,35 +549,6 @@ func TestSessions(t *testing.T) {
 	if err := tape.Close(); err == nil {
 		t.Error("the third session is no miss")
 	}
-}
-
-func FuzzParse(f *testing.F) {
-	f.Add([]byte("{\"rehearse_tape\":1}\n{\"dir\":\"in\",\"at_ms\":1,\"frame\":{\"id\":1,\"method\":\"x\"}}\n{\"dir\":\"out\",\"frame\":[{\"id\":1,\"result\":{}}]}\n"))
-	f.Add([]byte("{\"rehearse_tape\":1}\n{\"dir\":\"out\",\"frame\":{\"id\":\"s\",\"method\":\"roots/list\"}}\n{\"dir\":\"in\",\"frame\":{\"id\":\"s\",\"result\":{}}}\n{\"dir\":\"end\"}\n{\"dir\":\"er"))
-	f.Fuzz(func(t *testing.T, data []byte) {
-		rec, err := mcptape.Parse("t", data)
-		if err != nil {
-			return
-		}
-		var in bytes.Buffer
-		for _, frame := range rec.Frames {
-			if frame.Frame != nil && !json.Valid(frame.Frame) {
-				t.Fatalf("frame %q", frame.Frame)
-			}
-			if frame.Dir == mcptape.In && frame.Session == 0 {
-				in.Write(frame.Frame)
-				in.WriteByte('\n')
-			}
-		}
-		tape, err := mcptape.New("t", rec, nil)
-		if err != nil {
-			return
-		}
-		if err := tape.ServeStdio(t.Context(), &in, io.Discard); err != nil {
-			t.Errorf("ServeStdio() = %v", err)
-		}
-		_ = tape.Close() // misses, perhaps
-	})
 }
 
 func TestTapeAge(t *testing.T) {
