@@ -83,18 +83,6 @@ func (p *textPrinter) drift(t *Trial) {
 	}
 }
 
-// recording prints what was recorded, and where.
-func (p *textPrinter) recording(t *Trial) {
-	if t.Recorded == 0 || t.Cassette == "" {
-		return
-	}
-	state := "recorded"
-	if !t.Written {
-		state = "recorded, the same as before"
-	}
-	p.line(6, "%s: %s, %s", state, count(t.Recorded, "exchange"), oneLine(t.Cassette, 400))
-}
-
 // drifted are the trials that drifted, in the order of the table.
 func drifted(tab *table, each func(s *scenario, column, attempt, id string, lines []driftLine)) (all []driftLine) {
 	for i, s := range tab.Scenarios {

@@ -137,7 +137,6 @@ func (p *textPrinter) trial(s *scenario, t *Trial, column, attempt string) {
 	p.line(0, "%s %s  %s", p.paint(t.Outcome, outcomeWord(t.Outcome)), strings.Join(name, "  "), durationText(t.Duration))
 	from := p.b.Len()
 	p.explain(t)
-	p.recording(t)
 	p.drift(t)
 	// Ten attempts that fail alike are explained once.
 	body := p.b.String()[from:]

@@ -182,7 +182,7 @@ func trialFacts(t *Trial) []factView {
 		{"Seed", fmt.Sprint(t.Seed)},
 	}
 	if t.Recorded > 0 {
-		facts = append(facts, factView{"Recorded", count(t.Recorded, "exchange")})
+		facts = append(facts, factView{"Recorded", count(t.Recorded, "interaction")})
 	}
 	if t.Cassette != "" {
 		facts = append(facts, factView{"Cassette", oneLine(t.Cassette, 400)})
