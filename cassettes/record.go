@@ -129,7 +129,7 @@ func (t *tee) finish(outcome vcr.Outcome, why string) {
 	t.done = true
 	i := t.kept
 	i.Meta.Outcome, i.Meta.Error = outcome, why
-	i.Response.Body = bytes.Clone(t.data.Bytes())
+	i.Response.Body = t.data.Bytes() // nothing is added once it is done
 	if outcome == vcr.Complete && len(t.resp.Trailer) > 0 {
 		i.Response.Trailer = t.resp.Trailer.Clone()
 	}

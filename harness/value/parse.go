@@ -60,6 +60,10 @@ var errDepth = fmt.Errorf("JSON nests deeper than %d levels", MaxDepth)
 type reader struct {
 	data []byte
 	pos  int
+	// items and members are stacks of what the arrays and objects being read
+	// hold so far.
+	items   []Value
+	members []Member
 }
 
 func (r *reader) value(depth int) (Value, error) {
@@ -93,23 +97,25 @@ func (r *reader) value(depth int) (Value, error) {
 }
 
 func (r *reader) array(depth int) (Value, error) {
-	var items []Value
+	base := len(r.items)
 	for r.pos++; r.peek() != ']'; {
 		item, err := r.value(depth + 1)
 		if err != nil {
 			return Value{}, err
 		}
-		items = append(items, item)
+		r.items = append(r.items, item)
 		if r.peek() == ',' {
 			r.pos++
 		}
 	}
 	r.pos++
+	items := slices.Clone(r.items[base:])
+	r.items = r.items[:base]
 	return ArrayOf(items...), nil
 }
 
 func (r *reader) object(depth int) (Value, error) {
-	var members []Member
+	base := len(r.members)
 	for r.pos++; r.peek() != '}'; {
 		key, err := r.str()
 		if err != nil {
@@ -121,14 +127,16 @@ func (r *reader) object(depth int) (Value, error) {
 		if err != nil {
 			return Value{}, err
 		}
-		members = append(members, Member{key, v})
+		r.members = append(r.members, Member{key, v})
 		if r.peek() == ',' {
 			r.pos++
 			r.peek()
 		}
 	}
 	r.pos++
-	return ObjectOf(members...), nil
+	object := ObjectOf(r.members[base:]...) // a copy
+	r.members = r.members[:base]
+	return object, nil
 }
 
 // peek skips space and returns the next byte without taking it.
