@@ -63,6 +63,17 @@ func ends(t *testing.T, stop func() (int, string)) {
 	}
 }
 
+// await waits for a file, if not for ever.
+func await(name string) {
+	tick := time.NewTicker(20 * time.Millisecond)
+	defer tick.Stop()
+	for deadline := time.Now().Add(10 * time.Second); time.Now().Before(deadline); <-tick.C {
+		if _, err := os.Stat(name); err == nil {
+			return
+		}
+	}
+}
+
 // TestTapes has the official SDKs recorded in both eras, over HTTP and over
 // stdio, and replays each tape over both: they see what they saw.
 func TestTapes(t *testing.T) {
@@ -86,12 +97,7 @@ func TestTapes(t *testing.T) {
 					} else {
 						t.Setenv("CI", "")
 						runMCPClient(t, client.argv, mode, []string{binary, "tape", "--out", tape, "--", binary, "serve", "mcp", "--transport", "stdio", file}, want)
-						for deadline := time.Now().Add(10 * time.Second); ; { // the client does not wait for the end
-							if _, err := os.Stat(tape); err == nil || time.Now().After(deadline) {
-								break
-							}
-							time.Sleep(20 * time.Millisecond)
-						}
+						await(tape) // the client does not wait for the end
 					}
 					url, stop := background(t, "tape", "--replay", tape, "--listen", "127.0.0.1:0", "--speed", "1")
 					runMCPClient(t, client.argv, mode, []string{url}, want)

@@ -348,8 +348,12 @@ func (v *verifier) wait(ctx context.Context, p *peer, answer chan mcpwire.Messag
 	default:
 	}
 	how := "the server ended"
-	if e, ok := p.conn.(interface{ Ending() string }); ok {
-		how += ": " + e.Ending()
+	if e, ok := p.conn.(*mcpwire.Process); ok {
+		select {
+		case <-e.Exited(): // its output may end a moment before
+		case <-timeout.C:
+		}
+		how = strings.TrimSuffix(how+": "+e.Ending(), ": ")
 	}
 	return mcpwire.Message{}, errors.New(how)
 }
