@@ -11,6 +11,7 @@ import (
 	"fmt"
 	"io"
 	"mime"
+	"net"
 	"net/http"
 	"net/url"
 	"strings"
@@ -32,11 +33,13 @@ type bridge struct {
 	cancel             context.CancelFunc
 	running            sync.WaitGroup
 	lines              *mcpwire.Writer // to who reads
+	far                io.Closer       // ends what is read
 	io.ReadWriteCloser                 // the reader's end
 
 	mu      sync.Mutex // guards the rest
 	session string
 	version string
+	ending  string // why there is no server, once that is known
 }
 
 // dialHTTP opens a bridge. Nothing is sent before the first message.
@@ -49,7 +52,7 @@ func dialHTTP(server harness.Server) (*bridge, error) {
 	base := &http.Transport{Proxy: http.ProxyFromEnvironment}
 	b := &bridge{
 		url: server.URL, headers: server.Headers, base: base, client: &http.Client{Transport: base},
-		lines: mcpwire.NewWriter(far), ReadWriteCloser: near,
+		lines: mcpwire.NewWriter(far), far: far, ReadWriteCloser: near,
 	}
 	b.ctx, b.cancel = context.WithCancel(context.Background())
 	return b, nil
@@ -142,7 +145,22 @@ func (b *bridge) do(ctx context.Context, method string, m *mcpwire.Message, more
 	for k, v := range b.headers {
 		r.Header.Set(k, v)
 	}
-	return b.client.Do(r)
+	resp, err := b.client.Do(r)
+	var dial *net.OpError
+	if errors.As(err, &dial) && dial.Op == "dial" { // there is no server
+		b.mu.Lock()
+		b.ending = reason(err)
+		b.mu.Unlock()
+		_ = b.far.Close()
+	}
+	return resp, err
+}
+
+// Ending says why there is no server; empty while there is one.
+func (b *bridge) Ending() string {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.ending
 }
 
 // post sends a message and takes what comes of it.

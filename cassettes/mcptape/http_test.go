@@ -257,8 +257,8 @@ func TestVerifyHTTP(t *testing.T) {
 					t.Errorf("no %q in\n%s", w, strings.Join(got, "\n"))
 				}
 			}
-			if _, err := mcptape.Verify(t.Context(), rec, harness.Server{URL: "http://127.0.0.1:1/mcp"}, nil); err == nil && found == nil {
-				t.Error("a server that is not there is no error")
+			if _, err := mcptape.Verify(t.Context(), rec, harness.Server{URL: "http://127.0.0.1:1/mcp"}, nil); err == nil || !strings.Contains(err.Error(), "connection refused") {
+				t.Errorf("a server that is not there: %v", err)
 			}
 		})
 	}

@@ -353,6 +353,8 @@ func (v *verifier) wait(ctx context.Context, p *peer, answer chan mcpwire.Messag
 		case <-e.Exited(): // its output may end a moment before
 		case <-timeout.C:
 		}
+	}
+	if e, ok := p.conn.(interface{ Ending() string }); ok {
 		how = strings.TrimSuffix(how+": "+e.Ending(), ": ")
 	}
 	return mcpwire.Message{}, errors.New(how)

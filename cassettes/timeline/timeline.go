@@ -165,7 +165,7 @@ func Tape(name, file string, rec *mcptape.Recording) []Event {
 			id := fmt.Sprint(f.Session, " ", m.Key())
 			switch {
 			case m.IsResponse() && e.Out: // over HTTP ids may repeat, streams do not
-				e.Text = answer(cmp.Or(asked[fmt.Sprint("in ", f.Stream, " ", id)], asked["in "+id]), m)
+				e.Text = answer(cmp.Or(asked[fmt.Sprint("in ", f.Stream)], asked["in "+id]), m)
 			case m.IsResponse():
 				e.Text = answer(asked["out "+id], m)
 			default:
@@ -175,7 +175,9 @@ func Tape(name, file string, rec *mcptape.Recording) []Event {
 					what += " " + name
 				}
 				asked[string(f.Dir)+" "+id] = what
-				asked[fmt.Sprint(f.Dir, " ", f.Stream, " ", id)] = what
+				if f.Dir == mcptape.In && f.Stream > 0 {
+					asked[fmt.Sprint("in ", f.Stream)] = what
+				}
 			}
 			events = append(events, e)
 		}
