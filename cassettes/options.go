@@ -69,6 +69,10 @@ type Options struct {
 	// Secrets says what is taken out of recordings. Nil means the defaults of
 	// package redact.
 	Secrets *redact.Rules
+	// Restore are places that are put back into answers that are replayed:
+	// what a client does with a path in an answer is then done where the
+	// client is. Default none, and answers have what stands for places.
+	Restore []redact.Place
 	// Speed is how fast a recording is replayed: 1 as it was, 2 twice as
 	// fast; 0 at once.
 	Speed float64

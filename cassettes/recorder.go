@@ -92,6 +92,9 @@ func Open(path string, opts *Options) (*Recorder, error) {
 			return nil, err
 		}
 	}
+	if o.Mode == Replay {
+		r.restore()
+	}
 	if o.Mode.records() && !o.Whole {
 		if r.journal, err = newJournal(path, o.Mode == RecordNew); err != nil {
 			return nil, fmt.Errorf("opening cassette %q: %w", path, err)

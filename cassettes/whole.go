@@ -12,6 +12,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/rehearse-dev/rehearse/cassettes/redact"
 	"github.com/rehearse-dev/rehearse/cassettes/vcr"
 )
 
@@ -50,6 +51,47 @@ func (r *Recorder) Discard() error {
 	}
 	r.settle()
 	return r.journal.remove()
+}
+
+// restore puts places back into the recorded answers.
+func (r *Recorder) restore() {
+	for _, place := range r.opts.Restore {
+		mark, path := []byte(redact.Mark(place.Name)), []byte(place.Path)
+		for _, e := range r.tape {
+			if bytes.Contains(e.Response.Body, mark) {
+				e.Response.Body, e.Meta.Chunks = exchange(e.Response.Body, e.Meta.Chunks, mark, path)
+			}
+		}
+	}
+}
+
+// exchange replaces old in a body. A part of it in which old begins has the
+// whole of what comes in its place.
+func exchange(body []byte, chunks []vcr.Chunk, old, text []byte) ([]byte, []vcr.Chunk) {
+	var starts []int
+	for at := 0; ; at += len(old) {
+		n := bytes.Index(body[at:], old)
+		if n < 0 {
+			break
+		}
+		at += n
+		starts = append(starts, at)
+	}
+	moved := func(end int) int { // where a part that ended at end ends now
+		n, _ := slices.BinarySearch(starts, end) // one that begins at end is the next part's
+		if n > 0 {
+			end = max(end, starts[n-1]+len(old))
+		}
+		return end + n*(len(text)-len(old))
+	}
+	out := slices.Clone(chunks)
+	was, is := 0, 0
+	for i := range out {
+		was += chunks[i].Size
+		next := moved(was)
+		out[i].Size, is = next-is, next
+	}
+	return bytes.ReplaceAll(body, old, text), out
 }
 
 // AnswerMiss answers a request that fits nothing recorded, in the way that no

@@ -159,10 +159,7 @@ func (r *runner) notThere(j job) string {
 // secretRules say what is taken out of recordings of a trial, and of requests
 // before they are looked for.
 func (t *trial) secretRules() *redact.Rules {
-	rules := &redact.Rules{Places: redact.Here()}
-	if t.workdir != "" {
-		rules.Places = append(rules.Places, redact.Place{Name: "work", Path: t.workdir})
-	}
+	rules := &redact.Rules{Places: append(redact.Here(), t.ownPlaces()...)}
 	const shortest = 6 // what is shorter is found in any text
 	for _, secret := range append(t.serverSecrets(), t.opts.APIKey) {
 		if len(secret) >= shortest {
@@ -172,13 +169,28 @@ func (t *trial) secretRules() *redact.Rules {
 	return rules
 }
 
+// ownPlaces are the folders of this trial alone. In a replay they stand where
+// those of the recorded trial were.
+func (t *trial) ownPlaces() []redact.Place {
+	if t.workdir == "" {
+		return nil
+	}
+	return []redact.Place{{Name: "work", Path: t.workdir}}
+}
+
+// restored are the folders that are put back into recorded answers: not those
+// that JSON would have to escape.
+func (t *trial) restored() []redact.Place {
+	return slices.DeleteFunc(t.ownPlaces(), func(p redact.Place) bool { return strings.ContainsAny(p.Path, `"\`) })
+}
+
 // openCassette opens the recorder of a trial.
 func (t *trial) openCassette() (*cassettes.Recorder, error) {
 	c := t.scenario.Cassette
 	opts := &cassettes.Options{
 		Mode: cassettes.Replay, Upstream: t.opts.Transport, Order: cassettes.Order(c.Order), Match: &key.Rules{Also: c.Ignore},
 		Secrets: t.secretRules(), Speed: c.Speed, KeepErrors: c.KeepErrors, AllowUnused: c.AllowUnused, MaxAge: c.MaxAge, Stale: c.Stale, Asides: c.Asides,
-		Whole: true, Model: t.key.Model, Label: t.key.Scenario, LookupEnv: t.opts.LookupEnv, Logf: t.logf, Start: t.start,
+		Whole: true, Model: t.key.Model, Label: t.key.Scenario, LookupEnv: t.opts.LookupEnv, Logf: t.logf, Start: t.start, Restore: t.restored(),
 	}
 	if t.opts.Mode == harness.ModeRecord {
 		opts.Mode = cassettes.Record

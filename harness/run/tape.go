@@ -3,6 +3,7 @@
 package run
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -12,6 +13,7 @@ import (
 	"strings"
 
 	"github.com/rehearse-dev/rehearse/cassettes/mcptape"
+	"github.com/rehearse-dev/rehearse/cassettes/redact"
 	"github.com/rehearse-dev/rehearse/harness"
 	"github.com/rehearse-dev/rehearse/harness/conduct"
 	"github.com/rehearse-dev/rehearse/scenarios"
@@ -51,7 +53,12 @@ func (t *trial) openTape(s *scenarios.Server) (*taping, error) {
 			}
 			return nil, fmt.Errorf("server %q is not recorded (%s); record the scenario anew with %s", s.Name, tp.path, t.howToRecord(t.scenario, t.key))
 		}
-		tp.tape, err = mcptape.Open(tp.path, &mcptape.Options{
+		var rec *mcptape.Recording
+		if rec, err = mcptape.Read(tp.path); err != nil {
+			break
+		}
+		t.restore(rec)
+		tp.tape, err = mcptape.New(tp.path, rec, &mcptape.Options{
 			Speed: c.Speed, Ignore: c.Ignore, AllowUnused: c.AllowUnused, MaxAge: c.MaxAge, Stale: c.Stale, Secrets: t.secretRules(), Logf: t.doubt,
 		})
 	default:
@@ -62,6 +69,18 @@ func (t *trial) openTape(s *scenarios.Server) (*taping, error) {
 	}
 	t.tapes = append(t.tapes, tp)
 	return tp, nil
+}
+
+// restore puts the trial's own places back into what a server says.
+func (t *trial) restore(rec *mcptape.Recording) {
+	for _, place := range t.restored() {
+		mark, path := []byte(redact.Mark(place.Name)), []byte(place.Path)
+		for i := range rec.Frames {
+			if f := &rec.Frames[i]; f.Dir == mcptape.Out {
+				f.Frame = bytes.ReplaceAll(f.Frame, mark, path)
+			}
+		}
+	}
 }
 
 // doubt notes what a report is to tell of a tape.

@@ -177,7 +177,14 @@ func TestRecordPlaces(t *testing.T) {
 	key = secret
 	entry, gone := byAddress(t, script)
 	list := write(t, strings.Replace(farScenario, "SERVER", entry+`, headers: {X-Api-Key: `+secret+`}`, 1))
-	r := recording{list: list, endpoint: farEndpoint, opts: run.Options{Subject: harness.SubjectFunc(func(ctx context.Context, env *harness.Env) (harness.Session, error) {
+	endpoint := func() http.Handler {
+		return mockllm.New(mockllm.Script{Replies: []mockllm.Reply{
+			{Calls: []mockllm.Call{{Tool: "add", Args: map[string]any{"a": 1}}}},
+			{Calls: []mockllm.Call{{Tool: "get_weather", Args: map[string]any{"location": "Paris"}}}},
+			{Func: func(*mockllm.Ask) (mockllm.Reply, error) { return mockllm.Reply{Say: "done in " + folder}, nil }},
+		}}, nil)
+	}
+	r := recording{list: list, endpoint: endpoint, opts: run.Options{Subject: harness.SubjectFunc(func(ctx context.Context, env *harness.Env) (harness.Session, error) {
 		folder = env.Workdir + "/out"
 		return loop{}.Open(ctx, env)
 	})}}
@@ -198,8 +205,16 @@ func TestRecordPlaces(t *testing.T) {
 			t.Errorf("the folder is not named in %s:\n%s", name, text)
 		}
 	}
-	wants(t, only(t, r.replay(t, r.list)), harness.OutcomePassed, "")
+	again := only(t, r.replay(t, r.list))
+	wants(t, again, harness.OutcomePassed, "")
 	if folder == work {
 		t.Error("both trials had the same folder")
+	}
+	// What a client does with a path it does in its own folder.
+	if got := string(again.Trajectory[0].Result); !strings.Contains(got, folder) {
+		t.Errorf("the server says %s, want it to name %s", got, folder)
+	}
+	if got := again.Answers[0]; got != "done in "+folder {
+		t.Errorf("the answer is %q, want it to name %s", got, folder)
 	}
 }
