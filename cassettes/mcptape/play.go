@@ -294,25 +294,27 @@ func (p *play) begin(ctx context.Context, m mcpwire.Message, f func(context.Cont
 
 // steps plays the steps of a group, the first of which comes after at.
 func (p *play) steps(ctx context.Context, g *group, m mcpwire.Message, at float64, out outlet) {
-	speed := p.tape.opts.Speed
+	speed, clock := p.tape.opts.Speed, p.tape.opts.Clock
 	listening := false
+	begun := clock.Now() // at is then: what a wait takes too long, the next makes good
 	for i := range g.steps {
 		s := &g.steps[i]
 		if s.kind == await {
 			if !p.await(ctx, s) {
 				return
 			}
+			begun, at = clock.Now(), s.at
 		} else if s.kind == withdrawn {
 			<-ctx.Done()
-		} else if wait := (s.at - at) / max(speed, 1e-9); speed > 0 && wait > 0 {
-			if p.tape.opts.Clock.Sleep(ctx, time.Duration(wait*float64(time.Millisecond))) != nil {
+		} else if speed > 0 {
+			due := begun.Add(time.Duration((s.at - at) / speed * float64(time.Millisecond)))
+			if wait := due.Sub(clock.Now()); wait > 0 && clock.Sleep(ctx, wait) != nil {
 				return
 			}
 		}
 		if ctx.Err() != nil {
 			return
 		}
-		at = s.at
 		if s.sub != nil {
 			p.tell(g, m, i)
 			continue

@@ -143,7 +143,7 @@ func (r *Recorder) keep(dir Dir, session int, line []byte) {
 func (r *Recorder) note(f Frame, line []byte) {
 	if !r.closed {
 		f.At = float64(r.clock.Now().Sub(r.start).Microseconds()) / 1000
-		r.queue = append(r.queue, passing{f, bytes.Clone(line)})
+		r.queue = append(r.queue, passing{f, r.web.anonymous(bytes.Clone(line))})
 		r.change.Signal()
 	}
 }

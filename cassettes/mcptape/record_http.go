@@ -51,6 +51,17 @@ func (w *web) event(id string) string {
 	return w.events[id]
 }
 
+// anonymous is a line without the ids of sessions, which some servers repeat
+// in what they say.
+func (w *web) anonymous(line []byte) []byte {
+	for id, n := range w.sessions {
+		if len(id) >= 8 {
+			line = bytes.ReplaceAll(line, []byte(id), fmt.Appendf(nil, "session-%d", n))
+		}
+	}
+	return line
+}
+
 // sessionOf is the session of a request. The caller holds mu.
 func (r *Recorder) sessionOf(id string, initialize bool) int {
 	w := &r.web

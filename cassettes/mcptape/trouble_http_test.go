@@ -59,7 +59,7 @@ func odd(gone <-chan struct{}) http.HandlerFunc {
 		case "notifications/initialized", "notifications/cancelled":
 			w.WriteHeader(http.StatusAccepted)
 		case "plain text":
-			reply(w, 404, "text/plain", "there is\nno such thing")
+			reply(w, 404, "text/plain", "there is\nno such thing in "+r.Header.Get("Mcp-Session-Id"))
 		case "no id":
 			reply(w, 503, object, `{"jsonrpc":"2.0","id":null,"error":{"code":-32000,"message":"busy"}}`)
 		case "events":
@@ -126,7 +126,7 @@ func (c *rawClient) do(method, body string) {
 		data = mcpwire.Marshal(json.RawMessage(data)) // blanks do not count
 	}
 	// Comments are no events; ids are numbered anew; a name says nothing new.
-	text := strings.NewReplacer(": hi\n\n", "", "event: message\n", "", "id: a-", "id: e", "data:\n", "data: \n").Replace(string(data))
+	text := strings.NewReplacer(": hi\n\n", "", "event: message\n", "", "id: a-", "id: e", "data:\n", "data: \n", "session-of-the-real-server", "session-0").Replace(string(data))
 	lines := strings.Split(text, "\n")
 	for i := range lines { // the order of an event's fields
 		if i > 0 && strings.HasPrefix(lines[i], "retry") && strings.HasPrefix(lines[i-1], "id") {
@@ -188,7 +188,7 @@ func TestHTTPAnswersAsTheyWere(t *testing.T) {
 			text = c.next()
 		}
 		want := map[string]string{
-			"plain text": `"error":{"code":-32000,"message":"the answer was HTTP 404: there is\nno such thing"}`, "no id": `"message":"busy"`,
+			"plain text": `"error":{"code":-32000,"message":"the answer was HTTP 404: there is\nno such thing in session-0"}`, "no id": `"message":"busy"`,
 			"end": `"the answer ended early"`, "die": `"the answer ended early: unexpected EOF"`, "die in an object": `the answer was HTTP 200: {\"jsonrpc\"`,
 		}[method]
 		if !strings.Contains(text, want) || !strings.Contains(text, fmt.Sprintf(`"id":%d,`, i)) {
