@@ -78,8 +78,7 @@ func objects() []*object {
 				{name: "time_limit", typ: duration(), def: "none", doc: "The subject's own limit of time for a turn."},
 			},
 		},
-		cassetteObject(),
-		serverEntryObject(), turnObject(), replyObject(), fragmentsObject(),
+		cassetteObject(), serverEntryObject(), turnObject(), replyObject(), fragmentsObject(),
 		faultObject(), atObject(),
 		{
 			name: "rule", doc: "A reply outside the conversation: an aside is tried before it, a rule when a request fits no position.",
@@ -104,15 +103,7 @@ func objects() []*object {
 				{name: "honoured", typ: boolean(), def: "not looked at", doc: "Whether each waited as long as it was asked to."},
 			},
 		},
-		{
-			name: "start_error", doc: "The error with which the subject cannot be opened. Letter case counts.", some: []string{"contains", "not_contains", "regex"},
-			keys: []key{
-				{name: "contains", typ: either(text(), list(text())), def: "none", doc: "Texts that it contains."},
-				{name: "not_contains", typ: either(text(), list(text())), def: "none", doc: "Texts that it does not contain."},
-				{name: "regex", typ: either(text(), list(text())), def: "none", doc: "Regular expressions (RE2) that are found in it."},
-			},
-		},
-		serverObject(), toolObject(), resultObject(),
+		startErrorObject(), serverObject(), toolObject(), resultObject(),
 		{
 			name: "rpc_error", doc: "A JSON-RPC error in place of a result.",
 			keys: []key{
@@ -123,6 +114,17 @@ func objects() []*object {
 		},
 	}
 	return append(append(all, wireObjects()...), llmObject(), suiteObject())
+}
+
+func startErrorObject() *object {
+	return &object{
+		name: "start_error", doc: "The error with which the subject cannot be opened. Letter case counts.", some: []string{"contains", "not_contains", "regex"},
+		keys: []key{
+			{name: "contains", typ: either(text(), list(text())), def: "none", doc: "Texts that it contains."},
+			{name: "not_contains", typ: either(text(), list(text())), def: "none", doc: "Texts that it does not contain."},
+			{name: "regex", typ: either(text(), list(text())), def: "none", doc: "Regular expressions (RE2) that are found in it."},
+		},
+	}
 }
 
 func version() key {

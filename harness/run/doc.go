@@ -39,7 +39,8 @@
 //
 // The outcome is error for a script, an endpoint or a server that is wrong,
 // and for expectations that cannot be judged; failed for all else. A subject
-// that hangs has failed in mock mode, since nothing else there is slow.
+// that hangs has failed in the modes mock and replay, since nothing else there
+// is slow.
 //
 // A trial needs an expectation that came to a verdict, or a scenario that says
 // conduct_only; conduct alone does not count. Without one its outcome is error,
@@ -47,7 +48,7 @@
 //
 // # Time
 //
-// In mock mode the clock is the real one plus the waits that were skipped:
+// In the modes mock and replay the clock is the real one plus the waits that were skipped:
 // [harness.Clock.Sleep] returns at once, so that a scripted Retry-After of
 // twenty seconds costs nothing and is still counted. Limits and the timeout of
 // a trial run on that clock and on the real one, whichever is first.
@@ -57,4 +58,15 @@
 // The subject talks to a small proxy in front of the endpoint, which keeps the
 // journal. The proxy holds the API key; the subject gets a placeholder. In Go
 // tests live mode exists only with the build tag real_llm.
+//
+// # Record and replay
+//
+// Mode record is live mode of which a cassette is written for each trial, and a
+// tape for each real server, beside the scenario
+// ([scenarios.Scenario.CassettePath]). They are written together when the trial
+// has ended, and only when its conversation came to its end and can be judged;
+// else what was there stays. Mode replay puts them where the endpoint and the
+// servers were; mock servers are mock servers in both. It is judged as mock mode
+// is: conduct counts, waits are skipped, and a request that differs from the
+// recorded one is a miss, which is the cause of the trial.
 package run
