@@ -290,3 +290,19 @@ func TestReplayConductOnly(t *testing.T) {
 	}
 	wants(t, only(t, r.replay(t, r.list)), harness.OutcomePassed, "")
 }
+
+// TestRecordUnwritable holds that a recording that cannot be written is told
+// of, beside what the trial has failed for.
+func TestRecordUnwritable(t *testing.T) {
+	r := recording{list: write(t, liveScenario), endpoint: func() http.Handler { return callsThenSays("Lyon", "15 degrees.") }}
+	inTheWay := filepath.Join(filepath.Dir(r.list[0].Pos.File), "cassettes")
+	if err := os.WriteFile(inTheWay, []byte("a file"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	res := r.record(t)
+	rec := only(t, res)
+	wants(t, rec, harness.OutcomeError, harness.CauseEndpoint, "writing cassette", `expectation: calls: `)
+	if rec.Cassette != "" || rec.Written || res.ExitCode() != 3 {
+		t.Errorf("cassette %q, written: %v, exit code %d", rec.Cassette, rec.Written, res.ExitCode())
+	}
+}
