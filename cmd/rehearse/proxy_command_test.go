@@ -1,0 +1,139 @@
+// Copyright 2026 The rehearse Authors. SPDX-License-Identifier: Apache-2.0
+
+//go:build unix
+
+package main
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"fmt"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+// TestProxyEnvironment tells the command where the proxy is, by the path of
+// the endpoint's address, and gives it keys in a replay alone.
+func TestProxyEnvironment(t *testing.T) {
+	endpoint := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { fmt.Fprint(w, "fine") }))
+	defer endpoint.Close()
+	dir := t.TempDir()
+	t.Setenv("OPENAI_API_KEY", "")
+	t.Setenv("GEMINI_API_KEY", "mine")
+	t.Setenv("NO_PROXY", "intern")
+	for _, tt := range []struct{ name, upstream, openai, file string }{
+		{"no path", endpoint.URL, "PROXY/v1", "a.yaml"},
+		{"slash", endpoint.URL + "/", "PROXY/v1", "b.yaml"},
+		{"path", endpoint.URL + "/v1", "PROXY", "c.yaml"},
+		{"long path", endpoint.URL + "/argoapi/v1", "PROXY", "d.yaml"},
+	} {
+		for _, mode := range []string{"record", "replay"} {
+			t.Run(tt.name+"/"+mode, func(t *testing.T) {
+				args := []string{"proxy", "--mode", mode, "--cassette", filepath.Join(dir, tt.file)}
+				if mode == "record" {
+					args = append(args, "--upstream", tt.upstream)
+				}
+				var stdout, stderr bytes.Buffer
+				code := command(t.Context(), &process{
+					args:  append(args, "--", os.Args[0], "-test.run=^TestProxyEnvironmentClient$"),
+					stdin: strings.NewReader(""), stdout: &stdout, stderr: &stderr,
+					getenv: func(name string) (string, bool) {
+						if name == "CI" {
+							return "", false
+						}
+						return os.LookupEnv(name)
+					},
+				})
+				key := ""
+				if mode == "replay" {
+					key = "replayed"
+				}
+				want := tt.openai + " PROXY PROXY PROXY key=" + key + ",mine no=intern,127.0.0.1,localhost fine"
+				got := regexp.MustCompile(`http://127\.0\.0\.1:\d+`).ReplaceAllString(stdout.String(), "PROXY")
+				got, _, _ = strings.Cut(got, "\n")
+				if diff := cmp.Diff(want, got); code != exitPassed || diff != "" {
+					t.Errorf("exit %d (-want +got):\n%s%s", code, diff, stderr.String())
+				}
+			})
+		}
+	}
+}
+
+// TestProxyEnvironmentClient is the command of TestProxyEnvironment.
+func TestProxyEnvironmentClient(t *testing.T) {
+	if os.Getenv("REHEARSE_PROXY_URL") == "" {
+		t.Skip("TestProxyEnvironment runs it")
+	}
+	resp, err := http.Get(os.Getenv("OPENAI_BASE_URL") + "/models")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer resp.Body.Close()
+	var body bytes.Buffer
+	_, _ = body.ReadFrom(resp.Body)
+	for _, name := range []string{"OPENAI_BASE_URL", "ANTHROPIC_BASE_URL", "GOOGLE_GEMINI_BASE_URL", "REHEARSE_PROXY_URL"} {
+		fmt.Print(os.Getenv(name), " ")
+	}
+	fmt.Printf("key=%s,%s no=%s %s\n", os.Getenv("OPENAI_API_KEY"), os.Getenv("GEMINI_API_KEY"), os.Getenv("NO_PROXY"), body.String())
+}
+
+// TestProxyInterrupted ends a command that goes on, and one that does not heed.
+func TestProxyInterrupted(t *testing.T) {
+	for _, tt := range []struct {
+		name, script string
+		abort        bool
+	}{
+		{"heeds", "echo started; exec cat", false},
+		{"does not heed", "trap '' INT; echo started; exec cat", true},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			ctx, interrupt := context.WithCancel(t.Context())
+			defer interrupt()
+			in, hold, err := os.Pipe()
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer in.Close()
+			defer hold.Close() // what the command waits for
+			out, stdout, err := os.Pipe()
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer out.Close()
+			defer stdout.Close()
+			abort := make(chan struct{})
+			var stderr bytes.Buffer
+			code := make(chan exitCode, 1)
+			go func() {
+				code <- command(ctx, &process{
+					args:  []string{"proxy", "--mode", "passthrough", "--upstream", "http://127.0.0.1:1", "--", "sh", "-c", tt.script},
+					stdin: in, stdout: stdout, stderr: &stderr, abort: abort, getenv: func(string) (string, bool) { return "", false },
+				})
+			}()
+			if line, err := bufio.NewReader(out).ReadString('\n'); line != "started\n" {
+				t.Fatalf("%q, %v", line, err)
+			}
+			interrupt()
+			if tt.abort {
+				close(abort)
+			}
+			select {
+			case got := <-code:
+				if got != exitKilled {
+					t.Errorf("exit %d, want %d: %s", got, exitKilled, stderr.String())
+				}
+			case <-time.After(30 * time.Second):
+				t.Fatal("the command goes on")
+			}
+		})
+	}
+}
