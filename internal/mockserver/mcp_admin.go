@@ -5,7 +5,6 @@ package mockserver
 import (
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"net/http"
 	"strings"
@@ -51,14 +50,13 @@ func (s *MCP) serveAdmin(w http.ResponseWriter, r *http.Request, t target, name 
 	case "POST cue":
 		s.act(w, t, func(m *mockmcp.Server) { m.Cue(arg) })
 	case "POST reset":
-		s.serveReset(w, t)
+		serveReset(w, t, s)
 	case "POST load":
-		s.serveLoad(w, r, t)
+		serveLoad(w, r, t, s, s.opts.Parse)
 	case "POST verify":
 		s.serveVerify(w, r, t)
 	case "DELETE conversation":
-		s.forget(t.id)
-		w.WriteHeader(http.StatusNoContent)
+		serveForget(w, t, s)
 	default:
 		writeError(w, http.StatusNotFound, fmt.Errorf("the admin API has no %s %s", r.Method, r.URL.Path))
 	}
@@ -153,24 +151,19 @@ func (s *MCP) serveConversations(w http.ResponseWriter) {
 		Problems int    `json:"problems"`
 	}
 	rows := []row{}
-	for _, g := range s.stages() {
+	ids, list := s.conversations()
+	for i, g := range list {
 		f := findingsOf(g.server)
-		rows = append(rows, row{g.id, f.Calls, len(f.Problems)})
+		rows = append(rows, row{ids[i], f.Calls, len(f.Problems)})
 	}
 	writeJSON(w, http.StatusOK, rows)
-}
-
-func (s *MCP) serveHealth(w http.ResponseWriter) {
-	s.mu.Lock()
-	h, status := healthOf(s.stopping, s.version, len(s.live), s.reload)
-	s.mu.Unlock()
-	writeJSON(w, status, h)
 }
 
 func (s *MCP) serveMetrics(w http.ResponseWriter) {
 	misses := 0
 	faults := map[string]int{}
-	for _, g := range s.stages() {
+	_, list := s.conversations()
+	for _, g := range list {
 		for _, x := range g.server.Journal() {
 			if x.Miss != "" {
 				misses++
@@ -183,43 +176,7 @@ func (s *MCP) serveMetrics(w http.ResponseWriter) {
 		}
 	}
 	w.Header().Set("Content-Type", metricsType)
-	s.metrics.writeMCP(w, len(s.stages()), misses, faults)
-}
-
-// serveReset starts a conversation over; where none is named, all of them,
-// and those with names are forgotten.
-func (s *MCP) serveReset(w http.ResponseWriter, t target) {
-	for _, g := range s.stages() {
-		if t.all && g.id != "" {
-			s.forget(g.id)
-		} else if g.id == t.id {
-			g.server.Reset()
-		}
-	}
-	w.WriteHeader(http.StatusNoContent)
-}
-
-// serveLoad puts another script in place: for a conversation, or for all.
-func (s *MCP) serveLoad(w http.ResponseWriter, r *http.Request, t target) {
-	data, ok := readBody(w, r)
-	if !ok {
-		return
-	}
-	if s.opts.Parse == nil {
-		writeError(w, http.StatusNotImplemented, errors.New("this server loads no scripts"))
-		return
-	}
-	script, err := s.opts.Parse(data)
-	if err == nil && t.all {
-		err = s.Load(script)
-	} else if err == nil {
-		err = s.replace(t.id, script)
-	}
-	if err != nil {
-		writeError(w, http.StatusBadRequest, fmt.Errorf("the script is not loaded, all is as before: %w", err))
-		return
-	}
-	w.WriteHeader(http.StatusNoContent)
+	s.metrics.writeMCP(w, len(list), misses, faults)
 }
 
 // frameOf is a frame as an assertion sees it: its body is JSON where it can be.
