@@ -12,13 +12,15 @@ import (
 
 // Bounds of the journal.
 const (
-	defaultJournalBytes = 32 << 20
-	exchangeBytes       = 350 // about what an entry costs beside its texts
-	maxProblems         = 100 // that are remembered of entries that went
+	defaultJournalEntries = 1_000
+	defaultJournalBytes   = 32 << 20
+	exchangeBytes         = 350 // about what an entry costs beside its texts
+	maxProblems           = 100 // that are remembered of entries that went
 )
 
-// journal holds the latest calls within a budget of bytes.
+// journal holds the latest calls, so many and within a budget of bytes.
 type journal struct {
+	most     int
 	limit    int
 	size     int
 	gone     int // entries that went
@@ -45,7 +47,7 @@ func (j *journal) at(seq int) *harness.ToolExchange {
 // grow counts n more bytes, and forgets the oldest entries beyond the budget.
 func (j *journal) grow(n int) {
 	j.size += n
-	for j.size > j.limit && len(j.entries) > 1 {
+	for (j.size > j.limit || len(j.entries) > j.most) && len(j.entries) > 1 {
 		x := &j.entries[0]
 		j.size -= exchangeBytes + len(x.Args) + len(x.Text) + len(x.Result) + len(x.Content)
 		j.problem(x)

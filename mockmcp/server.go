@@ -41,6 +41,11 @@ type Options struct {
 	// means none.
 	Hosts   []string
 	Origins []string
+	// JournalEntries bounds the calls in the journal; the oldest go first, their
+	// misses and errors are remembered, and the numbers of the others tell that
+	// they went. Of frames, four times as many are kept, and 20,000 at the most.
+	// 0 means 1,000.
+	JournalEntries int
 	// JournalBytes bounds the memory of the journal; the oldest calls go first,
 	// and their misses and errors are remembered. 0 means 32 MiB.
 	JournalBytes int
@@ -100,6 +105,8 @@ func New(script Script, opts *Options) (*Server, error) {
 	if s.opts.Clock == nil {
 		s.opts.Clock = harness.SystemClock()
 	}
+	s.journal.most = cmp.Or(max(s.opts.JournalEntries, 0), defaultJournalEntries)
+	s.frames.most = min(s.journal.most, framesKept/perEntry) * perEntry
 	s.journal.limit = cmp.Or(max(s.opts.JournalBytes, 0), defaultJournalBytes)
 	if s.opts.Logf == nil {
 		s.opts.Logf = func(string, ...any) {}
@@ -211,7 +218,7 @@ func (s *Server) begin() bool {
 }
 
 // Journal returns a copy of what was called so far, in order of arrival, as far
-// as [Options.JournalBytes] allows. A call that is under way has no result yet.
+// as [Options.JournalEntries] and [Options.JournalBytes] allow. A call that is under way has no result yet.
 func (s *Server) Journal() []harness.ToolExchange {
 	s.mu.Lock()
 	defer s.mu.Unlock()

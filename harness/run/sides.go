@@ -174,8 +174,8 @@ func (s *toolServer) journal() []harness.ToolExchange {
 	return calls
 }
 
-// journalEntries is how many model calls of a trial can be judged; the journal
-// is bounded in bytes as well.
+// journalEntries is how many model calls and how many calls of a server can be
+// judged in a trial; the journals are bounded in bytes as well.
 const journalEntries = 100_000
 
 // openServer starts a mock server, or stands before a real one. The error
@@ -189,7 +189,7 @@ func (t *trial) openServer(ctx context.Context, s *scenarios.Server) (*toolServe
 		clock = patient{t.clock}
 	}
 	opts := &mockmcp.Options{
-		Clock: clock, Logf: t.logf,
+		Clock: clock, Logf: t.logf, JournalEntries: journalEntries,
 		Turn: func() int {
 			t.onToolCall()
 			return int(t.turn.Load())

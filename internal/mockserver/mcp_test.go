@@ -104,6 +104,17 @@ func (a admin) calls(part, path, tool, args string, header ...string) {
 	}
 }
 
+// TestMCPCountsCallsThatWent: expectations count, and remember the misses of,
+// calls that the journal has no room for.
+func TestMCPCountsCallsThatWent(t *testing.T) {
+	a := openMCP(t, counter(), &mockserver.MCPOptions{Mock: mockmcp.Options{JournalEntries: 2}})
+	a.call("/mcp", "add", `{"by":10}`)
+	for range 4 {
+		a.call("/mcp", "add", `{"by":1}`)
+	}
+	a.want(200, `{"ok":false,"calls":5,"unstruck":[],"problems":["no scripted result of counter.add fits`, "GET", "/rehearse/expectations", "")
+}
+
 // TestMCPConversations keeps the state and the journal of one test from those
 // of all others.
 func TestMCPConversations(t *testing.T) {
