@@ -22,10 +22,12 @@ type virtualClock struct {
 	mu      sync.Mutex // guards what follows
 	skipped time.Duration
 	alarms  map[*alarm]struct{}
+	// deadlines are at times, whatever happens until then.
+	deadlines map[*deadline]struct{}
 }
 
 func newVirtualClock(start time.Time, limit time.Duration, expired func()) *virtualClock {
-	return &virtualClock{start: start, limit: limit, expired: expired, alarms: make(map[*alarm]struct{})}
+	return &virtualClock{start: start, limit: limit, expired: expired, alarms: make(map[*alarm]struct{}), deadlines: make(map[*deadline]struct{})}
 }
 
 func (c *virtualClock) Now() time.Time {
@@ -39,18 +41,15 @@ func (c *virtualClock) Sleep(ctx context.Context, d time.Duration) error {
 		if ctx.Err() != nil {
 			return context.Cause(ctx)
 		}
-		step, alarm := c.next(d)
-		c.mu.Lock()
-		c.skipped += step
-		passed := time.Since(c.start) + c.skipped
-		c.mu.Unlock()
+		step, call := c.next(d)
+		passed := c.skip(step)
 		if c.limit > 0 && passed > c.limit {
 			c.expired()
 			return context.Cause(ctx)
 		}
 		d -= step
-		if alarm != nil {
-			alarm.f()
+		if call != nil {
+			call()
 		}
 	}
 	if ctx.Err() != nil {
@@ -66,10 +65,23 @@ func (patient) Sleep(ctx context.Context, d time.Duration) error {
 	return harness.SystemClock().Sleep(ctx, d)
 }
 
-// next returns how much of a wait passes until the first alarm goes off. One
-// that is set for longer than the wait does not: whoever set it may be about
-// to set it anew, and is not given the time for that.
-func (c *virtualClock) next(d time.Duration) (time.Duration, *alarm) {
+// skip has time pass, and returns how much has passed since the start.
+func (c *virtualClock) skip(d time.Duration) time.Duration {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.skipped += d
+	now := time.Now().Add(c.skipped)
+	for dl := range c.deadlines {
+		dl.real.Reset(dl.at.Sub(now))
+	}
+	return now.Sub(c.start)
+}
+
+// next returns how much of a wait passes until the first alarm or deadline,
+// and what to call then. An alarm that is set for longer than the wait does not
+// go off: whoever set it may be about to set it anew, and is not given the time
+// for that.
+func (c *virtualClock) next(d time.Duration) (time.Duration, func()) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	var first *alarm
@@ -78,12 +90,59 @@ func (c *virtualClock) next(d time.Duration) (time.Duration, *alarm) {
 			first = a
 		}
 	}
-	if first == nil {
-		return d, nil
+	if first != nil {
+		d = first.after
 	}
-	delete(c.alarms, first)
-	first.real.Stop()
-	return first.after, first
+	var due *deadline
+	now := time.Now().Add(c.skipped)
+	for dl := range c.deadlines {
+		if left := max(dl.at.Sub(now), 0); left < d {
+			d, due = left, dl
+		}
+	}
+	switch {
+	case due != nil:
+		due.real.Stop()
+		delete(c.deadlines, due)
+		return d, due.f
+	case first != nil:
+		first.real.Stop()
+		delete(c.alarms, first)
+		return d, first.f
+	}
+	return d, nil
+}
+
+// deadline is a function to call at a time.
+type deadline struct {
+	at   time.Time
+	f    func()
+	real *time.Timer // for the time that passes without being skipped
+}
+
+// At calls f once the clock shows t, unless it is stopped before; see
+// [harness.WithTimeout].
+func (c *virtualClock) At(t time.Time, f func()) (stop func()) {
+	dl := &deadline{at: t, f: f}
+	take := func() bool {
+		c.mu.Lock()
+		defer c.mu.Unlock()
+		_, there := c.deadlines[dl]
+		delete(c.deadlines, dl)
+		return there
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	dl.real = time.AfterFunc(t.Sub(time.Now().Add(c.skipped)), func() {
+		if take() {
+			f()
+		}
+	})
+	c.deadlines[dl] = struct{}{}
+	return func() {
+		dl.real.Stop()
+		take()
+	}
 }
 
 // alarm is a function to call when time has passed in which nothing happens:

@@ -26,6 +26,7 @@ import (
 	"math"
 	"net/http"
 	"net/url"
+	"strings"
 	"time"
 
 	oai "github.com/sashabaranov/go-openai"
@@ -132,6 +133,9 @@ func (c *Client) Generate(ctx context.Context, req *model.Request) iter.Seq2[mod
 			}
 			wait, again := attempts.Next(e.RetryAfter)
 			if !again {
+				if most, tooLong := attempts.TooLong(e.RetryAfter); tooLong {
+					e.Message = strings.TrimPrefix(fmt.Sprintf("%s; it asks to wait %v, and %v is the most that is waited", e.Message, e.RetryAfter, most), "; ")
+				}
 				yield(nil, err)
 				return
 			}
