@@ -196,6 +196,7 @@ func (r replyScript) bind(vars value.Value) mockllm.Reply {
 		reply.Say, reply.Reasoning, reply.Refusal, reply.Calls = said.Say, said.Reasoning, said.Refusal, said.Calls
 		return reply
 	}
+	reply.NoCalls = len(r.calls) == 0
 	reply.Func = func(ask *mockllm.Ask) (mockllm.Reply, error) {
 		said, err := r.render(askVars(ask, vars))
 		return said, at(r.pos, err)

@@ -96,6 +96,7 @@ type Request struct {
 	Model       string
 	Stream      bool
 	User        string // the text of the turn's user message
+	NoCalls     bool   // the reply calls no tools: faults of calls pass it by
 	// Full returns the whole request. Nil returns none.
 	Full func() harness.Request
 }
