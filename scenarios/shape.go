@@ -294,7 +294,7 @@ func (s *shapes) object(n *strictyaml.Node, o *object, name string) {
 		case slices.Contains(reserved(), p.Key.Text):
 			s.problems.add(p.Key.Pos, "%q is reserved: a later version of rehearse will know it, this one does not", p.Key.Text)
 		case !o.open:
-			s.problems.add(p.Key.Pos, "unknown key %q in %s%s", p.Key.Text, o.name, unknownHint(o, p.Key.Text, known))
+			s.problems.add(p.Key.Pos, unknownKey+" %q in %s%s", p.Key.Text, o.name, unknownHint(o, p.Key.Text, known))
 		}
 	}
 	for _, k := range o.keys {

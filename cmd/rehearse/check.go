@@ -4,6 +4,7 @@ package main
 
 import (
 	"fmt"
+	"io"
 
 	"github.com/spf13/cobra"
 
@@ -27,6 +28,7 @@ cannot fail) are printed as warnings; --strict makes them mistakes.`,
 		RunE: func(_ *cobra.Command, args []string) error {
 			set, err := scenarios.Load(args, &scenarios.Options{LookupEnv: p.getenv})
 			if err != nil {
+				warn(p.stdout, set)
 				return err
 			}
 			return printCheck(p, set, strict)
@@ -45,20 +47,26 @@ func printCheck(p *process, set *scenarios.Set, strict bool) error {
 			fmt.Fprintf(p.stderr, "note: `rehearse run` refuses %v\n", err)
 		}
 	}
-	doubts := set.Check()
-	for _, d := range doubts {
-		fmt.Fprintf(p.stdout, "%s: warning: %s\n", d.Pos, d.Msg)
-	}
+	doubts := warn(p.stdout, set)
 	fmt.Fprintf(p.stdout, "%s, %s, %s: %s\n",
 		count(len(set.Scenarios), "scenario"), count(len(set.Servers), "server file"), count(len(set.LLMs), "llm file"),
-		count(len(doubts), "warning"))
+		count(doubts, "warning"))
 	if len(set.Scenarios)+len(set.Servers)+len(set.LLMs) == 0 {
 		return fmt.Errorf("nothing to check: no file here begins with scenario, server, llm or suite")
 	}
-	if strict && len(doubts) > 0 {
+	if strict && doubts > 0 {
 		return &codeError{code: exitUsage}
 	}
 	return nil
+}
+
+// warn prints what is doubtful in a set, and returns how much that is.
+func warn(w io.Writer, set *scenarios.Set) int {
+	doubts := set.Check()
+	for _, d := range doubts {
+		fmt.Fprintf(w, "%s: warning: %s\n", d.Pos, d.Msg)
+	}
+	return len(doubts)
 }
 
 // count spells a number with its noun.

@@ -109,6 +109,7 @@ func runScenarios(ctx context.Context, p *process, paths []string, opts *run.Opt
 	}
 	set, err := scenarios.Load(paths, &scenarios.Options{LookupEnv: p.getenv})
 	if err != nil {
+		warn(p.stderr, set)
 		return err
 	}
 	list, err := selectScenarios(set, paths, flags)
@@ -118,9 +119,7 @@ func runScenarios(ctx context.Context, p *process, paths []string, opts *run.Opt
 	if opts.Name == "" {
 		opts.Name = runName(paths[0])
 	}
-	for _, d := range (&scenarios.Set{Scenarios: list}).Check() {
-		fmt.Fprintf(p.stderr, "%s: warning: %s\n", d.Pos, d.Msg)
-	}
+	warn(p.stderr, &scenarios.Set{Scenarios: list})
 	progress := newProgress(p, flags)
 	opts.Observer = progress
 	opts.Abort = p.abort

@@ -253,6 +253,11 @@ func newRunner(opts *Options) (*runner, error) {
 	default:
 		return nil, fmt.Errorf("mode %q is not known: want mock or live", o.Mode)
 	}
+	for i, name := range o.Models {
+		if slices.Contains(o.Models[:i], name) {
+			return nil, fmt.Errorf("model %q is named twice; to play each scenario with it more often, set the number of trials (--trials)", name)
+		}
+	}
 	if o.Transport == nil {
 		own := http.DefaultTransport
 		if t, ok := own.(*http.Transport); ok {

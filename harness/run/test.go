@@ -51,6 +51,9 @@ func test(t tester, path string, opts *Options) {
 	t.Helper()
 	set, err := scenarios.Load([]string{path}, nil)
 	if err != nil {
+		for _, d := range set.Check() {
+			t.Logf("%s: warning: %s", d.Pos, d.Msg)
+		}
 		t.Fatalf("%v", err)
 		return
 	}
