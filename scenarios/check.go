@@ -47,6 +47,10 @@ func check(set *Set) []Problem {
 		}
 	}
 	for _, m := range set.LLMs {
+		c.constants(m.exprs)
+		for _, s := range scriptOf(m.root).replies() {
+			c.finishes(s)
+		}
 		c.cutTexts(m.root, "")
 		c.faults(m.root, m.root, nil)
 		c.singleBraces(m.root, "")
@@ -98,6 +102,10 @@ func (c *checks) scenario(s *Scenario) {
 		for _, name := range e.prog.Tools() {
 			c.tool(e.pos, name)
 		}
+	}
+	c.constants(s.lint.exprs)
+	for _, r := range scriptOf(root).replies() {
+		c.finishes(r)
 	}
 	c.bareNames(root)
 	c.unanswered(root)
@@ -235,6 +243,7 @@ func (c *checks) server(s *serverScript) {
 			}
 		}
 	}
+	c.constants(s.exprs)
 	c.stateKeys(s)
 	c.argumentKeys(s)
 	c.cutTexts(s.node, "")

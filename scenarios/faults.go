@@ -89,6 +89,11 @@ func (l *loader) fault(n *strictyaml.Node) faultScript {
 		f.Form = form
 	}
 	if at := n.Get("at"); usable(at) {
+		for _, place := range []string{"chunk", "byte", "token"} {
+			if n := at.Get(place); usable(n) && intOf(n) == 0 {
+				l.problems.add(n.Pos, "%ss are counted from 1, and from the end from -1: there is no %s 0", place, place)
+			}
+		}
 		f.At = fault.At{
 			Request: intOf(at.Get("request")), Model: textOf(at.Get("model")), Turn: intOf(at.Get("turn")), Reply: intOf(at.Get("reply")),
 			Chunk: intOf(at.Get("chunk")), Byte: intOf(at.Get("byte")), Token: intOf(at.Get("token")),

@@ -172,7 +172,8 @@ type LLM struct {
 	// Script answers without a tool side: results are read from the request.
 	Script mockllm.Script
 
-	root *strictyaml.Node // for check
+	root  *strictyaml.Node // for check
+	exprs []placed
 }
 
 // Problem is something wrong in a file, or doubtful.
