@@ -163,7 +163,7 @@ func (s *Server) arrive(t *ticket, out *outcome) {
 			s.opts.OnCall(params.Name)
 		}
 		if s.changes != nil {
-			out.after = s.changes.called(params.Name)
+			out.after = s.changes.called(t.r.out, params.Name)
 		}
 	}
 	s.enter(t, args, round)
