@@ -103,6 +103,7 @@ func (c *checks) scenario(s *Scenario) {
 			c.tool(e.pos, name)
 		}
 	}
+	c.holds(s)
 	c.constants(s.lint.exprs)
 	for _, r := range scriptOf(root).replies() {
 		c.finishes(r)
@@ -115,6 +116,7 @@ func (c *checks) scenario(s *Scenario) {
 	c.faults(root, root.Get("model"), &stream)
 	c.singleBraces(root, "")
 	c.unusedVars(s)
+	c.lateNews(root)
 }
 
 // reply looks at one reply; what it reads are the results of earlier ones.
