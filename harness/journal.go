@@ -65,7 +65,8 @@ type Exchange struct {
 	Fault string `json:"fault,omitempty"`
 	// RetryAfter is what the answer asked the client to wait.
 	RetryAfter time.Duration `json:"retry_after_ns,omitempty"`
-	// Error is the text of a miss, a refusal, or a broken upstream.
+	// Error is the text of a miss, a refusal, or a broken upstream, or says
+	// that the request was held until its client went away.
 	Error string `json:"error,omitempty"`
 	// Delivered says that the whole answer was written to the client.
 	Delivered bool `json:"delivered"`

@@ -20,6 +20,10 @@ func (m *Mock) AwaitHeld(ctx context.Context, name string) error {
 	return nil
 }
 
+// HeldInVain are the cues, sorted, until which a request was held and that were
+// never given.
+func (m *Mock) HeldInVain() []string { return m.cues.InVain() }
+
 // hold waits for the cue of a reply. It does not return when the client goes
 // away before or the mock is closed.
 func (m *Mock) hold(x *exchange, r *reply) {
@@ -30,6 +34,7 @@ func (m *Mock) hold(x *exchange, r *reply) {
 	defer cancel()
 	defer context.AfterFunc(m.ctx, cancel)()
 	if err := m.cues.Hold(ctx, r.Hold); err != nil {
+		x.err = fmt.Sprintf("held until the cue %q, and the client went away before", r.Hold)
 		m.record(x.entry, nil)
 		panic(http.ErrAbortHandler)
 	}

@@ -23,3 +23,7 @@ func (s *Server) AwaitHeld(ctx context.Context, name string) error {
 	}
 	return nil
 }
+
+// HeldInVain are the cues, sorted, until which a call was held and that were
+// never given.
+func (s *Server) HeldInVain() []string { return s.cues.InVain() }

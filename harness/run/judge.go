@@ -307,6 +307,16 @@ func (t *trial) causes(e *evidence) []harness.Cause {
 			add(harness.CauseMiss, harness.Position{}, "%s", x.Miss) // names the tool
 		}
 	}
+	for _, h := range t.heldInVain() {
+		switch {
+		case h.nobody:
+			add(harness.CauseScenario, h.pos, "%s", h.msg)
+		case t.broke != nil:
+			add(harness.CauseSubject, h.pos, "%s; %s", h.msg, t.subjectFault(e))
+		default:
+			add(harness.CauseSubject, h.pos, "%s", h.msg)
+		}
+	}
 	for _, msg := range t.passed() {
 		add(harness.CauseLimits, t.limitPos(msg), "limit passed: %s", msg)
 	}

@@ -33,6 +33,7 @@ type modelSide interface {
 	outline() []harness.Exchange    // the journal, perhaps without what was said
 	remaining() []conduct.Unreached // scripted replies not asked for
 	idle() []conduct.IdleFault      // scripted faults that struck nothing
+	heldInVain() []string           // cues that were waited for and not given
 	settle()                        // ends what is under way
 	close()
 }
@@ -47,6 +48,7 @@ func (m *mockModel) beginTurn(n int)             { m.BeginTurn(n) }
 func (m *mockModel) journal() []harness.Exchange { return m.Journal() }
 func (m *mockModel) outline() []harness.Exchange { return m.Outline() }
 func (m *mockModel) settle()                     {}
+func (m *mockModel) heldInVain() []string        { return m.HeldInVain() }
 func (m *mockModel) close() {
 	m.unmount()
 	m.Close()
