@@ -37,9 +37,6 @@ func (t *trial) waited() bool {
 
 // heldInVain lists what the subject waited for in vain.
 func (t *trial) heldInVain() []held {
-	if !t.waited() {
-		return nil
-	}
 	var out []held
 	if t.model != nil {
 		for _, cue := range t.model.heldInVain() {

@@ -307,10 +307,10 @@ func (t *trial) causes(e *evidence) []harness.Cause {
 			add(harness.CauseMiss, harness.Position{}, "%s", x.Miss) // names the tool
 		}
 	}
-	for _, h := range t.heldInVain() {
+	inVain := t.heldInVain()
+	for _, h := range inVain {
 		switch {
-		case h.nobody:
-			add(harness.CauseScenario, h.pos, "%s", h.msg)
+		case h.nobody || !t.waited():
 		case t.broke != nil:
 			add(harness.CauseSubject, h.pos, "%s; %s", h.msg, t.subjectFault(e))
 		default:
@@ -341,6 +341,11 @@ func (t *trial) causes(e *evidence) []harness.Cause {
 	for _, v := range e.verdicts {
 		if !v.Conduct && v.State == harness.Undecided {
 			add(harness.CauseScenario, v.Pos, "%s: %s", v.Check, v.Message)
+		}
+	}
+	for _, h := range inVain {
+		if h.nobody && len(out) > 0 {
+			out = slices.Insert(out, 0, harness.Cause{Kind: harness.CauseScenario, Message: h.msg, Pos: cmp.Or(h.pos, t.scenario.Pos)})
 		}
 	}
 	if c := t.serverCause(); len(out) > 0 && c != nil {
