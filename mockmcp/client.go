@@ -122,10 +122,27 @@ func (c *client) begin(ctx context.Context, r *request) (context.Context, func()
 // hang waits until nobody waits any more: ctx has ended, or the client says
 // nothing from now on.
 func (c *client) hang(ctx context.Context) {
-	select {
-	case <-ctx.Done():
-	case <-c.eof:
+	c.s.idle(ctx, func(ctx context.Context) {
+		select {
+		case <-ctx.Done():
+		case <-c.eof:
+		}
+	})
+}
+
+// idle waits for what may never come. A clock with a method for that is told.
+func (s *Server) idle(ctx context.Context, wait func(context.Context)) {
+	clock, ok := s.opts.Clock.(interface{ Idle(ctx context.Context) })
+	if !ok {
+		wait(ctx)
+		return
 	}
+	over, end := context.WithCancel(ctx)
+	var told sync.WaitGroup
+	told.Go(func() { clock.Idle(over) })
+	wait(ctx)
+	end()
+	told.Wait()
 }
 
 // notified deals with a notification of the client.

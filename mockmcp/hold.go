@@ -5,6 +5,9 @@ package mockmcp
 import (
 	"context"
 	"fmt"
+	"slices"
+
+	"github.com/rehearse-dev/rehearse/mockmcp/step"
 )
 
 // Cue lets go the results that are held until the cue of that name and those
@@ -22,6 +25,36 @@ func (s *Server) AwaitHeld(ctx context.Context, name string) error {
 		return fmt.Errorf("waiting for a call of %q that is held until %q: %w", s.script.Name, name, err)
 	}
 	return nil
+}
+
+// Cues are the names, sorted, that the script waits for. all says that there
+// are no others: a [Result.Plan] may compute some.
+func (s *Server) Cues() (names []string, all bool) {
+	all = true
+	add := func(name string) {
+		if name != "" && !slices.Contains(names, name) {
+			names = append(names, name)
+		}
+	}
+	s.may(func(st step.Step) bool { // it is asked of every step, since it never says yes
+		if h, ok := st.(step.Hold); ok {
+			add(string(h))
+		}
+		return false
+	})
+	tools := slices.Clone(s.script.Tools)
+	for _, ch := range s.script.Changes {
+		add(ch.Cue)
+		tools = append(tools, ch.AddTools...)
+	}
+	for _, t := range tools {
+		for _, r := range t.Results {
+			add(r.Hold)
+			all = all && r.Plan == nil
+		}
+	}
+	slices.Sort(names)
+	return names, all
 }
 
 // HeldInVain are the cues, sorted, until which a call was held and that were

@@ -129,6 +129,15 @@ func (s *Server) failedWhen(t *ticket, result json.RawMessage) (bool, error) {
 	return guard(func() (bool, error) { return judge(t.call, result) })
 }
 
+// unsent notes that nobody waits for a result any more.
+func (s *Server) unsent(t *ticket) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if entry := s.entry(t); entry != nil {
+		entry.Unsent = true
+	}
+}
+
 // sent completes the journal entry when the answer goes out.
 func (s *Server) sent(t *ticket, content json.RawMessage) {
 	s.mu.Lock()

@@ -24,8 +24,9 @@ import (
 
 // Options are settings of a [Server]. nil means all defaults.
 type Options struct {
-	// Clock is what latency is waited by and exchanges are timed with. nil
-	// means the machine's clock.
+	// Clock is what latency is waited by and exchanges are timed with. One with
+	// the method Idle(ctx context.Context) is told while an answer hangs or is
+	// held: nothing more is to come then. nil means the machine's clock.
 	Clock harness.Clock
 	// Turn and User tell a call the number and the user text of the turn
 	// being played. nil means none.

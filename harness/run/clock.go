@@ -4,6 +4,7 @@ package run
 
 import (
 	"context"
+	"maps"
 	"sync"
 	"time"
 
@@ -86,7 +87,7 @@ func (c *virtualClock) next(d time.Duration) (time.Duration, func()) {
 	defer c.mu.Unlock()
 	var first *alarm
 	for a := range c.alarms {
-		if a.after <= d && (first == nil || a.after < first.after) {
+		if !a.idle && a.after <= d && (first == nil || a.after < first.after) {
 			first = a
 		}
 	}
@@ -111,6 +112,63 @@ func (c *virtualClock) next(d time.Duration) (time.Duration, func()) {
 		return d, first.f
 	}
 	return d, nil
+}
+
+// idleGrace is how long, by the real clock, nothing may happen before time is
+// skipped: what else is under way is given the time to end.
+const idleGrace = 50 * time.Millisecond
+
+// Idle has time pass while an answer is waited for that is not to come, until
+// ctx ends. What was set to go off when the wait began does so, in order, until
+// one of it ends ctx; what is set later is about something else.
+func (c *virtualClock) Idle(ctx context.Context) {
+	c.mu.Lock()
+	alarms, deadlines := maps.Clone(c.alarms), maps.Clone(c.deadlines)
+	c.mu.Unlock()
+	for harness.SystemClock().Sleep(ctx, idleGrace) == nil {
+		step, call := c.soonest(alarms, deadlines)
+		if call == nil {
+			<-ctx.Done()
+			return
+		}
+		if passed := c.skip(step); c.limit > 0 && passed > c.limit {
+			c.expired()
+			return
+		}
+		call()
+	}
+}
+
+// soonest takes what is to go off first of some alarms and deadlines that are
+// still set. It returns how long that takes, and what to call then.
+func (c *virtualClock) soonest(alarms map[*alarm]struct{}, deadlines map[*deadline]struct{}) (time.Duration, func()) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	var at time.Time
+	var call, take func()
+	for a := range alarms {
+		if _, set := c.alarms[a]; set && (call == nil || a.at.Before(at)) {
+			at, call = a.at, a.f
+			take = func() {
+				a.real.Stop()
+				delete(c.alarms, a)
+			}
+		}
+	}
+	for dl := range deadlines {
+		if _, set := c.deadlines[dl]; set && (call == nil || dl.at.Before(at)) {
+			at, call = dl.at, dl.f
+			take = func() {
+				dl.real.Stop()
+				delete(c.deadlines, dl)
+			}
+		}
+	}
+	if call == nil {
+		return 0, nil
+	}
+	take()
+	return max(at.Sub(time.Now().Add(c.skipped)), 0), call
 }
 
 // deadline is a function to call at a time.
@@ -150,6 +208,8 @@ func (c *virtualClock) At(t time.Time, f func()) (stop func()) {
 type alarm struct {
 	c     *virtualClock
 	after time.Duration
+	at    time.Time // by the clock
+	idle  bool      // no wait has it go off, only [virtualClock.Idle]
 	f     func()
 	real  *time.Timer
 }
@@ -159,12 +219,26 @@ func (c *virtualClock) AfterFunc(d time.Duration, f func()) interface {
 	Stop() bool
 	Reset(d time.Duration) bool
 } {
-	a := &alarm{c: c, after: d, f: f}
+	return c.alarm(&alarm{c: c, f: f}, d)
+}
+
+// WhenIdle is AfterFunc for the client of a mock server: that it waits does not
+// bring the server's scripted waits to its notice, only that no answer is to
+// come at all.
+func (c *virtualClock) WhenIdle(d time.Duration, f func()) interface {
+	Stop() bool
+	Reset(d time.Duration) bool
+} {
+	return c.alarm(&alarm{c: c, f: f, idle: true}, d)
+}
+
+func (c *virtualClock) alarm(a *alarm, d time.Duration) *alarm {
 	c.mu.Lock()
 	defer c.mu.Unlock()
+	a.after, a.at = d, time.Now().Add(c.skipped+d)
 	a.real = time.AfterFunc(d, func() {
 		if a.forget() {
-			f()
+			a.f()
 		}
 	})
 	c.alarms[a] = struct{}{}
@@ -189,7 +263,7 @@ func (a *alarm) Reset(d time.Duration) bool {
 	a.c.mu.Lock()
 	defer a.c.mu.Unlock()
 	_, running := a.c.alarms[a]
-	a.after = d
+	a.after, a.at = d, time.Now().Add(a.c.skipped+d)
 	a.real.Reset(d)
 	a.c.alarms[a] = struct{}{}
 	return running

@@ -124,7 +124,7 @@ func TestHeldInVain(t *testing.T) {
 			want: []string{"a reply was held until the states of servers at ", "which did not come; turn 1: the subject hangs"},
 		},
 		{
-			name: "a result", reply: "{say: On.}", result: "hold: {until: go}", outcome: harness.OutcomeError, kind: harness.CauseScenario,
+			name: "a result", subject: "{time_limit: 50ms}", reply: "{say: On.}", result: "hold: {until: go}", outcome: harness.OutcomeError, kind: harness.CauseScenario,
 			want: []string{`a call of server "shop" was held until the cue "go", which nobody gave`},
 		},
 	} {
