@@ -221,7 +221,7 @@ func (s Retries) Score(e *Evidence) harness.Verdict {
 	last := map[string]*harness.Exchange{} // of each lane
 	for i := range e.Exchanges {
 		x := &e.Exchanges[i]
-		if !e.in(x.Turn) || x.Kind.Outside() {
+		if !e.in(x.Turn) || x.Kind.Outside() || x.Stray {
 			continue
 		}
 		before := last[x.Lane]

@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"io"
 	"net/http"
+	"slices"
 	"strings"
 
 	"github.com/rehearse-dev/rehearse/harness"
@@ -23,8 +24,9 @@ type target struct {
 // maxAdminBytes bounds the body of a request to the admin API.
 const maxAdminBytes = 8 << 20
 
-// serveAdmin answers a request to the admin API. Cues are for the mock.
+// serveAdmin answers a request to the admin API.
 func (s *Server) serveAdmin(w http.ResponseWriter, r *http.Request, t target, name string) {
+	name, cue := cueAdmin(name)
 	switch r.Method + " " + name {
 	case "GET journal":
 		s.show(w, t, func(c *conversation) any {
@@ -52,13 +54,23 @@ func (s *Server) serveAdmin(w http.ResponseWriter, r *http.Request, t target, na
 		s.serveVerify(w, r, t)
 	case "DELETE conversation":
 		serveForget(w, t, s)
-	default:
-		if strings.HasPrefix(name, "cue/") && r.Method == http.MethodPost {
-			s.converse(w, r, t.id)
-			return
+	case "GET held/":
+		if c, err := s.enter(t.id); err != nil {
+			writeError(w, http.StatusServiceUnavailable, err)
+		} else {
+			defer s.leave(c)
+			serveHeld(w, r, c.mock, cue)
 		}
-		writeError(w, http.StatusNotFound, fmt.Errorf("there is no %s /rehearse/%s; there are GET journal, expectations, conversations, health and metrics, "+
-			"POST reset, load, verify and cue/NAME, and DELETE conversation", r.Method, name))
+	case "POST cue/":
+		ids, list := s.conversations()
+		if i := slices.Index(ids, t.id); i >= 0 {
+			serveCue(w, list[i].mock, cue)
+		} else {
+			noConversation(w, t.id, ids)
+		}
+	default:
+		writeError(w, http.StatusNotFound, fmt.Errorf("there is no %s /rehearse/%s%s; there are GET journal, expectations, conversations, health, metrics and held/NAME, "+
+			"POST reset, load, verify and cue/NAME, and DELETE conversation", r.Method, name, cue))
 	}
 }
 

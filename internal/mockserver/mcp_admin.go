@@ -3,29 +3,19 @@
 package mockserver
 
 import (
-	"context"
 	"encoding/json"
 	"fmt"
 	"net/http"
+	"slices"
 	"strings"
-	"time"
 
 	"github.com/rehearse-dev/rehearse/harness"
 	"github.com/rehearse-dev/rehearse/mockmcp"
 )
 
-// heldTimeout is how long a request waits for a call to be held.
-const heldTimeout = 30 * time.Second
-
 // serveAdmin answers a request to the admin API.
 func (s *MCP) serveAdmin(w http.ResponseWriter, r *http.Request, t target, name string) {
-	name, arg, _ := strings.Cut(name, "/")
-	if name == "state" && arg == "diff" {
-		name, arg = "state/diff", ""
-	}
-	if named := name == "cue" || name == "held"; named != (arg != "") {
-		name = ""
-	}
+	name, cue := cueAdmin(name)
 	switch r.Method + " " + name {
 	case "GET journal":
 		s.show(w, t, func(m *mockmcp.Server) any { return some(m.Journal()) })
@@ -45,10 +35,19 @@ func (s *MCP) serveAdmin(w http.ResponseWriter, r *http.Request, t target, name 
 		s.serveHealth(w)
 	case "GET metrics":
 		s.serveMetrics(w)
-	case "GET held":
-		s.serveHeld(w, r, t, arg)
-	case "POST cue":
-		s.act(w, t, func(m *mockmcp.Server) { m.Cue(arg) })
+	case "GET held/":
+		if g, err := s.find(t.id); err != nil {
+			writeError(w, http.StatusServiceUnavailable, err)
+		} else {
+			serveHeld(w, r, g.server, cue)
+		}
+	case "POST cue/":
+		ids, list := s.conversations()
+		if i := slices.Index(ids, t.id); i >= 0 {
+			serveCue(w, list[i].server, cue)
+		} else {
+			noConversation(w, t.id, ids)
+		}
 	case "POST reset":
 		serveReset(w, t, s)
 	case "POST load":
@@ -76,16 +75,6 @@ func (s *MCP) show(w http.ResponseWriter, t target, f func(*mockmcp.Server) any)
 		writeError(w, http.StatusServiceUnavailable, err)
 	} else {
 		writeJSON(w, http.StatusOK, f(g.server))
-	}
-}
-
-// act does something to a conversation.
-func (s *MCP) act(w http.ResponseWriter, t target, f func(*mockmcp.Server)) {
-	if g, err := s.find(t.id); err != nil {
-		writeError(w, http.StatusServiceUnavailable, err)
-	} else {
-		f(g.server)
-		w.WriteHeader(http.StatusNoContent)
 	}
 }
 
@@ -126,22 +115,6 @@ func (s *MCP) serveSetState(w http.ResponseWriter, r *http.Request, t target) {
 	}
 	if err := g.server.SetState(json.RawMessage(data)); err != nil {
 		writeError(w, http.StatusBadRequest, err)
-		return
-	}
-	w.WriteHeader(http.StatusNoContent)
-}
-
-// serveHeld answers once a call is held until a cue.
-func (s *MCP) serveHeld(w http.ResponseWriter, r *http.Request, t target, cue string) {
-	g, err := s.find(t.id)
-	if err != nil {
-		writeError(w, http.StatusServiceUnavailable, err)
-		return
-	}
-	ctx, cancel := context.WithTimeout(r.Context(), heldTimeout)
-	defer cancel()
-	if err := g.server.AwaitHeld(ctx, cue); err != nil {
-		writeError(w, http.StatusGatewayTimeout, err)
 		return
 	}
 	w.WriteHeader(http.StatusNoContent)

@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"reflect"
 	"strings"
 
 	"github.com/rehearse-dev/rehearse/harness"
@@ -153,6 +154,9 @@ func compileRequests(v value.Value) ([]*match.Matcher, error) {
 	for i, item := range v.Items() {
 		m, err := match.Compile(item, &match.Options{Scope: expr.Expectation, Root: fmt.Sprintf("requests[%d]", i)})
 		if err != nil {
+			return nil, fmt.Errorf("[%d]: %w", i, err)
+		}
+		if err := knownKeys(item, reflect.TypeFor[harness.Exchange](), "an exchange of the journal"); err != nil {
 			return nil, fmt.Errorf("[%d]: %w", i, err)
 		}
 		out = append(out, m)

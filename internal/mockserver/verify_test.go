@@ -54,6 +54,11 @@ func TestVerify(t *testing.T) {
 		{"unknown name", `{"that": "jurnal.model_calls == 1"}`, 400, "that: "},
 		{"bad call", `{"calls": [{"a": {}, "b": {}}]}`, 400, "calls: [0]"},
 		{"bad operator", `{"calls": [{"a": {"$regexx": "x"}}]}`, 400, "calls: [0]"},
+		{"unknown key of a request", `{"requests": [{"staus": 200}]}`, 400, `requests: [0]: an exchange of the journal has no key \"staus\" (did you mean \"status\"?)`},
+		{"unknown key of an answer", `{"requests": [{}, {"answer": {"txt": {"$absent": true}}}]}`, 400, `requests: [1]: an exchange of the journal.answer has no key \"txt\"`},
+		{"unknown key of a message", `{"requests": [{"request": {"messages": [{"role": "user", "textt": "hi"}]}}]}`, 400, `an exchange of the journal.request.messages[0] has no key \"textt\"`},
+		{"operators and schemas", `{"requests": [{"status": {"$number": {"value": 200}}, "request": {"tools": [{"schema": {"anything": {"$absent": true}}}]}}], "extra": true}`, 200, `"passed":true`},
+		{"unknown keys beside", `{"done": true, "extras": true}`, 400, "extras: no such key"},
 		{"bad order", `{"calls": [], "order": "some"}`, 400, "order: want strict or any"},
 		{"bad done", `{"done": 1}`, 400, "done: want true or false"},
 	} {
