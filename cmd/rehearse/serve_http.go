@@ -34,7 +34,7 @@ const defaultGrace = 5 * time.Second
 func (s *httpServer) flags(f *pflag.FlagSet) {
 	f.StringVar(&s.listen, "listen", "127.0.0.1:0", listenHelp)
 	f.StringVar(&s.isolate, "isolate", "url", "what tells conversations apart beside /t/ID: url (nothing), key or header:NAME")
-	f.DurationVar(&s.listening.Grace, "grace", defaultGrace, "time for requests to end by themselves after an interrupt")
+	f.DurationVar(&s.listening.Grace, "grace", defaultGrace, "time for requests to end by themselves after an interrupt, when new connections are refused")
 	f.StringVar(&s.origin, "cors", "", "origin whose pages a browser lets in; * is any")
 	f.StringVar(&s.listening.Cert, "tls-cert", "", "file with a certificate, to serve https")
 	f.StringVar(&s.listening.Key, "tls-key", "", "file with its key")

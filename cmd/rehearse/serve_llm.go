@@ -38,9 +38,11 @@ tells them apart, with --isolate header:NAME a header.
 "admin" answers, for the conversation ID below /t/ID/rehearse:
   GET journal         what was asked and answered
   GET expectations    the replies that were asked for, those never, the misses
+  GET held/CUE        waits until a request is held until that cue
   GET conversations   those that began
   GET health          also at /health
   GET metrics         for Prometheus
+  POST cue/CUE        gives a cue: what is held until it goes on
   POST verify         judges an assertion in JSON: passed or not, and why
   POST load           plays another script, sent as YAML, or refuses all of it
   POST reset          starts over: journal and misses so far are forgotten

@@ -45,6 +45,7 @@ func TestVerify(t *testing.T) {
 		{"number of requests", `{"requests": []}`, 200, `want 0 requests, got 2`},
 		{"done", `{"done": true, "order": "any"}`, 200, `"passed":true`},
 		{"not done", `{"done": false}`, 200, `"passed":false`},
+		{"order of scenarios", `{"calls": ["get_weather"], "order": "any_order"}`, 200, `"passed":true`},
 		{"all of them", `{"done": true, "calls": []}`, 200, `{"passed":false`},
 		{"no JSON", `{`, 400, "not JSON"},
 		{"no object", `[]`, 400, "is an object"},
