@@ -203,6 +203,7 @@ func (a *attempt) run(ctx context.Context, yield func(model.Event, error) bool) 
 		defer stream.Close()
 		next = stream.RecvRaw
 	}
+	var ch chunk
 	for {
 		raw, err := next()
 		if err != nil {
@@ -212,7 +213,7 @@ func (a *attempt) run(ctx context.Context, yield func(model.Event, error) bool) 
 			}
 			return err
 		}
-		var ch chunk
+		ch = chunk{}
 		if err := json.Unmarshal(raw, &ch); err != nil {
 			return a.x.badEvent(err, raw)
 		}
