@@ -268,7 +268,7 @@ func expectationObject() *object {
 			{name: "answer", typ: objectOf("answer"), doc: "The text that the subject answers with."},
 			{name: "state", typ: anyMap(), doc: "The state of mock servers afterwards, by server; keys that are not named are not looked at."},
 			{name: "retries", typ: objectOf("retries"), doc: "How often the subject repeated a model request."},
-			{name: "stops", typ: enum(stopReasons()...), doc: "Why the subject ended the turn without an answer: a limit of its own, what the model said, or what the endpoint did. `error` is any of them, and any error."},
+			{name: "stops", typ: enum(stopReasons()...), doc: "Why the subject ended the turn without an answer: a limit of its own, what the model said, or what the endpoint did. `error` is any of them, and any error; `too_large` is a reply that is longer than the subject reads, and a request that is longer than the endpoint reads is a `context_overflow`."},
 			{name: "start_error", typ: objectOf("start_error"), doc: "The subject gives up when it is opened on its servers, before the first turn, and says why. Over the whole conversation only."},
 			{name: "that", typ: celText(), doc: "A CEL condition; reads " + known(expr.That) + "."},
 		},

@@ -93,7 +93,9 @@ type Config struct {
 	// a negative value means no bound.
 	MaxResultBytes int
 	// RecoverLeakedCalls runs a tool call that the model wrote into its text.
-	// Without it such a call is reported and the text is the answer.
+	// Without it such a call is reported and the text is the answer. One that
+	// was written without an id is given leaked_M_N: M messages came before it,
+	// and N leaked calls in the same text.
 	RecoverLeakedCalls bool
 	// Clock measures TimeLimit and the durations of calls. Nil means
 	// [harness.SystemClock].

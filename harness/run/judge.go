@@ -133,6 +133,7 @@ func (t *trial) score(e *evidence, listed map[string][]harness.Tool) {
 			v := harness.Verdict{Turn: i + 1, Pos: turn.Pos, State: harness.Skipped, Message: "the turn was not reached"}
 			if reached {
 				v = s.Score(&ev)
+				hintTools(&v, listed)
 			} else {
 				// Scored on nothing, for its name and place alone.
 				named := s.Score(&score.Evidence{Mode: t.opts.Mode, Turn: i + 1, Vars: t.scenario.Vars})
@@ -147,7 +148,9 @@ func (t *trial) score(e *evidence, listed map[string][]harness.Tool) {
 		ev.User = t.scenario.Turns[n-1].User
 	}
 	for _, s := range t.scenario.Expect {
-		e.verdicts = append(e.verdicts, s.Score(&ev))
+		v := s.Score(&ev)
+		hintTools(&v, listed)
+		e.verdicts = append(e.verdicts, v)
 	}
 }
 
@@ -370,7 +373,7 @@ func (t *trial) scriptErrors(e *evidence) []harness.Cause {
 	for _, x := range e.exchanges {
 		if x.Kind == harness.KindScript {
 			pos := cmp.Or(x.Pos, t.turnPos(x.Turn), t.scenario.Pos)
-			out = append(out, harness.Cause{Kind: harness.CauseScenario, Pos: pos, Message: withoutPos(x.Error, pos)})
+			out = append(out, harness.Cause{Kind: harness.CauseScenario, Pos: pos, Message: withoutPos(x.Error, pos) + t.strangeArguments(e.tools)})
 		}
 	}
 	for _, x := range e.tools {
