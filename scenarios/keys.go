@@ -52,18 +52,7 @@ func objects() []*object {
 				{name: "tokens", typ: count(1), def: "none", doc: "Tokens of all requests and replies."},
 			},
 		},
-		{
-			name: "model", doc: "Settings of the model side, for every mode; the command line chooses which models. `${NAME}` stands for an environment variable.",
-			keys: []key{
-				{name: "profile", typ: enum(profiles()...), def: "openai", doc: "Wire habits of the mock model."},
-				{name: "system", typ: text(), def: "none", doc: "The system message that the subject is to send."},
-				{name: "temperature", typ: number(), def: "the provider's", doc: "Sampling temperature; 0 is sent."},
-				{name: "top_p", typ: number(), def: "the provider's", doc: "Nucleus sampling."},
-				{name: "max_tokens", typ: count(1), def: "the provider's", doc: "Tokens of one reply."},
-				{name: "stream", typ: boolean(), def: "false", doc: "Ask for replies as a stream."},
-				contextKey(), requiresKey(), fragmentsKey("the mock model's replies are"), faultsKey(),
-			},
-		},
+		modelObject(),
 		{
 			name: "requires", doc: "What the mock model wants of the subject, else it refuses the request as a provider does.",
 			keys: []key{
@@ -122,6 +111,21 @@ func objects() []*object {
 		},
 	}
 	return append(append(all, wireObjects()...), llmObject(), suiteObject())
+}
+
+func modelObject() *object {
+	return &object{
+		name: "model", doc: "Settings of the model side, for every mode; the command line chooses which models. `${NAME}` stands for an environment variable.",
+		keys: []key{
+			{name: "profile", typ: enum(profiles()...), def: "openai", doc: "Wire habits of the mock model."},
+			{name: "system", typ: text(), def: "none", doc: "The system message that the subject is to send."},
+			{name: "temperature", typ: number(), def: "the provider's", doc: "Sampling temperature; 0 is sent."},
+			{name: "top_p", typ: number(), def: "the provider's", doc: "Nucleus sampling."},
+			{name: "max_tokens", typ: count(1), def: "the provider's", doc: "Tokens of one reply."},
+			{name: "stream", typ: boolean(), def: "false", doc: "Ask for replies as a stream."},
+			contextKey(), requiresKey(), fragmentsKey("the mock model's replies are"), faultsKey(),
+		},
+	}
 }
 
 func version() key {

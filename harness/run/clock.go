@@ -144,20 +144,23 @@ func (c *virtualClock) Idle(ctx context.Context) {
 func (c *virtualClock) soonest(alarms map[*alarm]struct{}, deadlines map[*deadline]struct{}) (time.Duration, func()) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	var at time.Time
+	var left time.Duration
 	var call, take func()
 	for a := range alarms {
-		if _, set := c.alarms[a]; set && (call == nil || a.at.Before(at)) {
-			at, call = a.at, a.f
+		// The moment that has really passed is not counted: it differs each time.
+		if in := max(a.after-(c.skipped-a.since), 0); c.set(a) && (call == nil || in < left) {
+			left, call = in, a.f
 			take = func() {
 				a.real.Stop()
 				delete(c.alarms, a)
 			}
 		}
 	}
+	now := time.Now().Add(c.skipped)
 	for dl := range deadlines {
-		if _, set := c.deadlines[dl]; set && (call == nil || dl.at.Before(at)) {
-			at, call = dl.at, dl.f
+		_, set := c.deadlines[dl]
+		if in := max(dl.at.Sub(now), 0); set && (call == nil || in < left) {
+			left, call = in, dl.f
 			take = func() {
 				dl.real.Stop()
 				delete(c.deadlines, dl)
@@ -168,7 +171,13 @@ func (c *virtualClock) soonest(alarms map[*alarm]struct{}, deadlines map[*deadli
 		return 0, nil
 	}
 	take()
-	return max(at.Sub(time.Now().Add(c.skipped)), 0), call
+	return left, call
+}
+
+// set reports whether an alarm is still to go off; c.mu is held.
+func (c *virtualClock) set(a *alarm) bool {
+	_, set := c.alarms[a]
+	return set
 }
 
 // deadline is a function to call at a time.
@@ -208,8 +217,8 @@ func (c *virtualClock) At(t time.Time, f func()) (stop func()) {
 type alarm struct {
 	c     *virtualClock
 	after time.Duration
-	at    time.Time // by the clock
-	idle  bool      // no wait has it go off, only [virtualClock.Idle]
+	since time.Duration // what had been skipped when it was set
+	idle  bool          // no wait has it go off, only [virtualClock.Idle]
 	f     func()
 	real  *time.Timer
 }
@@ -235,7 +244,7 @@ func (c *virtualClock) WhenIdle(d time.Duration, f func()) interface {
 func (c *virtualClock) alarm(a *alarm, d time.Duration) *alarm {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	a.after, a.at = d, time.Now().Add(c.skipped+d)
+	a.after, a.since = d, c.skipped
 	a.real = time.AfterFunc(d, func() {
 		if a.forget() {
 			a.f()
@@ -263,7 +272,7 @@ func (a *alarm) Reset(d time.Duration) bool {
 	a.c.mu.Lock()
 	defer a.c.mu.Unlock()
 	_, running := a.c.alarms[a]
-	a.after, a.at = d, time.Now().Add(a.c.skipped+d)
+	a.after, a.since = d, a.c.skipped
 	a.real.Reset(d)
 	a.c.alarms[a] = struct{}{}
 	return running
