@@ -313,3 +313,18 @@ func TestStray(t *testing.T) {
 	c.want(200, `"passed":true`, "POST", "/rehearse/verify", `{"that": "journal.model_calls == 2"}`)
 	c.want(200, `"stray":true`, "GET", "/rehearse/journal", "")
 }
+
+// TestTextsInARow: replies without turns follow each other, whatever they say
+// and are asked; the same request again is a retry.
+func TestTextsInARow(t *testing.T) {
+	c := open(t, mockllm.Script{Replies: []mockllm.Reply{{Say: "one"}, {Say: "two", Repeat: 2}, {Say: "three"}}}, nil)
+	ask := func(user, want string) {
+		c.want(200, want, "POST", "/v1/chat/completions", `{"model":"m","messages":[{"role":"user","content":"`+user+`"}]}`)
+	}
+	ask("a", `"one"`)
+	ask("a", `"one"`)
+	ask("b", `"two"`)
+	ask("c", `"two"`)
+	ask("d", `"three"`)
+	c.want(200, `"unmet":[]`, "GET", "/rehearse/expectations", "")
+}
