@@ -186,26 +186,22 @@ func (a *attempt) run(ctx context.Context, yield func(model.Event, error) bool) 
 	config := oai.DefaultConfig(a.x.cfg.APIKey)
 	config.BaseURL = a.x.cfg.BaseURL
 	config.HTTPClient = a.x
-	config.EmptyMessagesLimit = math.MaxUint32
 	client := oai.NewClientWithConfig(config)
-	var next func() ([]byte, error)
 	if a.x.out.plain {
 		if _, err := client.CreateChatCompletion(ctx, a.x.out.req); err != nil {
 			return err
 		}
-		defer a.x.body.Close()
-		next = a.x.next
 	} else {
 		stream, err := client.CreateChatCompletionStream(ctx, a.x.out.req)
 		if err != nil {
 			return err
 		}
 		defer stream.Close()
-		next = stream.RecvRaw
 	}
+	defer a.x.body.Close()
 	var ch chunk
 	for {
-		raw, err := next()
+		raw, err := a.x.next()
 		if err != nil {
 			done, err := a.end(err)
 			if err == nil {
