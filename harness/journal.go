@@ -65,10 +65,14 @@ type Exchange struct {
 	Fault string `json:"fault,omitempty"`
 	// RetryAfter is what the answer asked the client to wait.
 	RetryAfter time.Duration `json:"retry_after_ns,omitempty"`
-	// Error is the text of a miss, a refusal, or a broken upstream.
+	// Error is the text of a miss, a refusal, or a broken upstream, or says
+	// that the request was held until its client went away.
 	Error string `json:"error,omitempty"`
 	// Delivered says that the whole answer was written to the client.
 	Delivered bool `json:"delivered"`
+	// Stray says that the request went to a path or by a method where no model
+	// answers: it is no model call.
+	Stray bool `json:"stray,omitempty"`
 	// Compacted says that the client had shortened its history.
 	Compacted bool `json:"compacted,omitempty"`
 	// Repeated says that the request was equal to one already answered in
@@ -108,6 +112,8 @@ type ToolExchange struct {
 	Miss string `json:"miss,omitempty"`
 	// ScriptError is an error of the script itself, met while answering.
 	ScriptError string `json:"script_error,omitempty"`
+	// Unsent says that the client was never told the result: it had given up.
+	Unsent bool `json:"unsent,omitempty"`
 	// Fault is the fault that struck this call, if any.
 	Fault    string        `json:"fault,omitempty"`
 	Start    time.Time     `json:"start"`

@@ -45,6 +45,14 @@ type reply struct {
 	content *content
 }
 
+// noCalls reports whether a reply is known to call no tools.
+func (r *reply) noCalls() bool {
+	if r.content == nil {
+		return r.NoCalls
+	}
+	return len(r.content.calls) == 0
+}
+
 // content is what a reply says, with everything encoded that does not depend
 // on the request.
 type content struct {

@@ -71,6 +71,12 @@ func (m *Mock) pickFault(x *exchange, s *served, r *rule) *Fault {
 		return nil
 	}
 	q := m.faultRequest(x)
+	switch {
+	case s != nil:
+		q.NoCalls = s.script.noCalls()
+	case r != nil:
+		q.NoCalls = r.reply.noCalls()
+	}
 	for _, p := range []*fault.Player{player, anywhere} {
 		if p == nil {
 			continue

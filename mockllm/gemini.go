@@ -61,6 +61,7 @@ func (m *Mock) serveGemini(x *exchange) {
 		if s := harness.Suggest(method, []string{"generateContent", "streamGenerateContent", "countTokens"}); s != "" {
 			near = fmt.Sprintf(" (did you mean %q?)", s)
 		}
+		x.stray = true
 		m.miss(x, fmt.Sprintf("POST %s: a mock model has no method %q%s", x.path, method, near))
 	}
 }

@@ -6,6 +6,7 @@ import (
 	"context"
 	"fmt"
 	"net/http"
+	"slices"
 )
 
 // Cue lets go the replies that are held until the cue of that name, and those
@@ -20,6 +21,37 @@ func (m *Mock) AwaitHeld(ctx context.Context, name string) error {
 	return nil
 }
 
+// Cues are the names, sorted, until which replies of the script are held. all
+// says that there are no others, which is so for every script.
+func (m *Mock) Cues() (names []string, all bool) {
+	add := func(r *reply) {
+		if r.Hold != "" && !slices.Contains(names, r.Hold) {
+			names = append(names, r.Hold)
+		}
+	}
+	of := func(p *program) {
+		for i := range p.turns {
+			for _, r := range p.turns[i].replies {
+				add(r)
+			}
+		}
+	}
+	p := m.program
+	of(p)
+	for _, r := range slices.Concat(p.asides, p.rules) {
+		add(r.reply)
+	}
+	for i := range p.lanes {
+		of(p.lanes[i].program)
+	}
+	slices.Sort(names)
+	return names, true
+}
+
+// HeldInVain are the cues, sorted, until which a request was held and that were
+// never given.
+func (m *Mock) HeldInVain() []string { return m.cues.InVain() }
+
 // hold waits for the cue of a reply. It does not return when the client goes
 // away before or the mock is closed.
 func (m *Mock) hold(x *exchange, r *reply) {
@@ -30,12 +62,17 @@ func (m *Mock) hold(x *exchange, r *reply) {
 	defer cancel()
 	defer context.AfterFunc(m.ctx, cancel)()
 	if err := m.cues.Hold(ctx, r.Hold); err != nil {
+		x.err = fmt.Sprintf("held until the cue %q, and the client went away before", r.Hold)
 		m.record(x.entry, nil)
 		panic(http.ErrAbortHandler)
 	}
 }
 
 func (m *Mock) serveCue(x *exchange) {
+	if names, _ := m.Cues(); !slices.Contains(names, x.rest) {
+		m.adminError(x, fmt.Sprintf("the script waits for no cue %q; there are %q", x.rest, names))
+		return
+	}
 	m.Cue(x.rest)
 	x.w.WriteHeader(http.StatusNoContent)
 }

@@ -28,6 +28,7 @@ type entry struct {
 	retryAfter time.Duration
 	err        string
 	delivered  bool
+	stray      bool
 	compacted  bool
 	repeated   bool
 	start      time.Time
@@ -72,7 +73,7 @@ func (e *entry) outline() harness.Exchange {
 	x := harness.Exchange{
 		Seq: e.seq, Kind: e.kind, Turn: e.turn, Reply: e.reply, Attempt: e.attempt,
 		Status: e.status, Lane: e.lane, Pos: e.pos, Fault: e.fault, RetryAfter: e.retryAfter, Error: e.err,
-		Delivered: e.delivered, Compacted: e.compacted, Repeated: e.repeated,
+		Delivered: e.delivered, Stray: e.stray, Compacted: e.compacted, Repeated: e.repeated,
 		Start: e.start, Duration: e.duration,
 	}
 	if e.spoken != nil {

@@ -228,6 +228,7 @@ func (x *exchange) answerBody(a *profile.Answer) *llmwire.Body {
 
 // sendAnswer sends an answer that has nothing to do with a model.
 func (m *Mock) sendAnswer(x *exchange, a *profile.Answer) {
+	x.stray = true
 	x.habits.header = x.only(nil)
 	if a.Status >= http.StatusBadRequest {
 		x.kind, x.status, x.err = harness.KindRefusal, a.Status, fmt.Sprintf("%s %s: %s", x.r.Method, x.path, a.Body)

@@ -26,6 +26,8 @@ func TestNoRoute(t *testing.T) {
 		{"a method by GET in its profile", "gemini", "GET", "/v1beta/models/gemini-3-pro:countTokens", 404, "application/json; charset=UTF-8", "", `"code": 404`, ""},
 		{"a model with a colon", "", "GET", "/v1/models/ft:gpt-4o:us", 200, "application/json", "", `"id":"ft:gpt-4o:us"`, ""},
 		{"no such path of Gemini", "gemini", "GET", "/v2", 404, "application/json; charset=UTF-8", "", `"status": "NOT_FOUND"`, ""},
+		{"endpoint of another profile", "anthropic", "POST", "/v1/chat/completions", 422, "application/json", "false", "POST /v1/chat/completions: the profile anthropic has no such endpoint, others have, such as openai", "expected next"},
+		{"endpoint of another profile, strict", "strict", "POST", "/v1/messages", 422, "application/json", "false", "the profile strict has no such endpoint, others have, such as openai", "expected next"},
 		{"endpoint unknown", "", "POST", "/v1/audio/speech", 422, "application/json", "false", "a mock model has no such endpoint", "expected next"},
 		{"endpoint misspelt", "", "POST", "/v1/chat/completion", 422, "application/json", "false", "did you mean /v1/chat/completions?", "nothing: the script"},
 		{"endpoint of another provider", "anthropic", "POST", "/v1/message", 422, "application/json", "false", "did you mean /v1/messages?", "expected next"},

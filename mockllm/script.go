@@ -96,6 +96,9 @@ type Reply struct {
 	// Reasoning, Refusal and Finish. It runs once for each position; nil
 	// leaves the fields as they are.
 	Func func(*Ask) (Reply, error)
+	// NoCalls says that what Func returns calls no tools, so that faults of
+	// calls pass the reply by.
+	NoCalls bool
 	// Fragments cut the reply when it is streamed. Nil leaves it to the
 	// script's.
 	Fragments *wire.Fragments

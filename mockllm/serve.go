@@ -17,6 +17,7 @@ import (
 	"github.com/rehearse-dev/rehearse/harness"
 	"github.com/rehearse-dev/rehearse/harness/dialect"
 	"github.com/rehearse-dev/rehearse/internal/llmwire"
+	"github.com/rehearse-dev/rehearse/mockllm/profile"
 )
 
 // headers are values of answers, kept so that they are not made for each.
@@ -69,6 +70,7 @@ func (m *Mock) serveExchange(x *exchange) {
 	case (route != nil || known) && lacks, route == nil && !known:
 		m.unknownPath(x)
 	case route == nil:
+		x.stray = true
 		m.refuse(x, &dialect.Refusal{
 			Status: http.StatusMethodNotAllowed, Type: "invalid_request_error",
 			Message: fmt.Sprintf("Not allowed to %s on %s.", r.Method, path),
@@ -84,11 +86,18 @@ func (m *Mock) serveExchange(x *exchange) {
 // endpoint of the provider is a miss, since the mock could have been asked for
 // it by mistake only.
 func (m *Mock) unknownPath(x *exchange) {
+	x.stray = true
+	hint := ""
+	if _, _, known := m.routing.find(x.r.Method, x.path); known && m.lacks(x) {
+		hint = fmt.Sprintf(": the profile %s has no such endpoint, others have, such as %s", m.profile.Name, m.profileWith(x.path))
+	}
 	if x.r.Method == http.MethodPost && strings.HasPrefix(x.path, "/v1") {
-		m.miss(x, fmt.Sprintf("%s %s: a mock model has no such endpoint%s", x.r.Method, x.path, m.nearPath(x)))
+		if hint == "" {
+			hint = ": a mock model has no such endpoint" + m.nearPath(x)
+		}
+		m.miss(x, fmt.Sprintf("%s %s%s", x.r.Method, x.path, hint))
 		return
 	}
-	hint := ""
 	if m.routing.exact["/v1"+x.path] != nil {
 		hint = fmt.Sprintf(": did you mean /v1%s? The base URL ends in /v1", x.path)
 	}
@@ -100,12 +109,26 @@ func (m *Mock) unknownPath(x *exchange) {
 // noAdmin answers what asks for the mock itself and is no route of it. It is no
 // request to the provider, so that the journal has nothing of it.
 func (m *Mock) noAdmin(x *exchange) {
+	m.adminError(x, fmt.Sprintf("there is no %s %s; there are GET journal, POST reset and POST cue/NAME", x.r.Method, x.path))
+}
+
+func (m *Mock) adminError(x *exchange, message string) {
 	x.w.Header()["Content-Type"] = m.headers.json
 	x.w.WriteHeader(http.StatusNotFound)
 	m.writeJSON(x.w, map[string]any{"error": map[string]string{
 		"type":    "rehearse_admin",
-		"message": fmt.Sprintf("there is no %s %s; there are GET journal, POST reset and POST cue/NAME", x.r.Method, x.path),
+		"message": message,
 	}})
+}
+
+// profileWith is a profile that has an endpoint: the plain one if it can be.
+func (m *Mock) profileWith(path string) string {
+	for _, name := range profile.Names() {
+		if p, ok := profile.Lookup(name); ok && p.Has(path) {
+			return name
+		}
+	}
+	return "none"
 }
 
 // nearPath names an endpoint that the client may have meant.

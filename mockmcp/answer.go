@@ -54,7 +54,7 @@ func (a *Answer) text() string {
 	case a.Content != nil:
 		return mcpwire.Text(a.Content)
 	}
-	return pad(a.Text, a.size, filler)
+	return fill(a.Text, a.size)
 }
 
 // result is the result object of the answer, without the envelope of the era.

@@ -69,6 +69,7 @@ func (s *Server) call(ctx context.Context, r *request) *outcome {
 	r.decided()
 	s.linger(ctx, t, result)
 	if ctx.Err() != nil {
+		s.unsent(t)
 		return out.instead(nil)
 	}
 	out.sent = func(result json.RawMessage) { s.sent(t, result) }
@@ -105,7 +106,7 @@ func (s *Server) linger(ctx context.Context, t *ticket, r *Result) {
 			s.play(ctx, t.r, &round{}, func(json.RawMessage) ([]step.Step, error) { return r.Before, nil })
 		}
 		if r.Hold != "" {
-			_ = s.cues.Hold(ctx, r.Hold)
+			s.hold(ctx, r.Hold)
 		}
 		if r.Latency > 0 {
 			latency = r.Latency
@@ -114,6 +115,11 @@ func (s *Server) linger(ctx context.Context, t *ticket, r *Result) {
 	if latency > 0 {
 		_ = s.opts.Clock.Sleep(ctx, latency)
 	}
+}
+
+// hold waits for a cue, or until ctx ends.
+func (s *Server) hold(ctx context.Context, cue string) {
+	s.idle(ctx, func(ctx context.Context) { _ = s.cues.Hold(ctx, cue) })
 }
 
 // asks reports whether r, a result of the tool, asks the client something.
@@ -163,7 +169,7 @@ func (s *Server) arrive(t *ticket, out *outcome) {
 			s.opts.OnCall(params.Name)
 		}
 		if s.changes != nil {
-			out.after = s.changes.called(params.Name)
+			out.after = s.changes.called(t.r.out, params.Name)
 		}
 	}
 	s.enter(t, args, round)

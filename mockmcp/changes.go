@@ -130,23 +130,23 @@ func (c *changes) start() {
 		if ch := &c.list[i]; ch.After > 0 {
 			c.s.sessions.Go(func() {
 				if c.s.opts.Clock.Sleep(ctx, ch.After) == nil && ctx.Err() == nil {
-					c.make([]int{i})()
+					c.make(nil, []int{i})()
 				}
 			})
 		}
 	}
 }
 
-// called counts a call and makes the changes that are due. What it returns
-// tells the clients that are to know after the answer; nil when nothing is to
-// be told then.
-func (c *changes) called(tool string) func() {
+// called counts a call, which o answers, and makes the changes that are due.
+// What it returns tells the clients that are to know after the answer; nil when
+// nothing is to be told then.
+func (c *changes) called(o *outlet, tool string) func() {
 	c.s.mu.Lock()
 	c.calls++
 	c.byTool[tool]++
 	all, one := c.calls, c.byTool[tool]
 	c.s.mu.Unlock()
-	return c.due(func(ch *Change) bool {
+	return c.due(o, func(ch *Change) bool {
 		switch {
 		case ch.Tool == "":
 			return ch.Call > 0 && ch.Call == all
@@ -158,22 +158,22 @@ func (c *changes) called(tool string) func() {
 }
 
 // listed is called for a tools/list.
-func (c *changes) listed() func() {
+func (c *changes) listed(o *outlet) func() {
 	c.s.mu.Lock()
 	c.lists++
 	n := c.lists
 	c.s.mu.Unlock()
-	return c.due(func(ch *Change) bool { return ch.List == -1 || ch.List > 0 && ch.List == n })
+	return c.due(o, func(ch *Change) bool { return ch.List == -1 || ch.List > 0 && ch.List == n })
 }
 
 // cued is called for a cue.
 func (c *changes) cued(name string) {
-	if tell := c.due(func(ch *Change) bool { return ch.Cue == name }); tell != nil {
+	if tell := c.due(nil, func(ch *Change) bool { return ch.Cue == name }); tell != nil {
 		tell()
 	}
 }
 
-func (c *changes) due(is func(*Change) bool) func() {
+func (c *changes) due(o *outlet, is func(*Change) bool) func() {
 	var due []int
 	for i := range c.list {
 		if is(&c.list[i]) {
@@ -183,12 +183,13 @@ func (c *changes) due(is func(*Change) bool) func() {
 	if due == nil {
 		return nil
 	}
-	return c.make(due)
+	return c.make(o, due)
 }
 
-// make makes changes, those that are to be told early at once. What it returns
-// tells of the others.
-func (c *changes) make(due []int) func() {
+// make makes changes, those that are to be told early at once, before o answers
+// the request that brought them about; nil when none did. What it returns tells
+// of the others.
+func (c *changes) make(o *outlet, due []int) func() {
 	var late []*Change
 	for _, i := range due {
 		ch := &c.list[i]
@@ -203,9 +204,12 @@ func (c *changes) make(due []int) func() {
 		ch.load(l)
 		c.s.offer.Store(l.seal())
 		c.s.mu.Unlock()
-		if ch.Early {
+		switch {
+		case ch.Early && o != nil && ch.Delay == 0:
+			o.tellsFirst(func() { c.tell(ch) })
+		case ch.Early:
 			c.tell(ch)
-		} else {
+		default:
 			late = append(late, ch)
 		}
 	}

@@ -3,8 +3,10 @@
 package mockmcp_test
 
 import (
+	"context"
 	"encoding/json"
 	"fmt"
+	"net/http/httptest"
 	"strings"
 	"sync"
 	"testing"
@@ -13,9 +15,11 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/rehearse-dev/rehearse/harness"
 	"github.com/rehearse-dev/rehearse/mockmcp"
 	"github.com/rehearse-dev/rehearse/mockmcp/catalog"
 	"github.com/rehearse-dev/rehearse/mockmcp/fault"
+	"github.com/rehearse-dev/rehearse/mockmcp/protocol"
 	"github.com/rehearse-dev/rehearse/mockmcp/step"
 )
 
@@ -267,6 +271,58 @@ func TestTimeBeginsAgain(t *testing.T) {
 		}
 	})
 }
+
+// TestNewsHasAHeadStart: over HTTP, news that are to come before an answer go
+// over another stream, so the answer waits, by the real clock, also where the
+// server's own skips what it waits.
+func TestNewsHasAHeadStart(t *testing.T) {
+	none := time.Duration(0)
+	for _, tt := range []struct {
+		name   string
+		settle *time.Duration
+		change mockmcp.Change
+		least  time.Duration
+	}{
+		{"early", nil, mockmcp.Change{Call: 1, Early: true, RemoveTools: []string{"b"}}, 20 * time.Millisecond},
+		{"early, of a list", nil, mockmcp.Change{List: 1, Early: true, RemoveTools: []string{"b"}}, 20 * time.Millisecond},
+		{"as a fault", &none, mockmcp.Change{Call: 1, Early: true, RemoveTools: []string{"b"}}, 0},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			script := growing(tt.change)
+			script.Protocol = protocol.Settings{Settle: tt.settle, ListChanged: true}
+			s, err := mockmcp.New(script, &mockmcp.Options{Clock: hasty{}})
+			if err != nil {
+				t.Fatal(err)
+			}
+			web := httptest.NewServer(s.Handler())
+			defer web.Close()
+			defer s.Close()
+			_, _, header := post(t, web.URL, `{"jsonrpc":"2.0","id":0,"method":"initialize","params":{"protocolVersion":"2025-11-25","clientInfo":{"name":"c","version":"1"},"capabilities":{}}}`)
+			id := header.Get("Mcp-Session-Id")
+			post(t, web.URL, `{"jsonrpc":"2.0","method":"notifications/initialized"}`, "Mcp-Session-Id", id)
+			request := `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"a"}}`
+			if tt.change.List > 0 {
+				request = `{"jsonrpc":"2.0","id":1,"method":"tools/list"}`
+			}
+			post(t, web.URL, request, "Mcp-Session-Id", id)
+			frames := s.Frames()
+			last := frames[len(frames)-1]
+			news := frames[len(frames)-2]
+			if news.Method != "notifications/tools/list_changed" || last.Kind != harness.FrameResponse {
+				t.Fatalf("the last frames are %s %s and %s %s", news.Kind, news.Method, last.Kind, last.Method)
+			}
+			if took := last.Time.Sub(news.Time); took < tt.least {
+				t.Errorf("the answer came %v after the news, want at least %v", took, tt.least)
+			}
+		})
+	}
+}
+
+// hasty is a clock that skips every wait.
+type hasty struct{}
+
+func (hasty) Now() time.Time                             { return time.Now() }
+func (hasty) Sleep(context.Context, time.Duration) error { return nil }
 
 // TestListenHears has a modern client listen for two of the things that
 // happen, one of them a step of a result.

@@ -122,10 +122,27 @@ func (c *client) begin(ctx context.Context, r *request) (context.Context, func()
 // hang waits until nobody waits any more: ctx has ended, or the client says
 // nothing from now on.
 func (c *client) hang(ctx context.Context) {
-	select {
-	case <-ctx.Done():
-	case <-c.eof:
+	c.s.idle(ctx, func(ctx context.Context) {
+		select {
+		case <-ctx.Done():
+		case <-c.eof:
+		}
+	})
+}
+
+// idle waits for what may never come. A clock with a method for that is told.
+func (s *Server) idle(ctx context.Context, wait func(context.Context)) {
+	clock, ok := s.opts.Clock.(interface{ Idle(ctx context.Context) })
+	if !ok {
+		wait(ctx)
+		return
 	}
+	over, end := context.WithCancel(ctx)
+	var told sync.WaitGroup
+	told.Go(func() { clock.Idle(over) })
+	wait(ctx)
+	end()
+	told.Wait()
 }
 
 // notified deals with a notification of the client.
@@ -205,6 +222,16 @@ type outlet struct {
 
 	mu    sync.Mutex // guards what follows
 	noted time.Time  // when the last notification was sent
+	news  time.Time  // when all clients were told something that is to overtake the reply
+}
+
+// tellsFirst has f tell all clients something that is to reach them before the
+// reply.
+func (o *outlet) tellsFirst(f func()) {
+	f()
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	o.news = time.Now()
 }
 
 // notify sends a notification about the request. params is anything that
@@ -272,11 +299,19 @@ func (o *outlet) ask(ctx context.Context, method string, params any) (json.RawMe
 // notification about it: clients lose those that come with the answer.
 func (o *outlet) reply(ctx context.Context, frame []byte, rpc *harness.RPCError) {
 	o.mu.Lock()
-	noted := o.noted
+	noted, news := o.noted, o.news
 	o.mu.Unlock()
+	settle := o.c.s.script.Protocol.SettleTime()
 	if !noted.IsZero() {
 		clock := o.c.s.opts.Clock
-		if left := o.c.s.script.Protocol.SettleTime() - clock.Now().Sub(noted); left > 0 && clock.Sleep(ctx, left) != nil {
+		if left := settle - clock.Now().Sub(noted); left > 0 && clock.Sleep(ctx, left) != nil {
+			return
+		}
+	}
+	if !news.IsZero() && o.c.transport == overHTTP {
+		// They went over another stream, and nothing but time has a client read
+		// that one first: a clock that skips waits would not do.
+		if left := settle - time.Since(news); left > 0 && harness.SystemClock().Sleep(ctx, left) != nil {
 			return
 		}
 	}

@@ -16,12 +16,15 @@ import (
 // Bounds of the frame log.
 const (
 	framesKept = 20_000
+	perEntry   = 4        // frames for each call that the journal may hold
 	bodyKept   = 64 << 10 // of one frame
 	bodiesKept = 64 << 20 // of all frames
 )
 
 // frameLog has the last frames that went over the wire, in a ring.
 type frameLog struct {
+	most int // that are kept
+
 	mu    sync.Mutex // guards what follows
 	ring  []harness.Frame
 	first int // the place of the oldest
@@ -36,13 +39,13 @@ func (l *frameLog) add(f *harness.Frame) {
 	defer l.mu.Unlock()
 	l.seq++
 	f.Seq = l.seq
-	for l.n > 0 && (l.n == framesKept || l.bytes+len(f.Body) > bodiesKept) {
+	for l.n > 0 && (l.n == l.most || l.bytes+len(f.Body) > bodiesKept) {
 		l.bytes -= len(l.ring[l.first].Body)
 		l.ring[l.first] = harness.Frame{}
 		l.first, l.n = (l.first+1)%len(l.ring), l.n-1
 	}
 	if l.n == len(l.ring) {
-		grown := make([]harness.Frame, min(max(64, 2*l.n), framesKept))
+		grown := make([]harness.Frame, min(max(64, 2*l.n), l.most))
 		copy(grown, l.all())
 		l.ring, l.first = grown, 0
 	}
@@ -70,7 +73,7 @@ func (l *frameLog) reset() {
 }
 
 // Frames returns a copy of what went over the wire so far, in order: the last
-// 20,000 frames, of each at most the first 64 KiB.
+// frames, as [Options.JournalEntries] says, of each at most the first 64 KiB.
 func (s *Server) Frames() []harness.Frame {
 	s.frames.mu.Lock()
 	defer s.frames.mu.Unlock()

@@ -5,6 +5,9 @@ package mockmcp
 import (
 	"context"
 	"fmt"
+	"slices"
+
+	"github.com/rehearse-dev/rehearse/mockmcp/step"
 )
 
 // Cue lets go the results that are held until the cue of that name and those
@@ -23,3 +26,37 @@ func (s *Server) AwaitHeld(ctx context.Context, name string) error {
 	}
 	return nil
 }
+
+// Cues are the names, sorted, that the script waits for. all says that there
+// are no others: a [Result.Plan] may compute some.
+func (s *Server) Cues() (names []string, all bool) {
+	all = true
+	add := func(name string) {
+		if name != "" && !slices.Contains(names, name) {
+			names = append(names, name)
+		}
+	}
+	s.may(func(st step.Step) bool { // it is asked of every step, since it never says yes
+		if h, ok := st.(step.Hold); ok {
+			add(string(h))
+		}
+		return false
+	})
+	tools := slices.Clone(s.script.Tools)
+	for _, ch := range s.script.Changes {
+		add(ch.Cue)
+		tools = append(tools, ch.AddTools...)
+	}
+	for _, t := range tools {
+		for _, r := range t.Results {
+			add(r.Hold)
+			all = all && r.Plan == nil
+		}
+	}
+	slices.Sort(names)
+	return names, all
+}
+
+// HeldInVain are the cues, sorted, until which a call was held and that were
+// never given.
+func (s *Server) HeldInVain() []string { return s.cues.InVain() }

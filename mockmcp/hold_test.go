@@ -124,6 +124,7 @@ func TestSizeAndFile(t *testing.T) {
 	}{
 		{"size alone", mockmcp.Result{Size: 1 << 20}, `The quick brown fox`, 1 << 20},
 		{"text made longer", mockmcp.Result{Size: 100, Answer: answer(mockmcp.Answer{Text: "short. "})}, `"short. The quick brown`, 100},
+		{"words kept apart", mockmcp.Result{Size: 100, Answer: answer(mockmcp.Answer{Text: "short."})}, `"short. The quick brown`, 100},
 		{"long enough", mockmcp.Result{Size: 3, Answer: answer(mockmcp.Answer{Text: "longer"})}, `"longer"`, 6},
 		{"json made longer", mockmcp.Result{Size: 20, Answer: answer(mockmcp.Answer{JSON: raw(`{"a": 1}`)})}, `"structuredContent":{"a":1}`, 20},
 		{"text file", mockmcp.Result{File: file("a.txt", "from <a> file\n")}, `"text":"from <a> file\n"`, 14},

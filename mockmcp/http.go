@@ -46,7 +46,7 @@ func (s *Server) Handler() http.Handler {
 			s.delete(x)
 		default:
 			if x.admit(mcpwire.Message{}) {
-				x.notAllowed("POST")
+				x.notAllowed(s.allows(x.r))
 			}
 		}
 	})
@@ -185,14 +185,22 @@ func (s *Server) post(x *exchange) {
 
 // unreadable answers what is no message.
 func (x *exchange) unreadable(m mcpwire.Message, err error) {
-	switch frame := bytes.TrimSpace(m.Frame); {
+	id, rpc := unreadable(m.Frame, err.Error())
+	x.refuse(http.StatusBadRequest, id, rpc.Code, rpc.Message)
+}
+
+// unreadable is the error that a frame deserves which is no message, whatever
+// the transport, and the id that it is sent with. Batches are none: only
+// 2025-03-26 had them.
+func unreadable(frame []byte, why string) (id json.RawMessage, rpc *harness.RPCError) {
+	frame = bytes.TrimSpace(frame)
+	switch {
 	case !json.Valid(frame):
-		x.refuse(http.StatusBadRequest, mcpwire.IDOf(frame), mcp.PARSE_ERROR, "Parse error: "+err.Error())
+		return mcpwire.IDOf(frame), &harness.RPCError{Code: mcp.PARSE_ERROR, Message: "Parse error: " + why}
 	case frame[0] == '[':
-		x.refuse(http.StatusBadRequest, nil, mcp.INVALID_REQUEST, "Invalid Request: batches are not supported")
-	default:
-		x.refuse(http.StatusBadRequest, mcpwire.IDOf(frame), mcp.INVALID_REQUEST, "Invalid Request: "+err.Error())
+		return nil, &harness.RPCError{Code: mcp.INVALID_REQUEST, Message: "Invalid Request: batches are not supported"}
 	}
+	return mcpwire.IDOf(frame), &harness.RPCError{Code: mcp.INVALID_REQUEST, Message: "Invalid Request: " + why}
 }
 
 // knowsModern reports whether the server has heard of 2026-07-28.
@@ -418,13 +426,24 @@ func closedChannel() <-chan struct{} {
 	return ch
 }
 
+const onlyPOST = "POST"
+
+// allows are the HTTP methods that the client of a request may use: the others
+// are for sessions, which there are none of in 2026-07-28.
+func (s *Server) allows(r *http.Request) string {
+	if s.script.Protocol.SessionMode() == protocol.None || len(s.legacyVersions) == 0 ||
+		s.knowsModern() && protocol.IsModern(r.Header.Get(mcp.HeaderProtocolVersion)) {
+		return onlyPOST
+	}
+	return "GET, POST, DELETE"
+}
+
 // sessionForStream finds the session of a GET or a DELETE.
 func (s *Server) sessionForStream(x *exchange) (*client, bool) {
 	id := x.r.Header.Get(sessionHeader)
 	switch {
-	case s.script.Protocol.SessionMode() == protocol.None, len(s.legacyVersions) == 0,
-		s.knowsModern() && protocol.IsModern(x.r.Header.Get(mcp.HeaderProtocolVersion)):
-		x.notAllowed("POST")
+	case s.allows(x.r) == onlyPOST:
+		x.notAllowed(onlyPOST)
 		return nil, false
 	case id == "":
 		x.refuse(http.StatusBadRequest, nil, mcp.INVALID_REQUEST, "Bad Request: Missing session ID")

@@ -256,3 +256,25 @@ func TestCloseWithClientsThatDoNotRead(t *testing.T) {
 	fmt.Fprintln(conn, call)
 	s.Close()
 }
+
+// TestUnreadable: what is no message gets the same error over every transport.
+func TestUnreadable(t *testing.T) {
+	for _, tt := range []struct{ name, frame, want string }{
+		{"not JSON", `{"id":1,`, `{"jsonrpc":"2.0","id":null,"error":{"code":-32700,"message":"Parse error: unexpected end of JSON input"}}`},
+		{"no message", `{"id":1}`, `{"jsonrpc":"2.0","id":null,"error":{"code":-32600,"message":"Invalid Request: neither method, result nor error"}}`},
+		{"a batch", `[{"jsonrpc":"2.0","id":1,"method":"ping"}]`, `{"jsonrpc":"2.0","id":null,"error":{"code":-32600,"message":"Invalid Request: batches are not supported"}}`},
+		{"an empty batch", `[]`, `{"jsonrpc":"2.0","id":null,"error":{"code":-32600,"message":"Invalid Request: batches are not supported"}}`},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			s := mockmcp.NewServer(t, world())
+			c := dial(t, s.Server)
+			c.send(tt.frame)
+			if got := string(c.receive().Frame); got != tt.want {
+				t.Errorf("over a pipe: %s, want %s", got, tt.want)
+			}
+			if status, got, _ := post(t, s.URL, tt.frame); status != http.StatusBadRequest || got != tt.want {
+				t.Errorf("over HTTP: %d %s, want %s", status, got, tt.want)
+			}
+		})
+	}
+}

@@ -12,13 +12,15 @@ import (
 
 // Bounds of the journal.
 const (
-	defaultJournalBytes = 32 << 20
-	exchangeBytes       = 350 // about what an entry costs beside its texts
-	maxProblems         = 100 // that are remembered of entries that went
+	defaultJournalEntries = 1_000
+	defaultJournalBytes   = 32 << 20
+	exchangeBytes         = 350 // about what an entry costs beside its texts
+	maxProblems           = 100 // that are remembered of entries that went
 )
 
-// journal holds the latest calls within a budget of bytes.
+// journal holds the latest calls, so many and within a budget of bytes.
 type journal struct {
+	most     int
 	limit    int
 	size     int
 	gone     int // entries that went
@@ -45,7 +47,7 @@ func (j *journal) at(seq int) *harness.ToolExchange {
 // grow counts n more bytes, and forgets the oldest entries beyond the budget.
 func (j *journal) grow(n int) {
 	j.size += n
-	for j.size > j.limit && len(j.entries) > 1 {
+	for (j.size > j.limit || len(j.entries) > j.most) && len(j.entries) > 1 {
 		x := &j.entries[0]
 		j.size -= exchangeBytes + len(x.Args) + len(x.Text) + len(x.Result) + len(x.Content)
 		j.problem(x)
@@ -125,6 +127,15 @@ func (s *Server) failedWhen(t *ticket, result json.RawMessage) (bool, error) {
 		return false, nil
 	}
 	return guard(func() (bool, error) { return judge(t.call, result) })
+}
+
+// unsent notes that nobody waits for a result any more.
+func (s *Server) unsent(t *ticket) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if entry := s.entry(t); entry != nil {
+		entry.Unsent = true
+	}
 }
 
 // sent completes the journal entry when the answer goes out.

@@ -42,6 +42,38 @@ func TestJournalIsBounded(t *testing.T) {
 	}
 }
 
+// TestJournalKeepsSoManyCalls: the journal and the frames keep the latest of
+// many calls, whose numbers go on, and the misses of the others.
+func TestJournalKeepsSoManyCalls(t *testing.T) {
+	for _, tt := range []struct {
+		name         string
+		opts         *mockmcp.Options
+		calls, least int
+	}{
+		{"as many as is said", &mockmcp.Options{JournalEntries: 10}, 30, 10},
+		{"1,000 by default", nil, 2_100, 1_000},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			s := newServer(t, world(), tt.opts)
+			c := dial(t, s)
+			c.call("build", `{"id":"fits nothing"}`)
+			for range tt.calls {
+				c.call("echo", "{}")
+			}
+			j := s.Journal()
+			if len(j) != tt.least || j[len(j)-1].Seq != tt.calls+1 {
+				t.Errorf("%d calls in the journal, the last is %d; want %d and %d", len(j), j[len(j)-1].Seq, tt.least, tt.calls+1)
+			}
+			if f := s.Frames(); len(f) != 4*tt.least || f[len(f)-1].Seq < 2*tt.calls {
+				t.Errorf("%d frames, the last is %d; want %d", len(f), f[len(f)-1].Seq, 4*tt.least)
+			}
+			if err := s.Err(); err == nil || !strings.Contains(err.Error(), "fits nothing") {
+				t.Errorf("the miss is forgotten: %v", err)
+			}
+		})
+	}
+}
+
 // TestJournalOfACallUnderWay has the entry of a call go before it is answered.
 func TestJournalOfACallUnderWay(t *testing.T) {
 	script := holding()

@@ -69,7 +69,7 @@ func (s *Server) list(_ context.Context, r *request) *outcome {
 	o := s.offer.Load()
 	if r.Method == methodList {
 		if s.changes != nil {
-			out.after = s.changes.listed()
+			out.after = s.changes.listed(r.out)
 		}
 		s.mu.Lock()
 		s.lists++

@@ -143,14 +143,15 @@ func (s *Server) attend(ctx context.Context, p Process, transport string, end en
 	if err := s.faults.start(c.ctx, c); err != nil {
 		return nil
 	}
-	r := mcpwire.NewReader(p, nil)
+	r := mcpwire.NewReader(p, &mcpwire.ReaderOptions{NoBatches: true})
 	for {
 		m, err := r.Next()
 		var junk *mcpwire.JunkError
 		switch {
 		case errors.As(err, &junk):
 			c.logFrame(harness.Frame{In: true, Kind: harness.FrameJunk}, junk.Line)
-			_ = c.out.write(harness.FrameResponse, "", nil, parseError())
+			id, rpc := unreadable(junk.Line, junk.Why)
+			_ = c.out.write(harness.FrameResponse, "", id, encodeReply(id, &outcome{rpc: rpc}))
 		case errors.Is(err, io.EOF), errors.Is(err, io.ErrClosedPipe):
 			c.logFrame(harness.Frame{In: true, Kind: harness.FrameEnd}, nil)
 			close(c.eof)
@@ -165,10 +166,6 @@ func (s *Server) attend(ctx context.Context, p Process, transport string, end en
 			c.dispatch(m, w)
 		}
 	}
-}
-
-func parseError() []byte {
-	return []byte(`{"jsonrpc":"2.0","id":null,"error":{"code":-32700,"message":"Parse error"}}`)
 }
 
 // dispatch deals with one message that came over a connection. Requests run

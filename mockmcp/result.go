@@ -10,6 +10,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"unicode"
 	"unicode/utf8"
 
 	"github.com/rehearse-dev/rehearse/internal/mcpwire"
@@ -76,7 +77,15 @@ func fileAnswer(path string) (*Answer, error) {
 // filler makes texts longer.
 const filler = "The quick brown fox jumps over the lazy dog. "
 
-// pad returns text made size bytes long with the filler.
+// fill returns text made size bytes long with the filler, set off from it.
+func fill(text string, size int) string {
+	if end, _ := utf8.DecodeLastRuneInString(text); text != "" && !unicode.IsSpace(end) && len(text) < size {
+		text += " "
+	}
+	return pad(text, size, filler)
+}
+
+// pad returns text made size bytes long.
 func pad(text string, size int, with string) string {
 	left := size - len(text)
 	if left <= 0 {

@@ -24,8 +24,9 @@ import (
 
 // Options are settings of a [Server]. nil means all defaults.
 type Options struct {
-	// Clock is what latency is waited by and exchanges are timed with. nil
-	// means the machine's clock.
+	// Clock is what latency is waited by and exchanges are timed with. One with
+	// the method Idle(ctx context.Context) is told while an answer hangs or is
+	// held: nothing more is to come then. nil means the machine's clock.
 	Clock harness.Clock
 	// Turn and User tell a call the number and the user text of the turn
 	// being played. nil means none.
@@ -41,6 +42,11 @@ type Options struct {
 	// means none.
 	Hosts   []string
 	Origins []string
+	// JournalEntries bounds the calls in the journal; the oldest go first, their
+	// misses and errors are remembered, and the numbers of the others tell that
+	// they went. Of frames, four times as many are kept, and 20,000 at the most.
+	// 0 means 1,000.
+	JournalEntries int
 	// JournalBytes bounds the memory of the journal; the oldest calls go first,
 	// and their misses and errors are remembered. 0 means 32 MiB.
 	JournalBytes int
@@ -100,6 +106,8 @@ func New(script Script, opts *Options) (*Server, error) {
 	if s.opts.Clock == nil {
 		s.opts.Clock = harness.SystemClock()
 	}
+	s.journal.most = cmp.Or(max(s.opts.JournalEntries, 0), defaultJournalEntries)
+	s.frames.most = min(s.journal.most, framesKept/perEntry) * perEntry
 	s.journal.limit = cmp.Or(max(s.opts.JournalBytes, 0), defaultJournalBytes)
 	if s.opts.Logf == nil {
 		s.opts.Logf = func(string, ...any) {}
@@ -211,7 +219,7 @@ func (s *Server) begin() bool {
 }
 
 // Journal returns a copy of what was called so far, in order of arrival, as far
-// as [Options.JournalBytes] allows. A call that is under way has no result yet.
+// as [Options.JournalEntries] and [Options.JournalBytes] allow. A call that is under way has no result yet.
 func (s *Server) Journal() []harness.ToolExchange {
 	s.mu.Lock()
 	defer s.mu.Unlock()

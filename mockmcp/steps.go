@@ -103,7 +103,7 @@ func (s *Server) play(ctx context.Context, r *request, rd *round, steps func(ask
 		case step.Wait:
 			_ = s.opts.Clock.Sleep(ctx, time.Duration(st))
 		case step.Hold:
-			_ = s.cues.Hold(ctx, string(st))
+			s.hold(ctx, string(st))
 		case step.CloseStream:
 			r.out.closeStream(st.Retry)
 		case step.Ask:

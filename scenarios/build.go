@@ -448,7 +448,7 @@ func (l *loader) llm(d *document) *LLM {
 	for i, t := range model.turns {
 		l.userText(t, i+1, caseRow{vars: emptyVars()})
 	}
-	m := &LLM{Name: textOf(d.root.Get("llm")), Pos: d.root.Key(d.kind).Pos, root: d.root}
+	m := &LLM{Name: textOf(d.root.Get("llm")), Pos: d.root.Key(d.kind).Pos, root: d.root, exprs: l.exprs}
 	m.Script = model.bind(emptyVars())
 	m.Script.Profile = textOf(d.root.Get("profile"))
 	m.Script.Fragments = l.fragments(d.root.Get("fragments"))

@@ -47,6 +47,10 @@ func check(set *Set) []Problem {
 		}
 	}
 	for _, m := range set.LLMs {
+		c.constants(m.exprs)
+		for _, s := range scriptOf(m.root).replies() {
+			c.finishes(s)
+		}
 		c.cutTexts(m.root, "")
 		c.faults(m.root, m.root, nil)
 		c.singleBraces(m.root, "")
@@ -99,6 +103,11 @@ func (c *checks) scenario(s *Scenario) {
 			c.tool(e.pos, name)
 		}
 	}
+	c.holds(s)
+	c.constants(s.lint.exprs)
+	for _, r := range scriptOf(root).replies() {
+		c.finishes(r)
+	}
 	c.bareNames(root)
 	c.unanswered(root)
 	c.contradictions(root)
@@ -107,6 +116,7 @@ func (c *checks) scenario(s *Scenario) {
 	c.faults(root, root.Get("model"), &stream)
 	c.singleBraces(root, "")
 	c.unusedVars(s)
+	c.lateNews(root)
 }
 
 // reply looks at one reply; what it reads are the results of earlier ones.
@@ -235,6 +245,7 @@ func (c *checks) server(s *serverScript) {
 			}
 		}
 	}
+	c.constants(s.exprs)
 	c.stateKeys(s)
 	c.argumentKeys(s)
 	c.cutTexts(s.node, "")

@@ -8,7 +8,6 @@ import (
 	"strings"
 
 	"github.com/rehearse-dev/rehearse/harness"
-	"github.com/rehearse-dev/rehearse/harness/match"
 	"github.com/rehearse-dev/rehearse/harness/toolname"
 	"github.com/rehearse-dev/rehearse/internal/strictyaml"
 )
@@ -76,42 +75,6 @@ func (c *checks) unanswered(root *strictyaml.Node) {
 			c.doubt(last, "the turn ends with tool calls and no answer: add a reply with say, or expect stops")
 		}
 	}
-}
-
-// contradictions warns about a tool that must be called and must not.
-func (c *checks) contradictions(root *strictyaml.Node) {
-	var all []*strictyaml.Node // the names of calls that are expected anywhere
-	wanted := func(list *strictyaml.Node) []*strictyaml.Node {
-		var names []*strictyaml.Node
-		for _, n := range itemsOf(list) {
-			if textOf(n.Get("calls").Get("missing")) == "allow" {
-				continue
-			}
-			for _, item := range itemsOf(callList(n)) {
-				if _, _, ok := callParts(item); ok {
-					names = append(names, keyOf(item))
-				}
-			}
-		}
-		return names
-	}
-	never := func(list *strictyaml.Node, calls []*strictyaml.Node) {
-		for _, n := range itemsOf(list) {
-			for _, glob := range itemsOf(n.Get("never")) {
-				for _, call := range calls {
-					if usable(glob) && match.Glob(glob.Text, call.Text) {
-						c.doubt(glob, "never %q, but %q is expected at %s: one of the two fails", glob.Text, call.Text, call.Pos)
-					}
-				}
-			}
-		}
-	}
-	for _, t := range itemsOf(root.Get("turns")) {
-		calls := wanted(t.Get("expect"))
-		never(t.Get("expect"), calls)
-		all = append(all, calls...)
-	}
-	never(root.Get("expect"), append(all, wanted(root.Get("expect"))...))
 }
 
 // stateKeys warns about keys of the state that neither the file has nor any

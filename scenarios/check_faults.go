@@ -34,6 +34,15 @@ func scriptOf(root *strictyaml.Node) *script {
 	return s
 }
 
+// replies are all of them.
+func (s *script) replies() []*strictyaml.Node {
+	out := slices.Concat(s.bare, s.others)
+	for _, t := range s.turns {
+		out = append(out, itemsOf(t.Get("replies"))...)
+	}
+	return slices.DeleteFunc(out, func(n *strictyaml.Node) bool { return !usable(n) })
+}
+
 // faults warns about faults that can strike no request.
 func (c *checks) faults(root, model *strictyaml.Node, stream *bool) {
 	s := scriptOf(root)

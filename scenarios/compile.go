@@ -30,6 +30,9 @@ type placed struct {
 	prog *expr.Program
 	// lenient says that what is missing is no error here, as in when.
 	lenient bool
+	// condition says that it is one, and scope of which.
+	condition bool
+	scope     expr.Scope
 }
 
 // keep notes the expressions of a node, which come in the order of the file.
@@ -104,7 +107,7 @@ func (c *compiler) condition(n *strictyaml.Node, scope expr.Scope) *expr.Program
 		c.problems.add(n.Pos, "%v", err)
 		return nil
 	}
-	c.exprs = append(c.exprs, placed{n.Pos, p, scope != expr.That})
+	c.exprs = append(c.exprs, placed{n.Pos, p, scope != expr.That, true, scope})
 	return p
 }
 

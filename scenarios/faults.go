@@ -28,7 +28,7 @@ func faultObject() *object {
 		name: "fault", doc: "A typed misbehaviour, in place of a reply or inside it. `rehearse faults` lists the kinds with what each is for, and which settings it has a use for.",
 		keys: []key{
 			{name: "kind", typ: kind, required: true, doc: "What goes wrong, as in `rate_limit`, or a preset, as in `argo_3_3_cut_done`."},
-			{name: "form", typ: filled(), def: "the kind's first", doc: "One of the kind's forms."},
+			{name: "form", typ: filled(), def: "the kind's first", doc: "One of the kind's forms. The form `null` is quoted, as any text is that YAML takes for something else: `form: \"null\"`."},
 			{name: "at", typ: objectOf("at"), def: "any request; the middle of the reply", doc: "Which requests it strikes, and where in the reply."},
 			{name: "when", typ: celText(), def: "always", doc: "Holds for the requests that it strikes; reads " + known(expr.Request) + "."},
 			{name: "match", typ: anyMap(), def: "any", doc: "What the request looks like: its `model`, `messages`, `tools` and so on; operators allowed, keys that are not named are not looked at."},
@@ -89,6 +89,11 @@ func (l *loader) fault(n *strictyaml.Node) faultScript {
 		f.Form = form
 	}
 	if at := n.Get("at"); usable(at) {
+		for _, place := range []string{"chunk", "byte", "token"} {
+			if n := at.Get(place); usable(n) && intOf(n) == 0 {
+				l.problems.add(n.Pos, "%ss are counted from 1, and from the end from -1: there is no %s 0", place, place)
+			}
+		}
 		f.At = fault.At{
 			Request: intOf(at.Get("request")), Model: textOf(at.Get("model")), Turn: intOf(at.Get("turn")), Reply: intOf(at.Get("reply")),
 			Chunk: intOf(at.Get("chunk")), Byte: intOf(at.Get("byte")), Token: intOf(at.Get("token")),

@@ -52,18 +52,7 @@ func objects() []*object {
 				{name: "tokens", typ: count(1), def: "none", doc: "Tokens of all requests and replies."},
 			},
 		},
-		{
-			name: "model", doc: "Settings of the model side, for every mode; the command line chooses which models. `${NAME}` stands for an environment variable.",
-			keys: []key{
-				{name: "profile", typ: enum(profiles()...), def: "openai", doc: "Wire habits of the mock model."},
-				{name: "system", typ: text(), def: "none", doc: "The system message that the subject is to send."},
-				{name: "temperature", typ: number(), def: "the provider's", doc: "Sampling temperature; 0 is sent."},
-				{name: "top_p", typ: number(), def: "the provider's", doc: "Nucleus sampling."},
-				{name: "max_tokens", typ: count(1), def: "the provider's", doc: "Tokens of one reply."},
-				{name: "stream", typ: boolean(), def: "false", doc: "Ask for replies as a stream."},
-				contextKey(), requiresKey(), fragmentsKey("the mock model's replies are"), faultsKey(),
-			},
-		},
+		modelObject(),
 		{
 			name: "requires", doc: "What the mock model wants of the subject, else it refuses the request as a provider does.",
 			keys: []key{
@@ -123,6 +112,21 @@ func startErrorObject() *object {
 			{name: "contains", typ: either(text(), list(text())), def: "none", doc: "Texts that it contains."},
 			{name: "not_contains", typ: either(text(), list(text())), def: "none", doc: "Texts that it does not contain."},
 			{name: "regex", typ: either(text(), list(text())), def: "none", doc: "Regular expressions (RE2) that are found in it."},
+		},
+	}
+}
+
+func modelObject() *object {
+	return &object{
+		name: "model", doc: "Settings of the model side, for every mode; the command line chooses which models. `${NAME}` stands for an environment variable.",
+		keys: []key{
+			{name: "profile", typ: enum(profiles()...), def: "openai", doc: "Wire habits of the mock model."},
+			{name: "system", typ: text(), def: "none", doc: "The system message that the subject is to send."},
+			{name: "temperature", typ: number(), def: "the provider's", doc: "Sampling temperature; 0 is sent."},
+			{name: "top_p", typ: number(), def: "the provider's", doc: "Nucleus sampling."},
+			{name: "max_tokens", typ: count(1), def: "the provider's", doc: "Tokens of one reply."},
+			{name: "stream", typ: boolean(), def: "false", doc: "Ask for replies as a stream."},
+			contextKey(), requiresKey(), fragmentsKey("the mock model's replies are"), faultsKey(),
 		},
 	}
 }
@@ -272,7 +276,7 @@ func expectationObject() *object {
 			{name: "answer", typ: objectOf("answer"), doc: "The text that the subject answers with."},
 			{name: "state", typ: anyMap(), doc: "The state of mock servers afterwards, by server; keys that are not named are not looked at."},
 			{name: "retries", typ: objectOf("retries"), doc: "How often the subject repeated a model request."},
-			{name: "stops", typ: enum(stopReasons()...), doc: "Why the subject ended the turn without an answer: a limit of its own, what the model said, or what the endpoint did. `error` is any of them, and any error."},
+			{name: "stops", typ: enum(stopReasons()...), doc: "Why the subject ended the turn without an answer: a limit of its own, what the model said, or what the endpoint did. `error` is any of them, and any error; `too_large` is a reply that is longer than the subject reads, and a request that is longer than the endpoint reads is a `context_overflow`."},
 			{name: "start_error", typ: objectOf("start_error"), doc: "The subject gives up when it is opened on its servers, before the first turn, and says why. Over the whole conversation only."},
 			{name: "that", typ: celText(), doc: "A CEL condition; reads " + known(expr.That) + "."},
 		},
@@ -374,12 +378,12 @@ func llmObject() *object {
 			version(), description(),
 			{name: "profile", typ: enum(profiles()...), def: "openai", doc: "Wire habits of the mock model."},
 			{name: "models", typ: list(filled()), def: "any", doc: "The models that it lists and answers for."},
-			{name: "order", typ: enum("position", "arrival"), def: "position", doc: "`position` gives the reply that is due where the conversation stands in the request; `arrival` makes the replies a plain queue: any request gets the next one."},
+			{name: "order", typ: enum("position", "arrival"), def: "position", doc: "`position` gives the reply that is due where the conversation stands in the request; `arrival` makes the replies a plain queue: any request gets the next one, the same again too."},
 			{name: "names", typ: mapOf(filled()), def: "none", doc: "The name under which a client offers a tool, by the name in the file."},
 			contextKey(), requiresKey(),
 			fragmentsKey("replies are"),
 			faultsKey(), asidesKey(), turnsKey(false),
-			{name: "replies", typ: list(objectOf("reply")), def: "none", doc: "In place of `turns`: any request fits until they are used up."},
+			{name: "replies", typ: list(objectOf("reply")), def: "none", doc: bareReplies},
 			rulesKey(), lanesKey(),
 		},
 		some: []string{"turns", "replies", "rules", "asides", "lanes"},

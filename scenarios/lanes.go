@@ -16,6 +16,9 @@ func lanesKey() key {
 	return key{name: "lanes", typ: list(objectOf("lane")), def: "none", doc: "Further conversations with the same mock model, such as those of worker agents. The first that a request belongs to answers it."}
 }
 
+// bareReplies says of replies without turns what they answer.
+const bareReplies = "In place of `turns`: each request gets the next, whatever it says, until they are used up. One after a reply with calls has their results; the same request again is a retry, and gets the same reply."
+
 func laneObject() *object {
 	return &object{
 		name: "lane", doc: "A conversation beside the main one, with replies and counters of its own. Its replies read results from the request.",
@@ -25,7 +28,7 @@ func laneObject() *object {
 			{name: "when", typ: celText(), required: true, doc: "Holds for the requests that belong to it; reads " + known(expr.Request) + "."},
 			{name: "each", typ: enum("conversation"), def: "one for all", doc: "`conversation` begins the lane anew for each system message and first user text."},
 			turnsKey(false),
-			{name: "replies", typ: list(objectOf("reply")), def: "none", doc: "In place of `turns`: any request fits until they are used up."},
+			{name: "replies", typ: list(objectOf("reply")), def: "none", doc: bareReplies},
 		},
 	}
 }
@@ -54,7 +57,7 @@ func (l *loader) lanes(list *strictyaml.Node) []laneScript {
 		seen[name] = true
 		out = append(out, laneScript{
 			name: name, when: l.condition(n.Get("when"), expr.Request), each: usable(n.Get("each")),
-			turns: l.turnScripts(n.Get("turns")), replies: l.replies(n.Get("replies"), false), pos: n.Pos,
+			turns: l.turnScripts(n.Get("turns")), replies: l.replies(n.Get("replies"), true), pos: n.Pos,
 		})
 		for _, t := range itemsOf(n.Get("turns")) {
 			if usable(t) && t.Key("expect") != nil {

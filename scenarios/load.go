@@ -67,6 +67,7 @@ func (l *loader) set() (*Set, error) {
 	l.sameNames(set)
 	set.Files = l.files()
 	if list := l.problems.sorted(); len(list) > 0 {
+		set.broken = list
 		return set, Errors(list)
 	}
 	return set, nil

@@ -199,6 +199,13 @@ func (c *checks) serverFaults(s *serverScript, transport string) {
 			continue
 		}
 		m := f.node.Get("match")
+		switch method := f.fault.Match.Method; {
+		case method == "":
+		case !slices.Contains(fault.Methods(), method):
+			c.doubt(m.Get("method"), "no client asks for %q%s: this fault never strikes", method, didYouMean(method, fault.Methods()))
+		case !strings.Contains(method, "/") && method == strings.ToUpper(method) && transport != "" && transport != fault.HTTP:
+			c.doubt(m.Get("method"), "over transport: %s there is no HTTP request %s: this fault never strikes", words(transport), method)
+		}
 		switch tool := f.fault.Match.Tool; {
 		case tool != "" && !slices.Contains(names, tool):
 			c.doubt(m.Get("tool"), "the server has no tool %q%s: this fault never strikes", tool, didYouMean(tool, names))
@@ -230,12 +237,16 @@ func (c *checks) serverFaults(s *serverScript, transport string) {
 // overWrong says that a fault does not strike over a transport, in the words
 // of files.
 func (c *checks) overWrong(f serverFault, info *fault.Info, transport string) {
-	words := map[string]string{fault.Pipe: "stdio", fault.Stdio: "process"}
 	var strikes []string
 	for _, t := range info.Transports {
-		strikes = append(strikes, cmp.Or(words[t], t))
+		strikes = append(strikes, words(t))
 	}
-	c.doubt(f.node.Get("kind"), "fault %s does not strike over transport: %s, only over %s", f.fault.Kind, cmp.Or(words[transport], transport), strings.Join(strikes, ", "))
+	c.doubt(f.node.Get("kind"), "fault %s does not strike over transport: %s, only over %s", f.fault.Kind, words(transport), strings.Join(strikes, ", "))
+}
+
+// words is a transport of faults in the words of files.
+func words(transport string) string {
+	return cmp.Or(map[string]string{fault.Pipe: "stdio", fault.Stdio: "process"}[transport], transport)
 }
 
 // on are the events that the fault's kind strikes.

@@ -258,7 +258,7 @@ func changeObject() *object {
 			{name: "tell", typ: either(boolean(), list(enum("tools", "prompts", "resources"))), def: "what changed", doc: "Which lists the clients are told have changed; `false` tells them nothing."},
 			{name: "updated", typ: list(filled()), def: "none", doc: "URIs of resources whose subscribers are told that they were updated."},
 			{name: "delay", typ: duration(), def: "0s", doc: "The news goes out so long after the answer to the call or the list that made the change."},
-			{name: "early", typ: boolean(), def: "false", doc: "The news goes out before that answer, and so overtakes a slow one."},
+			{name: "early", typ: boolean(), def: "false", doc: "The news goes out before that answer, and so overtakes a slow one. Over HTTP the answer waits for `settle` then, for the news goes over another stream."},
 		},
 	}
 }

@@ -62,7 +62,7 @@ type ruleScript struct {
 // its faults.
 func (l *loader) modelScript(root, settings *strictyaml.Node) modelScript {
 	m := modelScript{
-		replies: l.replies(root.Get("replies"), textOf(root.Get("order")) == "arrival"),
+		replies: l.replies(root.Get("replies"), true),
 		asides:  l.rules(root.Get("asides")),
 		rules:   l.rules(root.Get("rules")),
 		lanes:   l.lanes(root.Get("lanes")),
@@ -74,17 +74,20 @@ func (l *loader) modelScript(root, settings *strictyaml.Node) modelScript {
 	return m
 }
 
-// replies compiles a list of replies. Those of a queue follow each other in the
-// order of requests, whatever they say.
-func (l *loader) replies(list *strictyaml.Node, queue bool) []replyScript {
+// replies compiles a list of replies. Those that stand in place of turns follow
+// each other whatever they say.
+func (l *loader) replies(list *strictyaml.Node, bare bool) []replyScript {
 	var out []replyScript
 	var before *strictyaml.Node
 	for _, n := range itemsOf(list) {
 		if usable(n) {
-			if before != nil && !queue && l.textAlone(before) {
+			if before != nil && !bare && l.textAlone(before) {
 				l.problems.add(n.Pos, "a reply after one of text alone, which ends its turn (at %s)", before.Pos)
 			}
 			out = append(out, l.reply(n))
+			if repeat := n.Get("repeat"); !bare && intOf(repeat) > 1 && l.textAlone(n) {
+				l.problems.add(repeat.Pos, "a reply of text alone ends its turn and cannot repeat")
+			}
 		}
 		before = n
 	}
@@ -120,9 +123,6 @@ func (l *loader) reply(n *strictyaml.Node) replyScript {
 			r.calls = append(r.calls, callScript{tool: tool, args: l.tree(args, expr.Reply), pos: item.Pos})
 		}
 	}
-	if r.repeat > 1 && l.textAlone(n) {
-		l.problems.add(n.Get("repeat").Pos, "a reply of text alone ends its turn and cannot repeat")
-	}
 	return r
 }
 
@@ -142,6 +142,9 @@ func (l *loader) rules(list *strictyaml.Node) []ruleScript {
 	var out []ruleScript
 	for _, n := range itemsOf(list) {
 		if usable(n) && usable(n.Get("reply")) {
+			if repeat := n.Get("reply").Get("repeat"); usable(repeat) {
+				l.problems.add(repeat.Pos, "the reply of a rule or an aside answers whenever it fits: repeat means nothing here")
+			}
 			out = append(out, ruleScript{when: l.condition(n.Get("when"), expr.Request), reply: l.reply(n.Get("reply")), pos: n.Pos})
 		}
 	}
@@ -196,6 +199,7 @@ func (r replyScript) bind(vars value.Value) mockllm.Reply {
 		reply.Say, reply.Reasoning, reply.Refusal, reply.Calls = said.Say, said.Reasoning, said.Refusal, said.Calls
 		return reply
 	}
+	reply.NoCalls = len(r.calls) == 0
 	reply.Func = func(ask *mockllm.Ask) (mockllm.Reply, error) {
 		said, err := r.render(askVars(ask, vars))
 		return said, at(r.pos, err)

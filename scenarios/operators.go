@@ -69,8 +69,8 @@ func names() []entry {
 		{"turn", `turn == 1`, "The turn's number, from 1."},
 		{"vars", `vars.id`, "The row of the case."},
 		{"value", `value > 5`, "Under `$that`: the value at hand."},
-		{"trajectory", `trajectory.size() == 2 && trajectory.all(c, !c.failed)`, "`that`: the calls in the model's order: `server`, `tool`, `args`, `result`, `failed`, `lane`, `turn`, `reply`, `index`, `duration_ms`, `retried`."},
-		{"journal", `journal.model_calls <= 6`, "`that`: `model_calls`, `retries`, `tool_calls`, `tokens`, `answers`, `told` (the tool results in the last request, as the model read them)."},
-		{"transcript", `transcript.stop == ""`, "`that`: what the subject reports: `model_calls`, `tool_calls`, `answers`, `stop`. Skipped when it reports nothing."},
+		{"trajectory", `trajectory.size() == 2 && trajectory.all(c, !c.failed)`, "`that`: the calls in the model's order: `server`, `tool`, `args`, `result`, `failed`, `lane`, `turn`, `reply`, `index`, `duration_ms`, `retried`. Under a turn, of that turn; under `expect` of the file, of the whole conversation."},
+		{"journal", `journal.model_calls <= 6`, "`that`: `model_calls`, `retries`, `tool_calls`, `tokens`, `answers`, `told` (the tool results in the last request, as the model read them). Under a turn, of that turn; under `expect` of the file, of the whole conversation."},
+		{"transcript", `transcript.stop == ""`, "`that`: what the subject reports: `model_calls`, `tool_calls`, `answers`, `stop`. Skipped when it reports nothing. Under a turn, of that turn; under `expect` of the file, of the whole conversation."},
 	}
 }

@@ -5,6 +5,7 @@ package scenarios
 import (
 	"fmt"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/rehearse-dev/rehearse/harness"
@@ -28,6 +29,8 @@ type Set struct {
 	Files []string
 	// Notes name the files in folders that were left alone, and why.
 	Notes []string
+
+	broken []Problem // what Load found wrong
 }
 
 // Scenario is one scenario, or one case of it, ready to be played. It is to
@@ -171,7 +174,8 @@ type LLM struct {
 	// Script answers without a tool side: results are read from the request.
 	Script mockllm.Script
 
-	root *strictyaml.Node // for check
+	root  *strictyaml.Node // for check
+	exprs []placed
 }
 
 // Problem is something wrong in a file, or doubtful.
@@ -215,8 +219,19 @@ type Options struct {
 
 // Check returns what is doubtful in a set, sorted by place: literal arguments
 // that break the tool's schema, keys that no result has, expectations that
-// cannot fail. None of it is an error.
-func (s *Set) Check() []Problem { return check(s) }
+// cannot fail. None of it is an error. Of a set with mistakes in it, doubts
+// that may come of one are left out.
+func (s *Set) Check() []Problem {
+	return slices.DeleteFunc(check(s), func(doubt Problem) bool {
+		return slices.ContainsFunc(s.broken, func(mistake Problem) bool {
+			return mistake.Pos.File == doubt.Pos.File && (mistake.Pos.Line == doubt.Pos.Line || strings.HasPrefix(mistake.Msg, unknownKey))
+		})
+	})
+}
+
+// unknownKey begins what is said of a key that is not known: it may be what is
+// missed elsewhere.
+const unknownKey = "unknown key"
 
 func fromYAML(problems []strictyaml.Problem) []Problem {
 	out := make([]Problem, len(problems))

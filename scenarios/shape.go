@@ -244,7 +244,13 @@ func (s *shapes) wrongKind(n *strictyaml.Node, t typ, name string) {
 	hint := ""
 	switch {
 	case t.words == duration().words && n.Kind == strictyaml.Number:
-		hint = ": write it as in " + n.Text + "s"
+		// Hundreds are meant as milliseconds by who comes from languages that
+		// count in them.
+		if ms, err := strconv.ParseFloat(n.Text, 64); err == nil && ms >= 100 {
+			hint = fmt.Sprintf(": write it as in %sms", n.Text)
+		} else {
+			hint = fmt.Sprintf(": write it as in %[1]ss or %[1]sms", n.Text)
+		}
 	case t.oneOf != nil && n.Kind == strictyaml.List:
 		hint = ": give one"
 	case n.Kind == strictyaml.Map && slices.Equal(t.kinds, []strictyaml.Kind{strictyaml.List}) && len(n.Pairs) > 0 && !strings.HasPrefix(n.Pairs[0].Key.Text, "-"):
@@ -294,7 +300,7 @@ func (s *shapes) object(n *strictyaml.Node, o *object, name string) {
 		case slices.Contains(reserved(), p.Key.Text):
 			s.problems.add(p.Key.Pos, "%q is reserved: a later version of rehearse will know it, this one does not", p.Key.Text)
 		case !o.open:
-			s.problems.add(p.Key.Pos, "unknown key %q in %s%s", p.Key.Text, o.name, unknownHint(o, p.Key.Text, known))
+			s.problems.add(p.Key.Pos, unknownKey+" %q in %s%s", p.Key.Text, o.name, unknownHint(o, p.Key.Text, known))
 		}
 	}
 	for _, k := range o.keys {

@@ -80,6 +80,9 @@ func odd(gone <-chan struct{}) http.HandlerFunc {
 			case <-r.Context().Done():
 			case <-gone:
 			}
+		case "hang until left":
+			reply(w, 200, events, note)
+			<-r.Context().Done()
 		}
 	}
 }
@@ -236,7 +239,7 @@ func TestHTTPClientLeaves(t *testing.T) {
 		c.request(1, "initialize")
 		// It hears something, and hangs up.
 		ctx, cancel := context.WithCancel(t.Context())
-		resp := c.open(ctx, http.MethodPost, `{"jsonrpc":"2.0","id":2,"method":"hang"}`)
+		resp := c.open(ctx, http.MethodPost, `{"jsonrpc":"2.0","id":2,"method":"hang until left"}`)
 		first := make([]byte, 20)
 		if _, err := io.ReadFull(resp.Body, first); err != nil {
 			t.Error(err)

@@ -5,6 +5,7 @@ package main
 import (
 	"errors"
 	"fmt"
+	"io"
 	"os"
 	"path/filepath"
 	"strings"
@@ -82,6 +83,7 @@ func check(p *process, r *recordings, args []string, strict bool) error {
 	r.beside(set)
 	r.check(set, err == nil)
 	if mistakes = append(mistakes, r.mistakes...); len(mistakes) > 0 {
+		warn(p.stdout, append(set.Check(), r.doubts...))
 		return mistakes
 	}
 	return printCheck(p, set, r, strict)
@@ -99,24 +101,29 @@ func printCheck(p *process, set *scenarios.Set, r *recordings, strict bool) erro
 			fmt.Fprintf(p.stderr, "note: `rehearse run` refuses %v\n", err)
 		}
 	}
-	doubts := append(set.Check(), r.doubts...)
-	for _, d := range doubts {
-		fmt.Fprintf(p.stdout, "%s: warning: %s\n", d.Pos, d.Msg)
-	}
+	doubts := warn(p.stdout, append(set.Check(), r.doubts...))
 	recorded := ""
 	if n := r.count(); n > 0 {
 		recorded = ", " + count(n, "recording")
 	}
 	fmt.Fprintf(p.stdout, "%s, %s, %s%s: %s\n",
 		count(len(set.Scenarios), "scenario"), count(len(set.Servers), "server file"), count(len(set.LLMs), "llm file"), recorded,
-		count(len(doubts), "warning"))
+		count(doubts, "warning"))
 	if len(set.Scenarios)+len(set.Servers)+len(set.LLMs)+len(r.files) == 0 {
 		return fmt.Errorf("nothing to check: no file here begins with scenario, server, llm or suite, and none is a recording")
 	}
-	if strict && len(doubts) > 0 {
+	if strict && doubts > 0 {
 		return &codeError{code: exitUsage}
 	}
 	return nil
+}
+
+// warn prints what is doubtful, and returns how much that is.
+func warn(w io.Writer, doubts []scenarios.Problem) int {
+	for _, d := range doubts {
+		fmt.Fprintf(w, "%s: warning: %s\n", d.Pos, d.Msg)
+	}
+	return len(doubts)
 }
 
 // count spells a number with its noun.

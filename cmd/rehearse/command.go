@@ -29,7 +29,7 @@ const (
 	exitUsage    exitCode = 2 // wrong use, or a bad file
 	exitUnjudged exitCode = 3 // none failed, some could not be judged
 
-	exitKilled exitCode = 130 // interrupted, and again, before there was a result
+	exitKilled exitCode = 130 // interrupted before there was a result
 )
 
 // process is everything of the process that a command may touch.

@@ -10,6 +10,7 @@ import (
 	"io"
 	"net/url"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -24,7 +25,7 @@ import (
 )
 
 const mcpExits = `Exit codes: 0 done; 1 the tool or the server says that it failed; 2 wrong use; 3
-the server cannot be reached, or did not answer.`
+the server cannot be reached, or did not answer; 130 interrupted.`
 
 func mcpCommand(p *process) *cobra.Command {
 	cmd := &cobra.Command{
@@ -65,7 +66,7 @@ type mcpClient struct {
 func (c *mcpClient) flags(cmd *cobra.Command) {
 	f := cmd.Flags()
 	f.SortFlags = false
-	f.StringVar(&c.transport, "transport", "", "http, sse, ws or stdio (default: ws for a URL that begins so, http for other URLs, stdio after --)")
+	f.StringVar(&c.transport, "transport", "", "http, sse, ws or stdio (default: ws for a URL that begins so, http for other URLs, or else sse, stdio after --)")
 	f.StringArrayVar(&c.headers, "header", nil, "HTTP header for the server, as 'NAME: VALUE'; may be repeated")
 	f.StringArrayVar(&c.env, "env", nil, "environment variable for the command, as NAME=VALUE, or NAME to hand ours on; may be repeated")
 	f.DurationVar(&c.timeout, "timeout", 60*time.Second, "how long to wait for the server to start, and for each answer or word of progress")
@@ -94,6 +95,11 @@ func (c *mcpClient) server(cmd *cobra.Command, args []string) (harness.Server, [
 		return harness.Server{}, nil, fmt.Errorf("--transport %s wants a URL, and a command is given after --", c.transport)
 	case dash >= 0 && len(c.headers) > 0:
 		return harness.Server{}, nil, errors.New("--header goes with a URL, and a command is given after --")
+	case dash > 0 && wholeServer(args[0]):
+		return harness.Server{}, nil, fmt.Errorf("%q is the URL of a server, and %q after -- would be its command: leave out --", args[0], args[dash])
+	case dash > 0 && !isProgram(args[dash]) && !strings.ContainsRune(args[dash], filepath.Separator), dash > 0 && swapped(args[:dash], args[dash:]):
+		return harness.Server{}, nil, fmt.Errorf("%q is to be the command of the server, since it comes after --; a tool and its arguments come before it\nfor example:\n%s",
+			args[dash], cmd.Example)
 	case dash >= 0:
 		return harness.Server{Name: filepath.Base(args[dash]), Command: args[dash:], Env: c.ownEnv()}, args[:dash], nil
 	case len(args) == 0:
@@ -103,10 +109,10 @@ func (c *mcpClient) server(cmd *cobra.Command, args []string) (harness.Server, [
 	case len(c.env) > 0:
 		return harness.Server{}, nil, errors.New("--env goes with a command after --")
 	}
-	u, err := url.Parse(args[0])
-	if err != nil || u.Hostname() == "" || !slices.Contains([]string{"http", "https", "ws", "wss"}, u.Scheme) {
+	if !wholeServer(args[0]) {
 		return harness.Server{}, nil, fmt.Errorf("%q is no URL of a server; a command goes after --", args[0])
 	}
+	u, _ := url.Parse(args[0]) // as it could be before
 	if ws := strings.HasPrefix(u.Scheme, "ws"); ws && c.transport != "" && c.transport != "ws" {
 		return harness.Server{}, nil, fmt.Errorf("--transport %s does not go with %s://", c.transport, u.Scheme)
 	}
@@ -122,6 +128,31 @@ func (c *mcpClient) server(cmd *cobra.Command, args []string) (harness.Server, [
 		s.Headers[name] = strings.TrimSpace(value)
 	}
 	return s, args[1:], nil
+}
+
+// wholeServer reports whether a word is the URL of a server.
+func wholeServer(word string) bool {
+	u, err := url.Parse(word)
+	return err == nil && u.Hostname() != "" && slices.Contains([]string{"http", "https", "ws", "wss"}, u.Scheme)
+}
+
+func isProgram(word string) bool {
+	_, err := exec.LookPath(word)
+	return err == nil
+}
+
+// swapped reports whether what comes before -- is a command, and what comes
+// after it a call of a tool: a tool may well have the name of a program.
+func swapped(before, after []string) bool {
+	if !isProgram(before[0]) || len(after) == 1 {
+		return false
+	}
+	for _, word := range after[1:] {
+		if strings.HasPrefix(word, "-") || !strings.Contains(word, "=") {
+			return false
+		}
+	}
+	return true
 }
 
 func (c *mcpClient) ownEnv() (env []string) {
@@ -145,6 +176,9 @@ func (c *mcpClient) open(ctx context.Context, server harness.Server) (*mcppool.S
 		opts.LogLevel, opts.Logf, opts.Told = "debug", c.p.logf, c.tell
 	}
 	s, err := mcppool.Open(ctx, server, opts)
+	if err != nil && ctx.Err() == nil && c.transport == "" && strings.HasPrefix(server.URL, "http") {
+		s, err = c.openOlder(ctx, server, opts, err)
+	}
 	if err != nil {
 		return nil, outOfReach(err)
 	}
@@ -153,6 +187,28 @@ func (c *mcpClient) open(ctx context.Context, server harness.Server) (*mcppool.S
 	}
 	return s, nil
 }
+
+// openOlder tries the older HTTP+SSE on a server that does not speak streamable
+// HTTP, as the protocol has it for clients. first is the error of that, which
+// stands when it is of no use.
+func (c *mcpClient) openOlder(ctx context.Context, server harness.Server, opts *mcppool.Options, first error) (*mcppool.Session, error) {
+	var e *mcppool.Error
+	if !errors.As(first, &e) || e.Kind != mcppool.ErrRPC && e.Kind != mcppool.ErrTransport || c.era == "modern" {
+		return nil, first
+	}
+	older := *opts
+	older.ConnectTimeout = min(older.ConnectTimeout, olderTimeout)
+	server.Transport = "sse"
+	s, err := mcppool.Open(ctx, server, &older)
+	if err != nil {
+		return nil, first
+	}
+	c.p.logf("the server speaks the older HTTP+SSE only; --transport sse spares it the first question")
+	return s, nil
+}
+
+// olderTimeout is how long a server may take to show that it speaks HTTP+SSE.
+const olderTimeout = 5 * time.Second
 
 // tell shows what the server tells on the way.
 func (c *mcpClient) tell(method string, params json.RawMessage) {
@@ -189,8 +245,12 @@ func (c *mcpClient) tell(method string, params json.RawMessage) {
 // outOfReach gives an error the exit code that it deserves.
 func outOfReach(err error) error {
 	var e *mcppool.Error
-	if errors.As(err, &e) && (e.Kind == mcppool.ErrRPC || e.Kind == mcppool.ErrMalformed) {
+	switch {
+	case !errors.As(err, &e):
+	case e.Kind == mcppool.ErrRPC, e.Kind == mcppool.ErrMalformed:
 		return &codeError{exitFailed, err}
+	case e.Kind == mcppool.ErrCancelled:
+		return &codeError{exitKilled, fmt.Errorf("interrupted while %s server %q", e.Op, e.Server)}
 	}
 	return &codeError{exitUnjudged, err}
 }

@@ -23,6 +23,52 @@ func client(t *testing.T, args ...string) (code exitCode, stdout, stderr string)
 	return code, out.String(), errs.String()
 }
 
+// TestMCPClientFindsSSE is given the address of the older HTTP+SSE, and not
+// told that it is one.
+func TestMCPClientFindsSSE(t *testing.T) {
+	server := mockmcp.NewServer(t, mockmcp.Script{Name: "s", Tools: []mockmcp.Tool{{Name: "echo", Results: []mockmcp.Result{{}}}}})
+	for _, tt := range []struct {
+		name   string
+		args   []string
+		code   exitCode
+		stdout string
+		stderr string
+	}{
+		{"it is tried", nil, exitPassed, "echo\n", "the server speaks the older HTTP+SSE only; --transport sse spares it the first question\n"},
+		{"http was said", []string{"--transport", "http"}, exitUnjudged, "", "needs transport: sse"},
+		{"the new era was said", []string{"--era", "modern"}, exitUnjudged, "", "does not speak the new era"},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			code, stdout, stderr := client(t, append([]string{"list", server.SSE}, tt.args...)...)
+			if code != tt.code || stdout != tt.stdout || !strings.Contains(stderr, tt.stderr) {
+				t.Errorf("exit %d, %q, %q; want %d, %q, %q", code, stdout, stderr, tt.code, tt.stdout, tt.stderr)
+			}
+		})
+	}
+}
+
+// TestMCPClientInterrupted: an interrupt is no fault of the server's.
+func TestMCPClientInterrupted(t *testing.T) {
+	ctx, interrupt := context.WithCancel(t.Context())
+	server := mockmcp.NewServer(t, mockmcp.Script{Name: "s", Tools: []mockmcp.Tool{{
+		Name: "wait",
+		Handler: func(ctx context.Context, _ *mockmcp.Call) (*mockmcp.Answer, error) {
+			interrupt()
+			<-ctx.Done()
+			return &mockmcp.Answer{}, nil
+		},
+	}}})
+	var stderr strings.Builder
+	code := command(ctx, &process{
+		args: []string{"mcp", "call", server.URL, "wait"}, getenv: func(string) (string, bool) { return "", false },
+		stdin: strings.NewReader(""), stdout: &stderr, stderr: &stderr,
+	})
+	want := `rehearse: interrupted while calling "wait" on server "` + server.URL + "\"\n"
+	if code != exitKilled || stderr.String() != want {
+		t.Errorf("exit %d, %q; want %d, %q", code, stderr.String(), exitKilled, want)
+	}
+}
+
 // TestMCPClient reaches a server by every transport and era, and shows a key.
 func TestMCPClient(t *testing.T) {
 	server := mockmcp.NewServer(t, mockmcp.Script{

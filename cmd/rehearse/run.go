@@ -131,6 +131,7 @@ func runScenarios(ctx context.Context, p *process, paths []string, opts *run.Opt
 	}
 	set, err := scenarios.Load(paths, &scenarios.Options{LookupEnv: p.getenv, Offline: opts.Mode == harness.ModeReplay})
 	if err != nil {
+		warn(p.stderr, set.Check())
 		return err
 	}
 	list, err := selectScenarios(set, paths, flags)
@@ -140,9 +141,7 @@ func runScenarios(ctx context.Context, p *process, paths []string, opts *run.Opt
 	if opts.Name == "" {
 		opts.Name = runName(paths[0])
 	}
-	for _, d := range (&scenarios.Set{Scenarios: list}).Check() {
-		fmt.Fprintf(p.stderr, "%s: warning: %s\n", d.Pos, d.Msg)
-	}
+	warn(p.stderr, (&scenarios.Set{Scenarios: list}).Check())
 	progress := newProgress(p, flags)
 	opts.Observer = progress
 	opts.Abort = p.abort

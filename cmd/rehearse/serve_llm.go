@@ -4,38 +4,24 @@ package main
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"math"
-	"net"
-	"net/http"
-	"path/filepath"
 	"strings"
-	"sync"
-	"time"
 
 	"github.com/spf13/cobra"
 
 	"github.com/rehearse-dev/rehearse/internal/mockserver"
 	"github.com/rehearse-dev/rehearse/mockllm"
 	"github.com/rehearse-dev/rehearse/mockllm/profile"
-	"github.com/rehearse-dev/rehearse/scenarios"
 )
 
 // llmServer is what the flags of `serve llm` say.
 type llmServer struct {
-	mock      mockllm.Options
-	listening mockserver.Listening
-	listen    string
-	profile   string
-	isolate   string
-	origin    string
-	chaos     float64
-	watch     time.Duration
+	http    httpServer
+	mock    mockllm.Options
+	profile string
+	chaos   float64
 }
-
-// defaultGrace is how long requests may go on after an interrupt.
-const defaultGrace = 5 * time.Second
 
 func serveLLMCommand(p *process) *cobra.Command {
 	var s llmServer
@@ -52,9 +38,11 @@ tells them apart, with --isolate header:NAME a header.
 "admin" answers, for the conversation ID below /t/ID/rehearse:
   GET journal         what was asked and answered
   GET expectations    the replies that were asked for, those never, the misses
+  GET held/CUE        waits until a request is held until that cue
   GET conversations   those that began
   GET health          also at /health
   GET metrics         for Prometheus
+  POST cue/CUE        gives a cue: what is held until it goes on
   POST verify         judges an assertion in JSON: passed or not, and why
   POST load           plays another script, sent as YAML, or refuses all of it
   POST reset          starts over: journal and misses so far are forgotten
@@ -85,7 +73,7 @@ the provider would have refused, or an error of the script.`,
 
 func (s *llmServer) flags(cmd *cobra.Command) {
 	f := cmd.Flags()
-	f.StringVar(&s.listen, "listen", "127.0.0.1:0", listenHelp)
+	s.http.flags(f)
 	f.StringVar(&s.profile, "profile", "", "wire habits, in place of the file's: "+strings.Join(profile.Names(), ", "))
 	f.Int64Var(&s.mock.Seed, "seed", 0, "seed of ids, times, jitter and chaos")
 	f.DurationVar(&s.mock.TimeToFirstToken, "ttft", 0, "wait before the first token of a reply")
@@ -93,73 +81,22 @@ func (s *llmServer) flags(cmd *cobra.Command) {
 	f.Float64Var(&s.mock.Jitter, "jitter", 0, "share, from 0 to 1, by which each wait varies")
 	f.BoolVar(&s.mock.FlushEvents, "flush-events", false, "send every event of a stream in a write of its own")
 	f.IntVar(&s.mock.MaxBodyBytes, "max-body", 64<<20, "size of the largest request in bytes; a larger one is answered 413")
-	f.StringVar(&s.isolate, "isolate", "url", "what tells conversations apart beside /t/ID: url (nothing), key or header:NAME")
-	f.DurationVar(&s.listening.Grace, "grace", defaultGrace, "time for requests to end by themselves after an interrupt")
-	f.StringVar(&s.origin, "cors", "", "origin whose pages a browser lets in; * is any")
-	f.StringVar(&s.listening.Cert, "tls-cert", "", "file with a certificate, to serve https")
-	f.StringVar(&s.listening.Key, "tls-key", "", "file with its key")
 	f.Float64Var(&s.chaos, "chaos", 0, "share, from 0 to 1, of requests that meet a fault which clients should survive")
-	f.DurationVar(&s.watch, "watch", 0, "look every so often whether FILE, or a file that it refers to, has changed; 0 never does")
 }
 
 func (s *llmServer) check(cmd *cobra.Command) error {
-	header, byHeader := strings.CutPrefix(s.isolate, "header:")
-	return checkFlags(cmd,
+	return checkFlags(cmd, append(s.http.rules(),
 		rule{"ttft", s.mock.TimeToFirstToken >= 0, "0 or more, such as 200ms"},
 		rule{"tokens-per-second", s.mock.TokensPerSecond >= 0 && !math.IsInf(s.mock.TokensPerSecond, 0), "0 or more"},
 		rule{"jitter", s.mock.Jitter >= 0 && s.mock.Jitter <= 1, "from 0 to 1"},
 		rule{"max-body", s.mock.MaxBodyBytes > 0, "1 or more"},
-		rule{"isolate", s.isolate == "url" || s.isolate == "key" || byHeader && header != "", "url, key or header:NAME"},
-		rule{"grace", s.listening.Grace >= 0, "0 or more, such as 5s"},
-		rule{"tls-cert", (s.listening.Cert == "") == (s.listening.Key == ""), "--tls-key beside it"},
-		rule{"tls-key", (s.listening.Cert == "") == (s.listening.Key == ""), "--tls-cert beside it"},
 		rule{"chaos", s.chaos >= 0 && s.chaos <= 1, "from 0 to 1"},
-		rule{"watch", s.watch >= 0, "0 or more, such as 500ms"},
-	)
-}
-
-// load reads the script of the files that are watched.
-func (s *llmServer) load(p *process, w *watcher) (mockllm.Script, error) {
-	set, err := scenarios.Load(w.paths, &scenarios.Options{LookupEnv: p.getenv})
-	w.read = set.Files
-	if err != nil {
-		return mockllm.Script{}, err
-	}
-	script, err := llmScript(set)
-	if err != nil {
-		return script, fmt.Errorf("serving %s: %w", strings.Join(w.paths, " "), err)
-	}
-	return script, nil
-}
-
-func (s *llmServer) options(p *process, args []string) *mockserver.Options {
-	o := &mockserver.Options{Mock: s.mock, Origin: s.origin}
-	if header, ok := strings.CutPrefix(s.isolate, "header:"); ok {
-		o.Isolate = mockserver.ByHeader(header)
-	} else if s.isolate == "key" {
-		o.Isolate = mockserver.ByKey
-	}
-	// What a script that is sent refers to lies beside the file.
-	name := filepath.Join(filepath.Dir(args[0]), "posted.yaml")
-	o.Parse = func(data []byte) (mockllm.Script, error) {
-		set, err := scenarios.Parse(name, data, &scenarios.Options{LookupEnv: p.getenv})
-		if err != nil {
-			return mockllm.Script{}, err
-		}
-		return llmScript(set)
-	}
-	o.Prepare = func(script *mockllm.Script) {
-		if s.profile != "" {
-			script.Profile = s.profile
-		}
-		mockserver.Chaos(script, s.chaos)
-	}
-	return o
+	)...)
 }
 
 func (s *llmServer) serve(ctx context.Context, p *process, args []string) error {
-	w := newWatcher(args)
-	script, err := firstLoad(w, func() (mockllm.Script, error) { return s.load(p, w) })
+	from := newScript(p, args, llmScript)
+	script, err := firstLoad(from.w, from.load)
 	if err != nil {
 		return err
 	}
@@ -168,35 +105,20 @@ func (s *llmServer) serve(ctx context.Context, p *process, args []string) error 
 			return fmt.Errorf("unknown profile %q; there are %s", s.profile, strings.Join(profile.Names(), ", "))
 		}
 	}
-	server, err := mockserver.New(script, s.options(p, args))
-	if err != nil {
-		return fmt.Errorf("serving %s: %w", strings.Join(args, " "), err)
-	}
-	listener, err := net.Listen("tcp", s.listen)
-	if err != nil {
-		return fmt.Errorf("listening for the mock model: %w", err)
-	}
-	base := "http://" + listener.Addr().String()
-	if s.listening.Cert != "" {
-		base = "https" + strings.TrimPrefix(base, "http")
-	}
-	s.listening.Abort = p.abort
-	ctx, cancel := context.WithCancel(ctx)
-	defer cancel()
-	var watching sync.WaitGroup
-	hangups := p.hangup.take() // before anybody knows where to send one
-	watching.Go(func() {
-		w.reload(ctx, p, s.watch, hangups, func() (func() error, error) {
-			script, err := s.load(p, w)
-			return func() error { return server.Load(script) }, err
-		}, server.Failed)
+	server, err := mockserver.New(script, &mockserver.Options{
+		Mock: s.mock, Origin: s.http.origin, Isolate: s.http.isolation(), Parse: from.parse,
+		Prepare: func(script *mockllm.Script) {
+			if s.profile != "" {
+				script.Profile = s.profile
+			}
+			mockserver.Chaos(script, s.chaos)
+		},
 	})
-	p.ready(p.stdout, base+"/v1", base+"/rehearse")
-	err = server.Serve(ctx, listener, &s.listening)
-	cancel()
-	watching.Wait()
-	if errors.Is(err, http.ErrServerClosed) {
-		err = nil
+	if err != nil {
+		return fmt.Errorf("serving %s: %w", from.files(), err)
 	}
-	return ended(err, server.Err(), "request")
+	return serveHTTP(ctx, &s.http, from, server, func(host string) (url, admin string) {
+		base := "http" + s.http.secure() + "://" + host
+		return base + "/v1", base + "/rehearse"
+	}, "request")
 }

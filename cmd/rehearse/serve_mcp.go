@@ -8,29 +8,21 @@ import (
 	"fmt"
 	"io"
 	"net"
-	"net/http"
-	"path/filepath"
 	"strings"
 	"sync"
-	"time"
 
 	"github.com/spf13/cobra"
 
 	"github.com/rehearse-dev/rehearse/internal/mockserver"
 	"github.com/rehearse-dev/rehearse/mockmcp"
-	"github.com/rehearse-dev/rehearse/scenarios"
 )
 
 // mcpServer is what the flags of `serve mcp` say.
 type mcpServer struct {
+	http      httpServer
 	mock      mockmcp.Options
-	listening mockserver.Listening
 	transport string
-	listen    string
 	admin     string // stdio only
-	isolate   string
-	origin    string
-	watch     time.Duration
 }
 
 func serveMCPCommand(p *process) *cobra.Command {
@@ -94,20 +86,13 @@ var mcpTransports = [...]string{"http", "stdio", "sse", "ws"}
 
 func (s *mcpServer) flags(cmd *cobra.Command) {
 	f := cmd.Flags()
+	s.http.flags(f)
 	f.StringVar(&s.transport, "transport", "http", "http, stdio, sse or ws")
-	f.StringVar(&s.listen, "listen", "127.0.0.1:0", listenHelp)
 	f.StringVar(&s.admin, "admin", "", "with stdio: address for the admin API to listen on")
 	f.StringArrayVar(&s.mock.Hosts, "allow-host", nil, "name by which clients may call it beside loopback, such as a container's; * is any")
-	f.StringVar(&s.origin, "cors", "", "origin whose pages a browser lets in; * is any")
-	f.StringVar(&s.isolate, "isolate", "url", "what tells conversations apart beside /t/ID: url (nothing), key or header:NAME")
-	f.DurationVar(&s.listening.Grace, "grace", defaultGrace, "time for calls to end by themselves after an interrupt")
-	f.StringVar(&s.listening.Cert, "tls-cert", "", "file with a certificate, to serve https")
-	f.StringVar(&s.listening.Key, "tls-key", "", "file with its key")
-	f.DurationVar(&s.watch, "watch", 0, "look every so often whether FILE, or a file that it refers to, has changed; 0 never does")
 }
 
 func (s *mcpServer) check(cmd *cobra.Command) error {
-	header, byHeader := strings.CutPrefix(s.isolate, "header:")
 	known := false
 	for _, name := range mcpTransports {
 		known = known || name == s.transport
@@ -121,98 +106,36 @@ func (s *mcpServer) check(cmd *cobra.Command) error {
 			return fmt.Errorf("--%s means nothing with --transport stdio", name)
 		}
 	}
-	return checkFlags(cmd,
-		rule{"admin", stdio || s.admin == "", "--transport stdio beside it"},
-		rule{"isolate", s.isolate == "url" || s.isolate == "key" || byHeader && header != "", "url, key or header:NAME"},
-		rule{"grace", s.listening.Grace >= 0, "0 or more, such as 5s"},
-		rule{"tls-cert", (s.listening.Cert == "") == (s.listening.Key == ""), "--tls-key beside it"},
-		rule{"tls-key", (s.listening.Cert == "") == (s.listening.Key == ""), "--tls-cert beside it"},
-		rule{"watch", s.watch >= 0, "0 or more, such as 500ms"},
-	)
-}
-
-// load reads the script of the files that are watched.
-func (s *mcpServer) load(p *process, w *watcher) (mockmcp.Script, error) {
-	set, err := scenarios.Load(w.paths, &scenarios.Options{LookupEnv: p.getenv})
-	w.read = set.Files
-	if err != nil {
-		return mockmcp.Script{}, err
-	}
-	script, err := mcpScript(set)
-	if err != nil {
-		return script, fmt.Errorf("serving %s: %w", strings.Join(w.paths, " "), err)
-	}
-	return script, nil
-}
-
-func (s *mcpServer) options(p *process, args []string) *mockserver.MCPOptions {
-	o := &mockserver.MCPOptions{Mock: s.mock, Transport: s.transport, Origin: s.origin, Grace: s.listening.Grace}
-	if header, ok := strings.CutPrefix(s.isolate, "header:"); ok {
-		o.Isolate = mockserver.ByHeader(header)
-	} else if s.isolate == "key" {
-		o.Isolate = mockserver.ByKey
-	}
-	// What a script that is sent refers to lies beside the file.
-	name := filepath.Join(filepath.Dir(args[0]), "posted.yaml")
-	o.Parse = func(data []byte) (mockmcp.Script, error) {
-		set, err := scenarios.Parse(name, data, &scenarios.Options{LookupEnv: p.getenv})
-		if err != nil {
-			return mockmcp.Script{}, err
-		}
-		return mcpScript(set)
-	}
-	return o
+	return checkFlags(cmd, append(s.http.rules(), rule{"admin", stdio || s.admin == "", "--transport stdio beside it"})...)
 }
 
 func (s *mcpServer) serve(ctx context.Context, p *process, args []string) error {
-	w := newWatcher(args)
-	script, err := firstLoad(w, func() (mockmcp.Script, error) { return s.load(p, w) })
+	from := newScript(p, args, mcpScript)
+	script, err := firstLoad(from.w, from.load)
 	if err != nil {
 		return err
 	}
-	server, err := mockserver.NewMCP(script, s.options(p, args))
-	if err != nil {
-		return fmt.Errorf("serving %s: %w", strings.Join(args, " "), err)
-	}
-	listener, err := net.Listen("tcp", s.listen)
-	if err != nil {
-		server.Close()
-		return fmt.Errorf("listening for the mock server: %w", err)
-	}
-	secure := ""
-	if s.listening.Cert != "" {
-		secure = "s"
-	}
-	scheme := "http"
-	if s.transport == "ws" {
-		scheme = "ws"
-	}
-	host := secure + "://" + listener.Addr().String()
-	s.listening.Abort = p.abort
-	ctx, cancel := context.WithCancel(ctx)
-	defer cancel()
-	var watching sync.WaitGroup
-	hangups := p.hangup.take() // before anybody knows where to send one
-	watching.Go(func() {
-		w.reload(ctx, p, s.watch, hangups, func() (func() error, error) {
-			script, err := s.load(p, w)
-			return func() error { return server.Load(script) }, err
-		}, server.Failed)
+	server, err := mockserver.NewMCP(script, &mockserver.MCPOptions{
+		Mock: s.mock, Transport: s.transport, Origin: s.http.origin, Isolate: s.http.isolation(), Parse: from.parse,
+		Grace: s.http.listening.Grace,
 	})
-	p.ready(p.stdout, scheme+host+server.Path(), "http"+host+"/rehearse")
-	err = server.Serve(ctx, listener, &s.listening)
-	cancel()
-	watching.Wait()
-	if errors.Is(err, http.ErrServerClosed) {
-		err = nil
+	if err != nil {
+		return fmt.Errorf("serving %s: %w", from.files(), err)
 	}
-	return ended(err, server.Err(), "call")
+	return serveHTTP(ctx, &s.http, from, server, func(host string) (url, admin string) {
+		scheme := "http"
+		if s.transport == "ws" {
+			scheme = "ws"
+		}
+		host = s.http.secure() + "://" + host
+		return scheme + host + server.Path(), "http" + host + "/rehearse"
+	}, "call")
 }
 
 // serveStdio serves one session over the standard streams, and the admin API
 // of it over HTTP where --admin says so.
 func (s *mcpServer) serveStdio(ctx context.Context, p *process, args []string) error {
-	script, err := s.load(p, newWatcher(args))
+	script, err := newScript(p, args, mcpScript).load()
 	if err != nil {
 		return err
 	}
@@ -231,7 +154,7 @@ func (s *mcpServer) serveStdio(ctx context.Context, p *process, args []string) e
 			return fmt.Errorf("listening for the admin API: %w", err)
 		}
 		admin = "http://" + listener.Addr().String() + "/rehearse"
-		serving.Go(func() { _ = server.Serve(ctx, listener, &s.listening) }) // a listener of ours that fails is of no interest to MCP
+		serving.Go(func() { _ = server.Serve(ctx, listener, &s.http.listening) }) // a listener of ours that fails is of no interest to MCP
 	}
 	p.ready(p.stderr, "stdio", admin)
 	mock := server.Default()

@@ -25,7 +25,9 @@
 // endpoint failed.
 //
 // What was said stays in the history, whatever becomes of the turn, and every
-// call in it has its result: a conversation can go on after any stop.
+// call in it has its result: a conversation can go on after any stop. What the
+// endpoint has no room for is taken back: the user's message, or the results
+// that came last, in whose place a word says so.
 package agent
 
 import (
@@ -67,11 +69,13 @@ type Config struct {
 	// negative value means no bound. A request that is tried again counts
 	// once.
 	MaxModelCalls int
-	// TimeLimit bounds one turn. 0 means none.
+	// TimeLimit bounds one turn: a reply or a call under way when it has
+	// passed is broken off. 0 means none.
 	TimeLimit time.Duration
 	// TokenLimit bounds the tokens of a whole conversation, as the endpoint
-	// counts them: no further model call is made once they are used up. 0
-	// means none.
+	// counts them: no further model call is made once they are used up. It
+	// counts at the end of a reply; a stream is broken off before, once it has
+	// more than 8 bytes for each token that is left. 0 means none.
 	TokenLimit int
 	// MaxRepeats is how often one turn may ask for the same call with the
 	// same arguments; asking that often stops it. 0 means 3; a negative
@@ -89,7 +93,9 @@ type Config struct {
 	// a negative value means no bound.
 	MaxResultBytes int
 	// RecoverLeakedCalls runs a tool call that the model wrote into its text.
-	// Without it such a call is reported and the text is the answer.
+	// Without it such a call is reported and the text is the answer. One that
+	// was written without an id is given leaked_M_N: M messages came before it,
+	// and N leaked calls in the same text.
 	RecoverLeakedCalls bool
 	// Clock measures TimeLimit and the durations of calls. Nil means
 	// [harness.SystemClock].

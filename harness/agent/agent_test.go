@@ -39,7 +39,14 @@ type script struct {
 	asked   []model.Request
 }
 
-func (s *script) Generate(_ context.Context, req *model.Request) iter.Seq2[model.Event, error] {
+// pause is time that passes in a reply; deaf, the model does not hear that
+// nobody waits any more.
+type pause struct {
+	time.Duration
+	deaf bool
+}
+
+func (s *script) Generate(ctx context.Context, req *model.Request) iter.Seq2[model.Event, error] {
 	return func(yield func(model.Event, error) bool) {
 		s.mu.Lock()
 		copied := *req
@@ -61,6 +68,11 @@ func (s *script) Generate(_ context.Context, req *model.Request) iter.Seq2[model
 				more = yield(item, nil)
 			case error:
 				more = yield(nil, item)
+			case pause:
+				err := harness.SystemClock().Sleep(ctx, item.Duration)
+				if more = err == nil || item.deaf; !more {
+					yield(nil, err)
+				}
 			}
 			if !more {
 				return
@@ -384,6 +396,7 @@ func TestShorten(t *testing.T) {
 }
 
 func TestStops(t *testing.T) {
+	long := `{"x":"` + strings.Repeat("x", 1004) + `"}`
 	loop := func() [][]any {
 		var replies [][]any
 		for i := range 20 {
@@ -407,7 +420,17 @@ func TestStops(t *testing.T) {
 		{name: "model calls", replies: loop(), reason: harness.StopModelCalls, detail: "no answer after 10 model calls", asked: 10, last: `got {"i":9}`},
 		{name: "model calls, set", cfg: Config{MaxModelCalls: 3}, replies: loop(), reason: harness.StopModelCalls, detail: "after 3", asked: 3, last: `got {"i":2}`},
 		{name: "tokens", cfg: Config{TokenLimit: 25}, replies: loop(), reason: harness.StopTokens, detail: "30 tokens used, 25 allowed", asked: 3, last: `got {"i":2}`},
-		{name: "context overflow", replies: [][]any{{&model.Error{Kind: model.KindContextOverflow, Message: "too long"}}, said("ok")}, reason: harness.StopContextOverflow, detail: "too long", asked: 1, last: "go"},
+		{name: "context overflow", replies: [][]any{{&model.Error{Kind: model.KindContextOverflow, Message: "too long"}}, said("ok")}, reason: harness.StopContextOverflow, detail: "too long", asked: 1, last: "(nothing)"},
+		{
+			name: "context overflow by a result", replies: [][]any{called(call("a", "f", long)), {&model.Error{Kind: model.KindContextOverflow, Message: "too long"}}},
+			reason: harness.StopContextOverflow, detail: "the last results were left out of the conversation: ", asked: 2,
+			last: "[a result of 1016 bytes is left out: with it, the conversation was longer than the model can read]",
+		},
+		{
+			name: "tokens, inside a stream", cfg: Config{TokenLimit: 25, Stream: true},
+			replies: [][]any{called(call("a", "f", "{}")), {model.TextDelta{Text: strings.Repeat("x", 100)}, model.TextDelta{Text: strings.Repeat("x", 100)}, finished("stop", harness.Message{Text: "never seen"})}},
+			reason:  harness.StopTokens, detail: "10 tokens used, 25 allowed, and the reply was 200 bytes long before its end", asked: 2, last: "got {}",
+		},
 		{name: "content filter as error", replies: [][]any{{&model.Error{Kind: model.KindContentFilter}}}, reason: harness.StopContentFilter, asked: 1, last: "go"},
 		{name: "content filter", replies: [][]any{{finished("content_filter", harness.Message{})}}, reason: harness.StopContentFilter, asked: 1, last: "go"},
 		{name: "empty reply", replies: [][]any{{finished("stop", harness.Message{Text: " \n", Reasoning: "hm"})}, said("ok")}, reason: harness.StopEmptyReply, asked: 1, last: " \n"},
@@ -432,7 +455,11 @@ func TestStops(t *testing.T) {
 			}
 			history := c.Messages()
 			checkHistory(t, history)
-			if got := history[len(history)-1].Text; got != tc.last {
+			got := "(nothing)"
+			if len(history) > 0 {
+				got = history[len(history)-1].Text
+			}
+			if got != tc.last {
 				t.Errorf("last message: got %q, want %q", got, tc.last)
 			}
 			// The conversation can go on, unless its tokens are used up.
@@ -468,6 +495,8 @@ func TestTimeLimit(t *testing.T) {
 		replies [][]any
 	}{
 		{"within a tool", hang, [][]any{called(call("a", "f", "")), said("late")}},
+		{"within a reply", nil, [][]any{{model.TextDelta{Text: "x"}, pause{Duration: time.Hour}, finished("stop", harness.Message{Text: "late"})}}},
+		{"a reply that came too late", nil, [][]any{{pause{time.Hour, true}, finished("stop", harness.Message{Text: "late"})}}},
 		{"asked to wait longer", nil, [][]any{{model.TextDelta{Text: "x"}, model.Withdrawn{Err: errors.New("cut"), Wait: time.Hour, Text: "x"}, finished("stop", harness.Message{Text: "late"})}}},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
@@ -480,6 +509,33 @@ func TestTimeLimit(t *testing.T) {
 				}
 				checkHistory(t, c.Messages())
 			})
+		})
+	}
+}
+
+// TestRefusedCalls has calls reported that were never run, whatever stopped
+// the turn.
+func TestRefusedCalls(t *testing.T) {
+	for _, tc := range []struct {
+		name string
+		last []any
+		why  string
+	}{
+		{"repeated", called(call("b", "f", "{}"), call("c", "f", "")), "not run: stopped (repeated_call): call 2 of f"},
+		{"cut off", []any{finished("length", harness.Message{Calls: []harness.ToolCall{call("b", "f", `{"x`), call("c", "f", "")}})}, "not run: stopped (length): "},
+		{"filtered", []any{finished("content_filter", harness.Message{Text: "I", Calls: []harness.ToolCall{call("b", "f", ""), call("c", "f", "")}})}, "not run: stopped (content_filter): "},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			c := New(Config{Model: &script{replies: [][]any{called(call("a", "f", "{}")), tc.last}}, Tools: box{"f": echo}, MaxRepeats: 2}).Conversation()
+			p := play(t.Context(), c, "go")
+			if p.err == nil {
+				t.Fatal("the turn went on")
+			}
+			calls := c.Calls()
+			if len(calls) != 3 || calls[1].ID != "b" || calls[2].ID != "c" || !strings.HasPrefix(calls[2].Error, tc.why) || calls[2].Result != "" {
+				t.Errorf("reported %+v", calls)
+			}
+			checkHistory(t, c.Messages())
 		})
 	}
 }

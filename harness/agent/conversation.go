@@ -77,7 +77,8 @@ func (c *Conversation) Messages() []harness.Message {
 	return slices.Clone(c.messages)
 }
 
-// Calls returns a copy of the log of tool calls, in the model's order.
+// Calls returns a copy of the log of tool calls, in the model's order. One that
+// was asked for and not run has an Error that says why.
 func (c *Conversation) Calls() []harness.ReportedCall {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -104,7 +105,7 @@ type turn struct {
 func (t *turn) run(ctx context.Context, text string) error {
 	if limit := t.cfg.TimeLimit; limit > 0 {
 		var cancel context.CancelFunc
-		ctx, cancel = context.WithTimeoutCause(ctx, limit, t.stopTime(nil))
+		ctx, cancel = harness.WithTimeout(ctx, t.cfg.Clock, limit, t.stopTime(nil))
 		defer cancel()
 	}
 	t.append(harness.Message{Role: harness.RoleUser, Text: text})
@@ -133,6 +134,7 @@ func (t *turn) run(ctx context.Context, text string) error {
 			return nil
 		}
 		if err := t.countRepeats(m.Calls); err != nil {
+			t.refuse(m.Calls, err)
 			return err
 		}
 		t.append(t.runCalls(ctx, m, offered)...)
@@ -190,18 +192,25 @@ func (t *turn) ask(ctx context.Context, offered []harness.Tool) (*model.Done, er
 	}
 	t.mu.Lock()
 	req.Messages = slices.Concat(req.Messages, t.messages)
+	left := t.cfg.TokenLimit - t.tokens
 	t.mu.Unlock()
 	var done *model.Done
+	streamed := 0 // bytes
 	for event, err := range t.cfg.Model.Generate(ctx, req) {
 		if err != nil {
-			return nil, t.ended(ctx, stopOf(err))
+			return nil, t.ended(ctx, t.stopOf(err))
 		}
 		switch e := event.(type) {
 		case model.TextDelta:
+			streamed += len(e.Text)
 			t.yield(Delta{Text: e.Text})
 		case model.ReasoningDelta:
+			streamed += len(e.Text)
 			t.yield(Delta{Reasoning: e.Text})
+		case model.CallDelta:
+			streamed += len(e.Arguments)
 		case model.Withdrawn:
+			streamed = 0
 			t.yield(Withdrawn{Text: e.Text, Err: e.Err, Wait: e.Wait})
 			// Waiting longer than the turn may last is no use.
 			if limit := t.cfg.TimeLimit; limit > 0 && t.cfg.Clock.Now().Add(e.Wait).Sub(t.start) >= limit {
@@ -213,6 +222,12 @@ func (t *turn) ask(ctx context.Context, offered []harness.Tool) (*model.Done, er
 		if t.broken {
 			return nil, nil
 		}
+		if t.cfg.TokenLimit > 0 && done == nil && streamed > left*bytesPerToken {
+			return nil, t.stopStream(streamed)
+		}
+	}
+	if stop := t.ended(ctx, nil); stop != nil {
+		return nil, stop // the reply came too late
 	}
 	if done == nil {
 		return nil, errors.New("model ended its reply without saying so")
@@ -227,19 +242,61 @@ func (t *turn) ask(ctx context.Context, offered []harness.Tool) (*model.Done, er
 	return done, nil
 }
 
+// bytesPerToken is more than a token of any text has, but for long runs of
+// blanks and the like: what a stream costs is not known before its end.
+const bytesPerToken = 8
+
+// stopStream ends a turn whose reply is longer than the tokens that are left,
+// and takes them for used up.
+func (t *turn) stopStream(streamed int) error {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	used := t.tokens
+	t.tokens = t.cfg.TokenLimit
+	return &harness.StopError{Reason: harness.StopTokens, Detail: fmt.Sprintf("%d tokens used, %d allowed, and the reply was %d bytes long before its end", used, t.cfg.TokenLimit, streamed)}
+}
+
 // stopOf makes a stop of the model's errors that are one: asking again with
 // the same history would come to the same.
-func stopOf(err error) error {
+func (t *turn) stopOf(err error) error {
 	var e *model.Error
 	if errors.As(err, &e) {
 		switch e.Kind {
 		case model.KindContextOverflow:
-			return &harness.StopError{Reason: harness.StopContextOverflow, Err: err}
+			return &harness.StopError{Reason: harness.StopContextOverflow, Detail: t.takeBack(), Err: err}
 		case model.KindContentFilter:
 			return &harness.StopError{Reason: harness.StopContentFilter, Err: err}
 		}
 	}
 	return err
+}
+
+// takeBack makes the history as short as it was when the endpoint took it last,
+// or nearly: else no later message would fit either. It says what it did.
+func (t *turn) takeBack() string {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	last := len(t.messages) - 1
+	if t.messages[last].Role == harness.RoleUser {
+		t.messages = t.messages[:last:last]
+		return "the message was taken back from the conversation"
+	}
+	for i := last; i >= 0 && t.messages[i].Role == harness.RoleTool; i-- {
+		note := fmt.Sprintf("[a result of %d bytes is left out: with it, the conversation was longer than the model can read]", len(t.messages[i].Text))
+		if len(note) < len(t.messages[i].Text) {
+			t.messages[i].Text = note
+		}
+	}
+	return "the last results were left out of the conversation"
+}
+
+// refuse reports calls that are not run.
+func (t *turn) refuse(calls []harness.ToolCall, why error) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	for _, call := range calls {
+		t.calls = append(t.calls, harness.ReportedCall{ID: call.ID, Tool: call.Name, Arguments: call.Arguments, Error: "not run: " + why.Error()})
+	}
 }
 
 // judge decides whether the model's reply can be used, as answer or for its
@@ -248,11 +305,13 @@ func stopOf(err error) error {
 func (t *turn) judge(done *model.Done, offered []harness.Tool) (harness.Message, error) {
 	m := done.Message
 	stop := func(reason harness.StopReason, detail string) error {
+		err := &harness.StopError{Reason: reason, Detail: detail}
+		t.refuse(m.Calls, err)
 		if m.Text != "" || m.Refusal != "" {
 			m.Calls = nil
 			t.append(m)
 		}
-		return &harness.StopError{Reason: reason, Detail: detail}
+		return err
 	}
 	switch {
 	case done.FinishReason == "content_filter":

@@ -51,8 +51,11 @@ const matrixHead = `
 The reference agent over its OpenAI client asks the mock, which listens on a socket; time is virtual. Each fault
 strikes the reply that calls two tools (on a call) or the one that answers (on the answer), once, and then every
 time (if it stays: on the answer, or on the call where only calls can be struck). After each, the next turn of the
-conversation must be answered from an unbroken history, and no tool may have run twice. The client makes up to
-three attempts and bears ten minutes of silence.
+conversation must be answered from an unbroken history, and no tool may have run twice; a message or results for which
+the model had no room are taken back from the history, or nothing would fit ever after. The client makes up to three
+attempts, bears ten minutes of silence, and waits as long as a Retry-After asks, up to two minutes: where it asks for
+more, the turn ends at once with the error. ` + "`stops: too_large`" + ` is a reply that is longer than the agent reads; the
+fault ` + "`too_large`" + ` is a request that is longer than the endpoint reads, a ` + "`context_overflow`" + `.
 
 "Answer" is the scripted one, "another answer" a text that differs from it, "a call is refused" a tool call that
 was not run and whose error the model was told. The word of an error or a stop is the one that a scenario expects, as

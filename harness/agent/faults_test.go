@@ -259,7 +259,11 @@ func (c *conversation) checkHistory(t *testing.T) {
 	if len(open) > 0 {
 		t.Errorf("%s: the history has calls without a result: %v", c.name(), open)
 	}
-	if !slices.Equal(users, []string{firstUser, secondUser}) {
+	want := []string{firstUser, secondUser}
+	if stop := (*harness.StopError)(nil); errors.As(c.err, &stop) && stop.Reason == harness.StopContextOverflow && c.reply == 1 {
+		want = want[1:] // with the first, nothing would fit ever after
+	}
+	if !slices.Equal(users, want) {
 		t.Errorf("%s: the history has the user messages %q", c.name(), users)
 	}
 }

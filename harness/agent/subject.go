@@ -93,7 +93,7 @@ func open(ctx context.Context, cfg Config, env *harness.Env) (harness.Session, e
 // settings puts the scenario's settings over cfg, and makes the options for
 // the servers of them.
 func settings(cfg *Config, client *openai.Config, env *harness.Env) (*mcppool.Options, error) {
-	pool := &mcppool.Options{Logf: env.Logf}
+	pool := &mcppool.Options{Logf: env.Logf, Clock: env.Clock}
 	s := env.Settings
 	cfg.Name = defaultTo(env.Endpoint.Model, cfg.Name)
 	cfg.System = defaultTo(s.System, cfg.System)

@@ -289,10 +289,10 @@ func (c *checker) executions(call harness.Call) []harness.ToolExchange {
 	return out
 }
 
-// spoiled reports whether a fault of the server kept the result of a call from
-// the client.
+// spoiled reports whether a fault of the server, or its slowness, kept the
+// result of a call from the client.
 func (c *checker) spoiled(call harness.Call) bool {
-	return slices.ContainsFunc(c.executions(call), func(x harness.ToolExchange) bool { return spoils(x.Fault) })
+	return slices.ContainsFunc(c.executions(call), func(x harness.ToolExchange) bool { return x.Unsent || spoils(x.Fault) })
 }
 
 // needless reports whether a call was executed again after it had succeeded.

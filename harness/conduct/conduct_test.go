@@ -269,6 +269,21 @@ func TestFaults(t *testing.T) {
 			want: []string{`witnesses_agree: turn 1: the subject does not report call weather.get {"city": "Paris"} (c1)`},
 		},
 		{
+			name: "calls not reported that a stop has prevented",
+			do: func(in *conduct.Input) {
+				in.Exchanges, in.Tools = in.Exchanges[:1], nil
+				in.Transcript.Turns[0] = harness.TurnReport{ModelCalls: 1, Stop: harness.StopRepeatedCall, Error: "stopped"}
+			},
+		},
+		{
+			name: "a stopped call not reported that was made",
+			do: func(in *conduct.Input) {
+				in.Exchanges, in.Tools = in.Exchanges[:1], in.Tools[:1]
+				in.Transcript.Turns[0] = harness.TurnReport{ModelCalls: 1, Stop: harness.StopRepeatedCall, Error: "stopped"}
+			},
+			want: []string{`witnesses_agree: turn 1: the subject does not report call weather.get {"city": "Oslo"} (c2)`},
+		},
+		{
 			name: "a call made up",
 			do: func(in *conduct.Input) {
 				in.Transcript.Turns[0].Calls = append(in.Transcript.Turns[0].Calls, harness.ReportedCall{Tool: "add", ID: "c7"})

@@ -64,6 +64,7 @@ func newEnv(s *schema, scope Scope) (*Env, error) {
 		cel.CrossTypeNumericComparisons(true),
 		cel.ASTValidators(cel.ValidateRegexLiterals()),
 		cel.CustomTypeAdapter(adapter{}),
+		cel.EnableMacroCallTracking(), // so that a part of an expression can be shown as it was written
 	}
 	elem := cel.TypeParamType("T")
 	for name, index := range map[string]func(n int) int{"first": func(int) int { return 0 }, "last": func(n int) int { return n - 1 }} {

@@ -324,6 +324,45 @@ func TestHolds(t *testing.T) {
 	}
 }
 
+// TestReadings: the parts of a condition that explain why it does not hold.
+func TestReadings(t *testing.T) {
+	result := parse(t, `{"id": "m-8", "n": 3}`)
+	vars := &expr.Vars{
+		Turn: 2, Result: &result, Vars: parse(t, `{"id": "m-7", "list": [1, 2]}`),
+		Trajectory: []harness.Call{{Tool: "a"}, {Tool: "b"}},
+	}
+	tests := []struct{ name, src, want string }{
+		{"both sides", `result.id == vars.id`, `result.id: "m-8"; vars.id: "m-7"`},
+		{"no literals", `result.n > 3`, `result.n: 3`},
+		{"what held before is left out", `turn == 2 && result.n == 4 && turn == 3`, `result.n: 3`},
+		{"either", `turn == 1 || result.n == 4`, `turn: 2; result.n: 3`},
+		{"not", `!(turn == 2 && result.n == 3)`, `turn: 2; result.n: 3`},
+		{"in", `result.n in vars.list`, `result.n: 3; vars.list: [1,2]`},
+		{"what a function is asked about", `result.id.startsWith(vars.id)`, `result.id: "m-8"; vars.id: "m-7"`},
+		{"a call", `size(vars.list) == 3`, `size(vars.list): 2`},
+		{"once", `result.n == 4 || result.n == 5`, `result.n: 3`},
+		{"a list that was filtered", `trajectory.filter(c, c.tool == "b").size() == 2`, `trajectory.filter(c, c.tool == "b").size(): 1`},
+		{"elements are too many", `trajectory.exists(c, c.tool == "z")`, ``},
+		{"a path is its own value", `vars.id`, ``},
+		{"until it broke", `result.n == vars.list[7]`, `result.n: 3`},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			p, err := newEnv(t, expr.That).Compile(tt.src)
+			if err != nil {
+				t.Fatal(err)
+			}
+			var got []string
+			for _, m := range p.Readings(vars) {
+				got = append(got, m.Key+": "+m.Value.String())
+			}
+			if diff := cmp.Diff(tt.want, strings.Join(got, "; ")); diff != "" {
+				t.Errorf("(-want +got)\n%s", diff)
+			}
+		})
+	}
+}
+
 func TestHoldsVacuously(t *testing.T) {
 	for _, test := range []struct {
 		src  string

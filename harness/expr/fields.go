@@ -72,7 +72,6 @@ func newSchema() *schema {
 		call    = *harness.Call
 		written = *harness.ToolCall
 		journal = *Journal
-		report  = *harness.Transcript
 	)
 	strings := cel.ListType(cel.StringType)
 	s := &schema{}
@@ -132,14 +131,20 @@ func newSchema() *schema {
 		field{"answers", strings, of(func(j journal) any { return j.Answers })},
 		field{"told", strings, of(func(j journal) any { return j.Told })},
 	)
-	s.transcript = newType("transcript",
+	s.transcript = transcriptType()
+	return s
+}
+
+func transcriptType() *objectType {
+	type report = *harness.Transcript
+	return newType("transcript",
 		field{"model_calls", cel.IntType, of(func(t report) any {
 			return sum(t, func(r *harness.TurnReport) int { return r.ModelCalls })
 		})},
 		field{"tool_calls", cel.IntType, of(func(t report) any {
 			return sum(t, func(r *harness.TurnReport) int { return len(r.Calls) })
 		})},
-		field{"answers", strings, of(func(t report) any {
+		field{"answers", cel.ListType(cel.StringType), of(func(t report) any {
 			answers := make([]string, len(t.Turns))
 			for i := range t.Turns {
 				answers[i] = t.Turns[i].Answer
@@ -153,7 +158,6 @@ func newSchema() *schema {
 			return string(t.Turns[len(t.Turns)-1].Stop)
 		})},
 	)
-	return s
 }
 
 func objects[T any](t *objectType, items []T) []any {

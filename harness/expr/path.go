@@ -269,7 +269,7 @@ func describe(x any) string {
 	if err != nil {
 		return "something else"
 	}
-	const most = 120
+	const most = 300
 	s := v.String()
 	if len(s) > most {
 		s = strings.ToValidUTF8(s[:most], "") + "..."

@@ -131,6 +131,24 @@ func (p *Program) Reads(name string) bool {
 	return false
 }
 
+// Constant reports whether the condition reads nothing, and so holds always or
+// never.
+func (p *Program) Constant() (holds, constant bool) {
+	if p.path != nil {
+		return false, false
+	}
+	for _, v := range p.env.vars {
+		if p.Reads(v.name) {
+			return false, false
+		}
+	}
+	if p.Reads("results") {
+		return false, false
+	}
+	holds, err := p.True(&Vars{})
+	return holds, err == nil
+}
+
 // Tools returns the tools whose results the expression reads, as far as they
 // are written out: results("gemflux.build_model").
 func (p *Program) Tools() []string {

@@ -288,10 +288,11 @@ func (t *httpTransport) lose(e *statusError) error {
 // refused makes an answer of an HTTP error: many carry one.
 func (t *httpTransport) refused(resp *http.Response, request transport.JSONRPCRequest, inSession bool) error {
 	e := newStatusError(resp)
-	if m, err := mcpwire.Parse(e.whole); err == nil && m.Error != nil {
-		if inSession && lostSession(m.Error) {
-			return t.lose(e)
-		}
+	m, err := mcpwire.Parse(e.whole)
+	switch answered := err == nil && m.Error != nil; {
+	case answered && inSession && lostSession(m.Error):
+		return t.lose(e)
+	case answered && !(request.Method == string(mcp.MethodInitialize) && lostSession(m.Error)): // that wants a session which only the older transport can have by now
 		m.ID = mcpwire.Marshal(request.ID)
 		t.deliver(m)
 		return e

@@ -9,6 +9,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/rehearse-dev/rehearse/harness"
 	"github.com/rehearse-dev/rehearse/internal/mcpwire"
 )
 
@@ -17,12 +18,29 @@ import (
 type patience struct {
 	limit time.Duration
 	total time.Duration // 0 when the request tells no progress
+	clock harness.Clock // nil for the machine's
 
 	mu    sync.Mutex // guards the fields below
-	timer *time.Timer
+	timer alarm
 	words int    // how much progress was told
 	last  string // the last of it
 	spent bool   // total ran out
+}
+
+// alarm is a running timer.
+type alarm = interface {
+	Stop() bool
+	Reset(d time.Duration) bool
+}
+
+// after is [time.AfterFunc]; see [Options.Clock].
+func (p *patience) after(f func(), d time.Duration) alarm {
+	if c, ok := p.clock.(interface {
+		WhenIdle(d time.Duration, f func()) alarm
+	}); ok {
+		return c.WhenIdle(d, f)
+	}
+	return time.AfterFunc(d, f)
 }
 
 // begin returns a context that ends when the patience does.
@@ -30,15 +48,15 @@ func (p *patience) begin(ctx context.Context) (context.Context, context.CancelFu
 	ctx, cancel := context.WithCancelCause(ctx)
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	p.timer = time.AfterFunc(p.limit, func() { cancel(context.DeadlineExceeded) })
+	p.timer = p.after(func() { cancel(context.DeadlineExceeded) }, p.limit)
 	stop := func() bool { return true }
 	if p.total > 0 {
-		stop = time.AfterFunc(p.total, func() {
+		stop = p.after(func() {
 			p.mu.Lock()
 			p.spent = true
 			p.mu.Unlock()
 			cancel(context.DeadlineExceeded)
-		}).Stop
+		}, p.total).Stop
 	}
 	return ctx, func() {
 		p.mu.Lock()

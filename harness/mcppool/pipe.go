@@ -192,9 +192,24 @@ func soon[T any](ch <-chan T) (v T) {
 }
 
 // write sends a frame on a goroutine of its own: a server that does not read
-// must not hold up a caller beyond its deadline.
+// must not hold up a caller beyond its deadline. A pipe that has room for the
+// frame holds up nobody.
 func (t *pipeTransport) write(frame []byte) <-chan error {
 	written := make(chan error, 1)
+	if roomy, ok := t.rw.(interface{ Room(n int) bool }); ok {
+		select {
+		case t.writing <- struct{}{}:
+			room := roomy.Room(len(frame) + 1)
+			if room {
+				written <- t.out.Write(frame)
+			}
+			<-t.writing
+			if room {
+				return written
+			}
+		default:
+		}
+	}
 	if !t.spawn(func() { written <- t.put(frame) }) {
 		written <- transport.ErrTransportClosed
 	}

@@ -103,7 +103,7 @@ type toolPage struct {
 
 func (s *Session) page(ctx context.Context, cursor mcp.Cursor) (*toolPage, error) {
 	const op = "listing the tools of"
-	kept, err := s.do(ctx, op, &patience{limit: s.opts.ConnectTimeout}, func(ctx context.Context, c *conn) error {
+	kept, err := s.do(ctx, op, &patience{limit: s.opts.ConnectTimeout, clock: s.opts.Clock}, func(ctx context.Context, c *conn) error {
 		var request mcp.ListToolsRequest
 		request.Params.Cursor = cursor
 		_, err := c.client.ListToolsByPage(ctx, request)
@@ -155,7 +155,7 @@ func (s *Session) Call(ctx context.Context, tool string, args json.RawMessage) (
 			Err: fmt.Errorf("the arguments are no JSON object: %s", mcpwire.Excerpt(args, 200)),
 		}
 	}
-	p := &patience{limit: s.opts.CallTimeout, total: s.opts.TotalTimeout}
+	p := &patience{limit: s.opts.CallTimeout, total: s.opts.TotalTimeout, clock: s.opts.Clock}
 	token, done := s.follow(p)
 	defer done()
 	kept, err := s.do(ctx, op, p, func(ctx context.Context, c *conn) error {
@@ -184,7 +184,7 @@ func (s *Session) Call(ctx context.Context, tool string, args json.RawMessage) (
 
 // Ping asks the server for a sign of life.
 func (s *Session) Ping(ctx context.Context) error {
-	_, err := s.do(ctx, "asking for a sign of life of", &patience{limit: s.opts.ConnectTimeout}, func(ctx context.Context, c *conn) error {
+	_, err := s.do(ctx, "asking for a sign of life of", &patience{limit: s.opts.ConnectTimeout, clock: s.opts.Clock}, func(ctx context.Context, c *conn) error {
 		if mcp.IsModernProtocol(c.client.ProtocolVersion()) {
 			_, err := c.client.Discover(ctx, mcp.DiscoverRequest{})
 			return err

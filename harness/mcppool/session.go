@@ -50,6 +50,14 @@ type Options struct {
 	// TotalTimeout bounds each tools/call however much progress it tells of.
 	// Default ten times CallTimeout.
 	TotalTimeout time.Duration
+	// Clock is what the time limits of calls and lists run by, where it has the
+	// method
+	//
+	//	WhenIdle(d time.Duration, f func()) interface{ Stop() bool; Reset(d time.Duration) bool }
+	//
+	// which is [time.AfterFunc] for a clock that skips time in which nothing is
+	// to come. nil means the machine's clock.
+	Clock harness.Clock
 	// ConnectTimeout bounds the start of the server with its handshake, and
 	// each tools/list. Default 30 s.
 	ConnectTimeout time.Duration

@@ -83,6 +83,12 @@ func defaultTo[T comparable](v, d T) T {
 // Made returns the number of attempts so far, the running one included.
 func (a *Attempts) Made() int { return a.made }
 
+// TooLong reports whether the endpoint asks for more patience than the policy
+// has, and how much that is.
+func (a *Attempts) TooLong(asked time.Duration) (most time.Duration, tooLong bool) {
+	return a.policy.MaxAsked, asked > a.policy.MaxAsked
+}
+
 // Next says how long to wait before the next attempt, which it counts; asked
 // is what the endpoint asked for, zero if it did not. No further attempt
 // is to be made when ok is false: the attempts are used up, or the endpoint

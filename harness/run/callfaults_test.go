@@ -178,6 +178,29 @@ turns:
 	}
 }
 
+// TestFaultsOfCallsOnATextAlone has a fault of calls pass by a reply that has
+// none, so that those of the model strike it, and says why it struck nothing.
+func TestFaultsOfCallsOnATextAlone(t *testing.T) {
+	for _, say := range []string{"hello", "'hello {{user}}'"} {
+		list := write(t, `
+scenario: idle
+model: {faults: [{kind: bad_arguments}, {kind: rate_limit}]}
+turns:
+  - user: hi
+    replies: [{say: `+say+`, fault: {kind: unknown_tool}}]
+    expect: [{retries: {min: 1, max: 1}}]
+`)
+		rec := one(t, list, run.Options{Subject: agent.Subject(nil)})
+		wants(t, rec, harness.OutcomePassed, "")
+		for _, v := range rec.Verdicts {
+			const why = "it strikes tool calls, and no reply that it met has any"
+			if v.Check == "faults_struck" && (v.State != harness.Warned || strings.Count(v.Message, why) != 2 || strings.Contains(v.Message, "rate_limit")) {
+				t.Errorf("%s: %s", v.State, v.Message)
+			}
+		}
+	}
+}
+
 // TestEveryFault has a green test of every fault, in every form and at any
 // reply: either the conversation comes to its end, and conduct is as it should
 // be, or the agent gives up and there is a word for it.

@@ -4,6 +4,7 @@ package run
 
 import (
 	"context"
+	"maps"
 	"sync"
 	"time"
 
@@ -22,10 +23,12 @@ type virtualClock struct {
 	mu      sync.Mutex // guards what follows
 	skipped time.Duration
 	alarms  map[*alarm]struct{}
+	// deadlines are at times, whatever happens until then.
+	deadlines map[*deadline]struct{}
 }
 
 func newVirtualClock(start time.Time, limit time.Duration, expired func()) *virtualClock {
-	return &virtualClock{start: start, limit: limit, expired: expired, alarms: make(map[*alarm]struct{})}
+	return &virtualClock{start: start, limit: limit, expired: expired, alarms: make(map[*alarm]struct{}), deadlines: make(map[*deadline]struct{})}
 }
 
 func (c *virtualClock) Now() time.Time {
@@ -39,18 +42,15 @@ func (c *virtualClock) Sleep(ctx context.Context, d time.Duration) error {
 		if ctx.Err() != nil {
 			return context.Cause(ctx)
 		}
-		step, alarm := c.next(d)
-		c.mu.Lock()
-		c.skipped += step
-		passed := time.Since(c.start) + c.skipped
-		c.mu.Unlock()
+		step, call := c.next(d)
+		passed := c.skip(step)
 		if c.limit > 0 && passed > c.limit {
 			c.expired()
 			return context.Cause(ctx)
 		}
 		d -= step
-		if alarm != nil {
-			alarm.f()
+		if call != nil {
+			call()
 		}
 	}
 	if ctx.Err() != nil {
@@ -66,24 +66,150 @@ func (patient) Sleep(ctx context.Context, d time.Duration) error {
 	return harness.SystemClock().Sleep(ctx, d)
 }
 
-// next returns how much of a wait passes until the first alarm goes off. One
-// that is set for longer than the wait does not: whoever set it may be about
-// to set it anew, and is not given the time for that.
-func (c *virtualClock) next(d time.Duration) (time.Duration, *alarm) {
+// skip has time pass, and returns how much has passed since the start.
+func (c *virtualClock) skip(d time.Duration) time.Duration {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.skipped += d
+	now := time.Now().Add(c.skipped)
+	for dl := range c.deadlines {
+		dl.real.Reset(dl.at.Sub(now))
+	}
+	return now.Sub(c.start)
+}
+
+// next returns how much of a wait passes until the first alarm or deadline,
+// and what to call then. An alarm that is set for longer than the wait does not
+// go off: whoever set it may be about to set it anew, and is not given the time
+// for that.
+func (c *virtualClock) next(d time.Duration) (time.Duration, func()) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	var first *alarm
 	for a := range c.alarms {
-		if a.after <= d && (first == nil || a.after < first.after) {
+		if !a.idle && a.after <= d && (first == nil || a.after < first.after) {
 			first = a
 		}
 	}
-	if first == nil {
-		return d, nil
+	if first != nil {
+		d = first.after
 	}
-	delete(c.alarms, first)
-	first.real.Stop()
-	return first.after, first
+	var due *deadline
+	now := time.Now().Add(c.skipped)
+	for dl := range c.deadlines {
+		if left := max(dl.at.Sub(now), 0); left < d {
+			d, due = left, dl
+		}
+	}
+	switch {
+	case due != nil:
+		due.real.Stop()
+		delete(c.deadlines, due)
+		return d, due.f
+	case first != nil:
+		first.real.Stop()
+		delete(c.alarms, first)
+		return d, first.f
+	}
+	return d, nil
+}
+
+// idleGrace is how long, by the real clock, nothing may happen before time is
+// skipped: what else is under way is given the time to end.
+const idleGrace = 50 * time.Millisecond
+
+// Idle has time pass while an answer is waited for that is not to come, until
+// ctx ends. What was set to go off when the wait began does so, in order, until
+// one of it ends ctx; what is set later is about something else.
+func (c *virtualClock) Idle(ctx context.Context) {
+	c.mu.Lock()
+	alarms, deadlines := maps.Clone(c.alarms), maps.Clone(c.deadlines)
+	c.mu.Unlock()
+	for harness.SystemClock().Sleep(ctx, idleGrace) == nil {
+		step, call := c.soonest(alarms, deadlines)
+		if call == nil {
+			<-ctx.Done()
+			return
+		}
+		if passed := c.skip(step); c.limit > 0 && passed > c.limit {
+			c.expired()
+			return
+		}
+		call()
+	}
+}
+
+// soonest takes what is to go off first of some alarms and deadlines that are
+// still set. It returns how long that takes, and what to call then.
+func (c *virtualClock) soonest(alarms map[*alarm]struct{}, deadlines map[*deadline]struct{}) (time.Duration, func()) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	var left time.Duration
+	var call, take func()
+	for a := range alarms {
+		// The moment that has really passed is not counted: it differs each time.
+		if in := max(a.after-(c.skipped-a.since), 0); c.set(a) && (call == nil || in < left) {
+			left, call = in, a.f
+			take = func() {
+				a.real.Stop()
+				delete(c.alarms, a)
+			}
+		}
+	}
+	now := time.Now().Add(c.skipped)
+	for dl := range deadlines {
+		_, set := c.deadlines[dl]
+		if in := max(dl.at.Sub(now), 0); set && (call == nil || in < left) {
+			left, call = in, dl.f
+			take = func() {
+				dl.real.Stop()
+				delete(c.deadlines, dl)
+			}
+		}
+	}
+	if call == nil {
+		return 0, nil
+	}
+	take()
+	return left, call
+}
+
+// set reports whether an alarm is still to go off; c.mu is held.
+func (c *virtualClock) set(a *alarm) bool {
+	_, set := c.alarms[a]
+	return set
+}
+
+// deadline is a function to call at a time.
+type deadline struct {
+	at   time.Time
+	f    func()
+	real *time.Timer // for the time that passes without being skipped
+}
+
+// At calls f once the clock shows t, unless it is stopped before; see
+// [harness.WithTimeout].
+func (c *virtualClock) At(t time.Time, f func()) (stop func()) {
+	dl := &deadline{at: t, f: f}
+	take := func() bool {
+		c.mu.Lock()
+		defer c.mu.Unlock()
+		_, there := c.deadlines[dl]
+		delete(c.deadlines, dl)
+		return there
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	dl.real = time.AfterFunc(t.Sub(time.Now().Add(c.skipped)), func() {
+		if take() {
+			f()
+		}
+	})
+	c.deadlines[dl] = struct{}{}
+	return func() {
+		dl.real.Stop()
+		take()
+	}
 }
 
 // alarm is a function to call when time has passed in which nothing happens:
@@ -91,6 +217,8 @@ func (c *virtualClock) next(d time.Duration) (time.Duration, *alarm) {
 type alarm struct {
 	c     *virtualClock
 	after time.Duration
+	since time.Duration // what had been skipped when it was set
+	idle  bool          // no wait has it go off, only [virtualClock.Idle]
 	f     func()
 	real  *time.Timer
 }
@@ -100,12 +228,26 @@ func (c *virtualClock) AfterFunc(d time.Duration, f func()) interface {
 	Stop() bool
 	Reset(d time.Duration) bool
 } {
-	a := &alarm{c: c, after: d, f: f}
+	return c.alarm(&alarm{c: c, f: f}, d)
+}
+
+// WhenIdle is AfterFunc for the client of a mock server: that it waits does not
+// bring the server's scripted waits to its notice, only that no answer is to
+// come at all.
+func (c *virtualClock) WhenIdle(d time.Duration, f func()) interface {
+	Stop() bool
+	Reset(d time.Duration) bool
+} {
+	return c.alarm(&alarm{c: c, f: f, idle: true}, d)
+}
+
+func (c *virtualClock) alarm(a *alarm, d time.Duration) *alarm {
 	c.mu.Lock()
 	defer c.mu.Unlock()
+	a.after, a.since = d, c.skipped
 	a.real = time.AfterFunc(d, func() {
 		if a.forget() {
-			f()
+			a.f()
 		}
 	})
 	c.alarms[a] = struct{}{}
@@ -130,7 +272,7 @@ func (a *alarm) Reset(d time.Duration) bool {
 	a.c.mu.Lock()
 	defer a.c.mu.Unlock()
 	_, running := a.c.alarms[a]
-	a.after = d
+	a.after, a.since = d, a.c.skipped
 	a.real.Reset(d)
 	a.c.alarms[a] = struct{}{}
 	return running

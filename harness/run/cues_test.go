@@ -5,9 +5,12 @@ package run_test
 import (
 	"context"
 	"fmt"
+	"strings"
 	"testing"
+	"time"
 
 	"github.com/rehearse-dev/rehearse/harness"
+	"github.com/rehearse-dev/rehearse/harness/agent"
 	"github.com/rehearse-dev/rehearse/harness/run"
 )
 
@@ -91,6 +94,60 @@ servers:
 				return &watched{looper: l, helper: &helper, never: tc.never}, nil
 			})})
 			wants(t, rec, harness.OutcomePassed, "")
+		})
+	}
+}
+
+// TestHeldInVain names the cue that did not come, and does not blame the agent
+// for one that it has no hand in.
+func TestHeldInVain(t *testing.T) {
+	for _, tc := range []struct {
+		name, subject, reply, result string
+		outcome                      harness.Outcome
+		kind                         harness.CauseKind
+		want                         []string
+	}{
+		{
+			name: "a name", reply: "{say: On., hold: {until: go}}", outcome: harness.OutcomeError, kind: harness.CauseScenario,
+			want: []string{`a reply was held until the cue "go", which nobody gave`, "s.yaml:6:9"},
+		},
+		{
+			name: "a name, and the agent gives up", subject: "{time_limit: 50ms}", reply: "{say: On., hold: {until: go}}", outcome: harness.OutcomeError, kind: harness.CauseScenario,
+			want: []string{`a reply was held until the cue "go", which nobody gave`},
+		},
+		{
+			name: "a call", reply: "{say: On., hold: {until: {tool: shop.look, nth: 2}}}", outcome: harness.OutcomeFailed, kind: harness.CauseSubject,
+			want: []string{"a reply was held until call 2 of shop.look, which did not come; turn 1: the subject hangs"},
+		},
+		{
+			name: "a state", reply: "{say: On., hold: {until: {state: {shop: {open: true}}}}}", outcome: harness.OutcomeFailed, kind: harness.CauseSubject,
+			want: []string{"a reply was held until the states of servers at ", "which did not come; turn 1: the subject hangs"},
+		},
+		{
+			name: "a result", subject: "{time_limit: 50ms}", reply: "{say: On.}", result: "hold: {until: go}", outcome: harness.OutcomeError, kind: harness.CauseScenario,
+			want: []string{`a call of server "shop" was held until the cue "go", which nobody gave`},
+		},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			t.Parallel()
+			if tc.subject == "" {
+				tc.subject = "{}"
+			}
+			rec := one(t, write(t, `scenario: held
+turns:
+  - user: Look.
+    replies:
+      - calls: [shop.look]
+      - `+tc.reply+`
+    expect: [{answer: {equals: On.}}]
+subject: `+tc.subject+`
+servers:
+  shop: {tools: [{name: look, results: [{text: Goods., `+tc.result+`}]}]}
+`), run.Options{Subject: agent.Subject(nil), Timeout: 200 * time.Millisecond})
+			wants(t, rec, tc.outcome, tc.kind, tc.want[0])
+			if text := rec.Cause.Pos.String() + " " + rec.Cause.Message; len(tc.want) > 1 && !strings.Contains(text, tc.want[1]) {
+				t.Errorf("%s\nwant %q", text, tc.want[1])
+			}
 		})
 	}
 }

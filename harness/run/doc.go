@@ -51,7 +51,9 @@
 // In the modes mock and replay the clock is the real one plus the waits that were skipped:
 // [harness.Clock.Sleep] returns at once, so that a scripted Retry-After of
 // twenty seconds costs nothing and is still counted. Limits and the timeout of
-// a trial run on that clock and on the real one, whichever is first.
+// a trial run on that clock and on the real one, whichever is first. Where a
+// mock server does not answer at all, the time limits of a subject that are set
+// by the clock come at once.
 //
 // # Live mode
 //

@@ -134,6 +134,7 @@ func (t *trial) score(e *evidence, listed map[string][]harness.Tool) {
 			v := harness.Verdict{Turn: i + 1, Pos: turn.Pos, State: harness.Skipped, Message: "the turn was not reached"}
 			if reached {
 				v = s.Score(&ev)
+				hintTools(&v, listed)
 			} else {
 				// Scored on nothing, for its name and place alone.
 				named := s.Score(&score.Evidence{Mode: t.opts.Mode, Turn: i + 1, Vars: t.scenario.Vars})
@@ -148,7 +149,9 @@ func (t *trial) score(e *evidence, listed map[string][]harness.Tool) {
 		ev.User = t.scenario.Turns[n-1].User
 	}
 	for _, s := range t.scenario.Expect {
-		e.verdicts = append(e.verdicts, s.Score(&ev))
+		v := s.Score(&ev)
+		hintTools(&v, listed)
+		e.verdicts = append(e.verdicts, v)
 	}
 }
 
@@ -321,6 +324,16 @@ func (t *trial) causes(e *evidence) []harness.Cause {
 			add(harness.CauseMiss, harness.Position{}, "%s", x.Miss) // names the tool
 		}
 	}
+	inVain := t.heldInVain()
+	for _, h := range inVain {
+		switch {
+		case h.nobody || !t.waited():
+		case t.broke != nil:
+			add(harness.CauseSubject, h.pos, "%s; %s", h.msg, t.subjectFault(e))
+		default:
+			add(harness.CauseSubject, h.pos, "%s", h.msg)
+		}
+	}
 	for _, msg := range t.passed() {
 		add(harness.CauseLimits, t.limitPos(msg), "limit passed: %s", msg)
 	}
@@ -347,6 +360,11 @@ func (t *trial) causes(e *evidence) []harness.Cause {
 			add(harness.CauseScenario, v.Pos, "%s: %s", v.Check, v.Message)
 		}
 	}
+	for _, h := range inVain {
+		if h.nobody && len(out) > 0 {
+			out = slices.Insert(out, 0, harness.Cause{Kind: harness.CauseScenario, Message: h.msg, Pos: cmp.Or(h.pos, t.scenario.Pos)})
+		}
+	}
 	if c := t.serverCause(); len(out) > 0 && c != nil {
 		out = slices.Insert(out, 0, *c) // what else is wrong may follow from it
 	}
@@ -369,7 +387,7 @@ func (t *trial) scriptErrors(e *evidence) []harness.Cause {
 	for _, x := range e.exchanges {
 		if x.Kind == harness.KindScript {
 			pos := cmp.Or(x.Pos, t.turnPos(x.Turn), t.scenario.Pos)
-			out = append(out, harness.Cause{Kind: harness.CauseScenario, Pos: pos, Message: withoutPos(x.Error, pos)})
+			out = append(out, harness.Cause{Kind: harness.CauseScenario, Pos: pos, Message: withoutPos(x.Error, pos) + t.strangeArguments(e.tools)})
 		}
 	}
 	for _, x := range e.tools {

@@ -131,7 +131,7 @@ turns:
 	})
 	wants(t, one(t, list, run.Options{Subject: prompted}), harness.OutcomePassed, "")
 	rec := one(t, list, run.Options{Subject: agent.Subject(nil), Timeout: 50 * time.Millisecond})
-	wants(t, rec, harness.OutcomeFailed, harness.CauseSubject, "no answer within 50ms")
+	wants(t, rec, harness.OutcomeError, harness.CauseScenario, `a reply was held until the cue "go", which nobody gave`)
 }
 
 // prompter gives the cue while its agent is waiting for the model.

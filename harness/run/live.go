@@ -108,6 +108,8 @@ func (m *liveModel) remaining() []conduct.Unreached {
 
 func (m *liveModel) idle() []conduct.IdleFault { return nil }
 
+func (m *liveModel) heldInVain() []string { return nil }
+
 // settle ends what is under way: the subject is done, and the journal must
 // not depend on how far an answer has come that nobody reads.
 func (m *liveModel) settle() {

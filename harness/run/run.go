@@ -280,6 +280,11 @@ func newRunner(opts *Options) (*runner, error) {
 			return again
 		})
 	}
+	for i, name := range o.Models {
+		if slices.Contains(o.Models[:i], name) {
+			return nil, fmt.Errorf("model %q is named twice; to play each scenario with it more often, set the number of trials (--trials)", name)
+		}
+	}
 	if o.Transport == nil {
 		own := http.DefaultTransport
 		if t, ok := own.(*http.Transport); ok {

@@ -33,6 +33,7 @@ type modelSide interface {
 	outline() []harness.Exchange    // the journal, perhaps without what was said
 	remaining() []conduct.Unreached // scripted replies not asked for
 	idle() []conduct.IdleFault      // scripted faults that struck nothing
+	heldInVain() []string           // cues that were waited for and not given
 	settle()                        // ends what is under way
 	close()
 }
@@ -47,6 +48,7 @@ func (m *mockModel) beginTurn(n int)             { m.BeginTurn(n) }
 func (m *mockModel) journal() []harness.Exchange { return m.Journal() }
 func (m *mockModel) outline() []harness.Exchange { return m.Outline() }
 func (m *mockModel) settle()                     {}
+func (m *mockModel) heldInVain() []string        { return m.HeldInVain() }
 func (m *mockModel) close() {
 	m.unmount()
 	m.Close()
@@ -174,8 +176,8 @@ func (s *toolServer) journal() []harness.ToolExchange {
 	return calls
 }
 
-// journalEntries is how many model calls of a trial can be judged; the journal
-// is bounded in bytes as well.
+// journalEntries is how many model calls and how many calls of a server can be
+// judged in a trial; the journals are bounded in bytes as well.
 const journalEntries = 100_000
 
 // openServer starts a mock server, or stands before a real one. The error
@@ -189,7 +191,7 @@ func (t *trial) openServer(ctx context.Context, s *scenarios.Server) (*toolServe
 		clock = patient{t.clock}
 	}
 	opts := &mockmcp.Options{
-		Clock: clock, Logf: t.logf,
+		Clock: clock, Logf: t.logf, JournalEntries: journalEntries,
 		Turn: func() int {
 			t.onToolCall()
 			return int(t.turn.Load())

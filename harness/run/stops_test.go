@@ -220,3 +220,71 @@ turns:
 		})
 	}
 }
+
+// TestStopsOfTheAgent has our agent stop of its own accord, in the first turn,
+// and go on in the second, with all of conduct on.
+func TestStopsOfTheAgent(t *testing.T) {
+	paris := "[{weather.get_weather: {location: Paris}}]"
+	for _, tt := range []struct{ name, subject, replies, stops string }{
+		{"a call again and again", "{max_repeats: 2}", "[{calls: " + paris + "}, {calls: " + paris + "}]", "repeated_call"},
+		{"calls that are cut off", "{}", "[{calls: " + paris + "}, {calls: " + paris + ", finish: length}]", "length"},
+		{"calls that are filtered", "{}", "[{calls: " + paris + ", finish: content_filter}]", "content_filter"},
+		{"time, inside a reply", "{time_limit: 5s}", "[{calls: " + paris + "}, {say: It is warm., fault: {kind: stall, delay: 10s}}]", "time"},
+		{"time, before a reply", "{time_limit: 5s}", "[{calls: " + paris + "}, {say: It is warm., fault: {kind: slow_headers, delay: 5s}}]", "time"},
+		{"time, inside a slow reply", "{time_limit: 5s}", "[{calls: " + paris + "}, {say: It is very warm in Paris today., fault: {kind: slow_stream, delay: 2s}}]", "time"},
+		{"tokens, inside a reply", "{token_limit: 400}", "[{say: It is warm., fault: {kind: long_reply, size: 20000}}]", "tokens"},
+		{"too long a message", "{}", "[{say: It is warm., fault: {kind: context_overflow}}]", "context_overflow"},
+		{"too long a result", "{}", "[{calls: " + paris + "}, {say: It is warm., fault: {kind: context_overflow}}]", "context_overflow"},
+		{"too long a result, in the stream", "{}", "[{calls: " + paris + "}, {say: It is warm., fault: {kind: context_overflow, form: in_stream}}]", "context_overflow"},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			body := `
+scenario: enough
+model: {stream: true}
+subject: ` + tt.subject + `
+servers: {WEATHER}
+turns:
+  - user: Paris?
+    replies: ` + tt.replies + `
+    expect: [{stops: ` + tt.stops + `}]
+  - user: And Oslo?
+    replies:
+      - calls: [{weather.get_weather: {location: Oslo}}]
+      - say: Cold.
+`
+			if tt.stops == "tokens" { // a conversation has them once
+				body = body[:strings.Index(body, "  - user: And Oslo?")]
+			}
+			rec := one(t, write(t, body), run.Options{Subject: agent.Subject(nil)})
+			wants(t, rec, harness.OutcomePassed, "")
+		})
+	}
+}
+
+// TestTimeLimitInACall has the agent break off a call that takes too long.
+func TestTimeLimitInACall(t *testing.T) {
+	const body = `
+scenario: slow
+subject: {time_limit: 5s}
+servers:
+  lab: {tools: [{name: run, results: [{text: done, latency: LATENCY}]}]}
+turns:
+  - user: Run it
+    replies:
+      - calls: [lab.run]
+      - say: Done.
+    expect: [EXPECT]
+`
+	for latency, expect := range map[string]string{"10m": "{stops: time}", "4s": "{answer: {equals: Done.}}"} {
+		rec := one(t, write(t, strings.NewReplacer("LATENCY", latency, "EXPECT", expect).Replace(body)), run.Options{Subject: agent.Subject(nil)})
+		wants(t, rec, harness.OutcomePassed, "")
+	}
+}
+
+// TestLongRetryAfter has our agent give up on an endpoint that wants more
+// patience than it has, and say so.
+func TestLongRetryAfter(t *testing.T) {
+	list := write(t, lasting("{kind: rate_limit, retry_after: 3m}", "server", false, 2))
+	wants(t, one(t, list, run.Options{Subject: agent.Subject(nil)}), harness.OutcomeFailed, harness.CauseExpectation,
+		"want a stop (server), got a stop (rate_limit)", "it asks to wait 3m0s, and 2m0s is the most that is waited")
+}

@@ -55,6 +55,9 @@ func test(t tester, path string, opts *Options) {
 	t.Helper()
 	set, err := scenarios.Load([]string{path}, &scenarios.Options{Offline: opts != nil && opts.Mode == harness.ModeReplay})
 	if err != nil {
+		for _, d := range set.Check() {
+			t.Logf("%s: warning: %s", d.Pos, d.Msg)
+		}
 		t.Fatalf("%v", err)
 		return
 	}

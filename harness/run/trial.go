@@ -423,7 +423,7 @@ func (t *trial) listed() (listed, offered map[string][]harness.Tool) {
 func counts(exchanges []harness.Exchange) trials.Counts {
 	var c trials.Counts
 	for _, x := range exchanges {
-		if x.Kind.Outside() {
+		if x.Kind.Outside() || x.Stray {
 			continue
 		}
 		c.ModelCalls++

@@ -221,7 +221,7 @@ func (s Retries) Score(e *Evidence) harness.Verdict {
 	last := map[string]*harness.Exchange{} // of each lane
 	for i := range e.Exchanges {
 		x := &e.Exchanges[i]
-		if !e.in(x.Turn) || x.Kind.Outside() {
+		if !e.in(x.Turn) || x.Kind.Outside() || x.Stray {
 			continue
 		}
 		before := last[x.Lane]
@@ -277,14 +277,31 @@ func (s That) Score(e *Evidence) harness.Verdict {
 		return v
 	}
 	if !holds {
-		fail(&v, "%s does not hold%s", s.Program, s.figures(vars))
+		readings := s.readings(vars)
+		fail(&v, "%s does not hold%s%s", s.Program, readings, s.figures(vars, readings != ""))
 	}
 	return v
 }
 
+// readings are the values that the condition was about, a line each. Calls and
+// the like are told of in fewer words by figures.
+func (s That) readings(vars *expr.Vars) string {
+	var b strings.Builder
+	for _, m := range s.Program.Readings(vars) {
+		if slices.Contains(witnesses[:], m.Key) {
+			continue
+		}
+		fmt.Fprintf(&b, "\n%s: %s", shorten(m.Key, 100), shorten(m.Value.String(), 300))
+	}
+	return b.String()
+}
+
+// witnesses are the names of what figures tell of.
+var witnesses = [...]string{"result", "journal", "transcript", "trajectory"}
+
 // figures are what the witnesses that the condition reads have to say, a line
-// each; the calls, when it reads none.
-func (s That) figures(vars *expr.Vars) string {
+// each; the calls, when it reads none and nothing else was told.
+func (s That) figures(vars *expr.Vars, told bool) string {
 	var b strings.Builder
 	if s.Program.Reads("result") && vars.Result != nil {
 		fmt.Fprintf(&b, "\nresult: %s", shorten(vars.Result.String(), 300))
@@ -303,7 +320,7 @@ func (s That) figures(vars *expr.Vars) string {
 		}
 		fmt.Fprintf(&b, "\ntranscript: %s, %s, answers %s, stop %q", count(calls, "model call"), count(toolCalls, "tool call"), quoted(answers), stop)
 	}
-	if b.Len() == 0 || s.Program.Reads("trajectory") {
+	if b.Len() == 0 && !told || s.Program.Reads("trajectory") {
 		return fmt.Sprintf("\ntrajectory: %s: %s%s", count(len(vars.Trajectory), "call"), callTexts(vars.Trajectory), &b)
 	}
 	return b.String()

@@ -159,7 +159,7 @@ func (e *Evidence) journal() expr.Journal {
 	answers := map[int]string{}
 	var turns []int
 	for _, x := range e.Exchanges {
-		if !e.in(x.Turn) || x.Kind.Outside() {
+		if !e.in(x.Turn) || x.Kind.Outside() || x.Stray {
 			continue
 		}
 		j.ModelCalls++

@@ -375,7 +375,7 @@ func TestThat(t *testing.T) {
 	}{
 		{name: "holds", src: `trajectory.size() == 2 && journal.model_calls == 3 && journal.retries == 1 && journal.tokens == 10 && journal.tool_calls == 2`, want: harness.Passed},
 		{name: "answers", src: `journal.answers == ["one", "two"]`, want: harness.Passed},
-		{name: "does not hold", src: `trajectory.size() == 3`, want: harness.Failed, message: "trajectory.size() == 3 does not hold\ntrajectory: 2 calls: s.a {}, s.b {}"},
+		{name: "does not hold", src: `trajectory.size() == 3`, want: harness.Failed, message: "trajectory.size() == 3 does not hold\ntrajectory.size(): 2\ntrajectory: 2 calls: s.a {}, s.b {}"},
 		{name: "one turn", turn: 2, src: `trajectory.size() == 1 && trajectory[0].tool == "b" && journal.answers == ["two"]`, want: harness.Passed},
 		{name: "results", src: `result == 2 && results("s.a")[0].n == 1`, want: harness.Passed},
 		{name: "not there", src: `trajectory[5].failed`, want: harness.Failed, message: "reads what is not there"},
@@ -423,13 +423,15 @@ func TestThatOfATurn(t *testing.T) {
 		{name: "all", src: strings.ReplaceAll(all, "N", "3") + ` && transcript.answers.size() == 2`, want: harness.Passed},
 		{name: "not reported", turn: 3, src: `transcript.answers == [] && transcript.model_calls == 0`, want: harness.Passed},
 		{name: "figures of all that is read", turn: 2, src: strings.ReplaceAll(all, "N", "9"), want: harness.Failed, message: ` does not hold
+trajectory.size(): 2
 trajectory: 2 calls: s.b {}, s.c {}
 journal: 2 model calls, 0 retries, 2 tool calls, 0 tokens, answers "two"
 transcript: 2 model calls, 2 tool calls, answers "two", stop ""`},
 		{name: "the transcript's alone", turn: 1, src: `transcript.stop == ""`, want: harness.Failed, message: `transcript.stop == "" does not hold
+transcript.stop: "time"
 transcript: 1 model call, 1 tool call, answers "one", stop "time"`},
 		{name: "the result's", turn: 1, src: `result == 2`, want: harness.Failed, message: "result == 2 does not hold\nresult: 1"},
-		{name: "nobody's", turn: 1, src: `turn == 2`, want: harness.Failed, message: "turn == 2 does not hold\ntrajectory: 1 call: s.a {}"},
+		{name: "nobody's", turn: 1, src: `turn == 2`, want: harness.Failed, message: "turn == 2 does not hold\nturn: 1"},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {

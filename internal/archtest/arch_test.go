@@ -31,6 +31,7 @@ var levels = map[string]int{
 	"internal/mcpargs":       0,
 	"internal/bpe":           0,
 	"internal/cues":          0,
+	"internal/procstat":      0,
 	"mockllm/wire":           0,
 	"mockmcp/protocol":       0,
 	"internal/llmwire":       1,

@@ -11,6 +11,7 @@ package cues
 
 import (
 	"context"
+	"slices"
 	"sync"
 )
 
@@ -19,23 +20,47 @@ type Board struct {
 	mu      sync.Mutex // guards what follows
 	given   map[string]bool
 	held    map[string]int
-	changed chan struct{} // closed when any of it changes
+	wanted  map[string]bool // something has waited for it
+	changed chan struct{}   // closed when any of it changes
 }
 
 // New returns a board on which no cue was given.
 func New() *Board {
-	return &Board{given: make(map[string]bool), held: make(map[string]int), changed: make(chan struct{})}
+	return &Board{given: make(map[string]bool), held: make(map[string]int), wanted: make(map[string]bool), changed: make(chan struct{})}
 }
 
 // Give lets go what waits for a cue, and what will.
 func (b *Board) Give(name string) { b.set(func() { b.given[name] = true }) }
 
 // Reset forgets the cues that were given.
-func (b *Board) Reset() { b.set(func() { clear(b.given) }) }
+func (b *Board) Reset() {
+	b.set(func() {
+		clear(b.given)
+		clear(b.wanted)
+	})
+}
+
+// InVain are the cues, sorted, that something waited for and that were never
+// given.
+func (b *Board) InVain() []string {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	var names []string
+	for name := range b.wanted {
+		if !b.given[name] {
+			names = append(names, name)
+		}
+	}
+	slices.Sort(names)
+	return names
+}
 
 // Hold waits for a cue. The error is that of ctx.
 func (b *Board) Hold(ctx context.Context, name string) error {
-	b.set(func() { b.held[name]++ })
+	b.set(func() {
+		b.held[name]++
+		b.wanted[name] = true
+	})
 	defer b.set(func() { b.held[name]-- })
 	return b.await(ctx, func() bool { return b.given[name] })
 }

@@ -6,6 +6,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"testing"
 	"testing/synctest"
 
@@ -36,12 +37,18 @@ func TestBoard(t *testing.T) {
 		if err := b.Hold(t.Context(), "go"); err != nil { // given stays given
 			t.Error(err)
 		}
+		if vain := b.InVain(); vain != nil {
+			t.Errorf("%q was waited for in vain", vain)
+		}
 		b.Reset()
 		why := errors.New("enough")
 		ctx, cancel := context.WithCancelCause(t.Context())
 		cancel(why)
 		if err := b.Hold(ctx, "go"); !errors.Is(err, why) {
 			t.Errorf("after a reset: %v", err)
+		}
+		if vain := b.InVain(); !slices.Equal(vain, []string{"go"}) {
+			t.Errorf("%q was waited for in vain", vain)
 		}
 		if err := b.AwaitHeld(ctx, "go"); !errors.Is(err, why) {
 			t.Errorf("nothing waits any more: %v", err)

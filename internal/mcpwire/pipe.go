@@ -26,6 +26,14 @@ type end struct{ in, out *half }
 func (e *end) Read(p []byte) (int, error)  { return e.in.read(p) }
 func (e *end) Write(p []byte) (int, error) { return e.out.write(p) }
 
+// Room reports whether n bytes can be written without a wait, as long as nobody
+// else writes.
+func (e *end) Room(n int) bool {
+	e.out.mu.Lock()
+	defer e.out.mu.Unlock()
+	return len(e.out.buf)+n <= pipeBuffer
+}
+
 func (e *end) Close() error {
 	e.in.close(true)
 	e.out.close(false)

@@ -86,3 +86,25 @@ func TestWriterDoesNotInterleave(t *testing.T) {
 		t.Errorf("wrote %q", out.Bytes())
 	}
 }
+
+// TestPipeRoom: what there is room for is written without a reader.
+func TestPipeRoom(t *testing.T) {
+	a, b := mcpwire.Pipe()
+	room := a.(interface{ Room(n int) bool }).Room
+	const size = 64 << 10
+	if !room(size) || room(size+1) {
+		t.Errorf("an empty pipe has room for %d bytes: %t, for one more: %t", size, room(size), room(size+1))
+	}
+	if _, err := a.Write(make([]byte, 1000)); err != nil {
+		t.Fatal(err)
+	}
+	if room(size-999) || !room(size-1000) {
+		t.Error("what was written takes no room")
+	}
+	if _, err := io.ReadFull(b, make([]byte, 1000)); err != nil {
+		t.Fatal(err)
+	}
+	if !room(size) {
+		t.Error("what was read takes room")
+	}
+}

@@ -53,6 +53,7 @@ func Excerpt(b []byte, n int) string {
 type Reader struct {
 	br    *bufio.Reader
 	max   int
+	whole bool // an array is no message
 	batch []json.RawMessage
 	torn  bool // the last line had no newline
 }
@@ -62,19 +63,25 @@ type ReaderOptions struct {
 	// MaxFrame is the longest line in bytes; longer ones are skipped and
 	// reported. Default [DefaultMaxFrame].
 	MaxFrame int
+	// NoBatches has an array of messages be none. Default: it is taken apart.
+	NoBatches bool
 }
 
 // NewReader returns a reader of the messages in r.
 func NewReader(r io.Reader, opts *ReaderOptions) *Reader {
-	limit := DefaultMaxFrame
-	if opts != nil && opts.MaxFrame > 0 {
-		limit = opts.MaxFrame
+	var o ReaderOptions
+	if opts != nil {
+		o = *opts
 	}
-	return &Reader{br: bufio.NewReader(r), max: limit}
+	if o.MaxFrame <= 0 {
+		o.MaxFrame = DefaultMaxFrame
+	}
+	return &Reader{br: bufio.NewReader(r), max: o.MaxFrame, whole: o.NoBatches}
 }
 
 // Next returns the next message. Blank lines are skipped, a last line without
-// newline counts, and an array is taken as its messages, one by one. The
+// newline counts, and an array is taken as its messages, one by one, unless
+// [ReaderOptions.NoBatches] is set. The
 // error is a [*JunkError] for a line that is no message; any other error is
 // final, and io.EOF says that the stream ended.
 func (r *Reader) Next() (Message, error) {
@@ -92,7 +99,7 @@ func (r *Reader) Next() (Message, error) {
 		if len(line) == 0 {
 			continue
 		}
-		if line[0] == '[' && json.Unmarshal(line, &r.batch) == nil {
+		if line[0] == '[' && !r.whole && json.Unmarshal(line, &r.batch) == nil {
 			continue
 		}
 		return r.parse(line)

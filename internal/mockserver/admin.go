@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"io"
 	"net/http"
+	"slices"
 	"strings"
 
 	"github.com/rehearse-dev/rehearse/harness"
@@ -23,8 +24,9 @@ type target struct {
 // maxAdminBytes bounds the body of a request to the admin API.
 const maxAdminBytes = 8 << 20
 
-// serveAdmin answers a request to the admin API. Cues are for the mock.
+// serveAdmin answers a request to the admin API.
 func (s *Server) serveAdmin(w http.ResponseWriter, r *http.Request, t target, name string) {
+	name, cue := cueAdmin(name)
 	switch r.Method + " " + name {
 	case "GET journal":
 		s.show(w, t, func(c *conversation) any {
@@ -42,23 +44,33 @@ func (s *Server) serveAdmin(w http.ResponseWriter, r *http.Request, t target, na
 		s.serveHealth(w)
 	case "GET metrics":
 		w.Header().Set("Content-Type", metricsType)
-		s.metrics.write(w, len(s.conversations()))
+		ids, _ := s.conversations()
+		s.metrics.write(w, len(ids))
 	case "POST reset":
-		s.serveReset(w, t)
+		serveReset(w, t, s)
 	case "POST load":
-		s.serveLoad(w, r, t)
+		serveLoad(w, r, t, s, s.opts.Parse)
 	case "POST verify":
 		s.serveVerify(w, r, t)
 	case "DELETE conversation":
-		s.forget(t.id)
-		w.WriteHeader(http.StatusNoContent)
-	default:
-		if strings.HasPrefix(name, "cue/") && r.Method == http.MethodPost {
-			s.converse(w, r, t.id)
-			return
+		serveForget(w, t, s)
+	case "GET held/":
+		if c, err := s.enter(t.id); err != nil {
+			writeError(w, http.StatusServiceUnavailable, err)
+		} else {
+			defer s.leave(c)
+			serveHeld(w, r, c.mock, cue)
 		}
-		writeError(w, http.StatusNotFound, fmt.Errorf("there is no %s /rehearse/%s; there are GET journal, expectations, conversations, health and metrics, "+
-			"POST reset, load, verify and cue/NAME, and DELETE conversation", r.Method, name))
+	case "POST cue/":
+		ids, list := s.conversations()
+		if i := slices.Index(ids, t.id); i >= 0 {
+			serveCue(w, list[i].mock, cue)
+		} else {
+			noConversation(w, t.id, ids)
+		}
+	default:
+		writeError(w, http.StatusNotFound, fmt.Errorf("there is no %s /rehearse/%s%s; there are GET journal, expectations, conversations, health, metrics and held/NAME, "+
+			"POST reset, load, verify and cue/NAME, and DELETE conversation", r.Method, name, cue))
 	}
 }
 
@@ -123,74 +135,12 @@ func (s *Server) serveConversations(w http.ResponseWriter) {
 		Problems int    `json:"problems"`
 	}
 	rows := []row{}
-	for _, c := range s.conversations() {
+	ids, list := s.conversations()
+	for i, c := range list {
 		e := expectationsOf(c.mock)
-		rows = append(rows, row{c.id, len(c.mock.Outline()), len(e.Unmet), len(e.Problems)})
+		rows = append(rows, row{ids[i], len(c.mock.Outline()), len(e.Unmet), len(e.Problems)})
 	}
 	writeJSON(w, http.StatusOK, rows)
-}
-
-// serveHealth says 200 while there is something to serve, and 503 when the
-// server is about to end.
-func (s *Server) serveHealth(w http.ResponseWriter) {
-	s.mu.Lock()
-	h, status := healthOf(s.stopping, s.version, len(s.live), s.reload)
-	s.mu.Unlock()
-	writeJSON(w, status, h)
-}
-
-type health struct {
-	Status        string `json:"status"` // healthy, stale or stopping
-	Script        int    `json:"script"` // how many were loaded so far
-	Conversations int    `json:"conversations"`
-	Reload        string `json:"reload_error,omitempty"`
-}
-
-func healthOf(stopping bool, script, conversations int, reload string) (h health, status int) {
-	h, status = health{"healthy", script, conversations, reload}, http.StatusOK
-	switch {
-	case stopping:
-		h.Status, status = "stopping", http.StatusServiceUnavailable
-	case reload != "":
-		h.Status = "stale"
-	}
-	return h, status
-}
-
-// serveReset starts a conversation over; where none is named, all of them,
-// and those with names are forgotten.
-func (s *Server) serveReset(w http.ResponseWriter, t target) {
-	for _, c := range s.conversations() {
-		if t.all && c.id != "" {
-			s.forget(c.id)
-		} else if c.id == t.id {
-			c.mock.Reset()
-		}
-	}
-	w.WriteHeader(http.StatusNoContent)
-}
-
-// serveLoad puts another script in place: for a conversation, or for all.
-func (s *Server) serveLoad(w http.ResponseWriter, r *http.Request, t target) {
-	data, ok := readBody(w, r)
-	if !ok {
-		return
-	}
-	if s.opts.Parse == nil {
-		writeError(w, http.StatusNotImplemented, errors.New("this server loads no scripts"))
-		return
-	}
-	script, err := s.opts.Parse(data)
-	if err == nil && t.all {
-		err = s.Load(script)
-	} else if err == nil {
-		err = s.replace(t.id, &script)
-	}
-	if err != nil {
-		writeError(w, http.StatusBadRequest, fmt.Errorf("the script is not loaded, all is as before: %w", err))
-		return
-	}
-	w.WriteHeader(http.StatusNoContent)
 }
 
 func readBody(w http.ResponseWriter, r *http.Request) (data []byte, ok bool) {

@@ -28,7 +28,8 @@ type Listening struct {
 const headerTimeout = 30 * time.Second
 
 // Serve answers requests from l until ctx ends, then lets those go on that
-// are being answered. Those that outlast the grace are cut, which is no error.
+// are being answered. New connections are refused from then on, and those that
+// outlast the grace are cut, which is no error.
 func (s *Server) Serve(ctx context.Context, l net.Listener, opts *Listening) error {
 	return serve(ctx, l, s, s.opts.Mock.Logf, opts)
 }
@@ -36,11 +37,17 @@ func (s *Server) Serve(ctx context.Context, l net.Listener, opts *Listening) err
 // drain has nothing to end: a request ends when it is answered.
 func (s *Server) drain(context.Context) {}
 
+func (s *Server) underWay() int { return s.metrics.underWay() }
+
+func (s *MCP) underWay() int { return s.metrics.underWay() }
+
 // mock is what serve serves.
 type mock interface {
 	http.Handler
 	// Stop says that the end is near.
 	Stop()
+	// underWay is how many requests are being answered.
+	underWay() int
 	// drain ends what would not end by itself, such as a stream that a client
 	// listens to, when nothing else goes on or ctx ends.
 	drain(ctx context.Context)
@@ -80,6 +87,9 @@ func serve(ctx context.Context, l net.Listener, s mock, logf func(string, ...any
 	case <-ctx.Done():
 	}
 	s.Stop()
+	if n := s.underWay(); n > 0 && o.Grace > 0 {
+		logf("stopping: requests under way (%d) may end within %v; new connections are refused", n, o.Grace)
+	}
 	fresh.Range(func(c, _ any) bool {
 		c.(net.Conn).Close()
 		return true

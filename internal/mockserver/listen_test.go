@@ -4,6 +4,7 @@ package mockserver_test
 
 import (
 	"context"
+	"fmt"
 	"io"
 	"net"
 	"net/http"
@@ -41,7 +42,8 @@ func TestStop(t *testing.T) {
 				script = says("never")
 				script.Faults = []mockllm.Fault{{Kind: fault.Hang, When: when}}
 			}
-			s, err := mockserver.New(script, nil)
+			said := make(chan string, 10)
+			s, err := mockserver.New(script, &mockserver.Options{Mock: mockllm.Options{Logf: func(format string, args ...any) { said <- fmt.Sprintf(format, args...) }}})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -72,6 +74,11 @@ func TestStop(t *testing.T) {
 			}()
 			<-asked
 			stop()
+			if tc.grace > 0 {
+				if got := <-said; got != "stopping: requests under way (1) may end within 1m0s; new connections are refused" {
+					t.Errorf("said %q", got)
+				}
+			}
 			want := "cut"
 			switch {
 			case tc.abort:

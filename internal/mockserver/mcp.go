@@ -7,7 +7,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"maps"
 	"net"
 	"net/http"
 	"slices"
@@ -51,21 +50,17 @@ type MCP struct {
 	metrics metrics
 	ending  sync.WaitGroup // servers that were replaced
 
-	mu       sync.Mutex // guards what follows
-	script   mockmcp.Script
-	tools    map[string]bool // of the script
-	version  int             // of the script, from 1
-	reload   string
-	stopping bool
-	live     map[string]*stage
+	stock[mockmcp.Script, *stage]
+	tools map[string]bool // of the script; guarded by mu
 }
 
 // stage is the server of one conversation.
 type stage struct {
-	id      string
 	server  *mockmcp.Server
 	handler http.Handler
 }
+
+func (g *stage) reset() { g.server.Reset() }
 
 // NewMCP returns a server of script. The error says why it cannot be played.
 func NewMCP(script mockmcp.Script, opts *MCPOptions) (*MCP, error) {
@@ -120,25 +115,14 @@ func (s *MCP) Load(script mockmcp.Script) error {
 		return err
 	}
 	s.mu.Lock()
-	old := slices.Collect(maps.Values(s.live))
-	s.live = map[string]*stage{"": first}
-	s.script = script
+	old := s.put(script, first)
 	s.tools = make(map[string]bool, len(script.Tools))
 	for _, t := range script.Tools {
 		s.tools[t.Name] = true
 	}
-	s.version++
-	s.reload = ""
 	s.mu.Unlock()
 	s.retire(old)
 	return nil
-}
-
-// Failed notes that a newer script could not be loaded, until one is.
-func (s *MCP) Failed(err error) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.reload = err.Error()
 }
 
 // known is a tool that metrics may name: those of the script.
@@ -162,7 +146,7 @@ func (s *MCP) stage(id string, script mockmcp.Script) (*stage, error) {
 	if err != nil {
 		return nil, err
 	}
-	g := &stage{id: id, server: server}
+	g := &stage{server: server}
 	switch s.opts.Transport {
 	case "sse":
 		g.handler = server.SSEHandler()
@@ -233,19 +217,13 @@ func (s *MCP) forget(id string) {
 	}
 }
 
-// stages are the conversations that began, by id.
-func (s *MCP) stages() []*stage {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return slices.SortedFunc(maps.Values(s.live), func(a, b *stage) int { return strings.Compare(a.id, b.id) })
-}
-
 // Err returns the misses and script errors of all conversations, joined; nil
 // when there were none. Conversations that started over or were deleted have
 // no part in it.
 func (s *MCP) Err() error {
 	var all []error
-	for _, g := range s.stages() {
+	_, list := s.conversations()
+	for _, g := range list {
 		all = append(all, unjoin(g.server.Err())...)
 	}
 	return errors.Join(all...)
@@ -270,18 +248,12 @@ func (s *MCP) Serve(ctx context.Context, l net.Listener, opts *Listening) error 
 	return serve(ctx, l, s, s.opts.Mock.Logf, opts)
 }
 
-// Stop has /health say that the server is about to end.
-func (s *MCP) Stop() {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.stopping = true
-}
-
 // drain ends all servers once they have answered what they are answering, or
 // when ctx ends.
 func (s *MCP) drain(ctx context.Context) {
 	var all sync.WaitGroup
-	for _, g := range s.stages() {
+	_, list := s.conversations()
+	for _, g := range list {
 		all.Go(func() { _ = g.server.Shutdown(ctx) })
 	}
 	all.Wait()
@@ -290,7 +262,8 @@ func (s *MCP) drain(ctx context.Context) {
 // Close ends all servers and waits for them. Later requests are answered 503.
 func (s *MCP) Close() {
 	s.Stop()
-	for _, g := range s.stages() {
+	_, list := s.conversations()
+	for _, g := range list {
 		g.server.Close()
 	}
 	s.ending.Wait()

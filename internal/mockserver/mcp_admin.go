@@ -3,30 +3,19 @@
 package mockserver
 
 import (
-	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"net/http"
+	"slices"
 	"strings"
-	"time"
 
 	"github.com/rehearse-dev/rehearse/harness"
 	"github.com/rehearse-dev/rehearse/mockmcp"
 )
 
-// heldTimeout is how long a request waits for a call to be held.
-const heldTimeout = 30 * time.Second
-
 // serveAdmin answers a request to the admin API.
 func (s *MCP) serveAdmin(w http.ResponseWriter, r *http.Request, t target, name string) {
-	name, arg, _ := strings.Cut(name, "/")
-	if name == "state" && arg == "diff" {
-		name, arg = "state/diff", ""
-	}
-	if named := name == "cue" || name == "held"; named != (arg != "") {
-		name = ""
-	}
+	name, cue := cueAdmin(name)
 	switch r.Method + " " + name {
 	case "GET journal":
 		s.show(w, t, func(m *mockmcp.Server) any { return some(m.Journal()) })
@@ -46,19 +35,27 @@ func (s *MCP) serveAdmin(w http.ResponseWriter, r *http.Request, t target, name 
 		s.serveHealth(w)
 	case "GET metrics":
 		s.serveMetrics(w)
-	case "GET held":
-		s.serveHeld(w, r, t, arg)
-	case "POST cue":
-		s.act(w, t, func(m *mockmcp.Server) { m.Cue(arg) })
+	case "GET held/":
+		if g, err := s.find(t.id); err != nil {
+			writeError(w, http.StatusServiceUnavailable, err)
+		} else {
+			serveHeld(w, r, g.server, cue)
+		}
+	case "POST cue/":
+		ids, list := s.conversations()
+		if i := slices.Index(ids, t.id); i >= 0 {
+			serveCue(w, list[i].server, cue)
+		} else {
+			noConversation(w, t.id, ids)
+		}
 	case "POST reset":
-		s.serveReset(w, t)
+		serveReset(w, t, s)
 	case "POST load":
-		s.serveLoad(w, r, t)
+		serveLoad(w, r, t, s, s.opts.Parse)
 	case "POST verify":
 		s.serveVerify(w, r, t)
 	case "DELETE conversation":
-		s.forget(t.id)
-		w.WriteHeader(http.StatusNoContent)
+		serveForget(w, t, s)
 	default:
 		writeError(w, http.StatusNotFound, fmt.Errorf("the admin API has no %s %s", r.Method, r.URL.Path))
 	}
@@ -81,16 +78,6 @@ func (s *MCP) show(w http.ResponseWriter, t target, f func(*mockmcp.Server) any)
 	}
 }
 
-// act does something to a conversation.
-func (s *MCP) act(w http.ResponseWriter, t target, f func(*mockmcp.Server)) {
-	if g, err := s.find(t.id); err != nil {
-		writeError(w, http.StatusServiceUnavailable, err)
-	} else {
-		f(g.server)
-		w.WriteHeader(http.StatusNoContent)
-	}
-}
-
 // findings say how many calls came and what went against the script.
 type findings struct {
 	OK    bool `json:"ok"` // every fault struck, and there are no problems
@@ -102,7 +89,10 @@ type findings struct {
 }
 
 func findingsOf(m *mockmcp.Server) findings {
-	f := findings{Calls: len(m.Journal()), Unstruck: []string{}, Problems: []string{}}
+	f := findings{Unstruck: []string{}, Problems: []string{}}
+	if j := m.Journal(); len(j) > 0 {
+		f.Calls = j[len(j)-1].Seq // with those that the journal has no room for
+	}
 	for _, x := range m.Unstruck() {
 		f.Unstruck = append(f.Unstruck, strings.TrimSpace(fmt.Sprintf("%s %s", x.Kind, x.Pos)))
 	}
@@ -130,22 +120,6 @@ func (s *MCP) serveSetState(w http.ResponseWriter, r *http.Request, t target) {
 	w.WriteHeader(http.StatusNoContent)
 }
 
-// serveHeld answers once a call is held until a cue.
-func (s *MCP) serveHeld(w http.ResponseWriter, r *http.Request, t target, cue string) {
-	g, err := s.find(t.id)
-	if err != nil {
-		writeError(w, http.StatusServiceUnavailable, err)
-		return
-	}
-	ctx, cancel := context.WithTimeout(r.Context(), heldTimeout)
-	defer cancel()
-	if err := g.server.AwaitHeld(ctx, cue); err != nil {
-		writeError(w, http.StatusGatewayTimeout, err)
-		return
-	}
-	w.WriteHeader(http.StatusNoContent)
-}
-
 func (s *MCP) serveConversations(w http.ResponseWriter) {
 	type row struct {
 		ID       string `json:"id"`
@@ -153,24 +127,19 @@ func (s *MCP) serveConversations(w http.ResponseWriter) {
 		Problems int    `json:"problems"`
 	}
 	rows := []row{}
-	for _, g := range s.stages() {
+	ids, list := s.conversations()
+	for i, g := range list {
 		f := findingsOf(g.server)
-		rows = append(rows, row{g.id, f.Calls, len(f.Problems)})
+		rows = append(rows, row{ids[i], f.Calls, len(f.Problems)})
 	}
 	writeJSON(w, http.StatusOK, rows)
-}
-
-func (s *MCP) serveHealth(w http.ResponseWriter) {
-	s.mu.Lock()
-	h, status := healthOf(s.stopping, s.version, len(s.live), s.reload)
-	s.mu.Unlock()
-	writeJSON(w, status, h)
 }
 
 func (s *MCP) serveMetrics(w http.ResponseWriter) {
 	misses := 0
 	faults := map[string]int{}
-	for _, g := range s.stages() {
+	_, list := s.conversations()
+	for _, g := range list {
 		for _, x := range g.server.Journal() {
 			if x.Miss != "" {
 				misses++
@@ -183,43 +152,7 @@ func (s *MCP) serveMetrics(w http.ResponseWriter) {
 		}
 	}
 	w.Header().Set("Content-Type", metricsType)
-	s.metrics.writeMCP(w, len(s.stages()), misses, faults)
-}
-
-// serveReset starts a conversation over; where none is named, all of them,
-// and those with names are forgotten.
-func (s *MCP) serveReset(w http.ResponseWriter, t target) {
-	for _, g := range s.stages() {
-		if t.all && g.id != "" {
-			s.forget(g.id)
-		} else if g.id == t.id {
-			g.server.Reset()
-		}
-	}
-	w.WriteHeader(http.StatusNoContent)
-}
-
-// serveLoad puts another script in place: for a conversation, or for all.
-func (s *MCP) serveLoad(w http.ResponseWriter, r *http.Request, t target) {
-	data, ok := readBody(w, r)
-	if !ok {
-		return
-	}
-	if s.opts.Parse == nil {
-		writeError(w, http.StatusNotImplemented, errors.New("this server loads no scripts"))
-		return
-	}
-	script, err := s.opts.Parse(data)
-	if err == nil && t.all {
-		err = s.Load(script)
-	} else if err == nil {
-		err = s.replace(t.id, script)
-	}
-	if err != nil {
-		writeError(w, http.StatusBadRequest, fmt.Errorf("the script is not loaded, all is as before: %w", err))
-		return
-	}
-	w.WriteHeader(http.StatusNoContent)
+	s.metrics.writeMCP(w, len(list), misses, faults)
 }
 
 // frameOf is a frame as an assertion sees it: its body is JSON where it can be.

@@ -104,6 +104,17 @@ func (a admin) calls(part, path, tool, args string, header ...string) {
 	}
 }
 
+// TestMCPCountsCallsThatWent: expectations count, and remember the misses of,
+// calls that the journal has no room for.
+func TestMCPCountsCallsThatWent(t *testing.T) {
+	a := openMCP(t, counter(), &mockserver.MCPOptions{Mock: mockmcp.Options{JournalEntries: 2}})
+	a.call("/mcp", "add", `{"by":10}`)
+	for range 4 {
+		a.call("/mcp", "add", `{"by":1}`)
+	}
+	a.want(200, `{"ok":false,"calls":5,"unstruck":[],"problems":["no scripted result of counter.add fits`, "GET", "/rehearse/expectations", "")
+}
+
 // TestMCPConversations keeps the state and the journal of one test from those
 // of all others.
 func TestMCPConversations(t *testing.T) {
@@ -203,7 +214,10 @@ func TestMCPCues(t *testing.T) {
 	a.calls("not found", "/mcp", "late", `{}`)
 	a.want(204, "", "POST", "/rehearse/cue/more", "")
 	a.calls("here", "/mcp", "late", `{}`)
-	r := httptest.NewRequest("GET", "http://127.0.0.1/rehearse/held/never", nil)
+	a.want(404, `the script waits for no cue \"mor\"`, "POST", "/rehearse/cue/mor", "")
+	a.want(404, `the script waits for no cue \"never\"; there are go, more`, "GET", "/rehearse/held/never", "")
+	a.want(404, `no conversation \"y\" has begun`, "POST", "/t/y/rehearse/cue/go", "")
+	r := httptest.NewRequest("GET", "http://127.0.0.1/rehearse/held/go", nil)
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
 	w := httptest.NewRecorder()

@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"reflect"
 	"slices"
 	"strings"
 
@@ -79,6 +80,9 @@ func compileFrames(v value.Value) ([]*match.Matcher, error) {
 	for i, item := range v.Items() {
 		m, err := match.Compile(item, &match.Options{Scope: expr.Expectation, Root: fmt.Sprintf("frames[%d]", i)})
 		if err != nil {
+			return nil, fmt.Errorf("[%d]: %w", i, err)
+		}
+		if err := knownKeys(item, reflect.TypeFor[frameOf](), "a frame"); err != nil {
 			return nil, fmt.Errorf("[%d]: %w", i, err)
 		}
 		out = append(out, m)

@@ -43,6 +43,13 @@ func (m *metrics) observe(kind harness.ExchangeKind, fault string) {
 	}
 }
 
+// underWay is how many requests are being answered.
+func (m *metrics) underWay() int {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return m.inFlight
+}
+
 // called counts a call of a tool.
 func (m *metrics) called(tool string) {
 	m.mu.Lock()

@@ -24,7 +24,6 @@ import (
 	"net/url"
 	"slices"
 	"strings"
-	"sync"
 
 	"github.com/rehearse-dev/rehearse/mockllm"
 	"github.com/rehearse-dev/rehearse/mockllm/profile"
@@ -54,28 +53,24 @@ type Server struct {
 	opts    Options
 	metrics metrics
 
-	mu       sync.Mutex // guards what follows
-	script   mockllm.Script
-	version  int // of the script, from 1
-	reload   string
-	stopping bool
-	live     map[string]*conversation
-	retired  map[*conversation]bool // replaced, and still being asked
+	stock[mockllm.Script, *conversation]
+	retired map[*conversation]bool // replaced, and still being asked; guarded by mu
 }
 
 // conversation is one playing of the script.
 type conversation struct {
-	id     string
 	mock   *mockllm.Mock
 	active int // requests being answered
 	gone   bool
 }
 
+func (c *conversation) reset() { c.mock.Reset() }
+
 const defaultConversations = 10_000
 
 // New returns a server of script. The error says why it cannot be played.
 func New(script mockllm.Script, opts *Options) (*Server, error) {
-	s := &Server{live: map[string]*conversation{}, retired: map[*conversation]bool{}}
+	s := &Server{retired: map[*conversation]bool{}}
 	if opts != nil {
 		s.opts = *opts
 	}
@@ -107,22 +102,10 @@ func (s *Server) Load(script mockllm.Script) error {
 		return err
 	}
 	s.mu.Lock()
-	old := slices.Collect(maps.Values(s.live))
-	s.live = map[string]*conversation{"": first}
-	s.script = script
-	s.version++
-	s.reload = ""
-	idle := s.retire(old)
+	idle := s.retire(s.put(script, first))
 	s.mu.Unlock()
 	closeAll(idle)
 	return nil
-}
-
-// Failed notes that a newer script could not be loaded, until one is.
-func (s *Server) Failed(err error) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.reload = err.Error()
 }
 
 // conversation returns a new one, which is not known to the server yet.
@@ -141,7 +124,7 @@ func (s *Server) conversation(id string, script mockllm.Script) (c *conversation
 		logf := opts.Logf
 		opts.Logf = func(format string, args ...any) { logf("conversation %q: %s", id, fmt.Sprintf(format, args...)) }
 	}
-	return &conversation{id: id, mock: mockllm.New(script, &opts)}, nil
+	return &conversation{mock: mockllm.New(script, &opts)}, nil
 }
 
 // retire takes conversations away and returns those to be closed at once;
@@ -199,18 +182,12 @@ func (s *Server) leave(c *conversation) {
 	}
 }
 
-// replace starts a conversation over with a script of its own; nil is the
-// server's.
-func (s *Server) replace(id string, script *mockllm.Script) error {
-	s.mu.Lock()
-	use := s.script
-	s.mu.Unlock()
-	if script != nil {
-		if use = *script; s.opts.Prepare != nil {
-			s.opts.Prepare(&use)
-		}
+// replace starts a conversation over with a script of its own.
+func (s *Server) replace(id string, script mockllm.Script) error {
+	if s.opts.Prepare != nil {
+		s.opts.Prepare(&script)
 	}
-	c, err := s.conversation(id, use)
+	c, err := s.conversation(id, script)
 	if err != nil {
 		return err
 	}
@@ -237,39 +214,20 @@ func (s *Server) forget(id string) {
 	closeAll(idle)
 }
 
-// conversations are those that began, by id.
-func (s *Server) conversations() []*conversation {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	out := slices.Collect(maps.Values(s.live))
-	slices.SortFunc(out, func(a, b *conversation) int { return strings.Compare(a.id, b.id) })
-	return out
-}
-
 // Err returns the misses, refusals and script errors of all conversations,
 // joined; nil when there were none. Conversations that started over or were
 // deleted have no part in it.
 func (s *Server) Err() error {
 	var all []error
-	for _, c := range s.conversations() {
+	_, list := s.conversations()
+	for _, c := range list {
 		all = append(all, problems(c.mock)...)
 	}
 	return errors.Join(all...)
 }
 
 func problems(m *mockllm.Mock) []error {
-	list, _ := m.Err().(interface{ Unwrap() []error })
-	if list == nil {
-		return nil
-	}
-	return list.Unwrap()
-}
-
-// Stop has /health say that the server is about to end.
-func (s *Server) Stop() {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.stopping = true
+	return unjoin(m.Err())
 }
 
 // Close ends the replies being paced and waits for their requests. Later

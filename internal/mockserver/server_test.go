@@ -272,7 +272,59 @@ func TestNoAdmin(t *testing.T) {
 		c.want(http.StatusNotFound, "; there are GET journal, expectations", "GET", path, "")
 	}
 	c.want(http.StatusNotFound, `there is no GET /rehearse/reset`, "GET", "/rehearse/reset", "")
-	c.want(http.StatusNoContent, "", "POST", "/rehearse/cue/x", "")
+	c.want(http.StatusNotFound, `the script waits for no cue \"x\"; it waits for none`, "POST", "/rehearse/cue/x", "")
 	c.want(http.StatusOK, `"problems":[]`, "GET", "/rehearse/expectations", "")
 	c.want(http.StatusOK, `[]`, "GET", "/rehearse/journal", "")
+}
+
+// TestCues gives cues to those that wait for them, and refuses others.
+func TestCues(t *testing.T) {
+	c := open(t, mockllm.Script{
+		Turns: []mockllm.Turn{{User: "hi", Replies: []mockllm.Reply{{Say: "At last.", Hold: "go on"}}}},
+		Rules: []mockllm.Rule{{Reply: mockllm.Reply{Say: "x", Hold: "rule"}}},
+		Lanes: []mockllm.Lane{{Name: "l", When: func(*mockllm.Ask) (bool, error) { return false, nil }, Replies: []mockllm.Reply{{Say: "y", Hold: "lane"}}}},
+	}, nil)
+	c.want(404, `the script waits for no cue \"go\"`, "POST", "/rehearse/cue/go", "")
+	c.want(404, `the script waits for no cue \"lan\" (did you mean \"lane\"?)`, "POST", "/rehearse/cue/lan", "")
+	c.want(404, `the script waits for no cue \"stop\"; there are go on, lane, rule`, "GET", "/rehearse/held/stop", "")
+	c.want(404, "there is no POST /rehearse/held/lane", "POST", "/rehearse/held/lane", "")
+	c.want(204, "", "POST", "/rehearse/cue/rule", "")
+	answer := make(chan string, 1)
+	go func() {
+		_, text := c.ask("POST", "/t/mine/v1/chat/completions", `{"model":"m","messages":[{"role":"user","content":"hi"}]}`)
+		answer <- text
+	}()
+	c.want(204, "", "GET", "/t/mine/rehearse/held/go%20on", "")
+	c.want(404, `no conversation \"nine\" has begun (did you mean \"mine\"?)`, "POST", "/t/nine/rehearse/cue/go%20on", "")
+	c.want(204, "", "POST", "/t/mine/rehearse/cue/go%20on", "")
+	if text := <-answer; !strings.Contains(text, "At last.") {
+		t.Errorf("answered with %s", text)
+	}
+}
+
+// TestStray: what asks at no endpoint of a model is no model call.
+func TestStray(t *testing.T) {
+	c := open(t, says("hello"), nil)
+	for _, r := range [][2]string{{"POST", "/v1/chat/completion"}, {"GET", "/v2"}, {"POST", "/v1beta/models/m:generateContnt"}, {"GET", "/v1/chat/completions"}} {
+		c.ask(r[0], r[1], `{}`)
+	}
+	c.ask("POST", "/v1/chat/completions", `{"model":"m","messages":[{"role":"user","content":"hi"}]}`)
+	c.ask("POST", "/v1/chat/completions", `{"model":`)
+	c.want(200, `"passed":true`, "POST", "/rehearse/verify", `{"that": "journal.model_calls == 2"}`)
+	c.want(200, `"stray":true`, "GET", "/rehearse/journal", "")
+}
+
+// TestTextsInARow: replies without turns follow each other, whatever they say
+// and are asked; the same request again is a retry.
+func TestTextsInARow(t *testing.T) {
+	c := open(t, mockllm.Script{Replies: []mockllm.Reply{{Say: "one"}, {Say: "two", Repeat: 2}, {Say: "three"}}}, nil)
+	ask := func(user, want string) {
+		c.want(200, want, "POST", "/v1/chat/completions", `{"model":"m","messages":[{"role":"user","content":"`+user+`"}]}`)
+	}
+	ask("a", `"one"`)
+	ask("a", `"one"`)
+	ask("b", `"two"`)
+	ask("c", `"two"`)
+	ask("d", `"three"`)
+	c.want(200, `"unmet":[]`, "GET", "/rehearse/expectations", "")
 }

@@ -7,6 +7,8 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"reflect"
+	"slices"
 	"strings"
 
 	"github.com/rehearse-dev/rehearse/harness"
@@ -45,7 +47,8 @@ type check struct {
 //	that      an expression over trajectory, journal and results
 //	calls     the tool calls, each "tool" or {"tool": arguments}
 //	requests  the exchanges of the journal, each an expectation of one
-//	order     of the calls, strict or any; strict unless given
+//	order     of the calls, strict or any, which scenarios call in_order and
+//	          any_order; strict unless given
 //	extra     whether there may be other calls and requests; false unless given
 //	done      whether every reply was asked for, and nothing went wrong
 func decodeAssertion(data []byte) (*assertion, error) {
@@ -86,8 +89,11 @@ func decodeMembers(members []value.Member) (*assertion, error) {
 			a.extra, err = boolOf(m.Value)
 		case "order":
 			order = m.Value.Str()
-			if m.Value.Kind() != value.String || order != "any" && order != "strict" {
-				err = errors.New("want strict or any")
+			switch {
+			case m.Value.Kind() != value.String || !slices.Contains([]string{"any", "strict", "any_order", "in_order"}, order):
+				err = errors.New("want strict or any, or as scenarios have it in_order or any_order")
+			case order == "any_order":
+				order = "any"
 			}
 		default:
 			err = errors.New("no such key: there are that, calls, requests, done, order, extra")
@@ -153,6 +159,9 @@ func compileRequests(v value.Value) ([]*match.Matcher, error) {
 	for i, item := range v.Items() {
 		m, err := match.Compile(item, &match.Options{Scope: expr.Expectation, Root: fmt.Sprintf("requests[%d]", i)})
 		if err != nil {
+			return nil, fmt.Errorf("[%d]: %w", i, err)
+		}
+		if err := knownKeys(item, reflect.TypeFor[harness.Exchange](), "an exchange of the journal"); err != nil {
 			return nil, fmt.Errorf("[%d]: %w", i, err)
 		}
 		out = append(out, m)

@@ -222,6 +222,11 @@ func (f *flow) scan(start int) (int, string) {
 			for i+1 < len(f.data) && f.data[i+1] != '\n' {
 				i++
 			}
+		case (c == '&' || c == '!') && f.text < 0 && !f.complete: // an anchor or a tag, of what comes
+			for i+1 < len(f.data) && strings.IndexByte(" \n\r\t,[]{}", f.data[i+1]) < 0 {
+				i++
+			}
+			f.empty = false
 		case (c == '"' || c == '\'') && f.text < 0 && !f.complete:
 			end := quotedEnd(f.data, i)
 			if end < 0 {
@@ -360,6 +365,26 @@ var (
 	listItem = regexp.MustCompile(`^\s*-\s+(.*)$`)
 )
 
+// whole reports whether a value is a quoted text, or a { } or [ ], with nothing
+// behind it: it is not to blame for what comes after it.
+func whole(value string) bool {
+	data, end := []byte(value), -1
+	switch value[0] {
+	case '"', '\'':
+		end = quotedEnd(data, 0)
+	case '{', '[':
+		f := flow{data: data, text: -1}
+		if in, why := f.scan(0); why == "" {
+			end = in
+		}
+	}
+	if end < 0 {
+		return false
+	}
+	rest := strings.TrimSpace(value[end+1:])
+	return rest == "" || rest[0] == '#'
+}
+
 // hintFor says what was probably meant on the line where the parser stopped.
 func hintFor(what, text string, col int) string {
 	if strings.Contains(what, "tab character") || strings.HasPrefix(strings.TrimLeft(text, " "), "\t") {
@@ -372,7 +397,7 @@ func hintFor(what, text string, col int) string {
 		value = m[1]
 	}
 	first := byte(0)
-	if value != "" {
+	if value != "" && !whole(value) {
 		first = value[0]
 	}
 	switch {

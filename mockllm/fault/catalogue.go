@@ -53,7 +53,7 @@ func Groups() [][2]string {
 // Kinds returns every kind, by group.
 func Kinds() []Info {
 	return slices.Concat(
-		statusKinds(), bodyKinds(), timeKinds(), connectionKinds(), streamKinds(), chunkKinds(), errorKinds(), callKinds(), finishKinds(), replyKinds(),
+		statusKinds(), serverKinds(), bodyKinds(), timeKinds(), connectionKinds(), streamKinds(), framingKinds(), chunkKinds(), errorKinds(), callKinds(), finishKinds(), replyKinds(),
 	)
 }
 

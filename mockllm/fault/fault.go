@@ -96,6 +96,7 @@ type Request struct {
 	Model       string
 	Stream      bool
 	User        string // the text of the turn's user message
+	NoCalls     bool   // the reply calls no tools: faults of calls pass it by
 	// Full returns the whole request. Nil returns none.
 	Full func() harness.Request
 }
@@ -149,8 +150,8 @@ func (f *Fault) Check() error {
 			report("fault %s has no use for %s", f.Kind, set.name)
 		}
 	}
-	if f.Status != 0 && (f.Status < 200 || f.Status > 599) {
-		report("status %d of fault %s is not between 200 and 599", f.Status, f.Kind)
+	if least, most := f.Kind.statuses(); f.Status != 0 && (f.Status < least || f.Status > most) {
+		report("status %d of fault %s is not between %d and %d", f.Status, f.Kind, least, most)
 	}
 	if f.Probability < 0 || f.Probability > 1 {
 		report("probability %v of fault %s is not between 0 and 1", f.Probability, f.Kind)
@@ -162,6 +163,19 @@ func (f *Fault) Check() error {
 		report("fault %s strikes at %d places of a reply: give one of chunk, byte and token", f.Kind, n)
 	}
 	return errors.Join(bad...)
+}
+
+// statuses are the bounds of the status that a kind can have.
+func (k Kind) statuses() (least, most int) {
+	switch k {
+	case ServerError:
+		return 500, 599
+	case BadRequest:
+		return 400, 499
+	case StringError, DetailError, ErrorCompletion, RawStatus:
+		return 400, 599
+	}
+	return 200, 599
 }
 
 // places counts the places inside a reply that are given.

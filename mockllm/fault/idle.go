@@ -23,7 +23,7 @@ func IdleOf(players []*Player) []Idle {
 		var sum count
 		for _, p := range players {
 			c := p.counts[i]
-			sum.asked, sum.apt, sum.placed = sum.asked+c.asked, sum.apt+c.apt, sum.placed+c.placed
+			sum.asked, sum.apt, sum.able, sum.placed = sum.asked+c.asked, sum.apt+c.apt, sum.able+c.able, sum.placed+c.placed
 			sum.fitted, sum.struck = sum.fitted+c.fitted, sum.struck+c.struck
 		}
 		if sum.struck == 0 && !(f.Probability > 0 && sum.fitted > 0) {
@@ -42,6 +42,8 @@ func (f *Fault) why(info *Info, c count) string {
 		return "it strikes streams alone, and no request asked for one"
 	case c.apt == 0:
 		return "it strikes plain requests alone, and all asked for streams"
+	case c.able == 0:
+		return "it strikes tool calls, and no reply that it met has any"
 	case c.placed == 0:
 		return fmt.Sprintf("no request was at its place (%s)", f.At)
 	case c.fitted == 0:

@@ -52,6 +52,13 @@ func streamKinds() []Info {
 			},
 			Stream: true, Uses: []string{"size"},
 		},
+	}
+}
+
+// framingKinds are about how the events of a stream are spelled.
+func framingKinds() []Info {
+	const group = "stream"
+	return []Info{
 		{
 			Kind: CRLF, Group: group, What: "lines end with CR LF",
 			For:  "are events told apart",

@@ -22,6 +22,7 @@ type Player struct {
 type count struct {
 	asked  int // requests that it was tried on
 	apt    int // of those, of the sort that the kind strikes
+	able   int // of those, with something in the reply to go wrong
 	placed int // of those, at its place
 	fitted int // of those, for which its condition held
 	struck int
@@ -64,6 +65,10 @@ func (p *Player) strikes(f *Fault, info *Info, c *count, r *Request) (bool, erro
 		return false, nil
 	}
 	c.apt++
+	if info.Calls && r.NoCalls {
+		return false, nil
+	}
+	c.able++
 	if !f.at(r) {
 		return false, nil
 	}

@@ -71,7 +71,7 @@ func Groups() [][2]string {
 
 // Kinds returns every kind, by group.
 func Kinds() []Info {
-	return slices.Concat(answerKinds(), timeKinds(), processKinds(), frameKinds(), httpKinds(), listKinds(), notifyKinds(), probeKinds())
+	return slices.Concat(answerKinds(), timeKinds(), processKinds(), frameKinds(), spellingKinds(), httpKinds(), listKinds(), notifyKinds(), probeKinds())
 }
 
 // Names returns the names of the kinds and of the presets.

@@ -28,6 +28,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"net/http"
 	"slices"
 	"strings"
 	"time"
@@ -113,6 +114,17 @@ const (
 	Start = "start" // of a connection, before its first request
 	End   = "end"   // of the client's input
 )
+
+// Methods returns the methods that a fault can be matched with: those of the
+// requests that clients make, those of HTTP requests that carry no message, and
+// Start and End.
+func Methods() []string {
+	return []string{
+		methodInitialize, methodDiscover, "ping", methodList, methodCall,
+		"resources/list", "resources/templates/list", "resources/read", "resources/subscribe", "resources/unsubscribe",
+		"prompts/list", "prompts/get", "completion/complete", "logging/setLevel", "subscriptions/listen", http.MethodGet, http.MethodDelete, Start, End,
+	}
+}
 
 // The transports.
 const (

@@ -83,6 +83,13 @@ func frameKinds() []Info {
 			For:  "is it borne, or refused in time",
 			Seen: gh("modelcontextprotocol/modelcontextprotocol", "pull/416"),
 		},
+	}
+}
+
+// spellingKinds are about the bytes of a reply.
+func spellingKinds() []Info {
+	const group = "frame"
+	return []Info{
 		{
 			Kind: BadUTF8, Group: group, Transports: everywhere(),
 			What: "bytes that are not UTF-8 inside the first text of the reply",

@@ -4,6 +4,7 @@ package openai
 
 import (
 	"encoding/json"
+	"errors"
 
 	"github.com/rehearse-dev/rehearse/harness"
 )
@@ -66,41 +67,24 @@ func (t *toolCalls) UnmarshalJSON(b []byte) error {
 }
 
 type usage struct {
-	PromptTokens      number
-	CompletionTokens  number
-	TotalTokens       number
-	PromptDetails     struct{ CachedTokens number }
-	CompletionDetails struct{ ReasoningTokens number }
+	PromptTokens     number `json:"prompt_tokens"`
+	CompletionTokens number `json:"completion_tokens"`
+	TotalTokens      number `json:"total_tokens"`
+	PromptDetails    struct {
+		CachedTokens number `json:"cached_tokens"`
+	} `json:"prompt_tokens_details"`
+	CompletionDetails struct {
+		ReasoningTokens number `json:"reasoning_tokens"`
+	} `json:"completion_tokens_details"`
 }
 
 // UnmarshalJSON takes any JSON value; what does not count is left out.
 func (u *usage) UnmarshalJSON(b []byte) error {
-	var doc struct {
-		PromptTokens      number          `json:"prompt_tokens"`
-		CompletionTokens  number          `json:"completion_tokens"`
-		TotalTokens       number          `json:"total_tokens"`
-		PromptDetails     json.RawMessage `json:"prompt_tokens_details"`
-		CompletionDetails json.RawMessage `json:"completion_tokens_details"`
-	}
-	if len(b) == 0 || b[0] != '{' {
-		return nil
-	}
-	if err := json.Unmarshal(b, &doc); err != nil {
+	type plain usage
+	var odd *json.UnmarshalTypeError // after which decoding goes on
+	if err := json.Unmarshal(b, (*plain)(u)); err != nil && !errors.As(err, &odd) {
 		return err
 	}
-	u.PromptTokens, u.CompletionTokens, u.TotalTokens = doc.PromptTokens, doc.CompletionTokens, doc.TotalTokens
-	var details struct {
-		CachedTokens    number `json:"cached_tokens"`
-		ReasoningTokens number `json:"reasoning_tokens"`
-	}
-	for _, raw := range []json.RawMessage{doc.PromptDetails, doc.CompletionDetails} {
-		if len(raw) > 0 && raw[0] == '{' {
-			if err := json.Unmarshal(raw, &details); err != nil {
-				return err
-			}
-		}
-	}
-	u.PromptDetails.CachedTokens, u.CompletionDetails.ReasoningTokens = details.CachedTokens, details.ReasoningTokens
 	return nil
 }
 

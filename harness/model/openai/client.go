@@ -26,6 +26,7 @@ import (
 	"math"
 	"net/http"
 	"net/url"
+	"strings"
 	"time"
 
 	oai "github.com/sashabaranov/go-openai"
@@ -132,6 +133,9 @@ func (c *Client) Generate(ctx context.Context, req *model.Request) iter.Seq2[mod
 			}
 			wait, again := attempts.Next(e.RetryAfter)
 			if !again {
+				if most, tooLong := attempts.TooLong(e.RetryAfter); tooLong {
+					e.Message = strings.TrimPrefix(fmt.Sprintf("%s; it asks to wait %v, and %v is the most that is waited", e.Message, e.RetryAfter, most), "; ")
+				}
 				yield(nil, err)
 				return
 			}
@@ -182,25 +186,22 @@ func (a *attempt) run(ctx context.Context, yield func(model.Event, error) bool) 
 	config := oai.DefaultConfig(a.x.cfg.APIKey)
 	config.BaseURL = a.x.cfg.BaseURL
 	config.HTTPClient = a.x
-	config.EmptyMessagesLimit = math.MaxUint32
 	client := oai.NewClientWithConfig(config)
-	var next func() ([]byte, error)
 	if a.x.out.plain {
 		if _, err := client.CreateChatCompletion(ctx, a.x.out.req); err != nil {
 			return err
 		}
-		defer a.x.body.Close()
-		next = a.x.next
 	} else {
 		stream, err := client.CreateChatCompletionStream(ctx, a.x.out.req)
 		if err != nil {
 			return err
 		}
 		defer stream.Close()
-		next = stream.RecvRaw
 	}
+	defer a.x.body.Close()
+	var ch chunk
 	for {
-		raw, err := next()
+		raw, err := a.x.next()
 		if err != nil {
 			done, err := a.end(err)
 			if err == nil {
@@ -208,7 +209,7 @@ func (a *attempt) run(ctx context.Context, yield func(model.Event, error) bool) 
 			}
 			return err
 		}
-		var ch chunk
+		ch = chunk{}
 		if err := json.Unmarshal(raw, &ch); err != nil {
 			return a.x.badEvent(err, raw)
 		}

@@ -12,7 +12,6 @@ import (
 	"fmt"
 	"io"
 	"net/http"
-	"slices"
 	"strings"
 	"time"
 
@@ -39,8 +38,8 @@ type exchange struct {
 // errIdle ends an attempt at which the endpoint has been silent too long.
 var errIdle = errors.New("endpoint is silent")
 
-// Do sends a request that go-openai made and returns a response that it can
-// read, whatever the endpoint answered: one data: line an event. What is no
+// Do sends a request that go-openai made and returns a response that satisfies
+// it, whatever the endpoint answered; what that was is read by next. What is no
 // answer is a [*model.Error].
 func (x *exchange) Do(req *http.Request) (*http.Response, error) {
 	ctx, cancel := context.WithCancelCause(req.Context())
@@ -81,13 +80,9 @@ func (x *exchange) Do(req *http.Request) (*http.Response, error) {
 		return nil, err
 	}
 	resp.StatusCode = http.StatusOK // the only one left that go-openai calls a success for sure
-	if x.out.plain {
-		// go-openai would hand out what its structs can hold of a reply, and
-		// refuse one that is no document.
-		resp.Body = io.NopCloser(strings.NewReader("{}"))
-	} else {
-		resp.Body = &lines{next: x.next, Closer: x.body}
-	}
+	// go-openai would hand out what its structs can hold of a reply, and refuse
+	// one that is no document.
+	resp.Body = io.NopCloser(strings.NewReader("{}"))
 	return resp, nil
 }
 
@@ -111,8 +106,8 @@ func (x *exchange) complete(req *http.Request) error {
 }
 
 // receive decides by the status and the first bytes what a reply is. It
-// returns a function for its documents, one by one, each one line when they
-// go through go-openai; io.EOF ends them.
+// returns a function for its documents, one by one, each good until the next;
+// io.EOF ends them.
 func (x *exchange) receive(status int) (func() ([]byte, error), error) {
 	br := bufio.NewReaderSize(x.body, int(x.sizeOr(4<<10)))
 	if isGzip(br) {
@@ -235,14 +230,7 @@ func (x *exchange) document(status int, br *bufio.Reader) (func() ([]byte, error
 	if w, ok := errorEvent("", raw); ok {
 		return nil, x.failure(status, w, raw)
 	}
-	if x.out.plain {
-		return func() ([]byte, error) { return x.once(raw) }, nil
-	}
-	line, err := oneLine(raw)
-	if err != nil {
-		return nil, err
-	}
-	return func() ([]byte, error) { return x.once(line) }, nil
+	return func() ([]byte, error) { return x.once(raw) }, nil
 }
 
 // once returns the only document of a reply.
@@ -300,11 +288,7 @@ func (x *exchange) events(status int, sse *sseReader) func() ([]byte, error) {
 				continue
 			}
 			x.last = ev.last
-			line, err := oneLine(data)
-			if err != nil {
-				return nil, x.badEvent(err, data)
-			}
-			return line, nil
+			return data, nil
 		}
 	}
 }
@@ -335,22 +319,6 @@ func (x *exchange) badEvent(err error, data []byte) error {
 	}
 	e.Err, e.Body = err, excerpt(data)
 	return e
-}
-
-// oneLine makes one line of a document: go-openai knows no other event.
-func oneLine(data []byte) ([]byte, error) {
-	if bytes.IndexByte(data, '\n') >= 0 {
-		var buf bytes.Buffer
-		if err := json.Compact(&buf, data); err != nil {
-			return nil, err
-		}
-		data = buf.Bytes()
-	}
-	if bytes.HasPrefix(data, []byte(`{"error":`)) {
-		// No error, or it would not be here; but go-openai would think so.
-		data = slices.Concat([]byte("{ "), data[1:])
-	}
-	return data, nil
 }
 
 // err begins an error of this exchange.
@@ -445,26 +413,4 @@ func (b *body) Close() error {
 		timer.Stop()
 	}
 	return b.rc.Close()
-}
-
-// lines is the body that go-openai reads.
-type lines struct {
-	next func() ([]byte, error)
-	buf  []byte
-	left []byte // of buf
-	io.Closer
-}
-
-func (l *lines) Read(p []byte) (int, error) {
-	if len(l.left) == 0 {
-		line, err := l.next()
-		if err != nil {
-			return 0, err
-		}
-		l.buf = append(append(append(l.buf[:0], "data: "...), line...), "\n\n"...)
-		l.left = l.buf
-	}
-	n := copy(p, l.left)
-	l.left = l.left[n:]
-	return n, nil
 }

@@ -12,10 +12,10 @@ import (
 	"net/url"
 	"os"
 	"os/exec"
-	"path/filepath"
-	"strconv"
 	"strings"
 	"time"
+
+	"github.com/rehearse-dev/rehearse/internal/procstat"
 )
 
 // child is a server, in a process of its own so that its processor time and
@@ -77,38 +77,10 @@ func (c *child) stop() {
 }
 
 // cpu returns the processor time of the process' threads.
-func (c *child) cpu() (time.Duration, error) {
-	threads, err := filepath.Glob(fmt.Sprintf("/proc/%d/task/*/schedstat", c.cmd.Process.Pid))
-	if err != nil || len(threads) == 0 {
-		return 0, fmt.Errorf("reading the processor time of %s: no threads", c.name)
-	}
-	var sum time.Duration
-	for _, path := range threads {
-		b, err := os.ReadFile(path)
-		if os.IsNotExist(err) {
-			continue // it ended
-		}
-		if err != nil {
-			return 0, err
-		}
-		first, _, _ := strings.Cut(string(b), " ")
-		n, err := strconv.ParseInt(first, 10, 64)
-		if err != nil {
-			return 0, fmt.Errorf("reading %q: %w", path, err)
-		}
-		sum += time.Duration(n)
-	}
-	return sum, nil
-}
+func (c *child) cpu() (time.Duration, error) { return procstat.CPU(c.cmd.Process.Pid) }
 
 // memory returns a line of the process' status, such as VmRSS, in MiB.
 func (c *child) memory(field string) (float64, error) {
-	b, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", c.cmd.Process.Pid))
-	if err != nil {
-		return 0, err
-	}
-	_, after, _ := strings.Cut(string(b), field+":")
-	after, _, _ = strings.Cut(after, "kB")
-	n, err := strconv.ParseFloat(strings.TrimSpace(after), 64)
+	n, err := procstat.Memory(c.cmd.Process.Pid, field)
 	return n / 1024, err
 }

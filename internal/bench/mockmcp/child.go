@@ -10,10 +10,11 @@ import (
 	"io"
 	"os"
 	"os/exec"
-	"path/filepath"
 	"strconv"
 	"strings"
 	"time"
+
+	"github.com/rehearse-dev/rehearse/internal/procstat"
 )
 
 // child is a server in a process of its own, so that its processor time and
@@ -65,37 +66,7 @@ func (c *child) Close() error {
 }
 
 // cpu returns the processor time of the process' threads.
-func (c *child) cpu() (time.Duration, error) {
-	threads, err := filepath.Glob(fmt.Sprintf("/proc/%d/task/*/schedstat", c.cmd.Process.Pid))
-	if err != nil || len(threads) == 0 {
-		return 0, fmt.Errorf("reading the processor time of %s: no threads", c.kind)
-	}
-	var sum time.Duration
-	for _, path := range threads {
-		b, err := os.ReadFile(path)
-		if os.IsNotExist(err) {
-			continue // it ended
-		}
-		if err != nil {
-			return 0, err
-		}
-		first, _, _ := strings.Cut(string(b), " ")
-		n, err := strconv.ParseInt(first, 10, 64)
-		if err != nil {
-			return 0, fmt.Errorf("reading %q: %w", path, err)
-		}
-		sum += time.Duration(n)
-	}
-	return sum, nil
-}
+func (c *child) cpu() (time.Duration, error) { return procstat.CPU(c.cmd.Process.Pid) }
 
 // memory is what the process has resident, in KiB.
-func (c *child) memory() (float64, error) {
-	b, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", c.cmd.Process.Pid))
-	if err != nil {
-		return 0, err
-	}
-	_, after, _ := strings.Cut(string(b), "VmRSS:")
-	after, _, _ = strings.Cut(after, "kB")
-	return strconv.ParseFloat(strings.TrimSpace(after), 64)
-}
+func (c *child) memory() (float64, error) { return procstat.Memory(c.cmd.Process.Pid, "VmRSS") }

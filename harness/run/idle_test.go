@@ -1,0 +1,62 @@
+// Copyright 2026 The rehearse Authors. SPDX-License-Identifier: Apache-2.0
+
+package run_test
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/rehearse-dev/rehearse/harness"
+	"github.com/rehearse-dev/rehearse/harness/agent"
+	"github.com/rehearse-dev/rehearse/harness/run"
+)
+
+// TestSilenceCostsNothing has a server not answer a call, which ends with the
+// agent's own limit of a minute: on the clock of the trial, not on ours. The
+// other call of the reply is not struck by that.
+func TestSilenceCostsNothing(t *testing.T) {
+	const text = `scenario: silence
+subject: SUBJECT
+servers:
+  lab:
+    transport: TRANSPORT
+    tools:
+      - {name: scan, description: Scans., results: [{text: scanned, HOLD}]}
+      - {name: move, description: Moves., results: [{text: moved}]}
+    faults: [FAULT]
+turns:
+  - user: Scan.
+    replies: REPLIES
+expect: [EXPECT]
+`
+	const (
+		hang  = "{kind: hang, match: {tool: scan}}"
+		both  = `[{calls: [lab.scan, lab.move]}, {say: "{{ results('lab.move')[0] }}"}]`
+		moved = "{answer: {contains: moved}}, {calls: {order: any_order, list: [lab.scan, lab.move]}}"
+	)
+	for _, tt := range []struct{ name, transport, subject, hold, fault, replies, expect string }{
+		{"hang, in process", "stdio", "{}", "", hang, both, moved},
+		{"hang, HTTP", "http", "{}", "", hang, both, moved},
+		{"hang, SSE", "sse", "{}", "", hang, both, moved},
+		{"hang, WebSocket", "ws", "{}", "", hang, both, moved},
+		{"hold", "http", "{}", "hold: {until: never}", "", both, moved},
+		{"a list that hangs", "http", "{}", "", "{kind: hang, match: {method: tools/list}}", "[]", "{start_error: {contains: no answer within 30s}}"},
+		{"the turn's own limit is sooner", "http", "{time_limit: 5s}", "", hang, "[{calls: [lab.scan]}]", "{stops: time}"},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			path := filepath.Join(t.TempDir(), "s.yaml")
+			file := strings.NewReplacer("TRANSPORT", tt.transport, "SUBJECT", tt.subject, ", HOLD", ", "+tt.hold, "FAULT", tt.fault, "REPLIES", tt.replies, "EXPECT", tt.expect).Replace(text)
+			if err := os.WriteFile(path, []byte(file), 0o600); err != nil {
+				t.Fatal(err)
+			}
+			// Less than any limit of the agent's takes by our clock.
+			rec := one(t, load(t, path), run.Options{Subject: agent.Subject(nil), Timeout: 20 * time.Second})
+			if rec.Outcome != harness.OutcomePassed {
+				t.Errorf("%s: %s", rec.Outcome, why(rec))
+			}
+		})
+	}
+}
