@@ -20,7 +20,7 @@ var update = flag.Bool("update", false, "rewrite the expected output in testdata
 
 func TestMain(m *testing.M) {
 	run.Child()
-	commands := map[string]func(){"rehearse": main, "hostile-mcp": hostileServer}
+	commands := map[string]func(){"rehearse": main, "hostile-mcp": hostileServer, "proxy-client": proxyClient}
 	if _, err := exec.LookPath("curl"); err != nil || filepath.Base(os.Args[0]) == "curl" { // missing, or we are it
 		commands["curl"] = curl
 	}
