@@ -347,6 +347,9 @@ func (v *verifier) wait(ctx context.Context, p *peer, answer chan mcpwire.Messag
 		return m, nil
 	default:
 	}
+	if err := ctx.Err(); err != nil {
+		return mcpwire.Message{}, err // that is what ended it
+	}
 	how := "the server ended"
 	if e, ok := p.conn.(*mcpwire.Process); ok {
 		select {
