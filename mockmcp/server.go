@@ -162,7 +162,8 @@ func (s *Server) Dial(context.Context) (io.ReadWriteCloser, error) {
 		return nil, fmt.Errorf("dialing mock server %q: it is closed", s.script.Name)
 	}
 	ours, theirs := mcpwire.Pipe()
-	stop := context.AfterFunc(s.ctx, func() { ours.Close() })
+	// What was sent before the end is journaled.
+	stop := context.AfterFunc(s.ctx, ours.(interface{ Drain() }).Drain)
 	go func() {
 		defer s.sessions.Done()
 		defer stop()

@@ -112,6 +112,9 @@ func (st *stream) attach(conn *sseConn, from int) {
 	st.mu.Lock()
 	defer st.mu.Unlock()
 	if st.conn != nil {
+		st.conn.mu.Lock()
+		st.conn.taken = true
+		st.conn.mu.Unlock()
 		st.conn.finish()
 	}
 	st.conn = conn
@@ -145,6 +148,7 @@ type sseConn struct {
 	w      http.ResponseWriter
 	gone   bool          // the handler has returned, or is about to
 	ended  bool          // over is closed
+	taken  bool          // another carries the stream
 	over   chan struct{} // closed when the handler is to return
 	broken bool          // the handler is to break the connection
 }
@@ -193,11 +197,12 @@ func (c *sseConn) stop(broken bool) {
 	close(c.over)
 }
 
-// left reports whether the answer is complete, on our side.
+// left reports whether the answer is complete, on our side. It is not where the
+// client came back before it was seen to be gone.
 func (c *sseConn) left() bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	return c.ended
+	return c.ended && !c.taken
 }
 
 // leave says that the handler is about to return: nothing may be written any

@@ -279,6 +279,7 @@ func (x *exchange) discover(ctx context.Context, request transport.JSONRPCReques
 	late := err != nil && errors.Is(ctx.Err(), context.DeadlineExceeded)
 	x.mu.Lock()
 	x.late = late
+	x.tardy = x.tardy || late
 	x.lost = errors.Is(err, transport.ErrTransportClosed)
 	if x.refused = err; err == nil && response.Error != nil {
 		x.refused = fmt.Errorf("MCP error %d: %s", response.Error.Code, response.Error.Message)
@@ -319,11 +320,13 @@ func asked(request transport.JSONRPCRequest) string {
 	return version
 }
 
-// unasked reports whether the server went away at the probe of its era.
+// unasked reports whether the server, which is gone, went away at the probe of
+// its era, or may have: one that came to the probe late found initialize behind
+// it.
 func (x *exchange) unasked() bool {
 	x.mu.Lock()
 	defer x.mu.Unlock()
-	return x.lost && !x.asking
+	return x.lost && !x.asking || x.tardy
 }
 
 // slow reports whether the server let the probe of its era go unanswered.

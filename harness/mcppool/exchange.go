@@ -47,6 +47,7 @@ type exchange struct {
 	lost    bool   // the server went away at the probe of its era
 	asking  bool   // it was asked something before that
 	late    bool   // the last probe of the era was not answered in time
+	tardy   bool   // late is, or was
 	refused error  // what became of it, if it failed
 }
 

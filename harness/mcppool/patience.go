@@ -49,6 +49,10 @@ func (p *patience) begin(ctx context.Context) (context.Context, context.CancelFu
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.timer = p.after(func() { cancel(context.DeadlineExceeded) }, p.limit)
+	answered := func() {}
+	if c, ok := p.clock.(interface{ Asked() (answered func()) }); ok {
+		answered = c.Asked()
+	}
 	stop := func() bool { return true }
 	if p.total > 0 {
 		stop = p.after(func() {
@@ -63,6 +67,7 @@ func (p *patience) begin(ctx context.Context) (context.Context, context.CancelFu
 		defer p.mu.Unlock()
 		p.timer.Stop()
 		stop()
+		answered()
 		cancel(nil)
 	}
 }

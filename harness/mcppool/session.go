@@ -56,7 +56,8 @@ type Options struct {
 	//	WhenIdle(d time.Duration, f func()) interface{ Stop() bool; Reset(d time.Duration) bool }
 	//
 	// which is [time.AfterFunc] for a clock that skips time in which nothing is
-	// to come. nil means the machine's clock.
+	// to come. A method Asked() (answered func()) tells such a clock while there
+	// is a request to wait for. nil means the machine's clock.
 	Clock harness.Clock
 	// ConnectTimeout bounds the start of the server with its handshake, and
 	// each tools/list. Default 30 s.

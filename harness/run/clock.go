@@ -23,6 +23,8 @@ type virtualClock struct {
 	mu      sync.Mutex // guards what follows
 	skipped time.Duration
 	alarms  map[*alarm]struct{}
+	asked   int // requests that clients wait for
+	idlers  int // answers that are not to come
 	// deadlines are at times, whatever happens until then.
 	deadlines map[*deadline]struct{}
 }
@@ -118,14 +120,48 @@ func (c *virtualClock) next(d time.Duration) (time.Duration, func()) {
 // skipped: what else is under way is given the time to end.
 const idleGrace = 50 * time.Millisecond
 
+// idlePatience is how long, by the real clock, requests that are to be answered
+// hold up time at the most: one may be lost without a word.
+const idlePatience = 5 * time.Second
+
+// Asked tells that a client waits for the answer to a request, until answered
+// is called.
+func (c *virtualClock) Asked() (answered func()) {
+	add := func(n int) {
+		c.mu.Lock()
+		c.asked += n
+		c.mu.Unlock()
+	}
+	add(1)
+	return sync.OnceFunc(func() { add(-1) })
+}
+
+// busy reports whether more requests are under way than hang.
+func (c *virtualClock) busy() bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.asked > c.idlers
+}
+
 // Idle has time pass while an answer is waited for that is not to come, until
-// ctx ends. What was set to go off when the wait began does so, in order, until
-// one of it ends ctx; what is set later is about something else.
+// ctx ends. It does not while other requests are to be answered. What was set
+// to go off when the wait began does so, in order, until one of it ends ctx;
+// what is set later is about something else.
 func (c *virtualClock) Idle(ctx context.Context) {
 	c.mu.Lock()
 	alarms, deadlines := maps.Clone(c.alarms), maps.Clone(c.deadlines)
+	c.idlers++
 	c.mu.Unlock()
+	defer func() {
+		c.mu.Lock()
+		c.idlers--
+		c.mu.Unlock()
+	}()
+	began := time.Now()
 	for harness.SystemClock().Sleep(ctx, idleGrace) == nil {
+		if c.busy() && time.Since(began) < idlePatience {
+			continue
+		}
 		step, call := c.soonest(alarms, deadlines)
 		if call == nil {
 			<-ctx.Done()

@@ -34,6 +34,13 @@ func (e *end) Room(n int) bool {
 	return len(e.out.buf)+n <= pipeBuffer
 }
 
+// Drain ends both directions, but what the other end has written by now is
+// still read.
+func (e *end) Drain() {
+	e.in.close(false)
+	e.out.close(false)
+}
+
 func (e *end) Close() error {
 	e.in.close(true)
 	e.out.close(false)
