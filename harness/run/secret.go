@@ -112,6 +112,11 @@ func replaced[T any](r *keyless, v T) T {
 func replaceIn(r *keyless, v reflect.Value) (_ reflect.Value, changed bool) {
 	switch v.Kind() {
 	case reflect.String:
+		switch v.Type() {
+		case reflect.TypeFor[string](), reflect.TypeFor[harness.Role](), reflect.TypeFor[harness.StopReason]():
+		default:
+			return v, false // our own word, such as an outcome, which a key may be too
+		}
 		if s := r.Replace(v.String()); s != v.String() {
 			return reflect.ValueOf(s).Convert(v.Type()), true
 		}

@@ -99,3 +99,18 @@ func TestKeyStaysOut(t *testing.T) {
 		})
 	}
 }
+
+// TestKeyIsAWord plays with a key that is also a word of the report's own.
+func TestKeyIsAWord(t *testing.T) {
+	upstream := httptest.NewServer(callsThenSays("Paris", "21 degrees, passed."))
+	defer upstream.Close()
+	transport := &http.Transport{}
+	defer transport.CloseIdleConnections()
+	opts := run.Options{Mode: harness.ModeLive, BaseURL: upstream.URL + "/v1", APIKey: "passed", Models: []string{"passed"}, Transport: transport}
+	run.AllowLive(&opts)
+	rec := one(t, write(t, liveScenario), opts)
+	wants(t, rec, harness.OutcomePassed, "")
+	if rec.Model != "passed" || len(rec.Answers) != 1 || strings.Contains(rec.Answers[0], "passed") {
+		t.Errorf("record %+v", rec)
+	}
+}
