@@ -490,6 +490,9 @@ func TestCutOff(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	if err := os.Remove(path + ".journal"); err != nil { // and its lock
+		t.Fatal(err)
+	}
 	if err := os.WriteFile(path+".journal", data[:len(data)-5], 0o600); err != nil {
 		t.Fatal(err)
 	}

@@ -14,6 +14,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"time"
 
 	"github.com/rehearse-dev/rehearse/cassettes/redact"
 	"github.com/rehearse-dev/rehearse/cassettes/vcr"
@@ -70,10 +71,14 @@ func newJournal(path string, adds bool) (*journal, error) {
 	}
 	f, err := os.OpenFile(journalPath(path), os.O_CREATE|os.O_EXCL|os.O_WRONLY|os.O_APPEND, 0o600)
 	if errors.Is(err, fs.ErrExist) {
-		return nil, fmt.Errorf("%q is there: another process is recording this cassette", journalPath(path))
+		return nil, busy(path)
 	}
 	if err != nil {
 		return nil, err
+	}
+	if !own(f) { // somebody took the new file for one that was left
+		_ = f.Close()
+		return nil, busy(path)
 	}
 	j := &journal{path: journalPath(path), file: f}
 	return j, j.write(heading{base, adds})
@@ -104,7 +109,39 @@ func (j *journal) remove() error {
 	if j == nil {
 		return nil
 	}
-	return errors.Join(j.file.Close(), os.Remove(j.path))
+	return drop(j.file)
+}
+
+// busy is the error of who comes second.
+func busy(path string) error {
+	return fmt.Errorf("cassette %q is being recorded by another process (%q is its journal)", path, journalPath(path))
+}
+
+// own locks the file of a journal, and reports whether it is still the one
+// under its name. Who only looks whether it is locked holds it for a moment.
+func own(f *os.File) bool {
+	for n := 0; !tryLock(f, false); n++ {
+		if n == 20 {
+			return false
+		}
+		time.Sleep(time.Millisecond)
+	}
+	mine, err := f.Stat()
+	if err != nil {
+		return false
+	}
+	there, err := os.Stat(f.Name())
+	return err == nil && os.SameFile(mine, there)
+}
+
+// live reports whether a process is recording the cassette now.
+func live(path string) bool {
+	f, err := os.Open(journalPath(path))
+	if err != nil {
+		return false
+	}
+	defer f.Close()
+	return !tryLock(f, true)
 }
 
 // left is an exchange that a journal holds.
@@ -159,13 +196,29 @@ func readRecord(line []byte) (left, error) {
 	return l, nil
 }
 
-// fold makes the cassette of what a dead process left, before a new recording
-// begins. The journal goes last: whoever dies here leaves both.
-func fold(path string, maxBody int, secrets *redact.Redactor, logf func(string, ...any)) error {
-	head, found, err := readJournal(path)
+// fold keeps what a dead process left, before a new recording begins: in the
+// cassette itself, or in a file beside it when that is recorded anew. The
+// journal goes last: whoever dies here leaves both.
+func fold(path string, anew bool, maxBody int, secrets *redact.Redactor, logf func(string, ...any)) (err error) {
+	f, err := os.OpenFile(journalPath(path), os.O_RDWR, 0)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil
 	}
+	if err != nil {
+		return fmt.Errorf("cassette %q: a recording was cut off: %w", path, err)
+	}
+	if !own(f) {
+		_ = f.Close()
+		return busy(path)
+	}
+	defer func() {
+		if err != nil {
+			_ = f.Close() // it stays
+			return
+		}
+		err = drop(f)
+	}()
+	head, found, err := readJournal(path)
 	if err != nil {
 		return err
 	}
@@ -174,17 +227,12 @@ func fold(path string, maxBody int, secrets *redact.Redactor, logf func(string, 
 		return fmt.Errorf("reading cassette: %w", err)
 	}
 	if len(found) > 0 && now == head.Base { // else the recording has been written
-		logf("cassette %q: a recording was cut off; what ended of it is kept (exchanges: %d)", path, len(found))
-		var list []*vcr.Interaction
-		if head.Adds && now != "" {
-			before, err := vcr.Read(path)
-			if err != nil {
-				return err
-			}
-			list = before.Interactions
+		to, list, err := foldInto(path, anew, head.Adds && now != "")
+		if err != nil {
+			return err
 		}
 		for _, l := range found {
-			if n := l.Renews; n > 0 && n <= len(list) {
+			if n := l.Renews; !anew && n > 0 && n <= len(list) {
 				list[n-1] = l.Interaction
 			} else {
 				list = append(list, l.Interaction)
@@ -193,9 +241,33 @@ func fold(path string, maxBody int, secrets *redact.Redactor, logf func(string, 
 		if err := checkSecrets(path, list, secrets); err != nil {
 			return fmt.Errorf("a recording was cut off, and %w; remove %q", err, journalPath(path))
 		}
-		if err := vcr.WriteFile(path, &vcr.File{Path: path, Interactions: list}, maxBody); err != nil {
+		if err := vcr.WriteFile(to, &vcr.File{Path: to, Interactions: list}, maxBody); err != nil {
 			return err
 		}
+		if anew {
+			logf("cassette %q: a recording was cut off; what ended of it is in %q (exchanges: %d), for mode %s makes a new file; %s would have gone on with it", path, to, len(found), Record, RecordNew)
+		} else {
+			logf("cassette %q: a recording was cut off; what ended of it is kept in it (exchanges: %d)", path, len(found))
+		}
 	}
-	return os.Remove(journalPath(path))
+	return nil
+}
+
+// foldInto says where what was left goes, and behind what.
+func foldInto(path string, anew, adds bool) (string, []*vcr.Interaction, error) {
+	to := path
+	if anew {
+		to, adds = besidePath(path, "cut"), true
+	}
+	if !adds {
+		return to, nil, nil
+	}
+	before, err := vcr.Read(to)
+	if anew && errors.Is(err, fs.ErrNotExist) {
+		return to, nil, nil
+	}
+	if err != nil {
+		return to, nil, err
+	}
+	return to, before.Interactions, nil
 }

@@ -3,6 +3,7 @@
 package cassettes
 
 import (
+	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
@@ -84,12 +85,59 @@ func TestFoldScans(t *testing.T) {
 		t.Fatal(err)
 	}
 	j.file.Close()
-	err = fold(path, 0, noSecrets(t), t.Logf)
+	err = fold(path, false, 0, noSecrets(t), t.Logf)
 	if err == nil || !strings.Contains(err.Error(), "a recording was cut off, and cassette") || !strings.Contains(err.Error(), "looks like a secret") || strings.Contains(err.Error(), secret) {
 		t.Errorf("got %v", err)
 	}
 	if _, err := os.Stat(path); err == nil {
 		t.Error("the cassette is written")
+	}
+}
+
+// TestFoldAnew: what was cut off is in a file beside the one that is made anew,
+// and what is cut off later comes behind it.
+func TestFoldAnew(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "a.yaml")
+	if err := vcr.WriteFile(path, &vcr.File{Interactions: []*vcr.Interaction{interactionOf("a")}}, 0); err != nil {
+		t.Fatal(err)
+	}
+	for _, text := range []string{"c", "d"} {
+		j, err := newJournal(path, text == "d")
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := j.add(0, 1, interactionOf(text)); err != nil {
+			t.Fatal(err)
+		}
+		j.file.Close() // it dies
+		var said []string
+		logf := func(format string, args ...any) { said = append(said, fmt.Sprintf(format, args...)) }
+		r, err := Open(path, &Options{Mode: Record, Logf: logf, LookupEnv: func(string) (string, bool) { return "", false }})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := r.Close(); err != nil {
+			t.Fatal(err)
+		}
+		if len(said) == 0 || !strings.Contains(said[0], `what ended of it is in "`+strings.TrimSuffix(path, ".yaml")+`.cut.yaml" (exchanges: 1)`) {
+			t.Errorf("said: %q", said)
+		}
+	}
+	for name, want := range map[string]string{"a.yaml": "a", "a.cut.yaml": "cd"} {
+		f, err := vcr.Read(filepath.Join(filepath.Dir(path), name))
+		if err != nil {
+			t.Fatal(err)
+		}
+		got := ""
+		for _, i := range f.Interactions {
+			got += string(i.Response.Body)
+		}
+		if got != want {
+			t.Errorf("%s holds %q, want %q", name, got, want)
+		}
+	}
+	if live(path) {
+		t.Error("the journal is locked")
 	}
 }
 
@@ -142,7 +190,7 @@ func TestFold(t *testing.T) {
 					t.Fatal(err)
 				}
 			}
-			if err := fold(path, 0, noSecrets(t), t.Logf); err != nil {
+			if err := fold(path, false, 0, noSecrets(t), t.Logf); err != nil {
 				t.Fatal(err)
 			}
 			f, err := vcr.Read(path)

@@ -42,7 +42,7 @@ func (r *Recorder) warnMixed(k *key.Key) {
 		was, is := key.Excerpts(r.chat.System, chat.System)
 		what = fmt.Sprintf("the system prompt %s after %s", is, was)
 	}
-	r.note("a request comes with %s; the recording will be refused at its end, unless Asides allows that", what)
+	r.note("a request comes with %s; the recording will be refused at its end, unless --asides allows that (in a scenario: cassette.asides)", what)
 }
 
 // checkMixed refuses a recording of two prompts or two models: when the prompt
@@ -70,7 +70,7 @@ func (r *Recorder) checkMixed(list []*vcr.Interaction) error {
 	default:
 		return nil
 	}
-	return fmt.Errorf("cassette %q is not written: it mixes %s; record the whole anew, or allow requests beside the conversation, such as for titles, with Asides (of rehearse proxy: --asides)",
+	return fmt.Errorf("cassette %q is not written: it mixes %s; record the whole anew, or allow requests beside the conversation, such as for titles, with --asides (in a scenario: cassette.asides)",
 		r.path, what)
 }
 
@@ -118,11 +118,11 @@ func (g *group) numbers() string {
 	return "interactions " + parts[0]
 }
 
-// refusedPath is where a recording goes that is whole and clean, but no
-// cassette.
-func refusedPath(path string) string {
+// besidePath is where a recording goes that is no cassette: NAME.refused.yaml
+// when it was refused, NAME.cut.yaml when it was cut off.
+func besidePath(path, why string) string {
 	if base, ok := strings.CutSuffix(path, ".yaml"); ok {
-		return base + ".refused.yaml"
+		return base + "." + why + ".yaml"
 	}
-	return path + ".refused"
+	return path + "." + why
 }

@@ -83,7 +83,8 @@ type Options struct {
 	// share, tapes of MCP servers among them. Default: when it is opened.
 	Start time.Time
 	// KeepErrors records answers of 429 and of 500 and above, which are left
-	// out otherwise.
+	// out otherwise, and lets a recording in which all failed replace a file
+	// that has answers, which is an error otherwise.
 	KeepErrors bool
 	// AllowUnused lets a replay end with interactions that nobody asked for.
 	// Default: Close returns an error that names them.
@@ -106,7 +107,9 @@ type Options struct {
 	MaxBody int
 	// Whole says that a recording is of use only as a whole: it is written by
 	// Close alone, and a process that dies before leaves nothing of it.
-	// Default: what ended is kept in a journal, and taken up later.
+	// Default: what ended is kept in a journal. Mode record-new takes up what
+	// it finds in one, and mode record, which makes a new file, puts it into
+	// NAME.cut.yaml. While it is recorded nobody else can record the cassette.
 	Whole bool
 	// Grace is how long Close waits for exchanges under way. Default 2 s.
 	Grace time.Duration

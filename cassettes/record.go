@@ -184,7 +184,7 @@ func (r *Recorder) finish(s *slot, i *vcr.Interaction, found *entry) {
 		r.compare(found, kept)
 		return
 	}
-	const keep = "which is not kept; KeepErrors (of rehearse proxy: --keep-errors) keeps it"
+	const keep = "which is not kept; --keep-errors (in a scenario: cassette.keep_errors) keeps it"
 	if code := kept.Response.Code; !r.opts.KeepErrors && (code == http.StatusTooManyRequests || code >= 500) {
 		r.note("%s %s was answered %d, %s", kept.Request.Method, kept.Request.URL, code, keep)
 		return

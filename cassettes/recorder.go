@@ -4,6 +4,7 @@ package cassettes
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -14,6 +15,7 @@ import (
 	"net/url"
 	"os"
 	"slices"
+	"strconv"
 	"strings"
 	"sync"
 
@@ -83,7 +85,7 @@ func Open(path string, opts *Options) (*Recorder, error) {
 		return nil, fmt.Errorf("opening cassette %q: CI is set, and mode %s makes recordings; record on your own machine and commit the file", path, o.Mode)
 	}
 	if o.Mode.records() && !o.Whole {
-		if err := fold(path, o.MaxBody, secrets, o.Logf); err != nil {
+		if err := fold(path, o.Mode == Record, o.MaxBody, secrets, o.Logf); err != nil {
 			return nil, err
 		}
 	}
@@ -110,7 +112,11 @@ func (r *Recorder) load() error {
 		_, left, readErr := readJournal(r.path)
 		switch {
 		case readErr == nil && r.opts.Mode == Replay:
-			r.note("the recording was cut off; exchanges that it holds: %d", len(left))
+			if live(r.path) {
+				r.note("it is being recorded by another process; exchanges so far: %d", len(left))
+			} else {
+				r.note("the recording was cut off; exchanges that it holds: %d", len(left))
+			}
 			f, err = &vcr.File{Path: r.path}, nil
 			for _, l := range left {
 				f.Interactions = append(f.Interactions, l.Interaction)
@@ -125,7 +131,11 @@ func (r *Recorder) load() error {
 		return err
 	}
 	if _, err := os.Stat(journalPath(r.path)); err == nil && len(r.notes) == 0 {
-		r.note("a recording of it was cut off, or goes on: %q is there; the next recording takes it up", journalPath(r.path))
+		if live(r.path) {
+			r.note("it is being recorded by another process, and this is what it held before")
+		} else {
+			r.note("a recording of it was cut off: %q is there; mode %s takes it up, mode %s puts it into %q", journalPath(r.path), RecordNew, Record, besidePath(r.path, "cut"))
+		}
 	}
 	for n, i := range f.Interactions {
 		if i.Meta.Base != "" && !slices.Contains(r.bases, i.Meta.Base) {
@@ -367,7 +377,7 @@ func (r *Recorder) save() error {
 		r.note("nothing was recorded, so nothing is written")
 		return r.journal.remove()
 	}
-	if err := r.refuse(list); err != nil {
+	if err := errors.Join(r.refuse(list), r.spoils(list)); err != nil {
 		// A journal is there to take a recording up again, which this is not.
 		return errors.Join(err, r.journal.remove())
 	}
@@ -399,11 +409,45 @@ func (r *Recorder) refuse(list []*vcr.Interaction) error {
 	if mixed == nil {
 		return nil
 	}
-	at := refusedPath(r.path)
+	at := besidePath(r.path, "refused")
 	if err := vcr.WriteFile(at, &vcr.File{Path: at, Interactions: list}, r.opts.MaxBody); err != nil {
 		return errors.Join(mixed, err)
 	}
 	return fmt.Errorf("%w; what was recorded is in %q", mixed, at)
+}
+
+// spoils says why a recording of failures alone does not replace one that has
+// successes: the key was wrong, or the address.
+func (r *Recorder) spoils(list []*vcr.Interaction) error {
+	if r.opts.Mode != Record || r.opts.KeepErrors || slices.ContainsFunc(list, succeeded) {
+		return nil
+	}
+	before, err := vcr.Read(r.path)
+	if err != nil || !slices.ContainsFunc(before.Interactions, succeeded) {
+		return nil // there is nothing to lose
+	}
+	last := list[len(list)-1]
+	how := "was answered " + cmp.Or(last.Response.Status, strconv.Itoa(last.Response.Code))
+	if last.Response.Code == 0 || last.Response.Code < 400 {
+		how = "broke off"
+	}
+	place, _, _ := strings.Cut(last.Request.URL, "?")
+	return fmt.Errorf("cassette %q is not written, and the one that is there stays: it has answers, and all that was recorded now failed (exchanges: %d; %s %s %s); see to the key and the address of the endpoint, or keep failures with --keep-errors (in a scenario: cassette.keep_errors)",
+		r.path, len(list), last.Request.Method, place, how)
+}
+
+// succeeded reports whether the endpoint has answered. A client that left
+// before the end may have had what it wanted.
+func succeeded(i *vcr.Interaction) bool {
+	return i.Response.Code < 400 && i.Meta.Outcome != vcr.UpstreamError && i.Meta.Outcome != vcr.Aborted
+}
+
+// Asked returns how many requests were sent to the endpoint so far, in modes
+// that record or verify.
+func (r *Recorder) Asked() int {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return len(r.slots)
 }
 
 // checkSecrets looks for what is left of secrets in the bytes to be written.

@@ -150,6 +150,25 @@ func literalNeedles(secret, mark, rule string) []needle {
 	return list
 }
 
+// minLearned is the least length of a secret of a header that is looked for
+// elsewhere; one shorter than minAnywhere is so as a word of its own.
+const (
+	minLearned  = 6
+	minAnywhere = 8
+)
+
+// learnedNeedles are the forms of a secret that was found, which nobody has
+// named.
+func learnedNeedles(secret, mark, rule string) []needle {
+	list := literalNeedles(secret, mark, rule)
+	for i := range list {
+		if len(list[i].text) < minAnywhere {
+			list[i].border = aroundPath
+		}
+	}
+	return list
+}
+
 // placeNeedles are the forms of a folder.
 func placeNeedles(path, mark, rule string) []needle {
 	path = strings.TrimRight(path, `/\`)

@@ -17,6 +17,11 @@
 // (home, temp, user), so that recordings of two machines agree. Requests that
 // come in while a recording is replayed pass the same rules, and what has
 // passed the rules passes them again unchanged.
+//
+// A secret in a header, such as an API key, is also looked for in addresses and
+// bodies when it has 6 bytes or more with letters and digits among them (with
+// less than 8, as a word of its own), or 16 without. What is less could be a
+// word of any text, such as the key "ollama": name it in Rules.Literals.
 package redact
 
 import (
@@ -202,7 +207,7 @@ func (p *pass) learn() bool {
 	var list []needle
 	for _, secret := range slices.Sorted(maps.Keys(p.found)) {
 		rule := p.found[secret]
-		list = append(list, literalNeedles(secret, p.r.mark(rule, secret), rule)...)
+		list = append(list, learnedNeedles(secret, p.r.mark(rule, secret), rule)...)
 	}
 	for _, u := range slices.Sorted(maps.Keys(p.users)) {
 		if n, ok := userNeedle(u, p.r.role("user")); ok && !strings.Contains(u, " ") {

@@ -41,7 +41,7 @@ func (r *Redactor) Scan(data []byte) []Finding {
 	var list []needle
 	for _, secret := range slices.Sorted(maps.Keys(r.seen)) {
 		rule := r.seen[secret]
-		list = append(list, literalNeedles(secret, r.mark(rule, secret), rule)...)
+		list = append(list, learnedNeedles(secret, r.mark(rule, secret), rule)...)
 	}
 	r.mu.Unlock()
 	s := &scanner{p: &pass{r: r, learned: newNeedles(list), unknown: true}, data: data, seen: map[string]bool{}}

@@ -198,7 +198,10 @@ func (s *shape) length(b []byte) int {
 
 // strong reports whether a value after a name of a secret is likely one,
 // where the name stands in prose or code.
-func strong(v []byte) bool {
+func strong(v []byte) bool { return len(v) >= 8 && mixes(v) }
+
+// mixes reports whether a word has both letters and digits.
+func mixes(v []byte) bool {
 	var all class
 	for _, c := range v {
 		switch c {
@@ -207,7 +210,7 @@ func strong(v []byte) bool {
 		}
 		all |= classOf(c)
 	}
-	return len(v) >= 8 && all&isDigit != 0 && all&(isLower|isUpper) != 0
+	return all&isDigit != 0 && all&(isLower|isUpper) != 0
 }
 
 // masked reports whether a value is what people put in place of a secret.

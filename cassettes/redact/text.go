@@ -46,7 +46,7 @@ func (p *pass) edit(rule string, b []byte, start, end int) edit {
 
 // secret notes a secret and returns its placeholder.
 func (p *pass) secret(rule string, v []byte) string {
-	if p.found != nil && len(v) < 4096 && memorable(v) {
+	if p.found != nil && len(v) < 4096 && memorable(rule, v) {
 		if _, ok := p.found[string(v)]; !ok {
 			p.found[string(v)] = rule
 		}
@@ -55,9 +55,10 @@ func (p *pass) secret(rule string, v []byte) string {
 }
 
 // memorable reports whether a secret is looked for elsewhere: what could be a
-// common word is not.
-func memorable(v []byte) bool {
-	return strong(v) || len(v) >= 16 && bytes.IndexByte(v, ' ') < 0
+// common word is not. A header that is not kept says for certain that it holds
+// a secret, and less of one will do.
+func memorable(rule string, v []byte) bool {
+	return strong(v) || rule == "header" && len(v) >= minLearned && mixes(v) || len(v) >= 16 && bytes.IndexByte(v, ' ') < 0
 }
 
 // auto finds secrets in a text that may be JSON.

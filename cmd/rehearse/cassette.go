@@ -53,17 +53,23 @@ reads it. Secrets are taken out on the way.`,
 		Example: "  rehearse cassette export weather.yaml weather.har\n  rehearse cassette export traffic.har traffic.yaml",
 		Args:    exactArgs(2, "a file to read and one to write"),
 		RunE: func(_ *cobra.Command, args []string) error {
-			return convert(p, args[0], args[1])
+			return convert(p, args[0], args[1], false, false)
 		},
 	}
 }
 
 // convert reads recorded traffic and writes it in another format, without
-// secrets.
-func convert(p *process, from, to string) error {
+// secrets. An import makes a new file, of something.
+func convert(p *process, from, to string, fresh, some bool) error {
+	if _, err := os.Lstat(to); fresh && err == nil {
+		return fmt.Errorf("%q is there already; --force overwrites it", to)
+	}
 	f, err := vcr.Read(from)
 	if err != nil {
 		return err
+	}
+	if some && len(f.Interactions) == 0 {
+		return fmt.Errorf("%q is not written: %q holds no exchange", to, from)
 	}
 	secrets, err := redact.New(nil)
 	if err != nil {

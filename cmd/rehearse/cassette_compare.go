@@ -259,7 +259,8 @@ Keys are not in a cassette; give them with --header, in which $NAME is an
 environment variable.
 
 ` + compareTiers + `
-It is 3 if the endpoint could not be asked. After three requests in a row
+It is 3 if the endpoint could not be asked, or refused the key of every request
+(401 or 403). After three requests in a row
 without an answer drift asks no more.`,
 		Example: "  rehearse cassette drift weather.yaml --upstream http://localhost:8000\n" +
 			"  rehearse cassette drift cassettes/*.yaml --upstream http://localhost:8000 --html drift.html --json\n" +
@@ -343,6 +344,7 @@ func (d *drifter) ask(ctx context.Context, files []*vcr.File) *reports.Compariso
 	client := &http.Client{Transport: &http.Transport{Proxy: http.ProxyFromEnvironment, ForceAttemptHTTP2: true}}
 	defer client.CloseIdleConnections()
 	silent := 0
+	var refused refusals
 	for _, f := range files {
 		file := reports.ComparedFile{File: f.Path, Recorded: oldest(f), Interactions: []reports.Compared{}}
 		for n, was := range f.Interactions {
@@ -353,6 +355,8 @@ func (d *drifter) ask(ctx context.Context, files []*vcr.File) *reports.Compariso
 				c.Error = "interrupted"
 			case silent >= maxSilent:
 				c.Error = fmt.Sprintf("not asked, for %d requests in a row had no answer", maxSilent)
+			case refused.all(maxSilent):
+				c.Error = fmt.Sprintf("not asked, for the endpoint refused the key of %d requests in a row", maxSilent)
 			case was.Meta.Outcome == vcr.UpstreamError || was.Meta.Outcome == vcr.Aborted || was.Meta.Outcome == vcr.Open || was.Response.Code == 0:
 				continue // there is no whole answer to compare with
 			default:
@@ -364,10 +368,17 @@ func (d *drifter) ask(ctx context.Context, files []*vcr.File) *reports.Compariso
 				}
 				silent = 0
 				c.Differences = differences(was, is)
+				refused.add(was, is, refusal{len(out.Files), len(file.Interactions), d.refusalOf(is)})
 			}
 			file.Interactions = append(file.Interactions, c)
 		}
 		out.Files = append(out.Files, file)
+	}
+	if refused.all(1) {
+		for _, r := range refused.list {
+			c := &out.Files[r.file].Interactions[r.interaction]
+			c.Error, c.Differences = r.text, nil
+		}
 	}
 	return out
 }

@@ -197,3 +197,80 @@ func TestProxyAsides(t *testing.T) {
 		})
 	}
 }
+
+// TestDriftRefused: an endpoint that refuses the key of every request was not
+// compared; one that refuses a single request differs.
+func TestDriftRefused(t *testing.T) {
+	const secret = "sk-live-0123456789abcdef"
+	asked, most := 0, 0
+	endpoint := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if asked++; asked > most {
+			fmt.Fprint(w, "ok")
+			return
+		}
+		w.WriteHeader(http.StatusUnauthorized)
+		fmt.Fprintf(w, `{"error":{"message":"Incorrect API key provided: %s"}}`, strings.TrimPrefix(r.Header.Get("Authorization"), "Bearer "))
+	}))
+	defer endpoint.Close()
+	path := filepath.Join(t.TempDir(), "a.yaml")
+	one := &vcr.Interaction{
+		Request:  vcr.Request{Method: "GET", URL: "https://api.openai.com/v1/models"},
+		Response: vcr.Response{Code: 200, Status: "200 OK", Body: []byte("ok")}, Meta: vcr.Meta{Base: "/v1"},
+	}
+	if err := vcr.WriteFile(path, &vcr.File{Interactions: []*vcr.Interaction{one, one, one, one}}, 0); err != nil {
+		t.Fatal(err)
+	}
+	for _, test := range []struct {
+		name        string
+		most, asked int
+		code        exitCode
+		want, not   string
+	}{
+		{"all", 4, 3, exitUnjudged, "the endpoint refused the key: HTTP 401: Incorrect API key provided: REDACTED-key-", "breaking"},
+		{"one", 1, 4, exitFailed, "was 200, is 401", "refused the key"},
+	} {
+		asked, most = 0, test.most
+		var out bytes.Buffer
+		code := command(t.Context(), &process{
+			args: []string{"cassette", "drift", path, "--upstream", endpoint.URL, "--header", "Authorization: Bearer $KEY"}, stdin: strings.NewReader(""), stdout: &out, stderr: &out,
+			getenv: func(string) (string, bool) { return secret, true },
+		})
+		if got := out.String(); code != test.code || asked != test.asked || !strings.Contains(got, test.want) || strings.Contains(got, test.not) || strings.Contains(got, secret) {
+			t.Errorf("%s: exit %d, %d asked: %s", test.name, code, asked, got)
+		}
+	}
+}
+
+// TestImportRefuses to overwrite a file, and to write one that holds nothing.
+func TestImportRefuses(t *testing.T) {
+	dir := t.TempDir()
+	from, empty, to := filepath.Join(dir, "from.yaml"), filepath.Join(dir, "empty.yaml"), filepath.Join(dir, "to.yaml")
+	one := &vcr.Interaction{
+		Request:  vcr.Request{Method: "GET", URL: "https://api.openai.com/v1/models"},
+		Response: vcr.Response{Code: 200, Status: "200 OK", Body: []byte("ok")},
+	}
+	if err := vcr.WriteFile(from, &vcr.File{Interactions: []*vcr.Interaction{one}}, 0); err != nil {
+		t.Fatal(err)
+	}
+	put(t, dir, "empty.yaml", "---\nversion: 1\ninteractions: []\n")
+	for _, test := range []struct {
+		name string
+		args []string
+		code exitCode
+		want string
+	}{
+		{"nothing in it", []string{empty, to}, exitUsage, "holds no exchange"},
+		{"new", []string{from, to}, exitPassed, "1 interaction"},
+		{"again", []string{from, to}, exitUsage, "is there already; --force overwrites it"},
+		{"forced", []string{from, to, "--force"}, exitPassed, "1 interaction"},
+	} {
+		var out bytes.Buffer
+		code := command(t.Context(), &process{
+			args: append([]string{"import", "vcr"}, test.args...), stdin: strings.NewReader(""), stdout: &out, stderr: &out,
+			getenv: func(string) (string, bool) { return "", false },
+		})
+		if code != test.code || !strings.Contains(out.String(), test.want) {
+			t.Errorf("%s: exit %d: %s", test.name, code, out.String())
+		}
+	}
+}

@@ -21,7 +21,7 @@ import (
 
 func checkCommand(p *process) *cobra.Command {
 	var strict bool
-	r := &recordings{files: map[string]recordedKind{}, models: map[string]string{}}
+	r := &recordings{files: map[string]recordedKind{}, models: map[string]string{}, unknown: map[string]bool{}}
 	var maxAge age
 	cmd := &cobra.Command{
 		Use:   "check PATH...",
@@ -35,7 +35,8 @@ does not load is a mistake, and so is one that holds what looks like a secret.
 
 Doubts (a literal argument that the tool's schema refuses, an expectation that
 cannot fail) are printed as warnings; --strict makes them mistakes. So are
-recordings that no scenario refers to, what an unfinished or older recording has
+recordings that no scenario refers to or that hold nothing, scenarios, models and
+tapes that are not recorded where others beside them are, what an unfinished or older recording has
 left, and recordings that are older than --max-age, or than their scenario wants.`,
 		Example: `  rehearse check scenarios
   rehearse check --strict scenarios/one.yaml

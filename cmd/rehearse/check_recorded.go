@@ -4,6 +4,7 @@ package main
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -72,6 +73,7 @@ type recordings struct {
 	now      time.Time
 	files    map[string]recordedKind
 	models   map[string]string // of the cassettes that could be read
+	unknown  map[string]bool   // files that tell of no model: they do not load, or hold nothing
 	mistakes scenarios.Errors
 	doubts   []scenarios.Problem
 }
@@ -142,6 +144,11 @@ func (r *recordings) beside(set *scenarios.Set) {
 	}
 	for _, s := range set.Scenarios {
 		r.walk(r.home(s))
+		for _, path := range s.Cassettes(r.dir) { // by their name, whatever they hold
+			if info, err := os.Stat(path); r.files[path] == noRecording && (err != nil || info.Mode().IsRegular()) {
+				r.files[path] = aCassette
+			}
+		}
 	}
 }
 
@@ -193,6 +200,7 @@ func (r *recordings) check(set *scenarios.Set, whole bool) {
 	}
 	if whole {
 		r.orphans(set, owners)
+		r.missing(set, owners)
 	}
 	slices.SortStableFunc(r.doubts, func(a, b scenarios.Problem) int { return strings.Compare(a.Pos.File, b.Pos.File) })
 }
@@ -213,6 +221,11 @@ func (r *recordings) cassette(path string, set *scenarios.Set, owners map[string
 	f, err := vcr.Read(path)
 	if err != nil {
 		r.unreadable(path, err)
+		return
+	}
+	if len(f.Interactions) == 0 {
+		r.unknown[path] = true
+		r.doubt(path, "it holds no interaction: a replay answers nothing")
 		return
 	}
 	model := modelOf(f)
@@ -263,6 +276,7 @@ func (r *recordings) tape(path string, set *scenarios.Set) {
 
 // unreadable reports a file that does not load. Most errors name it.
 func (r *recordings) unreadable(path string, err error) {
+	r.unknown[path] = true
 	text := err.Error()
 	if rest, ok := strings.CutPrefix(text, path+":"); ok {
 		var line, col int
@@ -273,7 +287,11 @@ func (r *recordings) unreadable(path string, err error) {
 		}
 		text = strings.TrimSpace(rest)
 	}
-	r.mistake(path, 0, "%s", text)
+	line := 0
+	if strings.HasSuffix(text, "is empty") {
+		line = 1
+	}
+	r.mistake(path, line, "%s", text)
 }
 
 // age says that a recording is too old: by --max-age, or else by its scenario.
@@ -297,7 +315,7 @@ func (r *recordings) age(path string, recorded time.Time, s *scenarios.Scenario)
 // refers to.
 func (r *recordings) orphans(set *scenarios.Set, owners map[string]*scenarios.Scenario) {
 	for _, path := range r.paths() {
-		if !r.kept(path, set) {
+		if !r.kept(path, set) || r.unknown[path] {
 			continue
 		}
 		switch r.files[path] {
@@ -312,6 +330,7 @@ func (r *recordings) orphans(set *scenarios.Set, owners map[string]*scenarios.Sc
 		case aTape:
 			cassette, owner := r.cassetteOf(path, set)
 			switch {
+			case r.unknown[cassette]: // and so are its scenario and its model
 			case cassette == "":
 				r.doubt(path, "the tape of no cassette: none beside it has its name")
 			case owner == nil && owners[cassette] != nil:
@@ -320,6 +339,46 @@ func (r *recordings) orphans(set *scenarios.Set, owners map[string]*scenarios.Sc
 				r.doubt(path, "no scenario refers to this tape")
 			}
 		default:
+		}
+	}
+}
+
+// missing lists what is not recorded beside what is: scenarios of a file of
+// which others are, models that other scenarios of the folder are recorded
+// with, and tapes of real servers.
+func (r *recordings) missing(set *scenarios.Set, owners map[string]*scenarios.Scenario) {
+	models := map[string][]string{} // by the folder of recordings, of a file and of all
+	recorded := map[*scenarios.Scenario][]string{}
+	for _, path := range r.paths() {
+		s := owners[path]
+		if s == nil {
+			continue
+		}
+		model := r.models[path]
+		recorded[s] = append(recorded[s], model)
+		for _, dir := range []string{r.home(s), filepath.Dir(r.home(s))} {
+			if !slices.Contains(models[dir], model) {
+				models[dir] = append(models[dir], model)
+			}
+		}
+		for _, server := range s.Servers {
+			if tape := scenarios.TapePath(path, server.Name); server.Mock == nil && r.files[tape] != aTape {
+				r.doubt(path, "the tape of the real server %q is not there: %s", server.Name, tape)
+			}
+		}
+	}
+	for _, s := range set.Scenarios {
+		if slices.ContainsFunc(s.Cassettes(r.dir), func(path string) bool { return r.unknown[path] }) {
+			continue // that may be the one
+		}
+		dir, others := r.home(s), "of this file"
+		if len(recorded[s]) > 0 {
+			dir, others = filepath.Dir(dir), "beside it"
+		}
+		for _, model := range models[dir] {
+			if !slices.Contains(recorded[s], model) {
+				r.doubts = append(r.doubts, scenarios.Problem{Pos: s.Pos, Msg: fmt.Sprintf("%q is not recorded for model %s, and others %s are", s.Name, cmp.Or(model, `""`), others)})
+			}
 		}
 	}
 }

@@ -71,7 +71,7 @@ recorded was never asked for.`,
 	f.StringVar(&flags.mode, "mode", string(cassettes.Replay), "replay, record, record-new (what is not in the file yet), verify (compare with the file) or passthrough")
 	f.StringVar(&flags.order, "order", string(cassettes.Sequence), "which of equal requests answers: sequence, strict (all in the order of the file), any or repeat-last")
 	f.Float64Var(&flags.speed, "speed", 0, "how fast to replay: 1 as it was, 2 twice as fast; 0 at once")
-	f.BoolVar(&flags.keepErrors, "keep-errors", false, "record answers of 429 and of 500 and above too")
+	f.BoolVar(&flags.keepErrors, "keep-errors", false, "record answers of 429 and of 500 and above too, and let a recording of failures alone replace one that has answers")
 	f.BoolVar(&flags.allowUnused, "allow-unused", false, "let a replay end with recordings that nobody asked for")
 	f.StringArrayVar(&flags.ignore, "ignore", nil, "a further path of JSON bodies that does not count, such as metadata.trace or **.date; may be repeated")
 	f.Var(&flags.maxAge, "max-age", "how old a recording may be in replay and record-new, such as 30d; 0 is any age")
@@ -150,8 +150,8 @@ func proxy(ctx context.Context, p *process, flags *proxyFlags, command []string)
 	for _, line := range rec.Drift() {
 		fmt.Fprintln(p.stdout, line)
 	}
-	if flags.mode == string(cassettes.Record) && len(command) > 0 && len(rec.Recorded()) == 0 && err == nil {
-		err = fmt.Errorf("%q asked nothing that was recorded; does it go by OPENAI_BASE_URL or the like? see `rehearse proxy --help`", command[0])
+	if flags.mode == string(cassettes.Record) && len(rec.Recorded()) == 0 && err == nil {
+		err = nothing(rec.Asked(), command)
 	}
 	if flags.mode == string(cassettes.Replay) {
 		err = complaint(err, len(rec.Misses()), code, flags.cassette, command)
@@ -161,6 +161,18 @@ func proxy(ctx context.Context, p *process, flags *proxyFlags, command []string)
 		return &codeError{exitCode(code), err}
 	case err != nil || len(rec.Drift()) > 0:
 		return &codeError{exitFailed, err}
+	}
+	return nil
+}
+
+// nothing says why nothing came to be recorded. Without a command it may be
+// that nobody came.
+func nothing(asked int, command []string) error {
+	switch {
+	case asked > 0:
+		return fmt.Errorf("nothing is recorded: the endpoint was asked %s, and all failed, as is told above; see to --upstream and the key (--keep-errors keeps failures)", count(asked, "time"))
+	case len(command) > 0:
+		return fmt.Errorf("%q asked nothing of the endpoint; does it go by OPENAI_BASE_URL or the like? see `rehearse proxy --help`", command[0])
 	}
 	return nil
 }

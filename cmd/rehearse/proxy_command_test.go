@@ -68,6 +68,48 @@ func TestProxyEnvironment(t *testing.T) {
 	}
 }
 
+// TestProxyFailures: what failed is called so, and replaces nothing.
+func TestProxyFailures(t *testing.T) {
+	status := http.StatusOK
+	endpoint := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		w.WriteHeader(status)
+		fmt.Fprint(w, "fine")
+	}))
+	defer endpoint.Close()
+	path := filepath.Join(t.TempDir(), "a.yaml")
+	var good []byte
+	for _, tt := range []struct {
+		name   string
+		status int
+		code   exitCode
+		says   string
+	}{
+		{"good", 200, exitPassed, "written; exchanges: 1, of which failed: 0"},
+		{"a wrong key", 401, exitFailed, "is not written, and the one that is there stays"},
+		{"down", 503, exitFailed, "nothing is recorded: the endpoint was asked 1 time, and all failed"},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			status = tt.status
+			var stdout, stderr bytes.Buffer
+			code := command(t.Context(), &process{
+				args:  []string{"proxy", "--mode", "record", "--cassette", path, "--upstream", endpoint.URL, "--", "proxy-client"},
+				stdin: strings.NewReader(""), stdout: &stdout, stderr: &stderr,
+				getenv: func(string) (string, bool) { return "", false },
+			})
+			if code != tt.code || !strings.Contains(stderr.String(), tt.says) || strings.Contains(stderr.String(), "KeepErrors") || strings.Contains(stderr.String(), "OPENAI_BASE_URL") {
+				t.Errorf("exit %d, want %d: %s", code, tt.code, stderr.String())
+			}
+			data, err := os.ReadFile(path)
+			if good == nil {
+				good = data
+			}
+			if err != nil || !bytes.Equal(data, good) {
+				t.Errorf("the file is another: %v\n%s", err, data)
+			}
+		})
+	}
+}
+
 // proxyClient is the command of TestProxyEnvironment.
 func proxyClient() {
 	resp, err := http.Get(os.Getenv("OPENAI_BASE_URL") + "/models")

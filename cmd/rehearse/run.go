@@ -170,7 +170,7 @@ func liveDefaults(p *process, opts *run.Options) error {
 	if model := env("ARGO_DEFAULT_MODEL"); len(opts.Models) == 0 && model != "" {
 		opts.Models = []string{model}
 	}
-	if len(opts.Models) == 0 {
+	if len(opts.Models) == 0 || slices.Contains(opts.Models, "") {
 		return fmt.Errorf("--mode %s needs a model: --model NAME, or ARGO_DEFAULT_MODEL", opts.Mode)
 	}
 	return nil

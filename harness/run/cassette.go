@@ -160,9 +160,8 @@ func (r *runner) notThere(j job) string {
 // before they are looked for.
 func (t *trial) secretRules() *redact.Rules {
 	rules := &redact.Rules{Places: append(redact.Here(), t.ownPlaces()...)}
-	const shortest = 6 // what is shorter is found in any text
 	for _, secret := range append(t.serverSecrets(), t.opts.APIKey) {
-		if len(secret) >= shortest {
+		if len(secret) >= shortestSecret {
 			rules.Literals = append(rules.Literals, secret)
 		}
 	}

@@ -167,6 +167,7 @@ type runner struct {
 	opts    Options
 	gateway *gateway
 	idle    func() // closes idle connections to the endpoint; may be nil
+	keyless *keyless
 }
 
 // Run plays scenarios and judges them. When ctx ends, trials under way are
@@ -261,7 +262,7 @@ func newRunner(opts *Options) (*runner, error) {
 			return nil, fmt.Errorf("mode %s in a Go test needs the build tag real_llm: go test -tags real_llm", o.Mode)
 		case o.BaseURL == "":
 			return nil, fmt.Errorf("mode %s needs the base URL of an endpoint", o.Mode)
-		case len(o.Models) == 0:
+		case len(o.Models) == 0 || slices.Contains(o.Models, ""):
 			return nil, fmt.Errorf("mode %s needs the name of a model", o.Mode)
 		}
 	default:
@@ -294,6 +295,9 @@ func newRunner(opts *Options) (*runner, error) {
 		o.Transport = own
 	}
 	var err error
+	if r.keyless, err = newKeyless(o.APIKey); err != nil {
+		return nil, err
+	}
 	r.gateway, err = newGateway()
 	return r, err
 }

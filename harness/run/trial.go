@@ -76,7 +76,7 @@ func (r *runner) trial(ctx context.Context, j job) (rec trials.Record, detail tr
 	if ctx.Err() != nil {
 		return rec, detail, false
 	}
-	rec, detail = t.judge()
+	rec, detail = t.withoutKey(t.judge())
 	return rec, detail, true
 }
 

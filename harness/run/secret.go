@@ -1,0 +1,191 @@
+// Copyright 2026 The rehearse Authors. SPDX-License-Identifier: Apache-2.0
+
+package run
+
+import (
+	"encoding/json"
+	"reflect"
+	"slices"
+	"strings"
+
+	"github.com/rehearse-dev/rehearse/cassettes/redact"
+	"github.com/rehearse-dev/rehearse/cassettes/vcr"
+	"github.com/rehearse-dev/rehearse/harness"
+	"github.com/rehearse-dev/rehearse/harness/trials"
+)
+
+// shortestSecret is the length of what is looked for: what is shorter is found
+// in any text.
+const shortestSecret = 6
+
+// keyless takes the API key out of texts.
+type keyless struct {
+	key, mark string
+	whole     *strings.Replacer
+}
+
+// Replace takes the key out of a text, also where the text was cut inside it.
+func (k *keyless) Replace(s string) string {
+	s = k.whole.Replace(s)
+	const cut = "…"
+	parts := strings.Split(s, cut)
+	for i := range len(parts) - 1 {
+		head, tail := strings.TrimRight(parts[i], " "), strings.TrimLeft(parts[i+1], " ")
+		for n := len(k.key) - 1; n >= shortestSecret; n-- {
+			if rest, ok := strings.CutSuffix(head, k.key[:n]); ok {
+				parts[i] = rest + k.mark + parts[i][len(head):]
+				break
+			}
+		}
+		for n := len(k.key) - 1; n >= shortestSecret; n-- {
+			if rest, ok := strings.CutPrefix(tail, k.key[len(k.key)-n:]); ok {
+				parts[i+1] = parts[i+1][:len(parts[i+1])-len(tail)] + k.mark + rest
+				break
+			}
+		}
+	}
+	return strings.Join(parts, cut)
+}
+
+// newKeyless returns what takes the API key out of texts; nil where there is no
+// key to take out.
+func newKeyless(apiKey string) (*keyless, error) {
+	if len(apiKey) < shortestSecret {
+		return nil, nil
+	}
+	r, err := redact.New(&redact.Rules{Literals: []string{apiKey}, Users: []string{}, Places: []redact.Place{}})
+	if err != nil {
+		return nil, err
+	}
+	mark := string(r.Request(vcr.Request{Body: []byte(apiKey)}).Body)
+	forms := []string{apiKey}
+	for _, html := range []bool{false, true} {
+		text := apiKey
+		for range maxQuoted {
+			if text, err = inJSON(text, html); err != nil {
+				return nil, err
+			}
+			forms = append(forms, text, strings.ReplaceAll(text, "/", `\/`))
+		}
+	}
+	slices.SortFunc(forms, func(a, b string) int { return len(b) - len(a) })
+	var pairs []string
+	for _, f := range slices.Compact(forms) {
+		pairs = append(pairs, f, mark)
+	}
+	return &keyless{apiKey, mark, strings.NewReplacer(pairs...)}, nil
+}
+
+// maxQuoted is how often JSON may be in a string of JSON: a tool's result in
+// its text in an exchange.
+const maxQuoted = 4
+
+// inJSON is a text as it stands in a string of JSON.
+func inJSON(text string, html bool) (string, error) {
+	var out strings.Builder
+	enc := json.NewEncoder(&out)
+	enc.SetEscapeHTML(html)
+	err := enc.Encode(text)
+	quoted := strings.TrimSuffix(out.String(), "\n")
+	return strings.TrimSuffix(strings.TrimPrefix(quoted, `"`), `"`), err
+}
+
+// withoutKey takes the API key out of what is told of a trial: an endpoint, a
+// model and a tool may repeat it. Names of trials and files stay.
+func (r *runner) withoutKey(rec trials.Record, detail trials.Detail) (trials.Record, trials.Detail) {
+	if r.keyless == nil {
+		return rec, detail
+	}
+	cassette := rec.Cassette
+	rec = replaced(r.keyless, rec)
+	rec.Cassette = cassette
+	return rec, replaced(r.keyless, detail)
+}
+
+func replaced[T any](r *keyless, v T) T {
+	out, _ := replaceIn(r, reflect.ValueOf(&v).Elem())
+	return out.Interface().(T)
+}
+
+// replaceIn returns v with each text in it replaced, and whether that changed
+// anything. v itself stays as it is.
+func replaceIn(r *keyless, v reflect.Value) (_ reflect.Value, changed bool) {
+	switch v.Kind() {
+	case reflect.String:
+		switch v.Type() {
+		case reflect.TypeFor[string](), reflect.TypeFor[harness.Role](), reflect.TypeFor[harness.StopReason]():
+		default:
+			return v, false // our own word, such as an outcome, which a key may be too
+		}
+		if s := r.Replace(v.String()); s != v.String() {
+			return reflect.ValueOf(s).Convert(v.Type()), true
+		}
+	case reflect.Pointer, reflect.Interface:
+		if v.IsNil() {
+			return v, false
+		}
+		item, ok := replaceIn(r, v.Elem())
+		if !ok || v.Kind() == reflect.Interface {
+			return item, ok
+		}
+		out := reflect.New(item.Type())
+		out.Elem().Set(item)
+		return out, true
+	case reflect.Struct:
+		return replaceInStruct(r, v)
+	case reflect.Slice:
+		if v.Type().Elem().Kind() == reflect.Uint8 {
+			if s := r.Replace(string(v.Bytes())); s != string(v.Bytes()) {
+				return reflect.ValueOf([]byte(s)).Convert(v.Type()), true
+			}
+			return v, false
+		}
+		out := v
+		for i := range v.Len() {
+			if item, ok := replaceIn(r, v.Index(i)); ok {
+				if !changed {
+					out, changed = reflect.MakeSlice(v.Type(), v.Len(), v.Len()), true
+					reflect.Copy(out, v)
+				}
+				out.Index(i).Set(item)
+			}
+		}
+		return out, changed
+	case reflect.Map:
+		if v.IsNil() {
+			return v, false
+		}
+		out := reflect.MakeMapWithSize(v.Type(), v.Len())
+		for k, item := range v.Seq2() {
+			k, inKey := replaceIn(r, k)
+			item, inItem := replaceIn(r, item)
+			out.SetMapIndex(k, item)
+			changed = changed || inKey || inItem
+		}
+		if changed {
+			return out, true
+		}
+	}
+	return v, false
+}
+
+func replaceInStruct(r *keyless, v reflect.Value) (_ reflect.Value, changed bool) {
+	switch v.Type() {
+	case reflect.TypeFor[trials.Key](), reflect.TypeFor[harness.Position]():
+		return v, false
+	}
+	out := v
+	for i := range v.NumField() {
+		if !v.Type().Field(i).IsExported() {
+			continue
+		}
+		if field, ok := replaceIn(r, v.Field(i)); ok {
+			if !changed {
+				out, changed = reflect.New(v.Type()).Elem(), true
+				out.Set(v)
+			}
+			out.Field(i).Set(field)
+		}
+	}
+	return out, changed
+}
