@@ -188,7 +188,7 @@ func (r *recordings) check(set *scenarios.Set, whole bool) {
 		case aTape:
 			r.tape(path, set)
 		case aJournal:
-			r.doubt(path, "a recording of %s was cut off, or goes on; the next recording takes it up", strings.TrimSuffix(path, ".journal"))
+			r.doubt(path, "a recording of %s was cut off, or goes on; mode record-new takes it up, record puts it aside", strings.TrimSuffix(path, ".journal"))
 		case aPart:
 			r.doubt(path, "a recording of %s was cut off, or goes on", strings.TrimSuffix(path, ".part"))
 		case aBody:
@@ -315,16 +315,22 @@ func (r *recordings) age(path string, recorded time.Time, s *scenarios.Scenario)
 // refers to.
 func (r *recordings) orphans(set *scenarios.Set, owners map[string]*scenarios.Scenario) {
 	for _, path := range r.paths() {
+		if r.files[path] == aCassette && owners[path] == nil {
+			switch {
+			case strings.HasSuffix(path, ".refused.yaml"):
+				r.doubt(path, "a recording that was refused; take it away when you have seen why")
+				continue
+			case strings.HasSuffix(path, ".cut.yaml"):
+				r.doubt(path, "what was recorded until a recording was cut off; take it away when you have what you need")
+				continue
+			}
+		}
 		if !r.kept(path, set) || r.unknown[path] {
 			continue
 		}
 		switch r.files[path] {
 		case aCassette:
-			switch {
-			case owners[path] != nil:
-			case strings.HasSuffix(path, ".refused.yaml"):
-				r.doubt(path, "a recording that was refused; take it away when you have seen why")
-			default:
+			if owners[path] == nil {
 				r.doubt(path, "no scenario refers to this cassette: its name would be of another scenario, model or trial")
 			}
 		case aTape:
