@@ -137,7 +137,7 @@ func TestRecordSecrets(t *testing.T) {
 	const secret = "planted-5f0c1d7e2b"
 	home, err := os.UserHomeDir()
 	if err != nil {
-		t.Skip(err)
+		t.Fatal(err)
 	}
 	r := recording{
 		list: write(t, "scenario: s\nturns: [{user: 'who am I, in "+home+"/notes?', expect: [{answer: {contains: you}}]}]\n"),
