@@ -97,7 +97,7 @@ func TestRecordCommand(t *testing.T) {
 	e = inProcess(t, dir, "run", filepath.Join(dir, "s.yaml"), "--mode", "replay", "--out", filepath.Join(dir, "runs"))
 	for _, want := range []string{
 		`recorded "and again", now "and once more"`,
-		"record it anew: `rehearse run " + filepath.Join(dir, "s.yaml") + " --mode record --model argo:gpt-4o`",
+		"record it anew: `rehearse run " + filepath.Join(dir, "s.yaml") + " --mode record --model argo:gpt-4o --base-url " + url + "`",
 	} {
 		if e.code != 1 || !strings.Contains(e.stdout, want) {
 			t.Errorf("exit code %d, want 1 and %q\n%s%s", e.code, want, e.stdout, e.stderr)

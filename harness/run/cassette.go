@@ -41,6 +41,9 @@ func mayRecord(o *Options) error {
 // howToRecord is the command that records a trial.
 func (r *runner) howToRecord(s *scenarios.Scenario, k trials.Key) string {
 	command := "rehearse run " + shellWord(s.Pos.File) + " --mode record --model " + shellWord(cmp.Or(k.Model, "MODEL"))
+	if base := recordedBase(s.CassettePath(r.opts.Cassettes, k.Model, k.Attempt)); base != "" {
+		command += " --base-url " + shellWord(base)
+	}
 	if k.Attempt > 1 {
 		command += fmt.Sprintf(" --trials %d", k.Attempt)
 	}
@@ -48,6 +51,21 @@ func (r *runner) howToRecord(s *scenarios.Scenario, k trials.Key) string {
 		command += " --cassettes " + shellWord(r.opts.Cassettes)
 	}
 	return "`" + command + "`"
+}
+
+// recordedBase is the base URL of the endpoint that a cassette was recorded
+// from; empty when it is not known.
+func recordedBase(path string) string {
+	f, err := vcr.Read(path)
+	if err != nil || len(f.Interactions) == 0 {
+		return ""
+	}
+	first := f.Interactions[0]
+	u, err := url.Parse(first.Request.URL)
+	if err != nil || first.Meta.Base == "" {
+		return ""
+	}
+	return u.Scheme + "://" + u.Host + first.Meta.Base
 }
 
 // shellWord quotes a text for a shell, if need be.
