@@ -127,7 +127,7 @@ type Cause struct {
 	Kind    CauseKind `json:"kind"`
 	Message string    `json:"message"`
 	Pos     Position  `json:"pos,omitzero"`
-	// Folded are consequences of the cause: "3 later replies not reached".
+	// Folded are consequences of the cause: "3 replies not reached".
 	Folded []string `json:"folded,omitempty"`
 }
 

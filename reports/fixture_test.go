@@ -163,7 +163,7 @@ func pipeline(model string, n int) Trial {
 	t.Cause = &harness.Cause{
 		Kind: harness.CauseExpectation, Pos: at(file, 31, 7),
 		Message: "calls: 1 of 5 matched, 1 mismatched, 1 missing, 1 extra, 1 out of order, 1 forbidden",
-		Folded:  []string{file + ":52:7: state: gemflux.models[0].gapfilled differs", "2 later replies not reached"},
+		Folded:  []string{file + ":52:7: state: gemflux.models[0].gapfilled differs", "2 replies not reached"},
 	}
 	t.Verdicts = append([]harness.Verdict{
 		{

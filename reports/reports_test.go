@@ -128,11 +128,11 @@ func TestTextSaysThingsOnce(t *testing.T) {
 		},
 		{
 			name:  "refusal",
-			cause: harness.Cause{Kind: harness.CauseRefusal, Pos: pos(3), Message: "the provider would refuse request 2: 400", Folded: []string{"conduct: answered_once: c was never answered", "2 later replies not reached", "1 later turn not played"}},
+			cause: harness.Cause{Kind: harness.CauseRefusal, Pos: pos(3), Message: "the provider would refuse request 2: 400", Folded: []string{"conduct: answered_once: c was never answered", "2 replies not reached", "1 later turn not played"}},
 			verdicts: []harness.Verdict{
 				conduct("answered_once", "c was never answered"), conduct("provider_accepts", "request 2 would have been refused: 400"), conduct("all_replies_reached", "2 scripted replies not reached"),
 			},
-			want: []string{"s.yaml:3:9: refusal: the provider would refuse request 2: 400", "  and 2 later replies not reached", "  and 1 later turn not played", "conduct answered_once: c was never answered"},
+			want: []string{"s.yaml:3:9: refusal: the provider would refuse request 2: 400", "  and 2 replies not reached", "  and 1 later turn not played", "conduct answered_once: c was never answered"},
 		},
 		{
 			name:     "limit",

@@ -110,7 +110,7 @@ func TestReplayMiss(t *testing.T) {
 	edit(t, file, "Paris?", "And in Paris?")
 	rec := only(t, r.replay(t, load(t, file)))
 	wants(t, rec, harness.OutcomeFailed, harness.CauseMiss,
-		`recorded "Paris?", now "And in Paris?"`, "interaction 1", "rehearse run "+file+" --mode record --model argo:gpt-4.1", "2 later replies not reached")
+		`recorded "Paris?", now "And in Paris?"`, "interaction 1", "rehearse run "+file+" --mode record --model argo:gpt-4.1", "2 replies not reached")
 	if rec.Cause.Pos.Line != r.list[0].Turns[0].Pos.Line {
 		t.Errorf("the miss is at %s", rec.Cause.Pos)
 	}

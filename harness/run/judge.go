@@ -513,9 +513,9 @@ func (t *trial) fold(e *evidence, causes []harness.Cause) []string {
 	out = append(out, unmet...)
 	if t.model != nil && !strings.HasPrefix(causes[0].Message, conduct.AllRepliesReached+":") {
 		if n := len(t.unreached(e)); n == 1 {
-			out = append(out, "1 later reply not reached")
+			out = append(out, "1 reply not reached")
 		} else if n > 1 {
-			out = append(out, fmt.Sprintf("%d later replies not reached", n))
+			out = append(out, fmt.Sprintf("%d replies not reached", n))
 		}
 	}
 	if e.unreached > 0 {

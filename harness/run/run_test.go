@@ -187,7 +187,7 @@ func TestFaultySubjects(t *testing.T) {
 
 func TestHangIsAFailure(t *testing.T) {
 	rec := one(t, load(t, "testdata/two"), run.Options{Subject: loop{hangs}, Timeout: 50 * time.Millisecond})
-	wants(t, rec, harness.OutcomeFailed, harness.CauseSubject, "turn 1: the subject hangs: no answer within 50ms, after 0 model calls and 0 tool calls", "3 later replies not reached", "1 later turn not played")
+	wants(t, rec, harness.OutcomeFailed, harness.CauseSubject, "turn 1: the subject hangs: no answer within 50ms, after 0 model calls and 0 tool calls", "3 replies not reached", "1 later turn not played")
 }
 
 func TestDeafSubjectIsLeftBehind(t *testing.T) {
