@@ -8,8 +8,14 @@ BIN := bin
 TOOLS := $(CURDIR)/.tools
 STATICCHECK_VERSION := v0.8.2
 GOFUMPT_VERSION := v0.12.0
+# What is measured is a module of its own.
+BENCH := internal/bench
 # Packages whose work is concurrent; they are tested with the race detector.
 RACE := ./harness/... ./cassettes/... ./mockllm/... ./mockmcp/... ./internal/... ./scenarios/... ./reports/...
+
+# Thousands of trials, one like the other, which the race detector makes five
+# times as slow; it sees their code in every other test of the package.
+MATRICES := ^(TestMatrix|TestMatrixGoesRed|TestEveryFault)$$
 
 .PHONY: help
 help: ## Print this list
@@ -34,14 +40,20 @@ cassettes: ## Record traffic through real argo-proxy releases anew (needs Python
 
 .PHONY: test
 test: ## Run everything that needs Go alone, with the race detector where it matters
-	$(GO) test -race -timeout 10m $(RACE)
-	$(GO) test -timeout 10m ./cmd/... ./interop/argo
+	$(GO) test -race -timeout 10m -skip '$(MATRICES)' $(RACE)
+	$(GO) test -timeout 10m -run '$(MATRICES)' ./harness/run
+	$(GO) -C $(BENCH) test -race -timeout 10m ./...
+	$(GO) test -timeout 10m ./cmd/... ./interop/argo ./interop/cases
 
 .PHONY: lint
-lint: $(TOOLS)/staticcheck $(TOOLS)/gofumpt ## Run go vet, staticcheck and gofumpt
+lint: $(TOOLS)/staticcheck $(TOOLS)/gofumpt ## Run go mod tidy, go vet, staticcheck and gofumpt, for each module
+	$(GO) mod tidy -diff
 	$(GO) vet ./...
 	$(GO) vet -tags real_llm ./...
 	$(TOOLS)/staticcheck ./...
+	$(GO) -C $(BENCH) mod tidy -diff
+	$(GO) -C $(BENCH) vet ./...
+	cd $(BENCH) && $(TOOLS)/staticcheck ./...
 	@out=$$($(TOOLS)/gofumpt -l .); if [ -n "$$out" ]; then echo "not gofumpt-ed:"; echo "$$out"; exit 1; fi
 
 .PHONY: generate
@@ -56,20 +68,49 @@ checkgenerate: generate ## Fail when a generated file was stale
 offline: $(BIN)/rehearse ## Run the Go tests and the suites with no network but loopback (needs root)
 	./interop/offline.sh
 
+.PHONY: soak
+soak: $(BIN)/rehearse ## Run test and offline beside four CPU burners, and with SIGHUP ignored (ROUNDS=10, BURNERS=4; PACKAGES=./... for these alone)
+	./interop/soak.sh $(PACKAGES)
+
 .PHONY: interop
 interop: $(BIN)/rehearse ## Meet real peers: npm servers, official SDK clients, a real model (needs Node, Python, Chromium)
 	./interop/run.sh
 
+.PHONY: cases
+cases: $(BIN)/rehearse ## Play the inputs in REHEARSE_CASES; what fails must be excused in interop/cases/excused.txt (CASES='39* clients')
+	@PATH="$(CURDIR)/interop/.venv/bin:$$PATH" $(GO) run ./interop/cases $(CASES)
+
+.PHONY: walks
+walks: ## Print the files that one request passes, from the coverage of one run
+	@mkdir -p $(BIN)
+	@$(GO) build -cover -covermode=atomic -coverpkg=./... -o $(BIN)/walk ./internal/walk
+	@GOCOVERDIR=$$(mktemp -d) $(BIN)/walk
+
 .PHONY: bench
 bench: $(BIN)/rehearse ## Print what mocks, cassettes and the agent loop cost, as ratios (REQUESTS=100000, PACED=2)
-	$(GO) run ./internal/bench/mockllm -rehearse $(BIN)/rehearse -requests $${REQUESTS:-100000} -paced $${PACED:-2}
-	$(GO) run ./internal/bench/mockmcp
-	$(GO) run ./internal/bench/cassettes
-	$(GO) run ./internal/bench
+	@mkdir -p $(BIN)/bench
+	$(GO) -C $(BENCH) build -o $(CURDIR)/$(BIN)/bench/ ./...
+	$(BIN)/bench/mockllm -rehearse $(BIN)/rehearse -requests $${REQUESTS:-100000} -paced $${PACED:-2}
+	$(BIN)/bench/mockmcp
+	$(BIN)/bench/cassettes
+	$(BIN)/bench/bench
 
 .PHONY: bench-peers
 bench-peers: ## Install what bench compares the mocks with (needs Node)
-	cd internal/bench/peers && npm ci --no-audit --no-fund --loglevel=error
+	cd $(BENCH)/peers && npm ci --no-audit --no-fund --loglevel=error
+
+.PHONY: kills
+kills: ## Kill recorders at seeded moments and look at what is left (KILLS=400, SEED=12)
+	@REHEARSE_KILLS=$${KILLS:-400} REHEARSE_SEED=$${SEED:-12} $(GO) test -count=1 -timeout 10m -run '^TestKills$$' -v ./cmd/rehearse | grep -v -e '^=== ' -e '--- PASS'
+
+.PHONY: simulate
+simulate: ## Play suites whose truth is known, and fail when intervals or tests of harness/stats are out of bounds (SEED=1, SUITES=4000); about a minute
+	@nice $(GO) run ./internal/simulate -seed $${SEED:-1} -suites $${SUITES:-4000}
+
+# Hours: each mutant is tested by its package and by those that import it.
+.PHONY: mutants
+mutants: ## Change one thing of the product at a time and print what no test notices (SEED=1, N=300, ONLY=match,redact with EACH=25 of each; OWN=1 with no tests of importers)
+	@nice $(GO) run ./internal/mutants $${OWN:+-own} -seed $${SEED:-1} -n $${N:-300} -each $${EACH:-25} -only "$$ONLY"
 
 .PHONY: fuzz
 fuzz: ## Fuzz every decoder for a few seconds each (FUZZTIME=10s)
@@ -80,7 +121,7 @@ fuzz: ## Fuzz every decoder for a few seconds each (FUZZTIME=10s)
 
 # The request decoders of the mock model, the script loader, the writer and the
 # reader of streams, and the frames of MCP.
-FUZZ_LONG := $(addprefix ./harness/dialect:,FuzzDecodeChat FuzzDecodeResponses FuzzDecodeMessages FuzzDecodeGenerate FuzzDecodeOlder) \
+FUZZ_LONG := $(addprefix ./internal/dialect:,FuzzDecodeChat FuzzDecodeResponses FuzzDecodeMessages FuzzDecodeGenerate FuzzDecodeOlder) \
   ./mockllm:FuzzOldRequest ./scenarios:FuzzLoad ./mockllm:FuzzStream ./harness/model/openai:FuzzPair ./harness/model/openai:FuzzSSE \
   ./internal/mcpwire:FuzzReader ./mockmcp:FuzzServeStdio ./mockmcp:FuzzHandler ./mockmcp:FuzzRounds
 

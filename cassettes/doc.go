@@ -10,12 +10,12 @@
 //	defer rec.Close()
 //	client := &http.Client{Transport: rec}
 //
-// A recording keeps a stream alive: the client sees each part when the
-// endpoint sends it, and the file keeps when that was, how the exchange ended
-// and what broke. A replay gives all of that back, paced or at once.
+// A recording forwards a stream as it arrives: the client sees each part when
+// the endpoint sends it, and the file keeps its time, how the exchange ended
+// and what broke. A replay reproduces all of that, paced or at once.
 //
 // Terms. An interaction is one request with its answer. A miss is a request
-// that fits no recorded one; it is an error, never a request to the network.
+// that matches no recorded one; it is an error, never a request to the network.
 // The key of a request is what two requests must share to count as the same,
 // see package key.
 package cassettes

@@ -10,7 +10,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/rehearse-dev/rehearse/cassettes/key"
+	"github.com/rehearse-dev/rehearse/internal/key"
 )
 
 // queue are the interactions of one key, or those whose requests are the same

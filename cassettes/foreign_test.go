@@ -22,7 +22,7 @@ import (
 	"github.com/google/go-cmp/cmp/cmpopts"
 
 	"github.com/rehearse-dev/rehearse/cassettes"
-	"github.com/rehearse-dev/rehearse/cassettes/vcr"
+	"github.com/rehearse-dev/rehearse/internal/vcr"
 )
 
 // foreign lists the recordings of the data folder that other programs made,
@@ -237,7 +237,7 @@ func TestForms(t *testing.T) {
 			"vcrpy with gzip", "a.yaml", "interactions:\n- request:\n    body: '{\"q\": 1}'\n    headers:\n      Content-Type: [application/json]\n    method: POST\n" +
 				"    uri: http://127.0.0.1:1/v1/chat/completions\n  response:\n    body:\n      string: !!binary |\n        " + zipped + "\n    headers:\n      content-type: [application/json]\n" +
 				"      content-encoding: [gzip]\n    status: {code: 201, message: Created}\nversion: 1\n",
-			vcr.VCRPy, 201, packed.String(), "application/json",
+			vcr.VCRPy, 201, `{"ok":true}`, "application/json",
 		},
 		{
 			"go-vcr v1", "a.yaml", "---\nversion: 1\ninteractions:\n- request:\n    body: '{\"q\": 1}'\n    form: {}\n    headers: {Content-Type: [application/json]}\n" +

@@ -15,7 +15,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/rehearse-dev/rehearse/cassettes"
-	"github.com/rehearse-dev/rehearse/cassettes/vcr"
+	"github.com/rehearse-dev/rehearse/internal/vcr"
 )
 
 // chat is a request to a model.
@@ -49,17 +49,29 @@ func TestMixedRecording(t *testing.T) {
 		{name: "several conversations of one prompt", asks: []string{chat("m", "A", "one"), chat("m", "A", "two")}},
 		{
 			name: "another model", asks: []string{chat("gpt-4o", "A", "one"), chat("gpt-4o", "A", "two"), chat("o3", "A", "three"), chat("gpt-4o", "A", "four")},
-			want:  `it mixes two models: "gpt-4o" in interactions 1-2 and 4 and "o3" in interaction 3; record the whole anew`,
-			early: `a request comes with model "o3" after "gpt-4o"; the recording will be refused at its end`,
+			want:  `it mixes two models: "gpt-4o" in interactions 1-2 and 4 and "o3" in interaction 3; record all of it again`,
+			early: `a request has model "o3" after "gpt-4o"; the recording will be refused when it ends`,
 		},
 		{
 			name: "another prompt", asks: []string{chat("m", long+"Answer in English.", "one"), chat("m", long+"Answer in German.", "two")},
-			want:  `it mixes two system prompts: …c models. Answer in English." in interaction 1 and …c models. Answer in German." in interaction 2; record the whole anew`,
+			want:  `it mixes two system prompts: …c models. Answer in English." in interaction 1 and …c models. Answer in German." in interaction 2; record all of it again`,
 			early: `the system prompt …c models. Answer in German." after …c models. Answer in English."; the`,
 		},
 		{
 			name: "no prompt beside one", asks: []string{chat("m", "A", "one"), `{"model":"m","messages":[{"role":"user","content":"a title for: one"}]}`},
 			want: `two system prompts: "A" in interaction 1 and "" in interaction 2`, early: `the system prompt "" after "A"`,
+		},
+		{
+			name: "the endpoint holds the prompt", asks: []string{
+				`{"model":"m","system":"A","messages":[{"role":"user","content":"one"}],"thread":{"type":"create"}}`,
+				`{"model":"m","messages":[{"role":"user","content":"two"}],"thread":{"type":"continue","previous_message_id":"msg_1"}}`,
+			},
+		},
+		{
+			name: "a prompt after one that is not told", asks: []string{
+				`{"model":"m","messages":[{"role":"user","content":"two"}],"thread":{"type":"continue","previous_message_id":"msg_1"}}`, chat("m", "A", "one"), chat("m", "B", "two"),
+			},
+			want: `two system prompts: "A" in interaction 2 and "B" in interaction 3`, early: `the system prompt "B" after "A"`,
 		},
 		{name: "asides", asides: true, asks: []string{chat("m", "A", "one"), chat("mini", "Make a title.", "one")}},
 		{name: "other requests do not count", asks: []string{chat("m", "A", "one"), `{"model":"embedder","input":["x"]}`}},
@@ -90,7 +102,7 @@ func TestMixedRecording(t *testing.T) {
 				}
 				return
 			}
-			if err == nil || !strings.Contains(err.Error(), test.want) || !strings.Contains(err.Error(), fmt.Sprintf("what was recorded is in %q", refused)) {
+			if err == nil || !strings.Contains(err.Error(), test.want) || !strings.Contains(err.Error(), fmt.Sprintf("the recording is in %q", refused)) {
 				t.Errorf("got  %v\nwant %s", err, test.want)
 			}
 			if _, err := os.Stat(path); err == nil {
@@ -155,10 +167,10 @@ func TestStale(t *testing.T) {
 		err   string // of Open
 		note  string
 	}{
-		{"replay warns", cassettes.Replay, "", "", "interaction 1 was recorded on 2000-01-01, more than 30 days ago; record it anew"},
-		{"replay refuses", cassettes.Replay, "error", "interaction 1 was recorded on 2000-01-01, more than 30 days ago; record it anew", ""},
-		{"replay does not record", cassettes.Replay, "record", "mode replay asks no endpoint; record it anew, or open it with mode record-new, in which stale \"record\" does so", ""},
-		{"record-new warns", cassettes.RecordNew, "warn", "", "more than 30 days ago; record it anew"},
+		{"replay warns", cassettes.Replay, "", "", "interaction 1 was recorded on 2000-01-01, more than 30 days ago; record it again"},
+		{"replay refuses", cassettes.Replay, "error", "interaction 1 was recorded on 2000-01-01, more than 30 days ago; record it again", ""},
+		{"replay does not record", cassettes.Replay, "record", "mode replay asks no endpoint; record it again, or open it with mode record-new, in which stale \"record\" does so", ""},
+		{"record-new warns", cassettes.RecordNew, "warn", "", "more than 30 days ago; record it again"},
 		{"record-new refuses", cassettes.RecordNew, "error", "more than 30 days ago", ""},
 	}
 	for _, test := range tests {
@@ -234,7 +246,7 @@ func TestStaleRecord(t *testing.T) {
 		if diff := cmp.Diff([]string{"new", "young", "new"}, answers(t, path)); diff != "" {
 			t.Errorf("(-want +got):\n%s", diff)
 		}
-		if notes := strings.Join(r.Notes(), "\n"); !strings.Contains(notes, "recorded anew, for they were older than 30 days: 1; taken out, for nobody asked for them: 2") {
+		if notes := strings.Join(r.Notes(), "\n"); !strings.Contains(notes, "recorded again because they were older than 30 days: 1; removed because nobody asked for them: 2") {
 			t.Errorf("notes: %s", notes)
 		}
 

@@ -14,17 +14,21 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
-	"time"
+	"strings"
 
 	"github.com/rehearse-dev/rehearse/cassettes/redact"
-	"github.com/rehearse-dev/rehearse/cassettes/vcr"
+	"github.com/rehearse-dev/rehearse/internal/plainfile"
+	"github.com/rehearse-dev/rehearse/internal/recfile"
+	"github.com/rehearse-dev/rehearse/internal/vcr"
 )
 
 // A journal keeps a recording that is under way: one line of JSON for each
 // exchange that has ended, in a file beside the cassette. A process that dies
 // loses the exchange in flight; the next recorder, or a replay, finds the
 // rest.
-// A recording that is of use only as a whole has none, a nil one.
+//
+// Its last line may be a commit: the recording is whole, and its files only lack
+// their names. Whoever opens the recording next gives them these.
 type journal struct {
 	path string
 	file *os.File
@@ -39,6 +43,11 @@ type heading struct {
 	// Adds says that the exchanges come behind those of the cassette, and not
 	// in their place.
 	Adds bool `json:"adds"`
+	// Whole says that the recording is of use only as a whole: the journal
+	// holds no exchange, and keeps other recorders away.
+	Whole bool `json:"whole,omitempty"`
+
+	commit []Rename // of the last line
 }
 
 // record is any other line of a journal.
@@ -46,13 +55,15 @@ type record struct {
 	Slot        int    `json:"slot"`             // the place of the exchange in the file, from 0
 	Renews      int    `json:"renews,omitempty"` // the interaction whose place it takes, from 1
 	Interaction []byte `json:"interaction"`      // a file of one, as vcr writes it
+
+	Commit []Rename `json:"commit,omitempty"`
 }
 
 func journalPath(path string) string { return path + ".journal" }
 
 // digest is that of a cassette's file; empty when there is none.
 func digest(path string) (string, error) {
-	data, err := os.ReadFile(path)
+	data, err := plainfile.Read(path, plainfile.MaxRecording)
 	if errors.Is(err, fs.ErrNotExist) {
 		return "", nil
 	}
@@ -61,7 +72,7 @@ func digest(path string) (string, error) {
 }
 
 // newJournal begins a journal.
-func newJournal(path string, adds bool) (*journal, error) {
+func newJournal(path string, adds, whole bool) (*journal, error) {
 	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
 		return nil, err
 	}
@@ -69,28 +80,21 @@ func newJournal(path string, adds bool) (*journal, error) {
 	if err != nil {
 		return nil, err
 	}
-	f, err := os.OpenFile(journalPath(path), os.O_CREATE|os.O_EXCL|os.O_WRONLY|os.O_APPEND, 0o600)
-	if errors.Is(err, fs.ErrExist) {
+	f, err := recfile.Create(journalPath(path))
+	if errors.Is(err, fs.ErrExist) || errors.Is(err, recfile.ErrBusy) {
 		return nil, busy(path)
 	}
 	if err != nil {
 		return nil, err
 	}
-	if !own(f) { // somebody took the new file for one that was left
-		_ = f.Close()
-		return nil, busy(path)
-	}
 	j := &journal{path: journalPath(path), file: f}
-	return j, j.write(heading{base, adds})
+	return j, j.write(heading{Base: base, Adds: adds, Whole: whole})
 }
 
 // add keeps an exchange.
 func (j *journal) add(slot, renews int, i *vcr.Interaction) error {
-	if j == nil {
-		return nil
-	}
 	one := vcr.File{Interactions: []*vcr.Interaction{i}}
-	return j.write(record{slot, renews, one.Encode()})
+	return j.write(record{Slot: slot, Renews: renews, Interaction: one.Encode()})
 }
 
 // write adds a line, in one write.
@@ -106,10 +110,7 @@ func (j *journal) write(v any) error {
 }
 
 func (j *journal) remove() error {
-	if j == nil {
-		return nil
-	}
-	return drop(j.file)
+	return recfile.Remove(j.file)
 }
 
 // busy is the error of who comes second.
@@ -117,32 +118,8 @@ func busy(path string) error {
 	return fmt.Errorf("cassette %q is being recorded by another process (%q is its journal)", path, journalPath(path))
 }
 
-// own locks the file of a journal, and reports whether it is still the one
-// under its name. Who only looks whether it is locked holds it for a moment.
-func own(f *os.File) bool {
-	for n := 0; !tryLock(f, false); n++ {
-		if n == 20 {
-			return false
-		}
-		time.Sleep(time.Millisecond)
-	}
-	mine, err := f.Stat()
-	if err != nil {
-		return false
-	}
-	there, err := os.Stat(f.Name())
-	return err == nil && os.SameFile(mine, there)
-}
-
 // live reports whether a process is recording the cassette now.
-func live(path string) bool {
-	f, err := os.Open(journalPath(path))
-	if err != nil {
-		return false
-	}
-	defer f.Close()
-	return !tryLock(f, true)
-}
+func live(path string) bool { return recfile.Live(journalPath(path)) }
 
 // left is an exchange that a journal holds.
 type left struct {
@@ -154,7 +131,7 @@ type left struct {
 // line that is cut off was never whole.
 func readJournal(path string) (heading, []left, error) {
 	var head heading
-	data, err := os.ReadFile(journalPath(path))
+	data, err := plainfile.Read(journalPath(path), plainfile.MaxRecording)
 	if err != nil {
 		return head, nil, err
 	}
@@ -170,6 +147,10 @@ func readJournal(path string) (heading, []left, error) {
 		} else {
 			var l left
 			l, err = readRecord(line)
+			if l.Commit != nil {
+				head.commit = l.Commit
+				continue
+			}
 			found = append(found, l)
 		}
 		if err != nil {
@@ -185,89 +166,132 @@ func readRecord(line []byte) (left, error) {
 	if err := json.Unmarshal(line, &l.record); err != nil {
 		return l, err
 	}
+	if l.Commit != nil {
+		return l, nil
+	}
 	one, err := vcr.Parse("the interaction", l.record.Interaction)
 	if err != nil {
 		return l, err
 	}
 	if len(one.Interactions) != 1 {
-		return l, fmt.Errorf("it holds %d interactions, not one", len(one.Interactions))
+		return l, fmt.Errorf("it contains %d interactions, not one", len(one.Interactions))
 	}
 	l.Interaction = one.Interactions[0]
 	return l, nil
 }
 
-// fold keeps what a dead process left, before a new recording begins: in the
-// cassette itself, or in a file beside it when that is recorded anew. The
-// journal goes last: whoever dies here leaves both.
+// fold keeps what a dead process left, before a new recording begins. What was
+// to be added to the cassette is, in mode record-new; what was to take its place
+// stands beside it, for the cassette is whole and this is not. The journal goes
+// last: whoever dies here leaves both.
 func fold(path string, anew bool, maxBody int, secrets *redact.Redactor, logf func(string, ...any)) (err error) {
-	f, err := os.OpenFile(journalPath(path), os.O_RDWR, 0)
-	if errors.Is(err, fs.ErrNotExist) {
+	f, err := recfile.Take(journalPath(path))
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
 		return nil
-	}
-	if err != nil {
-		return fmt.Errorf("cassette %q: a recording was cut off: %w", path, err)
-	}
-	if !own(f) {
-		_ = f.Close()
+	case errors.Is(err, recfile.ErrBusy):
 		return busy(path)
+	case err != nil:
+		return fmt.Errorf("cassette %q: a recording was interrupted: %w", path, err)
 	}
 	defer func() {
 		if err != nil {
 			_ = f.Close() // it stays
 			return
 		}
-		err = drop(f)
+		err = errors.Join(sweep(path), recfile.Remove(f))
 	}()
 	head, found, err := readJournal(path)
 	if err != nil {
 		return err
 	}
+	if head.commit != nil {
+		return roll(path, head.commit)
+	}
+	if len(found) == 0 {
+		return nil
+	}
 	now, err := digest(path)
 	if err != nil {
 		return fmt.Errorf("reading cassette: %w", err)
 	}
-	if len(found) > 0 && now == head.Base { // else the recording has been written
-		to, list, err := foldInto(path, anew, head.Adds && now != "")
+	if now != head.Base && holdsAll(path, found) {
+		return nil // the recording has been written
+	}
+	aside := anew || now != head.Base || now != "" && !head.Adds
+	to := path
+	if aside {
+		to = besidePath(path, "cut")
+	}
+	list, err := before(to)
+	if err != nil {
+		return err
+	}
+	for _, l := range found {
+		if n := l.Renews; !aside && n > 0 && n <= len(list) {
+			list[n-1] = l.Interaction
+		} else {
+			list = append(list, l.Interaction)
+		}
+	}
+	list, rest := secrets.Review(list)
+	if why := secretLeft(to, list, rest); why != nil {
+		at, err := setAside(path, list, rest, secrets, maxBody)
 		if err != nil {
 			return err
 		}
-		for _, l := range found {
-			if n := l.Renews; !anew && n > 0 && n <= len(list) {
-				list[n-1] = l.Interaction
-			} else {
-				list = append(list, l.Interaction)
-			}
-		}
-		if err := checkSecrets(path, list, secrets); err != nil {
-			return fmt.Errorf("a recording was cut off, and %w; remove %q", err, journalPath(path))
-		}
-		if err := vcr.WriteFile(to, &vcr.File{Path: to, Interactions: list}, maxBody); err != nil {
-			return err
-		}
-		if anew {
-			logf("cassette %q: a recording was cut off; what ended of it is in %q (exchanges: %d), for mode %s makes a new file; %s would have gone on with it", path, to, len(found), Record, RecordNew)
-		} else {
-			logf("cassette %q: a recording was cut off; what ended of it is kept in it (exchanges: %d)", path, len(found))
-		}
+		logf("a recording was interrupted, and %v; its finished exchanges are in %q", why, at)
+		return nil
+	}
+	if err := vcr.WriteFile(to, &vcr.File{Path: to, Interactions: list}, maxBody); err != nil {
+		return err
+	}
+	switch {
+	case !aside:
+		logf("cassette %q: a recording was interrupted; its finished exchanges are kept in the cassette (exchanges: %d)", path, len(found))
+	case anew:
+		logf("cassette %q: a recording was interrupted; its finished exchanges are in %q (exchanges: %d), because mode %s makes a new file", path, to, len(found), Record)
+	default:
+		logf("cassette %q: a recording that would have replaced it was interrupted; its finished exchanges are in %q (exchanges: %d), and the cassette is unchanged", path, to, len(found))
 	}
 	return nil
 }
 
-// foldInto says where what was left goes, and behind what.
-func foldInto(path string, anew, adds bool) (string, []*vcr.Interaction, error) {
-	to := path
-	if anew {
-		to, adds = besidePath(path, "cut"), true
+// sweep removes what a dead process had begun to write and not renamed.
+func sweep(path string) error {
+	dir, prefix := filepath.Dir(path), "."+filepath.Base(path)+"."
+	list, err := os.ReadDir(dir)
+	for _, e := range list {
+		if name := e.Name(); strings.HasPrefix(name, prefix) && strings.HasSuffix(name, ".tmp") {
+			err = errors.Join(err, os.Remove(filepath.Join(dir, name)))
+		}
 	}
-	if !adds {
-		return to, nil, nil
+	return err
+}
+
+// before is what a file holds already.
+func before(path string) ([]*vcr.Interaction, error) {
+	f, err := vcr.Read(path)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return nil, nil
+	case err != nil:
+		return nil, err
 	}
-	before, err := vcr.Read(to)
-	if anew && errors.Is(err, fs.ErrNotExist) {
-		return to, nil, nil
-	}
+	return f.Interactions, nil
+}
+
+// holdsAll reports whether a cassette has all exchanges of a journal.
+func holdsAll(path string, found []left) bool {
+	f, err := vcr.Read(path)
 	if err != nil {
-		return to, nil, err
+		return false
 	}
-	return to, before.Interactions, nil
+	there := map[string]bool{}
+	for _, i := range f.Interactions {
+		there[string((&vcr.File{Interactions: []*vcr.Interaction{i}}).Encode())] = true
+	}
+	return !slices.ContainsFunc(found, func(l left) bool {
+		return !there[string((&vcr.File{Interactions: []*vcr.Interaction{l.Interaction}}).Encode())]
+	})
 }

@@ -10,13 +10,13 @@ import (
 	"testing"
 
 	"github.com/rehearse-dev/rehearse/cassettes/redact"
-	"github.com/rehearse-dev/rehearse/cassettes/vcr"
+	"github.com/rehearse-dev/rehearse/internal/vcr"
 )
 
 // FuzzReadJournal reads what a dead process may have left.
 func FuzzReadJournal(f *testing.F) {
 	path := filepath.Join(f.TempDir(), "seed.yaml")
-	j, err := newJournal(path, true)
+	j, err := newJournal(path, true, false)
 	if err != nil {
 		f.Fatal(err)
 	}
@@ -74,7 +74,7 @@ func noSecrets(t *testing.T) *redact.Redactor {
 // TestFoldScans: what a dead process left was not looked at yet.
 func TestFoldScans(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "a.yaml")
-	j, err := newJournal(path, false)
+	j, err := newJournal(path, false, false)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -85,12 +85,17 @@ func TestFoldScans(t *testing.T) {
 		t.Fatal(err)
 	}
 	j.file.Close()
-	err = fold(path, false, 0, noSecrets(t), t.Logf)
-	if err == nil || !strings.Contains(err.Error(), "a recording was cut off, and cassette") || !strings.Contains(err.Error(), "looks like a secret") || strings.Contains(err.Error(), secret) {
-		t.Errorf("got %v", err)
+	var said string
+	err = fold(path, false, 0, noSecrets(t), func(format string, args ...any) { said += fmt.Sprintf(format, args...) })
+	if err != nil || !strings.Contains(said, "a recording was interrupted, and cassette") || !strings.Contains(said, "looks like a secret") || strings.Contains(said, secret) {
+		t.Errorf("got %v, and said %q", err, said)
 	}
 	if _, err := os.Stat(path); err == nil {
 		t.Error("the cassette is written")
+	}
+	refused, err := os.ReadFile(filepath.Join(filepath.Dir(path), "a.refused.yaml"))
+	if err != nil || strings.Contains(string(refused), secret) || !strings.Contains(string(refused), "note: REDACTED-") {
+		t.Errorf("what was refused: %v\n%s", err, refused)
 	}
 }
 
@@ -102,7 +107,7 @@ func TestFoldAnew(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, text := range []string{"c", "d"} {
-		j, err := newJournal(path, text == "d")
+		j, err := newJournal(path, text == "d", false)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -119,7 +124,7 @@ func TestFoldAnew(t *testing.T) {
 		if err := r.Close(); err != nil {
 			t.Fatal(err)
 		}
-		if len(said) == 0 || !strings.Contains(said[0], `what ended of it is in "`+strings.TrimSuffix(path, ".yaml")+`.cut.yaml" (exchanges: 1)`) {
+		if len(said) == 0 || !strings.Contains(said[0], `its finished exchanges are in "`+strings.TrimSuffix(path, ".yaml")+`.cut.yaml" (exchanges: 1)`) {
 			t.Errorf("said: %q", said)
 		}
 	}
@@ -157,7 +162,7 @@ func TestFold(t *testing.T) {
 		{"adding, saved", true, []string{"c"}, 0, true, "abc"},
 		{"renewing", true, []string{"c", "d"}, 1, false, "cbd"},
 		{"anew, nothing came", false, nil, 0, false, "ab"},
-		{"anew", false, []string{"c", "d"}, 0, false, "cd"},
+		{"anew", false, []string{"c", "d"}, 0, false, "ab"}, // and cd beside it
 		{"anew, saved", false, []string{"c", "d"}, 0, true, "cd"},
 	}
 	for _, test := range tests {
@@ -166,7 +171,7 @@ func TestFold(t *testing.T) {
 			if err := vcr.WriteFile(path, old, 0); err != nil {
 				t.Fatal(err)
 			}
-			j, err := newJournal(path, test.adds)
+			j, err := newJournal(path, test.adds, false)
 			if err != nil {
 				t.Fatal(err)
 			}

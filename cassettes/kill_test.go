@@ -18,7 +18,7 @@ import (
 	"testing"
 
 	"github.com/rehearse-dev/rehearse/cassettes"
-	"github.com/rehearse-dev/rehearse/cassettes/vcr"
+	"github.com/rehearse-dev/rehearse/internal/vcr"
 )
 
 // child records until it is killed: it says "done" after each exchange, and

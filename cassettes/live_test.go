@@ -20,7 +20,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/rehearse-dev/rehearse/cassettes"
-	"github.com/rehearse-dev/rehearse/cassettes/vcr"
+	"github.com/rehearse-dev/rehearse/harness"
+	"github.com/rehearse-dev/rehearse/internal/vcr"
 )
 
 // endings is an endpoint whose streams end in all the ways in which streams
@@ -165,9 +166,10 @@ func (e *endings) client(client *http.Client, address string, live, leave bool) 
 }
 
 // late is a clock of a machine that wakes up late, each time.
-type late struct{ by time.Duration }
-
-func (late) Now() time.Time { return time.Now() }
+type late struct {
+	harness.Clock
+	by time.Duration
+}
 
 func (c late) Sleep(ctx context.Context, d time.Duration) error {
 	select {
@@ -195,7 +197,7 @@ func TestPaceDoesNotDrift(t *testing.T) {
 		if err := r.Close(); err != nil {
 			t.Fatal(err)
 		}
-		r = open(t, path, cassettes.Options{Speed: 1, Clock: late{2 * time.Millisecond}})
+		r = open(t, path, cassettes.Options{Speed: 1, Clock: late{harness.SystemClock(), 2 * time.Millisecond}})
 		played, err := read(t, r, t.Context())
 		if err != nil {
 			t.Fatal(err)

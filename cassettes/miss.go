@@ -7,8 +7,8 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/rehearse-dev/rehearse/cassettes/key"
-	"github.com/rehearse-dev/rehearse/cassettes/vcr"
+	"github.com/rehearse-dev/rehearse/internal/key"
+	"github.com/rehearse-dev/rehearse/internal/vcr"
 )
 
 // MissError is a request that fits nothing recorded.
@@ -90,9 +90,9 @@ func (r *Recorder) miss(k *key.Key, asked *vcr.Request) *MissError {
 	for _, c := range near {
 		switch {
 		case len(c.diff) == 0 && r.opts.Order == Strict:
-			e.Refused = append(e.Refused, fmt.Sprintf("interaction %d is the same request, but order strict wants %s now", c.number, r.due()))
+			e.Refused = append(e.Refused, fmt.Sprintf("interaction %d is the same request, but order strict requires %s now", c.number, r.due()))
 		case len(c.diff) == 0:
-			e.Refused = append(e.Refused, fmt.Sprintf("interaction %d is the same request and was used already; record one answer for each, or use order repeat-last (of rehearse proxy: --order repeat-last)", c.number))
+			e.Refused = append(e.Refused, fmt.Sprintf("interaction %d is the same request, but was already used; record one answer for each, or use order repeat-last (rehearse proxy: --order repeat-last)", c.number))
 		case len(e.Refused) < maxShown+1 && c.number != e.Nearest:
 			e.Refused = append(e.Refused, fmt.Sprintf("interaction %d: %s", c.number, c.diff[0]))
 		}

@@ -8,8 +8,8 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/rehearse-dev/rehearse/cassettes/key"
-	"github.com/rehearse-dev/rehearse/cassettes/vcr"
+	"github.com/rehearse-dev/rehearse/internal/key"
+	"github.com/rehearse-dev/rehearse/internal/vcr"
 )
 
 // warnMixed tells at the first request of another prompt or model that the
@@ -33,7 +33,10 @@ func (r *Recorder) warnMixed(k *key.Key) {
 	if r.chat == nil {
 		r.chat = &chat
 	}
-	if *r.chat == chat {
+	if r.chat.Untold && !chat.Untold && chat.Model == r.chat.Model {
+		r.chat = &chat
+	}
+	if r.chat.Model == chat.Model && (r.chat.System == chat.System || chat.Untold) {
 		return
 	}
 	r.mixed = true
@@ -42,7 +45,7 @@ func (r *Recorder) warnMixed(k *key.Key) {
 		was, is := key.Excerpts(r.chat.System, chat.System)
 		what = fmt.Sprintf("the system prompt %s after %s", is, was)
 	}
-	r.note("a request comes with %s; the recording will be refused at its end, unless --asides allows that (in a scenario: cassette.asides)", what)
+	r.note("a request has %s; the recording will be refused when it ends, unless --asides allows this (in a scenario: cassette.asides)", what)
 }
 
 // checkMixed refuses a recording of two prompts or two models: when the prompt
@@ -55,7 +58,9 @@ func (r *Recorder) checkMixed(list []*vcr.Interaction) error {
 	for n, i := range list {
 		if chat, ok := r.keyOf(&i.Request).Chat(); ok {
 			models.add(chat.Model, n+1)
-			prompts.add(chat.System, n+1)
+			if !chat.Untold {
+				prompts.add(chat.System, n+1)
+			}
 		}
 	}
 	var what string
@@ -70,7 +75,7 @@ func (r *Recorder) checkMixed(list []*vcr.Interaction) error {
 	default:
 		return nil
 	}
-	return fmt.Errorf("cassette %q is not written: it mixes %s; record the whole anew, or allow requests beside the conversation, such as for titles, with --asides (in a scenario: cassette.asides)",
+	return fmt.Errorf("cassette %q is not written: it mixes %s; record all of it again, or allow requests beside the conversation, such as for titles, with --asides (in a scenario: cassette.asides)",
 		r.path, what)
 }
 

@@ -10,9 +10,9 @@ import (
 	"slices"
 	"time"
 
-	"github.com/rehearse-dev/rehearse/cassettes/key"
 	"github.com/rehearse-dev/rehearse/cassettes/redact"
 	"github.com/rehearse-dev/rehearse/harness"
+	"github.com/rehearse-dev/rehearse/internal/key"
 )
 
 // Mode says where answers come from. It never changes on its own.
@@ -89,12 +89,15 @@ type Options struct {
 	// AllowUnused lets a replay end with interactions that nobody asked for.
 	// Default: Close returns an error that names them.
 	AllowUnused bool
+	// Force lets a recording replace one of another subject, or one that has
+	// more exchanges. Default: such a recording is refused at its end, and
+	// what was recorded is in NAME.refused.yaml, as all is that is refused.
+	Force bool
 	// Asides lets a recording hold requests of several models or system
 	// prompts, as of agents that ask for titles and summaries beside the
 	// conversation, or have others under them. Default: such a recording is
 	// refused at its end, since most come of a prompt that was changed
-	// between two halves. What was recorded is then in a file of its own,
-	// NAME.refused.yaml.
+	// between two halves.
 	Asides bool
 	// MaxAge is how old an interaction may be in replay and record-new; 0
 	// means any age. Stale says what an older one does: "warn" (the default),
@@ -108,12 +111,14 @@ type Options struct {
 	// Whole says that a recording is of use only as a whole: it is written by
 	// Close alone, and a process that dies before leaves nothing of it.
 	// Default: what ended is kept in a journal. Mode record-new takes up what
-	// it finds in one, and mode record, which makes a new file, puts it into
-	// NAME.cut.yaml. While it is recorded nobody else can record the cassette.
+	// it finds in one, if that was to be added to the cassette; what was to
+	// take the place of the cassette is put into NAME.cut.yaml. While it is
+	// recorded nobody else can record the cassette.
 	Whole bool
 	// Grace is how long Close waits for exchanges under way. Default 2 s.
 	Grace time.Duration
 	// Subject, Model and Label are noted with each interaction, see vcr.Meta.
+	// A recording of another Subject is not replaced without Force.
 	Subject, Model, Label string
 	// LookupEnv finds CI, which forbids to record. Default [os.LookupEnv].
 	LookupEnv func(string) (string, bool)
@@ -156,6 +161,12 @@ func (o *Options) withDefaults() (Options, error) {
 	}
 	if c.Speed < 0 {
 		return c, fmt.Errorf("speed %v is less than 0", c.Speed)
+	}
+	if err := c.Match.Check(); err != nil {
+		return c, fmt.Errorf("paths to ignore: %w", err)
+	}
+	if ci, ok := c.LookupEnv("CI"); c.Mode.records() && ok && ci != "" && ci != "false" && ci != "0" {
+		return c, fmt.Errorf("CI is set, and mode %s makes recordings; record on your own machine and commit the file", c.Mode)
 	}
 	return c, nil
 }

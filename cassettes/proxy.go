@@ -56,7 +56,7 @@ func (r *Recorder) proxy(w http.ResponseWriter, req *http.Request, upstream *url
 	case err != nil && req.Context().Err() != nil:
 		return // nobody waits
 	case err != nil:
-		answer(w, http.StatusBadGateway, "rehearse_upstream", fmt.Sprintf("no answer of the endpoint: %v", err))
+		answer(w, http.StatusBadGateway, "rehearse_upstream", fmt.Sprintf("no answer from the endpoint: %v", err))
 		return
 	}
 	defer resp.Body.Close()

@@ -9,14 +9,17 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"mime"
 	"net"
 	"net/http"
 	"strings"
 	"sync"
 	"time"
 
-	"github.com/rehearse-dev/rehearse/cassettes/shape"
-	"github.com/rehearse-dev/rehearse/cassettes/vcr"
+	"github.com/rehearse-dev/rehearse/internal/exactjson"
+	"github.com/rehearse-dev/rehearse/internal/shape"
+	"github.com/rehearse-dev/rehearse/internal/sse"
+	"github.com/rehearse-dev/rehearse/internal/vcr"
 )
 
 // record asks the endpoint and keeps what it answers in i, in slot s; in mode
@@ -99,24 +102,56 @@ func (t *tee) Read(p []byte) (int, error) {
 	case errors.Is(err, io.EOF):
 		t.finish(vcr.Complete, "")
 	case t.ctx.Err() != nil:
-		t.finish(vcr.ClientClosed, "")
+		t.finish(t.left(), "")
 	default:
 		t.finish(vcr.Aborted, reason(err))
 	}
 	return n, err
 }
 
-// Close ends the body. A client that closes before the end did not want the
-// rest, unless what it has is the whole: many stop at the last event.
+// Close ends the body.
 func (t *tee) Close() error {
-	outcome := vcr.ClientClosed
-	t.mu.Lock()
-	if n := t.resp.ContentLength; n >= 0 && int64(t.data.Len()) == n {
-		outcome = vcr.Complete
-	}
-	t.mu.Unlock()
-	t.finish(outcome, "")
+	t.finish(t.left(), "")
 	return t.body.Close()
+}
+
+// left is the outcome when the client reads no more. It did not want the rest,
+// unless what it has is the whole: many stop at the last event, and their
+// leaving can be seen before the end of the body is.
+func (t *tee) left() vcr.Outcome {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if n := t.resp.ContentLength; n >= 0 && int64(t.data.Len()) == n || ended(t.resp.Header, t.data.Bytes()) {
+		return vcr.Complete
+	}
+	return vcr.ClientClosed
+}
+
+// ended reports whether a stream has had its last event, behind which nothing
+// comes that anybody waits for.
+func ended(h http.Header, body []byte) bool {
+	kind, _, _ := mime.ParseMediaType(h.Get("Content-Type"))
+	if kind != "text/event-stream" {
+		return false
+	}
+	var data []byte
+	events := sse.Parser{Max: len(body), Each: func(ev sse.Event) { data = append(data[:0], ev.Data...) }}
+	events.Add(body)
+	events.End()
+	if data = bytes.TrimSpace(data); string(data) == "[DONE]" {
+		return true
+	}
+	var event struct {
+		Type string `json:"type"`
+	}
+	if exactjson.Unmarshal(data, &event) != nil {
+		return false
+	}
+	switch event.Type {
+	case "message_stop", "response.completed", "response.failed", "response.incomplete":
+		return true
+	}
+	return false
 }
 
 // finish keeps the exchange, once.
@@ -184,7 +219,7 @@ func (r *Recorder) finish(s *slot, i *vcr.Interaction, found *entry) {
 		r.compare(found, kept)
 		return
 	}
-	const keep = "which is not kept; --keep-errors (in a scenario: cassette.keep_errors) keeps it"
+	const keep = "which is not recorded; --keep-errors (in a scenario: cassette.keep_errors) records it"
 	if code := kept.Response.Code; !r.opts.KeepErrors && (code == http.StatusTooManyRequests || code >= 500) {
 		r.note("%s %s was answered %d, %s", kept.Request.Method, kept.Request.URL, code, keep)
 		return
@@ -194,13 +229,16 @@ func (r *Recorder) finish(s *slot, i *vcr.Interaction, found *entry) {
 		return
 	}
 	if coding := kept.Meta.Coding; coding != "" {
-		r.note("%s %s was answered in %s, in which secrets cannot be found; it is not kept", kept.Request.Method, kept.Request.URL, coding)
+		r.note("%s %s was answered in %s, in which secrets cannot be found; it is not recorded", kept.Request.Method, kept.Request.URL, coding)
 		return
 	}
 	s.kept = kept
 	renews := 0
 	if s.renews != nil {
 		renews = s.renews.number
+	}
+	if r.opts.Whole {
+		return
 	}
 	if err := r.journal.add(r.slotNumber(s), renews, kept); err != nil {
 		r.note("%v", err)
@@ -219,7 +257,7 @@ func (r *Recorder) slotNumber(s *slot) int {
 func (r *Recorder) compare(found *entry, live *vcr.Interaction) {
 	what := fmt.Sprintf("%s %s", live.Request.Method, live.Request.URL)
 	if found == nil {
-		r.drift = append(r.drift, what+": nothing of this request is recorded")
+		r.drift = append(r.drift, what+": this request is not recorded")
 		return
 	}
 	for _, d := range shape.Diff(shape.Of(found.Interaction), shape.Of(live)) {

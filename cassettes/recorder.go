@@ -4,7 +4,6 @@ package cassettes
 
 import (
 	"bytes"
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -19,9 +18,13 @@ import (
 	"strings"
 	"sync"
 
-	"github.com/rehearse-dev/rehearse/cassettes/key"
 	"github.com/rehearse-dev/rehearse/cassettes/redact"
-	"github.com/rehearse-dev/rehearse/cassettes/vcr"
+	"github.com/rehearse-dev/rehearse/harness"
+	"github.com/rehearse-dev/rehearse/internal/filepos"
+	"github.com/rehearse-dev/rehearse/internal/key"
+	"github.com/rehearse-dev/rehearse/internal/prose"
+	"github.com/rehearse-dev/rehearse/internal/recfile"
+	"github.com/rehearse-dev/rehearse/internal/vcr"
 )
 
 // Recorder is an [http.RoundTripper] that records or replays. Its methods may
@@ -43,9 +46,10 @@ type Recorder struct {
 	misses  []error
 	notes   []string
 	drift   []string
-	bases   []string  // paths of endpoints, see [vcr.Meta]
-	chat    *key.Chat // what the recording is of, as far as is known
-	mixed   bool      // it was said that it is of two
+	bases   []string        // paths of endpoints, see [vcr.Meta]
+	fits    map[string]bool // which of the paths that do not count are in a request
+	chat    *key.Chat       // what the recording is of, as far as is known
+	mixed   bool            // it was said that it is of two
 	closed  bool
 	open    sync.WaitGroup // exchanges that are being recorded
 }
@@ -80,11 +84,17 @@ func Open(path string, opts *Options) (*Recorder, error) {
 	if err != nil {
 		return nil, fmt.Errorf("opening cassette %q: %w", path, err)
 	}
-	r := &Recorder{path: path, opts: o, secrets: secrets, same: map[spelling]*queue{}, seed: maphash.MakeSeed(), failed: map[string]int{}}
-	if ci, ok := o.LookupEnv("CI"); o.Mode.records() && ok && ci != "" && ci != "false" && ci != "0" {
-		return nil, fmt.Errorf("opening cassette %q: CI is set, and mode %s makes recordings; record on your own machine and commit the file", path, o.Mode)
+	r := &Recorder{path: path, opts: o, secrets: secrets, same: map[spelling]*queue{}, seed: maphash.MakeSeed(), failed: map[string]int{}, fits: map[string]bool{}}
+	if r.path, err = recfile.Resolve(path); err != nil {
+		return nil, fmt.Errorf("opening cassette %q: %w", path, err)
 	}
-	if o.Mode.records() && !o.Whole {
+	path = r.path
+	if o.Mode == Replay || o.Mode == Verify {
+		if err := Recover(path); err != nil {
+			return nil, err
+		}
+	}
+	if o.Mode.records() {
 		if err := fold(path, o.Mode == Record, o.MaxBody, secrets, o.Logf); err != nil {
 			return nil, err
 		}
@@ -97,8 +107,8 @@ func Open(path string, opts *Options) (*Recorder, error) {
 	if o.Mode == Replay {
 		r.restore()
 	}
-	if o.Mode.records() && !o.Whole {
-		if r.journal, err = newJournal(path, o.Mode == RecordNew); err != nil {
+	if o.Mode.records() {
+		if r.journal, err = newJournal(path, o.Mode == RecordNew, o.Whole); err != nil {
 			return nil, fmt.Errorf("opening cassette %q: %w", path, err)
 		}
 	}
@@ -109,13 +119,13 @@ func Open(path string, opts *Options) (*Recorder, error) {
 func (r *Recorder) load() error {
 	f, err := vcr.Read(r.path)
 	if errors.Is(err, fs.ErrNotExist) {
-		_, left, readErr := readJournal(r.path)
+		head, left, readErr := readJournal(r.path)
 		switch {
-		case readErr == nil && r.opts.Mode == Replay:
+		case readErr == nil && r.opts.Mode == Replay && !head.Whole:
 			if live(r.path) {
 				r.note("it is being recorded by another process; exchanges so far: %d", len(left))
 			} else {
-				r.note("the recording was cut off; exchanges that it holds: %d", len(left))
+				r.note("the recording was interrupted; exchanges so far: %d", len(left))
 			}
 			f, err = &vcr.File{Path: r.path}, nil
 			for _, l := range left {
@@ -124,17 +134,23 @@ func (r *Recorder) load() error {
 		case r.opts.Mode == RecordNew:
 			return nil
 		default:
-			return fmt.Errorf("cassette %q is not there, and mode %s makes none; record it with mode %s (`rehearse proxy --mode record --cassette %s --upstream URL`, or `rehearse run --mode record`)", r.path, r.opts.Mode, Record, r.path)
+			return fmt.Errorf("cassette %q does not exist, and mode %s does not create it; record it with mode %s (`rehearse proxy --mode record --cassette %s --upstream URL`, or `rehearse run --mode record`)", r.path, r.opts.Mode, Record, r.path)
 		}
 	}
 	if err != nil {
 		return err
 	}
 	if _, err := os.Stat(journalPath(r.path)); err == nil && len(r.notes) == 0 {
-		if live(r.path) {
-			r.note("it is being recorded by another process, and this is what it held before")
-		} else {
-			r.note("a recording of it was cut off: %q is there; mode %s takes it up, mode %s puts it into %q", journalPath(r.path), RecordNew, Record, besidePath(r.path, "cut"))
+		head, _, _ := readJournal(r.path) // what cannot be read says nothing
+		switch {
+		case live(r.path):
+			r.note("it is being recorded by another process; these are its previous exchanges")
+		case head.Whole:
+			r.note("a recording that would have replaced it was interrupted, and nothing of that is left; remove %q, or record it", journalPath(r.path))
+		case !head.Adds:
+			r.note("a recording that would have replaced it was interrupted and left %q; the next recording moves it to %q", journalPath(r.path), besidePath(r.path, "cut"))
+		default:
+			r.note("a recording of it was interrupted and left %q; mode %s completes it, mode %s moves it to %q", journalPath(r.path), RecordNew, Record, besidePath(r.path, "cut"))
 		}
 	}
 	for n, i := range f.Interactions {
@@ -196,6 +212,7 @@ func (r *Recorder) RoundTrip(req *http.Request) (*http.Response, error) {
 		r.bases = append(r.bases, base)
 	}
 	k := r.keyOf(&asked)
+	r.noteFits(k)
 	if r.closed {
 		r.mu.Unlock()
 		return nil, fmt.Errorf("cassette %q: the recorder is closed", r.path)
@@ -249,8 +266,8 @@ func readBody(req *http.Request) ([]byte, error) {
 		return nil, nil
 	}
 	var body bytes.Buffer
-	if n := req.ContentLength; n > 0 && n < 1<<20 {
-		body.Grow(int(n) + bytes.MinRead) // room for the end to be found in
+	if n := req.ContentLength; n > 0 { // what is announced need not come
+		body.Grow(int(min(n, 32<<10)) + bytes.MinRead) // room for the end to be found in
 	}
 	_, err := body.ReadFrom(req.Body)
 	if closeErr := req.Body.Close(); err == nil {
@@ -297,14 +314,14 @@ func (r *Recorder) Notes() []string {
 	return slices.Clone(r.notes)
 }
 
-// Unused describes the interactions of the file that nobody asked for.
-func (r *Recorder) Unused() []string {
+// Unused is an error for each interaction of the file that nobody asked for.
+func (r *Recorder) Unused() []error {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	var out []string
+	var out []error
 	for _, e := range r.tape {
 		if e.used == 0 {
-			out = append(out, e.describe())
+			out = append(out, filepos.Mark(harness.Position{File: r.path, Line: e.Line}, errors.New(e.describe())))
 		}
 	}
 	return out
@@ -318,13 +335,9 @@ func (e *entry) describe() string {
 // and writes what was recorded. In replay it returns an error when there were
 // misses, or interactions that nobody asked for.
 func (r *Recorder) Close() error {
-	r.mu.Lock()
-	if r.closed {
-		r.mu.Unlock()
+	if r.ended() {
 		return nil
 	}
-	r.closed = true
-	r.mu.Unlock()
 	switch {
 	case r.opts.Mode.records():
 		r.settle()
@@ -333,6 +346,15 @@ func (r *Recorder) Close() error {
 		return r.verdict()
 	}
 	return nil
+}
+
+// ended ends the recorder and reports whether it had ended before.
+func (r *Recorder) ended() bool {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	before := r.closed
+	r.closed = true
+	return before
 }
 
 // settle ends the exchanges that are still under way.
@@ -377,13 +399,23 @@ func (r *Recorder) save() error {
 		r.note("nothing was recorded, so nothing is written")
 		return r.journal.remove()
 	}
-	if err := errors.Join(r.refuse(list), r.spoils(list)); err != nil {
+	list, left := r.secrets.Review(list)
+	if err := r.refuse(list, left); err != nil {
 		// A journal is there to take a recording up again, which this is not.
-		return errors.Join(err, r.journal.remove())
+		return errors.Join(r.setAside(list, left, err), r.journal.remove())
 	}
 	if err := vcr.WriteFile(r.path, &vcr.File{Path: r.path, Interactions: list}, r.opts.MaxBody); err != nil {
 		return err
 	}
+	r.written(list, left)
+	if renewed > 0 {
+		r.note("recorded again because they were older than %s: %d; removed because nobody asked for them: %d", vcr.Days(r.opts.MaxAge), renewed, dropped)
+	}
+	return r.journal.remove()
+}
+
+// written says what was written. The caller holds mu.
+func (r *Recorder) written(list []*vcr.Interaction, left []redact.Finding) {
 	failed := 0
 	for _, i := range list {
 		if i.Meta.Outcome != vcr.Complete || i.Response.Code >= 400 {
@@ -391,49 +423,9 @@ func (r *Recorder) save() error {
 		}
 	}
 	r.note("written; exchanges: %d, of which failed: %d", len(list), failed)
-	if renewed > 0 {
-		r.note("recorded anew, for they were older than %s: %d; taken out, for nobody asked for them: %d", vcr.Days(r.opts.MaxAge), renewed, dropped)
+	if text := guesses(left); text != "" {
+		r.note("%s", text)
 	}
-	return r.journal.remove()
-}
-
-// refuse says why a recording is not written. The caller holds mu.
-func (r *Recorder) refuse(list []*vcr.Interaction) error {
-	if err := checkSecrets(r.path, list, r.secrets); err != nil {
-		return err
-	}
-	if !slices.ContainsFunc(r.slots, func(s *slot) bool { return s.kept != nil }) {
-		return nil // it is what it was
-	}
-	mixed := r.checkMixed(list)
-	if mixed == nil {
-		return nil
-	}
-	at := besidePath(r.path, "refused")
-	if err := vcr.WriteFile(at, &vcr.File{Path: at, Interactions: list}, r.opts.MaxBody); err != nil {
-		return errors.Join(mixed, err)
-	}
-	return fmt.Errorf("%w; what was recorded is in %q", mixed, at)
-}
-
-// spoils says why a recording of failures alone does not replace one that has
-// successes: the key was wrong, or the address.
-func (r *Recorder) spoils(list []*vcr.Interaction) error {
-	if r.opts.Mode != Record || r.opts.KeepErrors || slices.ContainsFunc(list, succeeded) {
-		return nil
-	}
-	before, err := vcr.Read(r.path)
-	if err != nil || !slices.ContainsFunc(before.Interactions, succeeded) {
-		return nil // there is nothing to lose
-	}
-	last := list[len(list)-1]
-	how := "was answered " + cmp.Or(last.Response.Status, strconv.Itoa(last.Response.Code))
-	if last.Response.Code == 0 || last.Response.Code < 400 {
-		how = "broke off"
-	}
-	place, _, _ := strings.Cut(last.Request.URL, "?")
-	return fmt.Errorf("cassette %q is not written, and the one that is there stays: it has answers, and all that was recorded now failed (exchanges: %d; %s %s %s); see to the key and the address of the endpoint, or keep failures with --keep-errors (in a scenario: cassette.keep_errors)",
-		r.path, len(list), last.Request.Method, place, how)
 }
 
 // succeeded reports whether the endpoint has answered. A client that left
@@ -450,19 +442,6 @@ func (r *Recorder) Asked() int {
 	return len(r.slots)
 }
 
-// checkSecrets looks for what is left of secrets in the bytes to be written.
-func checkSecrets(path string, list []*vcr.Interaction, secrets *redact.Redactor) error {
-	for n, i := range list {
-		one := &vcr.File{Interactions: []*vcr.Interaction{i}}
-		if found := secrets.Scan(one.Encode()); len(found) > 0 {
-			place, _, _ := strings.Cut(i.Request.URL, "?") // where it may stand itself
-			return fmt.Errorf("cassette %q is not written: interaction %d (%s %s) still holds what looks like a secret: %s; add a rule for it",
-				path, n+1, i.Request.Method, place, found[0])
-		}
-	}
-	return nil
-}
-
 // verdict is what a replay comes to.
 func (r *Recorder) verdict() error {
 	var errs []error
@@ -471,9 +450,46 @@ func (r *Recorder) verdict() error {
 		errs = append(errs, misses...)
 	}
 	if unused := r.Unused(); len(unused) > 0 && !r.opts.AllowUnused && len(misses) == 0 {
-		errs = append(errs, fmt.Errorf("cassette %q: %d of %d interactions were not asked for: %s", r.path, len(unused), len(r.tape), strings.Join(unused, "; ")))
+		errs = append(errs, fmt.Errorf("cassette %q: %d of %d interactions were not asked for: %s", r.path, len(unused), len(r.tape), prose.List(unused, "; ")))
+	}
+	if paths := r.unfitting(); len(paths) > 0 {
+		errs = append(errs, fmt.Errorf("cassette %q: no request has anything at %s, which --ignore names", r.path, strings.Join(paths, ", ")))
 	}
 	return errors.Join(errs...)
+}
+
+// noteFits notes which of the paths that do not count a request has. The caller
+// holds mu.
+func (r *Recorder) noteFits(k *key.Key) {
+	if r.opts.Match == nil {
+		return
+	}
+	for _, path := range r.opts.Match.Also {
+		if !r.fits[path] && k.Fits(path) {
+			r.fits[path] = true
+		}
+	}
+}
+
+// unfitting are the paths that were not to count, and are in no request that
+// was recorded or asked.
+func (r *Recorder) unfitting() []string {
+	if r.opts.Match == nil || len(r.opts.Match.Also) == 0 {
+		return nil
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.keys()
+	for _, e := range r.tape {
+		r.noteFits(e.key)
+	}
+	var out []string
+	for _, path := range r.opts.Match.Also {
+		if !r.fits[path] {
+			out = append(out, strconv.Quote(path))
+		}
+	}
+	return out
 }
 
 // Drift describes how the endpoint's answers differ from the file, in mode

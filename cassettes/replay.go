@@ -13,7 +13,7 @@ import (
 	"syscall"
 	"time"
 
-	"github.com/rehearse-dev/rehearse/cassettes/vcr"
+	"github.com/rehearse-dev/rehearse/internal/vcr"
 )
 
 // ErrRecorded marks the failures that a recording holds: a replay gives them
@@ -50,9 +50,7 @@ func (r *Recorder) replay(req *http.Request, e *entry) (*http.Response, error) {
 		resp.ContentLength = int64(len(e.Response.Body))
 		header.Set("Content-Length", strconv.Itoa(len(e.Response.Body)))
 	}
-	if len(e.Response.Trailer) > 0 {
-		resp.Trailer = e.Response.Trailer.Clone()
-	}
+	resp.Trailer = e.Response.Trailer.Clone()
 	if req.Method == http.MethodHead {
 		resp.Body = http.NoBody
 		return resp, nil
@@ -134,7 +132,7 @@ func (p *player) end() error {
 		}
 		return fmt.Errorf("%w: %s: %w", ErrRecorded, p.meta.Error, io.ErrUnexpectedEOF)
 	case vcr.ClientClosed:
-		return fmt.Errorf("%w: the client closed the answer here, and the rest was never seen: %w", ErrRecorded, io.ErrUnexpectedEOF)
+		return fmt.Errorf("%w: when this was recorded, the client closed the answer here: %w", ErrRecorded, io.ErrUnexpectedEOF)
 	case vcr.Open:
 		return fmt.Errorf("%w: the recording stopped here: %w", ErrRecorded, io.ErrUnexpectedEOF)
 	}

@@ -25,7 +25,7 @@ func TestFailuresReplaceNothing(t *testing.T) {
 		err    string
 		after  string // the first answer of the file then
 	}{
-		{"a wrong key", 200, 401, false, "and the one that is there stays: it has answers, and all that was recorded now failed (exchanges: 2; POST http://127.0.0.1:1/v1/chat/completions was answered 401", "fine"},
+		{"a wrong key", 200, 401, false, "and the existing one stays: it has answers, but every exchange of this recording failed (exchanges: 2; POST http://127.0.0.1:1/v1/chat/completions was answered 401", "fine"},
 		{"a wrong address", 200, 404, false, "--keep-errors (in a scenario: cassette.keep_errors)", "fine"},
 		{"on purpose", 200, 401, true, "", "no"},
 		{"failures before", 401, 401, false, "", "no"},

@@ -5,7 +5,7 @@ package cassettes
 import (
 	"fmt"
 
-	"github.com/rehearse-dev/rehearse/cassettes/vcr"
+	"github.com/rehearse-dev/rehearse/internal/vcr"
 )
 
 // What [Options.Stale] says.
@@ -40,14 +40,14 @@ func (r *Recorder) checkAge() error {
 			e.number, e.Meta.Recorded.Format("2006-01-02"), vcr.Days(r.opts.MaxAge))
 		switch {
 		case r.opts.Stale == staleError:
-			return fmt.Errorf("cassette %q: %s; record it anew", r.path, text)
+			return fmt.Errorf("cassette %q: %s; record it again", r.path, text)
 		case r.opts.Stale == staleRecord && r.opts.Mode == Replay:
-			return fmt.Errorf("cassette %q: %s, and mode %s asks no endpoint; record it anew, or open it with mode %s, in which stale %q does so",
+			return fmt.Errorf("cassette %q: %s, and mode %s asks no endpoint; record it again, or open it with mode %s, in which stale %q does so",
 				r.path, text, r.opts.Mode, RecordNew, staleRecord)
 		case r.opts.Stale == staleRecord:
-			r.note("%s; what is as old is recorded anew when it is asked for", text)
+			r.note("%s; interactions that old are recorded again when they are asked for", text)
 		default:
-			r.note("%s; record it anew", text)
+			r.note("%s; record it again", text)
 		}
 		return nil
 	}

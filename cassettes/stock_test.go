@@ -197,7 +197,7 @@ func TestNoFile(t *testing.T) {
 	if got := said(rt, `{}`); strings.HasPrefix(got, "error") {
 		t.Errorf("go-vcr does not ask the endpoint any more: %s", got)
 	}
-	if _, err := cassettes.Open(path, nil); err == nil || !strings.Contains(err.Error(), "is not there, and mode replay makes none; record it") {
+	if _, err := cassettes.Open(path, nil); err == nil || !strings.Contains(err.Error(), "does not exist, and mode replay does not create it; record it") {
 		t.Errorf("ours: %v", err)
 	}
 }

@@ -13,7 +13,7 @@ import (
 	"strings"
 
 	"github.com/rehearse-dev/rehearse/cassettes/redact"
-	"github.com/rehearse-dev/rehearse/cassettes/vcr"
+	"github.com/rehearse-dev/rehearse/internal/vcr"
 )
 
 // WithBase says of the requests under ctx that their path begins with path,
@@ -28,10 +28,6 @@ func WithBase(ctx context.Context, path string) context.Context {
 func (r *Recorder) Recorded() []*vcr.Interaction {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	return r.recorded()
-}
-
-func (r *Recorder) recorded() []*vcr.Interaction {
 	list, _, _ := r.contents()
 	return list
 }
@@ -39,14 +35,7 @@ func (r *Recorder) recorded() []*vcr.Interaction {
 // Discard ends the recorder like Close, but writes nothing: a file that is
 // there stays as it is.
 func (r *Recorder) Discard() error {
-	r.mu.Lock()
-	if r.closed {
-		r.mu.Unlock()
-		return nil
-	}
-	r.closed = true
-	r.mu.Unlock()
-	if !r.opts.Mode.records() {
+	if r.ended() || !r.opts.Mode.records() {
 		return nil
 	}
 	r.settle()

@@ -1,11 +1,12 @@
 // Copyright 2026 The rehearse Authors. SPDX-License-Identifier: Apache-2.0
 
-// Package harness holds the words that the rest of the toolkit speaks: what a
-// client under test is ([Subject]), what it is given ([Env]), what the mock
-// servers saw ([Exchange], [ToolExchange]), what the client says it did
-// ([Transcript]), and how a trial is judged ([Verdict], [Outcome]).
+// Package harness defines the vocabulary of the toolkit: the client under test
+// ([Subject]), what it is given ([Env]), what the mock servers saw ([Exchange],
+// [ToolExchange]), what the client reports ([Transcript]), and how a trial can
+// end ([Outcome]). Package trials has the findings of the checks.
 //
-// It imports the standard library only and does no I/O.
+// It imports nothing but the standard library and the error object of
+// internal/jsonrpc, and does no I/O.
 //
 // The smallest subject is a function:
 //

@@ -13,6 +13,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/rehearse-dev/rehearse/harness"
+	"github.com/rehearse-dev/rehearse/harness/trials"
 )
 
 func TestPositionString(t *testing.T) {
@@ -73,7 +74,7 @@ func TestErrorsUnwrap(t *testing.T) {
 
 // A verdict is written into trials.jsonl; what is zero stays out of it.
 func TestVerdictJSON(t *testing.T) {
-	got, err := json.Marshal(harness.Verdict{Check: "calls", State: harness.Passed})
+	got, err := json.Marshal(trials.Verdict{Check: "calls", State: trials.Passed})
 	if err != nil {
 		t.Fatal(err)
 	}

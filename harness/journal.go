@@ -4,7 +4,10 @@ package harness
 
 import (
 	"encoding/json"
+	"strings"
 	"time"
+
+	"github.com/rehearse-dev/rehearse/internal/jsonrpc"
 )
 
 // Request is a model request in whatever dialect it came, normalised.
@@ -41,8 +44,8 @@ func (k ExchangeKind) Outside() bool { return k == KindAside || k == KindProbe }
 type Exchange struct {
 	Seq  int          `json:"seq"` // from 1, in order of arrival
 	Kind ExchangeKind `json:"kind"`
-	// Turn and Reply are the position in the script, from 1; 0 where the
-	// exchange has none.
+	// Turn and Reply are the position in the script, or in the conversation
+	// with a real endpoint, from 1; 0 where the exchange has none.
 	Turn  int `json:"turn,omitempty"`
 	Reply int `json:"reply,omitempty"`
 	// Lane names the conversation beside the main one that it belongs to.
@@ -50,8 +53,16 @@ type Exchange struct {
 	// Pos is where the reply is written, as far as that is known.
 	Pos Position `json:"pos,omitzero"`
 	// Attempt counts requests at the same position, from 1.
-	Attempt int     `json:"attempt,omitempty"`
-	Request Request `json:"request"`
+	Attempt int `json:"attempt,omitempty"`
+	// Path is that of the request, without its query.
+	Path string `json:"path,omitempty"`
+	// Dialect is the API that is spoken there: chat, completions, responses,
+	// messages or gemini; empty where no model answers.
+	Dialect string `json:"dialect,omitempty"`
+	// Headers are those of the request, their names in lower case. The value of
+	// one that may be secret is left out.
+	Headers map[string]string `json:"headers,omitempty"`
+	Request Request           `json:"request"`
 	// Body is the request as it came; shortened bodies are not valid JSON
 	// and are left out.
 	Body json.RawMessage `json:"body,omitempty"`
@@ -82,13 +93,6 @@ type Exchange struct {
 	Duration time.Duration `json:"duration_ns"`
 }
 
-// RPCError is a JSON-RPC error object.
-type RPCError struct {
-	Code    int             `json:"code"`
-	Message string          `json:"message"`
-	Data    json.RawMessage `json:"data,omitempty"`
-}
-
 // ToolExchange is one tools/call as the tool side saw it.
 type ToolExchange struct {
 	Seq    int    `json:"seq"` // from 1, in order of arrival at this server
@@ -104,7 +108,7 @@ type ToolExchange struct {
 	// Content is the result object as it was sent, whole.
 	Content  json.RawMessage `json:"content,omitempty"`
 	IsError  bool            `json:"is_error,omitempty"`
-	RPCError *RPCError       `json:"rpc_error,omitempty"`
+	RPCError *jsonrpc.Error  `json:"rpc_error,omitempty"`
 	// Failed is IsError, or a protocol error, or what failed_when says, or that
 	// the server went away before it answered.
 	Failed bool `json:"failed,omitempty"`
@@ -112,6 +116,9 @@ type ToolExchange struct {
 	Miss string `json:"miss,omitempty"`
 	// ScriptError is an error of the script itself, met while answering.
 	ScriptError string `json:"script_error,omitempty"`
+	// ScriptPos is where the expression or the result stands that ScriptError is
+	// about; zero when that is not known.
+	ScriptPos Position `json:"script_pos,omitzero"`
 	// Unsent says that the client was never told the result: it had given up.
 	Unsent bool `json:"unsent,omitempty"`
 	// Fault is the fault that struck this call, if any.
@@ -121,7 +128,7 @@ type ToolExchange struct {
 }
 
 // Call is one entry of the trajectory: a call that the model made, joined
-// with its execution.
+// with its execution; or an execution that the model did not ask for.
 type Call struct {
 	Server string `json:"server"` // empty when the offered name fits no server
 	Tool   string `json:"tool"`
@@ -136,6 +143,9 @@ type Call struct {
 	Result   json.RawMessage `json:"result,omitempty"`
 	Failed   bool            `json:"failed,omitempty"`
 	Executed bool            `json:"executed"`
+	// Unasked says that it was executed and no reply asks for it. Reply is then
+	// the last one of the turn before it, 0 for none, after whose calls it stands.
+	Unasked bool `json:"unasked,omitempty"`
 	// Lane names the conversation beside the main one in which it was made.
 	Lane     string        `json:"lane,omitempty"`
 	Turn     int           `json:"turn"`  // from 1
@@ -154,6 +164,12 @@ func (c Call) Name() string {
 		return c.Offered
 	}
 	return c.Server + "." + c.Tool
+}
+
+// Is reports whether the call is to a tool: server.tool, the name that was
+// offered, or the tool's own name on its server.
+func (c Call) Is(tool string) bool {
+	return c.Name() == tool || c.Offered == tool || c.Tool == tool && !strings.Contains(tool, ".")
 }
 
 // Transcript is what the subject says it did, turn by turn.

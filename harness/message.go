@@ -20,14 +20,24 @@ type Message struct {
 	Role Role `json:"role"`
 	// Text is the whole text; parts of a multi-part message are joined.
 	Text string `json:"text,omitempty"`
+	// Parts are the texts of the parts of a message that has several, in a
+	// request that a mock model was sent; nil otherwise.
+	Parts []string `json:"-"`
 	// Reasoning is the text of reasoning_content or a thinking block.
 	Reasoning string `json:"reasoning,omitempty"`
 	// Refusal is the model's refusal text, where the endpoint sends one.
 	Refusal string `json:"refusal,omitempty"`
+	// Extra is a JSON object of further members of an assistant message that
+	// the endpoint sent and may want back, such as reasoning_details. Empty as a
+	// rule.
+	Extra string `json:"extra,omitempty"`
 	// Calls are the tool calls of an assistant message, in the model's order.
 	Calls []ToolCall `json:"calls,omitempty"`
 	// CallID names the call that a tool message answers.
 	CallID string `json:"call_id,omitempty"`
+	// Tool is the name that a tool message gives the tool whose result it has,
+	// in a dialect that asks for it; empty in the others.
+	Tool string `json:"tool,omitempty"`
 }
 
 // ToolCall is one call as the model wrote it.
@@ -56,7 +66,26 @@ type Usage struct {
 	CompletionTokens int `json:"completion_tokens"`
 	TotalTokens      int `json:"total_tokens"`
 	ReasoningTokens  int `json:"reasoning_tokens,omitempty"`
+	// CachedTokens and CacheWriteTokens are those of the prompt that were read
+	// from a cache and written to one.
 	CachedTokens     int `json:"cached_tokens,omitempty"`
+	CacheWriteTokens int `json:"cache_write_tokens,omitempty"`
+}
+
+// Counted returns what a usage counts at the least, whatever an endpoint
+// reports: a negative number counts nothing, and the total is not less than
+// prompt and completion together.
+func (u Usage) Counted() Usage {
+	u = Usage{
+		PromptTokens:     max(u.PromptTokens, 0),
+		CompletionTokens: max(u.CompletionTokens, 0),
+		TotalTokens:      u.TotalTokens,
+		ReasoningTokens:  max(u.ReasoningTokens, 0),
+		CachedTokens:     max(u.CachedTokens, 0),
+		CacheWriteTokens: max(u.CacheWriteTokens, 0),
+	}
+	u.TotalTokens = max(u.TotalTokens, u.PromptTokens+u.CompletionTokens)
+	return u
 }
 
 // Add returns the sum of two usages.
@@ -67,5 +96,6 @@ func (u Usage) Add(v Usage) Usage {
 		TotalTokens:      u.TotalTokens + v.TotalTokens,
 		ReasoningTokens:  u.ReasoningTokens + v.ReasoningTokens,
 		CachedTokens:     u.CachedTokens + v.CachedTokens,
+		CacheWriteTokens: u.CacheWriteTokens + v.CacheWriteTokens,
 	}
 }

@@ -6,6 +6,7 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"net"
 	"net/http"
 	"slices"
 	"time"
@@ -29,14 +30,24 @@ func (m Mode) Real() bool { return m == ModeLive || m == ModeRecord }
 // model's side: waits can be skipped, and two trials are the same.
 func (m Mode) Alone() bool { return m == ModeMock || m == ModeReplay }
 
-// Subject is the client under test. One with a method Asks() string names the
-// one path of the endpoint that it uses, such as /v1/chat/completions: then a
-// scenario whose mock model has no such path is refused beforehand.
+// Subject is the client under test. One that is a [SubjectInfo] too says what it
+// needs.
 type Subject interface {
 	// Open starts one conversation. It is called once per trial, perhaps
 	// concurrently with other trials. env is the subject's to read until the
 	// session is closed.
 	Open(ctx context.Context, env *Env) (Session, error)
+}
+
+// SubjectInfo is what a [Subject] may say of itself.
+type SubjectInfo interface {
+	// Asks names the one path of the endpoint that the subject uses, such as
+	// /v1/chat/completions: a scenario whose mock model has no such path is then
+	// refused beforehand. Empty for a subject that may use any.
+	Asks() string
+	// NeedsWorkdir reports whether the subject looks at [Env.Workdir]. For one
+	// that does not, none may be made, which makes short trials cheaper.
+	NeedsWorkdir() bool
 }
 
 // Session is one conversation of a [Subject].
@@ -65,8 +76,7 @@ type Env struct {
 	// ConfigFile is the path of an mcp.json that names the same servers, when
 	// the scenario asks for one. Empty otherwise.
 	ConfigFile string
-	// Workdir is the trial's own empty folder. A subject with a method
-	// NoWorkdir() may be given none, which makes short trials cheaper.
+	// Workdir is the trial's own empty folder; see [SubjectInfo].
 	Workdir string
 	// Seed is the trial's seed; zero is a seed like any other.
 	Seed int64
@@ -81,19 +91,29 @@ type Endpoint struct {
 	BaseURL string // on loopback, ends in /v1
 	APIKey  string // a placeholder; real keys stay with the runner
 	Model   string // the model's name to ask for
+	// Dialect is the API to speak, where the model entry says: chat, responses,
+	// messages or gemini. Empty leaves it to the subject.
+	Dialect string
 	// Transport carries requests to BaseURL without a socket, which is
 	// quicker; a subject need not use it. Nil means that there is no such
 	// shortcut: use [http.DefaultTransport].
 	Transport http.RoundTripper
 }
 
-// Settings are the scenario's settings for the subject and its requests.
+// Settings are the scenario's settings for the subject and its requests, with
+// those of the model entry over them.
 type Settings struct {
 	System      string
 	Temperature *float64 // nil leaves it to the provider; zero is sent
 	TopP        *float64
 	MaxTokens   int // tokens of one reply; 0 leaves it to the provider
-	Stream      bool
+	// Seed is to be sent where the dialect has one: seed of chat completions,
+	// generationConfig.seed of Gemini. Nil sends none.
+	Seed *int64
+	// Reasoning is the effort to ask for, as reasoning_effort of chat
+	// completions. Empty asks for none in particular.
+	Reasoning string
+	Stream    bool
 	// MaxModelCalls is the subject's own limit of model calls per turn.
 	// 0 means the subject's default.
 	MaxModelCalls int
@@ -129,6 +149,10 @@ type Server struct {
 	URL       string
 	Transport string
 	Headers   map[string]string
+	// DialContext opens the connections to URL. Nil means those of [net.Dialer]; a
+	// subject need not use it. By one of the runner's, the [Clock] knows what of
+	// the server's words the subject has yet to read.
+	DialContext func(ctx context.Context, network, address string) (net.Conn, error)
 	// Command is a program with its arguments; Env adds to the environment,
 	// as KEY=value.
 	Command []string
@@ -136,43 +160,6 @@ type Server struct {
 	// Dial opens a pipe that carries newline-delimited JSON-RPC, as stdio
 	// does, to a server in this process. Each call is a new session.
 	Dial func(ctx context.Context) (io.ReadWriteCloser, error)
-}
-
-// Clock tells the time and waits. A virtual clock makes a scripted wait cost
-// nothing.
-type Clock interface {
-	Now() time.Time
-	// Sleep waits for d or until ctx ends, and then returns ctx's error.
-	Sleep(ctx context.Context, d time.Duration) error
-}
-
-// Alarms is what a [Clock] may also be: one that calls back. Without it a bound
-// on the silence of an endpoint goes by the machine's clock.
-type Alarms interface {
-	// AfterFunc calls f when d has passed, unless it is stopped or reset
-	// before. [time.AfterFunc] is the model.
-	AfterFunc(d time.Duration, f func()) interface {
-		Stop() bool
-		Reset(d time.Duration) bool
-	}
-}
-
-// SystemClock is the machine's clock.
-func SystemClock() Clock { return systemClock{} }
-
-type systemClock struct{}
-
-func (systemClock) Now() time.Time { return time.Now() }
-
-func (systemClock) Sleep(ctx context.Context, d time.Duration) error {
-	t := time.NewTimer(d)
-	defer t.Stop()
-	select {
-	case <-t.C:
-		return nil
-	case <-ctx.Done():
-		return context.Cause(ctx)
-	}
 }
 
 // StopReason says why a subject ended a turn without an answer.

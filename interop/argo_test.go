@@ -7,7 +7,6 @@ package interop
 import (
 	"bytes"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -17,7 +16,7 @@ import (
 func argoProgram(t *testing.T) string {
 	t.Helper()
 	program := filepath.Join(t.TempDir(), "argo")
-	if out, err := exec.Command("go", "build", "-o", program, "./argo").CombinedOutput(); err != nil {
+	if out, err := command(t, "go", "build", "-o", program, "./argo").CombinedOutput(); err != nil {
 		t.Fatalf("building interop/argo: %v\n%s", err, out)
 	}
 	return program
@@ -25,8 +24,8 @@ func argoProgram(t *testing.T) string {
 
 // argoDrift records releases of argo-proxy anew and compares with the folder
 // of the recordings.
-func argoDrift(program, folder, releases string) (string, error) {
-	cmd := exec.Command(program, "-root", "..", "-drift", "-out", folder, "-releases", releases)
+func argoDrift(t *testing.T, program, folder, releases string) (string, error) {
+	cmd := command(t, program, "-root", "..", "-drift", "-out", folder, "-releases", releases)
 	cmd.Env = append(os.Environ(), "ARGO_BASE_URL=")
 	out, err := cmd.CombinedOutput()
 	return string(out), err
@@ -36,10 +35,47 @@ func argoDrift(program, folder, releases string) (string, error) {
 // that is the Argo Gateway, and holds what they make of it against what is
 // shipped. That the gateway is asked for each reply, once, is part of it.
 func TestArgoProxy(t *testing.T) {
-	out, err := argoDrift(argoProgram(t), "../cassettes/argo-proxy", "2.8.9,3.0.4,3.1.2,3.3.3")
+	out, err := argoDrift(t, argoProgram(t), "../cassettes/argo-proxy", "2.8.9,3.0.4,3.1.2,3.3.3")
 	t.Log(out)
 	if err != nil {
 		t.Errorf("recording anew: %v", err)
+	}
+	if left := processes(t, "argo-proxy"); left != "" {
+		t.Errorf("processes left behind:\n%s", left)
+	}
+}
+
+// TestArgoExchanges records what releases of argo-proxy make of single
+// requests, whatever their gateway does, and holds the profiles of the mock
+// against it.
+func TestArgoExchanges(t *testing.T) {
+	folder := t.TempDir()
+	out, err := command(t, argoProgram(t), "-root", "..", "-exchanges", folder).CombinedOutput()
+	t.Logf("%s", out)
+	if err != nil {
+		t.Fatalf("recording: %v", err)
+	}
+	cmd := command(t, "go", "test", "-count=1", "-v", "-run", "^TestRecordedReleases$", "./mockllm")
+	cmd.Dir = ".."
+	cmd.Env = append(os.Environ(), "REHEARSE_DATA=", "REHEARSE_EXCHANGES="+folder)
+	out, err = cmd.CombinedOutput()
+	if err != nil {
+		t.Errorf("replaying: %v", err)
+	}
+	releases := 0
+	for line := range strings.Lines(string(out)) {
+		fields := strings.Fields(line)
+		if strings.Contains(line, " reproduced, ") {
+			t.Log(strings.TrimSpace(line))
+			if len(fields) > 2 && fields[2] == "all" {
+				releases++
+			}
+		} else if err != nil {
+			t.Log(strings.TrimRight(line, "\n"))
+		}
+	}
+	if releases != 7 {
+		t.Errorf("%d releases were compared, want 7", releases)
 	}
 	if left := processes(t, "argo-proxy"); left != "" {
 		t.Errorf("processes left behind:\n%s", left)
@@ -66,7 +102,7 @@ func TestArgoDrift(t *testing.T) {
 	if err := os.WriteFile(filepath.Join(folder, "3.3.3/plain/one-tool/left.argo-gpt-4o.yaml"), data, 0o600); err != nil {
 		t.Fatal(err)
 	}
-	out, err := argoDrift(argoProgram(t), folder, "3.3.3")
+	out, err := argoDrift(t, argoProgram(t), folder, "3.3.3")
 	if err == nil {
 		t.Error("the drift is no failure")
 	}

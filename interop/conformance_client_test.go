@@ -46,7 +46,7 @@ func TestClientConformance(t *testing.T) {
 				if run.version != "" {
 					argv = append(argv, "--spec-version", run.version)
 				}
-				said, err := exec.Command(node, argv...).CombinedOutput()
+				said, err := command(t, node, argv...).CombinedOutput()
 				if err != nil && !exited(err) {
 					t.Fatal(err)
 				}

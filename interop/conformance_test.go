@@ -10,7 +10,6 @@ import (
 	"fmt"
 	"maps"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"regexp"
 	"slices"
@@ -77,7 +76,7 @@ func (r *conformanceRun) ask(t *testing.T, url string) map[string][]check {
 	t.Helper()
 	out := t.TempDir()
 	argv := slices.Concat([]string{"node_modules/" + r.suite + "/dist/index.js", "server", "--url", url, "-o", out}, r.args)
-	cmd := exec.Command(node, argv...)
+	cmd := command(t, node, argv...)
 	// What failed is in the files; the exit code knows no excuse of ours.
 	said, err := cmd.CombinedOutput()
 	if err != nil && cmd.ProcessState == nil {

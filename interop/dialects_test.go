@@ -6,7 +6,6 @@ package interop
 
 import (
 	"bytes"
-	"os/exec"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -22,7 +21,7 @@ import (
 // clients of other providers, and of OpenAI for Go.
 func TestOtherClients(t *testing.T) {
 	bin := t.TempDir()
-	build := exec.Command("go", "build", "-C", "goclients", "-o", bin+"/", "./...")
+	build := command(t, "go", "build", "-C", "goclients", "-o", bin+"/", "./...")
 	if out, err := build.CombinedOutput(); err != nil {
 		t.Fatalf("building the clients for Go: %v\n%s", err, out)
 	}
@@ -40,7 +39,7 @@ func TestOtherClients(t *testing.T) {
 		}},
 	} {
 		t.Run(client.name+"/refused", func(t *testing.T) {
-			m := mockllm.New(mockllm.Script{}, nil)
+			m := newMock(t, mockllm.Script{}, nil)
 			defer m.Close()
 			host, err := mockllm.NewHost("")
 			if err != nil {
@@ -49,7 +48,7 @@ func TestOtherClients(t *testing.T) {
 			defer host.Close()
 			host.Mount(m)
 			argv := slices.Concat(client.argv, []string{m.Root, "refused"})
-			if out, err := exec.Command(argv[0], argv[1:]...).CombinedOutput(); err != nil {
+			if out, err := command(t, argv[0], argv[1:]...).CombinedOutput(); err != nil {
 				t.Errorf("%v: %v\n%s", argv, err, out)
 			}
 			if j := m.Journal(); len(j) != 1 || j[0].Kind != harness.KindRefusal {
@@ -61,7 +60,7 @@ func TestOtherClients(t *testing.T) {
 				t.Run(client.name+"/"+way+"/"+strings.Join(mode, "/"), func(t *testing.T) {
 					r := serve(t, "llm", "clients/weather.yaml")
 					argv := slices.Concat(client.argv, []string{strings.TrimSuffix(r.URL, "/v1"), way}, mode)
-					cmd := exec.Command(argv[0], argv[1:]...)
+					cmd := command(t, argv[0], argv[1:]...)
 					var stderr bytes.Buffer
 					cmd.Stderr = &stderr
 					out, err := cmd.Output()
@@ -80,4 +79,14 @@ func TestOtherClients(t *testing.T) {
 			}
 		}
 	}
+}
+
+// newMock is a mock model without a socket.
+func newMock(t testing.TB, script mockllm.Script, opts *mockllm.Options) *mockllm.Mock {
+	t.Helper()
+	m, err := mockllm.New(script, opts)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return m
 }

@@ -7,7 +7,6 @@ package interop
 import (
 	"bytes"
 	"os"
-	"os/exec"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -29,7 +28,7 @@ func TestAgentFrameworks(t *testing.T) {
 			for _, mode := range []string{"plain", "stream"} {
 				t.Run(framework.name+"/"+endpoint+"/"+mode, func(t *testing.T) {
 					r := serve(t, "llm", "clients/agent.yaml")
-					cmd := exec.Command(framework.command, framework.script, r.URL, mode, endpoint)
+					cmd := command(t, framework.command, framework.script, r.URL, mode, endpoint)
 					cmd.Env = append(os.Environ(), "NODE_PATH="+os.Getenv("REHEARSE_NODE_MODULES"))
 					var stderr bytes.Buffer
 					cmd.Stderr = &stderr

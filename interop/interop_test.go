@@ -12,7 +12,6 @@ import (
 	"io"
 	"net/http"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"regexp"
 	"slices"
@@ -49,6 +48,7 @@ func TestMain(m *testing.M) {
 			os.Exit(1)
 		}
 	}
+	os.Unsetenv("CI") // which forbids to record; what is recorded here is thrown away
 	// Scenarios start their servers with `node`.
 	dir, err := filepath.Abs(filepath.Dir(node))
 	if err != nil {
@@ -69,7 +69,7 @@ type ready struct{ URL, Admin string }
 // process is interrupted when the test ends, and must then exit with 0.
 func serve(t *testing.T, args ...string) ready {
 	t.Helper()
-	cmd := exec.Command(binary, append([]string{"serve"}, args...)...)
+	cmd := command(t, binary, append([]string{"serve"}, args...)...)
 	var stderr bytes.Buffer
 	cmd.Stderr = &stderr
 	stdout, err := cmd.StdoutPipe()
@@ -116,7 +116,7 @@ func TestOpenAIClients(t *testing.T) {
 			t.Run(client.name+"/"+strings.Join(mode, "/"), func(t *testing.T) {
 				r := serve(t, "llm", "clients/weather.yaml")
 				argv := slices.Concat(client.argv, []string{r.URL}, mode)
-				cmd := exec.Command(argv[0], argv[1:]...)
+				cmd := command(t, argv[0], argv[1:]...)
 				cmd.Env = append(os.Environ(), "NODE_PATH="+os.Getenv("REHEARSE_NODE_MODULES"))
 				var stderr bytes.Buffer
 				cmd.Stderr = &stderr
@@ -165,7 +165,7 @@ func journal(t *testing.T, r ready) []any {
 // rehearse runs the program and returns its exit code and output.
 func rehearse(t *testing.T, args ...string) (int, string) {
 	t.Helper()
-	cmd := exec.Command(binary, args...)
+	cmd := command(t, binary, args...)
 	out, err := cmd.CombinedOutput()
 	if err != nil && cmd.ProcessState == nil {
 		t.Fatal(err)
@@ -206,7 +206,7 @@ var listening = regexp.MustCompile(`(?i)listening on port (\d+)`)
 func everything(t *testing.T) string {
 	t.Helper()
 	port := freePort(t)
-	cmd := exec.Command(node, "node_modules/@modelcontextprotocol/server-everything/dist/index.js", "streamableHttp")
+	cmd := command(t, node, "node_modules/@modelcontextprotocol/server-everything/dist/index.js", "streamableHttp")
 	cmd.Env = append(os.Environ(), "PORT="+port)
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
 	stderr, err := cmd.StderrPipe()

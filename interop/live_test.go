@@ -7,7 +7,6 @@ package interop
 import (
 	"net"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"regexp"
 	"strings"
@@ -36,7 +35,7 @@ func freePort(t *testing.T) string {
 // is small: that it fails some scenarios is the point.
 func TestLive(t *testing.T) {
 	out := t.TempDir()
-	cmd := exec.Command("unshare", "-n", "./live.sh", out)
+	cmd := command(t, "unshare", "-n", "./live.sh", out)
 	log, err := cmd.CombinedOutput()
 	t.Logf("%s", log)
 	if err != nil {
@@ -55,11 +54,11 @@ func TestLive(t *testing.T) {
 		outcomes[r.Outcome]++
 		switch r.Outcome {
 		case harness.OutcomeFailed:
-			if r.Cause == nil || r.Cause.Kind == harness.CauseEndpoint {
+			if r.Cause == nil || r.Cause.Kind == trials.CauseEndpoint {
 				t.Errorf("%s: failed, with the cause %+v; what the endpoint gets wrong is an error", r.Key, r.Cause)
 			}
 		case harness.OutcomeError:
-			if r.Cause == nil || r.Cause.Kind != harness.CauseEndpoint {
+			if r.Cause == nil || r.Cause.Kind != trials.CauseEndpoint {
 				t.Errorf("%s: error, with the cause %+v; what the model gets wrong is a failure", r.Key, r.Cause)
 			}
 		}
@@ -98,18 +97,9 @@ func TestReportInBrowser(t *testing.T) {
 			if err := os.WriteFile(file, tc.page, 0o644); err != nil {
 				t.Fatal(err)
 			}
-			cmd := exec.Command("unshare", "-n", "chromium", "--headless", "--no-sandbox", "--disable-gpu",
-				"--no-first-run", "--disable-background-networking", "--disable-component-update", "--disable-sync",
-				"--user-data-dir="+t.TempDir(), "--dump-dom", "file://"+file)
-			cmd.Env = append(os.Environ(), "HOME="+t.TempDir())
-			var stderr strings.Builder
-			cmd.Stderr = &stderr
-			dom, err := cmd.Output()
-			if err != nil {
-				t.Fatalf("chromium: %v\n%s", err, stderr.String())
-			}
+			text := dom(t, file)
 			for _, want := range []string{"two tools in one reply", "get_weather", "25 + 17 = 42"} {
-				if !strings.Contains(string(dom), want) {
+				if !strings.Contains(text, want) {
 					t.Errorf("the page as the browser has it lacks %q", want)
 				}
 			}

@@ -8,7 +8,6 @@ import (
 	"bytes"
 	"fmt"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -128,7 +127,7 @@ func withProtocol(t *testing.T, file, protocol string) string {
 func runMCPClient(t *testing.T, argv []string, mode string, target []string, want string) {
 	t.Helper()
 	all := append(append(argv[:len(argv):len(argv)], mode), target...)
-	cmd := exec.Command(all[0], all[1:]...)
+	cmd := command(t, all[0], all[1:]...)
 	var stderr bytes.Buffer
 	cmd.Stderr = &stderr
 	out, err := cmd.Output()
@@ -149,7 +148,7 @@ func runMCPClient(t *testing.T, argv []string, mode string, target []string, wan
 func buildGoClient(t *testing.T, name string) string {
 	t.Helper()
 	bin := filepath.Join(t.TempDir(), name)
-	if out, err := exec.Command("go", "build", "-C", "goclients", "-o", bin, "./"+name).CombinedOutput(); err != nil {
+	if out, err := command(t, "go", "build", "-C", "goclients", "-o", bin, "./"+name).CombinedOutput(); err != nil {
 		t.Fatalf("building the Go client: %v\n%s", err, out)
 	}
 	return bin
@@ -185,7 +184,7 @@ func TestInspector(t *testing.T) {
 				t.Run(strings.Join([]string{era, transport, tt.name}, "/"), func(t *testing.T) {
 					argv := append([]string{"node_modules/@modelcontextprotocol/inspector/clients/launcher/build/index.js", "--cli", "--protocol-era", era}, tt.args...)
 					argv = append(append(argv, "--"), target...)
-					cmd := exec.Command(node, argv...)
+					cmd := command(t, node, argv...)
 					cmd.Env = append(os.Environ(), "HOME="+t.TempDir())
 					out, err := cmd.CombinedOutput()
 					if err != nil && cmd.ProcessState == nil {

@@ -6,6 +6,7 @@ cd "$(dirname "$0")/.."
 
 if [ "${1:-}" != inside ]; then
   go mod download
+  go -C internal/bench mod download
   exec unshare -n "$0" inside
 fi
 
@@ -17,7 +18,7 @@ if ip -o link | grep -qv 'lo:'; then
 fi
 log=$(mktemp)
 trap 'rm -f "$log"' EXIT
-go test -count=1 -v ./... >"$log" 2>&1 || { grep -vE '^(=== |\s*--- PASS|PASS$)' "$log" >&2; exit 1; }
+{ go test -count=1 -v ./... && go -C internal/bench test -count=1 -v ./...; } >"$log" 2>&1 || { grep -vE '^(=== |\s*--- PASS|PASS$)' "$log" >&2; exit 1; }
 if grep -E '^\s*--- SKIP' "$log" >&2; then
   echo "offline: a test was skipped" >&2
   exit 1

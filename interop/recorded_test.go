@@ -14,7 +14,6 @@ import (
 	"net/http/httputil"
 	"net/url"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -23,7 +22,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/rehearse-dev/rehearse/cassettes/vcr"
+	"github.com/rehearse-dev/rehearse/internal/vcr"
 )
 
 // endpoint stands in front of a mock model and notes who asks with which key.
@@ -84,7 +83,7 @@ func (e *endpoint) asked() []string {
 // printed, what the proxy did, and the exit code.
 func through(t *testing.T, key string, flags, client []string) (stdout, stderr string, code int) {
 	t.Helper()
-	cmd := exec.Command(binary, slices.Concat([]string{"proxy"}, flags, []string{"--"}, client)...)
+	cmd := command(t, binary, slices.Concat([]string{"proxy"}, flags, []string{"--"}, client)...)
 	cmd.Env = append(os.Environ(), "NODE_PATH="+os.Getenv("REHEARSE_NODE_MODULES"), "CI=", "OPENAI_API_KEY="+key, "ANTHROPIC_API_KEY="+key)
 	var out, err bytes.Buffer
 	cmd.Stdout, cmd.Stderr = &out, &err
@@ -259,7 +258,7 @@ func TestFromVCRPy(t *testing.T) {
 	}
 	for _, question := range []string{question, "What is the weather?"} {
 		argv := take(e.URL+"/v1", question)
-		cmd := exec.Command(argv[0], argv[1:]...)
+		cmd := command(t, argv[0], argv[1:]...)
 		cmd.Env = append(os.Environ(), "OPENAI_API_KEY="+key)
 		out, err := cmd.CombinedOutput()
 		if err != nil || string(out) != "Sunny.\n" {

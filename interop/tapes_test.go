@@ -10,7 +10,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"strings"
 	"syscall"
@@ -22,7 +21,7 @@ import (
 // address with what interrupts it and returns its exit code and its stderr.
 func background(t *testing.T, args ...string) (url string, stop func() (int, string)) {
 	t.Helper()
-	cmd := exec.Command(binary, args...)
+	cmd := command(t, binary, args...)
 	cmd.Env = append(os.Environ(), "CI=") // which forbids to record
 	var stderr bytes.Buffer
 	cmd.Stderr = &stderr
@@ -129,7 +128,7 @@ func TestTapesOfServers(t *testing.T) {
 			{"--method", "prompts/list"},
 		} {
 			argv := append([]string{"node_modules/@modelcontextprotocol/inspector/clients/launcher/build/index.js", "--cli"}, args...)
-			cmd := exec.Command(node, append(argv, "--", url)...)
+			cmd := command(t, node, append(argv, "--", url)...)
 			cmd.Env = append(os.Environ(), "HOME="+t.TempDir())
 			out, err := cmd.CombinedOutput()
 			if err != nil {

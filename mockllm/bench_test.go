@@ -11,7 +11,6 @@ import (
 	"testing"
 
 	"github.com/rehearse-dev/rehearse/mockllm"
-	"github.com/rehearse-dev/rehearse/mockllm/wire"
 )
 
 // BenchmarkServe measures the mock without net/http around it. How that
@@ -33,17 +32,17 @@ func BenchmarkServe(b *testing.B) {
 	}{
 		{name: "text", messages: user, reply: say(text)},
 		{name: "text_stream", messages: user, more: `,"stream":true`, reply: say(text)},
-		{name: "text_stream_fragments", messages: user, more: `,"stream":true`, reply: say(text), script: mockllm.Script{Fragments: &wire.Fragments{Unit: wire.Rune, Max: 12}}},
+		{name: "text_stream_fragments", messages: user, more: `,"stream":true`, reply: say(text), script: mockllm.Script{Fragments: &mockllm.Fragments{Unit: mockllm.UnitRune, Max: 12}}},
 		{name: "text_stream_argo", messages: user, more: `,"stream":true`, reply: say(text), script: mockllm.Script{Profile: "argo-proxy-3.3"}},
 		{name: "call", messages: user, reply: call},
 		{name: "call_stream", messages: user, more: `,"stream":true`, reply: call},
-		{name: "call_stream_fragments", messages: user, more: `,"stream":true`, reply: call, script: mockllm.Script{Fragments: &wire.Fragments{Unit: wire.Rune}}},
+		{name: "call_stream_fragments", messages: user, more: `,"stream":true`, reply: call, script: mockllm.Script{Fragments: &mockllm.Fragments{Unit: mockllm.UnitRune}}},
 		{name: "history_136kB", messages: history.String() + user, reply: say(text)},
 	} {
 		b.Run(bc.name, func(b *testing.B) {
 			bc.reply.Repeat = 1 << 40
 			bc.script.Replies, bc.script.Arrival = []mockllm.Reply{bc.reply}, true
-			m := mockllm.New(bc.script, nil)
+			m := scripted(b, bc.script, nil)
 			defer m.Close()
 			body := strings.NewReader(`{"model":"gpt-4o","messages":[` + bc.messages + `]` + bc.more + `}`)
 			req, err := http.NewRequest("POST", "/v1/chat/completions", body)

@@ -8,13 +8,13 @@ import (
 	"errors"
 	"fmt"
 	"hash/fnv"
-	"math/rand/v2"
 	"slices"
 	"strings"
 	"sync"
 
 	"github.com/rehearse-dev/rehearse/harness"
-	"github.com/rehearse-dev/rehearse/internal/llmwire"
+	"github.com/rehearse-dev/rehearse/internal/dialect"
+	"github.com/rehearse-dev/rehearse/internal/filepos"
 )
 
 // program is a script made ready to play.
@@ -25,7 +25,9 @@ type program struct {
 	asides, rules []rule
 	lanes         []lane
 	asks          bool // something is computed from an Ask
+	lenient       bool // calls are spelled oddly somewhere, and may come back so
 	hash          uint64
+	fingerprint   string // system_fingerprint, by the hash
 }
 
 type turn struct {
@@ -45,50 +47,40 @@ type reply struct {
 	content *content
 }
 
-// noCalls reports whether a reply is known to call no tools.
-func (r *reply) noCalls() bool {
-	if r.content == nil {
-		return r.NoCalls
-	}
-	return len(r.content.calls) == 0
-}
-
-// content is what a reply says, with everything encoded that does not depend
-// on the request.
+// content is what a reply says, as far as it does not depend on the request.
 type content struct {
-	say, reasoning, refusal text
+	say, reasoning, refusal string
 	calls                   []callContent
 	finish                  string
 	logprobs                json.RawMessage
 	others                  []string // texts of further choices
+	words                   []wordedText
 
 	count           sync.Once
 	tokens, thought int
 }
 
 type callContent struct {
-	tool string // as scripted
-	args text
+	tool      string // as scripted
+	unoffered bool
+	args      string
 }
 
-// text is a text with its JSON encodings.
-type text struct {
-	plain  string
-	quoted []byte
-	pieces [][]byte // as a stream sends it, each one quoted
+// wordedText is a text with what a stream cuts it into, which is done once.
+type wordedText struct {
+	text  string
+	words []string
 }
 
-func (t text) empty() bool { return t.plain == "" }
-
-func newText(s string) text {
-	t := text{plain: s, quoted: quote(s)}
-	for _, p := range llmwire.Words(s) {
-		t.pieces = append(t.pieces, quote(p))
+func (c *content) cut(texts ...string) {
+	for _, s := range texts {
+		if s != "" {
+			c.words = append(c.words, wordedText{s, dialect.Words(s)})
+		}
 	}
-	return t
 }
 
-func quote(s string) []byte { return llmwire.Quote(s) }
+func quote(s string) []byte { return dialect.Quote(s) }
 
 func compile(s Script) (*program, error) {
 	if err := checkProfile(s.Profile); err != nil {
@@ -102,9 +94,14 @@ func compile(s Script) (*program, error) {
 	if err := checkFaults(s.Faults, harness.Position{}); err != nil {
 		return nil, err
 	}
+	if s.Habits != nil {
+		if err := s.Habits.Check(); err != nil {
+			return nil, err
+		}
+	}
 	for _, field := range s.Echo {
-		if field != reasoningField {
-			return nil, fmt.Errorf("a client cannot be asked to send %q back, only %s", field, reasoningField)
+		if !slices.Contains(EchoFields(), field) {
+			return nil, fmt.Errorf("a client cannot be asked to send %q back, only %s", field, strings.Join(EchoFields(), ", "))
 		}
 	}
 	if s.Turns != nil && s.Replies != nil {
@@ -136,13 +133,18 @@ func compile(s Script) (*program, error) {
 	if p.lanes, err = compileLanes(s); err != nil {
 		return nil, err
 	}
-	p.hash = p.fingerprint()
+	p.hash = p.hashed()
+	p.fingerprint = fingerprintOf(p.hash)
+	p.lenient = p.spellsCalls()
 	return p, nil
 }
 
 func compileRules(rules []Rule) ([]rule, error) {
 	var out []rule
 	for _, r := range rules {
+		if err := checkChance(&r); err != nil {
+			return nil, err
+		}
 		c, err := compileReply(r.Reply)
 		if err != nil {
 			return nil, err
@@ -171,6 +173,11 @@ func compileReply(r Reply) (*reply, error) {
 			return nil, fmt.Errorf("%s%w", at(r.Pos), err)
 		}
 	}
+	if r.Habits != nil {
+		if err := r.Habits.Check(); err != nil {
+			return nil, fmt.Errorf("%s%w", at(r.Pos), err)
+		}
+	}
 	if err := checkFaults(r.Faults, r.Pos); err != nil {
 		return nil, err
 	}
@@ -183,13 +190,15 @@ func compileReply(r Reply) (*reply, error) {
 }
 
 func compileContent(r Reply) (*content, error) {
-	c := &content{say: newText(r.Say), reasoning: newText(r.Reasoning), refusal: newText(r.Refusal), finish: r.Finish, logprobs: r.Logprobs, others: r.Choices}
+	c := &content{say: r.Say, reasoning: r.Reasoning, refusal: r.Refusal, finish: r.Finish, logprobs: r.Logprobs, others: r.Choices}
+	c.cut(r.Say, r.Reasoning, r.Refusal)
 	for _, call := range r.Calls {
 		args, err := encodeArgs(call.Args)
 		if err != nil {
 			return nil, fmt.Errorf("%sarguments of %q: %w", at(r.Pos), call.Tool, err)
 		}
-		c.calls = append(c.calls, callContent{tool: call.Tool, args: newText(args)})
+		c.cut(args)
+		c.calls = append(c.calls, callContent{tool: call.Tool, unoffered: call.Unoffered, args: args})
 	}
 	if c.finish == "" {
 		c.finish = "stop"
@@ -224,34 +233,41 @@ func at(p harness.Position) string {
 	return p.String() + ": "
 }
 
-// located puts a position before an error that does not start with it.
+// located is an error of what stands at a place of the script.
 func located(what string, p harness.Position, err error) error {
-	if where := p.String(); !p.IsZero() && !strings.HasPrefix(err.Error(), where) {
-		what += " (" + where + ")"
-	}
-	return &locatedError{p, fmt.Errorf("%s: %w", what, err)}
+	return &locatedError{what, p, err}
 }
 
-// locatedError is an error with its place.
+// locatedError is an error of the script with its place.
 type locatedError struct {
-	pos harness.Position
-	error
+	what string
+	pos  harness.Position
+	err  error
 }
 
-func (e *locatedError) Unwrap() error { return e.error }
+func (e *locatedError) Error() string { return filepos.Told(e.pos, e.bare()) }
+func (e *locatedError) Unwrap() error { return e.err }
 
-// at returns the reply at position i, from 0, which is below t.count.
-func (t *turn) at(i int) *reply {
-	for _, r := range t.replies {
-		if i -= max(r.Repeat, 1); i < 0 {
-			return r
-		}
+// bare is the message beside which the place stands.
+func (e *locatedError) bare() string {
+	if filepos.Of(e.err) == e.pos {
+		return e.what + ": " + filepos.Bare(e.err)
 	}
-	panic("mockllm: position beyond the turn")
+	return fmt.Sprintf("%s: %v", e.what, e.err)
 }
 
-// fingerprint tells scripts apart, so that ids of two mocks differ.
-func (p *program) fingerprint() uint64 {
+// fingerprintOf is the system_fingerprint.
+func fingerprintOf(h uint64) string {
+	const digits = "0123456789abcdef"
+	b := []byte("fp_")
+	for i := 0; i < 10; i, h = i+1, h>>4 {
+		b = append(b, digits[h&15])
+	}
+	return string(b)
+}
+
+// hashed tells scripts apart, so that ids of two mocks differ.
+func (p *program) hashed() uint64 {
 	h := fnv.New64a()
 	add := func(parts ...string) {
 		for _, s := range parts {
@@ -262,13 +278,17 @@ func (p *program) fingerprint() uint64 {
 		if r.content == nil {
 			return
 		}
-		add(r.content.say.plain, r.content.reasoning.plain, r.content.refusal.plain)
+		add(r.content.say, r.content.reasoning, r.content.refusal)
 		for _, c := range r.content.calls {
-			add(c.tool, c.args.plain)
+			add(c.tool, c.args)
 		}
 	}
 	for _, t := range p.turns {
 		add(t.User)
+		add(t.Contains...)
+		if t.Pattern != nil {
+			add(t.Pattern.String())
+		}
 		for _, r := range t.replies {
 			content(r)
 		}
@@ -277,24 +297,4 @@ func (p *program) fingerprint() uint64 {
 		content(r.reply)
 	}
 	return h.Sum64()
-}
-
-// source returns the random numbers that belong to label.
-func (m *Mock) source(label string) *rand.Rand {
-	return rand.New(rand.NewPCG(m.seeds(label)))
-}
-
-// seeds are what the random numbers of label begin with.
-func (m *Mock) seeds(label string) (uint64, uint64) {
-	return uint64(m.opts.Seed) ^ m.program.hash, hashOf(label)
-}
-
-// hashOf is the FNV-1a hash of s, without the interface around it: each reply
-// needs one.
-func hashOf(s string) uint64 {
-	h := uint64(14695981039346656037)
-	for i := range len(s) {
-		h = (h ^ uint64(s[i])) * 1099511628211
-	}
-	return h
 }

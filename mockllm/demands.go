@@ -3,12 +3,14 @@
 package mockllm
 
 import (
+	"encoding/json"
 	"fmt"
 	"net/http"
 	"slices"
 
 	"github.com/rehearse-dev/rehearse/harness"
-	"github.com/rehearse-dev/rehearse/harness/dialect"
+	"github.com/rehearse-dev/rehearse/internal/dialect"
+	"github.com/rehearse-dev/rehearse/internal/dialect/chat"
 )
 
 // This file has what a model wants of a history beside its form: that it fits
@@ -22,10 +24,9 @@ const windowPassed = "context_window"
 // was. It takes no position: the client may come back with less. The same
 // request again is a mistake of the client.
 func (m *Mock) answerOverflow(x *exchange) bool {
-	if m.program.ContextWindow <= 0 {
-		return false
-	}
-	r := m.overflow(x)
+	r := x.api.Overflow(dialect.Length{
+		Window: m.program.ContextWindow, Prompt: promptTokens(x.chat), Tools: x.chat.ToolTokens(countTools), Room: x.chat.Options().MaxTokens,
+	})
 	if r == nil {
 		return false
 	}
@@ -44,72 +45,11 @@ func (m *Mock) answerOverflow(x *exchange) bool {
 	return true
 }
 
-// overflow is what the provider says of a request that does not fit.
-func (m *Mock) overflow(x *exchange) *dialect.Refusal {
-	window, prompt, room := m.program.ContextWindow, promptTokens(x.chat), x.chat.Options().MaxTokens
-	r := &dialect.Refusal{Status: http.StatusBadRequest, Type: "invalid_request_error", Code: "context_length_exceeded", Param: "messages"}
-	over := prompt+room > window
-	switch x.speech.name {
-	case "messages":
-		r.Code, r.Param = "", ""
-		r.Message = fmt.Sprintf("prompt is too long: %d tokens > %d maximum", prompt, window)
-		if prompt <= window {
-			r.Message = fmt.Sprintf("input length and `max_tokens` exceed context limit: %d + %d > %d, decrease input length or `max_tokens` and try again", prompt, room, window)
-		}
-	case "gemini":
-		over = prompt > window
-		r.Type, r.Code, r.Param = "INVALID_ARGUMENT", "", ""
-		r.Message = fmt.Sprintf("The input token count (%d) exceeds the maximum number of tokens allowed (%d).", prompt, window)
-	case "responses":
-		over = prompt > window
-		r.Param, r.Message = "input", "Your input exceeds the context window of this model. Please adjust your input and try again."
-	case "completions":
-		r.Code, r.Param = "", ""
-		r.Message = fmt.Sprintf("This model's maximum context length is %d tokens, however you requested %d tokens (%d in your prompt; %d for the completion). Please reduce your prompt; or completion length.", window, prompt+room, prompt, room)
-	default:
-		r.Message = chatOverflow(window, prompt, x.chat.ToolTokens(countTools), room)
-	}
-	if !over {
-		return nil
-	}
-	return r
-}
-
-// chatOverflow is what chat completions say of so many tokens.
-func chatOverflow(window, prompt, tools, room int) string {
-	parts, reduce := fmt.Sprintf("%d in the messages", prompt-tools), "messages"
-	switch {
-	case tools > 0 && room > 0:
-		parts += fmt.Sprintf(", %d in the functions, and %d in the completion", tools, room)
-		reduce = "messages, functions, or completion"
-	case room > 0:
-		parts += fmt.Sprintf(", %d in the completion", room)
-		reduce = "messages or completion"
-	case tools > 0:
-		parts += fmt.Sprintf(", %d in the functions", tools)
-		reduce = "messages or functions"
-	}
-	said := fmt.Sprintf("your messages resulted in %d tokens", prompt)
-	if room > 0 {
-		said = fmt.Sprintf("you requested %d tokens", prompt+room)
-	}
-	if tools > 0 || room > 0 {
-		said += " (" + parts + ")"
-	}
-	return fmt.Sprintf("This model's maximum context length is %d tokens. However, %s. Please reduce the length of the %s.", window, said, reduce)
-}
-
-// reasoningField is where chat completions have thoughts.
-const reasoningField = "reasoning_content"
-
 // unechoed refuses a history in which a message of the model comes back
-// without the thoughts that were sent with it.
+// without what was sent with it: its thoughts, or what signs them.
 func (m *Mock) unechoed(x *exchange) *dialect.Refusal {
 	all := slices.Contains(m.program.Echo, reasoningField)
 	calls, turn := m.profile.Echoes()
-	if !all && !calls || x.speech.name != "chat" {
-		return nil
-	}
 	first := 0
 	if !all && turn {
 		for i := range x.chat.Len() {
@@ -120,34 +60,81 @@ func (m *Mock) unechoed(x *exchange) *dialect.Refusal {
 	}
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	for i := first; i < x.chat.Len(); i++ {
+	for i := range x.chat.Len() {
 		msg := x.chat.At(i)
-		if msg.Role() != harness.RoleAssistant || !all && !msg.HasCalls() || msg.Message().Reasoning != "" || !m.thought(msg) {
+		if msg.Role() != harness.RoleAssistant {
 			continue
 		}
-		r := m.profile.Unechoed(i)
-		return &dialect.Refusal{Status: r.Status, Type: r.Type, Code: r.Code, Param: r.Param, Message: r.Message}
+		s := m.givenAs(msg)
+		if s == nil {
+			continue
+		}
+		if i >= first && (all || calls && msg.HasCalls()) && msg.Message().Reasoning == "" && s.given.content.reasoning != "" {
+			return m.profile.Unechoed(i)
+		}
+		if r := m.unsigned(i, msg, s); r != nil {
+			return r
+		}
 	}
 	return nil
 }
 
-// thought reports whether a message of the model was sent with thoughts. m.mu
-// is held.
-func (m *Mock) thought(msg *dialect.Message) bool {
-	got := msg.Message()
-	for _, turn := range m.state.served {
-		for _, s := range turn {
-			if s.spoken == nil || s.spoken.content.reasoning.empty() {
-				continue
-			}
-			if len(got.Calls) > 0 {
-				if slices.ContainsFunc(s.spoken.calls, func(c spokenCall) bool { return c.ID == got.Calls[0].ID }) {
-					return true
+// unsigned refuses a message that lacks reasoning_details, or a call without its
+// extra_content, where the script wants them back.
+func (m *Mock) unsigned(i int, msg *dialect.Message, s *served) *dialect.Refusal {
+	refusal := func(field, format string, args ...any) *dialect.Refusal {
+		return &dialect.Refusal{Status: http.StatusBadRequest, Type: "invalid_request_error", Param: fmt.Sprintf("messages.[%d].%s", i, field), Message: fmt.Sprintf(format, args...)}
+	}
+	if slices.Contains(m.program.Echo, detailsField) && s.given.content.reasoning != "" {
+		var details []struct{ Text, Signature string }
+		_ = json.Unmarshal(msg.Member(detailsField), &details) // anything that is not a list has none
+		text, signature := "", ""
+		for _, d := range details {
+			text, signature = text+d.Text, signature+d.Signature
+		}
+		switch want := s.given.content.reasoning; {
+		case len(details) == 0:
+			return refusal(detailsField, "The message of the assistant at index %d is missing its reasoning_details, which must be passed back unmodified.", i)
+		case text != want, signature != chat.DetailSignature(&dialect.Reply{Seed: hashOf(s.given.id)}):
+			return refusal(detailsField, "The reasoning_details of the message at index %d were modified: they must be passed back as they were received.", i)
+		}
+	}
+	if slices.Contains(m.program.Echo, extraField) && msg.HasCalls() {
+		var calls []struct {
+			Function struct{ Name string }
+			Extra    struct {
+				Google struct {
+					Signature string `json:"thought_signature"`
 				}
-			} else if len(s.spoken.calls) == 0 && s.spoken.content.say.plain == got.Text {
-				return true
+			} `json:"extra_content"`
+		}
+		_ = json.Unmarshal(msg.Member("tool_calls"), &calls) // it has been read
+		for n, c := range calls {
+			if n < len(s.given.calls) && c.Extra.Google.Signature != dialect.Signature(s.given.calls[n].Name) {
+				return refusal("tool_calls", "Function call is missing a thought_signature in functionCall parts. This is required for tools to work correctly. Additional data, function call `%s`, position %d.", c.Function.Name, n+1)
 			}
 		}
 	}
-	return false
+	return nil
+}
+
+// givenAs returns the position whose reply a message of the model is; nil is
+// none. m.mu is held.
+func (m *Mock) givenAs(msg *dialect.Message) *served {
+	got := msg.Message()
+	for _, turn := range m.state.served {
+		for _, s := range turn {
+			if s.given == nil {
+				continue
+			}
+			if len(got.Calls) > 0 {
+				if slices.ContainsFunc(s.given.calls, func(c givenCall) bool { return c.ID == got.Calls[0].ID }) {
+					return s
+				}
+			} else if len(s.given.calls) == 0 && s.given.content.say == got.Text {
+				return s
+			}
+		}
+	}
+	return nil
 }

@@ -11,7 +11,7 @@ import (
 	"testing"
 
 	"github.com/rehearse-dev/rehearse/harness"
-	"github.com/rehearse-dev/rehearse/mockllm/profile"
+	"github.com/rehearse-dev/rehearse/internal/profile"
 )
 
 // TestContextWindow sends what does not fit to each dialect.
@@ -37,7 +37,7 @@ func TestContextWindow(t *testing.T) {
 	digits := regexp.MustCompile(`\b1\d\d\b`)
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
-			m := New(Script{ContextWindow: 100, Replies: []Reply{{Say: "ok"}}}, nil)
+			m := newMock(t, Script{ContextWindow: 100, Replies: []Reply{{Say: "ok"}}}, nil)
 			defer m.Close()
 			status, _, text := askProfile(t, m, tt.path, json.RawMessage(tt.body))
 			plain := strings.NewReplacer(`": "`, `":"`, `", "`, `","`, `\u003e`, ">").Replace(strings.Join(strings.Fields(text), " "))
@@ -67,7 +67,7 @@ func TestContextWindow(t *testing.T) {
 
 // TestContextWindowHoldsWhatFits sends a request that fits.
 func TestContextWindowHoldsWhatFits(t *testing.T) {
-	m := New(Script{ContextWindow: 100, Replies: []Reply{{Say: "ok"}}}, nil)
+	m := newMock(t, Script{ContextWindow: 100, Replies: []Reply{{Say: "ok"}}}, nil)
 	defer m.Close()
 	status, _, text := askProfile(t, m, "/v1/chat/completions", json.RawMessage(`{"model":"m","max_tokens":50,"messages":[{"role":"user","content":"Hi"}]}`))
 	if status != http.StatusOK || m.Err() != nil {
@@ -98,7 +98,7 @@ func TestEcho(t *testing.T) {
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
-			m := New(Script{Profile: tt.profile, Echo: tt.echo, Turns: []Turn{
+			m := newMock(t, Script{Profile: tt.profile, Echo: tt.echo, Turns: []Turn{
 				{User: "Go.", Replies: []Reply{{Reasoning: "Hm.", Calls: []Call{{Tool: "search"}}}, {Reasoning: "So.", Say: "Done."}}},
 				{User: "On.", Replies: []Reply{{Say: "Over."}}},
 			}}, nil)
@@ -150,4 +150,14 @@ func TestEchoOfWhat(t *testing.T) {
 	if calls, turn := (&profile.Profile{}).Echoes(); calls || turn {
 		t.Error("an empty profile wants thoughts back")
 	}
+}
+
+// newMock is a mock model without a socket.
+func newMock(t testing.TB, script Script, opts *Options) *Mock {
+	t.Helper()
+	m, err := New(script, opts)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return m
 }

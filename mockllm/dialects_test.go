@@ -228,7 +228,7 @@ func TestDialects(t *testing.T) {
 	for name, s := range speakers() {
 		for _, stream := range []bool{false, true} {
 			t.Run(fmt.Sprintf("%s/%v", name, stream), func(t *testing.T) {
-				m := mockllm.New(twoPlaces(), nil)
+				m := scripted(t, twoPlaces(), nil)
 				defer m.Close()
 				path := s.path
 				if stream {
@@ -301,13 +301,13 @@ func checkJournal(t *testing.T, m *mockllm.Mock) {
 	}
 }
 
-// TestDialectsStray has what is no step of the conversation.
+// TestDialectsStray has anything that is not a step of the conversation.
 func TestDialectsStray(t *testing.T) {
 	for name, s := range speakers() {
 		t.Run(name, func(t *testing.T) {
 			script := twoPlaces()
 			script.Turns[0].Replies[0].Faults = []mockllm.Fault{{Kind: mockllm.RateLimit}}
-			m := mockllm.New(script, nil)
+			m := scripted(t, script, nil)
 			defer m.Close()
 			ask := func(text string) *httptest.ResponseRecorder {
 				return send(m, s.path, s.body(false, []string{s.user(text)}))
@@ -353,7 +353,7 @@ func TestDialectsStray(t *testing.T) {
 // TestDialectsAcross changes the dialect in the middle of a conversation, as
 // gateways in front of one endpoint do.
 func TestDialectsAcross(t *testing.T) {
-	m := mockllm.New(twoPlaces(), nil)
+	m := scripted(t, twoPlaces(), nil)
 	defer m.Close()
 	s := speakers()["anthropic"]
 	w := send(m, s.path, s.body(false, []string{s.user("How is the weather?")}))
@@ -387,7 +387,7 @@ func TestDialectsThoughts(t *testing.T) {
 		{"without budget", generate, gemini(`"thinkingConfig":{"thinkingBudget":0}`), "hm", `"text": "yes"`, `"thought": true`},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
-			m := mockllm.New(mockllm.Script{Replies: []mockllm.Reply{{Say: "yes", Reasoning: tc.reasoning}}}, nil)
+			m := scripted(t, mockllm.Script{Replies: []mockllm.Reply{{Say: "yes", Reasoning: tc.reasoning}}}, nil)
 			defer m.Close()
 			w := send(m, tc.path, tc.body)
 			got := w.Body.String()
@@ -399,7 +399,7 @@ func TestDialectsThoughts(t *testing.T) {
 }
 
 func TestCountTokens(t *testing.T) {
-	m := mockllm.New(mockllm.Script{Models: []string{"claude-sonnet-4-5", "gemini-2.5-flash"}}, nil)
+	m := scripted(t, mockllm.Script{Models: []string{"claude-sonnet-4-5", "gemini-2.5-flash"}}, nil)
 	defer m.Close()
 	for _, tc := range []struct{ name, path, body, want string }{
 		{"anthropic", "/v1/messages/count_tokens", `{"model":"claude-sonnet-4-5","messages":[{"role":"user","content":"Hello, Claude"}]}`, `{"input_tokens":10}` + "\n"},
@@ -427,7 +427,7 @@ func TestCountTokens(t *testing.T) {
 }
 
 func TestModelsByDialect(t *testing.T) {
-	m := mockllm.New(mockllm.Script{Models: []string{"a", "b"}}, nil)
+	m := scripted(t, mockllm.Script{Models: []string{"a", "b"}}, nil)
 	defer m.Close()
 	for _, tc := range []struct {
 		name, path, header string
@@ -455,14 +455,14 @@ func TestModelsByDialect(t *testing.T) {
 			}
 		})
 	}
-	if w := send(m, "/v1beta/models/a:embedContent", `{}`); w.Code != http.StatusUnprocessableEntity || !strings.Contains(w.Body.String(), `no method \"embedContent\"`) {
+	if w := send(m, "/v1beta/models/a:predict", `{}`); w.Code != http.StatusUnprocessableEntity || !strings.Contains(w.Body.String(), `no method \"predict\"`) {
 		t.Errorf("unknown method answered %d: %s", w.Code, w.Body)
 	}
 }
 
 // TestDialectsHeaders has what tells the providers apart beside the bodies.
 func TestDialectsHeaders(t *testing.T) {
-	m := mockllm.New(mockllm.Script{Replies: []mockllm.Reply{{Say: "a", Repeat: 9}}}, nil)
+	m := scripted(t, mockllm.Script{Replies: []mockllm.Reply{{Say: "a", Repeat: 9}}}, nil)
 	defer m.Close()
 	for _, tc := range []struct {
 		path, body string
@@ -517,7 +517,7 @@ func TestOwnProfiles(t *testing.T) {
 		{"no endpoint of Google", "", "GET", "/v1beta/files", "", nil, 404, `"NOT_FOUND"`},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
-			m := mockllm.New(mockllm.Script{Profile: tc.profile, Replies: []mockllm.Reply{{Say: "yes"}}}, nil)
+			m := scripted(t, mockllm.Script{Profile: tc.profile, Replies: []mockllm.Reply{{Say: "yes"}}}, nil)
 			defer m.Close()
 			r := httptest.NewRequest(tc.method, tc.path, strings.NewReader(tc.body))
 			for _, name := range tc.header {
@@ -548,7 +548,7 @@ func TestDialectsStop(t *testing.T) {
 		{"anthropic, no JSON", "/v1/messages", `{"model":"m","max_tokens":50,"output_config":{"format":{"type":"json_schema","schema":{"type":"object"}}},"messages":[{"role":"user","content":"hi"}]}`, `"rehearse_script"`},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
-			m := mockllm.New(script, nil)
+			m := scripted(t, script, nil)
 			defer m.Close()
 			if got := send(m, tc.path, tc.body).Body.String(); !strings.Contains(got, tc.want) {
 				t.Errorf("want %s in\n%s", tc.want, got)
@@ -578,7 +578,7 @@ func TestDialectsWords(t *testing.T) {
 		{fault.SSEForPlain, "/v1beta/models/m:generateContent?alt=sse", generate, "data: {"},
 	} {
 		t.Run(string(tc.kind)+tc.path, func(t *testing.T) {
-			m := mockllm.New(mockllm.Script{Replies: []mockllm.Reply{{Say: "yes", Faults: []mockllm.Fault{{Kind: tc.kind}}}}}, nil)
+			m := scripted(t, mockllm.Script{Replies: []mockllm.Reply{{Say: "yes", Faults: []mockllm.Fault{{Kind: tc.kind}}}}}, nil)
 			defer m.Close()
 			if got := send(m, tc.path, tc.body).Body.String(); !strings.Contains(got, tc.want) {
 				t.Errorf("want %s in\n%s", tc.want, got)

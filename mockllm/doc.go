@@ -20,9 +20,9 @@
 //
 // # Position
 //
-// The mock never obliges: it answers a request that fits the script and
-// refuses any other. Which reply is due is read from the request and not from
-// a count of requests:
+// The mock has no default answer: it answers a request that fits the script and
+// refuses any other. It finds the due reply from the request, not by counting
+// requests:
 //
 //   - Asides come first. They are outside the conversation.
 //   - The turn is the one set by [Mock.BeginTurn], else the last one whose
@@ -38,28 +38,25 @@
 //     Repeated, and then refused. With other messages it is a miss.
 //   - A request that fits no position goes to the rules, which keep no state.
 //
-// A miss is HTTP 422 with error type rehearse_miss and says what was expected
-// next and how the request differs. What the real provider would refuse is
-// refused with the provider's own status and error.
+// A miss is HTTP 422 with error type rehearse_miss, and says what was expected
+// next and how the request differs. A request that the real provider would
+// refuse is refused with the provider's own status and error.
 //
 // Ids, times and the pieces of a stream follow from the script and the seed:
 // two runs of one script give the same bytes.
 //
 // # How an answer is made
 //
-// The table of routes (speech.go) leads a request to its dialect, a speech: it
-// decodes the body into a [dialect.Chat], whatever the dialect. The position
-// (position.go) tells the reply. From there:
+// The table of routes (endpoints.go) leads a request to its dialect, a row of
+// internal/dialect/dialects, which reads it. The position (position.go) tells
+// the reply, and the fault that the request meets. From there (answer.go):
 //
-//	habits      what the profile makes of dialect and model (profiles.go)
-//	pickFault   the fault that the request meets (faults.go), and its effects:
-//	            before anything is sent, on the reply, on the body
-//	speak       tools get the names that the client offers, all gets ids
-//	adjust      what the request's settings make of the reply (options.go)
-//	render      the dialect writes an llmwire.Reply in a wire.Style
-//	send        the one paced writer (send.go): time to first token, pace,
-//	            jitter, flushes, and ends of the connection
-//
-// A chat completions reply in OpenAI's own way, without a fault, is written by
-// a quicker way that gives the same bytes (render.go).
+//	presetOf   what the profile makes of dialect and model (profiles.go)
+//	giveReply  tools get the names that the client offers, all gets ids
+//	adjust     what the request's settings make of the reply (options.go)
+//	effects    what a fault does before anything is sent, to the reply and to the
+//	           body (faults.go)
+//	write      the dialect writes a dialect.Reply in a dialect.Style
+//	send       the one paced writer (send.go): time to first token, pace,
+//	           jitter, flushes, and ends of the connection
 package mockllm

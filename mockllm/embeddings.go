@@ -17,14 +17,10 @@ import (
 	"unicode"
 
 	"github.com/rehearse-dev/rehearse/harness"
-	"github.com/rehearse-dev/rehearse/harness/dialect"
-	"github.com/rehearse-dev/rehearse/internal/llmwire"
+	"github.com/rehearse-dev/rehearse/internal/dialect"
+	"github.com/rehearse-dev/rehearse/internal/dialect/chat"
+	"github.com/rehearse-dev/rehearse/internal/dialect/gemini"
 )
-
-// embeddingsRoutes are the routes of OpenAI's embeddings.
-func embeddingsRoutes() []route {
-	return []route{{method: http.MethodPost, path: "/v1/embeddings", serve: (*Mock).serveEmbeddings}}
-}
 
 // maxEmbedTokens is the longest input of the provider's models.
 const maxEmbedTokens = 8192
@@ -33,21 +29,8 @@ const maxEmbedTokens = 8192
 // and the seed. The request is outside of the conversation.
 func (m *Mock) serveEmbeddings(x *exchange) {
 	var req *dialect.Embeddings
-	x.speech = &speech{name: "embeddings", decode: func(_ *exchange, body []byte, _ *dialect.Chat) (*dialect.Chat, *dialect.Refusal) {
-		var refusal *dialect.Refusal
-		req, refusal = dialect.DecodeEmbeddings(body)
-		if req == nil {
-			return nil, refusal
-		}
-		return req.Chat, refusal
-	}}
-	refusal := m.read(x)
-	if refusal == nil && len(m.program.Models) > 0 {
-		refusal = m.unknownModel(x.chat.Model())
-	}
-	if refusal == nil && m.isOpenAI() && chatModel(x.chat.Model()) {
-		refusal = &dialect.Refusal{Status: http.StatusForbidden, Type: "invalid_request_error", Message: "You are not allowed to generate embeddings from this model"}
-	}
+	x.api = readingEmbeddings(&req)
+	refusal := m.readListed(x)
 	total := 0
 	if refusal == nil {
 		total, refusal = countInputs(req.Inputs)
@@ -56,15 +39,81 @@ func (m *Mock) serveEmbeddings(x *exchange) {
 		m.refuse(x, refusal)
 		return
 	}
-	x.habits = m.habits(x)
-	x.kind, x.status, x.delivered = harness.KindAside, http.StatusOK, true
-	m.record(x.entry, nil)
-	m.common(x)
+	m.answerOutside(x)
 	b := m.appendEmbeddings(nil, req, total)
 	h := x.w.Header()
 	h["Content-Type"] = m.headers.json
 	h["Content-Length"] = []string{strconv.Itoa(len(b))}
 	_, _ = x.w.Write(b) // the client is gone
+}
+
+// readingEmbeddings is the dialect of OpenAI's embeddings. The request that was
+// read goes into req.
+func readingEmbeddings(req **dialect.Embeddings) *dialect.Dialect {
+	return &dialect.Dialect{
+		Name: "embeddings", OpenAI: true, Serves: chat.EmbedServes,
+		Read: func(body []byte, _ *dialect.Query) (dialect.Request, *dialect.Refusal) {
+			e, refusal := chat.ReadEmbeddings(body)
+			if *req = e; e == nil {
+				return nil, refusal
+			}
+			return unanswered{dialect.Plain{Chat: e.Chat}}, refusal
+		},
+	}
+}
+
+// readListed reads a request for one of the models that are listed.
+func (m *Mock) readListed(x *exchange) *dialect.Refusal {
+	refusal := m.read(x)
+	if refusal == nil && len(m.program.Models) > 0 {
+		refusal = m.unknownModel(x.chat.Model())
+	}
+	return refusal
+}
+
+// answerOutside records an answer that is outside of the conversation, before
+// it is sent.
+func (m *Mock) answerOutside(x *exchange) {
+	x.preset = m.presetOf(x)
+	x.kind, x.status, x.delivered = harness.KindAside, http.StatusOK, true
+	m.record(x.entry, nil)
+	m.common(x)
+}
+
+// serveEmbedContent answers Gemini's embedContent and batchEmbedContents.
+func (m *Mock) serveEmbedContent(x *exchange, model string, batch bool) {
+	var req *dialect.Embeddings
+	var dimensions []int
+	own := *x.api
+	own.Read = func(body []byte, _ *dialect.Query) (dialect.Request, *dialect.Refusal) {
+		var refusal *dialect.Refusal
+		if req, dimensions, refusal = gemini.ReadEmbedContent(body, model, batch); req == nil {
+			return nil, refusal
+		}
+		return unanswered{dialect.Plain{Chat: req.Chat}}, refusal
+	}
+	x.api = &own
+	if refusal := m.readListed(x); refusal != nil {
+		m.refuse(x, refusal)
+		return
+	}
+	m.answerOutside(x)
+	b := []byte(`{"embedding":`)
+	if batch {
+		b = []byte(`{"embeddings":[`)
+	}
+	full := gemini.Dimensions(model)
+	for i, in := range req.Inputs {
+		if i > 0 {
+			b = append(b, ',')
+		}
+		v := shortenVector(embed(in, m.opts.Seed, full), dimensions[i])
+		b = append(appendVector(append(b, `{"values":`...), v, false), '}')
+	}
+	if batch {
+		b = append(b, ']')
+	}
+	m.writeIndented(x, append(b, '}'))
 }
 
 // countInputs counts the tokens of all inputs, none of which may have too
@@ -97,7 +146,7 @@ func countInput(s string) int {
 
 func (m *Mock) appendEmbeddings(b []byte, req *dialect.Embeddings, tokens int) []byte {
 	b = append(b, `{"object":"list","data":[`...)
-	full := dialect.FullDimensions(req.Chat.Model())
+	full := chat.Dimensions(req.Chat.Model())
 	for i, in := range req.Inputs {
 		if i > 0 {
 			b = append(b, ',')
@@ -106,7 +155,7 @@ func (m *Mock) appendEmbeddings(b []byte, req *dialect.Embeddings, tokens int) [
 		v := embed(in, m.opts.Seed, full)
 		b = append(appendVector(b, shortenVector(v, req.Dimensions), req.Base64), '}')
 	}
-	b = append(append(b, `],"model":`...), llmwire.Quote(req.Chat.Model())...)
+	b = append(append(b, `],"model":`...), dialect.Quote(req.Chat.Model())...)
 	return fmt.Appendf(b, `,"usage":{"prompt_tokens":%d,"total_tokens":%[1]d}}`+"\n", tokens)
 }
 

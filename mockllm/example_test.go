@@ -13,10 +13,14 @@ import (
 )
 
 func Example() {
-	llm := mockllm.New(mockllm.Script{Replies: []mockllm.Reply{
+	llm, err := mockllm.New(mockllm.Script{Replies: []mockllm.Reply{
 		{Calls: []mockllm.Call{{Tool: "get_weather", Args: map[string]any{"location": "Paris"}}}},
 		{Say: "Sunny."},
 	}}, nil)
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
 	defer llm.Close()
 
 	// A client under test would be given llm.URL and this transport.
@@ -51,7 +55,11 @@ func ExampleHost() {
 		return
 	}
 	for _, name := range []string{"Ada", "Bob"} {
-		llm := mockllm.New(mockllm.Script{Replies: []mockllm.Reply{{Say: "I am " + name + "."}}}, nil)
+		llm, err := mockllm.New(mockllm.Script{Replies: []mockllm.Reply{{Say: "I am " + name + "."}}}, nil)
+		if err != nil {
+			fmt.Println(err)
+			return
+		}
 		baseURL, unmount := host.Mount(llm)
 		fmt.Println(strings.TrimPrefix(baseURL, "http://"+host.Addr()))
 		unmount()

@@ -6,17 +6,17 @@ import (
 	"bytes"
 	"slices"
 
-	"github.com/rehearse-dev/rehearse/harness/value"
-	"github.com/rehearse-dev/rehearse/internal/llmwire"
+	"github.com/rehearse-dev/rehearse/internal/dialect"
+	"github.com/rehearse-dev/rehearse/internal/value"
 	"github.com/rehearse-dev/rehearse/mockllm/fault"
 )
 
 // This file has the tools with which faults change frames.
 
 // says reports whether a frame holds a piece of what the model says.
-func says(f *llmwire.Frame) bool {
+func says(f *dialect.Frame) bool {
 	switch f.Kind {
-	case llmwire.Text, llmwire.Reasoning, llmwire.Refusal, llmwire.CallStart, llmwire.CallArgs:
+	case dialect.KindText, dialect.KindReasoning, dialect.KindRefusal, dialect.KindCallStart, dialect.KindCallArgs:
 		return true
 	}
 	return false
@@ -25,7 +25,7 @@ func says(f *llmwire.Frame) bool {
 // strike returns the frames before and after the place where a fault strikes.
 // A frame that the place is in is cut in two. Without a place it is in the
 // middle of what is said; inside a frame when within is true, else before one.
-func strike(frames []llmwire.Frame, at fault.At, within bool) (before, after []llmwire.Frame) {
+func strike(frames []dialect.Frame, at fault.At, within bool) (before, after []dialect.Frame) {
 	switch {
 	case at.Byte != 0:
 		n := 0
@@ -64,7 +64,7 @@ func strike(frames []llmwire.Frame, at fault.At, within bool) (before, after []l
 }
 
 // middle is the place of the frame in the middle of what is said.
-func middle(frames []llmwire.Frame) int {
+func middle(frames []dialect.Frame) int {
 	var said []int
 	for i := range frames {
 		if says(&frames[i]) {
@@ -78,7 +78,7 @@ func middle(frames []llmwire.Frame) int {
 }
 
 // cutBytes cuts frames before byte n, from 0.
-func cutBytes(frames []llmwire.Frame, n int) (before, after []llmwire.Frame) {
+func cutBytes(frames []dialect.Frame, n int) (before, after []dialect.Frame) {
 	for i, f := range frames {
 		if n > len(f.Data) {
 			n -= len(f.Data)
@@ -100,18 +100,23 @@ func cutBytes(frames []llmwire.Frame, n int) (before, after []llmwire.Frame) {
 }
 
 // withoutKinds returns the frames that are not of the given kinds.
-func withoutKinds(frames []llmwire.Frame, kinds ...llmwire.Kind) []llmwire.Frame {
-	return slices.DeleteFunc(slices.Clone(frames), func(f llmwire.Frame) bool { return slices.Contains(kinds, f.Kind) })
+func withoutKinds(frames []dialect.Frame, kinds ...dialect.Kind) []dialect.Frame {
+	return slices.DeleteFunc(slices.Clone(frames), func(f dialect.Frame) bool { return slices.Contains(kinds, f.Kind) })
+}
+
+// onlyKinds returns the frames that are of the given kinds.
+func onlyKinds(frames []dialect.Frame, kinds ...dialect.Kind) []dialect.Frame {
+	return slices.DeleteFunc(slices.Clone(frames), func(f dialect.Frame) bool { return !slices.Contains(kinds, f.Kind) })
 }
 
 // ends makes the body end after before in the way that then says. What would
 // have come after is kept: its length may have been announced.
-func ends(b *llmwire.Body, before, after []llmwire.Frame, then llmwire.Then) {
+func ends(b *dialect.Body, before, after []dialect.Frame, then dialect.Then) {
 	if len(before) == 0 {
-		before = []llmwire.Frame{{Kind: llmwire.Fault}}
+		before = []dialect.Frame{{Kind: dialect.KindFault}}
 	}
 	before[len(before)-1].Then = then
-	if then == llmwire.End {
+	if then == dialect.ThenEnd {
 		after = nil
 	}
 	b.Frames, b.Part = append(before, after...), true
@@ -135,7 +140,7 @@ func payload(data []byte) (start, end int, ok bool) {
 }
 
 // rewrite replaces the JSON of a frame.
-func rewrite(f *llmwire.Frame, change func(doc []byte) []byte) bool {
+func rewrite(f *dialect.Frame, change func(doc []byte) []byte) bool {
 	start, end, ok := payload(f.Data)
 	if ok {
 		f.Data = slices.Concat(f.Data[:start], change(f.Data[start:end]), f.Data[end:])
@@ -146,7 +151,7 @@ func rewrite(f *llmwire.Frame, change func(doc []byte) []byte) bool {
 // edit changes the members that path leads to in every frame; * stands for
 // each item of a list. change gets what is there, null when nothing is, and
 // says whether the member is to be there.
-func edit(b *llmwire.Body, path []string, change func(v value.Value) (value.Value, bool)) {
+func edit(b *dialect.Body, path []string, change func(v value.Value) (value.Value, bool)) {
 	for i := range b.Frames {
 		rewrite(&b.Frames[i], func(doc []byte) []byte {
 			v, err := value.Parse(doc)

@@ -8,7 +8,7 @@ import (
 	"fmt"
 	"slices"
 
-	"github.com/rehearse-dev/rehearse/internal/llmwire"
+	"github.com/rehearse-dev/rehearse/internal/dialect"
 	"github.com/rehearse-dev/rehearse/mockllm/fault"
 )
 
@@ -17,7 +17,7 @@ func (m *Mock) errorEffects(f *Fault, form string) (effects, bool) {
 	switch f.Kind {
 	case fault.InStreamError:
 		if form == "finish" {
-			return effects{reply: func(_ *exchange, r *llmwire.Reply) {
+			return effects{reply: func(_ *exchange, r *dialect.Reply) {
 				for i := range r.Choices {
 					c := &r.Choices[i]
 					c.Finish, c.Calls = "error", nil
@@ -26,25 +26,25 @@ func (m *Mock) errorEffects(f *Fault, form string) (effects, bool) {
 			}}, true
 		}
 		const usual = `{"message":"The server had an error while processing your request. Sorry about that!","type":"server_error","param":null,"code":null}`
-		return onBody(func(x *exchange, b *llmwire.Body) { errorInside(x, b, f.At, form, cmp.Or(f.Body, usual)) })
+		return onBody(func(x *exchange, b *dialect.Body) { errorInside(x, b, f.At, form, cmp.Or(f.Body, usual)) })
 	case fault.SwallowedError:
-		return onBody(func(_ *exchange, b *llmwire.Body) {
+		return onBody(func(_ *exchange, b *dialect.Body) {
 			b.Part = true
 			if b.Stream {
-				b.Frames = slices.DeleteFunc(slices.Clone(b.Frames), func(f llmwire.Frame) bool { return f.Kind != llmwire.Done })
+				b.Frames = slices.DeleteFunc(slices.Clone(b.Frames), func(f dialect.Frame) bool { return f.Kind != dialect.KindDone })
 				return
 			}
-			b.Frames = []llmwire.Frame{{Data: []byte("{}\n"), Kind: llmwire.Fault}}
+			b.Frames = []dialect.Frame{{Data: []byte("{}\n"), Kind: dialect.KindFault}}
 		})
 	}
 	return effects{}, false
 }
 
 // errorInside puts an error in place of the rest of a reply.
-func errorInside(x *exchange, b *llmwire.Body, at fault.At, form, object string) {
+func errorInside(x *exchange, b *dialect.Body, at fault.At, form, object string) {
 	doc := errorDocument(form, object)
 	if !b.Stream {
-		b.Frames, b.Part = []llmwire.Frame{{Data: []byte(doc + "\n"), Kind: llmwire.Fault}}, true
+		b.Frames, b.Part = []dialect.Frame{{Data: []byte(doc + "\n"), Kind: dialect.KindFault}}, true
 		return
 	}
 	event := "data: " + doc + "\n\n"
@@ -55,18 +55,18 @@ func errorInside(x *exchange, b *llmwire.Body, at fault.At, form, object string)
 		event = doc + "\n\n"
 	}
 	before, after := strike(b.Frames, fault.At{Chunk: at.Chunk, Token: at.Token}, false)
-	done := slices.DeleteFunc(after, func(f llmwire.Frame) bool { return f.Kind != llmwire.Done })
-	failure := llmwire.Frame{Data: []byte(event), Kind: llmwire.Fault, Flush: true}
-	if usual := form == "object" || form == "unended" || form == "held"; usual && x.speech.name == "responses" && len(before) > 0 {
-		failure.Data = llmwire.ResponsesFailure(before, json.RawMessage(object)).Data
+	done := slices.DeleteFunc(after, func(f dialect.Frame) bool { return f.Kind != dialect.KindDone })
+	failure := dialect.Frame{Data: []byte(event), Kind: dialect.KindFault, Flush: true}
+	if usual := form == "object" || form == "unended" || form == "held"; usual && x.api.Failure != nil && len(before) > 0 {
+		failure.Data = x.api.Failure(before, json.RawMessage(object)).Data
 	}
 	before = append(before, failure)
-	then := llmwire.End
+	then := dialect.ThenEnd
 	switch form {
 	case "held":
-		then, done = llmwire.Hang, nil
+		then, done = dialect.ThenHang, nil
 	case "unended":
-		then = llmwire.Cut
+		then = dialect.ThenCut
 	}
 	ends(b, append(before, done...), nil, then)
 }

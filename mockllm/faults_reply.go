@@ -8,22 +8,21 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/rehearse-dev/rehearse/harness/value"
-	"github.com/rehearse-dev/rehearse/internal/llmwire"
+	"github.com/rehearse-dev/rehearse/internal/dialect"
+	"github.com/rehearse-dev/rehearse/internal/value"
 	"github.com/rehearse-dev/rehearse/mockllm/fault"
-	"github.com/rehearse-dev/rehearse/mockllm/wire"
 )
 
 // say makes a reply one of text alone.
-func say(r *llmwire.Reply, text, finish string) {
+func say(r *dialect.Reply, text, finish string) {
 	for i := range r.Choices {
-		r.Choices[i] = llmwire.Choice{Text: text, Finish: finish}
+		r.Choices[i] = dialect.Choice{Text: text, Finish: finish}
 	}
 }
 
 // onCalls is an effect on choices that call tools.
-func onCalls(change func(c *llmwire.Choice)) effects {
-	return effects{reply: func(_ *exchange, r *llmwire.Reply) {
+func onCalls(change func(c *dialect.Choice)) effects {
+	return effects{reply: func(_ *exchange, r *dialect.Reply) {
 		for i := range r.Choices {
 			if len(r.Choices[i].Calls) > 0 {
 				change(&r.Choices[i])
@@ -33,8 +32,8 @@ func onCalls(change func(c *llmwire.Choice)) effects {
 }
 
 // onEachCall is an effect on every call; n counts from 0.
-func onEachCall(change func(n int, c *llmwire.Call)) effects {
-	return onCalls(func(c *llmwire.Choice) {
+func onEachCall(change func(n int, c *dialect.Call)) effects {
+	return onCalls(func(c *dialect.Choice) {
 		for n := range c.Calls {
 			change(n, &c.Calls[n])
 		}
@@ -45,17 +44,17 @@ func onEachCall(change func(n int, c *llmwire.Call)) effects {
 func (m *Mock) callEffects(f *Fault, form string) (effects, bool) {
 	switch f.Kind {
 	case fault.BadArguments:
-		e := onCalls(func(c *llmwire.Choice) {
+		e := onCalls(func(c *dialect.Choice) {
 			if form != "object" {
 				c.Calls[0].Arguments = badArguments(form, c.Calls[0].Name, c.Calls[0].Arguments)
 			}
 		})
 		if form == "object" {
-			e.style = func(_ *exchange, s *wire.Style) { s.Fragments.Args = wire.ArgsObject }
+			e.style = func(_ *exchange, s *dialect.Style) { s.Fragments.Args = dialect.ArgsObject }
 		}
 		return e, true
 	case fault.UnknownTool:
-		return onCalls(func(c *llmwire.Choice) {
+		return onCalls(func(c *dialect.Choice) {
 			if form == "prefixed" {
 				c.Calls[0].Name = "default_api:" + c.Calls[0].Name
 			} else {
@@ -63,48 +62,48 @@ func (m *Mock) callEffects(f *Fault, form string) (effects, bool) {
 			}
 		}), true
 	case fault.DuplicateIDs:
-		return onCalls(func(c *llmwire.Choice) {
+		return onCalls(func(c *dialect.Choice) {
 			for i := range c.Calls {
 				c.Calls[i].ID = c.Calls[0].ID
 			}
 		}), true
 	case fault.ReusedIDs:
-		return onEachCall(func(n int, c *llmwire.Call) { c.ID = "call_" + strconv.Itoa(n) }), true
+		return onEachCall(func(n int, c *dialect.Call) { c.ID = "call_" + strconv.Itoa(n) }), true
 	case fault.MissingID:
-		e := onEachCall(func(_ int, c *llmwire.Call) { c.ID = "" })
+		e := onEachCall(func(_ int, c *dialect.Call) { c.ID = "" })
 		e.body = callMember(form, "id")
 		return e, true
 	case fault.MissingName:
-		e := onCalls(func(c *llmwire.Choice) { c.Calls[0].Name = "" })
+		e := onCalls(func(c *dialect.Choice) { c.Calls[0].Name = "" })
 		e.body = callMember("empty", "function", "name")
 		return e, true
 	case fault.IndexZero:
-		return onStyle(func(s *wire.Style) {
-			s.Fragments.Index = wire.IndexZero
+		return onStyle(func(s *dialect.Style) {
+			s.Fragments.Index = dialect.IndexZero
 			if form == "absent" {
-				s.Fragments.Index = wire.IndexMissing
+				s.Fragments.Index = dialect.IndexMissing
 			}
 		}), true
 	case fault.NullDeltas:
-		return onStyle(func(s *wire.Style) {
-			s.Fragments.ID, s.Fragments.Name, s.Fragments.Type = wire.PlaceNull, wire.PlaceNull, wire.PlaceNull
+		return onStyle(func(s *dialect.Style) {
+			s.Fragments.ID, s.Fragments.Name, s.Fragments.Type = dialect.PlaceNull, dialect.PlaceNull, dialect.PlaceNull
 		}), true
 	case fault.FinishEachCall:
-		e := onStyle(func(s *wire.Style) {
-			s.CallsFirst, s.WholeCalls, s.Finish, s.Fragments.Finish, s.NoDone = true, true, wire.FinishEachCall, "", true
+		e := onStyle(func(s *dialect.Style) {
+			s.CallsFirst, s.WholeCalls, s.Finish, s.Fragments.Finish, s.NoDone = true, true, dialect.FinishEachCall, "", true
 		})
-		e.reply = onCalls(func(c *llmwire.Choice) { c.Text = cmp.Or(c.Text, "I am looking that up.") }).reply
+		e.reply = onCalls(func(c *dialect.Choice) { c.Text = cmp.Or(c.Text, "I am looking that up.") }).reply
 		return e, true
 	case fault.FinishStop:
-		return onCalls(func(c *llmwire.Choice) { c.Finish = "stop" }), true
+		return onCalls(func(c *dialect.Choice) { c.Finish = "stop" }), true
 	case fault.LeakedCall:
-		return onCalls(func(c *llmwire.Choice) {
+		return onCalls(func(c *dialect.Choice) {
 			c.Text, c.Calls, c.Finish = leaked(form, cmp.Or(c.Text, "I'll look."), c.Calls), nil, "stop"
 		}), true
 	case fault.TextAndCalls:
-		return onCalls(func(c *llmwire.Choice) { c.Text = cmp.Or(f.Body, c.Text, "Let me look that up.") }), true
+		return onCalls(func(c *dialect.Choice) { c.Text = cmp.Or(f.Body, c.Text, "Let me look that up.") }), true
 	case fault.ToolsIgnored:
-		return onCalls(func(c *llmwire.Choice) {
+		return onCalls(func(c *dialect.Choice) {
 			c.Text, c.Calls, c.Finish = cmp.Or(f.Body, "I have no tools to look that up with."), nil, "stop"
 		}), true
 	}
@@ -112,8 +111,8 @@ func (m *Mock) callEffects(f *Fault, form string) (effects, bool) {
 }
 
 // callMember makes a member of every call that begins empty, null or absent.
-func callMember(form string, path ...string) func(*exchange, *llmwire.Body) {
-	return func(_ *exchange, b *llmwire.Body) {
+func callMember(form string, path ...string) func(*exchange, *dialect.Body) {
+	return func(_ *exchange, b *dialect.Body) {
 		message := "message"
 		if b.Stream {
 			message = "delta"
@@ -127,10 +126,10 @@ func callMember(form string, path ...string) func(*exchange, *llmwire.Body) {
 		}
 		at := append([]string{"choices", "*", message, "tool_calls", "*"}, path...)
 		for i := range b.Frames {
-			if b.Stream && b.Frames[i].Kind != llmwire.CallStart {
+			if b.Stream && b.Frames[i].Kind != dialect.KindCallStart {
 				continue
 			}
-			one := llmwire.Body{Frames: b.Frames[i : i+1]}
+			one := dialect.Body{Frames: b.Frames[i : i+1]}
 			edit(&one, at, func(v value.Value) (value.Value, bool) {
 				if v.Str() != "" {
 					return v, true // that of another call
@@ -176,7 +175,7 @@ func badArguments(form, name, args string) string {
 }
 
 // leaked writes calls into a text.
-func leaked(form, text string, calls []llmwire.Call) string {
+func leaked(form, text string, calls []dialect.Call) string {
 	var b strings.Builder
 	b.WriteString(text)
 	for i, c := range calls {
@@ -226,23 +225,23 @@ func (m *Mock) replyEffects(f *Fault, form string) (effects, bool) {
 		return emptyReply(form), true
 	case fault.LongReply:
 		size := cmp.Or(f.Size, 1<<20)
-		e := onStyle(func(s *wire.Style) { s.PieceRunes, s.Fragments.Unit = max(s.PieceRunes, 1000), "" })
-		e.reply = func(_ *exchange, r *llmwire.Reply) {
+		e := onStyle(func(s *dialect.Style) { s.PieceRunes, s.Fragments.Unit = max(s.PieceRunes, 1000), "" })
+		e.reply = func(_ *exchange, r *dialect.Reply) {
 			for i := range r.Choices {
 				r.Choices[i].Text = longText(cmp.Or(r.Choices[i].Text, "And so on."), size)
 			}
 		}
 		return e, true
 	case fault.Repetition:
-		return effects{reply: func(_ *exchange, r *llmwire.Reply) {
+		return effects{reply: func(_ *exchange, r *dialect.Reply) {
 			say(r, longText("Wait, let me check that once more. ", cmp.Or(f.Size, 8<<10)), "length")
 		}}, true
 	case fault.Usage:
 		return oddUsage(form), true
 	case fault.WrongModel:
-		return effects{reply: func(_ *exchange, r *llmwire.Reply) { r.Model = cmp.Or(f.Body, "gpt-3.5-turbo-0125") }}, true
+		return effects{reply: func(_ *exchange, r *dialect.Reply) { r.Model = cmp.Or(f.Body, "gpt-3.5-turbo-0125") }}, true
 	case fault.OtherText:
-		return effects{reply: func(_ *exchange, r *llmwire.Reply) {
+		return effects{reply: func(_ *exchange, r *dialect.Reply) {
 			say(r, cmp.Or(f.Body, "Service notice: this deployment will be switched off on Friday."), "stop")
 		}}, true
 	}
@@ -260,7 +259,7 @@ func longText(text string, size int) string {
 
 // emptyReply says nothing.
 func emptyReply(form string) effects {
-	e := effects{reply: func(_ *exchange, r *llmwire.Reply) {
+	e := effects{reply: func(_ *exchange, r *dialect.Reply) {
 		switch form {
 		case "blank":
 			say(r, "\n\n", "stop")
@@ -277,27 +276,27 @@ func emptyReply(form string) effects {
 	}}
 	switch form {
 	case "null":
-		e.body = func(_ *exchange, b *llmwire.Body) {
+		e.body = func(_ *exchange, b *dialect.Body) {
 			edit(b, []string{"choices", "*", "message", "content"}, set(value.Value{}))
 		}
 	case "length":
-		e.body = func(_ *exchange, b *llmwire.Body) {
+		e.body = func(_ *exchange, b *dialect.Body) {
 			if !b.Stream {
 				edit(b, []string{"choices", "*", "message"}, set(value.Value{}))
 			}
 		}
 	case "no_choices":
-		e.body = func(_ *exchange, b *llmwire.Body) { edit(b, []string{"choices"}, set(value.ArrayOf())) }
+		e.body = func(_ *exchange, b *dialect.Body) { edit(b, []string{"choices"}, set(value.ArrayOf())) }
 	}
 	return e
 }
 
 // oddUsage counts wrong, or not at all.
 func oddUsage(form string) effects {
-	e := onStyle(func(s *wire.Style) {
-		s.Usage = wire.WhenAlways
+	e := onStyle(func(s *dialect.Style) {
+		s.Usage = dialect.WhenAlways
 		if form == "absent" {
-			s.Usage = wire.WhenNever
+			s.Usage = dialect.WhenNever
 		}
 	})
 	all := func(v value.Value) (value.Value, bool) { return v, !v.IsNull() }
@@ -319,10 +318,10 @@ func oddUsage(form string) effects {
 	case "huge":
 		all = member("completion_tokens", value.NumberOf("123456789012345678901234567890"))
 	}
-	e.body = func(_ *exchange, b *llmwire.Body) {
+	e.body = func(_ *exchange, b *dialect.Body) {
 		for i := range b.Frames {
-			if !b.Stream || b.Frames[i].Kind == llmwire.Usage {
-				edit(&llmwire.Body{Frames: b.Frames[i : i+1]}, []string{"usage"}, all)
+			if !b.Stream || b.Frames[i].Kind == dialect.KindUsage {
+				edit(&dialect.Body{Frames: b.Frames[i : i+1]}, []string{"usage"}, all)
 			}
 		}
 	}
@@ -342,15 +341,12 @@ func each(to value.Value) func(value.Value) (value.Value, bool) {
 
 // zero makes 0 of every number.
 func zero(v value.Value) (value.Value, bool) {
-	if v.Kind() != value.Object {
-		return value.NumberOf("0"), true
-	}
-	var members []value.Member
-	for _, m := range v.Members() {
-		to, _ := zero(m.Value)
-		members = append(members, value.Member{Key: m.Key, Value: to})
-	}
-	return value.ObjectOf(members...), true
+	return value.Map(v, func(_ value.Path, v value.Value) (value.Value, bool) {
+		if v.Kind() != value.Object {
+			return value.NumberOf("0"), false
+		}
+		return v, true
+	}), true
 }
 
 // member is a change of one member of an object.

@@ -10,8 +10,7 @@ import (
 	"strconv"
 	"time"
 
-	"github.com/rehearse-dev/rehearse/harness/dialect"
-	"github.com/rehearse-dev/rehearse/internal/llmwire"
+	"github.com/rehearse-dev/rehearse/internal/dialect"
 	"github.com/rehearse-dev/rehearse/mockllm/fault"
 )
 
@@ -149,10 +148,7 @@ func (m *Mock) errorBytes(x *exchange, r *dialect.Refusal) []byte {
 		}
 		return out
 	}
-	if x.speech.refuse != nil {
-		return x.speech.refuse(x, r)
-	}
-	return r.Body()
+	return x.errorBody(r)
 }
 
 // answerError sends an answer in place of the reply.
@@ -167,7 +163,7 @@ func (m *Mock) answerError(x *exchange, f *Fault, form string, a *errorAnswer) {
 		delete(h, "Content-Type")
 	}
 	retryHeader(h, form, f.RetryAfter, m.opts.Clock.Now())
-	m.send(x, &llmwire.Body{Status: a.status, Header: h, Frames: []llmwire.Frame{{Data: a.body, Kind: llmwire.Fault}}, Part: true})
+	m.send(x, &dialect.Body{Status: a.status, Header: h, Frames: []dialect.Frame{{Data: a.body, Kind: dialect.KindFault}}, Part: true})
 }
 
 // retryHeader asks the client to wait, in one of the ways that there are.
@@ -177,6 +173,10 @@ func retryHeader(h http.Header, form string, wait time.Duration, now time.Time) 
 	}
 	if form == "date" {
 		h.Set("Retry-After", now.Add(wait+time.Second-1).UTC().Format(http.TimeFormat))
+		return
+	}
+	if form == "decimal" {
+		h.Set("Retry-After", strconv.FormatFloat(wait.Seconds(), 'f', -1, 64))
 		return
 	}
 	if form != "ms" {
@@ -194,9 +194,9 @@ func (m *Mock) overflowEffects(form string) effects {
 	refusal := &dialect.Refusal{Status: http.StatusBadRequest, Type: "invalid_request_error", Code: "context_length_exceeded", Param: "messages", Message: text}
 	switch form {
 	case "empty_200":
-		return effects{reply: func(_ *exchange, r *llmwire.Reply) { say(r, "", "stop") }}
+		return effects{reply: func(_ *exchange, r *dialect.Reply) { say(r, "", "stop") }}
 	case "in_stream":
-		return effects{body: func(x *exchange, b *llmwire.Body) {
+		return effects{body: func(x *exchange, b *dialect.Body) {
 			errorInside(x, b, fault.At{Chunk: 1}, "object", `{"message":`+string(quote(text))+`,"type":"invalid_request_error","param":"messages","code":"context_length_exceeded"}`)
 		}}
 	case "rate_429":
@@ -206,7 +206,7 @@ func (m *Mock) overflowEffects(form string) effects {
 		}
 	}
 	return effects{before: func(x *exchange) bool {
-		m.answerError(x, x.met, "", &errorAnswer{status: refusal.Status, body: m.errorBytes(x, refusal)})
+		m.answerError(x, x.struckBy, "", &errorAnswer{status: refusal.Status, body: m.errorBytes(x, refusal)})
 		return true
 	}}
 }

@@ -10,14 +10,13 @@ import (
 	"strings"
 	"unicode/utf8"
 
-	"github.com/rehearse-dev/rehearse/harness/value"
-	"github.com/rehearse-dev/rehearse/internal/llmwire"
+	"github.com/rehearse-dev/rehearse/internal/dialect"
+	"github.com/rehearse-dev/rehearse/internal/value"
 	"github.com/rehearse-dev/rehearse/mockllm/fault"
-	"github.com/rehearse-dev/rehearse/mockllm/wire"
 )
 
-func onStyle(change func(s *wire.Style)) effects {
-	return effects{style: func(_ *exchange, s *wire.Style) { change(s) }}
+func onStyle(change func(s *dialect.Style)) effects {
+	return effects{style: func(_ *exchange, s *dialect.Style) { change(s) }}
 }
 
 // framingEffects are those of how a stream is framed, and of the bytes of
@@ -25,18 +24,18 @@ func onStyle(change func(s *wire.Style)) effects {
 func (m *Mock) framingEffects(f *Fault, form string) (effects, bool) {
 	switch f.Kind {
 	case fault.MissingDone:
-		return onBody(func(_ *exchange, b *llmwire.Body) { b.Frames = withoutKinds(b.Frames, llmwire.Done) })
+		return onBody(func(_ *exchange, b *dialect.Body) { b.Frames = withoutKinds(b.Frames, dialect.KindDone) })
 	case fault.MissingFinish, fault.OpenEnd, fault.UnendedEvent:
 		return endingEffects(f, form), true
 	case fault.DuplicateChunk:
-		return onBody(func(_ *exchange, b *llmwire.Body) {
+		return onBody(func(_ *exchange, b *dialect.Body) {
 			before, after := strike(b.Frames, fault.At{Chunk: f.At.Chunk}, false)
 			if len(after) > 0 {
 				b.Frames = slices.Concat(before, after[:1], after)
 			}
 		})
 	case fault.ReorderedChunks:
-		return onBody(func(_ *exchange, b *llmwire.Body) {
+		return onBody(func(_ *exchange, b *dialect.Body) {
 			before, after := strike(b.Frames, fault.At{Chunk: f.At.Chunk}, false)
 			n := len(before)
 			b.Frames = append(before, after...)
@@ -48,7 +47,7 @@ func (m *Mock) framingEffects(f *Fault, form string) (effects, bool) {
 			}
 		})
 	case fault.Comments:
-		return onBody(func(_ *exchange, b *llmwire.Body) { comments(b, form, cmp.Or(f.Size, 400)) })
+		return onBody(func(_ *exchange, b *dialect.Body) { comments(b, form, cmp.Or(f.Size, 400)) })
 	case fault.CRLF:
 		return everyFrame(func(data []byte) []byte { return bytes.ReplaceAll(data, []byte("\n"), []byte("\r\n")) })
 	case fault.CR:
@@ -58,13 +57,13 @@ func (m *Mock) framingEffects(f *Fault, form string) (effects, bool) {
 	case fault.NoSpace:
 		return everyFrame(func(data []byte) []byte { return bytes.Replace(data, []byte("data: "), []byte("data:"), 1) })
 	case fault.BOM:
-		return onBody(func(_ *exchange, b *llmwire.Body) {
-			b.Frames = slices.Concat([]llmwire.Frame{{Data: []byte("\ufeff"), Kind: llmwire.Fault}}, b.Frames)
+		return onBody(func(_ *exchange, b *dialect.Body) {
+			b.Frames = slices.Concat([]dialect.Frame{{Data: []byte("\ufeff"), Kind: dialect.KindFault}}, b.Frames)
 		})
 	case fault.InvalidUTF8:
 		return invalidText(form), true
 	case fault.SplitUTF8:
-		return onBody(func(_ *exchange, b *llmwire.Body) {
+		return onBody(func(_ *exchange, b *dialect.Body) {
 			if form == "writes" {
 				b.Writes = 1
 				return
@@ -72,7 +71,7 @@ func (m *Mock) framingEffects(f *Fault, form string) (effects, bool) {
 			splitCharacter(b)
 		})
 	case fault.MalformedJSON:
-		return onBody(func(_ *exchange, b *llmwire.Body) {
+		return onBody(func(_ *exchange, b *dialect.Body) {
 			before, after := strike(b.Frames, fault.At{Chunk: f.At.Chunk}, false)
 			if len(after) == 0 || !b.Stream {
 				before, after = nil, slices.Clone(b.Frames)
@@ -85,7 +84,7 @@ func (m *Mock) framingEffects(f *Fault, form string) (effects, bool) {
 }
 
 func everyFrame(change func(data []byte) []byte) (effects, bool) {
-	return onBody(func(_ *exchange, b *llmwire.Body) {
+	return onBody(func(_ *exchange, b *dialect.Body) {
 		b.Frames = slices.Clone(b.Frames)
 		for i := range b.Frames {
 			b.Frames[i].Data = change(b.Frames[i].Data)
@@ -95,19 +94,19 @@ func everyFrame(change func(data []byte) []byte) (effects, bool) {
 
 // endingEffects are those of the last events of a stream.
 func endingEffects(f *Fault, form string) effects {
-	e := onStyle(func(s *wire.Style) {
+	e := onStyle(func(s *dialect.Style) {
 		switch {
 		case f.Kind == fault.UnendedEvent:
-			s.Usage, s.NoDone, s.Done = wire.WhenNever, true, false
+			s.Usage, s.NoDone, s.Done = dialect.WhenNever, true, false
 		case f.Kind == fault.OpenEnd:
-			s.Finish, s.Fragments.Finish, s.Usage, s.NoDone, s.Done = wire.FinishNever, "", wire.WhenNever, true, false
+			s.Finish, s.Fragments.Finish, s.Usage, s.NoDone, s.Done = dialect.FinishNever, "", dialect.WhenNever, true, false
 		case form == "usage":
-			s.Finish, s.Fragments.Finish, s.Usage = wire.FinishNever, "", wire.WhenAlways
+			s.Finish, s.Fragments.Finish, s.Usage = dialect.FinishNever, "", dialect.WhenAlways
 		default:
-			s.Finish, s.Fragments.Finish, s.Usage = wire.FinishNever, "", wire.WhenNever
+			s.Finish, s.Fragments.Finish, s.Usage = dialect.FinishNever, "", dialect.WhenNever
 		}
 	})
-	e.body = func(_ *exchange, b *llmwire.Body) {
+	e.body = func(_ *exchange, b *dialect.Body) {
 		if n := len(b.Frames); f.Kind == fault.UnendedEvent && n > 0 {
 			b.Frames[n-1].Data = bytes.TrimRight(b.Frames[n-1].Data, "\n")
 		}
@@ -117,7 +116,7 @@ func endingEffects(f *Fault, form string) effects {
 
 // comments puts lines that are no data before the first chunk and before the
 // one in the middle.
-func comments(b *llmwire.Body, form string, n int) {
+func comments(b *dialect.Body, form string, n int) {
 	var text string
 	switch form {
 	case "lines":
@@ -133,7 +132,7 @@ func comments(b *llmwire.Body, form string, n int) {
 		}
 		return
 	}
-	line := []llmwire.Frame{{Data: []byte(text), Kind: llmwire.Fault}}
+	line := []dialect.Frame{{Data: []byte(text), Kind: dialect.KindFault}}
 	i := middle(b.Frames)
 	b.Frames = slices.Concat(line, b.Frames[:i], line, b.Frames[i:])
 }
@@ -162,7 +161,7 @@ func invalidText(form string) effects {
 		broken = `\ud83d`
 	}
 	return effects{
-		reply: func(_ *exchange, r *llmwire.Reply) {
+		reply: func(_ *exchange, r *dialect.Reply) {
 			for i := range r.Choices {
 				if text := r.Choices[i].Text; text != "" {
 					n := len(text) / 2
@@ -173,7 +172,7 @@ func invalidText(form string) effects {
 				}
 			}
 		},
-		body: func(_ *exchange, b *llmwire.Body) {
+		body: func(_ *exchange, b *dialect.Body) {
 			for i := range b.Frames {
 				b.Frames[i].Data = bytes.ReplaceAll(b.Frames[i].Data, []byte(mark), []byte(broken))
 			}
@@ -182,7 +181,7 @@ func invalidText(form string) effects {
 }
 
 // splitCharacter splits the first character of several bytes over two chunks.
-func splitCharacter(b *llmwire.Body) {
+func splitCharacter(b *dialect.Body) {
 	for i, f := range b.Frames {
 		at := bytes.IndexFunc(f.Data, func(r rune) bool { return r >= utf8.RuneSelf })
 		if at < 0 || !says(&f) {
@@ -193,13 +192,13 @@ func splitCharacter(b *llmwire.Body) {
 		first, second := f, f
 		first.Data = slices.Concat(f.Data[:at+1], f.Data[closing:])
 		second.Data = slices.Concat(f.Data[:open], f.Data[at+1:])
-		b.Frames = slices.Concat(b.Frames[:i], []llmwire.Frame{first, second}, b.Frames[i+1:])
+		b.Frames = slices.Concat(b.Frames[:i], []dialect.Frame{first, second}, b.Frames[i+1:])
 		return
 	}
 }
 
 // malform breaks the JSON of a frame.
-func malform(f *llmwire.Frame, form string, stream bool) {
+func malform(f *dialect.Frame, form string, stream bool) {
 	rewrite(f, func(doc []byte) []byte {
 		switch form {
 		case "garbage":
@@ -228,29 +227,29 @@ func python(doc []byte) []byte {
 func (m *Mock) chunkEffects(f *Fault, form string) (effects, bool) {
 	switch f.Kind {
 	case fault.OddTypes:
-		e := effects{body: func(_ *exchange, b *llmwire.Body) { oddTypes(b, form) }}
+		e := effects{body: func(_ *exchange, b *dialect.Body) { oddTypes(b, form) }}
 		if form == "usage_text" {
-			e.style = func(_ *exchange, s *wire.Style) { s.Usage = wire.WhenAlways }
+			e.style = func(_ *exchange, s *dialect.Style) { s.Usage = dialect.WhenAlways }
 		}
 		return e, true
 	case fault.UsageChunk:
-		return onStyle(func(s *wire.Style) { s.Usage = wire.WhenAlways }), true
+		return onStyle(func(s *dialect.Style) { s.Usage = dialect.WhenAlways }), true
 	case fault.PreflightChunk:
-		return onStyle(func(s *wire.Style) {
+		return onStyle(func(s *dialect.Style) {
 			s.Preflight = []string{`{"id":"","object":"","created":0,"model":"","choices":[],"prompt_filter_results":[{"prompt_index":0,"content_filter_results":{"hate":{"filtered":false,"severity":"safe"}}}]}`}
 		}), true
 	case fault.NewIDs:
-		return onStyle(func(s *wire.Style) { s.ChunkIDs = true }), true
+		return onStyle(func(s *dialect.Style) { s.ChunkIDs = true }), true
 	case fault.CreatedZero:
-		e := onStyle(func(s *wire.Style) { s.CreatedZero = true })
-		e.reply = func(_ *exchange, r *llmwire.Reply) { r.Created = 0 }
+		e := onStyle(func(s *dialect.Style) { s.CreatedZero = true })
+		e.reply = func(_ *exchange, r *dialect.Reply) { r.Created = 0 }
 		return e, true
 	}
 	return effects{}, false
 }
 
 // oddTypes gives members another type than they should have.
-func oddTypes(b *llmwire.Body, form string) {
+func oddTypes(b *dialect.Body, form string) {
 	message := "message"
 	if b.Stream {
 		message = "delta"

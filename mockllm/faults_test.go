@@ -17,7 +17,7 @@ import (
 )
 
 // skipping is a clock whose waits cost nothing.
-type skipping struct{}
+type skipping struct{ harness.Clock }
 
 func (skipping) Now() time.Time                                   { return time.Unix(1767225600, 0) }
 func (skipping) Sleep(ctx context.Context, _ time.Duration) error { return ctx.Err() }
@@ -63,9 +63,9 @@ func TestFaultsAreDifferent(t *testing.T) {
 					{Calls: []mockllm.Call{{Tool: "a", Args: json.RawMessage(`{"city":"Zürich"}`)}, {Tool: "b", Args: json.RawMessage(`{"n":2}`)}}},
 					{Say: "It is 18 °C in Zürich, and dry."},
 				} {
-					clean := ask(t, mockllm.New(mockllm.Script{Replies: []mockllm.Reply{reply}}, nil), stream, f.Kind == fault.Usage)
+					clean := ask(t, scripted(t, mockllm.Script{Replies: []mockllm.Reply{reply}}, nil), stream, f.Kind == fault.Usage)
 					reply.Faults = []mockllm.Fault{f}
-					m := mockllm.New(mockllm.Script{Replies: []mockllm.Reply{reply}}, &mockllm.Options{Clock: skipping{}})
+					m := scripted(t, mockllm.Script{Replies: []mockllm.Reply{reply}}, &mockllm.Options{Clock: skipping{harness.SystemClock()}})
 					struck, again := ask(t, m, stream, f.Kind == fault.Usage), ask(t, m, stream, f.Kind == fault.Usage)
 					differs = differs || struck != clean
 					if again != clean {
@@ -137,7 +137,7 @@ func allOf(t *testing.T, m *mockllm.Mock, path, body string) string {
 
 // TestScriptFaults places faults from the script.
 func TestScriptFaults(t *testing.T) {
-	m := mockllm.New(mockllm.Script{
+	m := scripted(t, mockllm.Script{
 		Arrival: true,
 		Replies: []mockllm.Reply{{Say: "Yes.", Repeat: 6}},
 		Faults: []mockllm.Fault{
@@ -174,9 +174,9 @@ func TestFaultsInOtherDialects(t *testing.T) {
 						continue
 					}
 					reply := mockllm.Reply{Say: "It is 18 °C in Zürich, and dry."}
-					clean := allOf(t, mockllm.New(mockllm.Script{Replies: []mockllm.Reply{reply}}, nil), d.path, body)
+					clean := allOf(t, scripted(t, mockllm.Script{Replies: []mockllm.Reply{reply}}, nil), d.path, body)
 					reply.Faults = []mockllm.Fault{f}
-					m := mockllm.New(mockllm.Script{Replies: []mockllm.Reply{reply}}, &mockllm.Options{Clock: skipping{}})
+					m := scripted(t, mockllm.Script{Replies: []mockllm.Reply{reply}}, &mockllm.Options{Clock: skipping{harness.SystemClock()}})
 					allOf(t, m, d.path, body)
 					if again := allOf(t, m, d.path, body); again != clean {
 						t.Errorf("after %s:\n%s\nwant\n%s", f.String(), again, clean)

@@ -14,12 +14,12 @@ import (
 	"strconv"
 	"time"
 
-	"github.com/rehearse-dev/rehearse/internal/llmwire"
+	"github.com/rehearse-dev/rehearse/internal/dialect"
 	"github.com/rehearse-dev/rehearse/mockllm/fault"
 )
 
 // onBody is an effect on what is sent.
-func onBody(change func(x *exchange, b *llmwire.Body)) (effects, bool) {
+func onBody(change func(x *exchange, b *dialect.Body)) (effects, bool) {
 	return effects{body: change}, true
 }
 
@@ -27,19 +27,19 @@ func onBody(change func(x *exchange, b *llmwire.Body)) (effects, bool) {
 func (m *Mock) timeEffects(f *Fault, form string) (effects, bool) {
 	switch f.Kind {
 	case fault.SlowHeaders:
-		return onBody(func(_ *exchange, b *llmwire.Body) { b.HeadDelay += cmp.Or(f.Delay, 30*time.Second) })
+		return onBody(func(_ *exchange, b *dialect.Body) { b.HeadDelay += cmp.Or(f.Delay, 30*time.Second) })
 	case fault.SlowStream:
-		return onBody(func(_ *exchange, b *llmwire.Body) {
+		return onBody(func(_ *exchange, b *dialect.Body) {
 			b.EarlyHead = true
 			for i := range b.Frames {
 				b.Frames[i].Delay += cmp.Or(f.Delay, 5*time.Second)
 			}
 		})
 	case fault.Stall:
-		return onBody(func(_ *exchange, b *llmwire.Body) {
+		return onBody(func(_ *exchange, b *dialect.Body) {
 			before, after := strike(b.Frames, f.At, false)
 			if len(after) == 0 {
-				after = []llmwire.Frame{{Kind: llmwire.Fault}}
+				after = []dialect.Frame{{Kind: dialect.KindFault}}
 			}
 			after[0].Delay += cmp.Or(f.Delay, 2*time.Minute)
 			b.EarlyHead, b.Frames = true, append(before, after...)
@@ -48,14 +48,14 @@ func (m *Mock) timeEffects(f *Fault, form string) (effects, bool) {
 		if form == "headers" {
 			return effects{before: func(x *exchange) bool { return m.silence(x) }}, true
 		}
-		return onBody(func(x *exchange, b *llmwire.Body) {
+		return onBody(func(x *exchange, b *dialect.Body) {
 			if form == "end" {
 				x.settle(true) // all of it is there
-				ends(b, withoutKinds(b.Frames, llmwire.Done), nil, llmwire.Hang)
+				ends(b, withoutKinds(b.Frames, dialect.KindDone), nil, dialect.ThenHang)
 				return
 			}
 			before, after := strike(b.Frames, f.At, false)
-			ends(b, before, after, llmwire.Hang)
+			ends(b, before, after, dialect.ThenHang)
 		})
 	}
 	return effects{}, false
@@ -77,8 +77,8 @@ func (m *Mock) silence(x *exchange) bool {
 
 // connectionEffects are those of the connection and the body.
 func (m *Mock) connectionEffects(f *Fault, form string) (effects, bool) {
-	breakOff := func(then llmwire.Then) (effects, bool) {
-		return onBody(func(_ *exchange, b *llmwire.Body) {
+	breakOff := func(then dialect.Then) (effects, bool) {
+		return onBody(func(_ *exchange, b *dialect.Body) {
 			before, after := strike(b.Frames, f.At, false)
 			ends(b, before, after, then)
 		})
@@ -87,44 +87,44 @@ func (m *Mock) connectionEffects(f *Fault, form string) (effects, bool) {
 	case fault.Reset:
 		switch form {
 		case "before":
-			return onBody(func(_ *exchange, b *llmwire.Body) {
+			return onBody(func(_ *exchange, b *dialect.Body) {
 				b.RawHead = true // net/http would send a head of its own
-				ends(b, nil, nil, llmwire.Reset)
+				ends(b, nil, nil, dialect.ThenReset)
 			})
 		case "after":
-			return onBody(func(x *exchange, b *llmwire.Body) {
+			return onBody(func(x *exchange, b *dialect.Body) {
 				x.settle(true)
-				ends(b, b.Frames, nil, llmwire.Reset)
+				ends(b, b.Frames, nil, dialect.ThenReset)
 			})
 		}
-		return breakOff(llmwire.Reset)
+		return breakOff(dialect.ThenReset)
 	case fault.Cut:
-		return breakOff(llmwire.Cut)
+		return breakOff(dialect.ThenCut)
 	case fault.Truncated:
-		return onBody(func(_ *exchange, b *llmwire.Body) {
+		return onBody(func(_ *exchange, b *dialect.Body) {
 			before, _ := strike(b.Frames, f.At, true)
-			ends(b, before, nil, llmwire.End)
+			ends(b, before, nil, dialect.ThenEnd)
 		})
 	case fault.CutDone:
-		return onBody(func(_ *exchange, b *llmwire.Body) {
+		return onBody(func(_ *exchange, b *dialect.Body) {
 			before, after := strike(b.Frames, f.At, false)
-			after = slices.DeleteFunc(after, func(f llmwire.Frame) bool { return f.Kind != llmwire.Done })
+			after = slices.DeleteFunc(after, func(f dialect.Frame) bool { return f.Kind != dialect.KindDone })
 			b.Frames, b.Part = append(before, after...), true
 		})
 	case fault.RawStatus:
-		return onBody(func(_ *exchange, b *llmwire.Body) { rawStatus(b, f) })
+		return onBody(func(_ *exchange, b *dialect.Body) { rawStatus(b, f) })
 	case fault.ConnectionClose:
-		return onBody(func(_ *exchange, b *llmwire.Body) { setHeader(b, "Connection", "close") })
+		return onBody(func(_ *exchange, b *dialect.Body) { setHeader(b, "Connection", "close") })
 	case fault.WrongLength:
-		return onBody(func(_ *exchange, b *llmwire.Body) { wrongLength(b, form) })
+		return onBody(func(_ *exchange, b *dialect.Body) { wrongLength(b, form) })
 	case fault.Gzip:
-		return onBody(func(_ *exchange, b *llmwire.Body) { compress(b, form == "said") })
+		return onBody(func(_ *exchange, b *dialect.Body) { compress(b, form == "said") })
 	case fault.WrongType:
-		return onBody(func(_ *exchange, b *llmwire.Body) { setHeader(b, "Content-Type", wrongType(form, b.Stream)) })
+		return onBody(func(_ *exchange, b *dialect.Body) { setHeader(b, "Content-Type", wrongType(form, b.Stream)) })
 	case fault.JSONForStream, fault.SSEForPlain:
-		return effects{body: func(x *exchange, b *llmwire.Body) {
+		return effects{body: func(x *exchange, b *dialect.Body) {
 			x.flipped = true
-			*b = *x.speech.render(x, x.wire)
+			*b = *x.write(x.wire)
 		}}, true
 	}
 	return effects{}, false
@@ -132,7 +132,7 @@ func (m *Mock) connectionEffects(f *Fault, form string) (effects, bool) {
 
 // setHeader sets a header of a body; one of a profile is not changed for
 // others.
-func setHeader(b *llmwire.Body, key, v string) {
+func setHeader(b *dialect.Body, key, v string) {
 	b.Header = maps.Clone(b.Header)
 	if b.Header == nil {
 		b.Header = http.Header{}
@@ -155,19 +155,19 @@ func wrongType(form string, stream bool) string {
 }
 
 // rawStatus puts the head of a second response into the body.
-func rawStatus(b *llmwire.Body, f *Fault) {
+func rawStatus(b *dialect.Body, f *Fault) {
 	status := cmp.Or(f.Status, http.StatusBadGateway)
 	doc := []byte(`{"error":{"message":"Upstream request failed: Response payload is not completed","type":"invalid_request_error","code":null}}`)
 	head := fmt.Sprintf("HTTP/1.1 %d %s\r\nContent-Type: application/json; charset=utf-8\r\nContent-Length: %d\r\nServer: Python/3.11 aiohttp/3.14.5\r\n\r\n", status, http.StatusText(status), len(doc))
 	before, _ := strike(b.Frames, f.At, false)
 	ends(b, append(before,
-		llmwire.Frame{Data: []byte(head), Kind: llmwire.Fault, Raw: true},
-		llmwire.Frame{Data: doc, Kind: llmwire.Fault},
-	), nil, llmwire.End)
+		dialect.Frame{Data: []byte(head), Kind: dialect.KindFault, Raw: true},
+		dialect.Frame{Data: doc, Kind: dialect.KindFault},
+	), nil, dialect.ThenEnd)
 }
 
 // wrongLength announces another length than the body has.
-func wrongLength(b *llmwire.Body, form string) {
+func wrongLength(b *dialect.Body, form string) {
 	n := 0
 	for _, f := range b.Frames {
 		n += len(f.Data)
@@ -183,7 +183,7 @@ func wrongLength(b *llmwire.Body, form string) {
 }
 
 // compress compresses a body, frame by frame.
-func compress(b *llmwire.Body, said bool) {
+func compress(b *dialect.Body, said bool) {
 	var buf bytes.Buffer
 	w := gzip.NewWriter(&buf)
 	b.Frames = slices.Clone(b.Frames)

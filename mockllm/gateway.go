@@ -11,25 +11,28 @@ import (
 	"strings"
 
 	"github.com/rehearse-dev/rehearse/harness"
-	"github.com/rehearse-dev/rehearse/harness/dialect"
-	"github.com/rehearse-dev/rehearse/internal/llmwire"
-	"github.com/rehearse-dev/rehearse/mockllm/profile"
-	"github.com/rehearse-dev/rehearse/mockllm/wire"
+	"github.com/rehearse-dev/rehearse/internal/dialect"
+	"github.com/rehearse-dev/rehearse/internal/profile"
 )
 
-// gatewayRoutes are the routes of the Argo gateway: its profile has them.
-func gatewayRoutes() []route { return nil }
-
-// gatewaySpeech is how the gateway's own dialects are spoken.
-func gatewaySpeech(d profile.Dialect) *speech {
-	switch d {
-	case profile.Old, profile.OldStream:
-		return &speech{
-			name: "argo", decode: decodeOld, render: renderOld, plain: true,
-			id: wire.IDs{Len: 32}, callID: wire.IDs{Prefix: "call_", Len: 24},
-		}
+// oldDialect is that of /resource/chat/, as far as a request is asked in it.
+func (x *exchange) oldDialect() *dialect.Dialect {
+	return &dialect.Dialect{
+		Name: "argo", Calls: true, ReplyID: dialect.IDs{Len: 32}, CallID: dialect.IDs{Prefix: "call_", Len: 24},
+		Read: func(body []byte, _ *dialect.Query) (dialect.Request, *dialect.Refusal) {
+			c, refusal := readOld(x.proxied.ask.Stream, body)
+			if c == nil {
+				return nil, refusal
+			}
+			return oldChat{dialect.Plain{Chat: c}, x.proxied}, refusal
+		},
 	}
-	return nil
+}
+
+// oldChat is a request that was read.
+type oldChat struct {
+	dialect.Plain
+	proxied *proxied
 }
 
 // oldRequest is a request to /resource/chat/: OpenAI's, with the tools and
@@ -79,13 +82,14 @@ type oldBlock struct {
 	Content json.RawMessage `json:"content"`
 }
 
-func decodeOld(x *exchange, body []byte, _ *dialect.Chat) (*dialect.Chat, *dialect.Refusal) {
+// readOld reads a request.
+func readOld(stream bool, body []byte) (*dialect.Chat, *dialect.Refusal) {
 	var o oldRequest
 	var wrong *json.UnmarshalTypeError
 	if err := json.Unmarshal(body, &o); err != nil && !errors.As(err, &wrong) {
 		return nil, &dialect.Refusal{Status: http.StatusBadRequest, Type: "BadRequestError", Message: err.Error()}
 	}
-	req := harness.Request{Model: o.Model, Stream: x.proxied != nil && x.proxied.ask.Stream}
+	req := harness.Request{Model: o.Model, Stream: stream}
 	if o.System != "" {
 		req.Messages = append(req.Messages, harness.Message{Role: harness.RoleSystem, Text: o.System})
 	}
@@ -151,48 +155,48 @@ func oldText(content json.RawMessage) (string, []oldBlock) {
 	return text, blocks
 }
 
-// renderOld writes {"response": …}, or the bare text of a stream.
-func renderOld(x *exchange, r *llmwire.Reply) *llmwire.Body {
-	c, a := r.Choices[0], x.proxied.ask
+// Write writes {"response": …}, or the bare text of a stream.
+func (o oldChat) Write(r *dialect.Reply, w dialect.Writing) *dialect.Body {
+	c, a := r.Choices[0], o.proxied.ask
 	if a.Dialect == profile.OldStream {
-		b := &llmwire.Body{Status: http.StatusOK, Stream: true}
-		for _, p := range llmwire.Pieces(c.Text, x.style, r.Seed) {
-			b.Frames = append(b.Frames, llmwire.Frame{Data: []byte(p), Kind: llmwire.Text, Tokens: 1})
+		b := &dialect.Body{Status: http.StatusOK, Stream: true}
+		for _, p := range dialect.Pieces(c.Text, w.Style, r.Seed) {
+			b.Frames = append(b.Frames, dialect.Frame{Data: []byte(p), Kind: dialect.KindText, Tokens: 1})
 		}
 		return b
 	}
-	body := append(append([]byte(`{"response":`), llmwire.Quote(c.Text)...), '}')
+	body := append(append([]byte(`{"response":`), dialect.Quote(c.Text)...), '}')
 	if a.Tools {
-		body = append(append([]byte(`{"response":{"content":`), llmwire.Quote(c.Text)...), `,"tool_calls":`...)
+		body = append(append([]byte(`{"response":{"content":`), dialect.Quote(c.Text)...), `,"tool_calls":`...)
 		body = append(append(body, oldCalls(a.Model.Family, c.Calls)...), "}}"...)
 	}
-	return &llmwire.Body{Status: http.StatusOK, Frames: []llmwire.Frame{{Data: body, Kind: llmwire.Text, Tokens: len(llmwire.Words(c.Text))}}}
+	return &dialect.Body{Status: http.StatusOK, Frames: []dialect.Frame{{Data: body, Kind: dialect.KindText, Tokens: len(dialect.Words(c.Text))}}}
 }
 
 // oldCalls are the calls as each family has them: OpenAI's, Claude's blocks,
 // and Gemini's without an id. Of Gemini the documentation shows one call as a
 // bare object; argo-proxy 2.8.9, which was made for the real gateway, breaks
 // on that and reads a list, so a list it is.
-func oldCalls(f profile.Family, calls []llmwire.Call) []byte {
+func oldCalls(f profile.Family, calls []dialect.Call) []byte {
 	var list [][]byte
 	for _, c := range calls {
 		args := []byte(c.Arguments)
 		if !json.Valid(args) {
-			args = llmwire.Quote(c.Arguments)
+			args = dialect.Quote(c.Arguments)
 		}
 		var b []byte
 		switch f {
 		case profile.Claude:
-			b = append(append([]byte(`{"id":`), llmwire.Quote(c.ID)...), `,"input":`...)
+			b = append(append([]byte(`{"id":`), dialect.Quote(c.ID)...), `,"input":`...)
 			b = append(append(b, args...), `,"name":`...)
-			b = append(append(b, llmwire.Quote(c.Name)...), `,"type":"tool_use","cache_control":null}`...)
+			b = append(append(b, dialect.Quote(c.Name)...), `,"type":"tool_use","cache_control":null}`...)
 		case profile.Gemini:
 			b = append(append([]byte(`{"id":null,"args":`), args...), `,"name":`...)
-			b = append(append(b, llmwire.Quote(c.Name)...), '}')
+			b = append(append(b, dialect.Quote(c.Name)...), '}')
 		default:
-			b = append(append([]byte(`{"function":{"arguments":`), llmwire.Quote(c.Arguments)...), `,"name":`...)
-			b = append(append(b, llmwire.Quote(c.Name)...), `},"id":`...)
-			b = append(append(b, llmwire.Quote(c.ID)...), `,"type":"function"}`...)
+			b = append(append([]byte(`{"function":{"arguments":`), dialect.Quote(c.Arguments)...), `,"name":`...)
+			b = append(append(b, dialect.Quote(c.Name)...), `},"id":`...)
+			b = append(append(b, dialect.Quote(c.ID)...), `,"type":"function"}`...)
 		}
 		list = append(list, b)
 	}
@@ -216,7 +220,7 @@ func (m *Mock) appendOldEmbeddings(b []byte, req *dialect.Embeddings) []byte {
 func gatewayError(a profile.Ask, r *dialect.Refusal) []byte {
 	if a.Dialect == profile.Messages {
 		inner := fmt.Sprintf("Error code: %d - {'type': 'error', 'error': {'type': %s, 'message': %s}, 'request_id': 'req_vrtx_0'}", r.Status, pythonText(r.Type), pythonText(r.Message))
-		return fmt.Appendf(nil, `{"type":"error","error":{"type":%s,"message":%s}}`, llmwire.Quote(r.Type), llmwire.Quote(inner))
+		return fmt.Appendf(nil, `{"type":"error","error":{"type":%s,"message":%s}}`, dialect.Quote(r.Type), dialect.Quote(inner))
 	}
 	inner := fmt.Sprintf("Error code: %d - {'error': {'message': %s, 'type': %s, 'param': %s, 'code': %s}}",
 		r.Status, pythonText(r.Message), pythonText(r.Type), pythonText(r.Param), pythonText(r.Code))
@@ -233,7 +237,7 @@ func gatewayError(a profile.Ask, r *dialect.Refusal) []byte {
 	case http.StatusTooManyRequests:
 		class = "RateLimitError"
 	}
-	return fmt.Appendf(nil, `{"error":{"message":%s,"type":%q,"code":"internal_error"}}`, llmwire.Quote(inner), class)
+	return fmt.Appendf(nil, `{"error":{"message":%s,"type":%q,"code":"internal_error"}}`, dialect.Quote(inner), class)
 }
 
 // pythonText is a text as Python shows it in a dict; an empty one is None.

@@ -24,7 +24,7 @@ func TestGatewayFaults(t *testing.T) {
 		{"old interface", "/argoapi/api/v1/resource/chat/", "gpt4o", fault.ServerError, 500, `"type":"InternalServerError"`},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			m := New(Script{Profile: "argo-gateway", Replies: []Reply{{Say: "Sunny.", Faults: []Fault{{Kind: tt.fault}}}}}, nil)
+			m := newMock(t, Script{Profile: "argo-gateway", Replies: []Reply{{Say: "Sunny.", Faults: []Fault{{Kind: tt.fault}}}}}, nil)
 			defer m.Close()
 			req := object{"model": tt.model, "max_tokens": 9, "messages": []any{object{"role": "user", "content": "hi"}}}
 			if status, _, text := askProfile(t, m, tt.path, req); status != tt.status || !strings.Contains(text, tt.want) {
@@ -39,7 +39,7 @@ func TestGatewayFaults(t *testing.T) {
 
 // TestGatewayGeminiCall: argo-proxy 2.8.9 breaks on a call that is no list.
 func TestGatewayGeminiCall(t *testing.T) {
-	m := New(Script{Profile: "argo-gateway", Replies: []Reply{{Calls: []Call{{Tool: "a"}}}}}, nil)
+	m := newMock(t, Script{Profile: "argo-gateway", Replies: []Reply{{Calls: []Call{{Tool: "a"}}}}}, nil)
 	defer m.Close()
 	_, _, text := askProfile(t, m, "/argoapi/api/v1/resource/chat/", object{
 		"model": "gemini25flash", "messages": []any{object{"role": "user", "content": "hi"}},

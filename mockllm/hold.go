@@ -52,12 +52,9 @@ func (m *Mock) Cues() (names []string, all bool) {
 // never given.
 func (m *Mock) HeldInVain() []string { return m.cues.InVain() }
 
-// hold waits for the cue of a reply. It does not return when the client goes
+// hold waits for the cue of a reply, which has one. It does not return when the client goes
 // away before or the mock is closed.
 func (m *Mock) hold(x *exchange, r *reply) {
-	if r.Hold == "" {
-		return
-	}
 	ctx, cancel := context.WithCancel(x.r.Context())
 	defer cancel()
 	defer context.AfterFunc(m.ctx, cancel)()
@@ -70,7 +67,7 @@ func (m *Mock) hold(x *exchange, r *reply) {
 
 func (m *Mock) serveCue(x *exchange) {
 	if names, _ := m.Cues(); !slices.Contains(names, x.rest) {
-		m.adminError(x, fmt.Sprintf("the script waits for no cue %q; there are %q", x.rest, names))
+		m.adminError(x, fmt.Sprintf("the script does not wait for the cue %q; the cues are %q", x.rest, names))
 		return
 	}
 	m.Cue(x.rest)

@@ -19,7 +19,7 @@ func TestHold(t *testing.T) {
 	for _, by := range []string{"call", "request"} {
 		t.Run(by, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				m := mockllm.New(mockllm.Script{Replies: []mockllm.Reply{{Say: "At last.", Hold: "go on"}}}, nil)
+				m := scripted(t, mockllm.Script{Replies: []mockllm.Reply{{Say: "At last.", Hold: "go on"}}}, nil)
 				c := newClient(t, m)
 				c.say("user", "Hi")
 				got := make(chan answer)
@@ -60,7 +60,7 @@ func TestHold(t *testing.T) {
 // TestHoldEnds has the client go away, and the reply come with the next try.
 func TestHoldEnds(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		m := mockllm.New(mockllm.Script{Replies: []mockllm.Reply{{Say: "At last.", Hold: "go"}}}, nil)
+		m := scripted(t, mockllm.Script{Replies: []mockllm.Reply{{Say: "At last.", Hold: "go"}}}, nil)
 		c := newClient(t, m)
 		c.say("user", "Hi")
 		c.http.Timeout = time.Second

@@ -11,6 +11,8 @@ import (
 	"strings"
 	"sync"
 	"time"
+
+	"github.com/rehearse-dev/rehearse/internal/gate"
 )
 
 // tb is the part of [testing.TB] that [NewServer] needs.
@@ -27,11 +29,14 @@ type tb interface {
 // was never asked for.
 func NewServer(t tb, script Script) *Mock {
 	t.Helper()
+	m, err := New(script, nil)
+	if err != nil {
+		t.Fatalf("mockllm: %v", err)
+	}
 	h, err := NewHost("")
 	if err != nil {
 		t.Fatalf("mockllm: %v", err)
 	}
-	m := New(script, nil)
 	h.Mount(m)
 	t.Cleanup(func() {
 		t.Helper()
@@ -42,18 +47,24 @@ func NewServer(t tb, script Script) *Mock {
 		if err := m.Err(); err != nil {
 			t.Errorf("mockllm: %v", err)
 		}
+		var left []string
 		m.eachRemaining(func(turn, n int, lane string, r *reply) {
 			where := place(turn, n, r.Pos)
 			if lane != "" {
 				where = fmt.Sprintf("lane %q, %s", lane, where)
 			}
-			t.Errorf("mockllm: never asked for: %s", where)
+			left = append(left, where)
 		})
+		for _, where := range left { // here, where t knows us for a helper
+			t.Errorf("mockllm: never asked for: %s", where)
+		}
 	})
 	return m
 }
 
-// Host is one listener for many mocks.
+// Host is one listener for many mocks. It refuses with 403 what is sent to
+// another name than those of this machine, and what a page of another origin
+// sends; [Host.Allow] lets in some of it.
 type Host struct {
 	listener net.Listener
 	server   *http.Server
@@ -63,6 +74,7 @@ type Host struct {
 	mu     sync.RWMutex // guards what follows
 	mounts map[string]*Mock
 	n      int
+	rules  gate.Rules
 }
 
 // NewHost listens on addr; empty means 127.0.0.1 and a free port.
@@ -75,7 +87,8 @@ func NewHost(addr string) (*Host, error) {
 		return nil, fmt.Errorf("listening for mock models: %w", err)
 	}
 	h := &Host{listener: l, mounts: make(map[string]*Mock), done: make(chan error, 1)}
-	h.server = &http.Server{Handler: h, ReadHeaderTimeout: 30 * time.Second, ConnState: h.connState}
+	h.server = gate.NewServer(h)
+	h.server.ConnState = h.connState
 	go func() { h.done <- h.server.Serve(l) }()
 	return h, nil
 }
@@ -97,8 +110,24 @@ func (h *Host) Mount(m *Mock) (baseURL string, unmount func()) {
 	}
 }
 
+// Allow lets in clients that call it by one of these hosts, such as
+// host.docker.internal, and pages of these origins; "*" is any. It takes the
+// place of what was allowed before.
+func (h *Host) Allow(hosts, origins []string) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.rules = gate.Rules{Hosts: hosts, Origins: origins}
+}
+
 // ServeHTTP hands a request to the mock whose name begins its path.
 func (h *Host) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	h.mu.RLock()
+	rules := h.rules
+	h.mu.RUnlock()
+	rules.Handler(http.HandlerFunc(h.route)).ServeHTTP(w, r)
+}
+
+func (h *Host) route(w http.ResponseWriter, r *http.Request) {
 	name, _, _ := strings.Cut(strings.TrimPrefix(r.URL.Path, "/"), "/")
 	h.mu.RLock()
 	m := h.mounts[name]

@@ -7,8 +7,7 @@ import (
 	"time"
 
 	"github.com/rehearse-dev/rehearse/harness"
-	"github.com/rehearse-dev/rehearse/harness/dialect"
-	"github.com/rehearse-dev/rehearse/internal/llmwire"
+	"github.com/rehearse-dev/rehearse/internal/dialect"
 )
 
 // entry is one exchange while it is short: the request is shared with others,
@@ -17,10 +16,13 @@ type entry struct {
 	seq, turn, reply, attempt int
 
 	kind       harness.ExchangeKind
-	chat       *dialect.Chat  // nil when it could not be read
-	spoken     *spoken        // nil when there was no reply
-	before     *dialect.Chat  // the request before, which the provider's cache has
-	told       *llmwire.Reply // when the request's settings or a fault changed the reply
+	chat       *dialect.Chat     // nil when it could not be read
+	given      *givenReply       // nil when there was no reply
+	before     *dialect.Chat     // the request before, which the provider's cache has
+	changed    *dialect.Reply    // when the request's settings or a fault changed the reply
+	path       string            // of the request
+	dialect    string            // its name; empty where no model answers
+	headers    map[string]string // shared with other entries
 	status     int
 	fault      string
 	lane       string
@@ -43,8 +45,8 @@ func (e *entry) size() int {
 	if e.chat != nil {
 		n += e.chat.Size()
 	}
-	if e.told != nil {
-		n += len(e.told.Choices[0].Text)
+	if e.changed != nil {
+		n += len(e.changed.Choices[0].Text)
 	}
 	return n
 }
@@ -55,11 +57,11 @@ func (e *entry) exchange() harness.Exchange {
 	if e.chat != nil {
 		x.Request, x.Body = e.chat.Request(), e.chat.Body()
 	}
-	if e.spoken != nil {
-		x.Answer = e.spoken.message()
+	if e.given != nil {
+		x.Answer = e.given.message()
 	}
-	if e.told != nil {
-		c := e.told.Choices[0]
+	if e.changed != nil {
+		c := e.changed.Choices[0]
 		x.Answer.Text, x.Answer.Reasoning, x.Answer.Refusal, x.Answer.Calls = c.Text, c.Reasoning, c.Refusal, nil
 		for _, call := range c.Calls {
 			x.Answer.Calls = append(x.Answer.Calls, harness.ToolCall{ID: call.ID, Name: call.Name, Arguments: call.Arguments})
@@ -72,16 +74,17 @@ func (e *entry) exchange() harness.Exchange {
 func (e *entry) outline() harness.Exchange {
 	x := harness.Exchange{
 		Seq: e.seq, Kind: e.kind, Turn: e.turn, Reply: e.reply, Attempt: e.attempt,
+		Path: e.path, Dialect: e.dialect, Headers: e.headers,
 		Status: e.status, Lane: e.lane, Pos: e.pos, Fault: e.fault, RetryAfter: e.retryAfter, Error: e.err,
 		Delivered: e.delivered, Stray: e.stray, Compacted: e.compacted, Repeated: e.repeated,
 		Start: e.start, Duration: e.duration,
 	}
-	if e.spoken != nil {
-		x.FinishReason = e.spoken.content.finish
-		x.Model, x.Usage = e.chat.Model(), e.usage(e.spoken.content)
+	if e.given != nil {
+		x.FinishReason = e.given.content.finish
+		x.Model, x.Usage = e.chat.Model(), e.usage(e.given.content)
 	}
-	if e.told != nil {
-		x.FinishReason, x.Usage = e.told.Choices[0].Finish, e.told.Usage
+	if e.changed != nil {
+		x.FinishReason, x.Usage = e.changed.Choices[0].Finish, e.changed.Usage
 	}
 	return x
 }

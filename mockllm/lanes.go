@@ -8,7 +8,7 @@ import (
 	"strings"
 
 	"github.com/rehearse-dev/rehearse/harness"
-	"github.com/rehearse-dev/rehearse/harness/dialect"
+	"github.com/rehearse-dev/rehearse/internal/dialect"
 )
 
 // Lane is a conversation beside the others under the same base URL, such as
@@ -75,9 +75,10 @@ func (m *Mock) laneMock(l *lane, c *dialect.Chat) *Mock {
 	h := fnv.New64a()
 	fmt.Fprint(h, name)
 	p.hash ^= h.Sum64()
+	p.fingerprint = fingerprintOf(p.hash)
 	child := &Mock{
 		URL: m.URL, Root: m.Root, program: &p, profile: m.profile, opts: m.opts, resolver: m.resolver,
-		mu: m.mu, headers: m.headers, logf: m.logf, ctx: m.ctx, responses: m.responses, memory: m.memory, cues: m.cues, root: m, lane: name,
+		mu: m.mu, headers: m.headers, logf: m.logf, ctx: m.ctx, held: m.held, called: m.called, memory: m.memory, cues: m.cues, root: m, lane: name, echoes: m.echoes,
 	}
 	child.clear()
 	m.lanes[key] = child
@@ -102,9 +103,6 @@ func conversationKey(c *dialect.Chat) string {
 
 // laneOf returns the mock that a request belongs to: m, or that of a lane.
 func (m *Mock) laneOf(x *exchange) (*Mock, error) {
-	if len(m.program.lanes) == 0 {
-		return m, nil
-	}
 	ask, err := m.ask(x.chat, 0, 0)
 	if err != nil {
 		return nil, err
@@ -160,9 +158,6 @@ func (m *Mock) remainingLanes(f func(turn, n int, lane string, r *reply)) {
 // inTurn gives a position of a lane its place in the turn that the runner
 // plays, since lanes have turns of their own. m.mu is held.
 func (m *Mock) inTurn(x *exchange, s *served) {
-	if m.root == nil {
-		return
-	}
 	turn := m.root.state.turn
 	if turn == 0 {
 		return

@@ -16,7 +16,7 @@ import (
 // shorter ones and other ones between: each journal is as without it.
 func TestMemory(t *testing.T) {
 	play := func(t *testing.T, memory *mockllm.Memory, user, tool string, turns int) []harness.Exchange {
-		m := mockllm.New(mockllm.Script{Rules: []mockllm.Rule{{Reply: mockllm.Reply{Say: "It is sunny."}}}}, &mockllm.Options{Seed: 7, Memory: memory})
+		m := scripted(t, mockllm.Script{Rules: []mockllm.Rule{{Reply: mockllm.Reply{Say: "It is sunny."}}}}, &mockllm.Options{Seed: 7, Memory: memory})
 		c := newClient(t, m, tool)
 		for range turns {
 			c.say("user", user)

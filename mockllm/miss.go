@@ -8,7 +8,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/rehearse-dev/rehearse/harness"
-	"github.com/rehearse-dev/rehearse/harness/dialect"
+	"github.com/rehearse-dev/rehearse/internal/dialect"
 )
 
 // explain says why a request is a miss: what was expected next, and how the
@@ -64,9 +64,9 @@ func (m *Mock) expected() (string, []string) {
 	}
 	lines := m.after(last)
 	switch {
-	case last.spoken == nil || last.delivered == 0:
+	case last.given == nil || last.delivered == 0:
 		return fmt.Sprintf("the same request again at %s, whose reply was not delivered", m.placeOf(last)), chatLines(last.chat)
-	case len(last.spoken.calls) > 0 && last.reply+1 < turns[last.turn].count:
+	case len(last.given.calls) > 0 && last.reply+1 < turns[last.turn].count:
 		next := turns[last.turn].at(last.reply + 1)
 		return place(last.turn+1, last.reply+2, next.Pos) + ", once its results are in the request", lines
 	case m.program.bare && last.reply+1 < turns[last.turn].count:
@@ -98,8 +98,19 @@ func (m *Mock) expectedTurn(t int) string {
 }
 
 func (m *Mock) userLine(t int) []string {
-	if user := m.program.turns[t].User; user != "" {
-		return []string{"user: " + user}
+	turn := &m.program.turns[t]
+	var wants []string
+	for _, part := range turn.Contains {
+		wants = append(wants, fmt.Sprintf("with %q", part))
+	}
+	if turn.Pattern != nil {
+		wants = append(wants, fmt.Sprintf("that matches %q", turn.Pattern))
+	}
+	switch {
+	case turn.User != "":
+		return []string{"user: " + turn.User}
+	case wants != nil:
+		return []string{"user: a text " + strings.Join(wants, " and ")}
 	}
 	return []string{"user: (anything)"}
 }
@@ -107,11 +118,11 @@ func (m *Mock) userLine(t int) []string {
 // after shows the conversation that the request after s would have.
 func (m *Mock) after(s *served) []string {
 	lines := chatLines(s.chat)
-	if s.spoken == nil {
+	if s.given == nil {
 		return lines
 	}
-	lines = append(lines, messageLines(s.spoken.message())...)
-	for _, c := range s.spoken.calls {
+	lines = append(lines, messageLines(s.given.message())...)
+	for _, c := range s.given.calls {
 		lines = append(lines, resultLine(c.ID, "(the result of "+c.Name+")"))
 	}
 	return lines

@@ -6,15 +6,16 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"sync"
 	"sync/atomic"
 
 	"github.com/rehearse-dev/rehearse/harness"
-	"github.com/rehearse-dev/rehearse/harness/dialect"
-	"github.com/rehearse-dev/rehearse/harness/toolname"
 	"github.com/rehearse-dev/rehearse/internal/cues"
+	"github.com/rehearse-dev/rehearse/internal/dialect"
+	"github.com/rehearse-dev/rehearse/internal/profile"
+	"github.com/rehearse-dev/rehearse/internal/toolname"
 	"github.com/rehearse-dev/rehearse/mockllm/fault"
-	"github.com/rehearse-dev/rehearse/mockllm/profile"
 )
 
 // Mock is a scripted model endpoint. It is safe for concurrent use.
@@ -41,14 +42,20 @@ type Mock struct {
 
 	// prev is the last request of the conversation: the provider's cache has it.
 	prev atomic.Pointer[dialect.Chat]
-	// responses are those that later requests may refer to.
-	responses *memory
-	memory    *Memory
-	cues      *cues.Board
+	// lastHeaders are the headers of the request before, which the next one
+	// likely shares.
+	lastHeaders atomic.Pointer[map[string]string]
+	// held is what later requests may refer to.
+	held   *dialect.Store
+	called *calledTools
+	memory *Memory
+	cues   *cues.Board
 	// root is the mock that this one plays a lane of, named lane; nil for one
 	// that plays a script.
 	root *Mock
 	lane string
+	// echoes says that what the model said is to come back in some way.
+	echoes bool
 
 	mu      *sync.Mutex // guards what follows; shared with lanes
 	closed  bool
@@ -69,15 +76,15 @@ const (
 	defaultBodyBytes      = 64 << 20
 )
 
-// New returns a mock without a socket. It panics when the script cannot be
+// New returns a mock without a socket. The error says why the script cannot be
 // played: Turns beside Replies, an unknown profile or fault, or arguments
 // that cannot be encoded.
-func New(script Script, opts *Options) *Mock {
+func New(script Script, opts *Options) (*Mock, error) {
 	p, err := compile(script)
 	if err != nil {
-		panic("mockllm: " + err.Error())
+		return nil, err
 	}
-	m := &Mock{mu: new(sync.Mutex), responses: new(memory), cues: cues.New(), Root: unmounted, program: p, resolver: toolname.NewResolver(script.Servers, script.Names)}
+	m := &Mock{mu: new(sync.Mutex), held: newStore(), called: new(calledTools), cues: cues.New(), Root: unmounted, program: p, resolver: toolname.NewResolver(script.Servers, script.Names)}
 	m.URL = m.Root + "/v1"
 	m.profile, _ = profile.Lookup(script.Profile) // compile has checked it
 	if opts != nil {
@@ -102,11 +109,13 @@ func New(script Script, opts *Options) *Mock {
 	if m.memory = m.opts.Memory; m.memory == nil {
 		m.memory = new(Memory)
 	}
+	calls, _ := m.profile.Echoes()
+	m.echoes = calls || len(p.Echo) > 0
 	m.headers = newHeaders()
 	m.routing = newRouting(routes())
 	m.ctx, m.cancel = context.WithCancel(context.Background())
 	m.reset()
-	return m
+	return m, nil
 }
 
 // reset starts the conversation over; m.mu is held or m is not shared yet.
@@ -115,7 +124,8 @@ func (m *Mock) reset() {
 	m.journal = journal{most: m.opts.JournalEntries, limit: m.opts.JournalBytes}
 	m.cues.Reset()
 	m.lanes, m.laneOrder, m.begun = make(map[string]*Mock), nil, make(map[string]int)
-	m.responses.reset()
+	m.held.Reset()
+	m.called.reset()
 	if m.opts.Memory == nil {
 		m.memory.last.Store(nil)
 	}
@@ -161,15 +171,25 @@ func (m *Mock) Journal() []harness.Exchange {
 	return out
 }
 
+// EachOutline tells f of the entries of the [Mock.Journal], without what was
+// said, until it returns false. f must not call the mock.
+func (m *Mock) EachOutline(f func(*harness.Exchange) bool) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	for _, e := range m.journal.entries {
+		if x := e.outline(); !f(&x) {
+			return
+		}
+	}
+}
+
 // Outline is the [Mock.Journal] without what was said, which is most of it.
 func (m *Mock) Outline() []harness.Exchange {
-	m.mu.Lock()
-	entries := m.journal.copy()
-	m.mu.Unlock()
-	out := make([]harness.Exchange, len(entries))
-	for i := range entries {
-		out[i] = entries[i].outline()
-	}
+	var out []harness.Exchange
+	m.EachOutline(func(x *harness.Exchange) bool {
+		out = append(out, *x)
+		return true
+	})
 	return out
 }
 
@@ -205,12 +225,14 @@ func (m *Mock) eachRemaining(f func(turn, n int, lane string, r *reply)) {
 	}
 }
 
-// Err returns the misses, refusals and script errors so far, joined; nil when
-// there were none.
-func (m *Mock) Err() error {
+// Err is [Mock.Problems] as one error; nil when there are none.
+func (m *Mock) Err() error { return errors.Join(m.Problems()...) }
+
+// Problems returns the misses, refusals and script errors so far.
+func (m *Mock) Problems() []error {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	return errors.Join(m.journal.problems...)
+	return slices.Clone(m.journal.problems)
 }
 
 // Close ends the replies still being paced and waits for their requests to
@@ -221,18 +243,6 @@ func (m *Mock) Close() {
 	m.mu.Unlock()
 	m.cancel()
 	m.wg.Wait()
-}
-
-// enter reports whether the mock is open, and if so counts a request that
-// m.wg.Done ends.
-func (m *Mock) enter() bool {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	if m.closed {
-		return false
-	}
-	m.wg.Add(1)
-	return true
 }
 
 // place names a position for messages.

@@ -15,6 +15,7 @@ import (
 
 	"github.com/rehearse-dev/rehearse/harness"
 	"github.com/rehearse-dev/rehearse/mockllm"
+	"github.com/rehearse-dev/rehearse/mockllm/fault"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
@@ -164,7 +165,7 @@ func wantMiss(t *testing.T, a answer, parts ...string) {
 }
 
 func TestTwoTurns(t *testing.T) {
-	m := mockllm.New(mockllm.Script{Turns: []mockllm.Turn{
+	m := scripted(t, mockllm.Script{Turns: []mockllm.Turn{
 		{User: "Weather in Paris?", Replies: []mockllm.Reply{weather(), say("Sunny.")}},
 		{User: "And tomorrow?", Replies: []mockllm.Reply{say("Rain.")}},
 	}}, nil)
@@ -199,7 +200,7 @@ func TestTwoTurns(t *testing.T) {
 }
 
 func TestBareReplies(t *testing.T) {
-	m := mockllm.New(mockllm.Script{Replies: []mockllm.Reply{say("One."), say("Two.")}}, nil)
+	m := scripted(t, mockllm.Script{Replies: []mockllm.Reply{say("One."), say("Two.")}}, nil)
 	c := newClient(t, m)
 	c.say("user", "a")
 	wantText(t, c.ask(), "One.")
@@ -210,7 +211,7 @@ func TestBareReplies(t *testing.T) {
 }
 
 func TestRetry(t *testing.T) {
-	m := mockllm.New(mockllm.Script{Replies: []mockllm.Reply{weather(), say("Sunny.")}}, nil)
+	m := scripted(t, mockllm.Script{Replies: []mockllm.Reply{weather(), say("Sunny.")}}, nil)
 	c := newClient(t, m, "get_weather")
 	c.say("user", "Weather?")
 	first, _ := c.send()
@@ -228,7 +229,7 @@ func TestRateLimit(t *testing.T) {
 	reply.Faults = []mockllm.Fault{{Kind: mockllm.RateLimit, RetryAfter: 1500e6, Times: 2}}
 	for _, arrival := range []bool{false, true} {
 		t.Run(fmt.Sprintf("arrival=%v", arrival), func(t *testing.T) {
-			m := mockllm.New(mockllm.Script{Replies: []mockllm.Reply{reply}, Arrival: arrival}, nil)
+			m := scripted(t, mockllm.Script{Replies: []mockllm.Reply{reply}, Arrival: arrival}, nil)
 			c := newClient(t, m)
 			c.say("user", "Weather?")
 			for range 2 {
@@ -244,7 +245,7 @@ func TestRateLimit(t *testing.T) {
 }
 
 func TestOtherMessages(t *testing.T) {
-	m := mockllm.New(mockllm.Script{Replies: []mockllm.Reply{
+	m := scripted(t, mockllm.Script{Replies: []mockllm.Reply{
 		{Calls: []mockllm.Call{{Tool: "get_weather"}}, Pos: harness.Position{File: "weather.yaml", Line: 5}},
 		{Say: "Sunny.", Pos: harness.Position{File: "weather.yaml", Line: 7}},
 	}}, nil)
@@ -259,7 +260,7 @@ func TestOtherMessages(t *testing.T) {
 }
 
 func TestUserTextNotScripted(t *testing.T) {
-	m := mockllm.New(mockllm.Script{Turns: []mockllm.Turn{{User: "Weather in Paris?", Replies: []mockllm.Reply{say("Sunny.")}}}}, nil)
+	m := scripted(t, mockllm.Script{Turns: []mockllm.Turn{{User: "Weather in Paris?", Replies: []mockllm.Reply{say("Sunny.")}}}}, nil)
 	c := newClient(t, m)
 	c.say("user", "Weather in Rome?")
 	a, _ := c.send()
@@ -272,7 +273,7 @@ func TestUserTextNotScripted(t *testing.T) {
 }
 
 func TestObservations(t *testing.T) {
-	m := mockllm.New(mockllm.Script{Turns: []mockllm.Turn{
+	m := scripted(t, mockllm.Script{Turns: []mockllm.Turn{
 		{User: "Weather?", Replies: []mockllm.Reply{
 			weather(),
 			{Func: func(a *mockllm.Ask) (mockllm.Reply, error) {
@@ -294,7 +295,7 @@ func TestObservations(t *testing.T) {
 func TestCompaction(t *testing.T) {
 	for _, runner := range []bool{false, true} {
 		t.Run(fmt.Sprintf("runner=%v", runner), func(t *testing.T) {
-			m := mockllm.New(mockllm.Script{Turns: []mockllm.Turn{
+			m := scripted(t, mockllm.Script{Turns: []mockllm.Turn{
 				{User: "Weather?", Replies: []mockllm.Reply{weather(), weather(), say("Sunny.")}},
 				{User: "More", Replies: []mockllm.Reply{say("Rain.")}},
 			}}, nil)
@@ -327,7 +328,7 @@ func TestAsidesAndRules(t *testing.T) {
 	isPing := func(a *mockllm.Ask) (bool, error) {
 		return strings.Contains(a.Request.Messages[len(a.Request.Messages)-1].Text, "ping"), nil
 	}
-	m := mockllm.New(mockllm.Script{
+	m := scripted(t, mockllm.Script{
 		Asides:  []mockllm.Rule{{When: isTitle, Reply: say("Weather in Paris")}},
 		Turns:   []mockllm.Turn{{User: "Weather?", Replies: []mockllm.Reply{say("Sunny.")}}},
 		Rules:   []mockllm.Rule{{When: isPing, Reply: say("pong")}},
@@ -352,10 +353,29 @@ func TestAsidesAndRules(t *testing.T) {
 		"rule 200 0.0/0 delivered", "rule 200 0.0/0 delivered", "rule 200 0.0/0 delivered")
 }
 
+// TestAsidesHaveNoFaults: faults for every request neither strike a question
+// beside the conversation nor count it.
+func TestAsidesHaveNoFaults(t *testing.T) {
+	m := scripted(t, mockllm.Script{
+		Asides:  []mockllm.Rule{{When: func(a *mockllm.Ask) (bool, error) { return len(a.Request.Tools) == 0, nil }, Reply: say("A title")}},
+		Replies: []mockllm.Reply{say("Sunny.")},
+		Faults:  []mockllm.Fault{{Kind: mockllm.RateLimit, At: fault.At{Request: 1}}},
+		Servers: map[string][]harness.Tool{"weather": {{Name: "get_weather"}}},
+	}, nil)
+	c := newClient(t, m)
+	c.say("user", "Weather?")
+	a, _ := c.send()
+	wantText(t, a, "A title")
+	c.tools = []string{"get_weather"}
+	c.send()
+	wantText(t, c.ask(), "Sunny.")
+	wantJournal(t, m, "aside 200 0.0/0 delivered", "reply 429 1.1/1 rate_limit", "reply 200 1.1/2 delivered")
+}
+
 func TestRepeatAndArrival(t *testing.T) {
 	r := weather()
 	r.Repeat = 2
-	m := mockllm.New(mockllm.Script{Replies: []mockllm.Reply{r, say("Sunny.")}}, nil)
+	m := scripted(t, mockllm.Script{Replies: []mockllm.Reply{r, say("Sunny.")}}, nil)
 	c := newClient(t, m, "get_weather")
 	c.say("user", "Weather?")
 	ids := make(map[string]bool)
@@ -369,7 +389,7 @@ func TestRepeatAndArrival(t *testing.T) {
 		t.Errorf("ids: %v", ids)
 	}
 
-	m = mockllm.New(mockllm.Script{Replies: []mockllm.Reply{r, say("Sunny.")}, Arrival: true}, nil)
+	m = scripted(t, mockllm.Script{Replies: []mockllm.Reply{r, say("Sunny.")}, Arrival: true}, nil)
 	c = newClient(t, m, "get_weather")
 	c.say("user", "Weather?")
 	for range 2 {
@@ -387,7 +407,7 @@ func TestRepeatAndArrival(t *testing.T) {
 }
 
 func TestArrivalWithResults(t *testing.T) {
-	m := mockllm.New(mockllm.Script{Arrival: true, Replies: []mockllm.Reply{weather(), {Func: func(a *mockllm.Ask) (mockllm.Reply, error) {
+	m := scripted(t, mockllm.Script{Arrival: true, Replies: []mockllm.Reply{weather(), {Func: func(a *mockllm.Ask) (mockllm.Reply, error) {
 		return say(string(a.Calls[0].Result)), nil
 	}}}}, nil)
 	c := newClient(t, m, "get_weather")
@@ -398,7 +418,7 @@ func TestArrivalWithResults(t *testing.T) {
 
 // TestSameUserText: two turns with the same text are two turns.
 func TestSameUserText(t *testing.T) {
-	m := mockllm.New(mockllm.Script{Turns: []mockllm.Turn{
+	m := scripted(t, mockllm.Script{Turns: []mockllm.Turn{
 		{User: "yes", Replies: []mockllm.Reply{say("One.")}}, {User: "yes", Replies: []mockllm.Reply{say("Two.")}},
 	}}, nil)
 	c := newClient(t, m)
@@ -410,7 +430,7 @@ func TestSameUserText(t *testing.T) {
 
 // TestCallAfterAnswer: a request after the turn's answer is a miss.
 func TestCallAfterAnswer(t *testing.T) {
-	m := mockllm.New(mockllm.Script{Turns: []mockllm.Turn{
+	m := scripted(t, mockllm.Script{Turns: []mockllm.Turn{
 		{User: "a", Replies: []mockllm.Reply{say("One.")}}, {User: "b", Replies: []mockllm.Reply{say("Two.")}},
 	}}, nil)
 	m.BeginTurn(1)
@@ -427,7 +447,7 @@ func TestCallAfterAnswer(t *testing.T) {
 func TestParallelCallsInOneReply(t *testing.T) {
 	two := weather()
 	two.Calls = append(two.Calls, mockllm.Call{Tool: "get_weather", Args: json.RawMessage(`{"location": "Rome",  "n": 1.10}`)})
-	m := mockllm.New(mockllm.Script{Replies: []mockllm.Reply{two, say("Sunny.")}}, nil)
+	m := scripted(t, mockllm.Script{Replies: []mockllm.Reply{two, say("Sunny.")}}, nil)
 	c := newClient(t, m, "get_weather")
 	c.say("user", "Weather?")
 	a := c.ask()
@@ -453,7 +473,7 @@ func TestToolNames(t *testing.T) {
 	}
 	for _, name := range []string{"get_weather", "mcp_weather_get_weather", "mcp__weather__get_weather", "weather_get_weather"} {
 		t.Run(name, func(t *testing.T) {
-			c := newClient(t, mockllm.New(script(), nil), "other", name)
+			c := newClient(t, scripted(t, script(), nil), "other", name)
 			c.say("user", "Weather?")
 			if a := c.ask(); len(a.calls) != 1 || a.calls[0].Name != name || a.calls[0].Arguments != "{}" {
 				t.Errorf("got %+v", a)
@@ -461,7 +481,7 @@ func TestToolNames(t *testing.T) {
 		})
 	}
 	t.Run("not offered", func(t *testing.T) {
-		m := mockllm.New(script(), nil)
+		m := scripted(t, script(), nil)
 		c := newClient(t, m, "forecast")
 		c.say("user", "Weather?")
 		a, _ := c.send()
@@ -475,18 +495,18 @@ func TestToolNames(t *testing.T) {
 
 func TestScriptError(t *testing.T) {
 	fails := func(*mockllm.Ask) (mockllm.Reply, error) { return mockllm.Reply{}, fmt.Errorf("no such key: result.x") }
-	m := mockllm.New(mockllm.Script{Replies: []mockllm.Reply{{Func: fails, Pos: harness.Position{File: "a.yaml", Line: 3}}}}, nil)
+	m := scripted(t, mockllm.Script{Replies: []mockllm.Reply{{Func: fails, Pos: harness.Position{File: "a.yaml", Line: 3}}}}, nil)
 	c := newClient(t, m)
 	c.say("user", "Weather?")
 	a, _ := c.send()
-	if a.status != http.StatusInternalServerError || a.err != "rehearse_script" || !strings.Contains(a.msg, "turn 1, reply 1 (a.yaml:3): no such key") {
+	if a.status != http.StatusInternalServerError || a.err != "rehearse_script" || !strings.Contains(a.msg, "a.yaml:3: turn 1, reply 1: no such key") {
 		t.Errorf("got %+v", a)
 	}
 	wantJournal(t, m, "script 500 1.1/1")
 }
 
 func TestResultsFromToolSide(t *testing.T) {
-	m := mockllm.New(mockllm.Script{
+	m := scripted(t, mockllm.Script{
 		Replies: []mockllm.Reply{weather(), {Func: func(a *mockllm.Ask) (mockllm.Reply, error) {
 			return say(fmt.Sprintf("%s %s turn %d reply %d", a.Calls[0].Result, a.User, a.Turn, a.Reply)), nil
 		}}},
@@ -504,7 +524,7 @@ func TestResultsFromToolSide(t *testing.T) {
 }
 
 func TestModels(t *testing.T) {
-	m := mockllm.New(mockllm.Script{Models: []string{"a", "org/b"}, Replies: []mockllm.Reply{say("x")}}, nil)
+	m := scripted(t, mockllm.Script{Models: []string{"a", "org/b"}, Replies: []mockllm.Reply{say("x")}}, nil)
 	c := newClient(t, m)
 	get := func(path string) (int, string) {
 		resp, err := c.http.Get(m.URL + path)

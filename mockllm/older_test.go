@@ -156,7 +156,7 @@ func TestEmbeddings(t *testing.T) {
 	if len(short) != 256 || math.Abs(dot(short, short)-1) > 1e-5 || short[0]*all[0][0] < 0 {
 		t.Errorf("the short vector has %d numbers and length %v", len(short), dot(short, short))
 	}
-	other := mockllm.New(mockllm.Script{}, &mockllm.Options{Seed: 1})
+	other := scripted(t, mockllm.Script{}, &mockllm.Options{Seed: 1})
 	t.Cleanup(other.Close)
 	if v := vectors(t, other, `"The weather in Paris is sunny."`, "")[0]; dot(v, all[0]) > 0.5 {
 		t.Errorf("another seed is at %v", dot(v, all[0]))

@@ -9,30 +9,29 @@ import (
 	"strings"
 	"unicode/utf8"
 
-	"github.com/rehearse-dev/rehearse/harness/dialect"
-	"github.com/rehearse-dev/rehearse/harness/schema"
-	"github.com/rehearse-dev/rehearse/harness/value"
 	"github.com/rehearse-dev/rehearse/internal/bpe"
-	"github.com/rehearse-dev/rehearse/internal/llmwire"
+	"github.com/rehearse-dev/rehearse/internal/dialect"
+	"github.com/rehearse-dev/rehearse/internal/schema"
+	"github.com/rehearse-dev/rehearse/internal/value"
 )
 
 // adjust returns what the settings of a request (n, stop, max_tokens,
 // response_format, logprobs, tool_choice) make of a reply; nil when they ask
 // for nothing. An error of it is a [scriptError] or a miss.
-func (m *Mock) adjust(x *exchange, sp *spoken) func(r *llmwire.Reply) error {
+func (m *Mock) adjust(x *exchange, sp *givenReply) func(r *dialect.Reply) error {
 	o := x.chat.Options()
 	c := sp.content
-	err := errors.Join(checkSpeech(x, sp), checkChoice(o, sp), checkFormat(o, sp))
+	err := errors.Join(checkCalls(x, sp), checkChoice(o, sp), checkFormat(o, sp))
 	if x.unchecked() {
 		err = nil
 	}
 	long := o.MaxTokens > 0 && c.longer(o.MaxTokens)
-	stopped := stopAt(c.say.plain, o.Stop) < len(c.say.plain)
+	stopped := stopAt(c.say, o.Stop) < len(c.say)
 	logprobs := o.Logprobs && len(c.logprobs) > 0
 	if err == nil && !long && !stopped && !logprobs && o.Choices == 1 {
 		return nil
 	}
-	return func(r *llmwire.Reply) error {
+	return func(r *dialect.Reply) error {
 		if err != nil {
 			return &scriptError{err}
 		}
@@ -45,7 +44,7 @@ func (m *Mock) adjust(x *exchange, sp *spoken) func(r *llmwire.Reply) error {
 		for i := range o.Choices {
 			choice, tokens, thought := first, told.CompletionTokens, told.ReasoningTokens
 			if i > 0 && i <= len(c.others) {
-				choice = llmwire.Choice{Text: c.others[i-1], Finish: "stop"}
+				choice = dialect.Choice{Text: c.others[i-1], Finish: "stop"}
 				tokens, thought = countText(choice.Text), 0
 			}
 			tokens = limit(&choice, o, tokens)
@@ -58,9 +57,17 @@ func (m *Mock) adjust(x *exchange, sp *spoken) func(r *llmwire.Reply) error {
 	}
 }
 
+// checkCalls says what of a scripted reply the dialect has no words for.
+func checkCalls(x *exchange, sp *givenReply) error {
+	if !x.api.Calls && len(sp.calls) > 0 {
+		return fmt.Errorf("the reply calls %s, and a completion has no calls", sp.calls[0].Name)
+	}
+	return nil
+}
+
 // limit ends a choice of so many tokens where stop and max_tokens want it to
 // end, and returns how many tokens are left.
-func limit(c *llmwire.Choice, o dialect.Options, tokens int) int {
+func limit(c *dialect.Choice, o dialect.Options, tokens int) int {
 	if i := stopAt(c.Text, o.Stop); i < len(c.Text) {
 		for _, s := range o.Stop {
 			if s != "" && strings.HasPrefix(c.Text[i:], s) {
@@ -80,7 +87,7 @@ func limit(c *llmwire.Choice, o dialect.Options, tokens int) int {
 
 // checkChoice says how a scripted reply goes against the request's
 // tool_choice: a model does not.
-func checkChoice(o dialect.Options, sp *spoken) error {
+func checkChoice(o dialect.Options, sp *givenReply) error {
 	ended := sp.content.finish == "stop" || sp.content.finish == "tool_calls"
 	names := make([]string, len(sp.calls))
 	for i, c := range sp.calls {
@@ -96,13 +103,13 @@ func checkChoice(o dialect.Options, sp *spoken) error {
 			return fmt.Errorf(`the reply calls %s, and the request's tool_choice is "none": it gets text only`, strings.Join(names, ", "))
 		}
 	case "required":
-		if len(names) == 0 && sp.content.refusal.empty() && ended {
+		if len(names) == 0 && sp.content.refusal == "" && ended {
 			return errors.New(`the reply calls no tool, and the request's tool_choice is "required": it gets calls only`)
 		}
 	default:
 		other := slices.IndexFunc(names, func(n string) bool { return n != o.ToolChoice })
 		switch {
-		case len(names) == 0 && sp.content.refusal.empty() && ended:
+		case len(names) == 0 && sp.content.refusal == "" && ended:
 			return fmt.Errorf("the reply calls no tool, and the request's tool_choice names %s: it gets a call of that", o.ToolChoice)
 		case other >= 0:
 			return fmt.Errorf("the reply calls %s, and the request's tool_choice names %s: it gets calls of that only", names[other], o.ToolChoice)
@@ -113,12 +120,12 @@ func checkChoice(o dialect.Options, sp *spoken) error {
 
 // checkFormat says how the scripted texts go against the request's
 // response_format: a model's do not. A refusal and a text cut short may.
-func checkFormat(o dialect.Options, sp *spoken) error {
+func checkFormat(o dialect.Options, sp *givenReply) error {
 	c := sp.content
-	if o.Format == "text" || c.finish != "stop" || !c.refusal.empty() {
+	if o.Format == "text" || c.finish != "stop" || c.refusal != "" {
 		return nil
 	}
-	for _, text := range append([]string{c.say.plain}, c.others...) {
+	for _, text := range append([]string{c.say}, c.others...) {
 		if err := checkText(o, text); err != nil {
 			return err
 		}
@@ -176,9 +183,9 @@ func stopAt(text string, stops []string) int {
 // longer reports whether more than n tokens are said. No token is shorter than
 // a byte, so that most replies need not be counted.
 func (c *content) longer(n int) bool {
-	bytes := len(c.reasoning.plain) + len(c.say.plain) + len(c.refusal.plain)
+	bytes := len(c.reasoning) + len(c.say) + len(c.refusal)
 	for _, call := range c.calls {
-		bytes += callTokens + len(call.tool) + len(call.args.plain)
+		bytes += callTokens + len(call.tool) + len(call.args)
 	}
 	if bytes <= n {
 		return false
@@ -191,7 +198,7 @@ func (c *content) longer(n int) bool {
 const callTokens = 8
 
 // countChoice counts what a choice says.
-func countChoice(c *llmwire.Choice) int {
+func countChoice(c *dialect.Choice) int {
 	n := countText(c.Reasoning) + countText(c.Text) + countText(c.Refusal)
 	for _, call := range c.Calls {
 		n += callTokens + countText(call.Name) + countText(call.Arguments)
@@ -201,7 +208,7 @@ func countChoice(c *llmwire.Choice) int {
 
 // cutChoice cuts a choice after n tokens, in the order in which a model says
 // its parts.
-func cutChoice(c *llmwire.Choice, n int) {
+func cutChoice(c *dialect.Choice, n int) {
 	c.Finish = "length"
 	for _, part := range []*string{&c.Reasoning, &c.Text, &c.Refusal} {
 		*part, n = cutText(*part, n)

@@ -4,11 +4,12 @@ package mockllm
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"sync"
 
 	"github.com/rehearse-dev/rehearse/harness"
-	"github.com/rehearse-dev/rehearse/harness/dialect"
+	"github.com/rehearse-dev/rehearse/internal/dialect"
 	"github.com/rehearse-dev/rehearse/mockllm/fault"
 )
 
@@ -41,8 +42,8 @@ type served struct {
 	altered     bool          // a fault changed what was said
 	mute        bool          // and left no calls of it
 
-	say    sync.Mutex // held while the reply is computed
-	spoken *spoken    // nil until then; also guarded by Mock.mu
+	say   sync.Mutex  // held while the reply is computed
+	given *givenReply // nil until then; also guarded by Mock.mu
 }
 
 // reached returns the number of positions of turn t that were asked for.
@@ -159,10 +160,10 @@ func (m *Mock) outside(c *dialect.Chat) string {
 	}
 	for _, turn := range m.state.served {
 		for _, s := range turn {
-			if s.spoken == nil {
+			if s.given == nil {
 				continue
 			}
-			for _, call := range s.spoken.calls {
+			for _, call := range s.given.calls {
 				if resultOf(c, call.ID) != nil {
 					return ""
 				}
@@ -183,14 +184,14 @@ func (m *Mock) turnOf(c *dialect.Chat) (int, string) {
 	}
 	if n := m.state.turn; n > 0 {
 		if n > len(turns) {
-			return -1, fmt.Sprintf("turn %d is not scripted: there are %d", n, len(turns))
+			return -1, fmt.Sprintf("turn %d is not scripted: the script has %d", n, len(turns))
 		}
 		return n - 1, ""
 	}
 	t := -1
 	for i := range c.Len() {
 		if c.At(i).Role() == harness.RoleUser {
-			t = m.nextTurn(t, c.At(i).Message().Text)
+			t = m.nextTurn(t, c.At(i).Message())
 		}
 	}
 	if t >= 0 {
@@ -199,15 +200,36 @@ func (m *Mock) turnOf(c *dialect.Chat) (int, string) {
 	if m.state.last != nil && m.shortened(c) {
 		return m.state.last.turn, ""
 	}
-	return -1, "no user message of the request is scripted"
+	return -1, "no user message of the request is scripted" + m.nearUser(c)
+}
+
+// nearUser says of a turn that is not begun how it could be: its text stands
+// within a user message.
+func (m *Mock) nearUser(c *dialect.Chat) string {
+	for k := range m.program.turns {
+		t := &m.program.turns[k]
+		text := strings.TrimSpace(t.User)
+		for i := range c.Len() {
+			if c.At(i).Role() != harness.RoleUser || len(m.state.served[k]) > 0 {
+				continue
+			}
+			switch said := c.At(i).Message().Text; {
+			case text != "" && strings.Contains(said, text):
+				return fmt.Sprintf("; one has the text of turn %d within more, which user: {contains: ...} would find", k+1)
+			case text != "" && strings.Contains(strings.ToLower(said), strings.ToLower(text)):
+				return fmt.Sprintf("; one has the text of turn %d in other letter case", k+1)
+			}
+		}
+	}
+	return ""
 }
 
 // nextTurn returns the turn that a user text begins when turn t is being
 // played: the next one, or one after turns that were played before, since a
 // shortened history may lack those. It is t when the text begins none.
-func (m *Mock) nextTurn(t int, text string) int {
+func (m *Mock) nextTurn(t int, said harness.Message) int {
 	for k := t + 1; k < len(m.program.turns); k++ {
-		if fits(m.program.turns[k].User, text) {
+		if m.program.turns[k].begins(said) {
 			return k
 		}
 		if len(m.state.served[k]) == 0 {
@@ -217,9 +239,23 @@ func (m *Mock) nextTurn(t int, text string) int {
 	return t
 }
 
-func fits(scripted, text string) bool {
-	return scripted == "" || strings.TrimSpace(scripted) == strings.TrimSpace(text)
+// begins reports whether a user message begins the turn.
+func (t *Turn) begins(said harness.Message) bool {
+	for _, part := range t.Contains {
+		if !strings.Contains(said.Text, part) {
+			return false
+		}
+	}
+	if t.Pattern != nil && !t.Pattern.MatchString(said.Text) {
+		return false
+	}
+	user := strings.TrimSpace(t.User)
+	is := func(text string) bool { return strings.TrimSpace(text) == user }
+	return user == "" || is(said.Text) || slices.ContainsFunc(said.Parts, is)
 }
+
+// anyUser reports whether any user message begins the turn.
+func (t *Turn) anyUser() bool { return t.User == "" && t.Contains == nil && t.Pattern == nil }
 
 // retryOf returns the position of turn t that was asked for with the same
 // messages.
@@ -238,10 +274,10 @@ func (m *Mock) retryOf(t int, c *dialect.Chat) *served {
 // what the request lacks.
 func (m *Mock) due(t int, c *dialect.Chat) (i int, miss string) {
 	for i, s := range m.state.served[t] {
-		if s.spoken == nil {
+		if s.given == nil {
 			return i, fmt.Sprintf("the request differs from the one asked before at %s", m.placeOf(s))
 		}
-		if len(s.spoken.calls) == 0 || s.mute && len(m.open(s, c)) > 0 {
+		if len(s.given.calls) == 0 || s.mute && len(m.open(s, c)) > 0 {
 			// In a script of bare replies, the next request follows it.
 			if m.program.bare && s.delivered > 0 {
 				continue
@@ -263,7 +299,7 @@ func (m *Mock) due(t int, c *dialect.Chat) (i int, miss string) {
 // results as text.
 func (m *Mock) open(s *served, c *dialect.Chat) []string {
 	var open []string
-	for i, call := range s.spoken.calls {
+	for i, call := range s.given.calls {
 		if s.result(i, c) == nil {
 			open = append(open, call.Name+" ("+call.ID+")")
 		}
@@ -278,7 +314,7 @@ func (m *Mock) open(s *served, c *dialect.Chat) []string {
 // changed the calls, it is told by what the client made of them: its message
 // after those that it had asked with.
 func (s *served) result(i int, c *dialect.Chat) *dialect.Message {
-	id := s.spoken.calls[i].ID
+	id := s.given.calls[i].ID
 	if at := s.chat.Len(); s.altered && at < c.Len() && c.At(at).Role() == harness.RoleAssistant {
 		calls := c.At(at).Message().Calls
 		if i >= len(calls) {
@@ -317,17 +353,17 @@ func resultOf(c *dialect.Chat, id string) *dialect.Message {
 // observation returns the first user message after s that no turn scripts.
 func (m *Mock) observation(s *served, c *dialect.Chat) *dialect.Message {
 	for i := s.chat.Len(); i < c.Len(); i++ {
-		if msg := c.At(i); msg.Role() == harness.RoleUser && !m.scripted(msg.Message().Text) {
+		if msg := c.At(i); msg.Role() == harness.RoleUser && !m.scripted(msg.Message()) {
 			return msg
 		}
 	}
 	return nil
 }
 
-// scripted reports whether text is the user text of a turn.
-func (m *Mock) scripted(text string) bool {
-	for _, t := range m.program.turns {
-		if t.User != "" && fits(t.User, text) {
+// scripted reports whether a user message is that of a turn.
+func (m *Mock) scripted(said harness.Message) bool {
+	for i := range m.program.turns {
+		if t := &m.program.turns[i]; !t.anyUser() && t.begins(said) {
 			return true
 		}
 	}
@@ -373,7 +409,7 @@ func (m *Mock) afterLast(t int) (turn, reply int, miss string) {
 		return t, n, fmt.Sprintf("the history was shortened, and the reply at %s was not delivered", m.placeOf(list[n-1]))
 	}
 	n := len(list)
-	over := n >= m.program.turns[t].count || n > 0 && list[n-1].spoken != nil && len(list[n-1].spoken.calls) == 0
+	over := n >= m.program.turns[t].count || n > 0 && list[n-1].given != nil && len(list[n-1].given.calls) == 0
 	if over && !m.program.bare {
 		if m.state.turn > 0 {
 			return t, n, fmt.Sprintf("turn %d is over", t+1)
@@ -386,21 +422,108 @@ func (m *Mock) afterLast(t int) (turn, reply int, miss string) {
 	return t, n, ""
 }
 
-// issued returns the calls issued so far, in script order. m.mu is held.
-func (m *Mock) issued(c *dialect.Chat) []harness.Call {
-	var out []harness.Call
+// issued returns the calls issued so far, in script order, and the text that
+// the request has for the result of each. m.mu is held.
+func (m *Mock) issued(c *dialect.Chat) (calls []harness.Call, texts []*string) {
 	for _, turn := range m.state.served {
 		for _, s := range turn {
-			if s.spoken == nil {
+			if s.given == nil {
 				continue
 			}
-			out = append(out, s.spoken.issued(s.turn+1, s.reply+1, func(i int) *dialect.Message {
+			made, given := s.given.issued(s.turn+1, s.reply+1, func(i int) *dialect.Message {
 				if msg := s.result(i, c); msg != nil {
 					return msg
 				}
 				return m.observation(s, c)
-			})...)
+			})
+			calls, texts = append(calls, made...), append(texts, given...)
 		}
 	}
-	return out
+	return calls, texts
+}
+
+// at returns the reply at position i, from 0, which is below t.count.
+func (t *turn) at(i int) *reply {
+	for _, r := range t.replies {
+		if i -= max(r.Repeat, 1); i < 0 {
+			return r
+		}
+	}
+	panic("mockllm: position beyond the turn")
+}
+
+// pickFault returns the fault that a request meets, nil for none, and counts
+// it. s is its position, rule that of an aside or a rule; both may be nil.
+// m.mu is held.
+func (m *Mock) pickFault(x *exchange, s *served, r *rule) *Fault {
+	var player *fault.Player
+	var label string
+	switch {
+	case s != nil:
+		if s.player == nil && len(s.script.Faults) > 0 {
+			label = fmt.Sprintf("turn %d reply %d", s.turn+1, s.reply+1)
+			s.player = fault.NewPlayer(s.script.Faults, m.opts.Seed, label)
+		}
+		player = s.player
+	case r != nil && len(r.reply.Faults) > 0:
+		if player = m.state.players[r]; player == nil {
+			player = fault.NewPlayer(r.reply.Faults, m.opts.Seed, fmt.Sprintf("rule %v", r.Pos))
+			m.state.players[r] = player
+		}
+	}
+	var anywhere *fault.Player
+	if len(m.program.Faults) > 0 && x.kind != harness.KindAside {
+		m.state.requests++
+		if m.state.faults == nil {
+			m.state.faults = fault.NewPlayer(m.program.Faults, m.opts.Seed, "everywhere")
+		}
+		anywhere = m.state.faults
+	}
+	if player == nil && anywhere == nil {
+		return nil
+	}
+	q := m.faultRequest(x)
+	switch {
+	case s != nil:
+		q.NoCalls = s.script.noCalls()
+	case r != nil:
+		q.NoCalls = r.reply.noCalls()
+	}
+	q.Draw = func(label string) (float64, string) {
+		l := x.lots()
+		return l.draw(label), string(l.digest[:])
+	}
+	for _, p := range []*fault.Player{player, anywhere} {
+		if p == nil {
+			continue
+		}
+		q.Apart = p == player && r != nil && r.Chance > 0
+		f, err := p.Next(q)
+		if err != nil {
+			x.scriptErr = err
+			return &Fault{Pos: f.Pos}
+		}
+		if f != nil {
+			if s != nil {
+				s.faulted++
+			}
+			return f
+		}
+	}
+	return nil
+}
+
+// faultRequest is a request as placements see it.
+func (m *Mock) faultRequest(x *exchange) *fault.Request {
+	q := &fault.Request{
+		Number: m.state.requests, Turn: x.turn, Reply: x.reply, Model: x.chat.Model(), Stream: x.chat.Stream(), Full: x.chat.Request,
+		Behind: x.proxied != nil && m.profile.Forces(x.proxied.ask),
+	}
+	for i := x.chat.Len() - 1; i >= 0; i-- {
+		if msg := x.chat.At(i); msg.Role() == harness.RoleUser {
+			q.User = msg.Message().Text
+			break
+		}
+	}
+	return q
 }

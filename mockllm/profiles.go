@@ -8,22 +8,26 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
 	"net/http"
-	"regexp"
+	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/rehearse-dev/rehearse/harness"
-	"github.com/rehearse-dev/rehearse/harness/dialect"
-	"github.com/rehearse-dev/rehearse/internal/llmwire"
+	"github.com/rehearse-dev/rehearse/internal/dialect"
+	"github.com/rehearse-dev/rehearse/internal/dialect/dialects"
+	"github.com/rehearse-dev/rehearse/internal/dialect/responses"
+	"github.com/rehearse-dev/rehearse/internal/profile"
+	"github.com/rehearse-dev/rehearse/internal/prose"
+	"github.com/rehearse-dev/rehearse/internal/value"
 	"github.com/rehearse-dev/rehearse/mockllm/fault"
-	"github.com/rehearse-dev/rehearse/mockllm/profile"
-	"github.com/rehearse-dev/rehearse/mockllm/wire"
 )
 
-// habits are what a profile makes of a dialect and a model.
-type habits struct {
+// preset are what a profile makes of a dialect and a model.
+type preset struct {
 	// style is how replies are written; nil is the provider's way.
-	style *wire.Style
+	style *dialect.Style
 	// model is the name that is echoed; empty means as asked.
 	model string
 	// header are further headers of answers; a nil value takes one away.
@@ -36,9 +40,8 @@ type proxied struct {
 	body []byte
 	// instead is what the endpoint answers without asking a model.
 	instead *profile.Answer
-	// wrong is a request that the provider would refuse, and that the proxy
-	// has put right.
-	wrong bool
+	// half has half of the text left out, and noReason the reason to end.
+	half, noReason bool
 	// catching has an answer in place of a reply kept here and not sent.
 	catching bool
 	caught   *errorAnswer
@@ -50,19 +53,19 @@ func checkProfile(name string) error {
 		return nil
 	}
 	hint := ""
-	if near := harness.Suggest(name, profile.Names()); near != "" {
+	if near := prose.Suggest(name, profile.Names()); near != "" {
 		hint = fmt.Sprintf(", did you mean %q?", near)
 	}
-	return fmt.Errorf("unknown profile %q%s; there are %s", name, hint, strings.Join(profile.Names(), ", "))
+	return fmt.Errorf("unknown profile %q%s; the profiles are %s", name, hint, strings.Join(profile.Names(), ", "))
 }
 
-// habits returns what the profile makes of a request that was read.
-func (m *Mock) habits(x *exchange) habits {
+// presetOf returns what the profile makes of a request that was read.
+func (m *Mock) presetOf(x *exchange) preset {
 	if x.proxied == nil {
-		return habits{}
+		return preset{}
 	}
 	a := x.proxied.ask
-	return habits{style: m.profile.Style(a), model: a.Model.Echo, header: x.only(nil)}
+	return preset{style: m.profile.Style(a), model: a.Model.Echo, header: x.only(nil)}
 }
 
 // lacks reports whether the profile's endpoint has no such route.
@@ -74,7 +77,7 @@ func (m *Mock) lacks(x *exchange) bool {
 }
 
 // envelope is how the profile writes an error; nil leaves it to the dialect.
-func (m *Mock) envelope(x *exchange, r *dialect.Refusal) *llmwire.Body {
+func (m *Mock) envelope(x *exchange, r *dialect.Refusal) *dialect.Body {
 	switch {
 	case x.proxied == nil:
 		return nil
@@ -104,87 +107,89 @@ func (m *Mock) serveProxy(x *exchange) bool {
 		m.serveProxiedEmbeddings(x)
 		return true
 	}
-	speech := m.speechOf(d)
-	if speech == nil {
+	switch own, known := dialects.Find(string(d)); {
+	case known:
+		x.api = own
+	case d == profile.Old || d == profile.OldStream:
+		x.api = x.oldDialect()
+	default:
 		m.miss(x, fmt.Sprintf("%s %s: the profile %s does not answer there", x.r.Method, x.path, m.profile.Name))
 		return true
 	}
-	x.speech = m.behindProxy(speech)
-	m.serveSpeech(x)
+	if x.query = dialects.EndpointOf(x.path).Query; x.query.Model != "" {
+		x.query.IDs = m.recognise()
+	}
+	m.serveModel(x)
 	return true
 }
 
-// speechOf returns how the mock itself speaks a dialect.
-func (m *Mock) speechOf(d profile.Dialect) *speech {
-	path := map[profile.Dialect]string{
-		profile.Chat: "/v1/chat/completions", profile.Messages: "/v1/messages", profile.Responses: "/v1/responses",
-	}[d]
-	if path == "" {
-		return gatewaySpeech(d)
+// writeProxied writes a reply as a proxy hands it on: names of models are
+// resolved, and headers are the proxy's.
+func (m *Mock) writeProxied(x *exchange, r *dialect.Reply) *dialect.Body {
+	a := x.proxied.ask
+	a.Text = len(r.Choices) > 0 && r.Choices[0].Text != ""
+	a.Calls = len(r.Choices) > 0 && len(r.Choices[0].Calls) > 0
+	if style := m.profile.Style(a); style != nil {
+		style.Fragments = x.style.Fragments
+		x.style = style
 	}
-	if r, _, _ := m.routing.find(http.MethodPost, path); r != nil {
-		return r.speech
+	if x.proxied.half {
+		pieces := dialect.Pieces(r.Choices[0].Text, x.style, r.Seed)
+		r.Choices[0].Text, r.Choices[0].Calls = strings.Join(pieces[:fault.Index(cmp.Or(x.struckBy.At.Chunk, x.struckBy.At.Token), len(pieces))], ""), nil
 	}
-	return nil
+	for i := range r.Choices {
+		c := &r.Choices[i]
+		c.Finish = m.profile.Finish(a, len(c.Calls) > 0, c.Finish)
+	}
+	b := x.writeOwn(r)
+	if x.proxied.noReason {
+		edit(b, []string{"stop_reason"}, set(value.Value{}))
+	}
+	if m.profile.SameBlocks(a) {
+		b.Frames = sameBlocks(b.Frames)
+	}
+	b.Header = x.only(m.profile.Header(a))
+	b.EarlyHead = m.profile.EarlyHead(a)
+	size := 0
+	for _, f := range b.Frames {
+		size += len(f.Data)
+	}
+	m.profile.Shape(a, b.Header, size, func(edit func(bool, []byte) []byte) {
+		for i := range b.Frames {
+			f := &b.Frames[i]
+			f.Data = edit(f.Kind == dialect.KindText, f.Data)
+		}
+	})
+	return m.fromGateway(x, b, r)
 }
 
-// behindProxy is a speech as a proxy hands it on: what the provider would
-// refuse is passed on, names of models are resolved, and headers are the
-// proxy's.
-func (m *Mock) behindProxy(inner *speech) *speech {
-	s := *inner
-	s.plain, s.quick, s.idHeader = true, false, ""
-	s.decode = func(x *exchange, body []byte, prev *dialect.Chat) (*dialect.Chat, *dialect.Refusal) {
-		return m.decodeProxied(x, inner, body, prev)
-	}
-	s.render = func(x *exchange, r *llmwire.Reply) *llmwire.Body {
-		a := x.proxied.ask
-		a.Text = len(r.Choices) > 0 && r.Choices[0].Text != ""
-		if style := m.profile.Style(a); style != nil {
-			style.Fragments = x.style.Fragments
-			x.style = style
-		}
-		for i := range r.Choices {
-			c := &r.Choices[i]
-			c.Finish = m.profile.Finish(a, len(c.Calls) > 0, c.Finish)
-		}
-		b := inner.render(x, r)
-		if m.profile.SameBlocks(a) {
-			b.Frames = sameBlocks(b.Frames)
-		}
-		b.Header = x.only(m.profile.Header(a))
-		b.EarlyHead = m.profile.EarlyHead(a)
-		size := 0
-		for _, f := range b.Frames {
-			size += len(f.Data)
-		}
-		m.profile.Shape(a, b.Header, size, func(edit func(bool, []byte) []byte) {
-			for i := range b.Frames {
-				f := &b.Frames[i]
-				f.Data = edit(f.Kind == llmwire.Text, f.Data)
-			}
-		})
-		return m.fromGateway(x, b, r)
-	}
-	return &s
-}
-
-func (m *Mock) decodeProxied(x *exchange, inner *speech, body []byte, prev *dialect.Chat) (*dialect.Chat, *dialect.Refusal) {
+// decodeProxied reads a request. What the provider would refuse is passed on.
+func (m *Mock) decodeProxied(x *exchange, body []byte) (*dialect.Chat, *dialect.Refusal) {
 	p := x.proxied
 	p.body = bytes.Clone(body)
-	x.habits.header = x.only(nil)
+	x.preset.header = x.only(nil)
 	var o map[string]json.RawMessage
 	if err := json.Unmarshal(body, &o); err != nil || o == nil {
 		return nil, p.refuse(m.profile.BadBody(p.ask.Dialect, body))
 	}
 	_, p.ask.Tools = o["tools"]
-	_ = json.Unmarshal(o["stream"], &p.ask.Stream) // what is no boolean is false
-	p.ask.Stream = p.ask.Stream || p.ask.Dialect == profile.OldStream
-	var name string
-	_ = json.Unmarshal(o["model"], &name) // what is no text is no name
-	model, instead := m.profile.Resolve(p.ask.Dialect, name, name != "")
+	p.ask.Stream = profile.Truth(o["stream"]) || p.ask.Dialect == profile.OldStream
+	name, present := "", false
+	if p.ask.Dialect == profile.Generate {
+		name, present, p.ask.Stream = x.query.Model, true, x.query.Stream
+	} else {
+		_ = json.Unmarshal(o["model"], &name) // anything that is not a text is no name
+		present = name != ""
+	}
+	if a := m.profile.Check(p.ask, o); a != nil {
+		return nil, p.refuse(a)
+	}
+	model, instead := m.profile.Resolve(p.ask.Dialect, name, present)
 	p.ask.Model = model
-	chat, refusal := inner.decode(x, body, prev)
+	if instead == nil {
+		instead = m.profile.Check(p.ask, o)
+	}
+	chat, refusal := x.decodeOwn(readable(body, o, model.Name))
 	switch {
 	case instead != nil:
 		return chat, p.refuse(instead)
@@ -192,8 +197,27 @@ func (m *Mock) decodeProxied(x *exchange, inner *speech, body []byte, prev *dial
 		// Without a chat, a mock has nothing to go by.
 		return chat, refusal
 	}
-	p.wrong = refusal != nil
 	return chat, nil
+}
+
+// readable is a body with what the endpoint makes of its stream and of a model
+// that is not there.
+func readable(body []byte, o map[string]json.RawMessage, model string) []byte {
+	stream, streams := o["stream"]
+	streams = streams && string(stream) != "true" && string(stream) != "false"
+	var name string
+	_ = json.Unmarshal(o["model"], &name) // anything that is not a text is no name
+	if !streams && (name != "" || model == "") {
+		return body
+	}
+	o = maps.Clone(o)
+	if streams {
+		o["stream"] = json.RawMessage(strconv.FormatBool(profile.Truth(stream)))
+	}
+	if name == "" && model != "" {
+		o["model"] = dialect.Encode(model)
+	}
+	return dialect.Encode(o)
 }
 
 // refuse has a answered in place of a reply.
@@ -222,33 +246,46 @@ func (x *exchange) requestID() string {
 	return fmt.Sprintf("00000000-0000-4000-8000-%012x", x.seq)
 }
 
-func (x *exchange) answerBody(a *profile.Answer) *llmwire.Body {
-	return &llmwire.Body{Status: a.Status, Header: x.only(a.Header), Frames: []llmwire.Frame{{Data: a.Body}}}
+func (x *exchange) answerBody(a *profile.Answer) *dialect.Body {
+	return &dialect.Body{Status: a.Status, Header: x.only(a.Header), Frames: []dialect.Frame{{Data: a.Body}}}
 }
 
 // sendAnswer sends an answer that has nothing to do with a model.
 func (m *Mock) sendAnswer(x *exchange, a *profile.Answer) {
 	x.stray = true
-	x.habits.header = x.only(nil)
+	x.preset.header = x.only(nil)
 	if a.Status >= http.StatusBadRequest {
 		x.kind, x.status, x.err = harness.KindRefusal, a.Status, fmt.Sprintf("%s %s: %s", x.r.Method, x.path, a.Body)
 		m.record(x.entry, errors.New("refused: "+x.err))
 	}
-	m.send(x, x.answerBody(a))
+	b := x.answerBody(a)
+	if a.Status == http.StatusNoContent && a.Header["Content-Length"] != nil { // which net/http would not send
+		b.RawHead = true
+		b.Header["Date"] = []string{m.opts.Clock.Now().UTC().Format(http.TimeFormat)}
+	}
+	m.send(x, b)
 }
 
 // fromGateway is an ordinary reply as the proxy hands it on: the gateway's
 // notice to users whom it does not know looks like one.
-func (m *Mock) fromGateway(x *exchange, b *llmwire.Body, r *llmwire.Reply) *llmwire.Body {
+func (m *Mock) fromGateway(x *exchange, b *dialect.Body, r *dialect.Reply) *dialect.Body {
 	if len(r.Choices) == 0 || !strings.HasPrefix(r.Choices[0].Text, profile.NoticeText) {
 		return b
 	}
-	a, t := m.profile.Fail(x.proxied.ask, profile.Gone{Trouble: profile.Notice})
+	a, t := m.profile.Fail(x.proxied.ask, profile.Behind{Trouble: profile.Notice})
 	switch {
 	case a != nil:
 		return x.answerBody(a)
 	case t != nil:
-		twist(b, t, profile.Gone{})
+		first := slices.IndexFunc(b.Frames, func(f dialect.Frame) bool { return f.Kind == dialect.KindText })
+		if first >= 0 && x.style.Fragments.Unit != "" && !bytes.Contains(b.Frames[first].Data, []byte(profile.NoticeText)) {
+			return b // only a notice in one piece is found
+		}
+		b.Frames = b.Frames[:max(first, 0)]
+		if x.proxied.ask.Model.Family != profile.Claude { // whose block begins with its text
+			b.Frames = withoutKinds(b.Frames, dialect.KindRole)
+		}
+		rewritten(b, t, profile.Behind{})
 	}
 	return b
 }
@@ -256,10 +293,10 @@ func (m *Mock) fromGateway(x *exchange, b *llmwire.Body, r *llmwire.Reply) *llmw
 // behind is what the client of a proxy sees of a fault that happens behind it.
 // Other faults are the proxy's own.
 func (m *Mock) behind(x *exchange, fx effects) effects {
-	if x.proxied == nil || x.met.Kind == "" || !m.profile.Behind() {
+	if x.proxied == nil || x.struckBy.Kind == "" || !m.profile.Behind() {
 		return fx
 	}
-	gone, ok := m.gone(x)
+	gone, ok := m.behindFault(x)
 	if !ok {
 		return fx
 	}
@@ -267,7 +304,7 @@ func (m *Mock) behind(x *exchange, fx effects) effects {
 	switch {
 	case a != nil:
 		return effects{before: func(x *exchange) bool {
-			x.status, x.retryAfter = a.Status, x.met.RetryAfter
+			x.status, x.retryAfter = a.Status, x.struckBy.RetryAfter
 			m.record(x.entry, nil)
 			b := x.answerBody(a)
 			b.Part = true
@@ -276,73 +313,112 @@ func (m *Mock) behind(x *exchange, fx effects) effects {
 		}}
 	case t != nil:
 		return effects{
-			reply: func(_ *exchange, r *llmwire.Reply) {
+			reply: func(x *exchange, r *dialect.Reply) {
+				switch {
+				case t.Empty:
+					r.ID, r.Created, r.Model, r.Usage = "", 0, "", harness.Usage{}
+					r.Choices[0] = dialect.Choice{Finish: "stop"}
+				case t.Half:
+					x.proxied.half, x.proxied.noReason = true, t.NoReason
+				}
 				if t.Text != "" && len(r.Choices) > 0 {
 					text := strings.ReplaceAll(t.Text, "$body", string(gone.Body))
-					r.Choices[0] = llmwire.Choice{Text: strings.TrimSpace(text), Finish: "stop"}
+					r.Choices[0] = dialect.Choice{Text: strings.TrimSpace(text), Finish: "stop"}
 				}
 			},
-			body: func(x *exchange, b *llmwire.Body) {
+			body: func(x *exchange, b *dialect.Body) {
+				if t.Half { // the text is cut already
+					return
+				}
 				switch gone.Trouble {
 				case profile.CutClean, profile.CutReset, profile.ErrorChunk, profile.ErrorEvent:
-					b.Frames, _ = strike(b.Frames, x.met.At, false)
+					var after []dialect.Frame
+					b.Frames, after = strike(b.Frames, x.struckBy.At, false)
+					if t.Stop {
+						after = onlyKinds(after, dialect.KindDone)
+					} else if t.Usage {
+						after = onlyKinds(after, dialect.KindUsage)
+					} else {
+						after = nil
+					}
+					b.Frames = append(b.Frames, after...)
 				}
-				twist(b, t, gone)
+				rewritten(b, t, gone)
 			},
 		}
 	}
 	return effects{}
 }
 
-// gone is what the fault that a request meets is when it happens behind a
+// behindFault is what the fault that a request meets is when it happens behind a
 // proxy; false for the faults that only a proxy itself can have.
-func (m *Mock) gone(x *exchange) (profile.Gone, bool) {
-	f := x.met
+func (m *Mock) behindFault(x *exchange) (profile.Behind, bool) {
+	f := x.struckBy
 	form := f.FormFor(x.chat.Stream())
 	switch f.Kind {
 	case fault.Reset:
 		switch form {
 		case "before":
-			return profile.Gone{Trouble: profile.Closed}, true
+			return profile.Behind{Trouble: profile.Closed}, true
 		case "during":
-			return profile.Gone{Trouble: profile.CutReset}, true
+			return profile.Behind{Trouble: profile.CutReset}, true
 		}
 	case fault.Cut:
-		return profile.Gone{Trouble: profile.CutClean}, true
+		return profile.Behind{Trouble: profile.CutClean}, true
 	case fault.MissingDone:
-		return profile.Gone{Trouble: profile.NoDone}, true
+		return profile.Behind{Trouble: profile.NoDone}, true
 	case fault.InStreamError:
-		g := profile.Gone{Trouble: profile.ErrorChunk, Body: []byte(errorDocument(form, cmp.Or(f.Body, `{"message":"Internal server error","type":"server_error"}`)))}
+		g := profile.Behind{
+			// A document that has to say nothing of what came before it begins
+			// with the error, unless it is told where that is.
+			Trouble: profile.ErrorChunk, Early: f.At.Chunk == 1 || !x.proxied.ask.Stream && f.At.Chunk == 0 && f.At.Token == 0,
+			Body: []byte(errorDocument(form, cmp.Or(f.Body, `{"message":"Internal server error","type":"server_error"}`))),
+		}
 		if form == "anthropic" {
 			g.Trouble = profile.ErrorEvent
+			if f.Body != "" {
+				g.Body = fmt.Appendf(nil, `{"type":"error","error":%s}`, f.Body)
+			}
 		}
-		return g, x.chat.Stream() || x.proxied.ask.Model.Family == profile.Claude
+		if !x.proxied.ask.Stream && !m.profile.Forces(x.proxied.ask) {
+			g.Trouble = profile.EmptyObject // a document that says nothing but the error
+		}
+		return g, form != "finish"
 	}
 	e, ok := m.statusEffects(f, form)
 	if !ok || e.before == nil {
-		return profile.Gone{}, false
+		return profile.Behind{}, false
 	}
 	x.proxied.catching = true
 	e.before(x)
 	x.proxied.catching = false
 	a := x.proxied.caught
-	g := profile.Gone{Trouble: profile.Status, Status: a.status, Type: a.contentType, Body: a.body}
+	g := profile.Behind{Trouble: profile.Status, Status: a.status, Type: a.contentType, Body: a.body}
 	if a.status != http.StatusOK {
 		return g, true
 	}
 	var o struct {
-		Response *json.RawMessage
+		Response json.RawMessage
 		Choices  []struct{ Message *json.RawMessage }
 	}
+	var old struct {
+		Calls json.RawMessage `json:"tool_calls"`
+	}
 	switch err := json.Unmarshal(a.body, &o); {
+	case err != nil && json.Valid(a.body):
+		g.Trouble = profile.NoObject
 	case err != nil:
 		g.Trouble = profile.NotJSON
-	case strings.TrimSpace(string(a.body)) == "{}":
-		g.Trouble = profile.EmptyObject
 	case len(o.Choices) > 0 && o.Choices[0].Message != nil:
 		return g, false // as good as any
-	default:
+	case len(o.Choices) > 0:
 		g.Trouble = profile.BadShape
+	case string(o.Response) == "null":
+		g.Trouble = profile.NoResponse
+	case json.Unmarshal(o.Response, &old) == nil && bytes.HasPrefix(old.Calls, []byte("{")):
+		g.Trouble = profile.BareCall
+	default:
+		g.Trouble = profile.EmptyObject
 	}
 	return g, true
 }
@@ -357,114 +433,62 @@ func (x *exchange) caught(a *errorAnswer) bool {
 	return true
 }
 
-// twist makes of a stream what a trouble behind the endpoint makes of it.
-func twist(b *llmwire.Body, t *profile.Twist, g profile.Gone) {
+// rewritten changes a stream as trouble behind the endpoint does.
+func rewritten(b *dialect.Body, t *profile.Rewrite, g profile.Behind) {
 	b.Part = true
 	if !t.Keep {
 		b.Frames = nil
 	}
 	if t.NoDone {
-		b.Frames = withoutKinds(b.Frames, llmwire.Done)
+		b.Frames = withoutKinds(b.Frames, dialect.KindDone)
+	}
+	if t.NoUsage {
+		b.Frames = withoutKinds(b.Frames, dialect.KindUsage)
+	}
+	if t.NoFinish {
+		b.Frames = withoutKinds(b.Frames, dialect.KindFinish)
 	}
 	for _, e := range t.Events {
 		e = strings.NewReplacer("$body", string(g.Body), "$message", "APIError").Replace(e)
-		b.Frames = append(b.Frames, llmwire.Frame{Kind: llmwire.Fault, Data: []byte(e)})
+		b.Frames = append(b.Frames, dialect.Frame{Kind: dialect.KindFault, Data: []byte(e)})
 	}
 	if t.Raw != "" {
 		// The server believes that all is well, and keeps the connection.
 		rest := fmt.Sprintf("%s%x\r\n%s\r\n0\r\n\r\n", t.Raw, len(t.Chunk), t.Chunk)
-		b.Frames = append(b.Frames, llmwire.Frame{Kind: llmwire.Fault, Raw: true, Data: []byte(rest), Then: llmwire.Hang})
+		b.Frames = append(b.Frames, dialect.Frame{Kind: dialect.KindFault, Raw: true, Data: []byte(rest), Then: dialect.ThenHang})
 	}
 	if n := len(b.Frames); t.Cut && n > 0 {
-		b.Frames[n-1].Then = llmwire.Cut
+		b.Frames[n-1].Then = dialect.ThenCut
 	}
-}
-
-// serveProxiedEmbeddings answers a request for embeddings, in the proxy's
-// dialect or the gateway's own. As elsewhere, vectors follow from their text.
-func (m *Mock) serveProxiedEmbeddings(x *exchange) {
-	var req *dialect.Embeddings
-	x.speech = m.behindProxy(&speech{name: "embeddings", decode: func(x *exchange, body []byte, _ *dialect.Chat) (*dialect.Chat, *dialect.Refusal) {
-		if x.proxied.ask.Dialect == profile.OldEmbed {
-			var o struct{ Prompt []string }
-			_ = json.Unmarshal(body, &o) // what is no list of texts asks for nothing
-			req = &dialect.Embeddings{Inputs: o.Prompt, Chat: dialect.NewChat(harness.Request{Model: x.proxied.ask.Model.Echo}, body)}
-			req.Dimensions = dialect.FullDimensions(x.proxied.ask.Model.Echo)
-			return req.Chat, nil
-		}
-		var refusal *dialect.Refusal
-		if req, refusal = dialect.DecodeEmbeddings(body); req == nil {
-			return nil, refusal
-		}
-		return req.Chat, refusal
-	}})
-	if refusal := m.read(x); refusal != nil {
-		m.refuse(x, refusal)
-		return
-	}
-	x.habits = m.habits(x)
-	x.status = http.StatusOK
-	m.mu.Lock()
-	x.met = m.pickFault(x, nil, nil)
-	m.mu.Unlock()
-	x.kind = harness.KindAside // which no fault of a script strikes
-	if m.playBefore(x) {
-		return
-	}
-	x.delivered = true
-	m.record(x.entry, nil)
-	total := 0
-	for _, in := range req.Inputs {
-		total += countInput(in)
-	}
-	a := x.proxied.ask
-	var body []byte
-	if a.Dialect == profile.OldEmbed {
-		body = m.appendOldEmbeddings(nil, req)
-	} else {
-		full := *req
-		full.Chat = dialect.NewChat(harness.Request{Model: a.Model.Echo}, nil)
-		if full.Dimensions <= 0 {
-			full.Dimensions = dialect.FullDimensions(a.Model.Echo)
-		}
-		body = m.appendEmbeddings(nil, &full, total)
-	}
-	m.send(x, x.answerBody(&profile.Answer{Status: http.StatusOK, Header: m.profile.Header(a), Body: body}))
-}
-
-// sameBlocks puts all calls of a stream of messages into the block of the
-// first, and ends only the last.
-func sameBlocks(frames []llmwire.Frame) []llmwire.Frame {
-	index := regexp.MustCompile(`"index":([0-9]+)`)
-	numberOf := func(f *llmwire.Frame) []byte {
-		if at := index.FindSubmatch(f.Data); at != nil {
-			return at[1]
-		}
-		return nil
-	}
-	var first, last []byte
-	for i := range frames {
-		if f := &frames[i]; f.Kind == llmwire.CallStart {
-			if last = numberOf(f); first == nil {
-				first = last
-			}
-		}
-	}
-	var out []llmwire.Frame
-	calls := false
-	for _, f := range frames {
-		calls = calls || f.Kind == llmwire.CallStart
-		if n := numberOf(&f); calls && n != nil {
-			if bytes.Contains(f.Data, []byte("content_block_stop")) && !bytes.Equal(n, last) {
-				continue
-			}
-			f.Data = index.ReplaceAll(f.Data, append([]byte(`"index":`), first...))
-		}
-		out = append(out, f)
-	}
-	return out
 }
 
 // unchecked reports whether a reply may go against what the request asks for:
-// the proxy has not asked the model for that.
-func (x *exchange) unchecked() bool { return x.proxied != nil && x.proxied.wrong }
+// a proxy passes that on, or does not, and no model behind it is known to hold
+// to it.
+func (x *exchange) unchecked() bool { return x.proxied != nil && !x.m.profile.Checked() }
+
+// echoedSettings are the settings of a request as a proxy repeats them: as they
+// came, with the name of its user.
+func (x *exchange) echoedSettings() json.RawMessage {
+	if x.style.Rebuilt == nil || x.proxied.ask.Dialect != profile.Responses {
+		return nil // as the provider does
+	}
+	const user = `"rehearse"`
+	var came map[string]json.RawMessage
+	_ = json.Unmarshal(x.proxied.body, &came) // was decoded
+	out := map[string]json.RawMessage{}
+	for _, key := range append(responses.Repeated(), "frequency_penalty", "presence_penalty") {
+		if v, ok := came[key]; ok {
+			out[key] = v
+		}
+	}
+	out["user"] = json.RawMessage(user)
+	if x.proxied.ask.Model.Family == profile.Claude {
+		metadata := map[string]json.RawMessage{}
+		if v, ok := out["metadata"]; !ok || json.Unmarshal(v, &metadata) == nil && metadata != nil {
+			metadata["user_id"] = json.RawMessage(user)
+			out["metadata"] = dialect.Encode(metadata)
+		}
+	}
+	return dialect.Encode(out)
+}

@@ -11,8 +11,8 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/rehearse-dev/rehearse/internal/profile"
 	"github.com/rehearse-dev/rehearse/mockllm/fault"
-	"github.com/rehearse-dev/rehearse/mockllm/profile"
 )
 
 // ask posts a request to a mock in memory.
@@ -116,7 +116,7 @@ func TestProfileConversation(t *testing.T) {
 			for _, stream := range []bool{false, true} {
 				mode := map[bool]string{true: "stream", false: "plain"}[stream]
 				t.Run(name+"/"+model+"/"+mode, func(t *testing.T) {
-					m := New(Script{Profile: name, Turns: []Turn{{User: "ATP?", Replies: []Reply{
+					m := newMock(t, Script{Profile: name, Turns: []Turn{{User: "ATP?", Replies: []Reply{
 						{Say: "Looking.", Calls: []Call{{Tool: "search", Args: map[string]any{"q": "ATP"}}, {Tool: "list"}}},
 						{Say: "It is cpd00002, says the data base."},
 					}}}}, nil)
@@ -170,7 +170,7 @@ func TestProfileFaults(t *testing.T) {
 		{"not the proxy's", "argo-proxy-3.2", Fault{Kind: fault.Comments, Size: 1}, true, 200, ": OPENROUTER PROCESSING"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			m := New(Script{Profile: tt.profile, Replies: []Reply{{Say: "Sunny all over the place today.", Faults: []Fault{tt.fault}}}}, nil)
+			m := newMock(t, Script{Profile: tt.profile, Replies: []Reply{{Say: "Sunny all over the place today.", Faults: []Fault{tt.fault}}}}, nil)
 			defer m.Close()
 			req := chatRequest("gpt4o", tt.stream, object{"role": "user", "content": "hi"})
 			status, h, text := askProfile(t, m, "/v1/chat/completions", req)
@@ -191,7 +191,7 @@ func TestProfileFaults(t *testing.T) {
 // TestParallelBlocks: the calls of a model that is not Claude share one block
 // of a stream of messages.
 func TestParallelBlocks(t *testing.T) {
-	m := New(Script{Profile: "argo-proxy-3.3", Replies: []Reply{{Calls: []Call{{Tool: "a"}, {Tool: "b"}}}}}, nil)
+	m := newMock(t, Script{Profile: "argo-proxy-3.3", Replies: []Reply{{Calls: []Call{{Tool: "a"}, {Tool: "b"}}}}}, nil)
 	defer m.Close()
 	_, _, text := askProfile(t, m, "/v1/messages", object{
 		"model": "gpt4o", "max_tokens": 99, "stream": true, "messages": []any{object{"role": "user", "content": "hi"}},
@@ -209,7 +209,7 @@ func TestParallelBlocks(t *testing.T) {
 }
 
 func TestProfileRefusals(t *testing.T) {
-	m := New(Script{Profile: "argo-proxy-3.3", Replies: []Reply{{Say: "hi"}}}, nil)
+	m := newMock(t, Script{Profile: "argo-proxy-3.3", Replies: []Reply{{Say: "hi"}}}, nil)
 	defer m.Close()
 	if status, _, text := askProfile(t, m, "/v1/messages", object{"model": "nobody"}); status != http.StatusNotFound || !strings.Contains(text, "Configured models: argo:claude-4.1-opus") {
 		t.Errorf("unknown model: %d %s", status, text)
@@ -235,7 +235,7 @@ func TestProfileTooLarge(t *testing.T) {
 		{"argo-proxy-3.2", 400, `{"error": {"message": "Invalid JSON body", "type": "invalid_request_error", "code": null}}`},
 		{"argo-proxy-3.3", 413, `{"error": "Request body too large (22 bytes)"}`},
 	} {
-		m := New(Script{Profile: tt.profile, Replies: []Reply{{Say: "hi"}}}, &Options{MaxBodyBytes: 10})
+		m := newMock(t, Script{Profile: tt.profile, Replies: []Reply{{Say: "hi"}}}, &Options{MaxBodyBytes: 10})
 		if status, _, text := askProfile(t, m, "/v1/chat/completions", object{"model": "0123456789"}); status != tt.status || text != tt.want {
 			t.Errorf("%s: %d %s", tt.profile, status, text)
 		}
@@ -249,7 +249,7 @@ func FuzzOldRequest(f *testing.F) {
 	f.Add([]byte(`{"model":"gemini25pro","system":"s","prompt":["p"],"messages":[{"role":"assistant","tool_calls":[{"id":"call_0","name":"a","args":{"q":1}}]}]}`))
 	f.Add([]byte(`{"messages":7}`))
 	f.Fuzz(func(t *testing.T, body []byte) {
-		chat, refusal := decodeOld(&exchange{}, body, nil)
+		chat, refusal := readOld(false, body)
 		if (chat == nil) != (refusal != nil) {
 			t.Errorf("chat %v beside refusal %v", chat, refusal)
 		}

@@ -11,7 +11,6 @@ import (
 
 	"github.com/rehearse-dev/rehearse/mockllm"
 	"github.com/rehearse-dev/rehearse/mockllm/fault"
-	"github.com/rehearse-dev/rehearse/mockllm/wire"
 )
 
 // told is what a gateway said.
@@ -38,12 +37,17 @@ func (c *recordedCase) script(t *testing.T, profile string) mockllm.Script {
 	f, ok := c.fault(a)
 	switch {
 	case ok && f.Kind != fault.MissingDone:
-		reply.Faults = []mockllm.Fault{f}
-		reply.Fragments = &wire.Fragments{Unit: wire.Whole}
-		if w := a.told(); a.aborted && len(w.said) > 0 {
+		reply.Fragments = &mockllm.Fragments{Unit: mockllm.UnitWhole}
+		if w := a.told(); a.stream() && len(w.said) > 0 && (a.aborted || f.Kind == fault.InStreamError) {
 			text, at := w.cuts()
-			reply.Say, reply.Fragments = text, &wire.Fragments{Unit: wire.Rune, Cuts: at}
+			reply.Say, reply.Fragments = text, &mockllm.Fragments{Unit: mockllm.UnitRune, Cuts: at}
+			if !c.want.chunked && f.Kind == fault.InStreamError {
+				f.At = fault.At{Chunk: 1 + len(w.said)}
+			}
+		} else if f.Kind == fault.InStreamError {
+			f.At = fault.At{Chunk: 1}
 		}
+		reply.Faults = []mockllm.Fault{f}
 	default:
 		w := a.told()
 		reply = mockllm.Reply{Say: w.text, Finish: w.finish}
@@ -56,12 +60,20 @@ func (c *recordedCase) script(t *testing.T, profile string) mockllm.Script {
 		if strings.Contains(c.body, `"json_object"`) {
 			reply.Say = `{"mass": "180.16 g/mol"}` // as it was asked for, and the stand-in did not care
 		}
-		if w.pieces == 1 {
-			reply.Fragments = &wire.Fragments{Unit: wire.Whole}
+		switch {
+		case w.pieces == 1:
+			reply.Fragments = &mockllm.Fragments{Unit: mockllm.UnitWhole}
+		case a.stream() && len(w.said) > 1:
+			n, at := 0, []int(nil)
+			for _, p := range w.said {
+				n += len([]rune(p))
+				at = append(at, n)
+			}
+			reply.Fragments = &mockllm.Fragments{Unit: mockllm.UnitRune, Cuts: at}
 		}
 	}
 	s.Replies = []mockllm.Reply{reply}
-	if c.path == "/v1/embeddings" { // which no reply stands for
+	if strings.HasPrefix(c.path, "/v1/embe") { // which no reply stands for
 		s.Faults = reply.Faults
 	}
 	return s
@@ -89,12 +101,12 @@ func (a gatewayAnswer) told() *told {
 	case strings.HasPrefix(strings.TrimSpace(body), "{"):
 		w.object([]byte(body))
 	default:
-		w.text, w.pieces, w.said = body, 2, a.chunks
+		w.text, w.pieces, w.said = body, len(a.chunks), a.chunks
 	}
 	return w
 }
 
-var finishes = map[string]string{"end_turn": "stop", "tool_use": "tool_calls", "max_tokens": "length", "stop_sequence": "stop"}
+var finishes = map[string]string{"end_turn": "stop", "tool_use": "tool_calls", "max_tokens": "length", "stop_sequence": "stop", "refusal": "content_filter"}
 
 func (w *told) event(data []byte) {
 	var e struct {
@@ -217,25 +229,74 @@ func (c *recordedCase) fault(a gatewayAnswer) (mockllm.Fault, bool) {
 	}
 	body, typ := string(a.body), a.header["content-type"]
 	status, _ := strconv.Atoi(strings.Fields(a.status)[1])
-	_, first, _ := strings.Cut("\n"+body, "\ndata: ")
-	first, _, _ = strings.Cut(first, "\n")
 	switch {
-	case a.aborted && strings.Contains(c.name, "-rst"):
+	case a.reset:
 		return mockllm.Fault{Kind: fault.Reset, Form: "during"}, true
 	case a.aborted:
 		return mockllm.Fault{Kind: fault.Cut}, true
+	case status == http.StatusOK && a.stream():
+		for event := range strings.SplitSeq(body, "\n\n") {
+			_, data, _ := strings.Cut("\n"+event, "\ndata: ")
+			var e struct {
+				Type  string
+				Error json.RawMessage
+			}
+			switch {
+			case json.Unmarshal([]byte(data), &e) != nil || e.Error == nil:
+			case e.Type == "error":
+				return mockllm.Fault{Kind: fault.InStreamError, Form: "anthropic", Body: string(e.Error)}, true
+			default:
+				return mockllm.Fault{Kind: fault.InStreamError, Form: "object", Body: string(e.Error)}, true
+			}
+		}
+		if isDialect(body, "chat.completion.chunk") && !strings.Contains(body, "data: [DONE]") || strings.Contains(body, "event: message_start") && !strings.Contains(body, "event: message_stop") {
+			return mockllm.Fault{Kind: fault.MissingDone}, true
+		}
 	case strings.HasPrefix(typ, "text/html"):
 		return mockllm.Fault{Kind: fault.HTMLPage, Status: status, Body: body}, true
-	case status != http.StatusOK, body == "{}", strings.Contains(body, `"message":null`), body == `{"response":null}`:
+	case status != http.StatusOK || a.wrong():
 		return mockllm.Fault{Kind: fault.HTTPStatus, Status: status, Body: body}, true
-	case strings.HasPrefix(first, `{"error"`):
-		return mockllm.Fault{Kind: fault.InStreamError, Form: "object", At: fault.At{Chunk: 1}, Body: `{"message":"boom","type":"server_error","code":"500"}`}, true
-	case strings.HasPrefix(first, `{"type":"error"`):
-		return mockllm.Fault{Kind: fault.InStreamError, Form: "anthropic", At: fault.At{Chunk: 1}}, true
-	case c.name == "nodone-gpt-stream" && !strings.Contains(body, "data: [DONE]"):
-		return mockllm.Fault{Kind: fault.MissingDone}, true
 	}
 	return mockllm.Fault{}, false
+}
+
+// stream reports whether the gateway streamed: events, or plain text.
+func (a gatewayAnswer) stream() bool {
+	return a.response != nil && a.chunked
+}
+
+// wrong reports whether a body is no reply of any dialect of the gateway's.
+func (a gatewayAnswer) wrong() bool {
+	var o struct {
+		Object    string
+		Type      string
+		Choices   []struct{ Message *json.RawMessage }
+		Embedding []json.RawMessage
+		Data      []json.RawMessage
+		Response  json.RawMessage
+	}
+	if a.stream() {
+		return false
+	}
+	if json.Unmarshal(a.body, &o) != nil {
+		return true
+	}
+	var old struct {
+		Calls json.RawMessage `json:"tool_calls"`
+	}
+	_ = json.Unmarshal(o.Response, &old) // a text has no calls
+	switch {
+	case strings.HasPrefix(string(old.Calls), "{"): // one call that is in no list
+		return true
+	case len(o.Choices) > 0:
+		return o.Choices[0].Message == nil
+	}
+	return o.Type != "message" && o.Embedding == nil && o.Data == nil && (o.Response == nil || string(o.Response) == "null")
+}
+
+// isDialect reports whether a stream has objects of a kind.
+func isDialect(body, object string) bool {
+	return strings.Contains(body, `"object": "`+object+`"`) || strings.Contains(body, `"object":"`+object+`"`)
 }
 
 // cuts has a text cut so that the middle of it comes after as many pieces as

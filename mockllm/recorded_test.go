@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"net"
 	"net/http/httptest"
 	"os"
@@ -19,21 +20,12 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/rehearse-dev/rehearse/mockllm"
+	"github.com/rehearse-dev/rehearse/internal/profile"
 )
 
 // notReproduced lists the recorded cases that the mock answers otherwise, each
 // with the reason.
-const notReproduced = "profile/testdata/not-reproduced.txt"
-
-// releases are the recorded releases and the profiles that stand for them.
-var releases = []struct{ dir, profile string }{
-	{"3.3.3", "argo-proxy-3.3"},
-	{"3.2.3", "argo-proxy-3.2"},
-	{"3.1.2", "argo-proxy-3.1"},
-	{"3.0.4", "argo-proxy-3.0"},
-	{"2.8.9", "argo-proxy-2.8.9"},
-}
+const notReproduced = "../internal/profile/testdata/not-reproduced.txt"
 
 func recordedData(t *testing.T) string {
 	t.Helper()
@@ -66,43 +58,85 @@ func exceptions(t *testing.T) map[string]string {
 	return out
 }
 
-// TestRecordedReleases replays what clients asked five releases of argo-proxy,
-// with what their gateway did as the script, and compares the answers by
-// shape.
+// What of a release, and of each of its paths, is to be reproduced.
+const (
+	ofRelease = 0.97
+	ofPath    = 0.90
+)
+
+// folders are the folders of recorded releases: those that were kept, below
+// REHEARSE_DATA, and those just recorded by interop/argo, in
+// REHEARSE_EXCHANGES.
+func folders(t *testing.T) []string {
+	t.Helper()
+	var out []string
+	for _, dir := range []string{filepath.Join(os.Getenv("REHEARSE_DATA"), "argo-proxy"), os.Getenv("REHEARSE_EXCHANGES")} {
+		if !filepath.IsAbs(dir) {
+			continue // the variable is not set
+		}
+		found, err := filepath.Glob(filepath.Join(dir, "*.*.*"))
+		if err != nil || len(found) == 0 {
+			t.Fatalf("no recorded releases in %s: %v", dir, err)
+		}
+		out = append(out, found...)
+	}
+	if out == nil {
+		t.Skip("neither REHEARSE_DATA nor REHEARSE_EXCHANGES is set: they name the folders with recorded exchanges")
+	}
+	return out
+}
+
+// TestRecordedReleases replays what clients asked releases of argo-proxy, with
+// what their gateway did as the script, and compares the answers by shape.
 func TestRecordedReleases(t *testing.T) {
-	dir := recordedData(t)
 	listed := exceptions(t)
-	for _, rel := range releases {
-		t.Run(rel.profile, func(t *testing.T) {
-			files, err := filepath.Glob(filepath.Join(dir, "argo-proxy", rel.dir, "*.txt"))
-			if err != nil || len(files) == 0 {
-				t.Fatalf("no recorded cases of %s: %v", rel.dir, err)
+	for _, dir := range folders(t) {
+		t.Run(filepath.Base(dir), func(t *testing.T) {
+			p, ok := profile.Lookup("argo-proxy-" + filepath.Base(dir))
+			if !ok {
+				t.Fatalf("no profile stands for argo-proxy %s", filepath.Base(dir))
 			}
-			same, differs := 0, 0
+			files, err := filepath.Glob(filepath.Join(dir, "*.txt"))
+			if err != nil || len(files) == 0 {
+				t.Fatalf("no recorded cases in %s: %v", dir, err)
+			}
+			all, same := map[string]int{}, map[string]int{}
 			for _, file := range files {
 				c := readCase(t, file)
-				if !c.inScope() {
-					continue
+				all[c.group()]++
+				all[""]++
+				diff := cmp.Diff(c.want.shape(), play(t, p.Name, c).shape())
+				name := filepath.Base(dir) + "/" + c.name
+				reason, known := listed[name]
+				switch {
+				case diff == "" && known:
+					t.Errorf("%s lists %s (%s), which is reproduced", notReproduced, name, reason)
+				case diff == "":
+					same[c.group()]++
+					same[""]++
+				case !known:
+					t.Logf("differs from %s (-recorded +mock):\n%s", file, diff)
 				}
-				name := rel.profile + "/" + c.name
-				t.Run(c.name, func(t *testing.T) {
-					want, got := c.want.shape(), play(t, rel.profile, c).shape()
-					diff := cmp.Diff(want, got)
-					reason, known := listed[name]
-					switch {
-					case diff == "" && known:
-						t.Errorf("%s lists %s (%s), which is reproduced", notReproduced, name, reason)
-					case diff == "":
-						same++
-					case known:
-						differs++
-					default:
-						t.Errorf("differs from %s (-recorded +mock):\n%s", file, diff)
-					}
-				})
 			}
-			fmt.Printf("%s: %d cases reproduced, %d listed\n", rel.profile, same, differs)
+			report(t, p.Name, dir, all, same)
 		})
+	}
+}
+
+// report says how much of a release is reproduced, and fails if it is too
+// little.
+func report(t *testing.T, profile, dir string, all, same map[string]int) {
+	t.Helper()
+	for _, path := range slices.Sorted(maps.Keys(all)) {
+		want, name := ofPath, path
+		if path == "" {
+			want, name = ofRelease, "all"
+		}
+		part := float64(same[path]) / float64(all[path])
+		fmt.Printf("%-16s %-6s %-22s %4d of %4d reproduced, %5.1f %%\n", profile, filepath.Base(dir), name, same[path], all[path], 100*part)
+		if part < want {
+			t.Errorf("%s: %s: %d of %d are reproduced, want %v %%", dir, name, same[path], all[path], 100*want)
+		}
 	}
 }
 
@@ -117,7 +151,9 @@ type recordedCase struct {
 }
 
 type gatewayAnswer struct {
-	aborted bool
+	// aborted says that the gateway closed the connection, reset that it did
+	// not do so in order.
+	aborted, reset bool
 	*response
 }
 
@@ -137,7 +173,7 @@ func readCase(t *testing.T, file string) *recordedCase {
 		case strings.HasPrefix(title, "proxy -> gateway"):
 			asked = strings.HasPrefix(text, "POST ")
 		case strings.HasPrefix(title, "gateway -> proxy") && asked:
-			a := gatewayAnswer{aborted: strings.Contains(title, "aborted")}
+			a := gatewayAnswer{aborted: strings.Contains(title, "then aborted") || strings.Contains(title, "then reset"), reset: strings.Contains(title, "then reset")}
 			a.response, err = readResponse(bufio.NewReader(strings.NewReader(text)), "")
 			if err != nil && !errors.Is(err, io.EOF) {
 				t.Fatalf("%s: %v", file, err)
@@ -148,6 +184,7 @@ func readCase(t *testing.T, file string) *recordedCase {
 			if err != nil {
 				t.Fatalf("%s: %v", file, err)
 			}
+			c.want.cut = c.want.cut || strings.Contains(title, "EOF")
 			c.want.closed = strings.Contains(title, "server closed") || strings.Contains(title, "EOF")
 		}
 	}
@@ -174,15 +211,26 @@ func (c *recordedCase) readRequest(text string) {
 	c.request = b.String() + "\r\n" + c.body
 }
 
-// inScope reports whether the case lies on the chat, models, messages and
-// embeddings paths, or beside all paths.
-func (c *recordedCase) inScope() bool { return c.path != "/v1/responses" }
+// group is what of the server the case asks: a path of its, or the rest.
+func (c *recordedCase) group() string {
+	path, _, _ := strings.Cut(c.path, "?")
+	if i := strings.LastIndexByte(path, ':'); i >= 0 && strings.HasPrefix(path, "/v1beta/") {
+		path = path[i+1:]
+	}
+	switch path {
+	case "/v1/chat/completions", "/v1/responses", "/v1/messages", "/v1/embeddings", "/v1/completions", "generateContent", "streamGenerateContent":
+		if c.method == "POST" {
+			return path
+		}
+	}
+	return "other"
+}
 
 // play sends the client's request to a mock that was told what the gateway
 // did.
 func play(t *testing.T, profile string, c *recordedCase) *response {
 	t.Helper()
-	mock := mockllm.New(c.script(t, profile), nil)
+	mock := scripted(t, c.script(t, profile), nil)
 	server := httptest.NewServer(mock)
 	defer server.Close()
 	defer mock.Close()
@@ -200,7 +248,7 @@ func play(t *testing.T, profile string, c *recordedCase) *response {
 	r := bufio.NewReader(conn)
 	p, err := readResponse(r, c.method)
 	if err != nil {
-		t.Fatal(err)
+		return &response{status: "no answer: " + err.Error()}
 	}
 	if p.cut {
 		p.closed = true

@@ -186,7 +186,7 @@ func shapeOfText(s string) string {
 
 // fixed are the keys whose values are words of the protocol.
 var fixed = map[string]bool{
-	"object": true, "type": true, "role": true, "finish_reason": true, "stop_reason": true, "index": true, "code": true, "status": true,
+	"object": true, "type": true, "role": true, "finish_reason": true, "finishReason": true, "stop_reason": true, "index": true, "code": true, "status": true,
 }
 
 func shapeOf(key string, v any) string {

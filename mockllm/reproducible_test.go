@@ -10,7 +10,6 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/rehearse-dev/rehearse/mockllm"
-	"github.com/rehearse-dev/rehearse/mockllm/wire"
 )
 
 // TestTwoRuns: two servers of one script give the same bytes to the same
@@ -34,8 +33,8 @@ func TestTwoRuns(t *testing.T) {
 			t.Fatal(err)
 		}
 		defer h.Close()
-		m := mockllm.New(mockllm.Script{
-			Arrival: true, Fragments: &wire.Fragments{Seed: 5, Unit: wire.Byte, Max: 6, Writes: 9},
+		m := scripted(t, mockllm.Script{
+			Arrival: true, Fragments: &mockllm.Fragments{Seed: 5, Unit: mockllm.UnitByte, Max: 6, Writes: 9},
 			Replies: []mockllm.Reply{{Say: "Hello to you, Zürich.", Reasoning: "Be kind.", Repeat: len(requests) + 1}},
 		}, &mockllm.Options{Seed: 7})
 		defer m.Close()

@@ -59,7 +59,7 @@ const responsesTools = `"tools":[{"type":"function","name":"get_weather","parame
 
 func newMock(t *testing.T, replies ...mockllm.Reply) *mockllm.Mock {
 	t.Helper()
-	m := mockllm.New(mockllm.Script{Replies: replies}, nil)
+	m := scripted(t, mockllm.Script{Replies: replies}, nil)
 	t.Cleanup(m.Close)
 	return m
 }
@@ -116,7 +116,7 @@ func TestResponsesNotStored(t *testing.T) {
 
 // TestResponsesNamespace calls a tool of a namespace, as codex wants it.
 func TestResponsesNamespace(t *testing.T) {
-	m := mockllm.New(mockllm.Script{Replies: []mockllm.Reply{{Calls: []mockllm.Call{{Tool: "weather.get_weather"}}}}}, nil)
+	m := scripted(t, mockllm.Script{Replies: []mockllm.Reply{{Calls: []mockllm.Call{{Tool: "weather.get_weather"}}}}}, nil)
 	t.Cleanup(m.Close)
 	_, r := respond(t, m, `{"model":"m","input":"a","tools":[{"type":"namespace","name":"mcp__weather","tools":[{"type":"function","name":"get_weather"}]}]}`)
 	if c := r.Output[0]; c.Name != "get_weather" || c.Namespace != "mcp__weather" {

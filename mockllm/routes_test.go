@@ -27,11 +27,12 @@ func TestNoRoute(t *testing.T) {
 		{"a model with a colon", "", "GET", "/v1/models/ft:gpt-4o:us", 200, "application/json", "", `"id":"ft:gpt-4o:us"`, ""},
 		{"no such path of Gemini", "gemini", "GET", "/v2", 404, "application/json; charset=UTF-8", "", `"status": "NOT_FOUND"`, ""},
 		{"endpoint of another profile", "anthropic", "POST", "/v1/chat/completions", 422, "application/json", "false", "POST /v1/chat/completions: the profile anthropic has no such endpoint, others have, such as openai", "expected next"},
-		{"endpoint of another profile, strict", "strict", "POST", "/v1/messages", 422, "application/json", "false", "the profile strict has no such endpoint, others have, such as openai", "expected next"},
+		{"endpoint of another profile, deepseek", "deepseek", "POST", "/v1/messages", 422, "application/json", "false", "the profile deepseek has no such endpoint, others have, such as openai", "expected next"},
+		{"no such path of Gemini, strict", "strict", "GET", "/v1beta/model", 404, "application/json; charset=UTF-8", "", `"status": "NOT_FOUND"`, ""},
 		{"endpoint unknown", "", "POST", "/v1/audio/speech", 422, "application/json", "false", "a mock model has no such endpoint", "expected next"},
 		{"endpoint misspelt", "", "POST", "/v1/chat/completion", 422, "application/json", "false", "did you mean /v1/chat/completions?", "nothing: the script"},
 		{"endpoint of another provider", "anthropic", "POST", "/v1/message", 422, "application/json", "false", "did you mean /v1/messages?", "expected next"},
-		{"method unknown", "", "POST", "/v1beta/models/m:embedContent", 422, "application/json; charset=UTF-8", "", `no method \"embedContent\"`, "expected next"},
+		{"method unknown", "", "POST", "/v1beta/models/m:predict", 422, "application/json; charset=UTF-8", "", `no method \"predict\"`, "expected next"},
 		{"method misspelt", "", "POST", "/v1beta/models/m:generateContnt", 422, "application/json; charset=UTF-8", "", `did you mean \"generateContent\"?`, "expected next"},
 		{"without v1", "", "POST", "/chat/completions", 404, "application/json", "false", "Invalid URL (POST /chat/completions): did you mean /v1/chat/completions?", ""},
 		{"admin misspelt", "", "GET", "/rehearse/journl", 404, "application/json", "", "there is no GET /rehearse/journl; there are GET journal", "invalid_request_error"},
@@ -39,7 +40,7 @@ func TestNoRoute(t *testing.T) {
 		{"admin by another method", "", "GET", "/rehearse/reset", 404, "application/json", "", "POST reset", ""},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
-			m := mockllm.New(mockllm.Script{Profile: tc.profile}, nil)
+			m := scripted(t, mockllm.Script{Profile: tc.profile}, nil)
 			defer m.Close()
 			w := httptest.NewRecorder()
 			m.ServeHTTP(w, httptest.NewRequest(tc.method, tc.path, strings.NewReader(`{}`)))
@@ -57,7 +58,7 @@ func TestNoRoute(t *testing.T) {
 // TestUnmounted: a mock without a listener is reached by its transport alone,
 // and a client without that fails without a look at the network.
 func TestUnmounted(t *testing.T) {
-	m := mockllm.New(mockllm.Script{Models: []string{"m"}}, nil)
+	m := scripted(t, mockllm.Script{Models: []string{"m"}}, nil)
 	defer m.Close()
 	get := func(c *http.Client) error {
 		res, err := c.Get(m.URL + "/models")

@@ -4,19 +4,19 @@ package mockllm
 
 import (
 	"encoding/json"
+	"regexp"
 	"sync/atomic"
 	"time"
 
 	"github.com/rehearse-dev/rehearse/harness"
-	"github.com/rehearse-dev/rehearse/harness/dialect"
+	"github.com/rehearse-dev/rehearse/internal/dialect"
 	"github.com/rehearse-dev/rehearse/mockllm/fault"
-	"github.com/rehearse-dev/rehearse/mockllm/wire"
 )
 
 // Script is what a mock says. The zero Script answers nothing.
 type Script struct {
 	// Profile names the wire habits of the endpoint; package
-	// mockllm/profile lists them. Empty means openai. A profile that stands
+	// internal/profile lists them. Empty means openai. A profile that stands
 	// before the models, as argo-proxy does, shows some faults in its own
 	// way, as things that go wrong behind it: errors by status, Reset, Cut,
 	// InStreamError and MissingDone.
@@ -45,15 +45,19 @@ type Script struct {
 	Arrival bool
 	// Fragments cut the replies that are streamed and have none of their own.
 	// Nil cuts them as the profile does.
-	Fragments *wire.Fragments
+	Fragments *Fragments
+	// Habits are odd ways to spell the replies that have none of their own. Nil
+	// is the profile's.
+	Habits *Habits
 	// ContextWindow is how many tokens a request may have, those of its
 	// max_tokens included where the provider counts them. A longer one is
 	// refused in the words of its dialect and takes no position; the same
 	// request again counts as a mistake of the client. 0 means no limit.
 	ContextWindow int
 	// Echo names fields of the model's chat messages that must come back in
-	// the history as they were sent: reasoning_content. Some profiles want it
-	// for calls.
+	// the history as they were sent: reasoning_content, reasoning_details,
+	// extra_content. The latter two are sent, then, with every reply that has
+	// something to put there. Some profiles want the first for calls.
 	Echo []string
 	// Models are the ids that the endpoint knows; a request for another is
 	// refused. Empty means that every model is known, and that rehearse-mock
@@ -65,12 +69,21 @@ type Script struct {
 	// Results fills in Result and Failed of the calls issued so far, in
 	// script order, from the tool side. Nil reads the request's messages.
 	Results func(issued []harness.Call) ([]harness.Call, error)
+	// Seed goes into what Chance draws, beside the seed of [Options]. Zero is a
+	// seed like any other.
+	Seed int64
 }
 
 // Turn is one user message with the replies that follow it.
 type Turn struct {
-	// User is the whole text of the user message. Empty fits any.
-	User    string
+	// User is the text of the user message: of all of it, or of one of its
+	// parts. Empty fits any.
+	User string
+	// Contains are texts that the message has, for a client that writes more
+	// around what the user says; User is empty then.
+	Contains []string
+	// Pattern is found in the message. Nil is no pattern.
+	Pattern *regexp.Regexp
 	Replies []Reply
 	Pos     harness.Position
 }
@@ -101,7 +114,9 @@ type Reply struct {
 	NoCalls bool
 	// Fragments cut the reply when it is streamed. Nil leaves it to the
 	// script's.
-	Fragments *wire.Fragments
+	Fragments *Fragments
+	// Habits are odd ways to spell the reply. Nil leaves it to the script's.
+	Habits *Habits
 	// Faults are played, one after the other, before the reply is given as
 	// scripted. Where Fault.At names a request, a turn or a reply, all of it
 	// must fit.
@@ -117,8 +132,12 @@ type Reply struct {
 
 // Call is one tool call of a reply.
 type Call struct {
-	// Tool is server.tool, or an offered name when there is no dot.
+	// Tool is server.tool, or an offered name when there is no dot. A client
+	// that offers tools, and none of that name, is a miss.
 	Tool string
+	// Unoffered calls Tool as it is spelled, offered or not, as a model does
+	// that makes up a tool.
+	Unoffered bool
 	// Args are the arguments. A json.RawMessage is sent as spelled, whatever
 	// it holds; nil means {}; anything else is encoded as JSON.
 	Args any
@@ -128,21 +147,33 @@ type Call struct {
 type Ask struct {
 	Request harness.Request
 	// User is the text of the turn's user message: the script's, or the
-	// request's last when the script does not say.
+	// request's last when the script lacks a part.
 	User string
 	// Turn and Reply are the position, from 1; 0 for asides and rules, whose
 	// Turn is the one being played, if that is known.
 	Turn, Reply int
 	// Calls are the calls issued so far, in script order over all turns.
 	Calls []harness.Call
+	// readings are those of the results of Calls; nil where the tool side told.
+	readings [][]reading
 }
 
 // Rule is a reply for the requests that it applies to.
 type Rule struct {
 	// When reports whether the rule applies. Nil means always.
-	When  func(*Ask) (bool, error)
-	Reply Reply
-	Pos   harness.Position
+	When func(*Ask) (bool, error)
+	// Chance is the probability, from 0 to 1, with which it applies to a request
+	// that When holds for. 0 means 1. What is drawn follows from the seeds of
+	// [Script] and [Options], the rule's place among asides and rules, and the request's
+	// model, seed (seed of chat completions, generationConfig.seed of Gemini) and
+	// messages, without the ids of calls. So a request that is repeated meets the
+	// same rule, whatever was asked before it.
+	//
+	// Times and Every of its reply's faults count for each such request by
+	// itself.
+	Chance float64
+	Reply  Reply
+	Pos    harness.Position
 }
 
 // Fault is a misbehaviour. Package fault has the catalogue.

@@ -6,45 +6,63 @@ import (
 	"bytes"
 	"cmp"
 	"context"
+	"crypto/tls"
+	"errors"
+	"fmt"
+	"io"
 	"math/rand/v2"
+	"net"
 	"net/http"
+	"slices"
 	"strconv"
+	"strings"
 	"time"
 
-	"github.com/rehearse-dev/rehearse/internal/llmwire"
+	"github.com/rehearse-dev/rehearse/harness"
+	"github.com/rehearse-dev/rehearse/internal/dialect"
 )
 
 // send writes a body at the pace of the options, and records whether all of
 // it was delivered.
-func (m *Mock) send(x *exchange, b *llmwire.Body) {
-	ctx, cancel := context.WithCancel(x.r.Context())
-	defer cancel()
-	defer context.AfterFunc(m.ctx, cancel)()
-	buf := buffers.Get().(*bytes.Buffer)
-	defer putBuffer(buf)
-	s := &sender{x: x, body: b, ctx: ctx, buf: buf, line: responseLine{x.w}}
+func (m *Mock) send(x *exchange, b *dialect.Body) {
+	s := &x.sender
+	s.direct.w = x.w
+	s.x, s.body, s.ctx, s.line, s.buf = x, b, x.r.Context(), &s.direct, buffers.Get().(*bytes.Buffer)
+	defer putBuffer(s.buf)
+	if x.mayWait(b) {
+		var cancel context.CancelFunc
+		s.ctx, cancel = context.WithCancel(s.ctx)
+		defer cancel()
+		defer context.AfterFunc(m.ctx, cancel)()
+	}
 	if m.opts.Jitter > 0 && m.paced() {
-		s.jitter = m.source("jitter " + x.spokenID() + strconv.Itoa(x.attempt))
+		s.jitter = m.source("jitter " + x.givenID() + strconv.Itoa(x.attempt))
 	}
 	if b.Writes > 0 {
-		s.cuts = m.source("writes " + x.spokenID() + strconv.Itoa(x.attempt))
+		s.cuts = m.source("writes " + x.givenID() + strconv.Itoa(x.attempt))
 	}
 	if err := s.run(); err != nil {
 		s.line.cut() // a reply cut short must not look whole
 	}
 }
 
-func (x *exchange) spokenID() string {
-	if x.spoken == nil {
+// mayWait reports whether a body may take longer than it takes to write it.
+func (x *exchange) mayWait(b *dialect.Body) bool {
+	return x.m.paced() || b.HeadDelay > 0 ||
+		slices.ContainsFunc(b.Frames, func(f dialect.Frame) bool { return f.Delay > 0 || f.Then != dialect.ThenNext })
+}
+
+func (x *exchange) givenID() string {
+	if x.given == nil {
 		return strconv.Itoa(x.seq)
 	}
-	return x.spoken.id
+	return x.given.id
 }
 
 // sender is one body on its way.
 type sender struct {
 	x      *exchange
-	body   *llmwire.Body
+	body   *dialect.Body
 	ctx    context.Context
 	buf    *bytes.Buffer // due, but not sent
 	line   line
@@ -52,6 +70,8 @@ type sender struct {
 	jitter *rand.Rand // nil without
 	pace   pace
 	cuts   *rand.Rand // of writes; nil without
+	direct responseLine
+	whole  []byte // all of the body, where nothing is to be said on the way
 }
 
 func (s *sender) run() error {
@@ -78,6 +98,9 @@ func (s *sender) run() error {
 	if err := s.wait(0, m.opts.TimeToFirstToken); err != nil {
 		return err
 	}
+	if s.whole = s.x.untouched(b); s.whole != nil {
+		return s.end()
+	}
 	for i := range b.Frames {
 		f := &b.Frames[i]
 		if err := s.wait(f.Delay, m.tokenTime()*time.Duration(f.Tokens)); err != nil {
@@ -90,7 +113,7 @@ func (s *sender) run() error {
 		} else {
 			s.buf.Write(f.Data)
 		}
-		if f.Then != llmwire.Next {
+		if f.Then != dialect.ThenNext {
 			return s.then(f.Then)
 		}
 		if (m.opts.FlushEvents || f.Flush) && i < len(b.Frames)-1 {
@@ -100,6 +123,23 @@ func (s *sender) run() error {
 		}
 	}
 	return s.end()
+}
+
+// untouched returns all of a body in one, where it is as the dialect wrote it and
+// goes out at once; else nil.
+func (x *exchange) untouched(b *dialect.Body) []byte {
+	if x.buffers == nil || x.struckBy != nil || x.proxied != nil || x.m.paced() || x.m.opts.FlushEvents || b.Writes > 0 ||
+		x.style.PiecePause > 0 || x.style.Habits.IDs != "" || len(b.Frames) == 0 {
+		return nil
+	}
+	all, n := x.buffers.Bytes, 0
+	for i := range b.Frames {
+		n += len(b.Frames[i].Data)
+	}
+	if n == 0 || n != len(all) || &b.Frames[0].Data[0] != &all[0] { // it has moved while it grew
+		return nil
+	}
+	return all
 }
 
 // header sets the headers that follow from the body.
@@ -123,7 +163,7 @@ func (s *sender) header() {
 	}
 	n := 0
 	for i, f := range b.Frames {
-		if f.Raw || f.Then != llmwire.Next && i < len(b.Frames)-1 {
+		if f.Raw || f.Then != dialect.ThenNext && i < len(b.Frames)-1 {
 			return
 		}
 		n += len(f.Data)
@@ -146,7 +186,7 @@ func (s *sender) wait(fixed, paced time.Duration) error {
 		paced = time.Duration(float64(paced) * (1 + s.x.m.opts.Jitter*(2*s.jitter.Float64()-1)))
 	}
 	if fixed+paced <= 0 {
-		return s.ctx.Err()
+		return nil // the end asks whether the client is still there
 	}
 	if err := s.flush(); err != nil {
 		return err
@@ -173,6 +213,9 @@ func (s *sender) write(push bool) error {
 	}
 	defer s.buf.Reset()
 	p := s.buf.Bytes()
+	if s.whole != nil {
+		p = s.whole
+	}
 	for s.cuts != nil && len(p) > 1 {
 		n := 1 + s.cuts.IntN(s.body.Writes)
 		if n >= len(p) {
@@ -209,8 +252,8 @@ func (s *sender) raw(p []byte) error {
 }
 
 // then does what follows a frame.
-func (s *sender) then(t llmwire.Then) error {
-	if t == llmwire.End {
+func (s *sender) then(t dialect.Then) error {
+	if t == dialect.ThenEnd {
 		return s.end()
 	}
 	if err := s.flush(); err != nil {
@@ -222,9 +265,9 @@ func (s *sender) then(t llmwire.Then) error {
 		}
 	}
 	switch t {
-	case llmwire.Hang:
+	case dialect.ThenHang:
 		return s.hang()
-	case llmwire.Reset:
+	case dialect.ThenReset:
 		s.line.reset()
 	default:
 		s.line.cut()
@@ -285,7 +328,190 @@ func (x *exchange) settled(delivered bool) {
 		n = -1
 	}
 	x.served.delivered += n
-	if x.met == nil {
+	if x.struckBy == nil {
 		x.served.clean += n
 	}
 }
+
+func (m *Mock) paced() bool { return m.opts.TimeToFirstToken > 0 || m.opts.TokensPerSecond > 0 }
+
+// pace says when the next piece is due. It is counted from the first one, so
+// that what sleeping and writing take too long does not add up.
+type pace struct{ due time.Time }
+
+// sleep lets t pass since the piece before was due.
+func (p *pace) sleep(ctx context.Context, clock harness.Clock, t time.Duration) error {
+	now := clock.Now()
+	if p.due.IsZero() {
+		p.due = now
+	}
+	p.due = p.due.Add(t)
+	if t = p.due.Sub(now); t <= 0 {
+		return ctx.Err()
+	}
+	return clock.Sleep(ctx, t)
+}
+
+// tokenTime is how long one piece takes.
+func (m *Mock) tokenTime() time.Duration {
+	if m.opts.TokensPerSecond <= 0 {
+		return 0
+	}
+	return time.Duration(float64(time.Second) / m.opts.TokensPerSecond)
+}
+
+// line is what an answer goes out by: net/http's writer, or the connection
+// beneath it once an answer needs to break its rules.
+type line interface {
+	head(status int, raw http.Header) error
+	write(p []byte) error
+	flush() error
+	// raw writes past the framing of the body.
+	raw(p []byte) error
+	// end ends the body properly.
+	end(stream bool) error
+	// cut closes the connection without the end of the body.
+	cut()
+	// reset closes it as a machine does that has lost its memory.
+	reset()
+	// wait blocks until the client goes away or ctx ends.
+	wait(ctx context.Context)
+	// hijack returns the line beneath. begun says that the head was sent.
+	hijack(begun bool) (line, error)
+}
+
+// responseLine writes by net/http.
+type responseLine struct{ w http.ResponseWriter }
+
+func (l responseLine) head(status int, _ http.Header) error {
+	l.w.WriteHeader(status)
+	return nil
+}
+
+func (l responseLine) write(p []byte) error {
+	_, err := l.w.Write(p)
+	return err
+}
+
+// flush hands what was sent to the network. A writer that cannot is left to
+// its own pace.
+func (l responseLine) flush() error {
+	err := http.NewResponseController(l.w).Flush()
+	if errors.Is(err, http.ErrNotSupported) {
+		return nil
+	}
+	return err
+}
+
+func (l responseLine) raw([]byte) error { return errors.New("writing raw bytes past net/http") }
+
+func (l responseLine) end(stream bool) error {
+	if stream {
+		return nil
+	}
+	return l.flush() // the length is known: nothing is left to write after this
+}
+
+func (l responseLine) cut() {
+	panic(http.ErrAbortHandler)
+}
+
+func (l responseLine) reset() {
+	raw, err := l.hijack(false)
+	if err != nil {
+		panic(http.ErrAbortHandler)
+	}
+	raw.reset()
+}
+
+func (l responseLine) wait(ctx context.Context) { <-ctx.Done() }
+
+func (l responseLine) hijack(begun bool) (line, error) {
+	if begun {
+		if err := l.flush(); err != nil {
+			return nil, err
+		}
+	}
+	h := l.w.Header()
+	chunked := h.Get("Transfer-Encoding") == "chunked" || h.Get("Content-Length") == ""
+	conn, _, err := http.NewResponseController(l.w).Hijack()
+	if err != nil {
+		return nil, fmt.Errorf("taking the connection for an answer that net/http cannot write: %w", err)
+	}
+	return &connLine{conn: conn, chunked: begun && chunked}, nil
+}
+
+// connLine writes to the connection itself.
+type connLine struct {
+	conn    net.Conn
+	chunked bool
+}
+
+func (l *connLine) head(status int, h http.Header) error {
+	var b strings.Builder
+	fmt.Fprintf(&b, "HTTP/1.1 %03d %s\r\n", status, http.StatusText(status))
+	if err := h.Write(&b); err != nil {
+		return err
+	}
+	b.WriteString("\r\n")
+	l.chunked = strings.EqualFold(h.Get("Transfer-Encoding"), "chunked")
+	return l.raw([]byte(b.String()))
+}
+
+func (l *connLine) write(p []byte) error {
+	if !l.chunked || len(p) == 0 {
+		return l.raw(p)
+	}
+	b := fmt.Appendf(nil, "%x\r\n", len(p))
+	return l.raw(append(append(b, p...), '\r', '\n'))
+}
+
+func (l *connLine) raw(p []byte) error {
+	if len(p) == 0 {
+		return nil
+	}
+	_, err := l.conn.Write(p)
+	return err
+}
+
+func (l *connLine) flush() error { return nil }
+
+// end closes the connection too: whether it could be kept depends on what was
+// broken.
+func (l *connLine) end(bool) error {
+	var err error
+	if l.chunked {
+		err = l.raw([]byte("0\r\n\r\n"))
+	}
+	l.cut()
+	return err
+}
+
+func (l *connLine) cut() { _ = l.conn.Close() } // there is nobody to tell
+
+// resetter is a connection in memory that can be reset.
+type resetter interface{ reset() }
+
+func (l *connLine) reset() {
+	conn := l.conn
+	if c, ok := conn.(*tls.Conn); ok {
+		conn = c.NetConn()
+	}
+	switch c := conn.(type) {
+	case *net.TCPConn:
+		_ = c.SetLinger(0)
+		_ = c.Close()
+		return
+	case resetter:
+		c.reset()
+	}
+	l.cut()
+}
+
+func (l *connLine) wait(ctx context.Context) {
+	stop := context.AfterFunc(ctx, l.cut)
+	defer stop()
+	_, _ = io.Copy(io.Discard, l.conn) // until either end closes
+}
+
+func (l *connLine) hijack(bool) (line, error) { return l, nil }

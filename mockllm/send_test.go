@@ -15,27 +15,27 @@ import (
 	"time"
 
 	"github.com/rehearse-dev/rehearse/harness"
-	"github.com/rehearse-dev/rehearse/internal/llmwire"
-	"github.com/rehearse-dev/rehearse/mockllm/wire"
+	"github.com/rehearse-dev/rehearse/internal/dialect"
+	"github.com/rehearse-dev/rehearse/internal/sse"
 )
 
 // sending is a handler that sends one body.
-func sending(m *Mock, b llmwire.Body) http.Handler {
+func sending(m *Mock, b dialect.Body) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		m.send(&exchange{entry: &entry{}, m: m, w: w, r: r}, &b)
 	})
 }
 
-func events(texts ...string) []llmwire.Frame {
-	var out []llmwire.Frame
+func events(texts ...string) []dialect.Frame {
+	var out []dialect.Frame
 	for _, s := range texts {
-		out = append(out, llmwire.Frame{Data: llmwire.Data([]byte(s))})
+		out = append(out, dialect.Frame{Data: sse.Data("", []byte(s))})
 	}
 	return out
 }
 
 // then returns frames of which the last is followed by t.
-func then(t llmwire.Then, frames ...llmwire.Frame) []llmwire.Frame {
+func then(t dialect.Then, frames ...dialect.Frame) []dialect.Frame {
 	frames[len(frames)-1].Then = t
 	return frames
 }
@@ -54,27 +54,27 @@ func TestSend(t *testing.T) {
 	plain := http.Header{"Content-Type": {"application/json"}}
 	for _, tc := range []struct {
 		name   string
-		body   llmwire.Body
+		body   dialect.Body
 		status int
 		text   string
 		err    int
 	}{
-		{"stream", llmwire.Body{Stream: true, Frames: events("a", "b")}, 200, "data: a\n\ndata: b\n\n", noError},
-		{"whole", llmwire.Body{Status: 201, Header: plain, Frames: []llmwire.Frame{{Data: []byte("{}")}}}, 201, "{}", noError},
-		{"empty", llmwire.Body{}, 200, "", noError},
-		{"small writes", llmwire.Body{Stream: true, Writes: 3, Frames: events("abcdef", "ghijkl")}, 200, "data: abcdef\n\ndata: ghijkl\n\n", noError},
-		{"end early", llmwire.Body{Stream: true, Frames: append(then(llmwire.End, events("a")...), events("b")...)}, 200, "data: a\n\n", noError},
-		{"cut", llmwire.Body{Stream: true, Frames: then(llmwire.Cut, events("a")...)}, 200, "data: a\n\n", unexpectedEnd},
-		{"cut before the head", llmwire.Body{Stream: true, Frames: []llmwire.Frame{{Then: llmwire.Cut}}}, 0, "", noAnswer},
-		{"reset", llmwire.Body{Stream: true, Frames: then(llmwire.Reset, events("a")...)}, 200, "data: a\n\n", wasReset},
-		{"reset before the head", llmwire.Body{Stream: true, Frames: []llmwire.Frame{{Then: llmwire.Reset}}}, 0, "", wasReset},
-		{"raw bytes", llmwire.Body{Stream: true, Frames: append(events("a"), llmwire.Frame{Data: []byte("HTTP/1.1 502 Bad Gateway\r\n\r\n"), Raw: true}, events("b")[0])}, 200, "data: a\n\n", badFraming},
-		{"raw chunk", llmwire.Body{Stream: true, Frames: append(events("a"), llmwire.Frame{Data: []byte("2\r\nhi\r\n"), Raw: true}, events("b")[0])}, 200, "data: a\n\nhidata: b\n\n", noError},
-		{"wrong length", llmwire.Body{RawHead: true, Header: http.Header{"Content-Length": {"10"}}, Frames: []llmwire.Frame{{Data: []byte("{}")}}}, 200, "{}", unexpectedEnd},
-		{"raw head", llmwire.Body{Status: 299, RawHead: true, Header: http.Header{"Transfer-Encoding": {"chunked"}}, Frames: events("a")}, 299, "data: a\n\n", noError},
+		{"stream", dialect.Body{Stream: true, Frames: events("a", "b")}, 200, "data: a\n\ndata: b\n\n", noError},
+		{"whole", dialect.Body{Status: 201, Header: plain, Frames: []dialect.Frame{{Data: []byte("{}")}}}, 201, "{}", noError},
+		{"empty", dialect.Body{}, 200, "", noError},
+		{"small writes", dialect.Body{Stream: true, Writes: 3, Frames: events("abcdef", "ghijkl")}, 200, "data: abcdef\n\ndata: ghijkl\n\n", noError},
+		{"end early", dialect.Body{Stream: true, Frames: append(then(dialect.ThenEnd, events("a")...), events("b")...)}, 200, "data: a\n\n", noError},
+		{"cut", dialect.Body{Stream: true, Frames: then(dialect.ThenCut, events("a")...)}, 200, "data: a\n\n", unexpectedEnd},
+		{"cut before the head", dialect.Body{Stream: true, Frames: []dialect.Frame{{Then: dialect.ThenCut}}}, 0, "", noAnswer},
+		{"reset", dialect.Body{Stream: true, Frames: then(dialect.ThenReset, events("a")...)}, 200, "data: a\n\n", wasReset},
+		{"reset before the head", dialect.Body{Stream: true, Frames: []dialect.Frame{{Then: dialect.ThenReset}}}, 0, "", wasReset},
+		{"raw bytes", dialect.Body{Stream: true, Frames: append(events("a"), dialect.Frame{Data: []byte("HTTP/1.1 502 Bad Gateway\r\n\r\n"), Raw: true}, events("b")[0])}, 200, "data: a\n\n", badFraming},
+		{"raw chunk", dialect.Body{Stream: true, Frames: append(events("a"), dialect.Frame{Data: []byte("2\r\nhi\r\n"), Raw: true}, events("b")[0])}, 200, "data: a\n\nhidata: b\n\n", noError},
+		{"wrong length", dialect.Body{RawHead: true, Header: http.Header{"Content-Length": {"10"}}, Frames: []dialect.Frame{{Data: []byte("{}")}}}, 200, "{}", unexpectedEnd},
+		{"raw head", dialect.Body{Status: 299, RawHead: true, Header: http.Header{"Transfer-Encoding": {"chunked"}}, Frames: events("a")}, 299, "data: a\n\n", noError},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
-			m := New(Script{}, nil)
+			m := newMock(t, Script{}, nil)
 			defer m.Close()
 			h := sending(m, tc.body)
 			check := func(t *testing.T, rt http.RoundTripper, url string) {
@@ -130,17 +130,17 @@ func kindOf(err error) int {
 func TestSendPace(t *testing.T) {
 	for _, tc := range []struct {
 		name  string
-		body  llmwire.Body
+		body  dialect.Body
 		first time.Duration // the head
 		total time.Duration
 	}{
-		{"paced", llmwire.Body{Stream: true, Frames: []llmwire.Frame{{Data: []byte("a")}, {Data: []byte("b"), Tokens: 2}, {Data: []byte("c"), Delay: time.Second}}}, time.Second, 3 * time.Second},
-		{"early head", llmwire.Body{Stream: true, EarlyHead: true, Frames: []llmwire.Frame{{Data: []byte("a")}}}, 0, time.Second},
-		{"slow head", llmwire.Body{HeadDelay: time.Second, Frames: []llmwire.Frame{{Data: []byte("a"), Tokens: 1}}}, 2500 * time.Millisecond, 2500 * time.Millisecond},
+		{"paced", dialect.Body{Stream: true, Frames: []dialect.Frame{{Data: []byte("a")}, {Data: []byte("b"), Tokens: 2}, {Data: []byte("c"), Delay: time.Second}}}, time.Second, 3 * time.Second},
+		{"early head", dialect.Body{Stream: true, EarlyHead: true, Frames: []dialect.Frame{{Data: []byte("a")}}}, 0, time.Second},
+		{"slow head", dialect.Body{HeadDelay: time.Second, Frames: []dialect.Frame{{Data: []byte("a"), Tokens: 1}}}, 2500 * time.Millisecond, 2500 * time.Millisecond},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				m := New(Script{}, &Options{TimeToFirstToken: time.Second, TokensPerSecond: 2})
+				m := newMock(t, Script{}, &Options{TimeToFirstToken: time.Second, TokensPerSecond: 2})
 				start := time.Now()
 				req, _ := http.NewRequestWithContext(t.Context(), "GET", "http://x", nil)
 				resp, err := transport{sending(m, tc.body)}.RoundTrip(req)
@@ -164,18 +164,18 @@ func TestSendPace(t *testing.T) {
 
 // TestSendHang: a hanging answer ends with its client, and with the mock.
 func TestSendHang(t *testing.T) {
-	frames := map[string][]llmwire.Frame{
-		"hang":     then(llmwire.Hang, events("a")...),
-		"raw hang": {{Data: []byte("a")}, {Data: []byte("1\r\nb\r\n"), Raw: true, Then: llmwire.Hang}},
+	frames := map[string][]dialect.Frame{
+		"hang":     then(dialect.ThenHang, events("a")...),
+		"raw hang": {{Data: []byte("a")}, {Data: []byte("1\r\nb\r\n"), Raw: true, Then: dialect.ThenHang}},
 	}
 	for name, frames := range frames {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				m := New(Script{}, nil)
+				m := newMock(t, Script{}, nil)
 				ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 				defer cancel()
 				req, _ := http.NewRequestWithContext(ctx, "GET", "http://x", nil)
-				_, text, err := fetch(transport{sending(m, llmwire.Body{Stream: true, Frames: frames})}, req)
+				_, text, err := fetch(transport{sending(m, dialect.Body{Stream: true, Frames: frames})}, req)
 				if !strings.Contains(text, "a") || !errors.Is(err, context.DeadlineExceeded) {
 					t.Errorf("client ended: %q, %v", text, err)
 				}
@@ -184,7 +184,7 @@ func TestSendHang(t *testing.T) {
 					time.Sleep(time.Minute)
 					m.cancel()
 				}()
-				_, text, err = fetch(transport{sending(m, llmwire.Body{Stream: true, Frames: frames})}, req)
+				_, text, err = fetch(transport{sending(m, dialect.Body{Stream: true, Frames: frames})}, req)
 				if !strings.Contains(text, "a") || err == nil {
 					t.Errorf("mock ended: %q, %v", text, err)
 				}
@@ -206,9 +206,9 @@ func (c lazyClock) Sleep(ctx context.Context, d time.Duration) error {
 // TestPaceDoesNotDrift: a machine that sleeps too long is late once, and not
 // once for each token.
 func TestPaceDoesNotDrift(t *testing.T) {
-	for _, fragments := range []*wire.Fragments{nil, {Unit: wire.Token}} { // the quick way, and the other
+	for _, fragments := range []*dialect.Fragments{nil, {Unit: dialect.UnitToken}} { // the quick way, and the other
 		synctest.Test(t, func(t *testing.T) {
-			m := New(Script{Replies: []Reply{{Say: strings.Repeat(" word", 100)}}, Fragments: fragments},
+			m := newMock(t, Script{Replies: []Reply{{Say: strings.Repeat(" word", 100)}}, Fragments: fragments},
 				&Options{Clock: lazyClock{harness.SystemClock()}, TokensPerSecond: 50})
 			start := time.Now()
 			req, _ := http.NewRequestWithContext(t.Context(), "POST", m.URL+"/chat/completions",

@@ -7,25 +7,21 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"net/http"
-	"slices"
-	"strconv"
 	"strings"
 	"sync"
 
 	"github.com/rehearse-dev/rehearse/harness"
-	"github.com/rehearse-dev/rehearse/harness/dialect"
-	"github.com/rehearse-dev/rehearse/internal/llmwire"
-	"github.com/rehearse-dev/rehearse/mockllm/profile"
+	"github.com/rehearse-dev/rehearse/internal/dialect"
+	"github.com/rehearse-dev/rehearse/internal/gate"
 )
 
 // headers are values of answers, kept so that they are not made for each.
-type headers struct{ json, google, sse, noCache, chunked, version, no []string }
+type headers struct{ json, sse, noCache, chunked, version, no []string }
 
 func newHeaders() headers {
 	return headers{
-		json: []string{"application/json"}, google: []string{"application/json; charset=UTF-8"},
+		json:    []string{"application/json"},
 		sse:     []string{"text/event-stream; charset=utf-8"},
 		noCache: []string{"no-cache"}, chunked: []string{"chunked"}, version: []string{"2020-10-01"}, no: []string{"false"},
 	}
@@ -43,12 +39,23 @@ func (m *Mock) serve(w http.ResponseWriter, r *http.Request, path string) {
 	}
 	defer m.wg.Done()
 	x := exchanges.Get().(*exchange)
-	*x = exchange{entry: &entry{start: m.opts.Clock.Now()}, m: m, w: w, r: r, path: path}
+	*x = exchange{entry: &entry{start: m.opts.Clock.Now(), path: path, headers: m.headersOf(r)}, m: m, w: w, r: r, path: path}
 	m.serveExchange(x)
-	if x.quick { // else something may still look at it
+	if x.over { // else something may still look at it
 		*x = exchange{}
 		exchanges.Put(x)
 	}
+}
+
+// headersOf are the headers of a request as the journal keeps them. Most
+// clients send the same with each: those are kept once.
+func (m *Mock) headersOf(r *http.Request) map[string]string {
+	if p := m.lastHeaders.Load(); p != nil && dialect.SameHeaders(r.Header, *p) {
+		return *p
+	}
+	now := dialect.Headers(r.Header, nil)
+	m.lastHeaders.Store(&now)
+	return now
 }
 
 func (m *Mock) serveExchange(x *exchange) {
@@ -58,11 +65,11 @@ func (m *Mock) serveExchange(x *exchange) {
 	}
 	route, rest, known := m.routing.find(r.Method, path)
 	if route != nil {
-		x.speech, x.rest = route.speech, rest
+		x.api, x.rest = route.api, rest
 	}
-	lacks := m.lacks(x)
+	lacks := !m.profile.Has(path) && m.lacks(x)
 	if route == nil || lacks {
-		x.speech = m.errorSpeech(x)
+		x.api = m.profile.Errors(path)
 	}
 	switch {
 	case route == nil && (path == "/rehearse" || strings.HasPrefix(path, "/rehearse/")):
@@ -75,137 +82,11 @@ func (m *Mock) serveExchange(x *exchange) {
 			Status: http.StatusMethodNotAllowed, Type: "invalid_request_error",
 			Message: fmt.Sprintf("Not allowed to %s on %s.", r.Method, path),
 		})
-	case route.speech != nil:
-		m.serveSpeech(x)
+	case route.api != nil:
+		m.serveModel(x)
 	default:
 		route.serve(m, x)
 	}
-}
-
-// unknownPath answers what is no endpoint of the profile. A POST to another
-// endpoint of the provider is a miss, since the mock could have been asked for
-// it by mistake only.
-func (m *Mock) unknownPath(x *exchange) {
-	x.stray = true
-	hint := ""
-	if _, _, known := m.routing.find(x.r.Method, x.path); known && m.lacks(x) {
-		hint = fmt.Sprintf(": the profile %s has no such endpoint, others have, such as %s", m.profile.Name, m.profileWith(x.path))
-	}
-	if x.r.Method == http.MethodPost && strings.HasPrefix(x.path, "/v1") {
-		if hint == "" {
-			hint = ": a mock model has no such endpoint" + m.nearPath(x)
-		}
-		m.miss(x, fmt.Sprintf("%s %s%s", x.r.Method, x.path, hint))
-		return
-	}
-	if m.routing.exact["/v1"+x.path] != nil {
-		hint = fmt.Sprintf(": did you mean /v1%s? The base URL ends in /v1", x.path)
-	}
-	m.refuse(x, &dialect.Refusal{
-		Status: http.StatusNotFound, Type: "invalid_request_error", Message: fmt.Sprintf("Invalid URL (%s %s)%s", x.r.Method, x.path, hint),
-	})
-}
-
-// noAdmin answers what asks for the mock itself and is no route of it. It is no
-// request to the provider, so that the journal has nothing of it.
-func (m *Mock) noAdmin(x *exchange) {
-	m.adminError(x, fmt.Sprintf("there is no %s %s; there are GET journal, POST reset and POST cue/NAME", x.r.Method, x.path))
-}
-
-func (m *Mock) adminError(x *exchange, message string) {
-	x.w.Header()["Content-Type"] = m.headers.json
-	x.w.WriteHeader(http.StatusNotFound)
-	m.writeJSON(x.w, map[string]any{"error": map[string]string{
-		"type":    "rehearse_admin",
-		"message": message,
-	}})
-}
-
-// profileWith is a profile that has an endpoint: the plain one if it can be.
-func (m *Mock) profileWith(path string) string {
-	for _, name := range profile.Names() {
-		if p, ok := profile.Lookup(name); ok && p.Has(path) {
-			return name
-		}
-	}
-	return "none"
-}
-
-// nearPath names an endpoint that the client may have meant.
-func (m *Mock) nearPath(x *exchange) string {
-	var paths []string
-	for path, list := range m.routing.exact {
-		if list[0].method == x.r.Method && m.profile.Has(path) {
-			paths = append(paths, path)
-		}
-	}
-	slices.Sort(paths)
-	if near := harness.Suggest(x.path, paths); near != "" {
-		return fmt.Sprintf(" (did you mean %s?)", near)
-	}
-	return ""
-}
-
-func (m *Mock) serveModels(x *exchange) {
-	if m.serveOtherModels(x) {
-		return
-	}
-	type list struct {
-		Object string      `json:"object"`
-		Data   []wireModel `json:"data"`
-	}
-	l := list{Object: "list"}
-	for _, id := range m.models() {
-		l.Data = append(l.Data, newWireModel(id))
-	}
-	m.writeJSON(x.w, l)
-}
-
-func (m *Mock) models() []string {
-	if len(m.program.Models) == 0 {
-		return []string{"rehearse-mock"}
-	}
-	return m.program.Models
-}
-
-func (m *Mock) serveModel(x *exchange) {
-	if m.serveMethod(x) || m.serveOtherModels(x) {
-		return
-	}
-	if r := m.unknownModel(x.rest); r != nil {
-		m.writeError(x, r)
-		return
-	}
-	m.writeJSON(x.w, newWireModel(x.rest))
-}
-
-// unknownModel refuses a model that is not listed.
-func (m *Mock) unknownModel(id string) *dialect.Refusal {
-	if len(m.program.Models) == 0 {
-		return nil
-	}
-	for _, known := range m.program.Models {
-		if id == known {
-			return nil
-		}
-	}
-	return &dialect.Refusal{
-		Status: http.StatusNotFound, Type: "invalid_request_error", Code: "model_not_found",
-		Message: fmt.Sprintf("The model `%s` does not exist or you do not have access to it.", id),
-	}
-}
-
-func (m *Mock) serveJournal(x *exchange) {
-	list := m.Journal()
-	if list == nil {
-		list = []harness.Exchange{}
-	}
-	m.writeJSON(x.w, list)
-}
-
-func (m *Mock) serveReset(x *exchange) {
-	m.Reset()
-	x.w.WriteHeader(http.StatusNoContent)
 }
 
 func (m *Mock) writeJSON(w http.ResponseWriter, v any) {
@@ -231,35 +112,45 @@ func putBuffer(b *bytes.Buffer) {
 	}
 }
 
-// serveSpeech answers one model request.
-func (m *Mock) serveSpeech(x *exchange) {
+// serveModel answers one model request.
+func (m *Mock) serveModel(x *exchange) {
 	refusal := m.read(x)
 	if refusal == nil && len(m.program.Models) > 0 {
 		refusal = m.unknownModel(x.chat.Model())
 	}
+	if refusal == nil && x.chat.Silent {
+		m.answerNothing(x)
+		return
+	}
 	if refusal == nil {
-		aside, label, err := m.ruleFor(m.program.asides, 0, x.chat)
+		aside, label, err := m.ruleFor(m.program.asides, 0, x)
 		if err != nil {
 			m.fail(x, err)
 			return
 		}
 		if aside != nil {
-			x.habits, x.kind = m.habits(x), harness.KindAside
+			x.preset, x.kind = m.presetOf(x), harness.KindAside
 			m.answerRule(x, aside, label)
 			return
 		}
-		if m, err = m.laneOf(x); err != nil {
-			x.m.fail(x, err)
-			return
+		if len(m.program.lanes) > 0 {
+			if m, err = m.laneOf(x); err != nil {
+				x.m.fail(x, err)
+				return
+			}
 		}
-		refusal = m.unechoed(x)
+		if m.echoes && x.api.ChatFields {
+			refusal = m.unechoed(x)
+		}
 	}
 	if refusal != nil {
 		m.refuse(x, refusal)
 		return
 	}
-	x.habits = m.habits(x)
-	if m.answerOverflow(x) {
+	if x.proxied != nil {
+		x.preset = m.presetOf(x)
+	}
+	if m.program.ContextWindow > 0 && m.answerOverflow(x) {
 		return
 	}
 	m.answerPosition(x)
@@ -277,8 +168,12 @@ func (m *Mock) read(x *exchange) (refusal *dialect.Refusal) {
 		}
 		return &dialect.Refusal{Status: status, Type: "invalid_request_error", Message: "reading the request: " + err.Error()}
 	}
-	x.before = m.prev.Load()
-	x.chat, refusal = x.speech.decode(x, b.Bytes(), m.memory.last.Load())
+	x.before, x.dialect = m.prev.Load(), x.api.Name
+	body := b.Bytes()
+	if m.program.lenient {
+		body = respelled(body)
+	}
+	x.chat, refusal = x.decode(body)
 	return refusal
 }
 
@@ -289,13 +184,7 @@ func (m *Mock) readBody(x *exchange, b *bytes.Buffer) error {
 		_, err := b.ReadFrom(http.MaxBytesReader(x.w, x.r.Body, limit))
 		return err
 	}
-	b.Grow(int(n))
-	p := b.AvailableBuffer()[:n]
-	if _, err := io.ReadFull(x.r.Body, p); err != nil {
-		return err
-	}
-	b.Write(p) // where it stands already
-	return nil
+	return gate.ReadAnnounced(b, x.r.Body, n)
 }
 
 // remember keeps a request that took its place in the conversation.
@@ -312,8 +201,10 @@ func (m *Mock) answerPosition(x *exchange) {
 		x.served, x.kind = s, harness.KindReply
 		x.turn, x.reply, x.attempt, x.pos = s.turn+1, s.reply+1, s.attempts, s.script.Pos
 		x.compacted = s.compacted
-		m.inTurn(x, s)
-		if x.met = m.pickFault(x, s, nil); x.met == nil {
+		if m.root != nil {
+			m.inTurn(x, s)
+		}
+		if x.struckBy = m.pickFault(x, s, nil); x.struckBy == nil {
 			x.repeated = s.clean > 0
 			s.taken = true
 		}
@@ -325,8 +216,10 @@ func (m *Mock) answerPosition(x *exchange) {
 		if m.playBefore(x) {
 			return
 		}
-		m.hold(x, s.script)
-		sp, err := m.speakAt(s, x)
+		if s.script.Hold != "" {
+			m.hold(x, s.script)
+		}
+		sp, err := m.giveAt(s, x)
 		if err == nil {
 			err = m.answer(x, sp)
 		}
@@ -343,7 +236,7 @@ func (m *Mock) answerPosition(x *exchange) {
 		m.miss(x, fmt.Sprintf("%s: %s", m.placeOf(s), err))
 		return
 	case !final:
-		rule, label, err := m.ruleFor(m.program.rules, len(m.program.asides), x.chat)
+		rule, label, err := m.ruleFor(m.program.rules, len(m.program.asides), x)
 		if err != nil {
 			m.fail(x, err)
 			return
@@ -361,13 +254,15 @@ func (m *Mock) answerPosition(x *exchange) {
 func (m *Mock) answerRule(x *exchange, rule *rule, label string) {
 	x.pos = rule.Pos
 	m.mu.Lock()
-	x.met = m.pickFault(x, nil, rule)
+	x.struckBy = m.pickFault(x, nil, rule)
 	m.mu.Unlock()
 	if m.playBefore(x) {
 		return
 	}
-	m.hold(x, rule.reply)
-	sp, err := m.speak(rule.reply, x, 0, 0, label)
+	if rule.reply.Hold != "" {
+		m.hold(x, rule.reply)
+	}
+	sp, err := m.giveReply(rule.reply, x, 0, 0, label)
 	if err == nil {
 		err = m.answer(x, sp)
 	}
@@ -382,7 +277,7 @@ func (m *Mock) answerRule(x *exchange, rule *rule, label string) {
 // playBefore plays what the request's fault does before anything is sent. It
 // reports whether that was all.
 func (m *Mock) playBefore(x *exchange) (done bool) {
-	if x.met == nil {
+	if x.struckBy == nil {
 		return false
 	}
 	x.effects = m.behind(x, m.effectsOf(x))
@@ -404,94 +299,12 @@ func (m *Mock) record(e *entry, problem error) {
 	m.observe(e, problem)
 }
 
-// recordDelivered records a reply that is about to be sent as a whole, and
-// settles it.
-func (m *Mock) recordDelivered(x *exchange) {
-	if m.root != nil {
-		m = m.root
-	}
-	m.mu.Lock()
-	m.journal.add(x.entry)
-	x.settled(true)
-	m.mu.Unlock()
-	m.observe(x.entry, nil)
-}
-
 func (m *Mock) observe(e *entry, problem error) {
 	if m.opts.Observe != nil {
 		m.opts.Observe(e.kind, e.fault)
 	}
 	if problem != nil {
 		m.logf("%v", problem)
-	}
-}
-
-// refuse answers as the provider would.
-func (m *Mock) refuse(x *exchange, r *dialect.Refusal) {
-	x.kind, x.status, x.err = harness.KindRefusal, r.Status, r.Error()
-	m.record(x.entry, errors.New("refused: "+x.err))
-	m.writeError(x, r)
-}
-
-// miss answers a request that nobody scripted.
-func (m *Mock) miss(x *exchange, why string) {
-	m.mu.Lock()
-	text := m.explain(x.chat, why)
-	m.mu.Unlock()
-	x.kind, x.status, x.err = harness.KindMiss, http.StatusUnprocessableEntity, text
-	m.record(x.entry, errors.New("miss: "+text))
-	m.writeError(x, &dialect.Refusal{Status: x.status, Type: "rehearse_miss", Code: "rehearse_miss", Message: text})
-}
-
-// fail answers when the script itself is wrong.
-func (m *Mock) fail(x *exchange, err error) {
-	x.kind, x.status, x.err = harness.KindScript, http.StatusInternalServerError, err.Error()
-	if where := (*locatedError)(nil); errors.As(err, &where) && !where.pos.IsZero() {
-		x.pos = where.pos
-	}
-	m.record(x.entry, fmt.Errorf("script: %w", err))
-	m.writeError(x, &dialect.Refusal{Status: x.status, Type: "rehearse_script", Code: "rehearse_script", Message: x.err})
-}
-
-func (m *Mock) writeError(x *exchange, r *dialect.Refusal) {
-	h := x.w.Header()
-	m.common(x)
-	if b := m.envelope(x, r); b != nil {
-		m.sendError(x, b)
-		return
-	}
-	h["Content-Type"] = m.headers.json
-	switch {
-	case x.speech != nil && x.speech.name == gemini:
-		h["Content-Type"] = m.headers.google
-	case r.Status != http.StatusTooManyRequests:
-		h["X-Should-Retry"] = m.headers.no
-	}
-	var body []byte
-	if x.speech != nil && x.speech.refuse != nil {
-		body = x.speech.refuse(x, r)
-	} else {
-		body = r.Body()
-	}
-	h.Set("Content-Length", strconv.Itoa(len(body)))
-	x.w.WriteHeader(r.Status)
-	_, _ = x.w.Write(body) // the client is gone
-}
-
-// sendError sends an error as a profile writes it.
-func (m *Mock) sendError(x *exchange, b *llmwire.Body) {
-	h := x.w.Header()
-	for k, v := range b.Header {
-		h[k] = v
-	}
-	n := 0
-	for _, f := range b.Frames {
-		n += len(f.Data)
-	}
-	h.Set("Content-Length", strconv.Itoa(n))
-	x.w.WriteHeader(b.Status)
-	for _, f := range b.Frames {
-		_, _ = x.w.Write(f.Data) // the client is gone
 	}
 }
 
@@ -512,17 +325,161 @@ func (e *entry) answerID() string {
 func (m *Mock) common(x *exchange) {
 	h := x.w.Header()
 	switch {
-	case x.speech == nil || !x.speech.plain:
+	case x.api == nil || x.api.OpenAI && x.proxied == nil:
 		h["X-Request-Id"] = []string{x.answerID()}
 		h["Openai-Version"] = m.headers.version
-	case x.speech.idHeader != "":
-		h[x.speech.idHeader] = []string{x.answerID()}
+	case x.api.IDHeader != "" && x.proxied == nil:
+		h[x.api.IDHeader] = []string{x.answerID()}
 	}
-	for k, v := range x.habits.header {
+	for k, v := range x.preset.header {
 		if v == nil {
 			delete(h, k)
 		} else {
 			h[k] = v
 		}
 	}
+}
+
+// routing finds routes by path.
+type routing struct {
+	exact  map[string][]*route
+	prefix []*route
+}
+
+// find returns the route of a request. When only the method is wrong, known
+// is true.
+func (t *routing) find(method, path string) (r *route, rest string, known bool) {
+	for _, r := range t.exact[path] {
+		if r.method == method {
+			return r, "", true
+		}
+		known = true
+	}
+	if known {
+		return nil, "", true
+	}
+	n := 0
+	for _, c := range t.prefix {
+		after, ok := strings.CutPrefix(path, c.path)
+		if !ok || after == "" || len(c.path) < n {
+			continue
+		}
+		known = true
+		if c.method == method && len(c.path) > n {
+			r, rest, n = c, after, len(c.path)
+		}
+	}
+	return r, rest, known
+}
+
+// decode reads a request in its dialect. The chat is nil when there is none to
+// speak of.
+func (x *exchange) decode(body []byte) (*dialect.Chat, *dialect.Refusal) {
+	x.query.Prev, x.query.Held = x.m.memory.last.Load(), x.m.held
+	if x.proxied != nil {
+		return x.m.decodeProxied(x, body)
+	}
+	return x.decodeOwn(body)
+}
+
+// decodeOwn is decode as the provider itself does it.
+func (x *exchange) decodeOwn(body []byte) (*dialect.Chat, *dialect.Refusal) {
+	p := x.m.profile
+	req, refusal := x.api.Read(body, &x.query)
+	if r := p.Demands(x.r); r != nil {
+		refusal = r
+	}
+	if req == nil {
+		return nil, refusal
+	}
+	x.request = req
+	c := req.AsChat()
+	if refusal == nil && p.Strict() {
+		refusal = c.Unsupported()
+	}
+	if refusal == nil {
+		refusal = p.Serves(x.api, c.Model())
+	}
+	return c, refusal
+}
+
+// write writes a reply in the dialect of the request.
+func (x *exchange) write(r *dialect.Reply) *dialect.Body {
+	if x.proxied != nil {
+		return x.m.writeProxied(x, r)
+	}
+	return x.writeOwn(r)
+}
+
+// writeOwn is write without the changes of a proxy.
+func (x *exchange) writeOwn(r *dialect.Reply) *dialect.Body {
+	w := dialect.Writing{Style: x.style, Stream: x.stream(), Hidden: x.m.profile.Behind(), Held: x.m.held, Buffers: x.buffers}
+	if x.proxied != nil {
+		w.Proxied, w.Settings = true, x.echoedSettings()
+	}
+	return x.request.Write(r, w)
+}
+
+// exchange is a request on its way through the mock.
+type exchange struct {
+	*entry   // what the journal keeps of it
+	m        *Mock
+	w        http.ResponseWriter
+	r        *http.Request
+	api      *dialect.Dialect // nil for anything that is not a model request
+	query    dialect.Query    // what is known of it beside its body
+	request  dialect.Request  // nil until it was read
+	path     string           // below the mock's root
+	rest     string           // of the path, after that of the route
+	served   *served          // its position; nil for asides and rules
+	struckBy *Fault           // the fault that it meets; nil is none
+	effects  effects          // of it
+	// scriptErr is why the condition of a fault could not be answered.
+	scriptErr error
+	// wire is the reply as it was rendered. flipped renders it for a stream
+	// where none was asked for, and the other way round.
+	wire    *dialect.Reply
+	flipped bool
+	preset  preset
+	over    bool             // nothing looks at it any more
+	buffers *dialect.Buffers // that the reply is written into
+	sender  sender
+	said    replyRoom
+	drawn   *lots    // nil until a rule or a fault with a chance asks
+	proxied *proxied // for endpoints that stand before the models
+	// style is that of the habits with the fragments of the script. Nil is
+	// the provider's way, as far as a reply is not rendered.
+	style *dialect.Style
+}
+
+// replyRoom has a reply with room for one choice and one call, which most have.
+type replyRoom struct {
+	dialect.Reply
+	choice [1]dialect.Choice
+	call   [1]dialect.Call
+}
+
+// stream reports whether a reply is to be written as a stream.
+func (x *exchange) stream() bool {
+	stream := x.chat.Stream()
+	if x.proxied != nil { // which goes by more than the dialect allows
+		stream = x.proxied.ask.Stream
+	}
+	return stream != x.flipped
+}
+
+// plainChat reports whether the dialect is that of chat completions, as the
+// provider has it.
+func (x *exchange) plainChat() bool { return x.api.ChatFields && x.proxied == nil }
+
+// enter reports whether the mock is open, and if so counts a request that
+// m.wg.Done ends.
+func (m *Mock) enter() bool {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if m.closed {
+		return false
+	}
+	m.wg.Add(1)
+	return true
 }

@@ -7,8 +7,8 @@ import (
 	"sync"
 
 	"github.com/rehearse-dev/rehearse/harness"
-	"github.com/rehearse-dev/rehearse/harness/dialect"
 	"github.com/rehearse-dev/rehearse/internal/bpe"
+	"github.com/rehearse-dev/rehearse/internal/dialect"
 )
 
 // words are what is known of tokens: most words come again and again. They are
@@ -94,10 +94,10 @@ func promptTokens(c *dialect.Chat) int {
 // completionTokens counts what is said, and the reasoning in that.
 func (c *content) completionTokens() (tokens, thought int) {
 	c.count.Do(func() {
-		c.thought = countText(c.reasoning.plain)
-		c.tokens = c.thought + countText(c.say.plain) + countText(c.refusal.plain)
+		c.thought = countText(c.reasoning)
+		c.tokens = c.thought + countText(c.say) + countText(c.refusal)
 		for _, call := range c.calls {
-			c.tokens += callTokens + countText(call.tool) + countText(call.args.plain)
+			c.tokens += callTokens + countText(call.tool) + countText(call.args)
 		}
 	})
 	return c.tokens, c.thought

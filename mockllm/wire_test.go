@@ -74,7 +74,7 @@ func TestWire(t *testing.T) {
 			case strings.HasPrefix(tc.name, "calls"):
 				script.Replies[0].Faults = nil
 			}
-			m := mockllm.New(script, nil)
+			m := scripted(t, script, nil)
 			base, unmount := h.Mount(m)
 			defer unmount()
 			got := exchange(t, h.Addr(), tc.method, strings.TrimSuffix(strings.TrimPrefix(base, "http://"+h.Addr()), "/v1")+tc.path, tc.body)
@@ -91,7 +91,7 @@ func exchange(t *testing.T, addr, method, path, body string) string {
 		t.Fatal(err)
 	}
 	defer conn.Close()
-	fmt.Fprintf(conn, "%s %s HTTP/1.1\r\nHost: x\r\nConnection: close\r\nContent-Length: %d\r\n\r\n%s", method, path, len(body), body)
+	fmt.Fprintf(conn, "%s %s HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\nContent-Length: %d\r\n\r\n%s", method, path, len(body), body)
 	resp, err := http.ReadResponse(bufio.NewReader(conn), nil)
 	if err != nil {
 		t.Fatal(err)
@@ -225,7 +225,7 @@ func TestTiming(t *testing.T) {
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				m := mockllm.New(mockllm.Script{Replies: []mockllm.Reply{say("Sunny in Paris.")}}, &tc.opts)
+				m := scripted(t, mockllm.Script{Replies: []mockllm.Reply{say("Sunny in Paris.")}}, &tc.opts)
 				start := time.Now()
 				resp, err := post(m, tc.stream, t.Context())
 				if err != nil {
@@ -257,7 +257,7 @@ func TestTiming(t *testing.T) {
 func TestJitterIsSeeded(t *testing.T) {
 	took := func(seed int64) (d time.Duration) {
 		synctest.Test(t, func(t *testing.T) {
-			m := mockllm.New(mockllm.Script{Replies: []mockllm.Reply{say("Sunny in Paris.")}},
+			m := scripted(t, mockllm.Script{Replies: []mockllm.Reply{say("Sunny in Paris.")}},
 				&mockllm.Options{Seed: seed, TimeToFirstToken: time.Second, Jitter: 0.5})
 			start := time.Now()
 			resp, err := post(m, false, t.Context())
@@ -289,7 +289,7 @@ func post(m *mockllm.Mock, stream bool, ctx context.Context) (*http.Response, er
 // is no repeated request.
 func TestCutByClient(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		m := mockllm.New(mockllm.Script{Replies: []mockllm.Reply{say("Sunny in Paris.")}}, &mockllm.Options{TokensPerSecond: 1})
+		m := scripted(t, mockllm.Script{Replies: []mockllm.Reply{say("Sunny in Paris.")}}, &mockllm.Options{TokensPerSecond: 1})
 		resp, err := post(m, true, t.Context())
 		if err != nil {
 			t.Fatal(err)
@@ -311,7 +311,7 @@ func TestCutByClient(t *testing.T) {
 // were whole.
 func TestCloseCutsReplies(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		m := mockllm.New(mockllm.Script{Replies: []mockllm.Reply{say("Sunny.")}}, &mockllm.Options{TokensPerSecond: 0.001})
+		m := scripted(t, mockllm.Script{Replies: []mockllm.Reply{say("Sunny.")}}, &mockllm.Options{TokensPerSecond: 0.001})
 		resp, err := post(m, true, t.Context())
 		if err != nil {
 			t.Fatal(err)
@@ -335,7 +335,7 @@ func TestCloseCutsReplies(t *testing.T) {
 // TestSameBytes: two runs of one script and seed give the same bytes.
 func TestSameBytes(t *testing.T) {
 	run := func(seed int64) string {
-		m := mockllm.New(mockllm.Script{Replies: []mockllm.Reply{weather()}}, &mockllm.Options{Seed: seed})
+		m := scripted(t, mockllm.Script{Replies: []mockllm.Reply{weather()}}, &mockllm.Options{Seed: seed})
 		defer m.Close()
 		resp, err := post(m, true, t.Context())
 		if err != nil {
@@ -363,7 +363,7 @@ func TestFlushEvents(t *testing.T) {
 		want  int
 	}{{"joined", false, 1}, {"each event", true, 5}} {
 		t.Run(tc.name, func(t *testing.T) {
-			m := mockllm.New(mockllm.Script{Replies: []mockllm.Reply{say("Sunny.")}}, &mockllm.Options{FlushEvents: tc.flush})
+			m := scripted(t, mockllm.Script{Replies: []mockllm.Reply{say("Sunny.")}}, &mockllm.Options{FlushEvents: tc.flush})
 			defer m.Close()
 			w := &countingWriter{header: make(http.Header)}
 			body := `{"model":"m","stream":true,"messages":[{"role":"user","content":"x"}]}`
@@ -430,7 +430,7 @@ func TestHost(t *testing.T) {
 	transport := &http.Transport{}
 	var wg sync.WaitGroup
 	for i := range 8 {
-		m := mockllm.New(mockllm.Script{Replies: []mockllm.Reply{say(fmt.Sprint(i))}}, nil)
+		m := scripted(t, mockllm.Script{Replies: []mockllm.Reply{say(fmt.Sprint(i))}}, nil)
 		url, unmount := h.Mount(m)
 		wg.Go(func() {
 			defer unmount()
@@ -444,7 +444,7 @@ func TestHost(t *testing.T) {
 			}
 			defer resp.Body.Close()
 			b, _ := io.ReadAll(resp.Body)
-			if !strings.HasPrefix(string(b), `[{"seq":1,"kind":"reply","turn":1,"reply":1,"attempt":1,"request":{"model":"m"`) {
+			if !strings.HasPrefix(string(b), `[{"seq":1,"kind":"reply","turn":1,"reply":1,"attempt":1,"path":"/v1/chat/completions","dialect":"chat",`) {
 				t.Errorf("journal: %s", b)
 			}
 			resp, err = c.http.Post(m.Root+"/rehearse/reset", "", nil)
@@ -475,7 +475,7 @@ func TestJournalBudget(t *testing.T) {
 		{"entries", mockllm.Options{JournalEntries: 7}, 7},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
-			m := mockllm.New(mockllm.Script{Replies: []mockllm.Reply{{Say: "x", Repeat: 1000}}, Arrival: true}, &tc.opts)
+			m := scripted(t, mockllm.Script{Replies: []mockllm.Reply{{Say: "x", Repeat: 1000}}, Arrival: true}, &tc.opts)
 			c := newClient(t, m)
 			c.say("user", strings.Repeat("long ", 100))
 			for range 100 {
@@ -490,7 +490,7 @@ func TestJournalBudget(t *testing.T) {
 }
 
 func TestBodyLimit(t *testing.T) {
-	m := mockllm.New(mockllm.Script{Replies: []mockllm.Reply{say("x")}}, &mockllm.Options{MaxBodyBytes: 1000})
+	m := scripted(t, mockllm.Script{Replies: []mockllm.Reply{say("x")}}, &mockllm.Options{MaxBodyBytes: 1000})
 	c := newClient(t, m)
 	c.say("user", strings.Repeat("x", 1000))
 	if a, _ := c.send(); a.status != http.StatusRequestEntityTooLarge || !strings.Contains(a.msg, "larger than 1000 bytes") {
@@ -505,7 +505,7 @@ func FuzzStream(f *testing.F) {
 		f.Add(s)
 	}
 	f.Fuzz(func(t *testing.T, text string) {
-		m := mockllm.New(mockllm.Script{Replies: []mockllm.Reply{{Say: text, Calls: []mockllm.Call{{Tool: "f", Args: json.RawMessage(text)}}}}}, nil)
+		m := scripted(t, mockllm.Script{Replies: []mockllm.Reply{{Say: text, Calls: []mockllm.Call{{Tool: "f", Args: json.RawMessage(text)}}}}}, nil)
 		defer m.Close()
 		resp, err := post(m, true, t.Context())
 		if err != nil {

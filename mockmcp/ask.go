@@ -3,21 +3,19 @@
 package mockmcp
 
 import (
-	"bytes"
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
 	"fmt"
 	"slices"
+	"strconv"
 	"strings"
 
-	"github.com/mark3labs/mcp-go/mcp"
-
 	"github.com/rehearse-dev/rehearse/harness"
-	"github.com/rehearse-dev/rehearse/harness/value"
+	"github.com/rehearse-dev/rehearse/internal/jsonrpc"
 	"github.com/rehearse-dev/rehearse/internal/mcpwire"
-	"github.com/rehearse-dev/rehearse/mockmcp/step"
+	"github.com/rehearse-dev/rehearse/internal/value"
 )
 
 // round is how far a request has come that asks the client something. In the
@@ -50,8 +48,8 @@ const maxRounds = 1000
 
 // resume finds the round that a request goes on with. It is nil for one that
 // starts.
-func (s *Server) resume(r *request, name string) (*round, *harness.RPCError) {
-	if r.era != modern || !bytes.Contains(r.Params, []byte(`"requestState"`)) && !bytes.Contains(r.Params, []byte(`"inputResponses"`)) {
+func (s *Server) resume(r *request, name string) (*round, *jsonrpc.Error) {
+	if r.era != modern {
 		return nil, nil
 	}
 	var p struct {
@@ -60,6 +58,9 @@ func (s *Server) resume(r *request, name string) (*round, *harness.RPCError) {
 	}
 	if err := json.Unmarshal(r.Params, &p); err != nil {
 		return nil, invalid("Invalid params: %s", strings.TrimPrefix(err.Error(), "json: "))
+	}
+	if p.State == nil && p.Responses == nil {
+		return nil, nil
 	}
 	if p.State == nil {
 		return &round{responses: p.Responses}, nil
@@ -99,8 +100,8 @@ func stateToken(server string, n int) string {
 }
 
 // question asks the client. It returns nil when all is answered.
-func (s *Server) question(ctx context.Context, r *request, rd *round, ask step.Ask) *halt {
-	var requests []step.Request
+func (s *Server) question(ctx context.Context, r *request, rd *round, ask Ask) *halt {
+	var requests []Question
 	for _, q := range ask {
 		need := missing(q, r.capabilities())
 		switch {
@@ -108,8 +109,8 @@ func (s *Server) question(ctx context.Context, r *request, rd *round, ask step.A
 			requests = append(requests, q)
 		case q.Optional:
 		case r.era == modern:
-			return &halt{rpc: &harness.RPCError{
-				Code: mcp.MISSING_REQUIRED_CLIENT_CAPABILITY, Message: "Missing required client capability",
+			return &halt{rpc: &jsonrpc.Error{
+				Code: mcpwire.CodeMissingCapability, Message: "Missing required client capability",
 				Data: mcpwire.Marshal(map[string]any{"requiredCapabilities": need}),
 			}}
 		default:
@@ -124,7 +125,7 @@ func (s *Server) question(ctx context.Context, r *request, rd *round, ask step.A
 
 // require takes the answers that came with the request. Where some are
 // missing, or none that could be, the client is to send them.
-func (s *Server) require(r *request, rd *round, requests []step.Request) *halt {
+func (s *Server) require(r *request, rd *round, requests []Question) *halt {
 	var open []value.Member
 	for _, q := range requests {
 		if slices.ContainsFunc(rd.partial, func(m value.Member) bool { return m.Key == q.Name() }) {
@@ -159,7 +160,7 @@ func (s *Server) require(r *request, rd *round, requests []step.Request) *halt {
 
 // askNow sends the requests to a legacy client, one after the other, and waits
 // for each answer.
-func askNow(ctx context.Context, r *request, rd *round, requests []step.Request) *halt {
+func askNow(ctx context.Context, r *request, rd *round, requests []Question) *halt {
 	for _, q := range requests {
 		var params any
 		if len(q.Params) > 0 {
@@ -185,8 +186,114 @@ func askNow(ctx context.Context, r *request, rd *round, requests []step.Request)
 }
 
 // answersTo reports whether v can be the answer to a request.
-func answersTo(m step.Method, v value.Value) bool {
-	member := map[step.Method]string{step.Sampling: "content", step.Elicitation: "action", step.Roots: "roots"}[m]
+func answersTo(m QuestionMethod, v value.Value) bool {
+	member := map[QuestionMethod]string{Sampling: "content", Elicitation: "action", Roots: "roots"}[m]
 	_, ok := v.Get(member)
 	return ok
+}
+
+// converse asks the client what a result wants to know, and computes the
+// answer when that is known. It returns none when the call ends otherwise.
+func (s *Server) converse(ctx context.Context, t *ticket, r *Result) (*Answer, *halt, error) {
+	call := t.call
+	t.round.seq, t.round.resets = t.seq, t.resets
+	halt := s.play(ctx, t.r, t.round, func(asked json.RawMessage) ([]Step, error) {
+		call.Asked = asked
+		if r.Plan == nil {
+			return r.Before, nil
+		}
+		planned, err := guard(func() ([]Step, error) { return r.Plan(call) })
+		if err == nil {
+			err = checkSteps(planned)
+		}
+		return slices.Concat(r.Before, planned), err
+	})
+	switch {
+	case halt == nil:
+	case halt.err != nil:
+		answer, err := s.broken(call, posOf(r, halt.err), fmt.Sprintf("result %d", t.round.result+1), fmt.Errorf("before: %w", halt.err))
+		return answer, nil, err
+	case halt.rpc != nil:
+		return &Answer{RPCError: halt.rpc}, nil, nil
+	case halt.refused != "":
+		return &Answer{Text: halt.refused, IsError: true}, nil, nil
+	default:
+		return nil, halt, nil
+	}
+	s.faults.pick(t.r, r)
+	s.mu.Lock()
+	struck := s.struckResult(t)
+	s.mu.Unlock()
+	if struck != nil {
+		return struck, nil, nil
+	}
+	answer, err := s.applyNow(call, r)
+	if err != nil {
+		answer, err := s.broken(call, posOf(r, err), fmt.Sprintf("result %d", t.round.result+1), err)
+		return answer, nil, err
+	}
+	if r.Set != nil {
+		s.tellState()
+	}
+	return answer, nil, nil
+}
+
+// applyNow is apply on the state as it is by now.
+func (s *Server) applyNow(call *Call, r *Result) (*Answer, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	call.State = s.stateJSON()
+	return s.apply(call, r)
+}
+
+// hold waits for a cue, or until ctx ends.
+func (s *Server) hold(ctx context.Context, cue string) {
+	held, done := s.cues.Held(ctx, cue)
+	defer done()
+	_ = s.opts.Clock.Sleep(held, harness.Forever)
+}
+
+// asks reports whether r, a result of the tool, asks the client something.
+func (t *ticket) asks(r *Result) bool {
+	for i := range t.tool.Results {
+		if &t.tool.Results[i] == r {
+			return t.tool.asks[i]
+		}
+	}
+	return false
+}
+
+// ask sends a request to a legacy client and waits for its answer.
+func (o *outlet) ask(ctx context.Context, method string, params any) (json.RawMessage, *jsonrpc.Error, error) {
+	c := o.c
+	if c.id == "" {
+		return nil, nil, fmt.Errorf("asking for %s: the client has no session to answer in", method)
+	}
+	q := &clientRequest{method, make(chan mcpwire.Message, 1)}
+	c.mu.Lock()
+	c.asked++
+	id := strconv.Itoa(c.asked)
+	if c.pending == nil {
+		c.pending = make(map[string]*clientRequest)
+	}
+	c.pending[id] = q
+	c.mu.Unlock()
+	m := mcpwire.Message{ID: json.RawMessage(id), Method: method}
+	if params != nil {
+		m.Params = mcpwire.Marshal(params)
+	}
+	if err := o.write(jsonrpc.FrameRequest, method, m.ID, m.Encode()); err != nil {
+		return nil, nil, fmt.Errorf("asking for %s: %w", method, err)
+	}
+	select {
+	case a := <-q.answer:
+		return a.Result, a.Error, nil
+	case <-ctx.Done():
+	case <-c.ctx.Done():
+	case <-c.eof:
+	}
+	c.mu.Lock()
+	delete(c.pending, id)
+	c.mu.Unlock()
+	return nil, nil, fmt.Errorf("asking for %s: %w", method, context.Canceled)
 }

@@ -3,17 +3,20 @@
 package mockmcp
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
 	"time"
 
 	"github.com/rehearse-dev/rehearse/harness"
-	"github.com/rehearse-dev/rehearse/harness/value"
+	"github.com/rehearse-dev/rehearse/internal/filepos"
+	"github.com/rehearse-dev/rehearse/internal/jsonrpc"
 	"github.com/rehearse-dev/rehearse/internal/mcpwire"
-	"github.com/rehearse-dev/rehearse/mockmcp/step"
+	"github.com/rehearse-dev/rehearse/internal/value"
 )
 
 // Codes of the protocol errors that are ours: an answer that nobody scripted,
@@ -65,7 +68,7 @@ func (s *Server) call(ctx context.Context, r *request) *outcome {
 			}
 		}
 	}
-	s.settle(t, answer, err)
+	s.record(t, answer, err)
 	r.decided()
 	s.linger(ctx, t, result)
 	if ctx.Err() != nil {
@@ -103,7 +106,7 @@ func (s *Server) linger(ctx context.Context, t *ticket, r *Result) {
 	}
 	if r != nil {
 		if len(r.Before) > 0 && !t.asks(r) {
-			s.play(ctx, t.r, &round{}, func(json.RawMessage) ([]step.Step, error) { return r.Before, nil })
+			s.play(ctx, t.r, &round{}, func(json.RawMessage) ([]Step, error) { return r.Before, nil })
 		}
 		if r.Hold != "" {
 			s.hold(ctx, r.Hold)
@@ -117,28 +120,13 @@ func (s *Server) linger(ctx context.Context, t *ticket, r *Result) {
 	}
 }
 
-// hold waits for a cue, or until ctx ends.
-func (s *Server) hold(ctx context.Context, cue string) {
-	s.idle(ctx, func(ctx context.Context) { _ = s.cues.Hold(ctx, cue) })
-}
-
-// asks reports whether r, a result of the tool, asks the client something.
-func (t *ticket) asks(r *Result) bool {
-	for i := range t.tool.Results {
-		if &t.tool.Results[i] == r {
-			return t.tool.asks[i]
-		}
-	}
-	return false
-}
-
 func (s *Server) handle(ctx context.Context, call *Call, tool *Tool) (*Answer, error) {
 	answer, err := guard(func() (*Answer, error) { return tool.Handler(ctx, call) })
 	if err == nil {
 		err = answer.check()
 	}
 	if err != nil {
-		return s.broken(call, "", err)
+		return s.broken(call, filepos.Of(err), "", err)
 	}
 	return answer, nil
 }
@@ -163,7 +151,11 @@ func (s *Server) arrive(t *ticket, out *outcome) {
 		t.call.User = s.opts.User()
 	}
 	t.offer = s.offer.Load()
-	round, wrong := s.resume(t.r, params.Name)
+	var round *round
+	var wrong *jsonrpc.Error
+	if t.r.era == modern && (bytes.Contains(t.r.Params, []byte(`"requestState"`)) || bytes.Contains(t.r.Params, []byte(`"inputResponses"`))) {
+		round, wrong = s.resume(t.r, params.Name)
+	}
 	if round == nil || !round.started {
 		if s.opts.OnCall != nil {
 			s.opts.OnCall(params.Name)
@@ -177,11 +169,11 @@ func (s *Server) arrive(t *ticket, out *outcome) {
 	switch {
 	case wrong != nil:
 		t.answer = &Answer{RPCError: wrong}
-	case t.r.out.strike.answer() != nil:
+	case t.r.out.strike != nil && t.r.out.strike.answer() != nil:
 		t.answer = t.r.out.strike.answer()
 	case t.tool == nil:
 		t.answer = refuse("Tool %s not found", params.Name)
-	case !isObject(t.call.Args):
+	case !mcpwire.IsObject(t.call.Args):
 		t.answer = refuse("Input validation error: Invalid arguments for tool %s: expected object, got %s", params.Name, mcpwire.Excerpt(t.call.Args, 200))
 	default:
 		if wrong := t.tool.schema.check(t.call.Args); wrong != nil {
@@ -201,11 +193,11 @@ func (s *Server) enter(t *ticket, args json.RawMessage, r *round) {
 			return
 		}
 	}
-	t.resets, t.start = s.resets, s.opts.Clock.Now()
+	t.resets, t.start = s.resets, s.now()
 	t.seq = s.journal.add(harness.ToolExchange{Server: s.script.Name, Tool: t.call.Tool, Args: args, Start: t.start})
 }
 
-// refuse is how the official servers tell of a call that cannot be made: as a
+// refuse is how the official servers report a call that cannot be made: as a
 // result that the model reads, in the words of a protocol error.
 func refuse(format string, args ...any) *Answer {
 	return &Answer{Text: "MCP error -32602: " + fmt.Sprintf(format, args...), IsError: true}
@@ -216,6 +208,7 @@ func refuse(format string, args ...any) *Answer {
 type verdict struct {
 	miss   bool
 	reason string
+	pos    harness.Position // of what an error of the script is about
 }
 
 func (v *verdict) Error() string { return v.reason }
@@ -245,15 +238,17 @@ func (s *Server) pick(t *ticket) (*Answer, *Result, error) {
 		if r.Match != nil {
 			ok, why, err := matches(r, call)
 			if err != nil {
-				return s.fail(s.broken(call, place(r.Pos, i)+": matching", err))
+				return s.fail(s.broken(call, posOf(r, err), fmt.Sprintf("result %d", i+1), fmt.Errorf("matching: %w", err)))
 			}
 			if !ok {
 				whys = append(whys, fmt.Sprintf("%s: %s", place(r.Pos, i), why))
 				continue
 			}
 		}
-		if answer := t.r.out.strike.answer(); answer != nil {
-			return answer, nil, nil
+		if st := t.r.out.strike; st != nil {
+			if answer := st.answer(); answer != nil {
+				return answer, nil, nil
+			}
 		}
 		if tool.asks[i] {
 			if t.round == nil {
@@ -262,10 +257,15 @@ func (s *Server) pick(t *ticket) (*Answer, *Result, error) {
 			t.round.result = i
 			return nil, r, nil
 		}
-		s.faults.pick(t.r, r)
+		if s.faults != nil {
+			s.faults.pick(t.r, r)
+			if answer := s.struckResult(t); answer != nil {
+				return answer, r, nil
+			}
+		}
 		answer, err := s.apply(call, r)
 		if err != nil {
-			return s.fail(s.broken(call, place(r.Pos, i), err))
+			return s.fail(s.broken(call, posOf(r, err), fmt.Sprintf("result %d", i+1), err))
 		}
 		return answer, r, nil
 	}
@@ -278,73 +278,34 @@ func (s *Server) pick(t *ticket) (*Answer, *Result, error) {
 
 func (*Server) fail(answer *Answer, err error) (*Answer, *Result, error) { return answer, nil, err }
 
-// converse asks the client what a result wants to know, and computes the
-// answer when that is known. It returns none when the call ends otherwise.
-func (s *Server) converse(ctx context.Context, t *ticket, r *Result) (*Answer, *halt, error) {
-	call := t.call
-	where := place(r.Pos, t.round.result)
-	t.round.seq, t.round.resets = t.seq, t.resets
-	halt := s.play(ctx, t.r, t.round, func(asked json.RawMessage) ([]step.Step, error) {
-		call.Asked = asked
-		if r.Plan == nil {
-			return r.Before, nil
-		}
-		planned, err := guard(func() ([]step.Step, error) { return r.Plan(call) })
-		if err == nil {
-			err = checkSteps(planned)
-		}
-		return slices.Concat(r.Before, planned), err
-	})
-	switch {
-	case halt == nil:
-	case halt.err != nil:
-		answer, err := s.broken(call, where+": before", halt.err)
-		return answer, nil, err
-	case halt.rpc != nil:
-		return &Answer{RPCError: halt.rpc}, nil, nil
-	case halt.refused != "":
-		return &Answer{Text: halt.refused, IsError: true}, nil, nil
-	default:
-		return nil, halt, nil
-	}
-	s.faults.pick(t.r, r)
-	answer, err := s.applyNow(call, r)
-	if err != nil {
-		answer, err := s.broken(call, where, err)
-		return answer, nil, err
-	}
-	if r.Set != nil {
-		s.tellState()
-	}
-	return answer, nil, nil
-}
-
-// applyNow is apply on the state as it is by now.
-func (s *Server) applyNow(call *Call, r *Result) (*Answer, error) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	call.State = s.stateJSON()
-	return s.apply(call, r)
-}
-
-// tellState tells of a state that has changed.
+// tellState reports a state that has changed.
 func (s *Server) tellState() {
 	if s.opts.OnState != nil {
 		s.opts.OnState(s.State())
 	}
 }
 
-// broken is the answer to a call that met an error of the script.
-func (s *Server) broken(call *Call, where string, err error) (*Answer, error) {
-	if where != "" {
-		where = ": " + where
+// broken is the answer to a call that met an error of the script. It is about
+// the place where that stands, or else about what is named.
+func (s *Server) broken(call *Call, pos harness.Position, what string, err error) (*Answer, error) {
+	reason := fmt.Sprintf("answering %s.%s: %s", s.script.Name, call.Tool, filepos.Bare(err))
+	if pos.IsZero() && what != "" {
+		reason = fmt.Sprintf("answering %s.%s: %s: %s", s.script.Name, call.Tool, what, filepos.Bare(err))
 	}
-	reason := fmt.Sprintf("answering %s.%s%s: %v", s.script.Name, call.Tool, where, err)
-	return rpcAnswer(codeBroken, "rehearse_script: "+reason), &verdict{reason: reason}
+	return rpcAnswer(codeBroken, "rehearse_script: "+filepos.Told(pos, reason)), &verdict{reason: reason, pos: pos}
+}
+
+// posOf is where the expression stands that an error is about, or else the
+// result.
+func posOf(r *Result, err error) harness.Position {
+	if pos := filepos.Of(err); !pos.IsZero() {
+		return pos
+	}
+	return r.Pos
 }
 
 func rpcAnswer(code int, message string) *Answer {
-	return &Answer{RPCError: &harness.RPCError{Code: code, Message: message}}
+	return &Answer{RPCError: &jsonrpc.Error{Code: code, Message: message}}
 }
 
 func place(pos harness.Position, i int) string {
@@ -397,4 +358,138 @@ func guard[T any](f func() (T, error)) (v T, err error) {
 		}
 	}()
 	return f()
+}
+
+// check reports an answer that says nothing or two things.
+func (a *Answer) check() error {
+	if a == nil {
+		return errors.New("there is no answer")
+	}
+	n := 0
+	for _, set := range []bool{a.JSON != nil, a.Text != "", a.Content != nil, a.RPCError != nil} {
+		if set {
+			n++
+		}
+	}
+	if n > 1 {
+		return errors.New("the answer has more than one of json, text, content and rpc_error")
+	}
+	if a.JSON != nil && !json.Valid(a.JSON) {
+		return fmt.Errorf("the answer's json is not valid: %s", mcpwire.Excerpt(a.JSON, 60))
+	}
+	switch {
+	case a.Structured == nil:
+	case a.JSON != nil || a.RPCError != nil:
+		return errors.New("structured content of its own is for an answer of text or content")
+	case !json.Valid(a.Structured):
+		return fmt.Errorf("the answer's structured content is not valid: %s", mcpwire.Excerpt(a.Structured, 60))
+	}
+	for _, c := range a.Content {
+		if !mcpwire.IsObject(c) {
+			return fmt.Errorf("a content block is not a JSON object: %s", mcpwire.Excerpt(c, 60))
+		}
+	}
+	if len(a.Meta) > 0 && !mcpwire.IsObject(a.Meta) {
+		return fmt.Errorf("the _meta of the answer is not a JSON object: %s", mcpwire.Excerpt(a.Meta, 60))
+	}
+	if a.RPCError != nil && len(a.RPCError.Data) > 0 && !json.Valid(a.RPCError.Data) {
+		return fmt.Errorf("the data of the error is not valid JSON: %s", mcpwire.Excerpt(a.RPCError.Data, 60))
+	}
+	return nil
+}
+
+type textBlock struct {
+	Type string `json:"type"`
+	Text string `json:"text"`
+}
+
+// text is the text of the answer, blocks joined with newlines.
+func (a *Answer) text() string {
+	switch {
+	case a.size > 0:
+		return a.sized()
+	case a.JSON != nil:
+		return string(mcpwire.Marshal(a.JSON))
+	case a.Content != nil:
+		return mcpwire.Text(a.Content)
+	}
+	return a.Text
+}
+
+// result is the result object of the answer, without the envelope of the era.
+func (a *Answer) result(e era) json.RawMessage {
+	r := struct {
+		Content    []json.RawMessage `json:"content"`
+		Structured json.RawMessage   `json:"structuredContent,omitempty"`
+		IsError    bool              `json:"isError,omitempty"`
+	}{Content: a.blocks(), IsError: a.IsError}
+	// Before 2026-07-28 structured content is an object or absent.
+	if s := a.structured(); e == modern || mcpwire.IsObject(s) {
+		r.Structured = s
+	}
+	return mcpwire.Marshal(r)
+}
+
+// value is what `result` means to a script: the structured content, else the
+// text parsed as JSON, else the text.
+func (a *Answer) value() json.RawMessage {
+	if s := a.structured(); s != nil {
+		return s
+	}
+	if a.RPCError != nil {
+		return nil
+	}
+	return mcpwire.TextValue(a.text())
+}
+
+// structured is the structured content; nil without.
+func (a *Answer) structured() json.RawMessage {
+	if a.JSON != nil {
+		return a.JSON
+	}
+	return a.Structured
+}
+
+// blocks are the content blocks to send.
+func (a *Answer) blocks() []json.RawMessage {
+	if a.Content != nil {
+		return a.Content
+	}
+	return []json.RawMessage{mcpwire.Marshal(textBlock{"text", a.text()})}
+}
+
+// answer computes the answer of a result, whatever it comes from.
+func (r *Result) answer(call *Call) (*Answer, error) {
+	var a *Answer
+	var err error
+	switch {
+	case r.Answer != nil:
+		a, err = guard(func() (*Answer, error) { return r.Answer(call) })
+	case r.Root != "":
+		a, err = fileBelow(r.Root, r.File)
+	case r.File != "":
+		a, err = fileAnswer(r.File)
+	case r.Size > 0:
+		a = &Answer{}
+	default:
+		err = errors.New("the result has no answer")
+	}
+	if err != nil || r.Size == 0 || a == nil {
+		return a, err
+	}
+	if a.Content != nil || a.RPCError != nil {
+		return nil, errors.New("the result has a size, and only text and json can be made longer")
+	}
+	sized := *a
+	sized.size = r.Size
+	return &sized, nil
+}
+
+// stateJSON is the state as it is now, for scripts, which must not change it.
+// The caller holds mu.
+func (s *Server) stateJSON() json.RawMessage {
+	if s.spelled == nil {
+		s.spelled = slices.Clip(s.state.Append(nil))
+	}
+	return s.spelled
 }

@@ -5,11 +5,6 @@ package mockmcp
 import (
 	"encoding/json"
 	"slices"
-
-	"github.com/mark3labs/mcp-go/server"
-
-	"github.com/rehearse-dev/rehearse/mockmcp/catalog"
-	"github.com/rehearse-dev/rehearse/mockmcp/step"
 )
 
 // offers reports which kinds a script ever offers beside tools.
@@ -35,29 +30,42 @@ func (s *Server) announces() filter {
 	return f
 }
 
-// capabilities are the options of the library that say what the server can do.
-func (s *Server) capabilities() []server.ServerOption {
+// capabilities are what the server says it can do, as the protocol has it.
+type capabilities struct {
+	Logging     *struct{}  `json:"logging,omitempty"`
+	Prompts     *announced `json:"prompts,omitempty"`
+	Resources   *announced `json:"resources,omitempty"`
+	Tools       *announced `json:"tools"`
+	Completions *struct{}  `json:"completions,omitempty"`
+}
+
+type announced struct {
+	Subscribe   bool `json:"subscribe,omitempty"`
+	ListChanged bool `json:"listChanged,omitempty"`
+}
+
+func (s *Server) capabilities() capabilities {
 	f := s.announces()
 	resources, prompts, completions := s.offers()
-	opts := []server.ServerOption{server.WithToolCapabilities(f.Tools)}
+	c := capabilities{Tools: &announced{ListChanged: f.Tools}}
 	if s.logs() {
-		opts = append(opts, server.WithLogging())
+		c.Logging = &struct{}{}
 	}
 	if resources {
-		opts = append(opts, server.WithResourceCapabilities(true, f.Resources))
+		c.Resources = &announced{Subscribe: true, ListChanged: f.Resources}
 	}
 	if prompts {
-		opts = append(opts, server.WithPromptCapabilities(f.Prompts))
+		c.Prompts = &announced{ListChanged: f.Prompts}
 	}
 	if completions {
-		opts = append(opts, server.WithCompletions())
+		c.Completions = &struct{}{}
 	}
-	return opts
+	return c
 }
 
 // logs reports whether the script may ever send a log message.
 func (s *Server) logs() bool {
-	return s.may(func(st step.Step) bool { _, ok := st.(step.Log); return ok })
+	return s.may(func(st Step) bool { _, ok := st.(Log); return ok })
 }
 
 // outlasts reports whether the work on a request may ever go on when its
@@ -66,31 +74,31 @@ func (s *Server) outlasts() bool {
 	struck := slices.ContainsFunc(s.script.Tools, func(t Tool) bool {
 		return slices.ContainsFunc(t.Results, func(r Result) bool { return len(r.Faults) > 0 })
 	})
-	return struck || len(s.script.Faults) > 0 || s.script.Protocol.Retry > 0 || s.may(func(st step.Step) bool { _, ok := st.(step.CloseStream); return ok })
+	return struck || len(s.script.Faults) > 0 || s.script.Protocol.Retry > 0 || s.may(func(st Step) bool { _, ok := st.(CloseStream); return ok })
 }
 
 // may reports whether the script has a step that is so, or may compute one.
-func (s *Server) may(is func(step.Step) bool) bool {
+func (s *Server) may(is func(Step) bool) bool {
 	sc := &s.script
 	tools, resources, prompts := slices.Clone(sc.Tools), slices.Clone(sc.Resources), slices.Clone(sc.Prompts)
 	for _, ch := range sc.Changes {
 		tools, resources, prompts = append(tools, ch.AddTools...), append(resources, ch.AddResources...), append(prompts, ch.AddPrompts...)
 	}
-	has := func(steps []step.Step) bool { return slices.ContainsFunc(steps, is) }
+	has := func(steps []Step) bool { return slices.ContainsFunc(steps, is) }
 	return slices.ContainsFunc(tools, func(t Tool) bool {
 		return slices.ContainsFunc(t.Results, func(r Result) bool { return r.Plan != nil || has(r.Before) })
 	}) ||
-		slices.ContainsFunc(resources, func(r catalog.Resource) bool { return has(r.Before) }) ||
-		slices.ContainsFunc(sc.Templates, func(t catalog.Template) bool { return has(t.Before) }) ||
-		slices.ContainsFunc(prompts, func(p catalog.Prompt) bool { return has(p.Before) })
+		slices.ContainsFunc(resources, func(r Resource) bool { return has(r.Before) }) ||
+		slices.ContainsFunc(sc.Templates, func(t ResourceTemplate) bool { return has(t.Before) }) ||
+		slices.ContainsFunc(prompts, func(p Prompt) bool { return has(p.Before) })
 }
 
 // capability is the client's capability that a request takes.
-func capability(m step.Method) string {
+func capability(m QuestionMethod) string {
 	switch m {
-	case step.Sampling:
+	case Sampling:
 		return "sampling"
-	case step.Elicitation:
+	case Elicitation:
 		return "elicitation"
 	}
 	return "roots"
@@ -98,7 +106,7 @@ func capability(m step.Method) string {
 
 // missing returns what a client lacks that is to be asked, in the form of
 // capabilities; nil when it lacks nothing.
-func missing(q step.Request, caps json.RawMessage) map[string]any {
+func missing(q Question, caps json.RawMessage) map[string]any {
 	var all map[string]map[string]json.RawMessage
 	_ = json.Unmarshal(caps, &all) // what is odd in it is not supported
 	name := capability(q.Method)
@@ -113,11 +121,11 @@ func missing(q step.Request, caps json.RawMessage) map[string]any {
 	_ = json.Unmarshal(q.Params, &p)
 	sub := ""
 	switch {
-	case q.Method == step.Sampling && len(p.Tools) > 0:
+	case q.Method == Sampling && len(p.Tools) > 0:
 		sub = "tools"
-	case q.Method == step.Elicitation && p.Mode == "url":
+	case q.Method == Elicitation && p.Mode == "url":
 		sub = "url"
-	case q.Method == step.Elicitation && len(has) > 0: // {} is form alone
+	case q.Method == Elicitation && len(has) > 0: // {} is form alone
 		sub = "form"
 	}
 	if _, ok := has[sub]; sub == "" || ok {

@@ -46,7 +46,7 @@ func (s *Server) loadChanges() []error {
 		}
 		for _, kind := range ch.Tell {
 			if kinds := []string{"tools", "prompts", "resources"}; !slices.Contains(kinds, kind) {
-				l.problem(ch.Pos, "change", name, "cannot tell of %q, only of %s%s", kind, strings.Join(kinds, ", "), didYouMean(kind, kinds))
+				l.problem(ch.Pos, "change", name, "cannot announce %q, only %s%s", kind, strings.Join(kinds, ", "), didYouMean(kind, kinds))
 			}
 		}
 		ch.AddTools = slices.Clone(ch.AddTools)
@@ -120,7 +120,7 @@ func (c *changes) reset() {
 
 // start begins to count time. The caller holds the mutex of the server.
 func (c *changes) start() {
-	if c == nil || c.started {
+	if c.started {
 		return
 	}
 	c.started = true
@@ -187,8 +187,8 @@ func (c *changes) due(o *outlet, is func(*Change) bool) func() {
 }
 
 // make makes changes, those that are to be told early at once, before o answers
-// the request that brought them about; nil when none did. What it returns tells
-// of the others.
+// the request that brought them about; nil when none did. What it returns
+// announces the others.
 func (c *changes) make(o *outlet, due []int) func() {
 	var late []*Change
 	for _, i := range due {

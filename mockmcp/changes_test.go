@@ -16,11 +16,9 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/rehearse-dev/rehearse/harness"
+	"github.com/rehearse-dev/rehearse/internal/jsonrpc"
 	"github.com/rehearse-dev/rehearse/mockmcp"
-	"github.com/rehearse-dev/rehearse/mockmcp/catalog"
 	"github.com/rehearse-dev/rehearse/mockmcp/fault"
-	"github.com/rehearse-dev/rehearse/mockmcp/protocol"
-	"github.com/rehearse-dev/rehearse/mockmcp/step"
 )
 
 // growing is a server with tools a, b and c to which change happens.
@@ -29,8 +27,8 @@ func growing(changes ...mockmcp.Change) mockmcp.Script {
 	for _, name := range []string{"a", "b", "c"} {
 		s.Tools = append(s.Tools, mockmcp.Tool{Name: name, Results: []mockmcp.Result{{Answer: answer(mockmcp.Answer{Text: "old"})}}})
 	}
-	s.Resources = []catalog.Resource{{URI: "x:r", Text: "r"}}
-	s.Prompts = []catalog.Prompt{{Name: "p"}}
+	s.Resources = []mockmcp.Resource{{URI: "x:r", Text: "r"}}
+	s.Prompts = []mockmcp.Prompt{{Name: "p"}}
 	return s
 }
 
@@ -182,7 +180,7 @@ func TestChanges(t *testing.T) {
 		},
 		{
 			"prompts and resources",
-			mockmcp.Change{Cue: "go", RemovePrompts: []string{"p"}, AddResources: []catalog.Resource{{URI: "x:s"}}},
+			mockmcp.Change{Cue: "go", RemovePrompts: []string{"p"}, AddResources: []mockmcp.Resource{{URI: "x:s"}}},
 			func(d *diary, s *mockmcp.Server) {
 				s.Cue("go")
 				d.read(2)
@@ -289,8 +287,8 @@ func TestNewsHasAHeadStart(t *testing.T) {
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			script := growing(tt.change)
-			script.Protocol = protocol.Settings{Settle: tt.settle, ListChanged: true}
-			s, err := mockmcp.New(script, &mockmcp.Options{Clock: hasty{}})
+			script.Protocol = mockmcp.Protocol{Settle: tt.settle, ListChanged: true}
+			s, err := mockmcp.New(script, &mockmcp.Options{Clock: hasty{harness.SystemClock()}})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -308,7 +306,7 @@ func TestNewsHasAHeadStart(t *testing.T) {
 			frames := s.Frames()
 			last := frames[len(frames)-1]
 			news := frames[len(frames)-2]
-			if news.Method != "notifications/tools/list_changed" || last.Kind != harness.FrameResponse {
+			if news.Method != "notifications/tools/list_changed" || last.Kind != jsonrpc.FrameResponse {
 				t.Fatalf("the last frames are %s %s and %s %s", news.Kind, news.Method, last.Kind, last.Method)
 			}
 			if took := last.Time.Sub(news.Time); took < tt.least {
@@ -319,18 +317,17 @@ func TestNewsHasAHeadStart(t *testing.T) {
 }
 
 // hasty is a clock that skips every wait.
-type hasty struct{}
+type hasty struct{ harness.Clock }
 
-func (hasty) Now() time.Time                             { return time.Now() }
 func (hasty) Sleep(context.Context, time.Duration) error { return nil }
 
 // TestListenHears has a modern client listen for two of the things that
 // happen, one of them a step of a result.
 func TestListenHears(t *testing.T) {
 	script := growing(mockmcp.Change{Cue: "go", AddTools: []mockmcp.Tool{{Name: "d"}}, RemovePrompts: []string{"p"}})
-	script.Tools[0].Results[0].Before = []step.Step{
-		step.Notify{Method: "notifications/resources/updated", Params: raw(`{"uri":"x:r"}`)},
-		step.Notify{Method: "notifications/resources/updated", Params: raw(`{"uri":"x:other"}`)},
+	script.Tools[0].Results[0].Before = []mockmcp.Step{
+		mockmcp.Notify{Method: "notifications/resources/updated", Params: raw(`{"uri":"x:r"}`)},
+		mockmcp.Notify{Method: "notifications/resources/updated", Params: raw(`{"uri":"x:other"}`)},
 	}
 	s := newServer(t, script, nil)
 	c := dial(t, s)

@@ -3,19 +3,20 @@
 package mockmcp
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
 	"net/http"
-	"strconv"
+	"slices"
 	"sync"
 	"time"
 
 	"github.com/rehearse-dev/rehearse/harness"
+	"github.com/rehearse-dev/rehearse/internal/jsonrpc"
 	"github.com/rehearse-dev/rehearse/internal/mcpwire"
-	"github.com/rehearse-dev/rehearse/mockmcp/protocol"
 )
 
 // era is how a client deals with the server.
@@ -41,9 +42,8 @@ type client struct {
 	s         *Server
 	id        string // of the session or connection; "" for a single HTTP request
 	transport string
-	modern    bool    // a single modern HTTP request
-	out       *outlet // frames about no request; nil over streamable HTTP
-	lib       *libSession
+	modern    bool            // a single modern HTTP request
+	out       *outlet         // frames about no request; nil over streamable HTTP
 	ctx       context.Context // ends with the session or connection
 	end       context.CancelFunc
 	eof       chan struct{} // closed when the input of a connection has ended; nil elsewhere
@@ -63,14 +63,14 @@ type client struct {
 	subscribed  map[string]bool                    // resources by URI
 	listens     []*listen                          // subscriptions/listen under way
 	inflight    map[string]context.CancelCauseFunc // requests of the client, by id
-	pending     map[string]*question               // requests to the client, by id
+	pending     map[string]*clientRequest          // requests to the client, by id
 	asked       int                                // how many there were
 	streams     map[string]*stream                 // over streamable HTTP, by id
 	opened      int                                // how many streams there were
 }
 
-// question is a request of ours that waits for the client's answer.
-type question struct {
+// clientRequest is a request of ours that waits for the client's answer.
+type clientRequest struct {
 	method string
 	answer chan mcpwire.Message
 }
@@ -80,7 +80,6 @@ var errCancelled = errors.New("the client cancelled the request")
 func (s *Server) newClient(ctx context.Context, id, transport string) *client {
 	c := &client{s: s, id: id, transport: transport}
 	c.ctx, c.end = context.WithCancel(ctx)
-	c.lib = &libSession{c: c}
 	return c
 }
 
@@ -98,11 +97,16 @@ func (c *client) handshake() (string, bool) {
 	return c.version, c.version != ""
 }
 
+// unwatched is how a request is waited for by the machine's clock, which skips
+// no time.
+func unwatched(ctx context.Context) (context.Context, func()) { return ctx, func() {} }
+
 // begin notes a request as under way. ctx ends when the client cancels it.
 func (c *client) begin(ctx context.Context, r *request) (context.Context, func()) {
+	ctx, answered := c.s.waiting(ctx)
 	ctx, cancel := context.WithCancelCause(ctx)
 	if c.id == "" {
-		return ctx, func() { cancel(nil) } // nobody can name it
+		return ctx, func() { answered(); cancel(nil) } // nobody can name it
 	}
 	key := r.Key()
 	c.mu.Lock()
@@ -115,34 +119,9 @@ func (c *client) begin(ctx context.Context, r *request) (context.Context, func()
 		c.mu.Lock()
 		delete(c.inflight, key)
 		c.mu.Unlock()
+		answered()
 		cancel(nil)
 	}
-}
-
-// hang waits until nobody waits any more: ctx has ended, or the client says
-// nothing from now on.
-func (c *client) hang(ctx context.Context) {
-	c.s.idle(ctx, func(ctx context.Context) {
-		select {
-		case <-ctx.Done():
-		case <-c.eof:
-		}
-	})
-}
-
-// idle waits for what may never come. A clock with a method for that is told.
-func (s *Server) idle(ctx context.Context, wait func(context.Context)) {
-	clock, ok := s.opts.Clock.(interface{ Idle(ctx context.Context) })
-	if !ok {
-		wait(ctx)
-		return
-	}
-	over, end := context.WithCancel(ctx)
-	var told sync.WaitGroup
-	told.Go(func() { clock.Idle(over) })
-	wait(ctx)
-	end()
-	told.Wait()
 }
 
 // notified deals with a notification of the client.
@@ -190,15 +169,15 @@ func (c *client) askedFor(m mcpwire.Message) string {
 	return ""
 }
 
-// wire is where frames go: a connection, or the answer to an HTTP request.
-type wire interface {
+// sink is where frames go: a connection, or the answer to an HTTP request.
+type sink interface {
 	// send writes one frame in the framing of the transport.
 	send(frame []byte) error
 	// reply writes the frame that is the answer, and is the last.
-	reply(frame []byte, rpc *harness.RPCError) error
+	reply(frame []byte, rpc *jsonrpc.Error) error
 	// raw writes exactly these bytes, without framing.
 	raw(b []byte) error
-	// cut ends the connection without a word.
+	// cut ends the connection abruptly.
 	cut()
 	// closeOut ends the output in good order. Input is still read.
 	closeOut()
@@ -215,7 +194,7 @@ type wire interface {
 // outlet is where frames about one request go, or those of a connection that
 // are about none. Each frame to a client goes through one.
 type outlet struct {
-	wire
+	sink
 	c      *client
 	r      *request // nil when the frames are about no request
 	strike *strike  // the fault that is to strike the request; nil for none
@@ -242,7 +221,7 @@ func (o *outlet) notify(method string, params any) error {
 		raw = members(params)
 	}
 	o.mu.Lock()
-	o.noted = o.c.s.opts.Clock.Now()
+	o.noted = o.c.s.now()
 	o.mu.Unlock()
 	return o.tell(method, raw)
 }
@@ -257,54 +236,19 @@ func members(params any) json.RawMessage {
 
 // tell sends a notification.
 func (o *outlet) tell(method string, params json.RawMessage) error {
-	return o.write(harness.FrameNotification, method, nil, mcpwire.Message{Method: method, Params: params}.Encode())
-}
-
-// ask sends a request to a legacy client and waits for its answer.
-func (o *outlet) ask(ctx context.Context, method string, params any) (json.RawMessage, *harness.RPCError, error) {
-	c := o.c
-	if c.id == "" {
-		return nil, nil, fmt.Errorf("asking for %s: the client has no session to answer in", method)
-	}
-	q := &question{method, make(chan mcpwire.Message, 1)}
-	c.mu.Lock()
-	c.asked++
-	id := strconv.Itoa(c.asked)
-	if c.pending == nil {
-		c.pending = make(map[string]*question)
-	}
-	c.pending[id] = q
-	c.mu.Unlock()
-	m := mcpwire.Message{ID: json.RawMessage(id), Method: method}
-	if params != nil {
-		m.Params = mcpwire.Marshal(params)
-	}
-	if err := o.write(harness.FrameRequest, method, m.ID, m.Encode()); err != nil {
-		return nil, nil, fmt.Errorf("asking for %s: %w", method, err)
-	}
-	select {
-	case a := <-q.answer:
-		return a.Result, a.Error, nil
-	case <-ctx.Done():
-	case <-c.ctx.Done():
-	case <-c.eof:
-	}
-	c.mu.Lock()
-	delete(c.pending, id)
-	c.mu.Unlock()
-	return nil, nil, fmt.Errorf("asking for %s: %w", method, context.Canceled)
+	return o.write(jsonrpc.FrameNotification, method, nil, mcpwire.Message{Method: method, Params: params}.Encode())
 }
 
 // reply sends the answer to the request of o, a while after the last
 // notification about it: clients lose those that come with the answer.
-func (o *outlet) reply(ctx context.Context, frame []byte, rpc *harness.RPCError) {
+func (o *outlet) reply(ctx context.Context, frame []byte, rpc *jsonrpc.Error) {
 	o.mu.Lock()
 	noted, news := o.noted, o.news
 	o.mu.Unlock()
-	settle := o.c.s.script.Protocol.SettleTime()
+	settle := o.c.s.settle
 	if !noted.IsZero() {
 		clock := o.c.s.opts.Clock
-		if left := settle - clock.Now().Sub(noted); left > 0 && clock.Sleep(ctx, left) != nil {
+		if left := settle - o.c.s.now().Sub(noted); left > 0 && clock.Sleep(ctx, left) != nil {
 			return
 		}
 	}
@@ -319,26 +263,26 @@ func (o *outlet) reply(ctx context.Context, frame []byte, rpc *harness.RPCError)
 		o.strike.reply(ctx, o, frame)
 		return
 	}
-	o.c.logFrame(harness.Frame{Kind: harness.FrameResponse, Method: o.r.Method, ID: o.r.ID, HTTP: o.httpStatus(rpc)}, frame)
-	_ = o.wire.reply(frame, rpc)
+	o.c.logFrame(jsonrpc.Frame{Kind: jsonrpc.FrameResponse, Method: o.r.Method, ID: o.r.ID, HTTP: o.httpStatus(rpc)}, frame)
+	_ = o.sink.reply(frame, rpc)
 }
 
 // write is the one way out for all frames but replies.
-func (o *outlet) write(kind harness.FrameKind, method string, id json.RawMessage, frame []byte) error {
+func (o *outlet) write(kind jsonrpc.FrameKind, method string, id json.RawMessage, frame []byte) error {
 	o.log(kind, method, id, frame, "")
-	return o.wire.send(frame)
+	return o.sink.send(frame)
 }
 
 // log keeps a frame that is about to be written; fault names the fault that
 // writes it.
-func (o *outlet) log(kind harness.FrameKind, method string, id json.RawMessage, frame []byte, fault string) {
-	o.c.logFrame(harness.Frame{Kind: kind, Method: method, ID: id, HTTP: o.httpStatus(nil), Fault: fault}, frame)
+func (o *outlet) log(kind jsonrpc.FrameKind, method string, id json.RawMessage, frame []byte, fault string) {
+	o.c.logFrame(jsonrpc.Frame{Kind: kind, Method: method, ID: id, HTTP: o.httpStatus(nil), Fault: fault}, frame)
 }
 
 // httpStatus is the HTTP status that goes out with the next frame; "" where
 // there is none.
-func (o *outlet) httpStatus(rpc *harness.RPCError) string {
-	if w, ok := o.wire.(*httpWire); ok {
+func (o *outlet) httpStatus(rpc *jsonrpc.Error) string {
+	if w, ok := o.sink.(*httpSink); ok {
 		return w.nextStatus(rpc)
 	}
 	return ""
@@ -357,7 +301,7 @@ func (o *outlet) stderr() io.Writer {
 
 // process is the process that the server plays for the client, or nil.
 func (o *outlet) process() Process {
-	if w, ok := o.wire.(*pipeWire); ok {
+	if w, ok := o.sink.(*pipeSink); ok {
 		return w.process
 	}
 	return nil
@@ -370,8 +314,7 @@ type request struct {
 	out    *outlet
 	era    era
 	params params
-	// odd says that the library is to answer, for something is wrong.
-	odd bool
+	unread error // the params are of the wrong type
 	// after is closed when the call that arrived before on the same pipe has
 	// been decided; nil when there is no such order. decided tells the next
 	// call that this one has been.
@@ -394,21 +337,18 @@ type params struct {
 }
 
 // newRequest reads what a request says of itself. w takes the frames about it.
-func (c *client) newRequest(m mcpwire.Message, w wire) *request {
+func (c *client) newRequest(m mcpwire.Message, w sink) *request {
 	r := &request{Message: m, client: c, decided: func() {}}
-	r.out = &outlet{wire: w, c: c, r: r}
+	r.out = &outlet{sink: w, c: c, r: r}
 	if len(m.Params) > 0 {
-		r.odd = json.Unmarshal(m.Params, &r.params) != nil
+		r.unread = json.Unmarshal(m.Params, &r.params)
 	}
-	switch {
-	case !protocol.IsModern(r.params.Meta.Version):
-	case c.s.knowsModern():
+	if c.s.isModern(r.params.Meta.Version) {
 		r.era = modern
-		r.odd = r.odd || !isObject(r.params.Meta.Capabilities)
-	default:
-		r.Frame = withoutMeta(m)
 	}
-	r.odd = r.odd || m.Version != "2.0"
+	if r.params.Cursor != "" {
+		r.endlessCursor()
+	}
 	return r
 }
 
@@ -432,4 +372,184 @@ func (r *request) logLevel() string {
 	r.client.mu.Lock()
 	defer r.client.mu.Unlock()
 	return r.client.level
+}
+
+// gauge counts what goes on, for those who wait until nothing does.
+type gauge struct {
+	mu   sync.Mutex // guards what follows
+	n    int
+	zero chan struct{} // closed when n becomes 0; nil when nobody waits
+}
+
+func (g *gauge) add(d int) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	if g.n += d; g.n == 0 && g.zero != nil {
+		close(g.zero)
+		g.zero = nil
+	}
+}
+
+// begin counts a session in, unless the server is closed.
+func (s *Server) begin() bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.closed {
+		return false
+	}
+	s.sessions.Add(1)
+	if s.changes != nil {
+		s.changes.start()
+	}
+	return true
+}
+
+// outcome is what a request is answered with: result or rpc.
+type outcome struct {
+	result json.RawMessage // without what the era adds to each result
+	meta   json.RawMessage // the script's _meta of the result, or null
+	rpc    *jsonrpc.Error
+	// kind is the resultType of 2026-07-28; "" means complete.
+	kind string
+	// cached adds the hints of 2026-07-28 for lists and reads.
+	cached bool
+	// sent is told of the result as it goes out; after is called when it has.
+	// Both may be nil.
+	sent  func(result json.RawMessage)
+	after func()
+}
+
+// method answers the requests of one method. nil means that there is no
+// answer.
+type method func(ctx context.Context, r *request) *outcome
+
+// extend adds the members of the object more to object. Both are compact.
+func extend(object, more []byte) []byte {
+	if len(more) <= len("{}") {
+		return object
+	}
+	b := make([]byte, 0, len(object)+len(more))
+	b = append(b, object[:len(object)-1]...)
+	if len(object) > len("{}") {
+		b = append(b, ',')
+	}
+	return append(b, more[1:]...)
+}
+
+// wrap puts the members of the era into a result.
+func (s *Server) wrap(r *request, o *outcome) json.RawMessage {
+	result, meta := o.result, o.meta
+	if len(result) == 0 {
+		result = json.RawMessage(`{}`)
+	}
+	if r.era == modern {
+		result = extend(result, fmt.Appendf(nil, `{"resultType":%q}`, cmp.Or(o.kind, "complete")))
+		if o.cached {
+			result = extend(result, []byte(`{"ttlMs":0,"cacheScope":"private"}`))
+		}
+		meta = extend(s.serverInfo, meta)
+	}
+	if len(meta) > 0 {
+		result = extend(result, slices.Concat([]byte(`{"_meta":`), meta, []byte(`}`)))
+	}
+	return result
+}
+
+// serveRequest answers one request, unless its client goes away or cancels it.
+func (s *Server) serveRequest(ctx context.Context, r *request) {
+	defer r.decided()
+	ctx, done := r.client.begin(ctx, r)
+	defer done()
+	if r.Method != mcpwire.MethodListen {
+		s.working.add(1)
+		defer s.working.add(-1)
+	}
+	if st := r.out.strike; st == nil || !st.before(ctx, r.out) {
+		s.answer(ctx, r)
+	}
+}
+
+// answer answers a request that no fault has dealt with.
+func (s *Server) answer(ctx context.Context, r *request) {
+	defer s.weigh()
+	o := s.respond(ctx, r)
+	if o == nil || ctx.Err() != nil {
+		return
+	}
+	if o.rpc == nil {
+		o.result = s.wrap(r, o)
+	}
+	if o.sent != nil {
+		o.sent(o.result)
+	}
+	r.out.reply(ctx, encodeReply(r.ID, o), o.rpc)
+	if r.Method == mcpwire.MethodInitialize {
+		r.client.greet()
+	}
+	if o.after != nil {
+		o.after()
+	}
+}
+
+// encodeReply is a reply on one line.
+func encodeReply(id json.RawMessage, o *outcome) []byte {
+	return mcpwire.EncodeReply(id, o.result, o.rpc)
+}
+
+// respond answers a request by the rules of the protocol, and those that are
+// in order by what is scripted.
+func (s *Server) respond(ctx context.Context, r *request) *outcome {
+	switch {
+	case r.Method == mcpwire.MethodDiscover && s.mode == ModernSilent:
+		r.client.hang(ctx)
+		return nil
+	case r.era == modern && (s.mode == ModernReject || !slices.Contains(s.modernVersions, r.params.Meta.Version)):
+		return s.unsupported(r)
+	case r.era == legacy:
+		if o := s.refuseLegacy(r); o != nil {
+			return o
+		}
+	}
+	answer := s.answers[r.Method]
+	switch {
+	case r.Version != "2.0":
+		return fails(mcpwire.CodeInvalidRequest, "Invalid JSON-RPC version")
+	case r.era == modern && !mcpwire.IsObject(r.params.Meta.Capabilities):
+		return fails(mcpwire.CodeInvalidParams, "missing or invalid _meta field %s", mcpwire.MetaCapabilities)
+	case answer == nil:
+		return r.lacking()
+	case r.unread != nil:
+		return unparsable(r.Method, r.unread)
+	}
+	return answer(ctx, r)
+}
+
+// refuseLegacy refuses a request that the legacy era does not allow. A server
+// that serves modern clients as well takes requests without a handshake; one
+// that knows only the old era does not.
+func (s *Server) refuseLegacy(r *request) *outcome {
+	switch {
+	case len(s.legacyVersions) == 0:
+		return fails(mcpwire.CodeInvalidParams, "missing or invalid _meta field %s", mcpwire.MetaVersion)
+	case r.Method == mcpwire.MethodDiscover, r.Method == mcpwire.MethodListen:
+		return fails(mcpwire.CodeNoMethod, "Method %s not found", r.Method)
+	case s.mode == ModernOn || r.Method == mcpwire.MethodInitialize || r.Method == mcpwire.MethodPing || r.client.id == "":
+		return nil
+	}
+	if _, ok := r.client.handshake(); ok || s.answers[r.Method] == nil || early(r.Method) {
+		return nil
+	}
+	return fails(mcpwire.CodeInvalidRequest, "%s before initialize", r.Method)
+}
+
+// early reports whether a method may come before the handshake, which
+// 2026-07-28 has removed.
+func early(method string) bool {
+	return method == mcpwire.MethodSetLevel || method == methodSubscribe || method == methodUnsubscribe
+}
+
+// isModern reports whether a version is one of 2026-07-28 or later, and the
+// server has heard of those.
+func (s *Server) isModern(version string) bool {
+	return version >= mcpwire.FirstModern && (s.mode == ModernOn || s.mode == ModernReject)
 }

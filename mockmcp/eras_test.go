@@ -24,8 +24,6 @@ import (
 	"github.com/rehearse-dev/rehearse/internal/mcpwire"
 	"github.com/rehearse-dev/rehearse/mockmcp"
 	"github.com/rehearse-dev/rehearse/mockmcp/fault"
-	"github.com/rehearse-dev/rehearse/mockmcp/protocol"
-	"github.com/rehearse-dev/rehearse/mockmcp/step"
 )
 
 // TestEras plays the files in testdata/eras, as TestConversations does, over a
@@ -41,7 +39,7 @@ func TestEras(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		var settings protocol.Settings
+		var settings mockmcp.Protocol
 		if err := json.Unmarshal(ar.Files[0].Data, &settings); err != nil {
 			t.Fatal(err)
 		}
@@ -67,7 +65,7 @@ func TestEras(t *testing.T) {
 }
 
 // connectVia connects to a workshop over a transport.
-func connectVia(t *testing.T, transport string, settings protocol.Settings) io.ReadWriter {
+func connectVia(t *testing.T, transport string, settings mockmcp.Protocol) io.ReadWriter {
 	t.Helper()
 	switch transport {
 	case "ws":
@@ -135,7 +133,7 @@ func playEra(t *testing.T, conn io.ReadWriter, script string) string {
 // TestSilentOnDiscover: the probe is never answered, and all else goes on.
 func TestSilentOnDiscover(t *testing.T) {
 	const probe = `{"jsonrpc":"2.0","id":1,"method":"server/discover","params":{"_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28","io.modelcontextprotocol/clientCapabilities":{}}}}`
-	settings := protocol.Settings{Modern: protocol.Silent}
+	settings := mockmcp.Protocol{Modern: mockmcp.ModernSilent}
 	synctest.Test(t, func(t *testing.T) {
 		s := newServer(t, workshop(settings), nil)
 		defer s.Close()
@@ -218,7 +216,7 @@ func TestSettle(t *testing.T) {
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				s := newServer(t, workshop(protocol.Settings{Settle: tt.settle}), nil)
+				s := newServer(t, workshop(mockmcp.Protocol{Settle: tt.settle}), nil)
 				defer s.Close()
 				c := dial(t, s)
 				c.send(`{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"count","_meta":{"progressToken":1}}}`)
@@ -238,7 +236,7 @@ func TestSettle(t *testing.T) {
 
 // TestFrames: the log has what went over the wire, with what HTTP adds.
 func TestFrames(t *testing.T) {
-	s := mockmcp.NewServer(t, workshop(protocol.Settings{Auth: &protocol.Auth{Token: "secret-token"}}))
+	s := mockmcp.NewServer(t, workshop(mockmcp.Protocol{Auth: &mockmcp.Auth{Token: "secret-token"}}))
 	post(t, s.URL, `{"jsonrpc":"2.0","id":1,"method":"ping"}`)
 	_, _, h := post(t, s.URL, `{"jsonrpc":"2.0","id":2,"method":"initialize","params":{"protocolVersion":"2025-11-25","clientInfo":{"name":"c","version":"1"},"capabilities":{}}}`, "Authorization", "Bearer secret-token")
 	id := h.Get("Mcp-Session-Id")
@@ -286,7 +284,7 @@ func TestFrames(t *testing.T) {
 // listened to.
 func TestShutdown(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		s := newServer(t, mockmcp.Script{Name: "s", Protocol: protocol.Settings{ListChanged: true}, Tools: []mockmcp.Tool{{
+		s := newServer(t, mockmcp.Script{Name: "s", Protocol: mockmcp.Protocol{ListChanged: true}, Tools: []mockmcp.Tool{{
 			Name: "slow", Results: []mockmcp.Result{{Latency: time.Second, Answer: answer(mockmcp.Answer{Text: "done"})}},
 		}}}, nil)
 		c := dial(t, s)
@@ -310,7 +308,7 @@ func TestShutdown(t *testing.T) {
 		}
 	})
 	synctest.Test(t, func(t *testing.T) {
-		s := newServer(t, workshop(protocol.Settings{}), nil)
+		s := newServer(t, workshop(mockmcp.Protocol{}), nil)
 		c := dial(t, s)
 		defer c.conn.Close()
 		c.send(`{"jsonrpc":"2.0","id":0,"method":"initialize","params":{"protocolVersion":"2025-11-25","clientInfo":{"name":"c","version":"1"},"capabilities":{"roots":{}}}}`)
@@ -329,9 +327,9 @@ func TestShutdown(t *testing.T) {
 // and before the reply, on each transport.
 func TestManyNotifications(t *testing.T) {
 	const n = 50
-	settings := protocol.Settings{Settle: new(time.Duration)}
+	settings := mockmcp.Protocol{Settle: new(time.Duration)}
 	script := mockmcp.Script{Name: "burst", Protocol: settings, Tools: []mockmcp.Tool{{Name: "burst", Results: []mockmcp.Result{{
-		Before: []step.Step{step.Progress{Value: 1, Times: n}}, Answer: answer(mockmcp.Answer{Text: "end"}),
+		Before: []mockmcp.Step{mockmcp.Progress{Value: 1, Times: n}}, Answer: answer(mockmcp.Answer{Text: "end"}),
 	}}}}}
 	s := mockmcp.NewServer(t, script)
 	const frame = `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"burst","_meta":{"progressToken":1,"io.modelcontextprotocol/protocolVersion":"2026-07-28","io.modelcontextprotocol/clientCapabilities":{}}}}`
@@ -381,9 +379,9 @@ func TestChildProcess(t *testing.T) {
 // that breaks does not end the call; elsewhere it does.
 func TestBrokenStream(t *testing.T) {
 	script := func(retry time.Duration) mockmcp.Script {
-		return mockmcp.Script{Name: "s", Protocol: protocol.Settings{Retry: retry, Settle: new(time.Duration)}, Tools: []mockmcp.Tool{{
+		return mockmcp.Script{Name: "s", Protocol: mockmcp.Protocol{Retry: retry, Settle: new(time.Duration)}, Tools: []mockmcp.Tool{{
 			Name: "long", Results: []mockmcp.Result{{
-				Before: []step.Step{step.Progress{Value: 1}}, Hold: "the end", Answer: answer(mockmcp.Answer{Text: "done"}),
+				Before: []mockmcp.Step{mockmcp.Progress{Value: 1}}, Hold: "the end", Answer: answer(mockmcp.Answer{Text: "done"}),
 			}},
 		}}}
 	}
@@ -423,9 +421,9 @@ func TestBrokenStream(t *testing.T) {
 	})
 }
 
-// TestSocketRefusals: what is no WebSocket of ours is told so.
+// TestSocketRefusals: anything that is not a WebSocket of ours is told so.
 func TestSocketRefusals(t *testing.T) {
-	s := mockmcp.NewServer(t, workshop(protocol.Settings{}))
+	s := mockmcp.NewServer(t, workshop(mockmcp.Protocol{}))
 	if status, _, _ := post(t, "http"+strings.TrimPrefix(s.WS, "ws"), "{}"); status != http.StatusUpgradeRequired {
 		t.Errorf("a plain request: %d", status)
 	}
@@ -449,7 +447,7 @@ func TestSocketRefusals(t *testing.T) {
 // TestCloseEndsConnections: clients that are there must not hold up Close, and
 // see the end.
 func TestCloseEndsConnections(t *testing.T) {
-	s := mockmcp.NewServer(t, workshop(protocol.Settings{}))
+	s := mockmcp.NewServer(t, workshop(mockmcp.Protocol{}))
 	p := &talk{t: t, base: strings.TrimSuffix(s.URL, "/mcp"), streams: map[string]*openStream{}}
 	p.request("GET /sse &all", "")
 	p.next(p.streams["all"])
@@ -479,13 +477,13 @@ func TestEndOfInput(t *testing.T) {
 	const modern = `"_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28","io.modelcontextprotocol/clientCapabilities":{}}`
 	for _, tt := range []struct {
 		name, frame string
-		settings    protocol.Settings
+		settings    mockmcp.Protocol
 		faults      []fault.Fault
 	}{
-		{"a subscription", `{"jsonrpc":"2.0","id":1,"method":"subscriptions/listen","params":{"notifications":{"toolsListChanged":true},` + modern + `}}`, protocol.Settings{ListChanged: true}, nil},
-		{"silence on discover", `{"jsonrpc":"2.0","id":1,"method":"server/discover","params":{` + modern + `}}`, protocol.Settings{Modern: protocol.Silent}, nil},
-		{"a question", `{"jsonrpc":"2.0","id":0,"method":"initialize","params":{"protocolVersion":"2025-11-25","clientInfo":{"name":"c","version":"1"},"capabilities":{"roots":{}}}}` + "\n" + `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"ask"}}`, protocol.Settings{}, nil},
-		{"a call that hangs", `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"plain"}}`, protocol.Settings{}, []fault.Fault{{Kind: fault.Hang}}},
+		{"a subscription", `{"jsonrpc":"2.0","id":1,"method":"subscriptions/listen","params":{"notifications":{"toolsListChanged":true},` + modern + `}}`, mockmcp.Protocol{ListChanged: true}, nil},
+		{"silence on discover", `{"jsonrpc":"2.0","id":1,"method":"server/discover","params":{` + modern + `}}`, mockmcp.Protocol{Modern: mockmcp.ModernSilent}, nil},
+		{"a question", `{"jsonrpc":"2.0","id":0,"method":"initialize","params":{"protocolVersion":"2025-11-25","clientInfo":{"name":"c","version":"1"},"capabilities":{"roots":{}}}}` + "\n" + `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"ask"}}`, mockmcp.Protocol{}, nil},
+		{"a call that hangs", `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"plain"}}`, mockmcp.Protocol{}, []fault.Fault{{Kind: fault.Hang}}},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			script := workshop(tt.settings)
@@ -503,7 +501,7 @@ func TestEndOfInput(t *testing.T) {
 // call before the answer to it.
 func TestManyClients(t *testing.T) {
 	const clients, calls = 8, 10
-	s := mockmcp.NewServer(t, workshop(protocol.Settings{Settle: new(time.Duration), ListChanged: true}))
+	s := mockmcp.NewServer(t, workshop(mockmcp.Protocol{Settle: new(time.Duration), ListChanged: true}))
 	const open = `{"jsonrpc":"2.0","id":0,"method":"initialize","params":{"protocolVersion":"2025-06-18","clientInfo":{"name":"c","version":"1"},"capabilities":{}}}`
 	call := func(i int) string {
 		return fmt.Sprintf(`{"jsonrpc":"2.0","id":"c%d","method":"tools/call","params":{"name":"count","_meta":{"progressToken":"c%d"}}}`, i, i)

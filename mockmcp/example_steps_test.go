@@ -10,7 +10,6 @@ import (
 	"io"
 
 	"github.com/rehearse-dev/rehearse/mockmcp"
-	"github.com/rehearse-dev/rehearse/mockmcp/step"
 )
 
 // chat sends lines to a server and returns a function that reads the next
@@ -35,9 +34,9 @@ func Example_steps() {
 		Tools: []mockmcp.Tool{{
 			Name: "buy",
 			Results: []mockmcp.Result{{
-				Before: []step.Step{
-					step.Progress{Value: 1, Total: 2},
-					step.Ask{step.Form("How many?", json.RawMessage(`{"type":"object","properties":{"n":{"type":"integer"}}}`))},
+				Before: []mockmcp.Step{
+					mockmcp.Progress{Value: 1, Total: 2},
+					mockmcp.Ask{mockmcp.Form("How many?", json.RawMessage(`{"type":"object","properties":{"n":{"type":"integer"}}}`))},
 				},
 				Answer: func(c *mockmcp.Call) (*mockmcp.Answer, error) {
 					return &mockmcp.Answer{Text: "bought: " + string(c.Asked)}, nil

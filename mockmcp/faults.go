@@ -15,10 +15,9 @@ import (
 	"sync"
 	"time"
 
-	"github.com/rehearse-dev/rehearse/harness"
+	"github.com/rehearse-dev/rehearse/internal/jsonrpc"
 	"github.com/rehearse-dev/rehearse/internal/mcpwire"
 	"github.com/rehearse-dev/rehearse/mockmcp/fault"
-	"github.com/rehearse-dev/rehearse/mockmcp/protocol"
 )
 
 // faults decides what goes wrong at a server. A nil one decides that nothing
@@ -79,24 +78,35 @@ func (f *faults) reset() {
 	clear(f.picked)
 }
 
-// Unstruck returns those of the script's faults that have not struck, in
-// their order: the server's own, then those of results, tool by tool.
-func (s *Server) Unstruck() []fault.Fault {
+// IdleFaults returns those of the script's faults that have not struck, with the
+// reason, in their order: the server's own, then those of results, tool by tool.
+func (s *Server) IdleFaults() []fault.Idle {
 	if s.faults == nil {
 		return nil
 	}
 	s.faults.mu.Lock()
 	defer s.faults.mu.Unlock()
-	out := s.faults.player.Unstruck()
+	out := s.faults.player.Idle()
 	for _, t := range s.faults.tools {
 		for j := range t.Results {
 			r := &t.Results[j]
 			if player := s.faults.picked[r]; player != nil {
-				out = append(out, player.Unstruck()...)
-			} else {
-				out = append(out, r.Faults...)
+				out = append(out, player.Idle()...)
+				continue
+			}
+			for _, f := range r.Faults {
+				out = append(out, fault.Idle{Fault: f, Why: fmt.Sprintf("no call of %q was answered by its result", t.Name)})
 			}
 		}
+	}
+	return out
+}
+
+// Unstruck returns the faults of [Server.IdleFaults].
+func (s *Server) Unstruck() []fault.Fault {
+	var out []fault.Fault
+	for _, idle := range s.IdleFaults() {
+		out = append(out, idle.Fault)
 	}
 	return out
 }
@@ -124,9 +134,10 @@ func (f *faults) pick(r *request, res *Result) {
 		f.picked[res] = player
 	}
 	f.mu.Unlock()
-	e := fault.Event{Method: methodCall, Tool: r.params.Name, Args: r.params.Arguments, Transport: r.client.transport, Modern: r.era == modern}
+	e := fault.Event{Method: mcpwire.MethodCall, Tool: r.params.Name, Args: r.params.Arguments, Transport: r.client.transport, Modern: r.era == modern}
 	if r.out.strike = f.ask(player, &e); r.out.strike != nil {
-		f.s.frames.strike(r.client.id, r.Message, r.out.strike.name())
+		r.out.strike.ofResult = true
+		f.s.frames.strike(r.client.id, r.Message, r.out.strike.f.String())
 	}
 }
 
@@ -206,12 +217,12 @@ func (f *faults) arrive(c *client, m mcpwire.Message) *strike {
 	if len(m.Params) > 0 {
 		_ = json.Unmarshal(m.Params, &p) // the request is refused elsewhere
 	}
-	e := fault.Event{Method: m.Method, Transport: c.transport, Modern: protocol.IsModern(p.Meta.Version)}
-	if m.Method == methodCall {
+	e := fault.Event{Method: m.Method, Transport: c.transport, Modern: mcpwire.IsModern(p.Meta.Version)}
+	if m.Method == mcpwire.MethodCall {
 		e.Tool, e.Args = p.Name, p.Arguments
 	}
 	var st *strike
-	if c.transport == fault.HTTP && (m.Method == methodInitialize || m.Method == methodDiscover) {
+	if c.transport == fault.HTTP && (m.Method == mcpwire.MethodInitialize || m.Method == mcpwire.MethodDiscover) {
 		st = f.next(&fault.Event{Method: fault.Start, Transport: c.transport})
 	}
 	if st == nil {
@@ -255,16 +266,12 @@ func (l *frameLog) strike(session string, m mcpwire.Message, name string) {
 // strike is a fault that is to strike one request.
 type strike struct {
 	f     *fault.Fault
-	page  int     // of a list without end
-	begun bool    // what comes before the handling has been done
-	call  *ticket // that it strikes; nil for other requests
-}
-
-// hits says which call the fault strikes.
-func (st *strike) hits(t *ticket) {
-	if st != nil {
-		st.call = t
-	}
+	page  int  // of a list without end
+	begun bool // what comes before the handling has been done
+	// ofResult says that it is a fault of a result; drifted, that the tools have
+	// changed already.
+	ofResult, drifted bool
+	call              *ticket // that it strikes; nil for other requests
 }
 
 // lost says that the call will have no answer, for the server is gone.
@@ -279,18 +286,10 @@ func (st *strike) lost(s *Server) {
 	}
 }
 
-// name is the fault's, or empty.
-func (st *strike) name() string {
-	if st == nil {
-		return ""
-	}
-	return st.f.String()
-}
-
 func (st *strike) slow() time.Duration { return cmp.Or(st.f.Delay, 5*time.Second) }
 
 // note keeps in the log that the fault does something that is no frame.
-func (st *strike) note(o *outlet) { o.log(harness.FrameEnd, "", nil, nil, st.f.String()) }
+func (st *strike) note(o *outlet) { o.log(jsonrpc.FrameEnd, "", nil, nil, st.f.String()) }
 
 // die ends the process, or the connection where there is none.
 func (st *strike) die(o *outlet) {
@@ -309,7 +308,7 @@ func (st *strike) die(o *outlet) {
 	if code == 0 && st.f.Kind != fault.NoFinalNewline {
 		code = 1
 	}
-	if w, ok := o.wire.(*pipeWire); ok {
+	if w, ok := o.sink.(*pipeSink); ok {
 		w.exit(code)
 		return
 	}
@@ -322,7 +321,6 @@ func (st *strike) die(o *outlet) {
 // before does what the fault does before the request is handled, and reports
 // whether that was all.
 func (st *strike) before(ctx context.Context, o *outlet) bool {
-	o.r.endlessCursor()
 	if st == nil {
 		return false
 	}
@@ -339,13 +337,17 @@ func (st *strike) before(ctx context.Context, o *outlet) bool {
 			flood(w, cmp.Or(st.f.Size, 400_000), form == "lines")
 		}
 	case fault.ToolDrift:
-		o.c.s.drift(st.f, form)
-		if o.r != nil && o.r.Method == methodCall {
-			o.c.s.broadcast(toolsChanged, "", nil)
+		if !st.drifted {
+			o.c.s.mu.Lock()
+			o.c.s.drift(st.f, form, driftsAt(st.f, o.r))
+			o.c.s.mu.Unlock()
+		}
+		if o.r != nil && o.r.Method == mcpwire.MethodCall {
+			o.c.s.broadcast(mcpwire.NoticeTools, "", nil)
 		}
 	case fault.ListChanged:
 		if form == "during" {
-			o.c.s.broadcast(toolsChanged, "", nil)
+			o.c.s.broadcast(mcpwire.NoticeTools, "", nil)
 			return clock.Sleep(ctx, cmp.Or(st.f.Delay, 50*time.Millisecond)) != nil
 		}
 	case fault.ServerRequest:
@@ -376,7 +378,7 @@ func (st *strike) before(ctx context.Context, o *outlet) bool {
 
 // endlessCursor takes the cursor of a list without end out of a request.
 func (r *request) endlessCursor() {
-	if r == nil || !strings.HasPrefix(r.params.Cursor, loopPrefix) {
+	if !strings.HasPrefix(r.params.Cursor, loopPrefix) {
 		return
 	}
 	params, ok := readObject(r.Params)
@@ -456,13 +458,13 @@ func (st *strike) forget(o *outlet, form string) bool {
 	if o.r != nil && len(o.r.ID) > 0 {
 		id = o.r.ID
 	}
-	m := mcpwire.Message{ID: id, Error: &harness.RPCError{Code: -32001, Message: "Session not found"}}
+	m := mcpwire.Message{ID: id, Error: &jsonrpc.Error{Code: -32001, Message: "Session not found"}}
 	return st.status(o, code, string(m.Encode()))
 }
 
 // discover answers the question of the new era as a server of the old one.
 func (st *strike) discover(ctx context.Context, o *outlet, form string) bool {
-	e := &harness.RPCError{Code: -32601, Message: "Method not found"}
+	e := &jsonrpc.Error{Code: -32601, Message: "Method not found"}
 	id := o.r.ID
 	switch form {
 	case "silent":
@@ -477,18 +479,18 @@ func (st *strike) discover(ctx context.Context, o *outlet, form string) bool {
 			return true
 		}
 	case "invalid_params":
-		e = &harness.RPCError{Code: -32602, Message: "Invalid request parameters"}
+		e = &jsonrpc.Error{Code: -32602, Message: "Invalid request parameters"}
 	case "invalid_request":
-		e = &harness.RPCError{Code: -32600, Message: "Invalid Request"}
+		e = &jsonrpc.Error{Code: -32600, Message: "Invalid Request"}
 	case "internal":
-		e = &harness.RPCError{Code: -32603, Message: "Internal error"}
+		e = &jsonrpc.Error{Code: -32603, Message: "Internal error"}
 	case "not_initialized":
-		e = &harness.RPCError{Code: -32002, Message: "Server not initialized"}
+		e = &jsonrpc.Error{Code: -32002, Message: "Server not initialized"}
 	case "null_id":
-		e, id = &harness.RPCError{Code: -32600, Message: "Invalid Request"}, json.RawMessage("null")
+		e, id = &jsonrpc.Error{Code: -32600, Message: "Invalid Request"}, json.RawMessage("null")
 	case "unsupported":
 		version := o.r.params.Meta.Version
-		e = &harness.RPCError{Code: -32022, Message: "Unsupported protocol version", Data: mcpwire.Marshal(map[string]any{"supported": []string{version}, "requested": version})}
+		e = &jsonrpc.Error{Code: -32022, Message: "Unsupported protocol version", Data: mcpwire.Marshal(map[string]any{"supported": []string{version}, "requested": version})}
 	}
 	e.Code, e.Message = cmp.Or(st.f.Code, e.Code), cmp.Or(st.f.Message, e.Message)
 	if st.f.Data != nil {
@@ -523,14 +525,14 @@ func (st *strike) do(ctx context.Context, o *outlet, ops []op) {
 			}
 			o.log(kindOf(m), method, m.ID, x.data, name)
 			if x.do == opReply {
-				_ = o.wire.reply(x.data, m.Error)
+				_ = o.sink.reply(x.data, m.Error)
 			} else {
-				_ = o.wire.send(x.data)
+				_ = o.sink.send(x.data)
 			}
 		case opTell:
 			o.c.s.broadcast(x.text, "", nil)
 		case opRaw:
-			o.log(harness.FrameJunk, "", nil, x.data, name)
+			o.log(jsonrpc.FrameJunk, "", nil, x.data, name)
 			_ = o.raw(x.data)
 		case opOpen:
 			o.open(x.text)

@@ -5,17 +5,16 @@ package mockmcp
 import (
 	"encoding/json"
 	"slices"
+	"strings"
 
 	"github.com/rehearse-dev/rehearse/internal/mcpwire"
 	"github.com/rehearse-dev/rehearse/mockmcp/fault"
 )
 
-// drift has one tool become another.
-func (s *Server) drift(f *fault.Fault, form string) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
+// drift has one tool become another. name is the tool;
+// empty is the first. s.mu is held.
+func (s *Server) drift(f *fault.Fault, form, name string) {
 	offer := s.offer.Load()
-	name := f.Match.Tool
 	if name == "" && len(offer.tools.names) > 0 {
 		name = offer.tools.names[0]
 	}
@@ -66,4 +65,38 @@ func oneMore(schema json.RawMessage) json.RawMessage {
 	o.set("properties", properties)
 	o.set("required", required)
 	return mcpwire.Marshal(o)
+}
+
+// driftsAt is the tool that a fault changes: the one that it names, or the one
+// that is being called; empty leaves it to the list.
+func driftsAt(f *fault.Fault, r *request) string {
+	if f.Match.Tool != "" || r == nil || r.Method != mcpwire.MethodCall {
+		return f.Match.Tool
+	}
+	return r.params.Name
+}
+
+// struckResult is what a fault of a result answers in place of it: an error, or
+// what a tool says that has become another; nil is nothing. s.mu is held.
+func (s *Server) struckResult(t *ticket) *Answer {
+	st := t.r.out.strike
+	if st == nil || !st.ofResult {
+		return nil
+	}
+	if answer := st.answer(); answer != nil {
+		return answer
+	}
+	if st.f.Kind != fault.ToolDrift {
+		return nil
+	}
+	s.drift(st.f, st.f.FormOf(), driftsAt(st.f, t.r))
+	st.drifted = true
+	tool := s.offer.Load().tools.byName[t.call.Tool]
+	if tool == nil {
+		return refuse("Tool %s not found", t.call.Tool)
+	}
+	if wrong := tool.schema.check(t.call.Args); wrong != nil {
+		return refuse("Input validation error: Invalid arguments for tool %s: %s", t.call.Tool, strings.Join(wrong, "; "))
+	}
+	return nil
 }

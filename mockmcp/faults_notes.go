@@ -24,7 +24,7 @@ func notifies(k fault.Kind) bool {
 // planNotes are notifications before or behind the reply.
 func planNotes(f *fault.Fault, form string, s *situation, frame []byte) []op {
 	reply := op{do: opReply, data: frame}
-	changed := op{do: opTell, text: toolsChanged}
+	changed := op{do: opTell, text: mcpwire.NoticeTools}
 	switch f.Kind {
 	case fault.ListChanged:
 		switch form {

@@ -11,7 +11,7 @@ import (
 	"strconv"
 	"time"
 
-	"github.com/rehearse-dev/rehearse/harness"
+	"github.com/rehearse-dev/rehearse/internal/jsonrpc"
 	"github.com/rehearse-dev/rehearse/internal/mcpwire"
 	"github.com/rehearse-dev/rehearse/mockmcp/fault"
 )
@@ -276,7 +276,7 @@ func planID(f *fault.Fault, form string, s *situation, frame []byte) []op {
 		if form == "result" {
 			return send(withID(frame, json.RawMessage("null")))
 		}
-		e := &harness.RPCError{Code: cmp.Or(f.Code, -32700), Message: cmp.Or(f.Message, "Parse error")}
+		e := &jsonrpc.Error{Code: cmp.Or(f.Code, -32700), Message: cmp.Or(f.Message, "Parse error")}
 		return send(mcpwire.Message{ID: json.RawMessage("null"), Error: e}.Encode())
 	case fault.MissingID:
 		return send(withID(frame, nil))

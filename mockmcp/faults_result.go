@@ -8,7 +8,7 @@ import (
 	"encoding/json"
 	"fmt"
 
-	"github.com/rehearse-dev/rehearse/harness"
+	"github.com/rehearse-dev/rehearse/internal/jsonrpc"
 	"github.com/rehearse-dev/rehearse/internal/mcpwire"
 	"github.com/rehearse-dev/rehearse/mockmcp/fault"
 )
@@ -61,8 +61,8 @@ func mutate(f *fault.Fault, form string, s *situation, frame []byte) []byte {
 	return m.Encode()
 }
 
-func rpcError(f *fault.Fault) *harness.RPCError {
-	return &harness.RPCError{Code: cmp.Or(f.Code, -32603), Message: cmp.Or(f.Message, "Internal error"), Data: f.Data}
+func rpcError(f *fault.Fault) *jsonrpc.Error {
+	return &jsonrpc.Error{Code: cmp.Or(f.Code, -32603), Message: cmp.Or(f.Message, "Internal error"), Data: f.Data}
 }
 
 // answer is what a call is answered with in place of what the script has; nil
@@ -90,7 +90,7 @@ func mutateResult(f *fault.Fault, form string, result object) {
 	switch f.Kind {
 	case fault.UnknownContent:
 		block := json.RawMessage(`{"type":"hologram","uri":"holo://1","depth":3}`)
-		if isObject(json.RawMessage(f.Body)) {
+		if mcpwire.IsObject(json.RawMessage(f.Body)) {
 			block = json.RawMessage(f.Body)
 		}
 		result.set("content", append([]json.RawMessage{block}, content...))

@@ -41,7 +41,7 @@ func TestPlans(t *testing.T) {
 					continue
 				}
 				s := situation{transport: transport, streaming: transport == fault.SSE, token: json.RawMessage(`"t"`), page: 2}
-				s.request = mcpwire.Message{ID: json.RawMessage("7"), Method: methodCall}
+				s.request = mcpwire.Message{ID: json.RawMessage("7"), Method: mcpwire.MethodCall}
 				frame := reply
 				if info.Group == "list" {
 					frame = list
@@ -124,7 +124,7 @@ func FuzzPlan(f *testing.F) {
 			id = []byte("null")
 		}
 		s := situation{transport: fault.Transports()[int(transport)%5], streaming: transport%2 == 0, page: at}
-		s.request = mcpwire.Message{ID: id, Method: methodCall}
+		s.request = mcpwire.Message{ID: id, Method: mcpwire.MethodCall}
 		_, bad := mcpwire.Parse(frame)
 		for _, f := range faults {
 			f.Bytes, f.Size, f.Count = at, 64, 3
@@ -221,7 +221,7 @@ func TestFaultMistakes(t *testing.T) {
 		Faults: []fault.Fault{{Kind: "hangs"}},
 		Tools:  []Tool{{Name: "pay", Results: []Result{{Faults: []fault.Fault{{Kind: fault.CRLF, Code: 1}}}}}},
 	}, nil)
-	const want = "mock server \"shop\": unknown fault \"hangs\", did you mean \"hang\"?; `rehearse faults` lists them\ntool \"pay\": fault crlf has no use for code"
+	const want = "mock server \"shop\": unknown fault \"hangs\", did you mean \"hang\"?; `rehearse faults` lists them\ntool \"pay\": fault crlf does not use code"
 	if err == nil || err.Error() != want {
 		t.Errorf("got %v, want %s", err, want)
 	}

@@ -19,7 +19,6 @@ import (
 
 	"github.com/rehearse-dev/rehearse/internal/mcpwire"
 	"github.com/rehearse-dev/rehearse/mockmcp"
-	"github.com/rehearse-dev/rehearse/mockmcp/protocol"
 )
 
 // FuzzServeStdio checks that whatever a client sends, the server answers in
@@ -95,7 +94,7 @@ func FuzzHandler(f *testing.F) {
 		}
 	}
 	f.Fuzz(func(t *testing.T, head, body string) {
-		s, err := mockmcp.New(workshop(protocol.Settings{Sessions: protocol.Optional, Settle: new(time.Duration)}), nil)
+		s, err := mockmcp.New(workshop(mockmcp.Protocol{Sessions: mockmcp.SessionsOptional, Settle: new(time.Duration)}), nil)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -6,8 +6,9 @@ import (
 	"context"
 	"fmt"
 	"slices"
+	"sync"
 
-	"github.com/rehearse-dev/rehearse/mockmcp/step"
+	"github.com/rehearse-dev/rehearse/harness"
 )
 
 // Cue lets go the results that are held until the cue of that name and those
@@ -36,8 +37,8 @@ func (s *Server) Cues() (names []string, all bool) {
 			names = append(names, name)
 		}
 	}
-	s.may(func(st step.Step) bool { // it is asked of every step, since it never says yes
-		if h, ok := st.(step.Hold); ok {
+	s.may(func(st Step) bool { // it is asked of every step, since it never says yes
+		if h, ok := st.(Hold); ok {
 			add(string(h))
 		}
 		return false
@@ -60,3 +61,20 @@ func (s *Server) Cues() (names []string, all bool) {
 // HeldInVain are the cues, sorted, until which a call was held and that were
 // never given.
 func (s *Server) HeldInVain() []string { return s.cues.InVain() }
+
+// hang waits until nobody waits any more: ctx has ended, or the client says
+// nothing from now on.
+func (c *client) hang(ctx context.Context) {
+	over, end := context.WithCancel(ctx)
+	var watch sync.WaitGroup
+	watch.Go(func() {
+		select {
+		case <-over.Done():
+		case <-c.eof:
+			end()
+		}
+	})
+	_ = c.s.opts.Clock.Sleep(over, harness.Forever)
+	end()
+	watch.Wait()
+}

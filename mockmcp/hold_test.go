@@ -14,8 +14,6 @@ import (
 	"time"
 
 	"github.com/rehearse-dev/rehearse/mockmcp"
-	"github.com/rehearse-dev/rehearse/mockmcp/catalog"
-	"github.com/rehearse-dev/rehearse/mockmcp/step"
 )
 
 // holding is a server with a tool that waits, one that does not, and one that
@@ -153,10 +151,10 @@ func TestHoldStep(t *testing.T) {
 		s := newServer(t, mockmcp.Script{
 			Name: "x",
 			Tools: []mockmcp.Tool{{Name: "t", Results: []mockmcp.Result{{
-				Before: []step.Step{step.Progress{Value: 1}, step.Hold("middle"), step.Progress{Value: 2}},
+				Before: []mockmcp.Step{mockmcp.Progress{Value: 1}, mockmcp.Hold("middle"), mockmcp.Progress{Value: 2}},
 				Answer: answer(mockmcp.Answer{Text: "done"}),
 			}}}},
-			Resources: []catalog.Resource{{URI: "x:r", Text: "read", Before: []step.Step{step.Hold("read")}}},
+			Resources: []mockmcp.Resource{{URI: "x:r", Text: "read", Before: []mockmcp.Step{mockmcp.Hold("read")}}},
 		}, nil)
 		defer s.Close()
 		c := dial(t, s)

@@ -5,7 +5,8 @@ package mockmcp
 import (
 	"net"
 	"net/http"
-	"time"
+
+	"github.com/rehearse-dev/rehearse/internal/gate"
 )
 
 // TB is the part of [testing.TB] that [NewServer] needs.
@@ -45,13 +46,14 @@ func NewServer(t TB, script Script) *HTTPServer {
 	mux.Handle("/message", s.SSEHandler())
 	mux.Handle("/ws", s.WSHandler())
 	mux.Handle(metadataPath+"/", s.Handler())
-	h := &http.Server{Handler: mux, ReadHeaderTimeout: time.Minute}
+	h := gate.Rules{}.Server(mux)
 	served := make(chan struct{})
 	go func() {
 		defer close(served)
 		_ = h.Serve(listener) // until Close
 	}()
 	t.Cleanup(func() {
+		t.Helper()
 		s.Close()
 		h.Close()
 		<-served

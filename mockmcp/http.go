@@ -6,8 +6,10 @@ import (
 	"bytes"
 	"context"
 	"crypto/rand"
+	"crypto/subtle"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"io"
 	"mime"
 	"net/http"
@@ -18,12 +20,10 @@ import (
 
 	"github.com/mark3labs/mcp-go/mcp"
 
-	"github.com/rehearse-dev/rehearse/harness"
+	"github.com/rehearse-dev/rehearse/internal/gate"
+	"github.com/rehearse-dev/rehearse/internal/jsonrpc"
 	"github.com/rehearse-dev/rehearse/internal/mcpwire"
-	"github.com/rehearse-dev/rehearse/mockmcp/protocol"
 )
-
-const sessionHeader = "Mcp-Session-Id"
 
 // Codes of errors that only HTTP has.
 const (
@@ -34,9 +34,9 @@ const (
 // Handler serves streamable HTTP, with sessions for clients up to 2025-11-25
 // and without for clients of 2026-07-28, at whatever path it is mounted. Below
 // /.well-known/oauth-protected-resource it serves the metadata of
-// [protocol.Auth].
+// [Auth].
 func (s *Server) Handler() http.Handler {
-	return s.handler(overHTTP, func(x *exchange) {
+	return s.handler(overHTTP, func(x *webRequest) {
 		switch x.r.Method {
 		case http.MethodPost:
 			s.post(x)
@@ -54,15 +54,16 @@ func (s *Server) Handler() http.Handler {
 
 // handler has f answer the requests of a transport as long as the server is
 // open.
-func (s *Server) handler(transport string, f func(*exchange)) http.Handler {
+func (s *Server) handler(transport string, f func(*webRequest)) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if !s.begin() {
 			http.Error(w, "the mock server is closed", http.StatusServiceUnavailable)
 			return
 		}
 		defer s.sessions.Done()
+		defer s.weigh()
 		defer context.AfterFunc(s.ctx, func() { release(w, r) })()
-		f(&exchange{s: s, w: w, r: r, transport: transport, session: r.Header.Get(sessionHeader)})
+		f(&webRequest{s: s, w: w, r: r, transport: transport, session: r.Header.Get(mcpwire.HeaderSession)})
 	})
 }
 
@@ -82,9 +83,9 @@ func release(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// exchange is one HTTP request and its answer, as long as it belongs to no
+// webRequest is one HTTP request and its answer, as long as it belongs to no
 // client.
-type exchange struct {
+type webRequest struct {
 	s         *Server
 	w         http.ResponseWriter
 	r         *http.Request
@@ -93,19 +94,19 @@ type exchange struct {
 }
 
 // client is who the log says it was when nobody knows.
-func (x *exchange) client() *client {
+func (x *webRequest) client() *client {
 	return &client{s: x.s, id: x.session, transport: x.transport}
 }
 
 // refuse answers with a JSON-RPC error.
-func (x *exchange) refuse(status int, id []byte, code int, message string) {
+func (x *webRequest) refuse(status int, id []byte, code int, message string) {
 	body := writeRPC(x.w, status, id, code, message)
-	x.client().logFrame(harness.Frame{Kind: harness.FrameResponse, ID: id, HTTP: strconv.Itoa(status)}, body)
+	x.client().logFrame(jsonrpc.Frame{Kind: jsonrpc.FrameResponse, ID: id, HTTP: strconv.Itoa(status)}, body)
 }
 
 // plain answers with a status and a line of text, or nothing.
-func (x *exchange) plain(status int, text string) {
-	x.client().logFrame(harness.Frame{Kind: harness.FrameHTTP, HTTP: strconv.Itoa(status)}, []byte(text))
+func (x *webRequest) plain(status int, text string) {
+	x.client().logFrame(jsonrpc.Frame{Kind: jsonrpc.FrameHTTP, HTTP: strconv.Itoa(status)}, []byte(text))
 	if text == "" {
 		x.w.WriteHeader(status)
 		return
@@ -113,16 +114,16 @@ func (x *exchange) plain(status int, text string) {
 	http.Error(x.w, text, status)
 }
 
-func (x *exchange) notAllowed(allow string) {
+func (x *webRequest) notAllowed(allow string) {
 	x.w.Header().Set("Allow", allow)
 	x.plain(http.StatusMethodNotAllowed, "method not allowed")
 }
 
 // admit logs a request and reports whether it may go on: not for foreign
 // hosts and origins, nor without the token.
-func (x *exchange) admit(m mcpwire.Message) bool {
+func (x *webRequest) admit(m mcpwire.Message) bool {
 	x.client().received(m, x.r)
-	if why := mcpwire.Foreign(x.r, x.s.opts.Hosts, x.s.opts.Origins); why != "" {
+	if why := x.s.rules().Foreign(x.r); why != "" {
 		x.plain(http.StatusForbidden, why)
 		return false
 	}
@@ -130,11 +131,12 @@ func (x *exchange) admit(m mcpwire.Message) bool {
 }
 
 // body reads a POST.
-func (x *exchange) body() (m mcpwire.Message, err error) {
+func (x *webRequest) body() (m mcpwire.Message, err error) {
 	var b []byte
 	if n := x.r.ContentLength; 0 < n && n <= bodyKept {
-		b = make([]byte, n)
-		_, err = io.ReadFull(x.r.Body, b)
+		var came bytes.Buffer
+		err = gate.ReadAnnounced(&came, x.r.Body, n)
+		b = came.Bytes()
 	} else {
 		b, err = io.ReadAll(http.MaxBytesReader(nil, x.r.Body, mcpwire.DefaultMaxFrame))
 	}
@@ -147,7 +149,7 @@ func (x *exchange) body() (m mcpwire.Message, err error) {
 }
 
 // post answers a POST: one message.
-func (s *Server) post(x *exchange) {
+func (s *Server) post(x *webRequest) {
 	m, err := x.body()
 	if !x.admit(m) {
 		return
@@ -164,16 +166,16 @@ func (s *Server) post(x *exchange) {
 		x.unreadable(m, err)
 		return
 	}
-	header := x.r.Header.Get(mcp.HeaderProtocolVersion)
+	header := x.r.Header.Get(mcpwire.HeaderVersion)
 	meta := ""
 	if m.Method != "" {
 		meta = s.metaVersion(m)
 	}
-	if s.knowsModern() && (protocol.IsModern(header) || protocol.IsModern(meta)) {
+	if s.isModern(header) || s.isModern(meta) {
 		s.postModern(x, m, header, meta)
 		return
 	}
-	if m.Method == methodDiscover && s.script.Protocol.ModernMode() == protocol.Silent {
+	if m.Method == mcpwire.MethodDiscover && s.mode == ModernSilent {
 		select {
 		case <-x.r.Context().Done():
 		case <-s.ctx.Done():
@@ -183,8 +185,8 @@ func (s *Server) post(x *exchange) {
 	s.postLegacy(x, m, header)
 }
 
-// unreadable answers what is no message.
-func (x *exchange) unreadable(m mcpwire.Message, err error) {
+// unreadable answers anything that is not a message.
+func (x *webRequest) unreadable(m mcpwire.Message, err error) {
 	id, rpc := unreadable(m.Frame, err.Error())
 	x.refuse(http.StatusBadRequest, id, rpc.Code, rpc.Message)
 }
@@ -192,26 +194,20 @@ func (x *exchange) unreadable(m mcpwire.Message, err error) {
 // unreadable is the error that a frame deserves which is no message, whatever
 // the transport, and the id that it is sent with. Batches are none: only
 // 2025-03-26 had them.
-func unreadable(frame []byte, why string) (id json.RawMessage, rpc *harness.RPCError) {
+func unreadable(frame []byte, why string) (id json.RawMessage, rpc *jsonrpc.Error) {
 	frame = bytes.TrimSpace(frame)
 	switch {
 	case !json.Valid(frame):
-		return mcpwire.IDOf(frame), &harness.RPCError{Code: mcp.PARSE_ERROR, Message: "Parse error: " + why}
+		return mcpwire.IDOf(frame), &jsonrpc.Error{Code: mcpwire.CodeParse, Message: "Parse error: " + why}
 	case frame[0] == '[':
-		return nil, &harness.RPCError{Code: mcp.INVALID_REQUEST, Message: "Invalid Request: batches are not supported"}
+		return nil, &jsonrpc.Error{Code: mcpwire.CodeInvalidRequest, Message: "Invalid Request: batches are not supported"}
 	}
-	return mcpwire.IDOf(frame), &harness.RPCError{Code: mcp.INVALID_REQUEST, Message: "Invalid Request: " + why}
-}
-
-// knowsModern reports whether the server has heard of 2026-07-28.
-func (s *Server) knowsModern() bool {
-	mode := s.script.Protocol.ModernMode()
-	return mode == protocol.On || mode == protocol.Reject
+	return mcpwire.IDOf(frame), &jsonrpc.Error{Code: mcpwire.CodeInvalidRequest, Message: "Invalid Request: " + why}
 }
 
 // metaVersion is the version that a modern message names.
 func (s *Server) metaVersion(m mcpwire.Message) string {
-	if !s.knowsModern() || !strings.Contains(string(m.Params), mcp.MetaKeyProtocolVersion) {
+	if !strings.Contains(string(m.Params), mcpwire.MetaVersion) {
 		return ""
 	}
 	c := &client{s: s}
@@ -219,32 +215,32 @@ func (s *Server) metaVersion(m mcpwire.Message) string {
 }
 
 // postModern answers a message that stands for itself.
-func (s *Server) postModern(x *exchange, m mcpwire.Message, header, meta string) {
+func (s *Server) postModern(x *webRequest, m mcpwire.Message, header, meta string) {
 	bad := func(code int, message string) { x.refuse(http.StatusBadRequest, m.ID, code, message) }
 	switch {
-	case x.r.Header.Get(mcp.HeaderLastEventID) != "":
-		bad(mcp.HEADER_MISMATCH, "Last-Event-ID is not supported in protocol version "+protocol.FirstModern+": streams are not resumable")
+	case x.r.Header.Get(mcpwire.HeaderLastEventID) != "":
+		bad(mcpwire.CodeHeaderMismatch, "Last-Event-ID is not supported in protocol version "+mcpwire.FirstModern+": streams are not resumable")
 	case m.Method == "":
-		bad(mcp.INVALID_REQUEST, "responses of clients are not supported in protocol version "+protocol.FirstModern)
+		bad(mcpwire.CodeInvalidRequest, "responses of clients are not supported in protocol version "+mcpwire.FirstModern)
 	case header == "":
-		bad(mcp.HEADER_MISMATCH, mcp.HeaderProtocolVersion+" header is required for requests carrying "+mcp.MetaKeyProtocolVersion)
+		bad(mcpwire.CodeHeaderMismatch, mcpwire.HeaderVersion+" header is required for requests carrying "+mcpwire.MetaVersion)
 	case m.IsNotification() && meta == "":
 		// Only requests have to carry it: the Go SDK sends notifications/cancelled
 		// without.
 		x.plain(http.StatusAccepted, "")
 	case meta == "":
-		bad(mcp.INVALID_PARAMS, "missing or invalid _meta field "+mcp.MetaKeyProtocolVersion)
+		bad(mcpwire.CodeInvalidParams, "missing or invalid _meta field "+mcpwire.MetaVersion)
 	case header != meta:
-		bad(mcp.HEADER_MISMATCH, mcp.HeaderProtocolVersion+" header "+header+" does not match request "+mcp.MetaKeyProtocolVersion+" "+meta)
+		bad(mcpwire.CodeHeaderMismatch, mcpwire.HeaderVersion+" header "+header+" does not match request "+mcpwire.MetaVersion+" "+meta)
 	case m.IsNotification():
 		x.plain(http.StatusAccepted, "")
 	default:
 		c := s.newClient(s.ctx, "", x.transport)
 		c.modern = true
-		w := newHTTPWire(c, x.w, x.r)
+		w := newHTTPSink(c, x.w, x.r)
 		r := c.newRequest(m, w)
 		if err := s.checkHeaders(x.r.Header, r); err != nil {
-			bad(mcp.HEADER_MISMATCH, err.Error())
+			bad(mcpwire.CodeHeaderMismatch, err.Error())
 			return
 		}
 		s.serveHTTPRequest(x, c, r, w)
@@ -256,7 +252,7 @@ func (s *Server) checkHeaders(h http.Header, r *request) error {
 	if err := mcp.ValidateStandardHeaders(h.Get, r.params.Meta.Version, mcp.MCPMethod(r.Method), r.Params); err != nil {
 		return err
 	}
-	if r.Method != methodCall {
+	if r.Method != mcpwire.MethodCall {
 		return nil
 	}
 	tool := s.offer.Load().tools.byName[r.params.Name]
@@ -270,13 +266,13 @@ func (s *Server) checkHeaders(h http.Header, r *request) error {
 }
 
 // postLegacy answers a message of a session.
-func (s *Server) postLegacy(x *exchange, m mcpwire.Message, header string) {
-	if header != "" && m.Method != methodInitialize && !slices.Contains(s.legacyVersions, header) {
+func (s *Server) postLegacy(x *webRequest, m mcpwire.Message, header string) {
+	if header != "" && m.Method != mcpwire.MethodInitialize && !slices.Contains(s.legacyVersions, header) {
 		x.refuse(http.StatusBadRequest, m.ID, codeHTTP, "Bad Request: Unsupported protocol version: "+header+" (supported versions: "+strings.Join(s.legacyVersions, ", ")+")")
 		return
 	}
 	if len(s.legacyVersions) == 0 {
-		x.refuse(http.StatusBadRequest, m.ID, mcp.INVALID_PARAMS, "missing or invalid _meta field "+mcp.MetaKeyProtocolVersion)
+		x.refuse(http.StatusBadRequest, m.ID, mcpwire.CodeInvalidParams, "missing or invalid _meta field "+mcpwire.MetaVersion)
 		return
 	}
 	c, ok := s.sessionOf(x, m)
@@ -291,13 +287,13 @@ func (s *Server) postLegacy(x *exchange, m mcpwire.Message, header string) {
 		c.answered(m)
 		x.plain(http.StatusAccepted, "")
 	default:
-		w := newHTTPWire(c, x.w, x.r)
+		w := newHTTPSink(c, x.w, x.r)
 		r := c.newRequest(m, w)
-		if m.Method == methodInitialize && c.id != "" {
-			x.w.Header().Set(sessionHeader, c.id)
+		if m.Method == mcpwire.MethodInitialize && c.id != "" {
+			x.w.Header().Set(mcpwire.HeaderSession, c.id)
 		}
 		s.serveHTTPRequest(x, c, r, w)
-		if _, opened := c.handshake(); !opened && m.Method == methodInitialize {
+		if _, opened := c.handshake(); !opened && m.Method == mcpwire.MethodInitialize {
 			s.endSession(c)
 		}
 	}
@@ -305,30 +301,30 @@ func (s *Server) postLegacy(x *exchange, m mcpwire.Message, header string) {
 
 // sessionOf finds the session of a message, or opens one. false means that
 // the request has been answered.
-func (s *Server) sessionOf(x *exchange, m mcpwire.Message) (*client, bool) {
-	mode := s.script.Protocol.SessionMode()
-	id := x.r.Header.Get(sessionHeader)
+func (s *Server) sessionOf(x *webRequest, m mcpwire.Message) (*client, bool) {
+	mode := s.sessionRule
+	id := x.r.Header.Get(mcpwire.HeaderSession)
 	switch {
-	case mode == protocol.None:
+	case mode == SessionsNone:
 		return s.newClient(s.ctx, "", x.transport), true
-	case m.Method == methodInitialize:
+	case m.Method == mcpwire.MethodInitialize:
 		c := s.newClient(s.ctx, "mcp-session-"+rand.Text(), x.transport)
 		s.mu.Lock()
 		s.byID[c.id] = c
 		s.mu.Unlock()
 		s.addClient(c)
 		return c, true
-	case id == "" && mode == protocol.Optional:
+	case id == "" && mode == SessionsOptional:
 		return s.newClient(s.ctx, "", x.transport), true
 	case id == "":
-		x.refuse(http.StatusBadRequest, m.ID, mcp.INVALID_REQUEST, "Bad Request: Missing session ID")
+		x.refuse(http.StatusBadRequest, m.ID, mcpwire.CodeInvalidRequest, "Bad Request: Missing session ID")
 		return nil, false
 	}
 	return s.session(x, m, id)
 }
 
 // session finds a session by its id.
-func (s *Server) session(x *exchange, m mcpwire.Message, id string) (*client, bool) {
+func (s *Server) session(x *webRequest, m mcpwire.Message, id string) (*client, bool) {
 	s.mu.Lock()
 	c := s.byID[id]
 	s.mu.Unlock()
@@ -345,13 +341,15 @@ func (s *Server) endSession(c *client) {
 }
 
 // serveHTTPRequest answers the request r in an HTTP answer.
-func (s *Server) serveHTTPRequest(x *exchange, c *client, r *request, w *httpWire) {
-	if r.Method == methodInitialize || r.Method == methodDiscover {
+func (s *Server) serveHTTPRequest(x *webRequest, c *client, r *request, w *httpSink) {
+	if r.Method == mcpwire.MethodInitialize || r.Method == mcpwire.MethodDiscover {
 		if s.faults.start(x.r.Context(), c) != nil {
 			panic(http.ErrAbortHandler)
 		}
 	}
-	r.out.strike = s.faults.arrive(c, r.Message)
+	if s.faults != nil {
+		r.out.strike = s.faults.arrive(c, r.Message)
+	}
 	ctx, cancel := context.WithCancel(c.ctx)
 	// The request ends with its connection, unless it is we who closed that or
 	// the client can come back.
@@ -380,46 +378,6 @@ func (s *Server) serveHTTPRequest(x *exchange, c *client, r *request, w *httpWir
 	w.wait(x.r.Context().Done(), done)
 }
 
-// get answers a GET: what a legacy session listens to.
-func (s *Server) get(x *exchange) {
-	if strings.HasPrefix(x.r.URL.Path, metadataPath) {
-		s.metadata(x.w, x.r)
-		return
-	}
-	if !x.admit(mcpwire.Message{}) {
-		return
-	}
-	c, ok := s.sessionForStream(x)
-	if !ok {
-		return
-	}
-	st, from := (*stream)(nil), -1
-	if last := x.r.Header.Get("Last-Event-ID"); last != "" {
-		if st, from, ok = c.resume(last); !ok {
-			x.refuse(http.StatusBadRequest, nil, codeHTTP, "Bad Request: unknown event "+strconv.Quote(last))
-			return
-		}
-	} else {
-		c.mu.Lock()
-		st = c.stream(listenID)
-		c.mu.Unlock()
-	}
-	w := newHTTPWire(c, x.w, x.r)
-	o := &outlet{c: c, wire: w}
-	if o.strike = s.faults.arrive(c, mcpwire.Message{Method: http.MethodGet}); o.strike.before(x.r.Context(), o) {
-		w.wait(x.r.Context().Done(), closedChannel())
-		return
-	}
-	c.logFrame(harness.Frame{Kind: harness.FrameHTTP, HTTP: "200"}, nil)
-	w.began, w.st = true, st
-	w.conn.open()
-	st.attach(w.conn, from)
-	stop := context.AfterFunc(c.ctx, w.conn.finish)
-	defer stop()
-	w.wait(x.r.Context().Done(), nil)
-	c.logFrame(harness.Frame{Kind: harness.FrameEnd}, nil)
-}
-
 func closedChannel() <-chan struct{} {
 	ch := make(chan struct{})
 	close(ch)
@@ -431,43 +389,66 @@ const onlyPOST = "POST"
 // allows are the HTTP methods that the client of a request may use: the others
 // are for sessions, which there are none of in 2026-07-28.
 func (s *Server) allows(r *http.Request) string {
-	if s.script.Protocol.SessionMode() == protocol.None || len(s.legacyVersions) == 0 ||
-		s.knowsModern() && protocol.IsModern(r.Header.Get(mcp.HeaderProtocolVersion)) {
+	if s.sessionRule == SessionsNone || len(s.legacyVersions) == 0 ||
+		s.isModern(r.Header.Get(mcpwire.HeaderVersion)) {
 		return onlyPOST
 	}
 	return "GET, POST, DELETE"
 }
 
-// sessionForStream finds the session of a GET or a DELETE.
-func (s *Server) sessionForStream(x *exchange) (*client, bool) {
-	id := x.r.Header.Get(sessionHeader)
-	switch {
-	case s.allows(x.r) == onlyPOST:
-		x.notAllowed(onlyPOST)
-		return nil, false
-	case id == "":
-		x.refuse(http.StatusBadRequest, nil, mcp.INVALID_REQUEST, "Bad Request: Missing session ID")
-		return nil, false
-	}
-	return s.session(x, mcpwire.Message{}, id)
+// rules say which requests over HTTP are answered.
+func (s *Server) rules() gate.Rules {
+	return gate.Rules{Hosts: s.opts.Hosts, Origins: s.opts.Origins}
 }
 
-// delete answers a DELETE: the end of a session.
-func (s *Server) delete(x *exchange) {
-	if !x.admit(mcpwire.Message{}) {
-		return
+// authorized reports whether a request has the token, and answers one that
+// has not.
+func (x *webRequest) authorized() bool {
+	auth := x.s.script.Protocol.Auth
+	if auth == nil {
+		return true
 	}
-	c, ok := s.sessionForStream(x)
-	if !ok {
-		return
+	scheme, token, _ := strings.Cut(x.r.Header.Get("Authorization"), " ")
+	if strings.EqualFold(scheme, "Bearer") && subtle.ConstantTimeCompare([]byte(strings.TrimSpace(token)), []byte(auth.Token)) == 1 {
+		return true
 	}
-	w := newHTTPWire(c, x.w, x.r)
-	o := &outlet{c: c, wire: w}
-	if o.strike = s.faults.arrive(c, mcpwire.Message{Method: http.MethodDelete}); o.strike.before(x.r.Context(), o) {
-		w.wait(x.r.Context().Done(), closedChannel())
-		return
+	challenge := fmt.Sprintf("Bearer resource_metadata=%q", origin(x.r)+metadataPath+x.r.URL.Path)
+	if len(auth.Scopes) > 0 {
+		challenge += fmt.Sprintf(", scope=%q", strings.Join(auth.Scopes, " "))
 	}
-	s.endSession(c)
-	c.logFrame(harness.Frame{Kind: harness.FrameEnd}, nil)
-	x.plain(http.StatusOK, "")
+	if scheme != "" {
+		challenge += `, error="invalid_token", error_description="the token is not valid"`
+	}
+	x.w.Header().Set("WWW-Authenticate", challenge)
+	x.plain(http.StatusUnauthorized, "Unauthorized")
+	return false
 }
+
+// origin is where a request was sent to.
+func origin(r *http.Request) string {
+	scheme := "http"
+	if r.TLS != nil {
+		scheme = "https"
+	}
+	return scheme + "://" + r.Host
+}
+
+// metadata answers with the metadata of the protected resource.
+func (s *Server) metadata(w http.ResponseWriter, r *http.Request) {
+	auth := s.script.Protocol.Auth
+	if auth == nil || s.rules().Foreign(r) != "" {
+		http.NotFound(w, r)
+		return
+	}
+	w.Header().Set("Content-Type", "application/json")
+	_, _ = w.Write(mcpwire.Marshal(struct {
+		Resource string   `json:"resource"`
+		Servers  []string `json:"authorization_servers,omitempty"`
+		Scopes   []string `json:"scopes_supported,omitempty"`
+		Methods  []string `json:"bearer_methods_supported"`
+		Name     string   `json:"resource_name,omitempty"`
+	}{origin(r) + strings.TrimPrefix(r.URL.Path, metadataPath), auth.Servers, auth.Scopes, []string{"header"}, s.script.Name}))
+}
+
+// metadataPath is where the metadata of a protected resource stands.
+const metadataPath = "/.well-known/oauth-protected-resource"

@@ -13,7 +13,6 @@ import (
 	"testing"
 
 	"github.com/rehearse-dev/rehearse/mockmcp"
-	"github.com/rehearse-dev/rehearse/mockmcp/protocol"
 )
 
 // post sends one frame and returns the answer.
@@ -230,7 +229,7 @@ func TestNewServerFailsTheTestOnAMiss(t *testing.T) {
 // up Close for ever.
 func TestCloseWithClientsThatDoNotRead(t *testing.T) {
 	const size = 16 << 20 // more than all the buffers between us
-	s := mockmcp.NewServer(t, mockmcp.Script{Name: "big", Protocol: protocol.Settings{Sessions: protocol.None}, Tools: []mockmcp.Tool{
+	s := mockmcp.NewServer(t, mockmcp.Script{Name: "big", Protocol: mockmcp.Protocol{Sessions: mockmcp.SessionsNone}, Tools: []mockmcp.Tool{
 		{Name: "big", Results: []mockmcp.Result{{Size: size}}},
 	}})
 	const call = `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"big"}}`
@@ -257,7 +256,8 @@ func TestCloseWithClientsThatDoNotRead(t *testing.T) {
 	s.Close()
 }
 
-// TestUnreadable: what is no message gets the same error over every transport.
+// TestUnreadable: anything that is not a message gets the same error over every
+// transport.
 func TestUnreadable(t *testing.T) {
 	for _, tt := range []struct{ name, frame, want string }{
 		{"not JSON", `{"id":1,`, `{"jsonrpc":"2.0","id":null,"error":{"code":-32700,"message":"Parse error: unexpected end of JSON input"}}`},

@@ -15,7 +15,6 @@ import (
 	"github.com/mark3labs/mcp-go/server"
 
 	"github.com/rehearse-dev/rehearse/mockmcp"
-	"github.com/rehearse-dev/rehearse/mockmcp/protocol"
 )
 
 // TestSameAsLibrary asks a bare mcp-go server and ours the same over HTTP. We
@@ -28,7 +27,7 @@ func TestSameAsLibrary(t *testing.T) {
 	})
 	theirs := httptest.NewServer(server.NewStreamableHTTPServer(lib, server.WithStateful(true), server.WithStreamableHTTPLogger(slog.New(slog.NewTextHandler(io.Discard, nil)))))
 	defer theirs.Close()
-	script := workshop(protocol.Settings{})
+	script := workshop(mockmcp.Protocol{})
 	script.Tools = script.Tools[:1]
 	script.Tools[0].Annotations = raw(`{}`) // which mcp-go always lists
 	ours := mockmcp.NewServer(t, script)

@@ -7,14 +7,11 @@ import (
 	"encoding/json"
 	"slices"
 
-	"github.com/mark3labs/mcp-go/mcp"
-
 	"github.com/rehearse-dev/rehearse/internal/mcpwire"
 )
 
 // The notifications that clients listen for.
 const (
-	toolsChanged     = "notifications/tools/list_changed"
 	promptsChanged   = "notifications/prompts/list_changed"
 	resourcesChanged = "notifications/resources/list_changed"
 	resourceUpdated  = "notifications/resources/updated"
@@ -30,7 +27,7 @@ type filter struct {
 
 func (f *filter) passes(method, uri string) bool {
 	switch method {
-	case toolsChanged:
+	case mcpwire.NoticeTools:
 		return f.Tools
 	case promptsChanged:
 		return f.Prompts
@@ -50,7 +47,7 @@ type listen struct {
 
 // meta has the subscription's id.
 func (l *listen) meta() json.RawMessage {
-	return mcpwire.Marshal(map[string]json.RawMessage{mcp.MetaKeySubscriptionID: l.out.r.ID})
+	return mcpwire.Marshal(map[string]json.RawMessage{mcpwire.MetaSubscription: l.out.r.ID})
 }
 
 // listen answers subscriptions/listen: it says what the client will be told
@@ -163,4 +160,5 @@ func (s *Server) forget(c *client) {
 	delete(s.byID, c.id)
 	s.mu.Unlock()
 	s.dropClient(c)
+	c.abandon()
 }

@@ -13,7 +13,6 @@ import (
 
 // The lists, by method.
 const (
-	methodList      = "tools/list"
 	methodPrompts   = "prompts/list"
 	methodResources = "resources/list"
 	methodTemplates = "resources/templates/list"
@@ -23,7 +22,7 @@ const (
 // that lists nothing of ours.
 func listKey(method string) string {
 	switch method {
-	case methodList:
+	case mcpwire.MethodTools:
 		return "tools"
 	case methodPrompts:
 		return "prompts"
@@ -67,7 +66,7 @@ func readCursor(s string) (c cursor, ok bool) {
 func (s *Server) list(_ context.Context, r *request) *outcome {
 	out := &outcome{cached: true}
 	o := s.offer.Load()
-	if r.Method == methodList {
+	if r.Method == mcpwire.MethodTools {
 		if s.changes != nil {
 			out.after = s.changes.listed(r.out)
 		}

@@ -12,14 +12,12 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/rehearse-dev/rehearse/harness"
+	"github.com/rehearse-dev/rehearse/internal/jsonrpc"
 	"github.com/rehearse-dev/rehearse/mockmcp"
-	"github.com/rehearse-dev/rehearse/mockmcp/catalog"
-	"github.com/rehearse-dev/rehearse/mockmcp/protocol"
-	"github.com/rehearse-dev/rehearse/mockmcp/step"
 )
 
 // page asks for a page of a list and returns the names on it.
-func (c *client) page(method, cursor string) (names []string, next string, rpc *harness.RPCError) {
+func (c *client) page(method, cursor string) (names []string, next string, rpc *jsonrpc.Error) {
 	c.t.Helper()
 	params := "{}"
 	if cursor != "" {
@@ -58,13 +56,13 @@ func (c *client) pages(method string) (sizes []int, names []string) {
 }
 
 // many is a server with seven of each kind.
-func many(settings protocol.Settings) mockmcp.Script {
+func many(settings mockmcp.Protocol) mockmcp.Script {
 	s := mockmcp.Script{Name: "many", Protocol: settings}
 	for _, name := range strings.Split("abcdefg", "") {
 		s.Tools = append(s.Tools, mockmcp.Tool{Name: name})
-		s.Prompts = append(s.Prompts, catalog.Prompt{Name: name})
-		s.Resources = append(s.Resources, catalog.Resource{URI: "x:" + name, Name: name})
-		s.Templates = append(s.Templates, catalog.Template{URITemplate: "x:" + name + "/{id}", Name: name})
+		s.Prompts = append(s.Prompts, mockmcp.Prompt{Name: name})
+		s.Resources = append(s.Resources, mockmcp.Resource{URI: "x:" + name, Name: name})
+		s.Templates = append(s.Templates, mockmcp.ResourceTemplate{URITemplate: "x:" + name + "/{id}", Name: name})
 	}
 	return s
 }
@@ -75,7 +73,7 @@ func lists() []string {
 }
 
 func TestPages(t *testing.T) {
-	c := dial(t, newServer(t, many(protocol.Settings{PageSize: 3}), nil))
+	c := dial(t, newServer(t, many(mockmcp.Protocol{PageSize: 3}), nil))
 	for _, method := range lists() {
 		sizes, names := c.pages(method)
 		if got := fmt.Sprint(sizes, names); got != "[3 3 1] [a b c d e f g]" {
@@ -91,11 +89,11 @@ func TestPages(t *testing.T) {
 	if _, _, rpc := c.page("prompts/list", next); rpc == nil {
 		t.Error("the cursor of another list is taken")
 	}
-	c = dial(t, newServer(t, many(protocol.Settings{PageSize: 7}), nil))
+	c = dial(t, newServer(t, many(mockmcp.Protocol{PageSize: 7}), nil))
 	if sizes, _ := c.pages("tools/list"); len(sizes) != 1 {
 		t.Errorf("seven tools on pages of seven: %v", sizes)
 	}
-	c = dial(t, newServer(t, mockmcp.Script{Name: "x", Protocol: protocol.Settings{PageSize: 3}}, nil))
+	c = dial(t, newServer(t, mockmcp.Script{Name: "x", Protocol: mockmcp.Protocol{PageSize: 3}}, nil))
 	if sizes, _ := c.pages("tools/list"); !slices.Equal(sizes, []int{0}) {
 		t.Errorf("no tools: %v", sizes)
 	}
@@ -108,7 +106,7 @@ func TestShuffle(t *testing.T) {
 		t.Run(fmt.Sprint("pages of ", size), func(t *testing.T) {
 			var runs []string
 			for _, seed := range []int64{1, 1, 2} {
-				c := dial(t, newServer(t, many(protocol.Settings{PageSize: size, Shuffle: seed}), nil))
+				c := dial(t, newServer(t, many(mockmcp.Protocol{PageSize: size, Shuffle: seed}), nil))
 				var orders []string
 				for range 3 {
 					_, names := c.pages("tools/list")
@@ -137,21 +135,21 @@ func TestOfferErrors(t *testing.T) {
 		script mockmcp.Script
 		want   string
 	}{
-		{"resource without a URI", mockmcp.Script{Resources: []catalog.Resource{{Pos: pos}}}, `x.yaml:3: resource "": has no URI`},
-		{"resource twice", mockmcp.Script{Resources: []catalog.Resource{{URI: "a:b"}, {URI: "a:b"}}}, `resource "a:b": is there twice`},
-		{"prompt twice", mockmcp.Script{Prompts: []catalog.Prompt{{Name: "a"}, {Name: "a"}}}, `prompt "a": is there twice`},
-		{"prompt without a name", mockmcp.Script{Prompts: []catalog.Prompt{{}}}, `prompt "": has no name`},
-		{"prompt with odd content", mockmcp.Script{Prompts: []catalog.Prompt{{Name: "a", Messages: []catalog.Message{{Content: raw(`7`)}}}}}, `the content of message 1 is no JSON object: 7`},
-		{"template that is none", mockmcp.Script{Templates: []catalog.Template{{URITemplate: "x:{"}}}, `resource template "x:{": `},
-		{"extra members", mockmcp.Script{Tools: []mockmcp.Tool{{Name: "a", Extra: raw(`[]`)}}}, `tool "a": extra members are no JSON object: []`},
-		{"log level", mockmcp.Script{Tools: []mockmcp.Tool{{Name: "a", Results: []mockmcp.Result{{Before: []step.Step{step.Log{Level: "warn"}}}}}}}, `result 1: step 1: log level "warn" is none of debug, info, notice, warning, error, critical, alert, emergency`},
-		{"nothing asked", mockmcp.Script{Resources: []catalog.Resource{{URI: "a:b", Before: []step.Step{step.Ask{}}}}}, `resource "a:b": step 1: nothing is asked`},
-		{"asked twice", mockmcp.Script{Prompts: []catalog.Prompt{{Name: "a", Before: []step.Step{step.Ask{step.ListRoots(), step.ListRoots()}}}}}, `"roots" is asked for twice at the same time`},
-		{"asked for what", mockmcp.Script{Prompts: []catalog.Prompt{{Name: "a", Before: []step.Step{step.Ask{{Method: "ping"}}}}}}, `a client cannot be asked for "ping"`},
+		{"resource without a URI", mockmcp.Script{Resources: []mockmcp.Resource{{Pos: pos}}}, `x.yaml:3: resource "": has no URI`},
+		{"resource twice", mockmcp.Script{Resources: []mockmcp.Resource{{URI: "a:b"}, {URI: "a:b"}}}, `resource "a:b": is duplicated`},
+		{"prompt twice", mockmcp.Script{Prompts: []mockmcp.Prompt{{Name: "a"}, {Name: "a"}}}, `prompt "a": is duplicated`},
+		{"prompt without a name", mockmcp.Script{Prompts: []mockmcp.Prompt{{}}}, `prompt "": has no name`},
+		{"prompt with odd content", mockmcp.Script{Prompts: []mockmcp.Prompt{{Name: "a", Messages: []mockmcp.PromptMessage{{Content: raw(`7`)}}}}}, `the content of message 1 is not a JSON object: 7`},
+		{"template that is none", mockmcp.Script{Templates: []mockmcp.ResourceTemplate{{URITemplate: "x:{"}}}, `resource template "x:{": `},
+		{"extra members", mockmcp.Script{Tools: []mockmcp.Tool{{Name: "a", Extra: raw(`[]`)}}}, `tool "a": extra members are not a JSON object: []`},
+		{"log level", mockmcp.Script{Tools: []mockmcp.Tool{{Name: "a", Results: []mockmcp.Result{{Before: []mockmcp.Step{mockmcp.Log{Level: "warn"}}}}}}}, `result 1: step 1: log level "warn" is none of debug, info, notice, warning, error, critical, alert, emergency`},
+		{"nothing asked", mockmcp.Script{Resources: []mockmcp.Resource{{URI: "a:b", Before: []mockmcp.Step{mockmcp.Ask{}}}}}, `resource "a:b": step 1: nothing is asked`},
+		{"asked twice", mockmcp.Script{Prompts: []mockmcp.Prompt{{Name: "a", Before: []mockmcp.Step{mockmcp.Ask{mockmcp.ListRoots(), mockmcp.ListRoots()}}}}}, `"roots" is asked for twice at the same time`},
+		{"asked for what", mockmcp.Script{Prompts: []mockmcp.Prompt{{Name: "a", Before: []mockmcp.Step{mockmcp.Ask{{Method: "ping"}}}}}}, `a client cannot be asked for "ping"`},
 		{"answer and file", mockmcp.Script{Tools: []mockmcp.Tool{{Name: "a", Results: []mockmcp.Result{{File: "x", Answer: answer(mockmcp.Answer{})}}}}}, `result 1 has both an answer and a file`},
 		{"change without a cue", mockmcp.Script{Changes: []mockmcp.Change{{Pos: pos}}}, `x.yaml:3: change "1": has 0 of call, list, after and cue, and needs one`},
 		{"change with two cues", mockmcp.Script{Changes: []mockmcp.Change{{Call: 1, Cue: "x"}}}, `has 2 of call, list, after and cue`},
-		{"change that tells of what is not", mockmcp.Script{Changes: []mockmcp.Change{{Call: 1, Tell: []string{"tool"}}}}, `cannot tell of "tool", only of tools, prompts, resources; did you mean tools?`},
+		{"change that tells of what is not", mockmcp.Script{Changes: []mockmcp.Change{{Call: 1, Tell: []string{"tool"}}}}, `cannot announce "tool", only tools, prompts, resources; did you mean tools?`},
 		{"change with a bad tool", mockmcp.Script{Changes: []mockmcp.Change{{Call: 1, AddTools: []mockmcp.Tool{{Name: "a", Input: raw(`7`)}}}}}, `tool "a": input schema: `},
 	} {
 		t.Run(tt.name, func(t *testing.T) {

@@ -22,9 +22,9 @@ import (
 	"go.uber.org/goleak"
 
 	"github.com/rehearse-dev/rehearse/harness"
+	"github.com/rehearse-dev/rehearse/internal/jsonrpc"
 	"github.com/rehearse-dev/rehearse/internal/mcpwire"
 	"github.com/rehearse-dev/rehearse/mockmcp"
-	"github.com/rehearse-dev/rehearse/mockmcp/protocol"
 )
 
 var update = flag.Bool("update", false, "rewrite the conversations in testdata")
@@ -33,7 +33,7 @@ var update = flag.Bool("update", false, "rewrite the conversations in testdata")
 func TestMain(m *testing.M) {
 	if os.Getenv("MOCKMCP_CHILD") != "" {
 		script := world()
-		script.Protocol.Modern = protocol.Modern(os.Getenv("MOCKMCP_MODERN"))
+		script.Protocol.Modern = mockmcp.Modern(os.Getenv("MOCKMCP_MODERN"))
 		s, err := mockmcp.New(script, nil)
 		if err == nil {
 			err = s.ServeStdio(context.Background(), os.Stdin, os.Stdout)
@@ -105,7 +105,7 @@ func world() mockmcp.Script {
 			}}},
 			{Name: "fail", Results: []mockmcp.Result{{Answer: answer(mockmcp.Answer{Text: "unknown genome", IsError: true})}}},
 			{Name: "rpc", Results: []mockmcp.Result{{Answer: answer(mockmcp.Answer{
-				RPCError: &harness.RPCError{Code: -32050, Message: "quota", Data: raw(`{"left": 0, "id": 12345678901234567890}`)},
+				RPCError: &jsonrpc.Error{Code: -32050, Message: "quota", Data: raw(`{"left": 0, "id": 12345678901234567890}`)},
 			})}}},
 			{Name: "picture", Results: []mockmcp.Result{{Answer: answer(mockmcp.Answer{
 				Content: []json.RawMessage{raw(`{"type":"image","data":"AAAA","mimeType":"image/png"}`), raw(`{"type":"hologram","x":1}`), raw(`{"type":"text","text":"seen"}`)},
@@ -248,14 +248,14 @@ func TestScriptErrors(t *testing.T) {
 		{"state is a list", mockmcp.Script{State: raw(`[]`)}, "state: is array, not an object"},
 		{"state is no JSON", mockmcp.Script{State: raw(`{`)}, "state: "},
 		{"no name", mockmcp.Script{Tools: []mockmcp.Tool{{}}}, `tool "": has no name`},
-		{"twice", mockmcp.Script{Tools: []mockmcp.Tool{{Name: "a"}, {Name: "a"}}}, `tool "a": is there twice`},
-		{"boolean schema", tool(`true`), `x.yaml:3: tool "a": input schema: is no JSON object: true`},
+		{"twice", mockmcp.Script{Tools: []mockmcp.Tool{{Name: "a"}, {Name: "a"}}}, `tool "a": is duplicated`},
+		{"boolean schema", tool(`true`), `x.yaml:3: tool "a": input schema: is not a JSON object: true`},
 		{"not an object's schema", tool(`{"type":"array"}`), "must say type: object"},
 		{"wrong keyword type", tool(`{"type":"object","properties":[]}`), "input schema: "},
 		{"bad pattern", tool(`{"type":"object","properties":{"a":{"type":"string","pattern":"("}}}`), "input schema: "},
 		{"dangling reference", tool(`{"type":"object","properties":{"a":{"$ref":"#/$defs/none"}}}`), "input schema: "},
 		{"old draft", tool(`{"$schema":"http://json-schema.org/draft-04/schema#","type":"object"}`), "draft-07 and 2020-12"},
-		{"output", mockmcp.Script{Tools: []mockmcp.Tool{{Name: "a", Output: raw(`true`)}}}, "output schema is no JSON object"},
+		{"output", mockmcp.Script{Tools: []mockmcp.Tool{{Name: "a", Output: raw(`true`)}}}, "output schema is not a JSON object"},
 		{"two ways to answer", mockmcp.Script{Tools: []mockmcp.Tool{{
 			Name: "a", Results: []mockmcp.Result{{}},
 			Handler: func(context.Context, *mockmcp.Call) (*mockmcp.Answer, error) { return nil, nil },
@@ -278,9 +278,9 @@ func TestAnswerErrorsAreScriptErrors(t *testing.T) {
 	}{
 		{"none", mockmcp.Result{}, "the result has no answer"},
 		{"nil", mockmcp.Result{Answer: func(*mockmcp.Call) (*mockmcp.Answer, error) { return nil, nil }}, "there is no answer"},
-		{"two", mockmcp.Result{Answer: answer(mockmcp.Answer{Text: "a", JSON: raw("1")})}, "more than one of"},
-		{"bad JSON", mockmcp.Result{Answer: answer(mockmcp.Answer{JSON: raw("{")})}, "json is not valid"},
-		{"bad block", mockmcp.Result{Answer: answer(mockmcp.Answer{Content: []json.RawMessage{raw(`"x"`)}})}, "content block is no JSON object"},
+		{"two", mockmcp.Result{Answer: answer(mockmcp.Answer{Text: "a", JSON: raw("1")})}, "the answer has more than one of json, text, content and rpc_error"},
+		{"bad JSON", mockmcp.Result{Answer: answer(mockmcp.Answer{JSON: raw("{")})}, "the answer's json is not valid: {"},
+		{"bad block", mockmcp.Result{Answer: answer(mockmcp.Answer{Content: []json.RawMessage{raw(`"x"`)}})}, `a content block is not a JSON object: "x"`},
 		{"error", mockmcp.Result{Answer: func(*mockmcp.Call) (*mockmcp.Answer, error) { return nil, errors.New("no such key: x") }}, "no such key: x"},
 		{"panic", mockmcp.Result{Answer: func(*mockmcp.Call) (*mockmcp.Answer, error) { panic("oops") }}, "panic: oops"},
 		{"match", mockmcp.Result{Match: func(*mockmcp.Call) (bool, string, error) { return false, "", errors.New("bad when") }}, "matching: bad when"},
@@ -297,7 +297,7 @@ func TestAnswerErrorsAreScriptErrors(t *testing.T) {
 				t.Errorf("the client got %s", m.Frame)
 			}
 			x := s.Journal()[0]
-			if !strings.Contains(x.ScriptError, "answering x.a: s.yaml:7") || !strings.Contains(x.ScriptError, tt.want) || !x.Failed || x.Miss != "" {
+			if x.ScriptError != "answering x.a: "+tt.want || x.ScriptPos != tt.result.Pos || !strings.Contains(m.Error.Message, "s.yaml:7: answering x.a: ") || !x.Failed || x.Miss != "" {
 				t.Errorf("journal: %+v", x)
 			}
 			if s.Err() == nil {

@@ -7,8 +7,6 @@ import (
 	"testing"
 
 	"github.com/rehearse-dev/rehearse/mockmcp"
-	"github.com/rehearse-dev/rehearse/mockmcp/catalog"
-	"github.com/rehearse-dev/rehearse/mockmcp/step"
 )
 
 // TestModernHTTP checks the statuses and headers of requests that a script has
@@ -17,15 +15,15 @@ func TestModernHTTP(t *testing.T) {
 	s := mockmcp.NewServer(t, mockmcp.Script{
 		Name: "x",
 		Tools: []mockmcp.Tool{
-			{Name: "ask", Results: []mockmcp.Result{{Before: []step.Step{step.Ask{step.Sample("Hi.", 1)}}, Answer: answer(mockmcp.Answer{Text: "fine"})}}},
+			{Name: "ask", Results: []mockmcp.Result{{Before: []mockmcp.Step{mockmcp.Ask{mockmcp.Sample("Hi.", 1)}}, Answer: answer(mockmcp.Answer{Text: "fine"})}}},
 			{
 				Name: "region", Input: raw(`{"type":"object","properties":{"region":{"type":"string","x-mcp-header":"Region"}}}`),
 				Results: []mockmcp.Result{{Answer: answer(mockmcp.Answer{Text: "fine"})}},
 			},
-			{Name: "tell", Results: []mockmcp.Result{{Before: []step.Step{step.Progress{Value: 1}}, Answer: answer(mockmcp.Answer{Text: "fine"})}}},
+			{Name: "tell", Results: []mockmcp.Result{{Before: []mockmcp.Step{mockmcp.Progress{Value: 1}}, Answer: answer(mockmcp.Answer{Text: "fine"})}}},
 		},
-		Resources: []catalog.Resource{{URI: "x:r", Text: "read"}},
-		Prompts:   []catalog.Prompt{{Name: "p"}},
+		Resources: []mockmcp.Resource{{URI: "x:r", Text: "read"}},
+		Prompts:   []mockmcp.Prompt{{Name: "p"}},
 	})
 	meta := func(caps, more string) string {
 		return `"_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28","io.modelcontextprotocol/clientCapabilities":` + caps + more + `}`

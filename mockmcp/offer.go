@@ -14,23 +14,21 @@ import (
 
 	"github.com/rehearse-dev/rehearse/harness"
 	"github.com/rehearse-dev/rehearse/internal/mcpwire"
-	"github.com/rehearse-dev/rehearse/mockmcp/catalog"
-	"github.com/rehearse-dev/rehearse/mockmcp/step"
 )
 
 // offer is what a server offers at a time. It is replaced and never changed,
 // so that a request is answered by what was there when it came.
 type offer struct {
 	tools     shelf[*offered]
-	resources shelf[*catalog.Resource]
+	resources shelf[*Resource]
 	templates shelf[*pattern]
-	prompts   shelf[*catalog.Prompt]
+	prompts   shelf[*Prompt]
 }
 
 // offered is a tool as it is offered.
 type offered struct {
 	*Tool
-	schema *schema
+	schema *argsSchema
 	asks   []bool // by result: whether it asks the client something
 	// headers is set for a tool whose arguments are repeated in headers.
 	headers *mcp.Tool
@@ -38,7 +36,7 @@ type offered struct {
 
 // pattern is a template of resources as it is offered.
 type pattern struct {
-	*catalog.Template
+	*ResourceTemplate
 	uris *uritemplate.Template
 }
 
@@ -105,10 +103,10 @@ type (
 		MIMEType    string `json:"mimeType,omitempty"`
 	}
 	listedPrompt struct {
-		Name        string             `json:"name"`
-		Title       string             `json:"title,omitempty"`
-		Description string             `json:"description,omitempty"`
-		Arguments   []catalog.Argument `json:"arguments,omitempty"`
+		Name        string           `json:"name"`
+		Title       string           `json:"title,omitempty"`
+		Description string           `json:"description,omitempty"`
+		Arguments   []PromptArgument `json:"arguments,omitempty"`
 	}
 )
 
@@ -139,20 +137,20 @@ func (l *loader) problem(pos harness.Position, what, name, format string, args .
 	l.errs = append(l.errs, fmt.Errorf("%s%s %q: "+format, append([]any{where, what, name}, args...)...))
 }
 
-// script loads all that a script offers at first. A name that is there twice
-// is a mistake.
+// script loads all that a script offers at first. A duplicate name is a
+// mistake.
 func (l *loader) script(script *Script) {
 	for i := range script.Tools {
 		t := &script.Tools[i]
 		if _, twice := l.offer.tools.byName[t.Name]; twice {
-			l.problem(t.Pos, "tool", t.Name, "is there twice")
+			l.problem(t.Pos, "tool", t.Name, "is duplicated")
 		}
 		l.tool(t)
 	}
 	for i := range script.Resources {
 		r := &script.Resources[i]
 		if _, twice := l.offer.resources.byName[r.URI]; twice {
-			l.problem(r.Pos, "resource", r.URI, "is there twice")
+			l.problem(r.Pos, "resource", r.URI, "is duplicated")
 		}
 		l.resource(r)
 	}
@@ -162,7 +160,7 @@ func (l *loader) script(script *Script) {
 	for i := range script.Prompts {
 		p := &script.Prompts[i]
 		if _, twice := l.offer.prompts.byName[p.Name]; twice {
-			l.problem(p.Pos, "prompt", p.Name, "is there twice")
+			l.problem(p.Pos, "prompt", p.Name, "is duplicated")
 		}
 		l.prompt(p)
 	}
@@ -214,8 +212,8 @@ func (l *loader) tool(of *Tool) {
 		what string
 		raw  json.RawMessage
 	}{{"output schema is", t.Output}, {"annotations are", t.Annotations}, {"extra members are", t.Extra}} {
-		if len(part.raw) > 0 && !isObject(part.raw) {
-			problem("%s no JSON object: %s", part.what, mcpwire.Excerpt(part.raw, 60))
+		if len(part.raw) > 0 && !mcpwire.IsObject(part.raw) {
+			problem("%s not a JSON object: %s", part.what, mcpwire.Excerpt(part.raw, 60))
 		}
 	}
 	o := &offered{Tool: t, schema: compiled}
@@ -239,7 +237,7 @@ func (l *loader) tool(of *Tool) {
 	l.offer.tools.put(t.Name, o, withExtra(listedTool{t.Name, t.Title, t.Description, t.Input, t.Output, t.Annotations}, t.Extra))
 }
 
-func (l *loader) resource(r *catalog.Resource) {
+func (l *loader) resource(r *Resource) {
 	before := len(l.errs)
 	if r.URI == "" {
 		l.problem(r.Pos, "resource", r.Name, "has no URI")
@@ -255,7 +253,7 @@ func (l *loader) resource(r *catalog.Resource) {
 	l.offer.resources.put(r.URI, r, withExtra(listedResource{URI: r.URI, Name: name, Title: r.Title, Description: r.Description, MIMEType: r.MIMEType}, r.Extra))
 }
 
-func (l *loader) template(t *catalog.Template) {
+func (l *loader) template(t *ResourceTemplate) {
 	before := len(l.errs)
 	uris, err := uritemplate.New(t.URITemplate)
 	if err != nil {
@@ -272,14 +270,14 @@ func (l *loader) template(t *catalog.Template) {
 	l.offer.templates.put(t.URITemplate, &pattern{t, uris}, withExtra(listedResource{URITemplate: t.URITemplate, Name: name, Title: t.Title, Description: t.Description, MIMEType: t.MIMEType}, t.Extra))
 }
 
-func (l *loader) prompt(p *catalog.Prompt) {
+func (l *loader) prompt(p *Prompt) {
 	before := len(l.errs)
 	if p.Name == "" {
 		l.problem(p.Pos, "prompt", p.Name, "has no name")
 	}
 	for i, m := range p.Messages {
-		if len(m.Content) > 0 && !isObject(m.Content) {
-			l.problem(p.Pos, "prompt", p.Name, "the content of message %d is no JSON object: %s", i+1, mcpwire.Excerpt(m.Content, 60))
+		if len(m.Content) > 0 && !mcpwire.IsObject(m.Content) {
+			l.problem(p.Pos, "prompt", p.Name, "the content of message %d is not a JSON object: %s", i+1, mcpwire.Excerpt(m.Content, 60))
 		}
 	}
 	l.check("prompt", p.Name, p.Pos, p.Extra, p.Before)
@@ -290,13 +288,11 @@ func (l *loader) prompt(p *catalog.Prompt) {
 }
 
 // check checks what all but tools have.
-func (l *loader) check(what, name string, pos harness.Position, extra json.RawMessage, before []step.Step) {
-	if len(extra) > 0 && !isObject(extra) {
-		l.problem(pos, what, name, "extra members are no JSON object: %s", mcpwire.Excerpt(extra, 60))
+func (l *loader) check(what, name string, pos harness.Position, extra json.RawMessage, before []Step) {
+	if len(extra) > 0 && !mcpwire.IsObject(extra) {
+		l.problem(pos, what, name, "extra members are not a JSON object: %s", mcpwire.Excerpt(extra, 60))
 	}
 	if err := checkSteps(before); err != nil {
 		l.problem(pos, what, name, "%w", err)
 	}
 }
-
-func isObject(raw json.RawMessage) bool { return mcpwire.IsObject(raw) }

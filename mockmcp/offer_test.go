@@ -16,79 +16,76 @@ import (
 	"github.com/rogpeppe/go-internal/txtar"
 
 	"github.com/rehearse-dev/rehearse/mockmcp"
-	"github.com/rehearse-dev/rehearse/mockmcp/catalog"
-	"github.com/rehearse-dev/rehearse/mockmcp/protocol"
-	"github.com/rehearse-dev/rehearse/mockmcp/step"
 )
 
 // library is a server with one of each thing that can be offered.
 func library() mockmcp.Script {
-	name := step.Form("Who are you?", raw(`{"type":"object","properties":{"name":{"type":"string","default":"Ann"},"role":{"type":"string","enum":["reader","clerk"]}},"required":["name"]}`))
+	name := mockmcp.Form("Who are you?", raw(`{"type":"object","properties":{"name":{"type":"string","default":"Ann"},"role":{"type":"string","enum":["reader","clerk"]}},"required":["name"]}`))
 	name.Key = "who"
-	color := step.Form("Which colour?", raw(`{"type":"object","properties":{"color":{"type":"string"}}}`))
+	color := mockmcp.Form("Which colour?", raw(`{"type":"object","properties":{"color":{"type":"string"}}}`))
 	color.Key = "color"
-	pay := step.Visit("Please pay.", "https://pay.example/7", "e7")
+	pay := mockmcp.Visit("Please pay.", "https://pay.example/7", "e7")
 	pay.Optional = true
 	told := func(c *mockmcp.Call) (*mockmcp.Answer, error) {
 		return &mockmcp.Answer{Text: "told " + string(c.Asked)}, nil
 	}
 	return mockmcp.Script{
 		Name:     "library",
-		Protocol: protocol.Settings{ListChanged: true},
+		Protocol: mockmcp.Protocol{ListChanged: true},
 		State:    raw(`{"visits": 0}`),
 		Tools: []mockmcp.Tool{
 			{Name: "work", Extra: raw(`{"icons": [{"src": "data:image/png;base64,AAAA"}], "_meta": {"a": 1}}`), Results: []mockmcp.Result{{
-				Before: []step.Step{
-					step.Progress{Value: 0.5, Total: 1, Message: "half", Times: 2, Every: time.Second},
-					step.Log{Level: "debug", Data: raw(`"fine"`)},
-					step.Wait(time.Minute),
-					step.Log{Level: "warning", Logger: "desk", Data: raw(`{"left": 1}`), Times: 2},
-					step.Notify{Method: "notifications/odd", Params: raw(`{"x": 1}`)},
+				Before: []mockmcp.Step{
+					mockmcp.Progress{Value: 0.5, Total: 1, Message: "half", Times: 2, Every: time.Second},
+					mockmcp.Log{Level: "debug", Data: raw(`"fine"`)},
+					mockmcp.Wait(time.Minute),
+					mockmcp.Log{Level: "warning", Logger: "desk", Data: raw(`{"left": 1}`), Times: 2},
+					mockmcp.Notify{Method: "notifications/odd", Params: raw(`{"x": 1}`)},
 				},
 				Answer: answer(mockmcp.Answer{Text: "done", Meta: raw(`{"took": 60}`)}),
 			}}},
 			{Name: "greet", Results: []mockmcp.Result{{
-				Before: []step.Step{step.Progress{Value: 1}, step.Ask{name, step.Sample("Greet them.", 50)}, step.Ask{color}},
+				Before: []mockmcp.Step{mockmcp.Progress{Value: 1}, mockmcp.Ask{name, mockmcp.Sample("Greet them.", 50)}, mockmcp.Ask{color}},
 				Answer: told,
 				Set: func(*mockmcp.Call, json.RawMessage) (json.RawMessage, error) {
 					return raw(`{"visits": 1}`), nil
 				},
 			}}},
-			{Name: "look", Results: []mockmcp.Result{{Before: []step.Step{step.Ask{step.ListRoots(), pay}}, Answer: told}}},
+			{Name: "look", Results: []mockmcp.Result{{Before: []mockmcp.Step{mockmcp.Ask{mockmcp.ListRoots(), pay}}, Answer: told}}},
 		},
-		Resources: []catalog.Resource{
+		Resources: []mockmcp.Resource{
 			{URI: "lib://rules", Name: "rules", Title: "Rules", Description: "The rules.", MIMEType: "text/plain", Text: "Be <quiet>.", Extra: raw(`{"size": 11}`)},
 			{URI: "lib://stamp", MIMEType: "image/png", Blob: []byte{0, 1, 2}},
-			{URI: "lib://state", MIMEType: "application/json", Func: func(q *catalog.Query) (*catalog.Content, error) {
-				return &catalog.Content{Text: string(q.State)}, nil
+			{URI: "lib://state", MIMEType: "application/json", Func: func(q *mockmcp.Query) (*mockmcp.ResourceContent, error) {
+				return &mockmcp.ResourceContent{Text: string(q.State)}, nil
 			}},
-			{URI: "lib://broken", Func: func(*catalog.Query) (*catalog.Content, error) { panic("a bug in the script") }},
+			{URI: "lib://broken", Func: func(*mockmcp.Query) (*mockmcp.ResourceContent, error) { panic("a bug in the script") }},
 		},
-		Templates: []catalog.Template{{
+		Templates: []mockmcp.ResourceTemplate{{
 			URITemplate: "lib://books/{id}", Name: "book", MIMEType: "text/plain",
-			Func: func(q *catalog.Query) (*catalog.Content, error) {
+			Func: func(q *mockmcp.Query) (*mockmcp.ResourceContent, error) {
 				if q.Vars["id"] == "0" {
 					return nil, nil
 				}
-				return &catalog.Content{Text: "Book " + q.Vars["id"], Meta: raw(`{"b": 1}`)}, nil
+				return &mockmcp.ResourceContent{Text: "Book " + q.Vars["id"], Meta: raw(`{"b": 1}`)}, nil
 			},
 		}},
-		Prompts: []catalog.Prompt{
-			{Name: "plain", Description: "Nothing to fill in.", Messages: []catalog.Message{
+		Prompts: []mockmcp.Prompt{
+			{Name: "plain", Description: "Nothing to fill in.", Messages: []mockmcp.PromptMessage{
 				{Text: "Hello."},
 				{Role: "assistant", Content: raw(`{"type":"image","data":"AAAA","mimeType":"image/png"}`)},
 				{Content: raw(`{"type":"resource","resource":{"uri":"lib://rules","text":"Be <quiet>."}}`)},
 			}},
-			{Name: "find", Arguments: []catalog.Argument{{Name: "title", Description: "What.", Required: true}, {Name: "year"}}, Func: func(q *catalog.Query) ([]catalog.Message, error) {
-				return []catalog.Message{{Text: fmt.Sprintf("Find %s (%s).", q.Vars["title"], q.Vars["year"])}}, nil
+			{Name: "find", Arguments: []mockmcp.PromptArgument{{Name: "title", Description: "What.", Required: true}, {Name: "year"}}, Func: func(q *mockmcp.Query) ([]mockmcp.PromptMessage, error) {
+				return []mockmcp.PromptMessage{{Text: fmt.Sprintf("Find %s (%s).", q.Vars["title"], q.Vars["year"])}}, nil
 			}},
-			{Name: "personal", Before: []step.Step{step.Ask{name}}, Func: func(q *catalog.Query) ([]catalog.Message, error) {
-				return []catalog.Message{{Text: "Asked: " + string(q.Asked)}}, nil
+			{Name: "personal", Before: []mockmcp.Step{mockmcp.Ask{name}}, Func: func(q *mockmcp.Query) ([]mockmcp.PromptMessage, error) {
+				return []mockmcp.PromptMessage{{Text: "Asked: " + string(q.Asked)}}, nil
 			}},
 		},
-		Completions: []catalog.Completion{
+		Completions: []mockmcp.Completion{
 			{Prompt: "find", Argument: "title", Values: []string{"Emma", "Emil", "Ulysses"}},
-			{Template: "lib://books/{id}", Argument: "id", Func: func(q *catalog.Query) ([]string, error) {
+			{Template: "lib://books/{id}", Argument: "id", Func: func(q *mockmcp.Query) ([]string, error) {
 				var ids []string
 				for i := range 120 {
 					ids = append(ids, fmt.Sprint(q.Typed, q.Vars["shelf"], i))

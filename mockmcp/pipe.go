@@ -10,9 +10,8 @@ import (
 	"net/http"
 	"sync"
 
-	"github.com/rehearse-dev/rehearse/harness"
+	"github.com/rehearse-dev/rehearse/internal/jsonrpc"
 	"github.com/rehearse-dev/rehearse/internal/mcpwire"
-	"github.com/rehearse-dev/rehearse/mockmcp/protocol"
 )
 
 // Process is the process that a stdio server is, as far as faults need it.
@@ -39,11 +38,15 @@ type plainProcess struct {
 	out io.Writer
 }
 
-func (p plainProcess) Read(b []byte) (int, error)  { return p.in.Read(b) }
+func (p plainProcess) Read(b []byte) (int, error) { return p.in.Read(b) }
+
 func (p plainProcess) Write(b []byte) (int, error) { return p.out.Write(b) }
-func (plainProcess) Stderr() io.Writer             { return io.Discard }
-func (p plainProcess) CloseStdin() error           { return closeIt(p.in) }
-func (p plainProcess) CloseStdout() error          { return closeIt(p.out) }
+
+func (plainProcess) Stderr() io.Writer { return io.Discard }
+
+func (p plainProcess) CloseStdin() error { return closeIt(p.in) }
+
+func (p plainProcess) CloseStdout() error { return closeIt(p.out) }
 
 func (plainProcess) IgnoreEOF() {}
 
@@ -68,54 +71,55 @@ const (
 	abandon ending = true  // the peer is gone
 )
 
-// pipeWire is a connection that carries frames with newlines between them.
-type pipeWire struct {
+// pipeSink is a connection that carries frames with newlines between them.
+type pipeSink struct {
 	process Process
 	end     context.CancelFunc // of the connection
 
-	mu   sync.Mutex // guards what follows: lines must not interleave
-	gone bool       // nothing can be written any more
+	mu     sync.Mutex // guards what follows: lines must not interleave
+	closed bool       // nothing can be written any more
 }
 
-func (w *pipeWire) send(frame []byte) error {
+func (w *pipeSink) send(frame []byte) error {
 	line := make([]byte, 0, len(frame)+1)
 	return w.raw(append(append(line, frame...), '\n'))
 }
 
-func (w *pipeWire) reply(frame []byte, _ *harness.RPCError) error { return w.send(frame) }
+func (w *pipeSink) reply(frame []byte, _ *jsonrpc.Error) error { return w.send(frame) }
 
-func (w *pipeWire) raw(b []byte) error {
+func (w *pipeSink) raw(b []byte) error {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	if w.gone {
+	if w.closed {
 		return io.ErrClosedPipe
 	}
 	_, err := w.process.Write(b)
 	return err
 }
 
-func (w *pipeWire) cut() { w.exit(1) }
+func (w *pipeSink) cut() { w.exit(1) }
 
 // exit ends the process, and with it the connection.
-func (w *pipeWire) exit(code int) {
+func (w *pipeSink) exit(code int) {
 	w.mu.Lock()
-	w.gone = true
+	w.closed = true
 	w.mu.Unlock()
 	w.process.Exit(code)
 	w.end()
 }
 
-func (w *pipeWire) closeOut() {
+func (w *pipeSink) closeOut() {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	w.gone = true
+	w.closed = true
 	_ = w.process.CloseStdout()
 }
 
-func (*pipeWire) open(string)     {}
-func (*pipeWire) streaming() bool { return false }
+func (*pipeSink) open(string) {}
 
-func (*pipeWire) status(int, http.Header, []byte) bool { return false }
+func (*pipeSink) streaming() bool { return false }
+
+func (*pipeSink) status(int, http.Header, []byte) bool { return false }
 
 // attend speaks with one client over a connection. It returns when the input
 // ends, after all that it started.
@@ -125,8 +129,8 @@ func (s *Server) attend(ctx context.Context, p Process, transport string, end en
 	id := fmt.Sprintf("%s-%d", transport, s.dialed)
 	s.mu.Unlock()
 	c := s.newClient(ctx, id, transport)
-	w := &pipeWire{process: p, end: c.end}
-	c.out = &outlet{wire: w, c: c}
+	w := &pipeSink{process: p, end: c.end}
+	c.out = &outlet{sink: w, c: c}
 	c.crew.jobs, c.eof = make(chan func()), make(chan struct{})
 	s.addClient(c)
 	defer s.dropClient(c)
@@ -137,9 +141,9 @@ func (s *Server) attend(ctx context.Context, p Process, transport string, end en
 		c.running.Wait()
 		c.end()
 		c.crew.workers.Wait()
-		c.logFrame(harness.Frame{Kind: harness.FrameEnd}, nil)
+		c.logFrame(jsonrpc.Frame{Kind: jsonrpc.FrameEnd}, nil)
 	}()
-	c.logFrame(harness.Frame{In: true, Kind: harness.FrameOpen}, nil)
+	c.logFrame(jsonrpc.Frame{In: true, Kind: jsonrpc.FrameOpen}, nil)
 	if err := s.faults.start(c.ctx, c); err != nil {
 		return nil
 	}
@@ -149,11 +153,11 @@ func (s *Server) attend(ctx context.Context, p Process, transport string, end en
 		var junk *mcpwire.JunkError
 		switch {
 		case errors.As(err, &junk):
-			c.logFrame(harness.Frame{In: true, Kind: harness.FrameJunk}, junk.Line)
+			c.logFrame(jsonrpc.Frame{In: true, Kind: jsonrpc.FrameJunk}, junk.Line)
 			id, rpc := unreadable(junk.Line, junk.Why)
-			_ = c.out.write(harness.FrameResponse, "", id, encodeReply(id, &outcome{rpc: rpc}))
+			_ = c.out.write(jsonrpc.FrameResponse, "", id, encodeReply(id, &outcome{rpc: rpc}))
 		case errors.Is(err, io.EOF), errors.Is(err, io.ErrClosedPipe):
-			c.logFrame(harness.Frame{In: true, Kind: harness.FrameEnd}, nil)
+			c.logFrame(jsonrpc.Frame{In: true, Kind: jsonrpc.FrameEnd}, nil)
 			close(c.eof)
 			s.faults.ended(c.ctx, c)
 			return nil
@@ -172,7 +176,7 @@ func (s *Server) attend(ctx context.Context, p Process, transport string, end en
 // concurrently, but calls are decided in order of arrival, and what comes
 // behind the opening of a session waits for it, also where a client has
 // written both at once.
-func (c *client) dispatch(m mcpwire.Message, w wire) {
+func (c *client) dispatch(m mcpwire.Message, w sink) {
 	switch {
 	case m.IsNotification():
 		c.notified(m)
@@ -180,8 +184,10 @@ func (c *client) dispatch(m mcpwire.Message, w wire) {
 		c.answered(m)
 	default:
 		r := c.newRequest(m, w)
-		r.out.strike = c.s.faults.arrive(c, m)
-		if r.out.strike == nil && (m.Method == methodInitialize || m.Method == methodDiscover && c.s.script.Protocol.ModernMode() != protocol.Silent) {
+		if c.s.faults != nil {
+			r.out.strike = c.s.faults.arrive(c, m)
+		}
+		if r.out.strike == nil && (m.Method == mcpwire.MethodInitialize || m.Method == mcpwire.MethodDiscover && c.s.mode != ModernSilent) {
 			c.s.serveRequest(c.ctx, r)
 			return
 		}
@@ -196,7 +202,7 @@ func (c *client) dispatch(m mcpwire.Message, w wire) {
 
 // order has a call wait until the one before it is decided.
 func (c *client) order(r *request) {
-	if r.Method != methodCall {
+	if r.Method != mcpwire.MethodCall {
 		return
 	}
 	decided := make(chan struct{})
@@ -204,4 +210,32 @@ func (c *client) order(r *request) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	r.after, c.last = c.last, decided
+}
+
+// crew runs functions in goroutines that stay for the next one: checking
+// arguments goes deep, and a new goroutine grows its stack anew each time.
+type crew struct {
+	jobs    chan func()
+	workers sync.WaitGroup
+}
+
+// run runs f, in a goroutine that has nothing to do or in a new one. ctx is
+// how long that one stays.
+func (c *crew) run(ctx context.Context, f func()) {
+	select {
+	case c.jobs <- f:
+	default:
+		c.workers.Go(func() { c.work(ctx, f) })
+	}
+}
+
+func (c *crew) work(ctx context.Context, f func()) {
+	for {
+		f()
+		select {
+		case f = <-c.jobs:
+		case <-ctx.Done():
+			return
+		}
+	}
 }

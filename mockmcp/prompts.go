@@ -9,15 +9,12 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/mark3labs/mcp-go/mcp"
-
-	"github.com/rehearse-dev/rehearse/harness"
+	"github.com/rehearse-dev/rehearse/internal/jsonrpc"
 	"github.com/rehearse-dev/rehearse/internal/mcpwire"
-	"github.com/rehearse-dev/rehearse/mockmcp/catalog"
 )
 
 // prompt finds what a prompts/get gets.
-func (o *offer) prompt(params json.RawMessage) (*found, *catalog.Query, *harness.RPCError) {
+func (o *offer) prompt(params json.RawMessage) (*found, *Query, *jsonrpc.Error) {
 	var p struct {
 		Name      string            `json:"name"`
 		Arguments map[string]string `json:"arguments"`
@@ -36,7 +33,7 @@ func (o *offer) prompt(params json.RawMessage) (*found, *catalog.Query, *harness
 	}
 	return &found{
 		what: "prompt", name: p.Name, before: prompt.Before,
-		answer: func(q *catalog.Query) (map[string]any, error) {
+		answer: func(q *Query) (map[string]any, error) {
 			messages := prompt.Messages
 			if prompt.Func != nil {
 				var err error
@@ -46,14 +43,14 @@ func (o *offer) prompt(params json.RawMessage) (*found, *catalog.Query, *harness
 			}
 			return promptResult(prompt.Description, messages)
 		},
-	}, &catalog.Query{Vars: p.Arguments}, nil
+	}, &Query{Vars: p.Arguments}, nil
 }
 
-func invalid(format string, args ...any) *harness.RPCError {
-	return &harness.RPCError{Code: mcp.INVALID_PARAMS, Message: fmt.Sprintf(format, args...)}
+func invalid(format string, args ...any) *jsonrpc.Error {
+	return &jsonrpc.Error{Code: mcpwire.CodeInvalidParams, Message: fmt.Sprintf(format, args...)}
 }
 
-func promptResult(description string, messages []catalog.Message) (map[string]any, error) {
+func promptResult(description string, messages []PromptMessage) (map[string]any, error) {
 	type message struct {
 		Role    string          `json:"role"`
 		Content json.RawMessage `json:"content"`
@@ -64,8 +61,8 @@ func promptResult(description string, messages []catalog.Message) (map[string]an
 		switch {
 		case len(content) == 0:
 			content = mcpwire.Marshal(textBlock{"text", m.Text})
-		case !isObject(content):
-			return nil, fmt.Errorf("the content of message %d is no JSON object: %s", i+1, mcpwire.Excerpt(content, 60))
+		case !mcpwire.IsObject(content):
+			return nil, fmt.Errorf("the content of message %d is not a JSON object: %s", i+1, mcpwire.Excerpt(content, 60))
 		}
 		role := m.Role
 		if role == "" {
@@ -84,7 +81,7 @@ func promptResult(description string, messages []catalog.Message) (map[string]an
 const maxValues = 100
 
 // complete answers a completion/complete.
-func (s *Server) complete(params json.RawMessage) (any, *harness.RPCError) {
+func (s *Server) complete(params json.RawMessage) (any, *jsonrpc.Error) {
 	var p struct {
 		Ref struct {
 			Type string `json:"type"`
@@ -112,7 +109,7 @@ func (s *Server) complete(params json.RawMessage) (any, *harness.RPCError) {
 		_, isResource := o.resources.byName[p.Ref.URI]
 		known = isTemplate || isResource
 	}
-	i := slices.IndexFunc(s.script.Completions, func(c catalog.Completion) bool {
+	i := slices.IndexFunc(s.script.Completions, func(c Completion) bool {
 		return c.Argument == p.Argument.Name &&
 			(p.Ref.Type == "ref/prompt" && c.Prompt == p.Ref.Name || p.Ref.Type == "ref/resource" && c.Template == p.Ref.URI)
 	})
@@ -122,8 +119,8 @@ func (s *Server) complete(params json.RawMessage) (any, *harness.RPCError) {
 	values := []string{}
 	if i >= 0 {
 		c := &s.script.Completions[i]
-		q := &catalog.Query{Vars: p.Context.Arguments, Typed: p.Argument.Value}
-		s.now(q)
+		q := &Query{Vars: p.Context.Arguments, Typed: p.Argument.Value}
+		s.fill(q)
 		if c.Func != nil {
 			got, err := guard(func() ([]string, error) { return c.Func(q) })
 			if err != nil {
@@ -143,7 +140,7 @@ func (s *Server) complete(params json.RawMessage) (any, *harness.RPCError) {
 }
 
 // scriptError notes an error of the script and makes an answer of it.
-func (s *Server) scriptError(doing string, err error) *harness.RPCError {
+func (s *Server) scriptError(doing string, err error) *jsonrpc.Error {
 	reason := fmt.Sprintf("%s of %s: %v", doing, s.script.Name, err)
 	s.mu.Lock()
 	if len(s.broke) < maxProblems {
@@ -151,11 +148,11 @@ func (s *Server) scriptError(doing string, err error) *harness.RPCError {
 	}
 	s.mu.Unlock()
 	s.opts.Logf("%s", reason)
-	return &harness.RPCError{Code: codeBroken, Message: "rehearse_script: " + reason}
+	return &jsonrpc.Error{Code: codeBroken, Message: "rehearse_script: " + reason}
 }
 
-// now fills in what a query says of the present.
-func (s *Server) now(q *catalog.Query) {
+// fill fills in what a query says of the present.
+func (s *Server) fill(q *Query) {
 	s.mu.Lock()
 	q.State = s.stateJSON()
 	s.mu.Unlock()

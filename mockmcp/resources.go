@@ -8,12 +8,8 @@ import (
 	"fmt"
 	"strings"
 
-	"github.com/mark3labs/mcp-go/mcp"
-
-	"github.com/rehearse-dev/rehearse/harness"
+	"github.com/rehearse-dev/rehearse/internal/jsonrpc"
 	"github.com/rehearse-dev/rehearse/internal/mcpwire"
-	"github.com/rehearse-dev/rehearse/mockmcp/catalog"
-	"github.com/rehearse-dev/rehearse/mockmcp/step"
 )
 
 // The requests beside tools/call that are answered from the script.
@@ -31,18 +27,18 @@ const codeNotFound = -32002
 // compute it from what the client was asked meanwhile.
 type found struct {
 	what, name string // for messages
-	before     []step.Step
-	answer     func(q *catalog.Query) (map[string]any, error)
+	before     []Step
+	answer     func(q *Query) (map[string]any, error)
 }
 
 // resource finds what a resources/read reads.
-func (o *offer) resource(uri string, modern bool) (*found, *catalog.Query, *harness.RPCError) {
-	q := &catalog.Query{URI: uri}
+func (o *offer) resource(uri string, modern bool) (*found, *Query, *jsonrpc.Error) {
+	q := &Query{URI: uri}
 	f := &found{what: "resource", name: uri}
 	if r, ok := o.resources.byName[uri]; ok {
 		f.before = r.Before
-		f.answer = func(q *catalog.Query) (map[string]any, error) {
-			c := &catalog.Content{Text: r.Text, Blob: r.Blob}
+		f.answer = func(q *Query) (map[string]any, error) {
+			c := &ResourceContent{Text: r.Text, Blob: r.Blob}
 			if r.Func != nil {
 				var err error
 				if c, err = r.Func(q); err != nil {
@@ -66,8 +62,8 @@ func (o *offer) resource(uri string, modern bool) (*found, *catalog.Query, *harn
 			}
 		}
 		f.before = t.Before
-		f.answer = func(q *catalog.Query) (map[string]any, error) {
-			c := &catalog.Content{Text: t.Text}
+		f.answer = func(q *Query) (map[string]any, error) {
+			c := &ResourceContent{Text: t.Text}
 			if t.Func != nil {
 				var err error
 				if c, err = t.Func(q); err != nil {
@@ -81,27 +77,27 @@ func (o *offer) resource(uri string, modern bool) (*found, *catalog.Query, *harn
 	return nil, nil, notFound(uri, modern)
 }
 
-func notFound(uri string, modern bool) *harness.RPCError {
+func notFound(uri string, modern bool) *jsonrpc.Error {
 	code := codeNotFound
 	if modern {
-		code = mcp.INVALID_PARAMS
+		code = mcpwire.CodeInvalidParams
 	}
-	return &harness.RPCError{Code: code, Message: "Resource not found", Data: mcpwire.Marshal(map[string]string{"uri": uri})}
+	return &jsonrpc.Error{Code: code, Message: "Resource not found", Data: mcpwire.Marshal(map[string]string{"uri": uri})}
 }
 
 // errGone is the error of a computed resource that is not there after all.
 var errGone = errors.New("no such resource")
 
 // contents is the result of a read.
-func contents(c *catalog.Content, uri, mimeType string) (map[string]any, error) {
+func contents(c *ResourceContent, uri, mimeType string) (map[string]any, error) {
 	if c == nil {
 		return nil, errGone
 	}
 	if c.MIMEType != "" {
 		mimeType = c.MIMEType
 	}
-	if len(c.Meta) > 0 && !isObject(c.Meta) {
-		return nil, fmt.Errorf("the _meta of the content is no JSON object: %s", mcpwire.Excerpt(c.Meta, 60))
+	if len(c.Meta) > 0 && !mcpwire.IsObject(c.Meta) {
+		return nil, fmt.Errorf("the _meta of the content is not a JSON object: %s", mcpwire.Excerpt(c.Meta, 60))
 	}
 	text, blob := &c.Text, (*[]byte)(nil)
 	if c.Blob != nil {

@@ -4,56 +4,48 @@ package mockmcp
 
 import (
 	"encoding/json"
-	"errors"
 	"mime"
 	"net/http"
-	"os"
 	"path/filepath"
 	"strings"
 	"unicode"
 	"unicode/utf8"
 
+	"github.com/rehearse-dev/rehearse/internal/gate"
 	"github.com/rehearse-dev/rehearse/internal/mcpwire"
+	"github.com/rehearse-dev/rehearse/internal/plainfile"
 )
-
-// answer computes the answer of a result, whatever it comes from.
-func (r *Result) answer(call *Call) (*Answer, error) {
-	var a *Answer
-	var err error
-	switch {
-	case r.Answer != nil:
-		a, err = guard(func() (*Answer, error) { return r.Answer(call) })
-	case r.File != "":
-		a, err = fileAnswer(r.File)
-	case r.Size > 0:
-		a = &Answer{}
-	default:
-		err = errors.New("the result has no answer")
-	}
-	if err != nil || r.Size == 0 || a == nil {
-		return a, err
-	}
-	if a.Content != nil || a.RPCError != nil {
-		return nil, errors.New("the result has a size, and only text and json can be made longer")
-	}
-	sized := *a
-	sized.size = r.Size
-	return &sized, nil
-}
 
 // fileAnswer is the content of a file in the form that suits it.
 func fileAnswer(path string) (*Answer, error) {
-	b, err := os.ReadFile(path)
+	b, err := plainfile.ReadResult(path)
 	if err != nil {
 		return nil, err
 	}
+	return contentAnswer(path, b), nil
+}
+
+// maxBelow bounds a file of [Result.Root].
+const maxBelow = 64 << 20
+
+// fileBelow is fileAnswer for a file below a root.
+func fileBelow(root, name string) (*Answer, error) {
+	b, err := gate.ReadBelow(root, name, maxBelow)
+	if err != nil {
+		return nil, err
+	}
+	return contentAnswer(name, b), nil
+}
+
+// contentAnswer is what a file of that name holds in the form that suits it.
+func contentAnswer(path string, b []byte) *Answer {
 	ext := strings.ToLower(filepath.Ext(path))
 	if ext == ".json" {
-		return &Answer{JSON: b}, nil
+		return &Answer{JSON: b}
 	}
 	kind := http.DetectContentType(b)
 	if strings.HasPrefix(kind, "text/") && utf8.Valid(b) {
-		return &Answer{Text: string(b)}, nil
+		return &Answer{Text: string(b)}
 	}
 	if known := mime.TypeByExtension(ext); known != "" {
 		kind = known
@@ -64,25 +56,29 @@ func fileAnswer(path string) (*Answer, error) {
 			Type string `json:"type"`
 			Data []byte `json:"data"`
 			MIME string `json:"mimeType"`
-		}{media, b, kind})}}, nil
+		}{media, b, kind})}}
 	}
 	return &Answer{Content: []json.RawMessage{mcpwire.Marshal(map[string]any{
 		"type": "resource",
 		"resource": map[string]any{
 			"uri": "file:///" + filepath.Base(path), "mimeType": kind, "blob": b,
 		},
-	})}}, nil
+	})}}
 }
 
 // filler makes texts longer.
 const filler = "The quick brown fox jumps over the lazy dog. "
 
-// fill returns text made size bytes long with the filler, set off from it.
-func fill(text string, size int) string {
-	if end, _ := utf8.DecodeLastRuneInString(text); text != "" && !unicode.IsSpace(end) && len(text) < size {
+// sized is the text of an answer that is to be so long, at least.
+func (a *Answer) sized() string {
+	if a.JSON != nil {
+		return pad(string(mcpwire.Marshal(a.JSON)), a.size, " ")
+	}
+	text := a.Text
+	if end, _ := utf8.DecodeLastRuneInString(text); text != "" && !unicode.IsSpace(end) && len(text) < a.size {
 		text += " "
 	}
-	return pad(text, size, filler)
+	return pad(text, a.size, filler)
 }
 
 // pad returns text made size bytes long.

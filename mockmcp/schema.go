@@ -11,24 +11,24 @@ import (
 
 	"github.com/google/jsonschema-go/jsonschema"
 
-	"github.com/rehearse-dev/rehearse/harness/match"
-	"github.com/rehearse-dev/rehearse/harness/value"
 	"github.com/rehearse-dev/rehearse/internal/mcpwire"
+	"github.com/rehearse-dev/rehearse/internal/schema"
+	"github.com/rehearse-dev/rehearse/internal/value"
 )
 
-// schema is a compiled JSON Schema of the arguments of a tool. The library
+// argsSchema is a compiled JSON Schema of the arguments of a tool. The library
 // decides what is valid; the words for what is not are ours, because its own
 // ("validating /properties/a: type: ...") name the first error of several, in
 // random order, and are meant for programmers.
-type schema struct {
+type argsSchema struct {
 	root     *jsonschema.Schema
 	resolved *jsonschema.Resolved
 }
 
 // compileSchema reads the schema of arguments: an object.
-func compileSchema(raw json.RawMessage) (*schema, error) {
-	if !isObject(raw) {
-		return nil, fmt.Errorf("is no JSON object: %s", mcpwire.Excerpt(raw, 60))
+func compileSchema(raw json.RawMessage) (*argsSchema, error) {
+	if !mcpwire.IsObject(raw) {
+		return nil, fmt.Errorf("is not a JSON object: %s", mcpwire.Excerpt(raw, 60))
 	}
 	root := new(jsonschema.Schema)
 	if err := json.Unmarshal(raw, root); err != nil {
@@ -42,18 +42,18 @@ func compileSchema(raw json.RawMessage) (*schema, error) {
 	if err != nil {
 		return nil, err
 	}
-	if _, err := match.CompileSchema(v); err != nil {
+	if _, err := schema.Compile(v); err != nil {
 		return nil, err
 	}
 	resolved, err := root.Resolve(&jsonschema.ResolveOptions{BaseURI: "rehearse:schema"})
 	if err != nil {
 		return nil, err
 	}
-	return &schema{root: root, resolved: resolved}, nil
+	return &argsSchema{root: root, resolved: resolved}, nil
 }
 
 // check returns what is wrong with the arguments; nil when nothing is.
-func (s *schema) check(args json.RawMessage) []string {
+func (s *argsSchema) check(args json.RawMessage) []string {
 	if len(args) > value.MaxDepth { // else it cannot nest deeper
 		if _, err := value.Parse(args); err != nil {
 			return []string{err.Error()}

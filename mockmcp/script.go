@@ -9,10 +9,8 @@ import (
 	"time"
 
 	"github.com/rehearse-dev/rehearse/harness"
-	"github.com/rehearse-dev/rehearse/mockmcp/catalog"
+	"github.com/rehearse-dev/rehearse/internal/jsonrpc"
 	"github.com/rehearse-dev/rehearse/mockmcp/fault"
-	"github.com/rehearse-dev/rehearse/mockmcp/protocol"
-	"github.com/rehearse-dev/rehearse/mockmcp/step"
 )
 
 // Script says what a mock server offers and how it answers. It is data: a
@@ -22,7 +20,7 @@ type Script struct {
 	Version      string // "" means "1.0.0"
 	Instructions string // given to clients that ask; may be empty
 	// Protocol says which versions are served and how.
-	Protocol protocol.Settings
+	Protocol Protocol
 	// State is the world that results read and change; null means {}.
 	State json.RawMessage
 	// Tools in the order in which they are listed.
@@ -32,10 +30,10 @@ type Script struct {
 	// Resources, Templates and Prompts are what else is offered, Completions
 	// what completes their arguments. A server has the capability of each
 	// kind that it offers.
-	Resources   []catalog.Resource
-	Templates   []catalog.Template
-	Prompts     []catalog.Prompt
-	Completions []catalog.Completion
+	Resources   []Resource
+	Templates   []ResourceTemplate
+	Prompts     []Prompt
+	Completions []Completion
 	// Faults are what goes wrong, see package fault. Those that strike an event
 	// are tried in their order.
 	Faults []fault.Fault
@@ -74,7 +72,7 @@ type Tool struct {
 	// Pos is where the tool stands in its file, for messages.
 	Pos harness.Position
 
-	compiled func() (*schema, error) // of a shared tool
+	compiled func() (*argsSchema, error) // of a shared tool
 }
 
 // Shared returns t for use in many servers: its input schema is read once, by
@@ -85,12 +83,12 @@ func (t Tool) Shared() Tool {
 }
 
 // compile reads the input schema.
-func (t Tool) compile() (*schema, error) {
+func (t Tool) compile() (*argsSchema, error) {
 	input := t.Input
 	if len(input) == 0 {
 		input = anyObject()
 	}
-	return guard(func() (*schema, error) { return compileSchema(input) })
+	return guard(func() (*argsSchema, error) { return compileSchema(input) })
 }
 
 // anyObject is the schema of a tool that has none.
@@ -107,17 +105,20 @@ type Result struct {
 	// the old state and the result. nil changes nothing.
 	Set func(c *Call, result json.RawMessage) (json.RawMessage, error)
 	// Before is done, in its order, before the answer is sent. A result that
-	// asks the client something (step.Ask) is computed when the answers are
+	// asks the client something (Ask) is computed when the answers are
 	// there, any other at once.
-	Before []step.Step
+	Before []Step
 	// Plan computes further steps, done after Before. It is computed again
 	// when the client has answered; the steps that are done must stay.
-	Plan func(c *Call) ([]step.Step, error)
+	Plan func(c *Call) ([]Step, error)
 	// Hold keeps the answer back until the cue of that name. See [Server.Cue].
 	Hold string
 	// File is a file whose content is the answer, in place of Answer: text, a
 	// picture, sound, or any other bytes as an embedded resource.
 	File string
+	// Root is a folder below which File is found, whatever links say. Empty
+	// means that File is a path like any other.
+	Root string
 	// Size makes the text of the answer that many bytes long, at least. Without
 	// Answer and File it is the whole answer. 0 changes nothing.
 	Size int
@@ -162,8 +163,8 @@ type Change struct {
 	// What is added is there from now on, in place of what has the same name
 	// or URI.
 	AddTools     []Tool
-	AddPrompts   []catalog.Prompt
-	AddResources []catalog.Resource
+	AddPrompts   []Prompt
+	AddResources []Resource
 	// What is removed, by name or URI, is there no more.
 	RemoveTools     []string
 	RemovePrompts   []string
@@ -188,14 +189,17 @@ type Answer struct {
 	// clients that know only text.
 	JSON json.RawMessage
 	Text string
-	// Content are content blocks, sent as they are.
+	// Content are content blocks, sent as they are. An empty list is no content.
 	Content []json.RawMessage
+	// Structured is structured content beside Text or Content, which say
+	// something else: a summary, or an error in words.
+	Structured json.RawMessage
 	// IsError marks the result as a failure of the tool.
 	IsError bool
 	// Meta is the _meta of the result, an object or null.
 	Meta json.RawMessage
 	// RPCError answers with a JSON-RPC error in place of a result.
-	RPCError *harness.RPCError
+	RPCError *jsonrpc.Error
 
 	size int // the least length of the text
 }

@@ -7,17 +7,15 @@ import (
 	"encoding/json"
 	"errors"
 
-	"github.com/rehearse-dev/rehearse/harness"
+	"github.com/rehearse-dev/rehearse/internal/jsonrpc"
 	"github.com/rehearse-dev/rehearse/internal/mcpwire"
-	"github.com/rehearse-dev/rehearse/mockmcp/catalog"
-	"github.com/rehearse-dev/rehearse/mockmcp/step"
 )
 
 // look answers a resources/read and a prompts/get.
 func (s *Server) look(ctx context.Context, r *request) *outcome {
 	var f *found
-	var q *catalog.Query
-	var rpc *harness.RPCError
+	var q *Query
+	var rpc *jsonrpc.Error
 	if r.Method == methodRead {
 		f, q, rpc = s.offer.Load().resource(r.params.URI, r.era == modern)
 	} else {
@@ -34,13 +32,13 @@ func (s *Server) look(ctx context.Context, r *request) *outcome {
 		if rd == nil {
 			rd = &round{}
 		}
-		halt := s.play(ctx, r, rd, func(json.RawMessage) ([]step.Step, error) { return f.before, nil })
+		halt := s.play(ctx, r, rd, func(json.RawMessage) ([]Step, error) { return f.before, nil })
 		if halt != nil {
 			return s.halted(f, halt)
 		}
 		q.Asked = rd.answers()
 	}
-	s.now(q)
+	s.fill(q)
 	result, err := guard(func() (any, error) { return f.answer(q) })
 	switch {
 	case errors.Is(err, errGone):
@@ -58,7 +56,7 @@ func (s *Server) halted(f *found, h *halt) *outcome {
 	case h.rpc != nil:
 		return &outcome{rpc: h.rpc}
 	case h.refused != "":
-		return &outcome{rpc: &harness.RPCError{Code: codeBroken, Message: h.refused}}
+		return &outcome{rpc: &jsonrpc.Error{Code: codeBroken, Message: h.refused}}
 	}
 	return h.outcome()
 }

@@ -14,19 +14,18 @@ import (
 	"sync/atomic"
 	"time"
 
-	"github.com/mark3labs/mcp-go/server"
-
 	"github.com/rehearse-dev/rehearse/harness"
-	"github.com/rehearse-dev/rehearse/harness/value"
+	"github.com/rehearse-dev/rehearse/internal/budget"
 	"github.com/rehearse-dev/rehearse/internal/cues"
 	"github.com/rehearse-dev/rehearse/internal/mcpwire"
+	"github.com/rehearse-dev/rehearse/internal/value"
 )
 
 // Options are settings of a [Server]. nil means all defaults.
 type Options struct {
-	// Clock is what latency is waited by and exchanges are timed with. One with
-	// the method Idle(ctx context.Context) is told while an answer hangs or is
-	// held: nothing more is to come then. nil means the machine's clock.
+	// Clock is what latency is waited by and exchanges are timed with. An answer
+	// that hangs or is held waits for [harness.Forever]. nil means
+	// [harness.SystemClock].
 	Clock harness.Clock
 	// Turn and User tell a call the number and the user text of the turn
 	// being played. nil means none.
@@ -50,6 +49,9 @@ type Options struct {
 	// JournalBytes bounds the memory of the journal; the oldest calls go first,
 	// and their misses and errors are remembered. 0 means 32 MiB.
 	JournalBytes int
+	// Memory is shared by servers that are to keep in bounds together. nil
+	// bounds each alone.
+	Memory *Memory
 	// Logf takes a line for each miss and each error of the script. nil drops
 	// it.
 	Logf func(format string, args ...any)
@@ -59,18 +61,24 @@ type Options struct {
 type Server struct {
 	script  Script
 	opts    Options
+	now     func() time.Time
+	waiting func(context.Context) (context.Context, func()) // of [harness.Clock]
 	offer   atomic.Pointer[offer]
-	first   *offer   // what is offered at first
-	changes *changes // nil when there are none
-	lib     *server.MCPServer
+	first   *offer            // what is offered at first
+	changes *changes          // nil when there are none
 	answers map[string]method // by name
 
 	modernVersions []string // served, newest first
 	legacyVersions []string
-	envelope       envelope
-	faults         *faults // nil for none
+	serverInfo     json.RawMessage // what 2026-07-28 has in the _meta of a result
+	mode           Modern          // how modern clients are treated
+	sessionRule    Sessions
+	settle         time.Duration // before a reply
+	faults         *faults       // nil for none
 	frames         frameLog
-	outlasting     bool // work on requests may go on when their answers over HTTP have ended
+	share          *budget.Share
+	streamed       atomic.Int64 // bytes of streams that can be sent again
+	outlasting     bool         // work on requests may go on when their answers over HTTP have ended
 
 	ctx      context.Context // ends with Close
 	cancel   context.CancelFunc
@@ -103,8 +111,10 @@ func New(script Script, opts *Options) (*Server, error) {
 	if opts != nil {
 		s.opts = *opts
 	}
-	if s.opts.Clock == nil {
+	if s.now, s.waiting = time.Now, unwatched; s.opts.Clock == nil {
 		s.opts.Clock = harness.SystemClock()
+	} else {
+		s.now, s.waiting = s.opts.Clock.Now, s.opts.Clock.Waiting
 	}
 	s.journal.most = cmp.Or(max(s.opts.JournalEntries, 0), defaultJournalEntries)
 	s.frames.most = min(s.journal.most, framesKept/perEntry) * perEntry
@@ -128,14 +138,15 @@ func New(script Script, opts *Options) (*Server, error) {
 	if len(errs) > 0 {
 		return nil, fmt.Errorf("mock server %q: %w", script.Name, errors.Join(errs...))
 	}
-	s.modernVersions, s.legacyVersions = s.script.Protocol.ModernVersions(), s.script.Protocol.Legacy()
+	p := &s.script.Protocol
+	s.modernVersions, s.legacyVersions, s.mode = p.modernVersions(), p.legacyVersions(), p.modernMode()
+	s.sessionRule, s.settle = p.sessionMode(), p.settleTime()
+	s.serverInfo = mcpwire.Marshal(map[string]any{mcpwire.MetaServer: implementation{script.Name, s.script.Version}})
 	s.ctx, s.cancel = context.WithCancel(context.Background())
 	closing := make(chan struct{})
 	s.closing, s.shut = closing, sync.OnceFunc(func() { close(closing) })
-	s.lib, s.answers, s.outlasting = newLibrary(s), s.methods(), s.outlasts()
-	if err := s.readEnvelope(); err != nil {
-		return nil, fmt.Errorf("mock server %q: reading what mcp-go puts into results: %w", script.Name, err)
-	}
+	s.answers, s.outlasting = s.methods(), s.outlasts()
+	s.share = s.opts.Memory.join(s)
 	return s, nil
 }
 
@@ -163,7 +174,7 @@ func (s *Server) Dial(context.Context) (io.ReadWriteCloser, error) {
 	}
 	ours, theirs := mcpwire.Pipe()
 	// What was sent before the end is journaled.
-	stop := context.AfterFunc(s.ctx, ours.(interface{ Drain() }).Drain)
+	stop := context.AfterFunc(s.ctx, ours.Drain)
 	go func() {
 		defer s.sessions.Done()
 		defer stop()
@@ -207,24 +218,19 @@ func (s *Server) ServeProcess(ctx context.Context, p Process) error {
 	return s.attend(ctx, p, overStdio, finish)
 }
 
-// begin counts a session in, unless the server is closed.
-func (s *Server) begin() bool {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if s.closed {
-		return false
-	}
-	s.sessions.Add(1)
-	s.changes.start()
-	return true
-}
-
 // Journal returns a copy of what was called so far, in order of arrival, as far
 // as [Options.JournalEntries] and [Options.JournalBytes] allow. A call that is under way has no result yet.
 func (s *Server) Journal() []harness.ToolExchange {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return slices.Clone(s.journal.entries)
+}
+
+// Calls counts the calls so far, with those that the journal has no room for.
+func (s *Server) Calls() int {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.journal.dropped + len(s.journal.entries)
 }
 
 // State returns the state as it is now.
@@ -270,21 +276,19 @@ func (s *Server) Tools() []harness.Tool {
 	return tools
 }
 
-// Err describes the calls that nothing scripted fits and the errors of the
-// script itself; nil when there are none.
-func (s *Server) Err() error {
+// Err is [Server.Problems] as one error; nil when there are none.
+func (s *Server) Err() error { return errors.Join(s.Problems()...) }
+
+// Problems describes the calls that nothing scripted fits and the errors of the
+// script itself.
+func (s *Server) Problems() []error {
 	s.mu.Lock()
 	errs := slices.Concat(s.journal.problems, s.broke)
 	s.mu.Unlock()
 	for _, x := range s.Journal() {
-		if x.Miss != "" {
-			errs = append(errs, errors.New(x.Miss))
-		}
-		if x.ScriptError != "" {
-			errs = append(errs, errors.New(x.ScriptError))
-		}
+		errs = append(errs, problems(&x)...)
 	}
-	return errors.Join(append(errs, s.faults.problems()...)...)
+	return append(errs, s.faults.problems()...)
 }
 
 // Shutdown takes no new sessions and HTTP requests, waits until no request is
@@ -306,5 +310,26 @@ func (s *Server) Close() error {
 	s.shut()
 	s.cancel()
 	s.sessions.Wait()
+	s.share.Close()
 	return nil
+}
+
+// wait waits until nothing goes on, or ctx ends.
+func (g *gauge) wait(ctx context.Context) error {
+	g.mu.Lock()
+	if g.n == 0 {
+		g.mu.Unlock()
+		return nil
+	}
+	if g.zero == nil {
+		g.zero = make(chan struct{})
+	}
+	zero := g.zero
+	g.mu.Unlock()
+	select {
+	case <-zero:
+		return nil
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	}
 }

@@ -11,7 +11,7 @@ import (
 	"path"
 	"strings"
 
-	"github.com/rehearse-dev/rehearse/harness"
+	"github.com/rehearse-dev/rehearse/internal/jsonrpc"
 	"github.com/rehearse-dev/rehearse/internal/mcpwire"
 )
 
@@ -19,7 +19,7 @@ import (
 // carries all frames to the client and names the place for its POSTs, which is
 // "message" beside the path of the GET. Mount it at both.
 func (s *Server) SSEHandler() http.Handler {
-	return s.handler(overSSE, func(x *exchange) {
+	return s.handler(overSSE, func(x *webRequest) {
 		switch x.r.Method {
 		case http.MethodGet:
 			s.openSSE(x)
@@ -33,24 +33,24 @@ func (s *Server) SSEHandler() http.Handler {
 	})
 }
 
-// sseWire is the stream of a session, with answers among all else.
-type sseWire struct{ *streamWire }
+// sseSink is the stream of a session, with answers among all else.
+type sseSink struct{ *streamSink }
 
-func (w sseWire) reply(frame []byte, _ *harness.RPCError) error { return w.send(frame) }
+func (w sseSink) reply(frame []byte, _ *jsonrpc.Error) error { return w.send(frame) }
 
-// postWire is [sseWire] while the POST that carried the request has no answer
+// postSink is [sseSink] while the POST that carried the request has no answer
 // yet.
-type postWire struct {
-	sseWire
-	post *httpWire
+type postSink struct {
+	sseSink
+	post *httpSink
 }
 
-func (w postWire) status(code int, h http.Header, body []byte) bool {
+func (w postSink) status(code int, h http.Header, body []byte) bool {
 	return w.post.status(code, h, body)
 }
 
 // openSSE opens a session.
-func (s *Server) openSSE(x *exchange) {
+func (s *Server) openSSE(x *webRequest) {
 	if !x.admit(mcpwire.Message{}) {
 		return
 	}
@@ -60,8 +60,8 @@ func (s *Server) openSSE(x *exchange) {
 	c := s.newClient(ctx, "sse-session-"+rand.Text(), overSSE)
 	defer c.end()
 	st, conn := &stream{}, newSSEConn(x.w)
-	c.out = &outlet{c: c, wire: sseWire{&streamWire{st}}}
-	c.logFrame(harness.Frame{Kind: harness.FrameOpen, HTTP: "200"}, nil)
+	c.out = &outlet{c: c, sink: sseSink{&streamSink{st}}}
+	c.logFrame(jsonrpc.Frame{Kind: jsonrpc.FrameOpen, HTTP: "200"}, nil)
 	conn.open()
 	st.attach(conn, 0)
 	if s.faults.start(c.ctx, c) != nil {
@@ -80,7 +80,7 @@ func (s *Server) openSSE(x *exchange) {
 	c.end()
 	c.running.Wait()
 	st.detach(conn)
-	c.logFrame(harness.Frame{Kind: harness.FrameEnd}, nil)
+	c.logFrame(jsonrpc.Frame{Kind: jsonrpc.FrameEnd}, nil)
 	if conn.leave() {
 		panic(http.ErrAbortHandler)
 	}
@@ -97,7 +97,7 @@ func endpoint(r *http.Request, session string) string {
 }
 
 // postSSE takes one message of a session.
-func (s *Server) postSSE(x *exchange) {
+func (s *Server) postSSE(x *webRequest) {
 	m, err := x.body()
 	x.session = x.r.URL.Query().Get("sessionId")
 	if !x.admit(m) {
@@ -129,14 +129,14 @@ func (s *Server) postSSE(x *exchange) {
 		c.dispatch(m, nil)
 		return
 	}
-	w := sseWire{c.out.wire.(sseWire).streamWire}
-	post := newHTTPWire(c, x.w, x.r)
-	r := c.newRequest(m, postWire{w, post})
+	w := sseSink{c.out.sink.(sseSink).streamSink}
+	post := newHTTPSink(c, x.w, x.r)
+	r := c.newRequest(m, postSink{w, post})
 	if r.out.strike = s.faults.arrive(c, m); r.out.strike.before(c.ctx, r.out) {
 		post.status(http.StatusAccepted, nil, nil)
 		return
 	}
-	r.out.wire = w
+	r.out.sink = w
 	post.status(http.StatusAccepted, nil, nil)
 	_ = http.NewResponseController(x.w).Flush()
 	c.order(r)
@@ -151,7 +151,7 @@ func (s *Server) postSSE(x *exchange) {
 // WSHandler serves WebSockets of the subprotocol mcp: one message in each text
 // frame.
 func (s *Server) WSHandler() http.Handler {
-	return s.handler(overWS, func(x *exchange) {
+	return s.handler(overWS, func(x *webRequest) {
 		if !x.admit(mcpwire.Message{}) {
 			return
 		}

@@ -5,9 +5,8 @@ package mockmcp
 import (
 	"encoding/json"
 	"fmt"
-	"slices"
 
-	"github.com/rehearse-dev/rehearse/harness/value"
+	"github.com/rehearse-dev/rehearse/internal/value"
 )
 
 // StateDiff returns what has become of the script's state, as a JSON merge
@@ -64,13 +63,4 @@ func (s *Server) SetState(state json.RawMessage) error {
 	s.state, s.spelled = v, nil
 	s.mu.Unlock()
 	return nil
-}
-
-// stateJSON is the state as it is now, for scripts, which must not change it.
-// The caller holds mu.
-func (s *Server) stateJSON() json.RawMessage {
-	if s.spelled == nil {
-		s.spelled = slices.Clip(s.state.Append(nil))
-	}
-	return s.spelled
 }

@@ -10,14 +10,14 @@ import (
 	"strings"
 	"time"
 
-	"github.com/rehearse-dev/rehearse/harness"
+	"github.com/rehearse-dev/rehearse/internal/jsonrpc"
 	"github.com/rehearse-dev/rehearse/internal/mcpwire"
-	"github.com/rehearse-dev/rehearse/mockmcp/step"
+	"github.com/rehearse-dev/rehearse/internal/prose"
 )
 
 // asks reports whether a client is asked something.
-func asks(steps []step.Step) bool {
-	return slices.ContainsFunc(steps, func(s step.Step) bool { _, ok := s.(step.Ask); return ok })
+func asks(steps []Step) bool {
+	return slices.ContainsFunc(steps, func(s Step) bool { _, ok := s.(Ask); return ok })
 }
 
 // levels are the levels of log messages, the least first.
@@ -26,7 +26,7 @@ func levels() []string {
 }
 
 // checkSteps reports the first mistake in steps.
-func checkSteps(steps []step.Step) error {
+func checkSteps(steps []Step) error {
 	for i, st := range steps {
 		if err := checkStep(st); err != nil {
 			return fmt.Errorf("step %d: %w", i+1, err)
@@ -35,20 +35,20 @@ func checkSteps(steps []step.Step) error {
 	return nil
 }
 
-func checkStep(st step.Step) error {
+func checkStep(st Step) error {
 	switch st := st.(type) {
-	case step.Log:
+	case Log:
 		if st.Level != "" && !slices.Contains(levels(), st.Level) {
 			return fmt.Errorf("log level %q is none of %s%s", st.Level, strings.Join(levels(), ", "), didYouMean(st.Level, levels()))
 		}
 		if len(st.Data) > 0 && !json.Valid(st.Data) {
 			return fmt.Errorf("the data of the log message is not valid JSON: %s", mcpwire.Excerpt(st.Data, 60))
 		}
-	case step.Notify:
-		if st.Method == "" || len(st.Params) > 0 && !isObject(st.Params) {
+	case Notify:
+		if st.Method == "" || len(st.Params) > 0 && !mcpwire.IsObject(st.Params) {
 			return fmt.Errorf("a notification has a method, and an object as params: %q, %s", st.Method, mcpwire.Excerpt(st.Params, 60))
 		}
-	case step.Ask:
+	case Ask:
 		if len(st) == 0 {
 			return fmt.Errorf("nothing is asked")
 		}
@@ -59,12 +59,12 @@ func checkStep(st step.Step) error {
 			}
 			keys[q.Name()] = true
 			switch q.Method {
-			case step.Sampling, step.Elicitation, step.Roots:
+			case Sampling, Elicitation, Roots:
 			default:
 				return fmt.Errorf("a client cannot be asked for %q", q.Method)
 			}
-			if len(q.Params) > 0 && !isObject(q.Params) {
-				return fmt.Errorf("the params of %s are no JSON object: %s", q.Method, mcpwire.Excerpt(q.Params, 60))
+			if len(q.Params) > 0 && !mcpwire.IsObject(q.Params) {
+				return fmt.Errorf("the params of %s are not a JSON object: %s", q.Method, mcpwire.Excerpt(q.Params, 60))
 			}
 		}
 	}
@@ -73,7 +73,7 @@ func checkStep(st step.Step) error {
 
 // didYouMean ends a message about an unknown word.
 func didYouMean(word string, known []string) string {
-	if meant := harness.Suggest(word, known); meant != "" {
+	if meant := prose.Suggest(word, known); meant != "" {
 		return "; did you mean " + meant + "?"
 	}
 	return ""
@@ -82,31 +82,31 @@ func didYouMean(word string, known []string) string {
 // halt says why the steps of an answer ended before the last: one of its
 // fields, or none when the client waits no more.
 type halt struct {
-	required json.RawMessage   // input is; this is the result
-	rpc      *harness.RPCError // the request is answered with an error
-	refused  string            // the client does not do what it was asked for
-	err      error             // the script has a mistake
+	required json.RawMessage // input is; this is the result
+	rpc      *jsonrpc.Error  // the request is answered with an error
+	refused  string          // the client does not do what it was asked for
+	err      error           // the script has a mistake
 }
 
 // play does the steps of an answer, from where rd says. steps computes them
 // from what the client has answered so far.
-func (s *Server) play(ctx context.Context, r *request, rd *round, steps func(asked json.RawMessage) ([]step.Step, error)) *halt {
+func (s *Server) play(ctx context.Context, r *request, rd *round, steps func(asked json.RawMessage) ([]Step, error)) *halt {
 	list, err := steps(rd.answers())
 	for ; err == nil && rd.next < len(list); rd.next++ {
 		switch st := list[rd.next].(type) {
-		case step.Progress:
+		case Progress:
 			s.repeat(ctx, st.Times, st.Every, func(n int) { r.progress(st, n) })
-		case step.Log:
+		case Log:
 			s.repeat(ctx, st.Times, st.Every, func(int) { r.log(st) })
-		case step.Notify:
+		case Notify:
 			s.repeat(ctx, st.Times, st.Every, func(int) { s.tell(r, st) })
-		case step.Wait:
+		case Wait:
 			_ = s.opts.Clock.Sleep(ctx, time.Duration(st))
-		case step.Hold:
+		case Hold:
 			s.hold(ctx, string(st))
-		case step.CloseStream:
+		case CloseStream:
 			r.out.closeStream(st.Retry)
-		case step.Ask:
+		case Ask:
 			if h := s.question(ctx, r, rd, st); h != nil {
 				return h
 			}
@@ -126,7 +126,7 @@ func (s *Server) play(ctx context.Context, r *request, rd *round, steps func(ask
 type streamCloser interface{ closeStream(retry time.Duration) }
 
 func (o *outlet) closeStream(retry time.Duration) {
-	if w, ok := o.wire.(streamCloser); ok {
+	if w, ok := o.sink.(streamCloser); ok {
 		w.closeStream(retry)
 	}
 }
@@ -145,8 +145,8 @@ func (s *Server) repeat(ctx context.Context, times int, every time.Duration, f f
 	}
 }
 
-// progress tells of progress if the client has asked for it.
-func (r *request) progress(p step.Progress, n int) {
+// progress reports progress if the client has asked for it.
+func (r *request) progress(p Progress, n int) {
 	if token := r.params.Meta.ProgressToken; len(token) == 0 || string(token) == "null" {
 		return
 	}
@@ -159,7 +159,7 @@ func (r *request) progress(p step.Progress, n int) {
 }
 
 // log sends a log message if the client wants its level.
-func (r *request) log(l step.Log) {
+func (r *request) log(l Log) {
 	level := l.Level
 	if level == "" {
 		level = "info"
@@ -180,13 +180,13 @@ func (r *request) log(l step.Log) {
 }
 
 // tell sends a notification to whom it concerns.
-func (s *Server) tell(r *request, n step.Notify) {
+func (s *Server) tell(r *request, n Notify) {
 	var params any
 	if len(n.Params) > 0 {
 		params = n.Params
 	}
 	switch n.Method {
-	case toolsChanged, promptsChanged, resourcesChanged, resourceUpdated:
+	case mcpwire.NoticeTools, promptsChanged, resourcesChanged, resourceUpdated:
 		var members map[string]any
 		_ = json.Unmarshal(n.Params, &members) // checkStep has seen that it is an object
 		uri, _ := members["uri"].(string)

@@ -13,15 +13,13 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/rehearse-dev/rehearse/mockmcp"
-	"github.com/rehearse-dev/rehearse/mockmcp/protocol"
-	"github.com/rehearse-dev/rehearse/mockmcp/step"
 )
 
 // TestTiming reads the clock at each frame: steps in their time, the answer
 // after them, and the pause between.
 func TestTiming(t *testing.T) {
 	zero, long := time.Duration(0), 300*time.Millisecond
-	progress := step.Progress{Value: 1, Times: 3, Every: time.Second}
+	progress := mockmcp.Progress{Value: 1, Times: 3, Every: time.Second}
 	for _, tt := range []struct {
 		name   string
 		settle *time.Duration
@@ -30,27 +28,27 @@ func TestTiming(t *testing.T) {
 	}{
 		{
 			"by default", nil,
-			mockmcp.Tool{Results: []mockmcp.Result{{Before: []step.Step{progress}}}},
+			mockmcp.Tool{Results: []mockmcp.Result{{Before: []mockmcp.Step{progress}}}},
 			[]string{"0s progress", "1s progress", "2s progress", "2.02s answer 1"},
 		},
 		{
 			"no pause", &zero,
-			mockmcp.Tool{Results: []mockmcp.Result{{Before: []step.Step{progress}}}},
+			mockmcp.Tool{Results: []mockmcp.Result{{Before: []mockmcp.Step{progress}}}},
 			[]string{"0s progress", "1s progress", "2s progress", "2s answer 1"},
 		},
 		{
 			"a longer one", &long,
-			mockmcp.Tool{Results: []mockmcp.Result{{Before: []step.Step{step.Wait(time.Hour), step.Progress{Value: 1}}}}},
+			mockmcp.Tool{Results: []mockmcp.Result{{Before: []mockmcp.Step{mockmcp.Wait(time.Hour), mockmcp.Progress{Value: 1}}}}},
 			[]string{"1h0m0s progress", "1h0m0.3s answer 1"},
 		},
 		{
 			"latency is pause enough", nil,
-			mockmcp.Tool{Results: []mockmcp.Result{{Before: []step.Step{step.Progress{Value: 1}}, Latency: time.Minute}}},
+			mockmcp.Tool{Results: []mockmcp.Result{{Before: []mockmcp.Step{mockmcp.Progress{Value: 1}}, Latency: time.Minute}}},
 			[]string{"0s progress", "1m0s answer 1"},
 		},
 		{
 			"nothing told, no pause", nil,
-			mockmcp.Tool{Results: []mockmcp.Result{{Before: []step.Step{step.Wait(time.Second)}}}},
+			mockmcp.Tool{Results: []mockmcp.Result{{Before: []mockmcp.Step{mockmcp.Wait(time.Second)}}}},
 			[]string{"1s answer 1"},
 		},
 		{
@@ -68,7 +66,7 @@ func TestTiming(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				tt.tool.Name = "t"
 				tt.tool.Results[0].Answer = answer(mockmcp.Answer{Text: "done"})
-				s := newServer(t, mockmcp.Script{Name: "x", Protocol: protocol.Settings{Settle: tt.settle}, Tools: []mockmcp.Tool{tt.tool}}, nil)
+				s := newServer(t, mockmcp.Script{Name: "x", Protocol: mockmcp.Protocol{Settle: tt.settle}, Tools: []mockmcp.Tool{tt.tool}}, nil)
 				defer s.Close()
 				d := open(t, s)
 				d.send(`{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"t","_meta":{"progressToken":0}}}`)
@@ -84,10 +82,10 @@ func TestTiming(t *testing.T) {
 // TestCancelDuringSteps withdraws a call in each kind of step. The client hears
 // no more of it.
 func TestCancelDuringSteps(t *testing.T) {
-	for name, before := range map[string][]step.Step{
-		"progress": {step.Progress{Value: 1, Times: 3, Every: time.Hour}},
-		"wait":     {step.Progress{Value: 1}, step.Wait(time.Hour)},
-		"ask":      {step.Progress{Value: 1}, step.Ask{step.ListRoots()}},
+	for name, before := range map[string][]mockmcp.Step{
+		"progress": {mockmcp.Progress{Value: 1, Times: 3, Every: time.Hour}},
+		"wait":     {mockmcp.Progress{Value: 1}, mockmcp.Wait(time.Hour)},
+		"ask":      {mockmcp.Progress{Value: 1}, mockmcp.Ask{mockmcp.ListRoots()}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
@@ -139,18 +137,18 @@ func TestCloseDuringAQuestion(t *testing.T) {
 // answered before, in both eras.
 func TestPlan(t *testing.T) {
 	script := mockmcp.Script{Name: "x", Tools: []mockmcp.Tool{{Name: "t", Results: []mockmcp.Result{{
-		Plan: func(c *mockmcp.Call) ([]step.Step, error) {
-			first := step.Form("First, with "+string(c.Args), raw(`{"type":"object"}`))
+		Plan: func(c *mockmcp.Call) ([]mockmcp.Step, error) {
+			first := mockmcp.Form("First, with "+string(c.Args), raw(`{"type":"object"}`))
 			first.Key = "first"
-			steps := []step.Step{step.Ask{first}}
+			steps := []mockmcp.Step{mockmcp.Ask{first}}
 			var asked struct {
 				First struct{ Content struct{ More int } }
 			}
 			if json.Unmarshal(c.Asked, &asked) == nil {
 				for i := range asked.First.Content.More {
-					q := step.Form(fmt.Sprint("More, ", i+1), raw(`{"type":"object"}`))
+					q := mockmcp.Form(fmt.Sprint("More, ", i+1), raw(`{"type":"object"}`))
 					q.Key = fmt.Sprint("more", i+1)
-					steps = append(steps, step.Ask{q})
+					steps = append(steps, mockmcp.Ask{q})
 				}
 				if asked.First.Content.More < 0 {
 					return nil, fmt.Errorf("no plan for %d", asked.First.Content.More)
@@ -267,7 +265,7 @@ func FuzzRounds(f *testing.F) {
 			}
 			frame, err := json.Marshal(map[string]any{"jsonrpc": "2.0", "id": i, "method": method, "params": params})
 			if err != nil {
-				return // what is no JSON cannot be sent like this
+				return // anything that is not JSON cannot be sent like this
 			}
 			c.send(string(frame))
 			if m := c.receive(); m.Key() != fmt.Sprint(i) || m.Result == nil && m.Error == nil {

@@ -19,17 +19,15 @@ import (
 	"github.com/rogpeppe/go-internal/txtar"
 
 	"github.com/rehearse-dev/rehearse/mockmcp"
-	"github.com/rehearse-dev/rehearse/mockmcp/protocol"
-	"github.com/rehearse-dev/rehearse/mockmcp/step"
 )
 
 // workshop is a server for the conversations over HTTP: tools that say
 // something before they answer.
-func workshop(settings protocol.Settings) mockmcp.Script {
-	told := func(name string, before ...step.Step) mockmcp.Tool {
+func workshop(settings mockmcp.Protocol) mockmcp.Script {
+	told := func(name string, before ...mockmcp.Step) mockmcp.Tool {
 		return mockmcp.Tool{Name: name, Results: []mockmcp.Result{{Before: before, Answer: answer(mockmcp.Answer{Text: name + " is done"})}}}
 	}
-	asking := told("ask", step.Ask{step.ListRoots()})
+	asking := told("ask", mockmcp.Ask{mockmcp.ListRoots()})
 	asking.Results[0].Answer = func(c *mockmcp.Call) (*mockmcp.Answer, error) {
 		return &mockmcp.Answer{Text: string(c.Asked)}, nil
 	}
@@ -37,10 +35,10 @@ func workshop(settings protocol.Settings) mockmcp.Script {
 		Name: "shop", Protocol: settings,
 		Tools: []mockmcp.Tool{
 			told("plain"),
-			told("count", step.Progress{Value: 1, Total: 2, Times: 2}),
+			told("count", mockmcp.Progress{Value: 1, Total: 2, Times: 2}),
 			asking,
-			told("leave", step.Progress{Value: 1}, step.CloseStream{Retry: 50 * time.Millisecond}),
-			told("tell", step.Notify{Method: "notifications/tools/list_changed"}),
+			told("leave", mockmcp.Progress{Value: 1}, mockmcp.CloseStream{Retry: 50 * time.Millisecond}),
+			told("tell", mockmcp.Notify{Method: "notifications/tools/list_changed"}),
 			{
 				Name:    "mirror",
 				Input:   raw(`{"type":"object","properties":{"region":{"type":"string","x-mcp-header":"Region"}}}`),
@@ -72,7 +70,7 @@ func TestTalks(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			var settings protocol.Settings
+			var settings mockmcp.Protocol
 			for i := range ar.Files {
 				f := &ar.Files[i]
 				if f.Name == "settings" {

@@ -10,6 +10,8 @@ import (
 	"time"
 	"unicode"
 	"unicode/utf8"
+
+	"github.com/rehearse-dev/rehearse/internal/prose"
 )
 
 // clean makes the text of a model or tool safe to show: what cannot be seen
@@ -52,14 +54,10 @@ func unseen(r rune) bool {
 // cut returns at most about max bytes of s, whole runes, and how many bytes it
 // left out. Max of 0 or less cuts nothing.
 func cut(s string, max int) (head string, left int) {
-	if max <= 0 || len(s) <= max {
+	if max <= 0 {
 		return s, 0
 	}
-	n := max
-	for n > 0 && !utf8.RuneStart(s[n]) {
-		n--
-	}
-	return s[:n], len(s) - n
+	return prose.Head(s, max)
 }
 
 // oneLine is clean and cut for a place that has room for one line.
@@ -140,14 +138,6 @@ func bytesText(n int) string {
 	default:
 		return fmt.Sprintf("%.1f MB", float64(n)/1e6)
 	}
-}
-
-// count prints n with its noun: "1 call", "3 calls".
-func count(n int, noun string) string {
-	if n == 1 {
-		return "1 " + noun
-	}
-	return fmt.Sprintf("%d %ss", n, noun)
 }
 
 // thousands prints n in groups of three digits.

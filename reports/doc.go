@@ -1,8 +1,8 @@
 // Copyright 2026 The rehearse Authors. SPDX-License-Identifier: Apache-2.0
 
-// Package reports turns the folder of a run into something to read: text for
-// a terminal, JUnit XML for a CI server, a Markdown summary, and one HTML page
-// with every trial, its transcript and its call alignment.
+// Package reports formats the folder of a run: text for a terminal, JUnit XML
+// for a CI server, a Markdown summary, and one HTML page with every trial, its
+// transcript and its call alignment.
 //
 // Every writer is a function of a loaded run: the same folder gives the same
 // bytes. The smallest use:
@@ -22,10 +22,10 @@
 //
 // # Hostile text
 //
-// What a model or a tool wrote is shown, never obeyed. It is escaped for the
+// Text of a model or a tool is shown, never interpreted. It is escaped for the
 // format at hand, and characters that cannot be seen but change what is seen
-// around them (terminal escapes, bidi marks, zero-width and tag characters)
-// are spelled out as ⟨U+202E⟩. Long texts are cut, and the place says how much
-// is missing. The HTML page has a content security policy that allows its own
+// around them (terminal escapes, bidi marks, zero-width and tag characters) are
+// spelled out as ⟨U+202E⟩. Long texts are cut, and the place says how much is
+// missing. The HTML page has a content security policy that allows its own
 // style and script alone, so it could not fetch anything if it tried.
 package reports

@@ -7,6 +7,8 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+
+	"github.com/rehearse-dev/rehearse/internal/prose"
 )
 
 // The tiers of a difference in shape, the worst first.
@@ -84,17 +86,11 @@ func (p *textPrinter) drift(t *Trial) {
 }
 
 // drifted are the trials that drifted, in the order of the table.
-func drifted(tab *table, each func(s *scenario, column, attempt, id string, lines []driftLine)) (all []driftLine) {
-	for i, s := range tab.Scenarios {
-		for c, cell := range s.Cells {
-			for n, t := range cell {
-				lines := driftLines(t.Drift)
-				if len(lines) == 0 {
-					continue
-				}
-				all = append(all, lines...)
-				each(s, columnName(tab, c), attempt(t, cell), trialID(i, c, n), lines)
-			}
+func drifted(tab *table, each func(t place, lines []driftLine)) (all []driftLine) {
+	for t := range tab.trials() {
+		if lines := driftLines(t.Drift); len(lines) > 0 {
+			all = append(all, lines...)
+			each(t, lines)
 		}
 	}
 	return all
@@ -103,11 +99,11 @@ func drifted(tab *table, each func(s *scenario, column, attempt, id string, line
 // driftSum is the line at the end of a text.
 func driftSum(tab *table) string {
 	n := 0
-	all := drifted(tab, func(*scenario, string, string, string, []driftLine) { n++ })
+	all := drifted(tab, func(place, []driftLine) { n++ })
 	if n == 0 {
 		return ""
 	}
-	return fmt.Sprintf("drift against older recordings in %s: %s", count(n, "trial"), driftWords(all))
+	return fmt.Sprintf("drift against older recordings in %s: %s", prose.Count(n, "trial"), driftWords(all))
 }
 
 // markdownDrift is how many differences a summary lists.
@@ -115,10 +111,9 @@ const markdownDrift = 50
 
 func mdDrift(b *bytes.Buffer, tab *table) {
 	shown, left := 0, 0
-	all := drifted(tab, func(s *scenario, column, attempt, _ string, lines []driftLine) {
-		who := strings.Join(strings.Fields(strings.Join([]string{oneLine(s.Name, 120), column, attempt}, " ")), " ")
+	all := drifted(tab, func(t place, lines []driftLine) {
 		for _, l := range lines {
-			if shown == markdownDrift {
+			if shown == markdownDrift || b.Len() > markdownDrifts {
 				left++
 				continue
 			}
@@ -126,7 +121,7 @@ func mdDrift(b *bytes.Buffer, tab *table) {
 				b.WriteString("\n## Drift against older recordings\n\n| trial | tier | difference |\n| --- | --- | --- |\n")
 			}
 			shown++
-			fmt.Fprintf(b, "| %s | %s | %s |\n", mdText(who), l.Tier, mdText(l.Text))
+			fmt.Fprintf(b, "| %s | %s | %s |\n", mdText(t.label(120)), l.Tier, mdText(l.Text))
 		}
 	})
 	if left > 0 {
@@ -165,9 +160,8 @@ type driftView struct {
 }
 
 func (b *pageBuilder) drift() (out []driftView, words string) {
-	all := drifted(b.tab, func(s *scenario, column, attempt, id string, lines []driftLine) {
-		label := strings.Join(strings.Fields(strings.Join([]string{oneLine(s.Name, 120), column, attempt}, " ")), " ")
-		out = append(out, driftView{linkView{ID: id, Label: label}, driftWords(lines), lines})
+	all := drifted(b.tab, func(t place, lines []driftLine) {
+		out = append(out, driftView{linkView{ID: t.id, Label: t.label(120)}, driftWords(lines), lines})
 	})
 	return out, driftWords(all)
 }

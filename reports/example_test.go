@@ -19,17 +19,17 @@ func ExampleText() {
 			Key:      trials.Key{Scenario: "Paris", Model: "gpt-4o", Mode: harness.ModeMock, Attempt: 1},
 			Outcome:  harness.OutcomeFailed,
 			Duration: 12 * time.Millisecond,
-			Cause: &harness.Cause{
-				Kind:    harness.CauseExpectation,
+			Cause: &trials.Cause{
+				Kind:    trials.CauseExpectation,
 				Message: "calls: 1 mismatched",
 				Pos:     harness.Position{File: "weather.yaml", Line: 9, Col: 7},
 			},
-			Verdicts: []harness.Verdict{{
-				Check: "calls", Message: "1 mismatched", State: harness.Failed, Alignment: &harness.Alignment{Rows: []harness.AlignmentRow{{
-					Status:     harness.AlignMismatched,
+			Verdicts: []trials.Verdict{{
+				Check: "calls", Message: "1 mismatched", State: trials.Failed, Alignment: &trials.Alignment{Rows: []trials.AlignmentRow{{
+					Status:     trials.AlignMismatched,
 					Expected:   `weather.get {"city":"Paris"}`,
 					Actual:     `weather.get {"city":"London"}`,
-					Mismatches: []harness.Mismatch{{Path: "args.city", Rule: "equal", Want: `"Paris"`, Got: `"London"`}},
+					Mismatches: []trials.Mismatch{{Path: "args.city", Rule: "equal", Want: `"Paris"`, Got: `"London"`}},
 				}}},
 			}},
 		}}},

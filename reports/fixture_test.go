@@ -5,11 +5,13 @@ package reports
 import (
 	"encoding/json"
 	"fmt"
+	"path"
 	"strings"
 	"time"
 
 	"github.com/rehearse-dev/rehearse/harness"
 	"github.com/rehearse-dev/rehearse/harness/trials"
+	"github.com/rehearse-dev/rehearse/internal/jsonrpc"
 )
 
 var started = time.Date(2026, 1, 2, 15, 4, 5, 0, time.UTC)
@@ -19,16 +21,16 @@ var started = time.Date(2026, 1, 2, 15, 4, 5, 0, time.UTC)
 func fullRun() *Run {
 	run := &Run{
 		Manifest: trials.Manifest{
-			Schema: 1, Name: "gemflux nightly", Rehearse: "v0.1.0", Go: "go1.26.0", Mode: harness.ModeMock,
+			Schema: trials.Schema, Name: "gemflux nightly", Rehearse: "v0.1.0", Go: "go1.26.0", Mode: harness.ModeMock,
 			Subject: "agent", Seed: 7, Started: started, Finished: started.Add(4 * time.Second), Planned: 36,
-			Models: []trials.Model{{Asked: "gpt-4o", Answered: []string{"gpt-4o-2024-11-20"}}, {Asked: "claudesonnet4"}},
+			Models: []trials.Model{{Label: "gpt-4o", Name: "gpt-4o", Answered: []string{"gpt-4o-2024-11-20"}}, {Label: "claudesonnet4", Name: "claudesonnet4"}},
 			Scenarios: []trials.Source{
-				{Name: "look up a compound", File: "gemflux/compound.yaml", Description: "One call, one answer.", Tags: []string{"lookup"}, Hash: "9f1c2ab0", Trials: 3},
-				{Name: "build, gapfill, run FBA", File: "gemflux/pipeline.yaml", Description: "Three turns; the model built in the first is used in the others.", Tags: []string{"multi-turn", "state"}, Hash: "77aa01d4", Trials: 3},
-				{Name: "weather [unknown city]", File: "utilities/weather.yaml", Hash: "5be1", Trials: 3},
-				{Name: "rate limited", File: "utilities/limits.yaml", Hash: "1204", Trials: 3},
-				{Name: "a provider that refuses", File: "utilities/limits.yaml", Hash: "1204", Trials: 3},
-				{Name: "needs a real server", File: "utilities/real.yaml", Tags: []string{"live"}, Trials: 3},
+				{Suite: "gemflux", Scenario: "look up a compound", File: "gemflux/compound.yaml", Description: "One call, one answer.", Tags: []string{"lookup"}, Hashes: trials.Hashes{Scenario: "9f1c2ab0"}, Trials: 3},
+				{Suite: "gemflux", Scenario: "build, gapfill, run FBA", File: "gemflux/pipeline.yaml", Description: "Three turns; the model built in the first is used in the others.", Tags: []string{"multi-turn", "state"}, Hashes: trials.Hashes{Scenario: "77aa01d4"}, Trials: 3},
+				{Suite: "utilities", Scenario: "weather", Case: "unknown city", File: "utilities/weather.yaml", Hashes: trials.Hashes{Scenario: "5be1"}, Trials: 3},
+				{Suite: "utilities", Scenario: "rate limited", File: "utilities/limits.yaml", Hashes: trials.Hashes{Scenario: "1204"}, Trials: 3},
+				{Suite: "utilities", Scenario: "a provider that refuses", File: "utilities/limits.yaml", Hashes: trials.Hashes{Scenario: "1204"}, Trials: 3},
+				{Suite: "utilities", Scenario: "needs a real server", File: "utilities/real.yaml", Tags: []string{"live"}, Trials: 3},
 			},
 			Warnings: []string{"claudesonnet4 answered under no name of its own"},
 		},
@@ -43,14 +45,17 @@ func fullRun() *Run {
 }
 
 func trial(src, file string, line int, model string, n int) Trial {
+	name, of, _ := strings.Cut(src, "/")
 	return Trial{Record: trials.Record{
-		Schema: 1,
+		Schema: trials.Schema,
 		Key: trials.Key{
-			Scenario: src, File: file, Subject: "agent", Model: model, Mode: harness.ModeMock, Attempt: n,
+			Suite: path.Base(path.Dir(file)), Scenario: name, Case: of, Subject: "agent", Model: model, Mode: harness.ModeMock, Attempt: n,
 		},
-		Pos: harness.Position{File: file, Line: line, Col: 1}, Seed: int64(100 + n), Outcome: harness.OutcomePassed,
+		File: file,
+		Pos:  harness.Position{File: file, Line: line, Col: 1}, Seed: int64(100 + n), Outcome: harness.OutcomePassed,
 		Start: started, Duration: time.Duration(n)*1700*time.Microsecond + time.Duration(len(model))*time.Millisecond,
-		Counts: trials.Counts{ModelCalls: 2, ToolCalls: 1, Checks: 2, Usage: harness.Usage{PromptTokens: 1210, CompletionTokens: 64, TotalTokens: 1274}},
+		Counts: trials.Counts{ModelCalls: 2, ToolCalls: 1, Checks: 2},
+		Tokens: trials.Tokens{Input: 1210, Output: 64},
 		Detail: fmt.Sprintf("transcripts/%s-%d.json", strings.ReplaceAll(src, " ", "-"), n),
 	}}
 }
@@ -61,13 +66,13 @@ func at(file string, line, col int) harness.Position {
 
 func raw(s string) json.RawMessage { return json.RawMessage(s) }
 
-func conduct(except ...harness.Verdict) []harness.Verdict {
-	var out []harness.Verdict
+func conduct(except ...trials.Verdict) []trials.Verdict {
+	var out []trials.Verdict
 	for _, name := range []string{
 		"answered_once", "result_order", "results", "tools_offered", "history_grows", "stable_prefix",
 		"witnesses_agree", "no_call_after_answer", "provider_accepts", "limits", "all_replies_reached",
 	} {
-		v := harness.Verdict{Check: name, Conduct: true, State: harness.Passed}
+		v := trials.Verdict{Check: name, Conduct: true, State: trials.Passed}
 		for _, e := range except {
 			if e.Check == name {
 				e.Conduct = true
@@ -84,19 +89,19 @@ func lookup(model string, n int) Trial {
 	t := trial("look up a compound", file, 3, model, n)
 	score := 1.0
 	t.Tags, t.Critical = []string{"lookup"}, true
-	var finding []harness.Verdict
+	var finding []trials.Verdict
 	if n == 2 {
-		finding = append(finding, harness.Verdict{
-			Check: "stable_prefix", State: harness.Warned,
+		finding = append(finding, trials.Verdict{
+			Check: "stable_prefix", State: trials.Warned,
 			Message: "the tools of request 2 are in another order than those of request 1: first difference at tools[3].name",
 		})
 	}
-	t.Verdicts = append([]harness.Verdict{
-		{Check: "calls", State: harness.Passed, Score: &score, Turn: 1, Pos: at(file, 14, 9), Alignment: &harness.Alignment{Rows: []harness.AlignmentRow{
-			{Status: harness.AlignMatched, Expected: `gemflux.find_compound {"query":"glucose"}`, Actual: `gemflux.find_compound {"query":"glucose","limit":5}`},
+	t.Verdicts = append([]trials.Verdict{
+		{Check: "calls", State: trials.Passed, Score: &score, Turn: 1, Pos: at(file, 14, 9), Alignment: &trials.Alignment{Rows: []trials.AlignmentRow{
+			{Status: trials.AlignMatched, Expected: `gemflux.find_compound {"query":"glucose"}`, Actual: `gemflux.find_compound {"query":"glucose","limit":5}`},
 		}}},
-		{Check: "answer", State: harness.Passed, Turn: 1, Pos: at(file, 17, 9)},
-		{Check: "that", State: harness.Undecided, Turn: 1, Pos: at(file, 19, 9), Message: "transcript.stop is not reported by this subject"},
+		{Check: "answer", State: trials.Passed, Turn: 1, Pos: at(file, 17, 9)},
+		{Check: "that", State: trials.Undecided, Turn: 1, Pos: at(file, 19, 9), Message: "transcript.stop is not reported by this subject"},
 	}, conduct(finding...)...)
 	t.Trajectory = []harness.Call{{
 		Server: "gemflux", Tool: "find_compound", Offered: "find_compound", ID: "call_9aQ1", Args: raw(`{"query":"glucose","limit":5}`),
@@ -122,8 +127,8 @@ func lookup(model string, n int) Trial {
 	tools := []harness.Tool{{Name: "find_compound", Description: "Finds compounds by name, id or formula."}, {Name: "build_media", Description: "Builds a growth medium."}}
 	sys := harness.Message{Role: harness.RoleSystem, Text: "You are a metabolic modelling assistant. Use the tools."}
 	t.Witness = &trials.Detail{
-		Schema: 1, Key: t.Key, System: sys.Text,
-		Transcript: &harness.Transcript{Turns: []harness.TurnReport{{User: user.Text, Answer: t.Answers[0], ModelCalls: 2, Usage: t.Counts.Usage}}},
+		Schema: trials.Schema, Key: t.Key, System: sys.Text,
+		Transcript: &harness.Transcript{Turns: []harness.TurnReport{{User: user.Text, Answer: t.Answers[0], ModelCalls: 2, Usage: harness.Usage{PromptTokens: 1210, CompletionTokens: 64, TotalTokens: 1274}}}},
 		Exchanges: []harness.Exchange{
 			{
 				Seq: 1, Kind: harness.KindReply, Turn: 1, Reply: 1, Attempt: 1, Request: harness.Request{Model: model, Messages: []harness.Message{sys, user}, Tools: tools, Stream: true},
@@ -142,7 +147,8 @@ func lookup(model string, n int) Trial {
 func pipeline(model string, n int) Trial {
 	const file = "gemflux/pipeline.yaml"
 	t := trial("build, gapfill, run FBA", file, 2, model, n)
-	t.Counts = trials.Counts{ModelCalls: 7, Retries: 1, ToolCalls: 5, Checks: 5, Usage: harness.Usage{PromptTokens: 8120, CompletionTokens: 402, TotalTokens: 8522, CachedTokens: 4096}}
+	t.Counts = trials.Counts{ModelCalls: 7, Retries: 1, ToolCalls: 5, Checks: 5}
+	t.Tokens = trials.Tokens{Input: 4024, Cached: 4096, Output: 402}
 	t.Trajectory = []harness.Call{
 		{Server: "gemflux", Tool: "build_model", Offered: "mcp_gemflux_build_model", ID: "c1", Args: raw(`{"genome_id":"83333.1","template":"GramNegative"}`), Result: raw(`{"success":true,"model_id":"model_1","reactions":1742,"genes":1366,"gapfilled":false}`), Executed: true, Turn: 1, Reply: 1, Duration: 2400 * time.Microsecond, Exec: 1},
 		{Server: "gemflux", Tool: "gapfill_model", Offered: "mcp_gemflux_gapfill_model", ID: "c2", Args: raw(`{"model_id":"model_1","media_id":"Complete"}`), Result: raw(`{"success":false,"error":"media \"Complete\" not found","known":["GMM","LB"]}`), Failed: true, Executed: true, Turn: 2, Reply: 1, Duration: 700 * time.Microsecond, Exec: 2},
@@ -154,42 +160,43 @@ func pipeline(model string, n int) Trial {
 	t.Verdicts = conduct()
 	full, half := 1.0, 0.5
 	if model != "gpt-4o" || n == 3 {
-		t.Verdicts = append([]harness.Verdict{{Check: "calls", State: harness.Passed, Score: &full, Pos: at(file, 31, 7)}, {Check: "state", State: harness.Passed, Pos: at(file, 52, 7)}}, t.Verdicts...)
+		t.Verdicts = append([]trials.Verdict{{Check: "calls", State: trials.Passed, Score: &full, Pos: at(file, 31, 7)}, {Check: "state", State: trials.Passed, Pos: at(file, 52, 7)}}, t.Verdicts...)
 		t.Trajectory = t.Trajectory[:1]
 		t.Answers = t.Answers[:1]
 		return t
 	}
+	t.Struck = []string{"rate_limit of the model, turn 1, 2 times", `is_error/plausible of server "gemflux" at tools/call`}
 	t.Outcome = harness.OutcomeFailed
-	t.Cause = &harness.Cause{
-		Kind: harness.CauseExpectation, Pos: at(file, 31, 7),
+	t.Cause = &trials.Cause{
+		Kind: trials.CauseExpectation, Pos: at(file, 31, 7),
 		Message: "calls: 1 of 5 matched, 1 mismatched, 1 missing, 1 extra, 1 out of order, 1 forbidden",
 		Folded:  []string{file + ":52:7: state: gemflux.models[0].gapfilled differs", "2 replies not reached"},
 	}
-	t.Verdicts = append([]harness.Verdict{
+	t.Verdicts = append([]trials.Verdict{
 		{
-			Check: "calls", State: harness.Failed, Score: &half, Pos: at(file, 31, 7), Message: "1 of 5 matched, 1 mismatched, 1 missing, 1 extra, 1 out of order, 1 forbidden",
-			Alignment: &harness.Alignment{Rows: []harness.AlignmentRow{
-				{Status: harness.AlignMatched, Expected: `gemflux.build_model {"genome_id":"83333.1"}`, Actual: `gemflux.build_model {"genome_id":"83333.1","template":"GramNegative"}`, Call: 0, Pos: at(file, 33, 11)},
+			Check: "calls", State: trials.Failed, Score: &half, Pos: at(file, 31, 7), Message: "1 of 5 matched, 1 mismatched, 1 missing, 1 extra, 1 out of order, 1 forbidden",
+			Alignment: &trials.Alignment{Rows: []trials.AlignmentRow{
+				{Status: trials.AlignMatched, Expected: `gemflux.build_model {"genome_id":"83333.1"}`, Actual: `gemflux.build_model {"genome_id":"83333.1","template":"GramNegative"}`, Call: 0, Pos: at(file, 33, 11)},
 				{
-					Status: harness.AlignMismatched, Expected: `gemflux.gapfill_model {"media_id":"GMM","model_id":{"$regex":"^model_[0-9]+$"}}`, Actual: `gemflux.gapfill_model {"model_id":"model_1","media_id":"Complete"}`, Call: 1, Pos: at(file, 35, 11),
-					Mismatches: []harness.Mismatch{
+					Status: trials.AlignMismatched, Expected: `gemflux.gapfill_model {"media_id":"GMM","model_id":{"$regex":"^model_[0-9]+$"}}`, Actual: `gemflux.gapfill_model {"model_id":"model_1","media_id":"Complete"}`, Call: 1, Pos: at(file, 35, 11),
+					Mismatches: []trials.Mismatch{
 						{Path: "args.media_id", Rule: "equal", Want: `"GMM"`, Got: `"Complete"`, Pos: at(file, 36, 22)},
 						{Path: "args.options.max_solutions", Rule: "$integer", Want: `5`, Got: ""},
 					},
 				},
-				{Status: harness.AlignExtra, Actual: `gemflux.gapfill_model {"model_id":"model_1","media_id":"GMM"}`, Call: 2},
-				{Status: harness.AlignOutOfOrder, Expected: "gemflux.export_model", Actual: "gemflux.export_model {}", Call: 3, Pos: at(file, 37, 11)},
-				{Status: harness.AlignForbidden, Expected: "never gemflux.delete_*", Actual: `gemflux.delete_model {"model_id":"model_0"}`, Call: 3, Pos: at(file, 44, 11)},
-				{Status: harness.AlignMissing, Expected: `gemflux.run_fba {"model_id":"model_1"}`, Call: -1, Pos: at(file, 39, 11)},
+				{Status: trials.AlignExtra, Actual: `gemflux.gapfill_model {"model_id":"model_1","media_id":"GMM"}`, Call: 2},
+				{Status: trials.AlignOutOfOrder, Expected: "gemflux.export_model", Actual: "gemflux.export_model {}", Call: 3, Pos: at(file, 37, 11)},
+				{Status: trials.AlignForbidden, Expected: "never gemflux.delete_*", Actual: `gemflux.delete_model {"model_id":"model_0"}`, Call: 3, Pos: at(file, 44, 11)},
+				{Status: trials.AlignMissing, Expected: `gemflux.run_fba {"model_id":"model_1"}`, Call: -1, Pos: at(file, 39, 11)},
 			}},
 		},
-		{Check: "never", State: harness.Failed, Pos: at(file, 44, 7), Message: "gemflux.delete_model was called, and matches gemflux.delete_*"},
-		{Check: "answer", State: harness.Passed, Turn: 1, Pos: at(file, 12, 7)},
-		{Check: "state", State: harness.Failed, Pos: at(file, 52, 7), Message: "gemflux.models[0].gapfilled: want true, got false", Mismatches: []harness.Mismatch{{Path: "gemflux.models[0].gapfilled", Rule: "equal", Want: "true", Got: "false"}}},
-		{Check: "retries", State: harness.Skipped, Pos: at(file, 60, 7), Message: "no fault was played"},
+		{Check: "never", State: trials.Failed, Pos: at(file, 44, 7), Message: "gemflux.delete_model was called, and matches gemflux.delete_*"},
+		{Check: "answer", State: trials.Passed, Turn: 1, Pos: at(file, 12, 7)},
+		{Check: "state", State: trials.Failed, Pos: at(file, 52, 7), Message: "gemflux.models[0].gapfilled: want true, got false", Mismatches: []trials.Mismatch{{Path: "gemflux.models[0].gapfilled", Rule: "equal", Want: "true", Got: "false"}}},
+		{Check: "retries", State: trials.Skipped, Pos: at(file, 60, 7), Message: "no fault was played"},
 	}, conduct(
-		harness.Verdict{Check: "results", State: harness.Failed, Message: "the result of c2 was changed on its way to the model", Mismatches: []harness.Mismatch{{Path: "messages[5].text", Rule: "contains", Want: `{"success":false,"error":"media \"Complete\" not found"`, Got: `Error`}}},
-		harness.Verdict{Check: "all_replies_reached", State: harness.Failed, Message: "2 replies were not reached: gemflux/pipeline.yaml:26:9, gemflux/pipeline.yaml:28:9"},
+		trials.Verdict{Check: "results", State: trials.Failed, Message: "the result of c2 was changed on its way to the model", Mismatches: []trials.Mismatch{{Path: "messages[5].text", Rule: "contains", Want: `{"success":false,"error":"media \"Complete\" not found"`, Got: `Error`}}},
+		trials.Verdict{Check: "all_replies_reached", State: trials.Failed, Message: "2 replies were not reached: gemflux/pipeline.yaml:26:9, gemflux/pipeline.yaml:28:9"},
 	)...)
 	t.Warnings = []string{"gapfill_model was called twice with the same arguments"}
 	t.Skipped = 2 * time.Second
@@ -237,7 +244,7 @@ func pipelineWitness(t *Trial) {
 	add(harness.Exchange{Kind: harness.KindReply, Turn: 3, Reply: 1, Attempt: 1, Fault: "cut_stream", Answer: ask(tc(3)), Status: 200}, msg(harness.RoleUser, users[2]))
 	add(harness.Exchange{Kind: harness.KindReply, Turn: 3, Reply: 1, Attempt: 2, Answer: ask(tc(3), tc(4)), FinishReason: "length", Compacted: true})
 	t.Witness = &trials.Detail{
-		Schema: 1, Key: t.Key, System: "You are a metabolic modelling assistant.",
+		Schema: trials.Schema, Key: t.Key, System: "You are a metabolic modelling assistant.",
 		Transcript: &harness.Transcript{Turns: []harness.TurnReport{
 			{User: users[0], Answer: t.Answers[0], ModelCalls: 2},
 			{User: users[1], Answer: t.Answers[1], ModelCalls: 3},
@@ -248,7 +255,7 @@ func pipelineWitness(t *Trial) {
 			{Seq: 1, Server: "gemflux", Tool: "build_model"},
 			{Seq: 2, Server: "gemflux", Tool: "gapfill_model", Failed: true},
 			{Seq: 3, Server: "gemflux", Tool: "gapfill_model"},
-			{Seq: 4, Server: "gemflux", Tool: "gapfill_model", Args: t.Trajectory[2].Args, RPCError: &harness.RPCError{Code: -32602, Message: "model_1 is gapfilled already"}, Failed: true, Duration: 100 * time.Microsecond},
+			{Seq: 4, Server: "gemflux", Tool: "gapfill_model", Args: t.Trajectory[2].Args, RPCError: &jsonrpc.Error{Code: -32602, Message: "model_1 is gapfilled already"}, Failed: true, Duration: 100 * time.Microsecond},
 			{Seq: 5, Server: "gemflux", Tool: "delete_model"},
 		},
 		States: map[string]json.RawMessage{"gemflux": raw(`{"models":[{"id":"model_1","gapfilled":false,"reactions":1742}],"media":{"GMM":{},"LB":{}}}`)},
@@ -258,20 +265,20 @@ func pipelineWitness(t *Trial) {
 
 func miss(model string, n int) Trial {
 	const file = "utilities/weather.yaml"
-	t := trial("weather [unknown city]", file, 22, model, n)
+	t := trial("weather/unknown city", file, 22, model, n)
 	if model != "gpt-4o" {
 		return t
 	}
 	t.Outcome = harness.OutcomeFailed
-	t.Cause = &harness.Cause{Kind: harness.CauseMiss, Pos: at(file, 29, 9), Message: `no reply is scripted for this request of turn 1
+	t.Cause = &trials.Cause{Kind: trials.CauseMiss, Pos: at(file, 29, 9), Message: `no reply is scripted for this request of turn 1
 expected next: reply 2, after the result of weather.get_weather
   messages[3].tool_call_id:
 -   "call_1"
 +   "call_2"`}
 	t.Trajectory = []harness.Call{{Server: "weather", Tool: "get_weather", Offered: "get_weather", ID: "call_1", Args: raw(`{"city":"Atlantis"}`), Result: raw(`"unknown city: Atlantis"`), Failed: true, Executed: true, Turn: 1, Reply: 1, Exec: 1}}
-	t.Verdicts = append([]harness.Verdict{{Check: "answer", State: harness.Skipped, Turn: 1, Pos: at(file, 33, 9), Message: "not reached"}}, conduct()...)
+	t.Verdicts = append([]trials.Verdict{{Check: "answer", State: trials.Skipped, Turn: 1, Pos: at(file, 33, 9), Message: "not reached"}}, conduct()...)
 	user := harness.Message{Role: harness.RoleUser, Text: "Weather in Atlantis?"}
-	t.Witness = &trials.Detail{Schema: 1, Key: t.Key, Exchanges: []harness.Exchange{
+	t.Witness = &trials.Detail{Schema: trials.Schema, Key: t.Key, Exchanges: []harness.Exchange{
 		{Seq: 1, Kind: harness.KindReply, Turn: 1, Reply: 1, Attempt: 1, Status: 200, Delivered: true, Request: harness.Request{Messages: []harness.Message{user}}, Answer: harness.Message{Role: harness.RoleAssistant, Calls: []harness.ToolCall{{ID: "call_1", Name: "get_weather", Arguments: `{"city":"Atlantis"}`}}}},
 		{Seq: 2, Kind: harness.KindMiss, Turn: 1, Status: 422, Error: t.Cause.Message, Request: harness.Request{Messages: []harness.Message{user, {Role: harness.RoleTool, CallID: "call_2", Text: "unknown city: Atlantis"}}}},
 	}, Tools: []harness.ToolExchange{{Seq: 1, Server: "weather", Tool: "get_weather", Failed: true, Miss: "no result of get_weather matches city \"Atlantis\""}}}
@@ -282,14 +289,14 @@ func limited(model string, n int) Trial {
 	t := trial("rate limited", "utilities/limits.yaml", 4, model, n)
 	if n == 3 {
 		t.Outcome = harness.OutcomeError
-		t.Cause = &harness.Cause{Kind: harness.CauseEndpoint, Message: "the endpoint answered 429 after 5 attempts"}
+		t.Cause = &trials.Cause{Kind: trials.CauseEndpoint, Message: "the endpoint answered 429 after 5 attempts"}
 	}
 	return t
 }
 
 func refused(model string, n int) Trial {
 	t := trial("a provider that refuses", "utilities/limits.yaml", 40, model, n)
-	t.Witness = &trials.Detail{Schema: 1, Key: t.Key, Transcript: &harness.Transcript{Turns: []harness.TurnReport{{
+	t.Witness = &trials.Detail{Schema: trials.Schema, Key: t.Key, Transcript: &harness.Transcript{Turns: []harness.TurnReport{{
 		User: "Do it.", Answer: "I did it.",
 		Calls: []harness.ReportedCall{{ID: "x", Server: "s", Tool: "do", Arguments: `{"it":true}`, Result: "done", Duration: time.Millisecond}, {Tool: "undo", Error: "timed out"}},
 	}}}}
@@ -299,8 +306,8 @@ func refused(model string, n int) Trial {
 func skipped(model string, n int) Trial {
 	t := trial("needs a real server", "utilities/real.yaml", 1, model, n)
 	t.Outcome, t.Duration, t.Detail = harness.OutcomeSkipped, 0, ""
-	t.Counts = trials.Counts{}
-	t.Cause = &harness.Cause{Message: "runs in live mode only"}
+	t.Counts, t.Tokens = trials.Counts{}, trials.Tokens{}
+	t.Cause = &trials.Cause{Message: "runs in live mode only"}
 	return t
 }
 
@@ -315,36 +322,36 @@ func hostileRun() *Run {
 	deep := raw(strings.Repeat("[", 5000) + strings.Repeat("]", 5000))
 	text, _ := json.Marshal(h)
 	pos := harness.Position{File: h, Line: 1, Col: 2}
-	mm := []harness.Mismatch{{Path: h, Rule: h, Want: h, Got: h}}
-	key := trials.Key{Scenario: h, File: h, Subject: h, Model: h, Mode: harness.Mode(h), Attempt: 1}
+	mm := []trials.Mismatch{{Path: h, Rule: h, Want: h, Got: h}}
+	key := trials.Key{Suite: h, Scenario: h, Case: h, Subject: h, Model: h, Variant: h, Mode: harness.Mode(h), Attempt: 1}
 	call := harness.ToolCall{ID: h, Name: h, Arguments: h}
 	msgs := []harness.Message{{Role: harness.Role(h), Text: h, CallID: h, Calls: []harness.ToolCall{call}}, {Role: harness.RoleUser, Text: huge}}
 	answer := harness.Message{Text: h, Reasoning: h, Refusal: h, Calls: []harness.ToolCall{call, {ID: "deep", Name: "n", Arguments: string(deep)}}}
-	verdict := harness.Verdict{
-		Check: h, State: harness.Failed, Pos: pos, Message: h, Mismatches: mm,
-		Alignment: &harness.Alignment{Rows: []harness.AlignmentRow{{Status: harness.AlignmentStatus(h), Expected: h, Actual: h, Pos: pos, Mismatches: mm}, {Status: harness.AlignExtra, Actual: huge}}},
+	verdict := trials.Verdict{
+		Check: h, State: trials.Failed, Pos: pos, Message: h, Mismatches: mm,
+		Alignment: &trials.Alignment{Rows: []trials.AlignmentRow{{Status: trials.AlignmentStatus(h), Expected: h, Actual: h, Pos: pos, Mismatches: mm}, {Status: trials.AlignExtra, Actual: huge}}},
 	}
 	odd := verdict
-	odd.State, odd.Conduct = harness.State(h), true
+	odd.State, odd.Conduct = trials.State(h), true
 	other := trial("plain", "plain.yaml", 1, "m", 1)
 	other.Outcome = harness.Outcome(h)
 	return &Run{
 		Manifest: trials.Manifest{
 			Name: h, Rehearse: h, Go: h, Mode: harness.Mode(h), Subject: h, Interrupted: true, Planned: 3, Warnings: []string{h},
-			Models:    []trials.Model{{Asked: h, Answered: []string{h}, BaseURL: "http://user@evil.example/" + h}},
-			Scenarios: []trials.Source{{Name: h, File: h, Description: h, Tags: []string{h}, Hash: h}},
+			Models:    []trials.Model{{Label: h, Name: h, Answered: []string{h}, Dialect: h, Key: h, Settings: trials.Settings{Reasoning: h}, Price: &trials.Price{Date: h}, BaseURL: "http://user@evil.example/" + h}},
+			Scenarios: []trials.Source{{Suite: h, Scenario: h, Case: h, File: h, Description: h, Tags: []string{h}, Hashes: trials.Hashes{Scenario: h, Scorers: h}}},
 		},
 		Warnings: []string{h},
 		Trials: []Trial{other, {
 			Record: trials.Record{
-				Key: key, Tags: []string{h}, Pos: pos, Hash: h, Cassette: h, Recorded: 1, Drift: []string{h, "breaking: " + h}, Answered: []string{h}, Outcome: harness.OutcomeFailed,
-				Cause:    &harness.Cause{Kind: harness.CauseKind(h), Message: h, Pos: pos, Folded: []string{h, huge}},
-				Verdicts: []harness.Verdict{verdict, odd},
+				Key: key, File: h, Tags: []string{h}, Pos: pos, Hashes: trials.Hashes{Scenario: h, Scorers: h, Tools: h, Entry: h}, Cassette: h, Recorded: 1, Drift: []string{h, "breaking: " + h}, Answered: []string{h}, Outcome: harness.OutcomeFailed,
+				Cause:    &trials.Cause{Kind: trials.CauseKind(h), Message: h, Pos: pos, Folded: []string{h, huge}},
+				Verdicts: []trials.Verdict{verdict, odd},
 				Trajectory: []harness.Call{
 					{Server: h, Tool: h, Offered: h, ID: h, ArgsText: h, Result: text, Executed: true, Failed: true, Turn: 1 << 40, Exec: 1},
 					{Offered: "n", ID: "deep", Args: deep, Result: deep, Executed: true},
 				},
-				Answers: []string{h}, Detail: h, Warnings: []string{h},
+				Answers: []string{h}, Detail: h, Warnings: []string{h}, Struck: []string{h, huge},
 			},
 			Witness: &trials.Detail{
 				Key: key, System: h, Log: []string{h}, States: map[string]json.RawMessage{h: text},
@@ -353,7 +360,7 @@ func hostileRun() *Run {
 					Seq: 1, Kind: harness.ExchangeKind(h), Turn: 1, Request: harness.Request{Messages: msgs, Tools: []harness.Tool{{Name: h, Description: h}}},
 					Answer: answer, FinishReason: h, Fault: h, Error: h, Status: 500, Delivered: true,
 				}},
-				Tools: []harness.ToolExchange{{Seq: 1, Server: h, Tool: h, Args: text, RPCError: &harness.RPCError{Code: -1, Message: h}}, {Seq: 2, Server: h, Tool: h, Args: text, Result: text, ScriptError: h}},
+				Tools: []harness.ToolExchange{{Seq: 1, Server: h, Tool: h, Args: text, RPCError: &jsonrpc.Error{Code: -1, Message: h}}, {Seq: 2, Server: h, Tool: h, Args: text, Result: text, ScriptError: h}},
 			},
 		}},
 	}

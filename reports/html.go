@@ -11,11 +11,11 @@ import (
 	"fmt"
 	"html/template"
 	"io"
-	"slices"
 	"strings"
 	"time"
 
 	"github.com/rehearse-dev/rehearse/harness"
+	"github.com/rehearse-dev/rehearse/internal/prose"
 )
 
 //go:embed web/report.css web/report.js web/*.tmpl
@@ -28,40 +28,58 @@ type HTMLOptions struct {
 	// MaxText is the number of bytes after which one text is cut, 8000 when
 	// 0, no limit when negative.
 	MaxText int
-	// MaxBytes is about how large the page may get, 30 MB when 0, no limit
-	// when negative. When it is reached the transcripts of further trials are
-	// left out, those of failing trials last.
+	// MaxBytes is how much of the page the details of trials may take, 24 MB
+	// when 0, no limit when negative. They are compressed. When it is reached
+	// those of further trials are left out, those of failing trials last.
 	MaxBytes int
 }
 
-// HTML writes a run as one page that opens from disk, asks the network for
-// nothing, and needs no JavaScript.
+// HTML writes a run as one page that opens from disk and asks the network for
+// nothing. Overview, matrix, comparisons and the first trials that failed need
+// no JavaScript; the details of further trials stand compressed in the page, and
+// its script expands them.
 func HTML(w io.Writer, run *Run, opts *HTMLOptions) error {
+	return page(w, run, arrange(run), nil, opts)
+}
+
+// page writes a table as a page; with a diff it is the page of two runs.
+func page(w io.Writer, run *Run, tab *table, diff *Diff, opts *HTMLOptions) error {
 	var o HTMLOptions
 	if opts != nil {
 		o = *opts
 	}
 	o.MaxText = cmp.Or(o.MaxText, 8000)
-	o.MaxBytes = cmp.Or(o.MaxBytes, 30_000_000)
+	o.MaxBytes = cmp.Or(o.MaxBytes, 24_000_000)
 	tmpl, err := template.New("report").ParseFS(web, "web/*.tmpl")
 	if err != nil {
 		return fmt.Errorf("reading the templates: %w", err)
 	}
-	b := &pageBuilder{max: o.MaxText, tab: arrange(run)}
-	p, err := b.page(run, o)
+	b := &pageBuilder{max: o.MaxText, tab: tab, run: run, diff: diff, seen: map[string]seen{}, views: map[string]*trialView{}}
+	p, err := b.page(tmpl, o)
 	if err != nil {
-		return err
-	}
-	if err := b.renderTrials(tmpl, p, o.MaxBytes); err != nil {
 		return err
 	}
 	var out bytes.Buffer
 	if err := tmpl.ExecuteTemplate(&out, "page.tmpl", p); err != nil {
 		return fmt.Errorf("rendering the page: %w", err)
 	}
-	_, err = w.Write(out.Bytes())
+	// What is compressed is not rendered: it would be copied three times.
+	head, tail, _ := bytes.Cut(out.Bytes(), []byte(chunksHere))
+	if _, err := w.Write(head); err != nil {
+		return err
+	}
+	for _, c := range p.Chunks {
+		if _, err := fmt.Fprintf(w, "<script type=\"application/octet-stream\" id=\"%s\">%s</script>\n", c.ID, c.Data); err != nil {
+			return err
+		}
+	}
+	_, err = w.Write(tail)
 	return err
 }
+
+// chunksHere stands in the template where the compressed details come. No text
+// of a run can be equal to it: their angle brackets are escaped.
+const chunksHere = "<hr id=\"chunks\">\n"
 
 // The views are what the templates read: finished strings, no logic.
 type (
@@ -73,22 +91,24 @@ type (
 		Outcome   outcomeView
 		Words     string
 		Subtitle  []string
-		Columns   []columnView
-		Causes    []causeView
-		Rarer     []causeView // causes that one has to ask for
+		Warnings  []textView
+		Diff      *diffView
+		Overview  overviewView
+		Matrix    matrixView
+		Pairs     pairsView
+		Causes    causesView
 		Drift     []driftView
 		DriftSum  string
-		Warnings  []textView
 		Scenarios []*scenarioView
+		Confusion confusionView
+		Costs     costView
+		Gold      goldView
 		Facts     []factView
 		Sources   []sourceView
 		MaxText   string
 		Left      int // transcripts left out
-	}
-	columnView struct {
-		Label string
-		Tally tally
-		Bar   []barView
+		Packed    int // trials whose details are compressed
+		Chunks    []chunkView
 	}
 	barView struct {
 		Outcome harness.Outcome
@@ -98,36 +118,6 @@ type (
 	outcomeView struct {
 		Class string // passed, failed, error, skipped
 		Word  string
-	}
-	causeView struct {
-		Kind   string
-		Text   textView
-		Pos    string
-		Folded []textView
-		Trials []linkView
-		More   int
-	}
-	linkView struct {
-		ID, Label string
-		Outcome   outcomeView
-	}
-	scenarioView struct {
-		ID, Name, File, Description string
-		Tags                        []string
-		Critical, OK                bool
-		Flaky                       bool
-		Words                       string
-		Cells                       []cellView
-		Trials                      []*trialView
-	}
-	cellView struct {
-		Column string
-		Rate   string // of several attempts
-		Dots   []dotView
-	}
-	dotView struct {
-		ID, Label string
-		Outcome   outcomeView
 	}
 	factView struct {
 		Name  string
@@ -146,8 +136,12 @@ type (
 )
 
 type pageBuilder struct {
-	max int
-	tab *table
+	max   int
+	run   *Run
+	tab   *table
+	diff  *Diff
+	seen  map[string]seen // by the id of the trial
+	views map[string]*trialView
 }
 
 func outcomeOf(o harness.Outcome) outcomeView {
@@ -176,8 +170,8 @@ func (b *pageBuilder) texts(list []string) []textView {
 	return out
 }
 
-// page builds all of the page but its trials.
-func (b *pageBuilder) page(run *Run, o HTMLOptions) (*pageView, error) {
+// page builds what the page shows.
+func (b *pageBuilder) page(tmpl *template.Template, o HTMLOptions) (*pageView, error) {
 	css, err := web.ReadFile("web/report.css")
 	if err != nil {
 		return nil, err
@@ -186,7 +180,7 @@ func (b *pageBuilder) page(run *Run, o HTMLOptions) (*pageView, error) {
 	if err != nil {
 		return nil, err
 	}
-	m := run.Manifest
+	run, m := b.run, b.run.Manifest
 	p := &pageView{
 		Title: oneLine(cmp.Or(o.Title, m.Name, "rehearse"), 200),
 		// The digests admit these two texts and nothing that a template might
@@ -195,13 +189,17 @@ func (b *pageBuilder) page(run *Run, o HTMLOptions) (*pageView, error) {
 			digest(css), digest(js)),
 		CSS:     template.CSS(css),
 		JS:      template.JS(js),
-		Words:   b.tab.Total.Words(),
-		Outcome: outcomeOf(b.tab.Total.Outcome()),
+		Words:   b.tab.Words(),
+		Outcome: outcomeOf(b.tab.Outcome()),
 	}
 	if o.MaxText > 0 {
 		p.MaxText = bytesText(o.MaxText)
 	}
-	p.Subtitle = append(p.Subtitle, count(len(b.tab.Scenarios), "scenario"), count(len(b.tab.Columns), "model"))
+	models, variants := b.tab.axes()
+	p.Subtitle = append(p.Subtitle, prose.Count(len(b.tab.Scenarios), "scenario"), prose.Count(models, "model"))
+	if variants > 0 {
+		p.Subtitle = append(p.Subtitle, prose.Count(variants, "variant"))
+	}
 	if m.Mode != "" {
 		p.Subtitle = append(p.Subtitle, oneLine(string(m.Mode), 40)+" mode")
 	}
@@ -209,22 +207,40 @@ func (b *pageBuilder) page(run *Run, o HTMLOptions) (*pageView, error) {
 		p.Subtitle = append(p.Subtitle, m.Started.UTC().Format("2006-01-02 15:04 UTC"))
 	}
 	if m.Interrupted {
-		p.Warnings = append(p.Warnings, textView{Body: fmt.Sprintf("The run was interrupted: %d of %s planned ended.", len(run.Trials), count(m.Planned, "trial"))})
+		p.Warnings = append(p.Warnings, textView{Body: fmt.Sprintf("The run was interrupted: %d of %s planned ended.", len(run.Trials), prose.Count(m.Planned, "trial"))})
 	}
 	p.Warnings = append(append(p.Warnings, b.texts(m.Warnings)...), b.texts(run.Warnings)...)
-	for _, c := range b.tab.Columns {
-		p.Columns = append(p.Columns, columnView{c.Label, c.Tally, bar(c.Tally)})
+	// First the details, since the other views count what is in them.
+	if err := b.renderTrials(tmpl, p, o.MaxBytes); err != nil {
+		return nil, err
 	}
 	for i, s := range b.tab.Scenarios {
-		p.Scenarios = append(p.Scenarios, b.scenario(i, s))
-		p.Sources = append(p.Sources, sourceView{oneLine(s.Name, 200), oneLine(s.File, 400), oneLine(s.Hash, 100), s.Tally.Trials()})
+		v := b.scenario(i, s)
+		for c, cell := range s.Cells {
+			for n := range cell {
+				v.Trials = append(v.Trials, b.views[trialID(i, c, n)])
+			}
+		}
+		p.Scenarios = append(p.Scenarios, v)
+		p.Sources = append(p.Sources, sourceView{oneLine(s.Name(), 200), oneLine(s.File, 400), oneLine(s.Hashes.Scenario, 100), s.Tally.Trials()})
 	}
-	p.Causes = b.causes()
-	if len(p.Causes) > maxCauses+1 {
-		p.Causes, p.Rarer = p.Causes[:maxCauses], p.Causes[maxCauses:]
+	for _, v := range b.views {
+		if v.Chunk != "" {
+			p.Packed++
+		}
 	}
+	standing, err := b.tab.stand()
+	if err != nil {
+		return nil, err
+	}
+	p.Overview, p.Pairs = b.overview(standing), b.pairs(standing)
+	p.Matrix, p.Causes = b.matrix(p.Scenarios), b.causes()
 	p.Drift, p.DriftSum = b.drift()
+	p.Confusion, p.Costs, p.Gold = b.confusion(), b.costs(standing), b.gold()
 	p.Facts = provenance(run)
+	if b.diff != nil {
+		p.Diff = b.diffView()
+	}
 	return p, nil
 }
 
@@ -257,110 +273,6 @@ func scenarioID(i int) string { return fmt.Sprintf("scenario-%d", i+1) }
 // repeated.
 func trialID(s, c, n int) string { return fmt.Sprintf("trial-%d-%d-%d", s+1, c+1, n+1) }
 
-func (b *pageBuilder) scenario(i int, s *scenario) *scenarioView {
-	v := &scenarioView{
-		ID: scenarioID(i), Name: oneLine(s.Name, 200), File: oneLine(s.File, 400),
-		Description: oneLine(s.Description, 500), Critical: s.Critical,
-		OK: s.Tally.Failed+s.Tally.Errors == 0, Words: s.Tally.Words(),
-	}
-	if s.Pos.Line > 0 {
-		v.File += fmt.Sprintf(":%d", s.Pos.Line)
-	}
-	for _, tag := range s.Tags {
-		v.Tags = append(v.Tags, oneLine(tag, 60))
-	}
-	for c, cell := range s.Cells {
-		var y tally
-		cv := cellView{Column: b.tab.Columns[c].Label}
-		for n, t := range cell {
-			y.add(t)
-			label := outcomeOf(t.Outcome).Word + ", " + durationText(t.Duration)
-			if len(cell) > 1 {
-				label = fmt.Sprintf("attempt %d: %s", t.Attempt, label)
-			}
-			cv.Dots = append(cv.Dots, dotView{trialID(i, c, n), label, outcomeOf(t.Outcome)})
-		}
-		if len(cell) > 1 {
-			cv.Rate = fmt.Sprintf("%d/%d", y.Passed, y.Judged())
-			if y.Judged() == 0 {
-				cv.Rate = "n/a"
-			}
-		}
-		v.Flaky = v.Flaky || y.Flaky()
-		v.Cells = append(v.Cells, cv)
-	}
-	return v
-}
-
-// maxCauses is how many causes are shown at once, and maxCauseLinks how many
-// trials one of them lists.
-const (
-	maxCauses     = 8
-	maxCauseLinks = 12
-)
-
-// causes groups failing trials by what was wrong, the most frequent first.
-func (b *pageBuilder) causes() []causeView {
-	type key struct{ kind, message, pos string }
-	var order []key
-	groups := map[key]*causeView{}
-	for i, s := range b.tab.Scenarios {
-		for c, cell := range s.Cells {
-			for n, t := range cell {
-				if !failing(t) {
-					continue
-				}
-				cause := cmp.Or(t.Cause, &harness.Cause{Kind: "unknown", Message: "no cause was recorded"})
-				k := key{string(cause.Kind), cause.Message, cause.Pos.String()}
-				g := groups[k]
-				if g == nil {
-					g = &causeView{Kind: causeWord(cause.Kind), Text: b.text(cause.Message), Pos: oneLine(k.pos, 400)}
-					groups[k] = g
-					order = append(order, k)
-				}
-				if len(g.Trials) == maxCauseLinks {
-					g.More++
-					continue
-				}
-				label := strings.Join(strings.Fields(oneLine(s.Name, 80)+" "+columnName(b.tab, c)+" "+attempt(t, cell)), " ")
-				g.Trials = append(g.Trials, linkView{trialID(i, c, n), label, outcomeOf(t.Outcome)})
-			}
-		}
-	}
-	var out []causeView
-	for _, k := range order {
-		out = append(out, *groups[k])
-	}
-	slices.SortStableFunc(out, func(a, b causeView) int {
-		return cmp.Compare(len(b.Trials)+b.More, len(a.Trials)+a.More)
-	})
-	return out
-}
-
-// causeWord says who is to blame, for a person.
-func causeWord(k harness.CauseKind) string {
-	switch k {
-	case harness.CauseScenario:
-		return "scenario error"
-	case harness.CauseEndpoint:
-		return "endpoint error"
-	case harness.CauseRefusal:
-		return "refused by the provider"
-	case harness.CauseMiss:
-		return "not scripted"
-	case harness.CauseLimits:
-		return "limit passed"
-	case harness.CauseSubject:
-		return "subject broke"
-	case harness.CauseConduct:
-		return "conduct"
-	case harness.CauseExpectation:
-		return "expectation"
-	default:
-		return oneLine(string(k), 40)
-	}
-}
-
 func provenance(run *Run) []factView {
 	m := run.Manifest
 	var out []factView
@@ -388,7 +300,10 @@ func provenance(run *Run) []factView {
 	}
 	add("Seed", fmt.Sprint(m.Seed))
 	for _, model := range m.Models {
-		text := cmp.Or(model.Asked, "unnamed")
+		text := cmp.Or(model.Label, "unnamed")
+		if model.Name != model.Label {
+			text += ": " + model.Name
+		}
 		if len(model.Answered) > 0 {
 			text += ", answered as " + strings.Join(model.Answered, ", ")
 		}

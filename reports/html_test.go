@@ -4,6 +4,8 @@ package reports
 
 import (
 	"bytes"
+	"compress/gzip"
+	"encoding/base64"
 	"errors"
 	"fmt"
 	"io"
@@ -16,6 +18,7 @@ import (
 	"golang.org/x/net/html"
 
 	"github.com/rehearse-dev/rehearse/harness"
+	"github.com/rehearse-dev/rehearse/harness/trials"
 )
 
 // voids are the elements without an end tag.
@@ -75,8 +78,8 @@ func checkTag(tok html.Token, stack []string, ids, links map[string]bool, fail f
 		fail("<%s> inside <p>", tok.Data)
 	}
 	want := map[string][]string{
-		"li": {"ol", "ul"}, "tr": {"thead", "tbody"}, "td": {"tr"}, "th": {"tr"}, "summary": {"details"},
-		"thead": {"table"}, "tbody": {"table"}, "dt": {"div"}, "dd": {"div"},
+		"li": {"ol", "ul"}, "tr": {"thead", "tbody", "tfoot"}, "td": {"tr"}, "th": {"tr"}, "summary": {"details"},
+		"thead": {"table"}, "tbody": {"table"}, "tfoot": {"table"}, "dt": {"div"}, "dd": {"div"},
 	}[tok.Data]
 	if want != nil && !slices.Contains(want, parent) {
 		fail("<%s> inside <%s>", tok.Data, parent)
@@ -103,11 +106,48 @@ func checkTag(tok html.Token, stack []string, ids, links map[string]bool, fail f
 	}
 }
 
+// chunkHead begins what stands compressed in a page.
+var chunkHead = regexp.MustCompile(`<script type="application/octet-stream" id="(chunk-\d+)">([^<]*)</script>`)
+
+// unpacked is a page followed by all that stands compressed in it.
+func unpacked(t *testing.T, page []byte) string {
+	t.Helper()
+	var out bytes.Buffer
+	out.Write(page)
+	for _, m := range chunkHead.FindAllSubmatch(page, -1) {
+		z, err := gzip.NewReader(base64.NewDecoder(base64.StdEncoding, bytes.NewReader(m[2])))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := out.ReadFrom(z); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return out.String()
+}
+
+// readable is a page with all that is compressed in it as text: a golden that
+// tells what changed, whatever the version of the compressor.
+func readable(t *testing.T, page []byte) []byte {
+	t.Helper()
+	return chunkHead.ReplaceAll([]byte(unpacked(t, page)), []byte(`<script type="application/octet-stream" id="$1">(compressed: see the end)</script>`))
+}
+
 func TestHTMLIsValid(t *testing.T) {
 	for name, run := range runs() {
 		t.Run(name, func(t *testing.T) {
-			if err := checkHTML(write(t, "html", run)); err != nil {
+			page := write(t, "html", run)
+			if err := checkHTML(page); err != nil {
 				t.Error(err)
+			}
+			// What is compressed stands in the page once it is opened.
+			whole := unpacked(t, page)
+			if err := checkHTML([]byte(whole)); err != nil {
+				t.Errorf("with its details: %v", err)
+			}
+			packed := strings.Count(whole, `<div class="body" data-trial="`)
+			if want := strings.Count(string(page), " data-chunk="); packed != want {
+				t.Errorf("%d trials stand compressed, and the page names %d", packed, want)
 			}
 		})
 	}
@@ -137,7 +177,7 @@ func TestCheckHTML(t *testing.T) {
 // Style and script name nothing outside, and are what the policy admits.
 func TestHTMLAsksNobody(t *testing.T) {
 	outside := regexp.MustCompile(`(?i)https?:|//[a-z]|url\(|@import|fetch\(|XMLHttp|import\(`)
-	for _, name := range []string{"web/report.css", "web/report.js", "web/page.tmpl", "web/trial.tmpl", "web/parts.tmpl", "web/compare.tmpl"} {
+	for _, name := range []string{"web/report.css", "web/report.js", "web/page.tmpl", "web/trial.tmpl", "web/views.tmpl", "web/parts.tmpl", "web/compare.tmpl"} {
 		data, err := os.ReadFile(name)
 		if err != nil {
 			t.Fatal(err)
@@ -154,7 +194,7 @@ func TestHTMLAsksNobody(t *testing.T) {
 	policy, texts := "", map[string]string{}
 	for n := range doc.Descendants() {
 		switch {
-		case n.Type == html.ElementNode && (n.Data == "style" || n.Data == "script"):
+		case n.Type == html.ElementNode && (n.Data == "style" || n.Data == "script" && len(n.Attr) == 0):
 			if texts[n.Data] != "" {
 				t.Errorf("a second <%s>", n.Data)
 			}
@@ -185,7 +225,7 @@ func TestHTMLBudget(t *testing.T) {
 	if small.Len() >= whole.Len() {
 		t.Errorf("%d bytes with a budget, %d without", small.Len(), whole.Len())
 	}
-	for _, want := range []string{"transcripts of", "left out to keep this page small", "Cut here:", "<h1>small</h1>", "are cut, and say so"} {
+	for _, want := range []string{"details of", "left out to keep this page small", "Cut here:", "<h1>small</h1>", "are cut, and say so"} {
 		if !strings.Contains(small.String(), want) {
 			t.Errorf("the page does not say %q", want)
 		}
@@ -202,7 +242,7 @@ func TestHTMLManyCauses(t *testing.T) {
 	for i := range 40 {
 		tr := trial(fmt.Sprint("s", i), "f.yaml", i, "m", 1)
 		tr.Outcome = harness.OutcomeFailed
-		tr.Cause = &harness.Cause{Kind: harness.CauseSubject, Message: fmt.Sprintf("panic %d", max(i, 25))}
+		tr.Cause = &trials.Cause{Kind: trials.CauseSubject, Message: fmt.Sprintf("panic %d", max(i, 25))}
 		run.Trials = append(run.Trials, tr)
 	}
 	page := write(t, "html", run)
@@ -217,7 +257,7 @@ func TestHTMLManyCauses(t *testing.T) {
 }
 
 func TestHTMLShowsEverything(t *testing.T) {
-	page := string(write(t, "html", fullRun()))
+	page := unpacked(t, write(t, "html", fullRun()))
 	for _, want := range []string{
 		`href="#trial-2-1-1"`, `id="trial-2-1-1"`, // dots lead to trials
 		"matched", "mismatched", "missing", "extra", "out of order", "forbidden",
@@ -230,6 +270,29 @@ func TestHTMLShowsEverything(t *testing.T) {
 	} {
 		if !strings.Contains(page, want) {
 			t.Errorf("the page lacks %q", want)
+		}
+	}
+}
+
+// TestHiddenTextsStayInside: what only screen readers are told (.sr) is placed
+// absolutely, and would stand beside the page where it is inside of something
+// that scrolls and has no place of its own.
+func TestHiddenTextsStayInside(t *testing.T) {
+	css, err := os.ReadFile("web/report.css")
+	if err != nil {
+		t.Fatal(err)
+	}
+	text, _, _ := strings.Cut(string(css), "@media print")
+	placed := regexp.MustCompile(`(?m)^([^{}\n]+) \{ position: relative; \}$`).FindStringSubmatch(text)
+	if placed == nil {
+		t.Fatal("no rule gives places")
+	}
+	has := strings.Split(placed[1], ", ")
+	for _, rule := range regexp.MustCompile(`(?m)^([^{}\n]+) \{([^}]*overflow(?:-[xy])?: auto[^}]*)\}`).FindAllStringSubmatch(text, -1) {
+		for _, selector := range strings.Split(rule[1], ", ") {
+			if !slices.Contains(has, selector) {
+				t.Errorf("%s scrolls (%s) and is not among those with a place: %q", selector, strings.TrimSpace(rule[2]), has)
+			}
 		}
 	}
 }

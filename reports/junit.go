@@ -45,6 +45,7 @@ type junitCase struct {
 	Failure    *junitText       `xml:"failure,omitempty"`
 	Error      *junitText       `xml:"error,omitempty"`
 	Skipped    *junitText       `xml:"skipped,omitempty"`
+	Output     string           `xml:"system-out,omitempty"`
 }
 
 type junitProperties struct {
@@ -81,18 +82,19 @@ func JUnit(w io.Writer, run *Run) error {
 			if len(cell) == 0 {
 				continue
 			}
-			tc, d := junitFold(s, cell)
-			sum += d
-			suite.Tests++
-			switch {
-			case tc.Failure != nil:
-				suite.Failures++
-			case tc.Error != nil:
-				suite.Errors++
-			case tc.Skipped != nil:
-				suite.Skipped++
+			tc, y := junitFold(s, cell)
+			for _, t := range cell {
+				sum += t.Duration
 			}
-			suite.Cases = append(suite.Cases, tc)
+			if tab.Rules != nil {
+				tc.ruled(tab.ruleOf(s, c), y.Judged())
+			}
+			suite.add(tc)
+		}
+		for _, r := range tab.Rules {
+			if r.Scenario == "" && keyOf(r.Column) == c.key {
+				suite.add(junitRule(r))
+			}
 		}
 		suite.Time = junitSeconds(sum)
 		total += sum
@@ -111,8 +113,22 @@ func JUnit(w io.Writer, run *Run) error {
 	return err
 }
 
-// junitFold makes one case of the attempts of one cell.
-func junitFold(s *scenario, cell []*Trial) (junitCase, time.Duration) {
+// add counts a case.
+func (s *junitSuite) add(tc junitCase) {
+	s.Tests++
+	switch {
+	case tc.Failure != nil:
+		s.Failures++
+	case tc.Error != nil:
+		s.Errors++
+	case tc.Skipped != nil:
+		s.Skipped++
+	}
+	s.Cases = append(s.Cases, tc)
+}
+
+// junitFold makes one case of the attempts of one cell, and counts them.
+func junitFold(s *scenario, cell []*Trial) (junitCase, tally) {
 	var y tally
 	var sum time.Duration
 	for _, t := range cell {
@@ -121,7 +137,7 @@ func junitFold(s *scenario, cell []*Trial) (junitCase, time.Duration) {
 	}
 	tc := junitCase{
 		Class: oneLine(cmp.Or(s.File, "rehearse"), 400),
-		Name:  oneLine(s.Name, 200),
+		Name:  oneLine(s.Name(), 200),
 		File:  oneLine(s.File, 400),
 		Line:  s.Pos.Line,
 		Time:  junitSeconds(sum),
@@ -145,7 +161,7 @@ func junitFold(s *scenario, cell []*Trial) (junitCase, time.Duration) {
 	case y.Passed == 0:
 		tc.Skipped = junitExplain(cell, harness.OutcomeSkipped, y)
 	}
-	return tc, sum
+	return tc, y
 }
 
 // junitExplain says why: the first trial of the outcome in the message, what
@@ -163,7 +179,7 @@ func junitExplain(cell []*Trial, o harness.Outcome, y tally) *junitText {
 			}
 		}
 		if failing(t) {
-			p.trial(&scenario{}, t, "", attempt(t, cell))
+			p.trial(place{Trial: t, scenario: &scenario{}, attempt: attempt(t, cell)})
 		}
 	}
 	if out.Message == "" {

@@ -11,11 +11,15 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/rehearse-dev/rehearse/harness"
 	"github.com/rehearse-dev/rehearse/harness/trials"
+	"github.com/rehearse-dev/rehearse/internal/prose"
 )
 
 // Run is a run as it was loaded.
 type Run struct {
+	// Dir is the folder that it was loaded from; empty for one that was joined.
+	Dir      string
 	Manifest trials.Manifest
 	// Trials has one entry a key, in any order; the writers sort.
 	Trials []Trial
@@ -25,11 +29,41 @@ type Run struct {
 }
 
 // Trial is one trial of a [Run].
+//
+// A run that [Load] has read may be large, so of its trials that passed or were
+// skipped it leaves in the files what only a page of the trial shows: the
+// trajectory, the answers, and the verdicts that are passed or skipped.
 type Trial struct {
 	trials.Record
-	// Witness is what both witnesses said, whole; nil when there is no file
-	// of it. Only the HTML page needs it.
+	// Witness is what both witnesses said, whole. It is nil in a run that [Load]
+	// has read: [HTML] reads the file of each trial when it comes to it.
 	Witness *trials.Detail
+
+	dir  string      // of the run; empty for a trial that was never in a file
+	span trials.Span // of the record in its file
+}
+
+// whole is the trial with all that its files have. The trial itself is whole
+// when it comes from no file. What cannot be read is an error, beside as much
+// as there is.
+func (t *Trial) whole() (*Trial, error) {
+	if t.dir == "" {
+		return t, nil
+	}
+	r, err := trials.ReadSpan(t.dir, t.span, t.Key)
+	if err != nil {
+		return t, err
+	}
+	out := &Trial{Record: r}
+	if r.Detail == "" {
+		return out, nil
+	}
+	d, err := trials.ReadDetail(t.dir, r)
+	if err != nil {
+		return out, fmt.Errorf("no transcript of %s: %w", r.Key, err)
+	}
+	out.Witness = &d
+	return out, nil
 }
 
 func isFile(path string) bool {
@@ -37,21 +71,23 @@ func isFile(path string) bool {
 	return err == nil && !info.IsDir()
 }
 
-// Load reads a run folder: run.json, trials.jsonl and the transcripts that its
-// records name. trials.jsonl is enough; what else is missing or broken becomes
-// a warning of the run.
+// Load reads a run folder: run.json and trials.jsonl. That a transcript is gone
+// which a record names, and whatever else is missing or broken, becomes a
+// warning of the run; trials.jsonl is enough. The memory that it takes grows
+// with the number of trials, and not with what is in their transcripts.
 func Load(dir string) (*Run, error) {
-	run := &Run{}
+	run := &Run{Dir: dir}
 	manifest, merr := trials.ReadManifest(dir)
-	records, torn, err := trials.Salvage(filepath.Join(dir, trials.RecordsFile))
+	l := loader{dir: dir, run: run, at: map[trials.Key]int{}, texts: map[string]string{}}
+	torn, err := trials.Scan(filepath.Join(dir, trials.RecordsFile), l.add)
 	switch {
 	case errors.Is(merr, fs.ErrNotExist) && errors.Is(err, fs.ErrNotExist):
 		if list := runsIn(dir); len(list) > 0 {
-			return nil, fmt.Errorf("%q holds runs and is none: name one of them, such as %s", dir, strings.Join(list, ", "))
+			return nil, fmt.Errorf("%q is a folder of runs, not a run: name one of them, such as %s", dir, strings.Join(list, ", "))
 		}
-		return nil, fmt.Errorf("%q is no folder of a run: want the one that `rehearse run` names at its end, such as runs/20260102-150405-demo", dir)
+		return nil, fmt.Errorf("%q is not the folder of a run: want the folder that `rehearse run` prints at its end, such as runs/20260102-150405-demo", dir)
 	case isFile(dir):
-		return nil, fmt.Errorf("%q is a file: want the folder of a run, such as runs/20260102-150405-demo, which `rehearse run` names at its end", dir)
+		return nil, fmt.Errorf("%q is a file: want the folder of a run, which `rehearse run` prints at its end, such as runs/20260102-150405-demo", dir)
 	case merr == nil && errors.Is(err, fs.ErrNotExist):
 		// Stopped before the first trial ended.
 	case err != nil:
@@ -62,25 +98,79 @@ func Load(dir string) (*Run, error) {
 		run.Manifest = trials.Manifest{Name: filepath.Base(dir)}
 		run.Warnings = append(run.Warnings, fmt.Sprintf("no manifest: %v", merr))
 	}
-	for _, r := range trials.Merge(records) {
-		t := Trial{Record: r}
-		if r.Detail != "" {
-			d, err := trials.ReadDetail(dir, r)
-			if err != nil {
-				run.Warnings = append(run.Warnings, fmt.Sprintf("no transcript of %s: %v", r.Key, err))
-			} else {
-				t.Witness = &d
-			}
+	for i := range run.Trials {
+		t := &run.Trials[i]
+		if t.Detail == "" {
+			continue
 		}
-		run.Trials = append(run.Trials, t)
+		if err := trials.CheckDetail(dir, t.Record); err != nil {
+			run.Warnings = append(run.Warnings, fmt.Sprintf("no transcript of %s: %v", t.Key, err))
+		}
 	}
 	if torn {
-		run.Warnings = append(run.Warnings, fmt.Sprintf("the last record of %s is torn and was left out: the run was killed while it wrote", trials.RecordsFile))
+		run.Warnings = append(run.Warnings, fmt.Sprintf("the last record of %s is incomplete and was left out: the run was killed while writing it", trials.RecordsFile))
 	}
 	if n := run.Manifest.Planned; len(run.Trials) < n && !run.Manifest.Interrupted {
-		run.Warnings = append(run.Warnings, fmt.Sprintf("%d of %s planned are here: the run goes on or was killed", len(run.Trials), count(n, "trial")))
+		run.Warnings = append(run.Warnings, fmt.Sprintf("%d of %s planned are recorded: the run is still going or was killed", len(run.Trials), prose.Count(n, "trial")))
 	}
 	return run, nil
+}
+
+// loader takes the records of a run one after another.
+type loader struct {
+	dir   string
+	run   *Run
+	at    map[trials.Key]int
+	texts map[string]string // one copy of each text that many records have
+}
+
+// add keeps a record. It replaces an error that has its key.
+func (l *loader) add(r trials.Record, s trials.Span) error {
+	t := Trial{Record: l.light(r), dir: l.dir, span: s}
+	if i, ok := l.at[r.Key]; ok {
+		l.run.Trials[i] = t
+		return nil
+	}
+	l.at[t.Key] = len(l.run.Trials)
+	l.run.Trials = append(l.run.Trials, t)
+	return nil
+}
+
+// light is a record without what [Trial] says is left in the files, and with
+// texts that it shares with others.
+func (l *loader) light(r trials.Record) trials.Record {
+	for _, s := range []*string{
+		&r.Suite, &r.Scenario, &r.Case, &r.File, &r.Subject, &r.Model, &r.Variant, &r.Pos.File,
+		&r.Hashes.Scenario, &r.Hashes.Scorers, &r.Hashes.Tools, &r.Hashes.Entry,
+	} {
+		*s = l.share(*s)
+	}
+	for i := range r.Tags {
+		r.Tags[i] = l.share(r.Tags[i])
+	}
+	for i := range r.Answered {
+		r.Answered[i] = l.share(r.Answered[i])
+	}
+	if r.Outcome != harness.OutcomePassed && r.Outcome != harness.OutcomeSkipped {
+		return r
+	}
+	r.Trajectory, r.Answers = nil, nil
+	var kept []trials.Verdict
+	for _, v := range r.Verdicts {
+		if v.State != trials.Passed && v.State != trials.Skipped {
+			kept = append(kept, v)
+		}
+	}
+	r.Verdicts = kept
+	return r
+}
+
+func (l *loader) share(s string) string {
+	if have, ok := l.texts[s]; ok {
+		return have
+	}
+	l.texts[s] = s
+	return s
 }
 
 // runsIn lists the newest run folders in a folder: their names begin with the

@@ -10,31 +10,47 @@ import (
 	"strings"
 
 	"github.com/rehearse-dev/rehearse/harness"
+	"github.com/rehearse-dev/rehearse/internal/prose"
 )
 
 // markdownFailing is how many failing trials a summary explains: GitHub cuts
 // a step summary at 1 MB, and a reader long before.
 const markdownFailing = 30
 
+// GitHub takes 65,536 characters as a comment. So much of a summary has been
+// written when its parts end, and what is left is counted.
+const (
+	markdownRules   = 15_000
+	markdownMatrix  = 30_000
+	markdownDetails = 48_000
+	markdownDrifts  = 54_000
+	markdownAll     = 60_000
+)
+
 // Markdown writes the summary of a run in GitHub's Markdown, for a step
-// summary or a comment.
+// summary or a comment on a pull request. It is short enough for a comment.
 func Markdown(w io.Writer, run *Run) error {
 	var b bytes.Buffer
 	tab := arrange(run)
 	fmt.Fprintf(&b, "# %s\n\n", mdText(cmp.Or(oneLine(run.Manifest.Name, 200), "rehearse")))
-	fmt.Fprintf(&b, "%s **%s**\n", mdMark(tab.Total.Outcome()), tab.Total.Words())
+	fmt.Fprintf(&b, "%s **%s**\n", mdMark(tab.Outcome()), tab.Words())
 	mdColumns(&b, tab)
+	mdRules(&b, tab)
 	mdMatrix(&b, tab)
 	mdFailing(&b, tab)
 	mdDrift(&b, tab)
 	var warnings []string
 	if run.Manifest.Interrupted {
-		warnings = append(warnings, fmt.Sprintf("interrupted: %d of %s planned ended", len(run.Trials), count(run.Manifest.Planned, "trial")))
+		warnings = append(warnings, fmt.Sprintf("interrupted: %d of %s planned ended", len(run.Trials), prose.Count(run.Manifest.Planned, "trial")))
 	}
 	warnings = append(append(warnings, run.Manifest.Warnings...), run.Warnings...)
 	if len(warnings) > 0 {
 		b.WriteString("\n## Warnings\n\n")
-		for _, text := range warnings {
+		for i, text := range warnings {
+			if b.Len() > markdownAll {
+				fmt.Fprintf(&b, "- %d more, in the full report\n", len(warnings)-i)
+				break
+			}
 			fmt.Fprintf(&b, "- %s\n", mdText(oneLine(text, 500)))
 		}
 	}
@@ -51,17 +67,21 @@ func mdColumns(b *bytes.Buffer, tab *table) {
 	for _, c := range tab.Columns {
 		y := c.Tally
 		fmt.Fprintf(b, "| %s | %s | %d / %d | %d | %d | %s | %s | %s |\n", mdText(c.Label), y.Rate(), y.Passed, y.Judged(),
-			y.Errors, y.Skipped, thousands(y.Usage.TotalTokens), y.Median(), y.Slowest())
+			y.Errors, y.Skipped, thousands(y.Usage.Total()), y.Median(), y.Slowest())
 	}
 }
 
 // mdMatrix lists the scenarios in which not all trials passed.
 func mdMatrix(b *bytes.Buffer, tab *table) {
-	passed := 0
+	passed, left := 0, 0
 	first := true
 	for _, s := range tab.Scenarios {
 		if s.Tally.Trials() == s.Tally.Passed {
 			passed++
+			continue
+		}
+		if b.Len() > markdownMatrix {
+			left++
 			continue
 		}
 		if first {
@@ -72,7 +92,7 @@ func mdMatrix(b *bytes.Buffer, tab *table) {
 			}
 			b.WriteString("\n| --- |" + strings.Repeat(" --- |", len(tab.Columns)) + "\n")
 		}
-		fmt.Fprintf(b, "| %s |", mdText(oneLine(s.Name, 120)))
+		fmt.Fprintf(b, "| %s |", mdText(oneLine(s.Name(), 120)))
 		for _, cell := range s.Cells {
 			var y tally
 			for _, t := range cell {
@@ -86,7 +106,7 @@ func mdMatrix(b *bytes.Buffer, tab *table) {
 			default:
 				fmt.Fprintf(b, " %s %d / %d", mdMark(cellOutcome(y)), y.Passed, y.Judged())
 				if y.Errors > 0 {
-					fmt.Fprintf(b, ", %s", count(y.Errors, "error"))
+					fmt.Fprintf(b, ", %s", prose.Count(y.Errors, "error"))
 				}
 				if y.Skipped > 0 {
 					fmt.Fprintf(b, ", %d skipped", y.Skipped)
@@ -99,8 +119,11 @@ func mdMatrix(b *bytes.Buffer, tab *table) {
 		}
 		b.WriteString("\n")
 	}
+	if left > 0 {
+		fmt.Fprintf(b, "\n%s that did not pass, in the full report.\n", prose.Count(left, "more scenario"))
+	}
 	if !first && passed > 0 {
-		fmt.Fprintf(b, "\n%s passed in all trials.\n", count(passed, "other scenario"))
+		fmt.Fprintf(b, "\n%s passed in all trials.\n", prose.Count(passed, "other scenario"))
 	}
 }
 
@@ -121,33 +144,28 @@ func cellOutcome(y tally) harness.Outcome {
 func mdFailing(b *bytes.Buffer, tab *table) {
 	shown, left := 0, 0
 	said := map[string]string{}
-	for _, s := range tab.Scenarios {
-		for i, cell := range s.Cells {
-			for _, t := range cell {
-				if !failing(t) {
-					continue
-				}
-				if shown == markdownFailing {
-					left++
-					continue
-				}
-				if shown == 0 {
-					b.WriteString("\n## What went wrong\n")
-				}
-				shown++
-				p := &textPrinter{max: 500, said: said}
-				p.trial(s, t, columnName(tab, i), attempt(t, cell))
-				body := strings.TrimRight(p.b.String(), "\n")
-				_, body, _ = strings.Cut(body, "\n")
-				title := strings.Join(strings.Fields(strings.Join([]string{oneLine(s.Name, 120), columnName(tab, i), attempt(t, cell)}, " ")), " ")
-				fence := mdFence(body)
-				fmt.Fprintf(b, "\n<details><summary>%s %s</summary>\n\n%stext\n%s\n%s\n\n</details>\n",
-					mdMark(t.Outcome), mdText(title), fence, outdent(body, 6), fence)
-			}
+	for t := range tab.trials() {
+		if !failing(t.Trial) {
+			continue
 		}
+		if shown == markdownFailing || b.Len() > markdownDetails {
+			left++
+			continue
+		}
+		if shown == 0 {
+			b.WriteString("\n## What went wrong\n")
+		}
+		shown++
+		p := &textPrinter{max: 500, said: said}
+		p.trial(t)
+		body := strings.TrimRight(p.b.String(), "\n")
+		_, body, _ = strings.Cut(body, "\n")
+		fence := mdFence(body)
+		fmt.Fprintf(b, "\n<details><summary>%s %s</summary>\n\n%stext\n%s\n%s\n\n</details>\n",
+			mdMark(t.Outcome), mdText(t.label(120)), fence, outdent(body, 6), fence)
 	}
 	if left > 0 {
-		fmt.Fprintf(b, "\n%s more, in the full report.\n", count(left, "trial"))
+		fmt.Fprintf(b, "\n%s more, in the full report.\n", prose.Count(left, "trial"))
 	}
 }
 

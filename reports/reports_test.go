@@ -14,6 +14,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 	"unicode/utf8"
 
 	"github.com/google/go-cmp/cmp"
@@ -56,6 +57,8 @@ var writers = map[string]func(io.Writer, *Run) error{
 	"txt":  func(w io.Writer, r *Run) error { return Text(w, r, nil) },
 	"xml":  JUnit,
 	"md":   Markdown,
+	"csv":  CSV,
+	"gh":   Annotations,
 	"html": func(w io.Writer, r *Run) error { return HTML(w, r, nil) },
 }
 
@@ -72,7 +75,7 @@ func TestGolden(t *testing.T) {
 	for name, run := range runs() {
 		for format := range writers {
 			t.Run(name+"."+format, func(t *testing.T) {
-				golden(t, name+"."+format, write(t, format, run))
+				golden(t, name+"."+format, readable(t, write(t, format, run)))
 			})
 		}
 	}
@@ -98,52 +101,52 @@ func TestDeterministic(t *testing.T) {
 // what the verdicts say, each in one line.
 func TestTextSaysThingsOnce(t *testing.T) {
 	pos := func(line int) harness.Position { return harness.Position{File: "s.yaml", Line: line, Col: 9} }
-	failed := func(check, message string, line int) harness.Verdict {
-		return harness.Verdict{Check: check, State: harness.Failed, Message: message, Pos: pos(line)}
+	failed := func(check, message string, line int) trials.Verdict {
+		return trials.Verdict{Check: check, State: trials.Failed, Message: message, Pos: pos(line)}
 	}
-	conduct := func(check, message string) harness.Verdict {
-		return harness.Verdict{Check: check, Conduct: true, State: harness.Failed, Message: message}
+	conduct := func(check, message string) trials.Verdict {
+		return trials.Verdict{Check: check, Conduct: true, State: trials.Failed, Message: message}
 	}
 	tests := []struct {
 		name     string
-		cause    harness.Cause
-		verdicts []harness.Verdict
+		cause    trials.Cause
+		verdicts []trials.Verdict
 		want     []string
 	}{
 		{
 			name:  "expectation",
-			cause: harness.Cause{Kind: harness.CauseExpectation, Pos: pos(7), Message: "that: x does not hold\njournal: 1 model call", Folded: []string{"s.yaml:8:9: answer: want it to contain \"a\""}},
-			verdicts: []harness.Verdict{
+			cause: trials.Cause{Kind: trials.CauseExpectation, Pos: pos(7), Message: "that: x does not hold\njournal: 1 model call", Folded: []string{"s.yaml:8:9: answer: want it to contain \"a\""}},
+			verdicts: []trials.Verdict{
 				failed("that", "x does not hold\njournal: 1 model call", 7), failed("answer", `want it to contain "a", got "b"`, 8),
 			},
 			want: []string{"s.yaml:7:9: that: x does not hold", "  journal: 1 model call", `s.yaml:8:9: answer: want it to contain "a", got "b"`},
 		},
 		{
 			name:  "undecided",
-			cause: harness.Cause{Kind: harness.CauseScenario, Pos: pos(7), Message: "that: division by zero"},
-			verdicts: []harness.Verdict{
-				{Check: "that", State: harness.Undecided, Message: "division by zero", Pos: pos(7)},
+			cause: trials.Cause{Kind: trials.CauseScenario, Pos: pos(7), Message: "that: division by zero"},
+			verdicts: []trials.Verdict{
+				{Check: "that", State: trials.Undecided, Message: "division by zero", Pos: pos(7)},
 			},
 			want: []string{"s.yaml:7:9: that: could not be judged: division by zero"},
 		},
 		{
 			name:  "refusal",
-			cause: harness.Cause{Kind: harness.CauseRefusal, Pos: pos(3), Message: "the provider would refuse request 2: 400", Folded: []string{"conduct: answered_once: c was never answered", "2 replies not reached", "1 later turn not played"}},
-			verdicts: []harness.Verdict{
+			cause: trials.Cause{Kind: trials.CauseRefusal, Pos: pos(3), Message: "the provider would refuse request 2: 400", Folded: []string{"conduct: answered_once: c was never answered", "2 replies not reached", "1 later turn not played"}},
+			verdicts: []trials.Verdict{
 				conduct("answered_once", "c was never answered"), conduct("provider_accepts", "request 2 would have been refused: 400"), conduct("all_replies_reached", "2 scripted replies not reached"),
 			},
 			want: []string{"s.yaml:3:9: refusal: the provider would refuse request 2: 400", "  and 2 replies not reached", "  and 1 later turn not played", "conduct answered_once: c was never answered"},
 		},
 		{
 			name:     "limit",
-			cause:    harness.Cause{Kind: harness.CauseLimits, Pos: pos(2), Message: "limit passed: tool_calls: 2, the limit is 1"},
-			verdicts: []harness.Verdict{conduct("limits", "tool_calls: 2, the limit is 1")},
-			want:     []string{"s.yaml:2:9: limits: limit passed: tool_calls: 2, the limit is 1"},
+			cause:    trials.Cause{Kind: trials.CauseLimits, Pos: pos(2), Message: "limit exceeded: tool_calls: 2, the limit is 1"},
+			verdicts: []trials.Verdict{conduct("limits", "tool_calls: 2, the limit is 1")},
+			want:     []string{"s.yaml:2:9: limits: limit exceeded: tool_calls: 2, the limit is 1"},
 		},
 		{
 			name:     "replies not reached",
-			cause:    harness.Cause{Kind: harness.CauseConduct, Pos: pos(5), Message: "all_replies_reached: 2 scripted replies not reached"},
-			verdicts: []harness.Verdict{{Check: "all_replies_reached", Conduct: true, State: harness.Failed, Message: "2 scripted replies not reached", Pos: pos(5)}},
+			cause:    trials.Cause{Kind: trials.CauseConduct, Pos: pos(5), Message: "all_replies_reached: 2 scripted replies not reached"},
+			verdicts: []trials.Verdict{{Check: "all_replies_reached", Conduct: true, State: trials.Failed, Message: "2 scripted replies not reached", Pos: pos(5)}},
 			want:     []string{"s.yaml:5:9: conduct all_replies_reached: 2 scripted replies not reached"},
 		},
 	}
@@ -166,7 +169,7 @@ func TestHostile(t *testing.T) {
 	run := hostileRun()
 	for format := range writers {
 		t.Run(format, func(t *testing.T) {
-			out := string(write(t, format, run))
+			out := string(readable(t, write(t, format, run)))
 			if !utf8.ValidString(out) {
 				t.Error("not UTF-8")
 			}
@@ -293,15 +296,15 @@ func TestLoadDamaged(t *testing.T) {
 		{"no manifest", func(dir string) error { return os.Remove(filepath.Join(dir, "run.json")) }, "no manifest", ""},
 		{"broken manifest", func(dir string) error { return os.WriteFile(filepath.Join(dir, "run.json"), []byte("{"), 0o600) }, "no manifest", ""},
 		{"no transcripts", func(dir string) error { return os.RemoveAll(filepath.Join(dir, "transcripts")) }, "no transcript of", ""},
-		{"no trials", func(dir string) error { return os.Remove(filepath.Join(dir, "trials.jsonl")) }, "0 of 36 trials planned are here", ""},
-		{"torn", func(dir string) error { return cutFile(filepath.Join(dir, "trials.jsonl"), 9) }, "the last record of trials.jsonl is torn and was left out", ""},
-		{"torn, and how many there were to be", func(dir string) error { return cutFile(filepath.Join(dir, "trials.jsonl"), 9) }, "35 of 36 trials planned are here", ""},
+		{"no trials", func(dir string) error { return os.Remove(filepath.Join(dir, "trials.jsonl")) }, "0 of 36 trials planned are recorded", ""},
+		{"torn", func(dir string) error { return cutFile(filepath.Join(dir, "trials.jsonl"), 9) }, "the last record of trials.jsonl is incomplete and was left out", ""},
+		{"torn, and how many there were to be", func(dir string) error { return cutFile(filepath.Join(dir, "trials.jsonl"), 9) }, "35 of 36 trials planned are recorded", ""},
 		{"killed between two records", func(dir string) error {
 			name := filepath.Join(dir, "trials.jsonl")
 			data, err := os.ReadFile(name)
 			return errors.Join(err, cutFile(name, len(data)-bytes.IndexByte(data, '\n')-1))
-		}, "1 of 36 trials planned are here: the run goes on or was killed", ""},
-		{"no folder", os.RemoveAll, "", "is no folder of a run"},
+		}, "1 of 36 trials planned are recorded: the run is still going or was killed", ""},
+		{"no folder", os.RemoveAll, "", "is not the folder of a run"},
 		{"newer", func(dir string) error {
 			return os.WriteFile(filepath.Join(dir, "trials.jsonl"), []byte(`{"schema":99}`+"\n"), 0o600)
 		}, "", "newer rehearse"},
@@ -357,7 +360,7 @@ func TestLoadFolderOfRuns(t *testing.T) {
 		}
 	}
 	_, err := Load(dir)
-	want := "holds runs and is none: name one of them, such as " +
+	want := "is a folder of runs, not a run: name one of them, such as " +
 		filepath.Join(dir, "20260103-000000-a") + ", " + filepath.Join(dir, "20260102-000000-b") + ", " + filepath.Join(dir, "20260101-000000-a")
 	if err == nil || !strings.HasSuffix(err.Error(), want) {
 		t.Errorf("error %v, want one with %q", err, want)
@@ -468,6 +471,27 @@ func TestRate(t *testing.T) {
 	}
 }
 
+// TestMedian: of an even number of trials the median is the lower of the two in
+// the middle, a time that one of them took.
+func TestMedian(t *testing.T) {
+	for _, tt := range []struct {
+		seconds string
+		want    time.Duration
+	}{{"3", 3}, {"9 1", 1}, {"9 1 3", 3}, {"4 9 1 3", 3}} {
+		var y tally
+		for s := range strings.FieldsSeq(tt.seconds) {
+			d, err := time.ParseDuration(s + "s")
+			if err != nil {
+				t.Fatal(err)
+			}
+			y.durations = append(y.durations, d)
+		}
+		if got, want := y.Median(), durationText(tt.want*time.Second); got != want {
+			t.Errorf("the median of %q is %s, want %s", tt.seconds, got, want)
+		}
+	}
+}
+
 func TestOutcomeOfRun(t *testing.T) {
 	tests := []struct {
 		name string
@@ -487,5 +511,31 @@ func TestOutcomeOfRun(t *testing.T) {
 				t.Errorf("got %q, want %q", got, tt.want)
 			}
 		})
+	}
+}
+
+// TestStruckFaults: each report of a trial that failed names the faults that
+// struck, also where no cause was recorded; those of one that passed do not
+// matter.
+func TestStruckFaults(t *testing.T) {
+	const struck = "stall of the model, turn 7"
+	for _, tt := range []struct {
+		name    string
+		outcome harness.Outcome
+		cause   *trials.Cause
+		want    bool
+	}{
+		{"failed", harness.OutcomeFailed, &trials.Cause{Kind: trials.CauseExpectation, Message: "no"}, true},
+		{"without a cause", harness.OutcomeFailed, nil, true},
+		{"an error", harness.OutcomeError, &trials.Cause{Kind: trials.CauseSubject, Message: "no"}, true},
+		{"passed", harness.OutcomePassed, nil, false},
+	} {
+		one := trial("plain", "plain.yaml", 1, "m", 1)
+		one.Outcome, one.Cause, one.Struck = tt.outcome, tt.cause, []string{struck}
+		for _, format := range []string{"txt", "xml", "md", "html"} {
+			if got := strings.Contains(string(write(t, format, &Run{Trials: []Trial{one}})), struck); got != tt.want {
+				t.Errorf("%s, %s: named %v, want %v", tt.name, format, got, tt.want)
+			}
+		}
 	}
 }

@@ -5,12 +5,14 @@ package reports
 import (
 	"cmp"
 	"fmt"
+	"iter"
 	"slices"
 	"strings"
 	"time"
 
 	"github.com/rehearse-dev/rehearse/harness"
 	"github.com/rehearse-dev/rehearse/harness/trials"
+	"github.com/rehearse-dev/rehearse/internal/prose"
 )
 
 // table is a run in the order in which every writer shows it: scenarios down,
@@ -19,6 +21,7 @@ type table struct {
 	Scenarios []*scenario
 	Columns   []*column
 	Total     tally
+	Rules     []trials.RuleResult
 }
 
 type scenario struct {
@@ -36,17 +39,31 @@ type column struct {
 }
 
 type columnKey struct {
-	Model, Subject string
-	Mode           harness.Mode
+	Model, Variant, Subject string
+	Mode                    harness.Mode
+}
+
+// axes counts the models and the variants that stand in columns.
+func (tab *table) axes() (models, variants int) {
+	m, v := map[string]bool{}, map[string]bool{}
+	for _, c := range tab.Columns {
+		m[c.key.Model] = true
+		if c.key.Variant != "" {
+			v[c.key.Variant] = true
+		}
+	}
+	return len(m), len(v)
 }
 
 // tally counts trials by outcome, and what they took.
 type tally struct {
 	Passed, Failed, Errors, Skipped int
 	Undecided                       int // checks, not trials
-	ModelCalls, ToolCalls           int
-	Usage                           harness.Usage
-	durations                       []time.Duration
+	ModelCalls, ToolCalls, Retries  int
+	Usage                           trials.Tokens
+	Cost                            float64 // dollars, of the trials that have a price
+	Priced                          int     // these
+	durations, latency, ttft        []time.Duration
 }
 
 func (y *tally) add(t *Trial) {
@@ -62,19 +79,25 @@ func (y *tally) add(t *Trial) {
 	}
 	y.ModelCalls += t.Counts.ModelCalls
 	y.ToolCalls += t.Counts.ToolCalls
-	y.Usage = y.Usage.Add(t.Counts.Usage)
+	y.Retries += t.Counts.Retries
+	y.Usage = y.Usage.Add(t.Tokens)
+	if t.Cost != nil {
+		y.Cost += *t.Cost
+		y.Priced++
+	}
 	if t.Outcome != harness.OutcomeSkipped {
 		y.durations = append(y.durations, t.Duration)
+		y.latency, y.ttft = append(y.latency, t.Latency...), append(y.ttft, t.TTFT...)
 	}
 	for _, v := range t.Verdicts {
-		if v.State == harness.Undecided {
+		if v.State == trials.Undecided {
 			y.Undecided++
 		}
 	}
 }
 
 // Tokens is the sum of all trials.
-func (y tally) Tokens() string { return thousands(y.Usage.TotalTokens) }
+func (y tally) Tokens() string { return thousands(y.Usage.Total()) }
 
 // Trials is all of them.
 func (y tally) Trials() int { return y.Passed + y.Failed + y.Errors + y.Skipped }
@@ -125,14 +148,14 @@ func (y tally) Words() string {
 		parts = append(parts, fmt.Sprintf("%d failed", y.Failed))
 	}
 	if y.Errors > 0 {
-		parts = append(parts, count(y.Errors, "error"))
+		parts = append(parts, prose.Count(y.Errors, "error"))
 	}
 	if y.Skipped > 0 {
 		parts = append(parts, fmt.Sprintf("%d skipped", y.Skipped))
 	}
-	words := strings.Join(parts, ", ") + " of " + count(y.Trials(), "trial")
+	words := strings.Join(parts, ", ") + " of " + prose.Count(y.Trials(), "trial")
 	if y.Undecided > 0 {
-		words += "; " + count(y.Undecided, "check") + " could not be judged"
+		words += "; " + prose.Count(y.Undecided, "check") + " could not be judged"
 	}
 	return words
 }
@@ -149,11 +172,11 @@ func (y tally) Outcome() harness.Outcome {
 	}
 }
 
-type scenarioKey struct{ file, name string }
+type scenarioKey struct{ suite, name, of string }
 
 // arrange sorts a run into its table.
 func arrange(run *Run) *table {
-	tab := &table{}
+	tab := &table{Rules: rules(run)}
 	columns := columnsOf(run)
 	at := map[columnKey]int{}
 	for i, c := range columns {
@@ -167,7 +190,7 @@ func arrange(run *Run) *table {
 			return s
 		}
 		s := &scenario{
-			Source: trials.Source{Name: k.name, File: k.file},
+			Source: trials.Source{Suite: k.suite, Scenario: k.name, Case: k.of},
 			Cells:  make([][]*Trial, len(columns)),
 		}
 		scenarios[k] = s
@@ -176,13 +199,14 @@ func arrange(run *Run) *table {
 		return s
 	}
 	for i, src := range run.Manifest.Scenarios {
-		s := find(scenarioKey{src.File, src.Name})
+		s := find(scenarioKey{src.Suite, src.Scenario, src.Case})
 		s.Source, order[s] = src, min(order[s], i)
 	}
 	for i := range run.Trials {
 		t := &run.Trials[i]
-		s := find(scenarioKey{t.File, t.Scenario})
-		c := at[keyOf(t)]
+		s := find(scenarioKey{t.Suite, t.Scenario, t.Case})
+		s.File = cmp.Or(s.File, t.File)
+		c := at[keyOf(t.Key.Column())]
 		s.Cells[c] = append(s.Cells[c], t)
 		s.Pos, s.Critical = t.Pos, s.Critical || t.Critical
 		if len(s.Tags) == 0 {
@@ -194,7 +218,7 @@ func arrange(run *Run) *table {
 	}
 	slices.SortStableFunc(tab.Scenarios, func(a, b *scenario) int {
 		return cmp.Or(cmp.Compare(order[a], order[b]), cmp.Compare(a.File, b.File),
-			cmp.Compare(a.Pos.Line, b.Pos.Line), cmp.Compare(a.Name, b.Name))
+			cmp.Compare(a.Pos.Line, b.Pos.Line), cmp.Compare(a.Name(), b.Name()))
 	})
 	for _, s := range tab.Scenarios {
 		for _, cell := range s.Cells {
@@ -204,31 +228,39 @@ func arrange(run *Run) *table {
 	return tab
 }
 
-func keyOf(t *Trial) columnKey { return columnKey{t.Model, t.Subject, t.Mode} }
+func keyOf(c trials.Column) columnKey { return columnKey{c.Model, c.Variant, c.Subject, c.Mode} }
 
-// columnsOf finds the columns: models in the order of the manifest, labelled
+// columnsOf finds the columns: models and variants in the order of the manifest, labelled
 // with no more than tells them apart.
 func columnsOf(run *Run) []*column {
 	rank := map[string]int{}
 	for i, m := range run.Manifest.Models {
-		rank[m.Asked] = i - len(run.Manifest.Models)
+		rank[m.Label] = i - len(run.Manifest.Models)
+	}
+	variant := map[string]int{}
+	for i, v := range run.Manifest.Variants {
+		variant[v] = i - len(run.Manifest.Variants)
 	}
 	var keys []columnKey
 	for i := range run.Trials {
-		keys = append(keys, keyOf(&run.Trials[i]))
+		keys = append(keys, keyOf(run.Trials[i].Key.Column()))
 	}
 	slices.SortFunc(keys, func(a, b columnKey) int {
 		return cmp.Or(cmp.Compare(rank[a.Model], rank[b.Model]), cmp.Compare(a.Model, b.Model),
+			cmp.Compare(variant[a.Variant], variant[b.Variant]), cmp.Compare(a.Variant, b.Variant),
 			cmp.Compare(a.Subject, b.Subject), cmp.Compare(a.Mode, b.Mode))
 	})
 	keys = slices.Compact(keys)
-	subjects, modes := map[string]bool{}, map[harness.Mode]bool{}
+	variants, subjects, modes := map[string]bool{}, map[string]bool{}, map[harness.Mode]bool{}
 	for _, k := range keys {
-		subjects[k.Subject], modes[k.Mode] = true, true
+		variants[k.Variant], subjects[k.Subject], modes[k.Mode] = true, true, true
 	}
 	var out []*column
 	for _, k := range keys {
 		label := []string{cmp.Or(k.Model, "no model")}
+		if len(variants) > 1 {
+			label = append(label, cmp.Or(k.Variant, "no variant"))
+		}
 		if len(subjects) > 1 {
 			label = append(label, cmp.Or(k.Subject, "no subject"))
 		}
@@ -238,6 +270,34 @@ func columnsOf(run *Run) []*column {
 		out = append(out, &column{Label: oneLine(strings.Join(label, " · "), 120), key: k})
 	}
 	return out
+}
+
+// place is a trial with where it stands in the table.
+type place struct {
+	*Trial
+	scenario            *scenario
+	row, col            int    // of the scenario, and of the column
+	column, attempt, id string // the first two are empty where there is one alone
+}
+
+// trials are all trials in the order of the table.
+func (tab *table) trials() iter.Seq[place] {
+	return func(yield func(place) bool) {
+		for i, s := range tab.Scenarios {
+			for c, cell := range s.Cells {
+				for n, t := range cell {
+					if !yield(place{t, s, i, c, columnName(tab, c), attempt(t, cell), trialID(i, c, n)}) {
+						return
+					}
+				}
+			}
+		}
+	}
+}
+
+// label names a trial in a line.
+func (p place) label(most int) string {
+	return strings.Join(strings.Fields(oneLine(p.scenario.Name(), most)+" "+p.column+" "+p.attempt), " ")
 }
 
 // failing reports whether a trial is one to look at.

@@ -12,6 +12,8 @@ import (
 	"unicode/utf8"
 
 	"github.com/rehearse-dev/rehearse/harness"
+	"github.com/rehearse-dev/rehearse/harness/trials"
+	"github.com/rehearse-dev/rehearse/internal/prose"
 )
 
 // TextOptions are the options of [Text].
@@ -19,6 +21,9 @@ type TextOptions struct {
 	// Color marks outcomes with terminal colours. Nothing is said by colour
 	// alone. Default off.
 	Color bool
+	// Escape begins a colour, before its number and an m. Default: what
+	// terminals know, ESC and a bracket.
+	Escape string
 	// MaxText is the number of bytes after which a text is cut, 2000 when 0,
 	// no limit when negative.
 	MaxText int
@@ -31,22 +36,19 @@ func Text(w io.Writer, run *Run, opts *TextOptions) error {
 	if opts != nil {
 		o = *opts
 	}
-	p := &textPrinter{color: o.Color, max: cmp.Or(o.MaxText, 2000)}
+	p := &textPrinter{color: o.Color, escape: cmp.Or(o.Escape, "\x1b["), max: cmp.Or(o.MaxText, 2000)}
 	tab := arrange(run)
 	p.head(run, tab)
-	for _, s := range tab.Scenarios {
-		for i, cell := range s.Cells {
-			for _, t := range cell {
-				p.trial(s, t, columnName(tab, i), attempt(t, cell))
-			}
-		}
+	for t := range tab.trials() {
+		p.trial(t)
 	}
 	p.models(tab)
+	p.rules(tab)
 	p.warnings(run)
 	if sum := driftSum(tab); sum != "" {
 		p.line(0, "%s", sum)
 	}
-	p.line(0, "%s", p.paint(tab.Total.Outcome(), tab.Total.Words()))
+	p.line(0, "%s", p.paint(tab.Outcome(), tab.Words()))
 	_, err := w.Write(p.b.Bytes())
 	return err
 }
@@ -60,16 +62,17 @@ func columnName(tab *table, i int) string {
 }
 
 type textPrinter struct {
-	b     bytes.Buffer
-	color bool
-	max   int
-	said  map[string]string // explanations so far, and which trial had them
+	escape string // begins a colour
+	b      bytes.Buffer
+	color  bool
+	max    int
+	said   map[string]string // explanations so far, and which trial had them
 }
 
 func (p *textPrinter) line(indent int, format string, args ...any) {
 	text := fmt.Sprintf(format, args...)
 	for l := range strings.SplitSeq(text, "\n") {
-		l = strings.TrimRight(l, " \t")
+		l = noCommand(strings.TrimRight(l, " \t"))
 		if l != "" {
 			p.b.WriteString(strings.Repeat(" ", indent))
 		}
@@ -97,7 +100,7 @@ func (p *textPrinter) paint(o harness.Outcome, s string) string {
 	if code == "" {
 		code = "2"
 	}
-	return "\x1b[" + code + "m" + s + "\x1b[0m"
+	return p.escape + code + "m" + s + p.escape + "0m"
 }
 
 // outcomeWord is what stands in front of a trial, all of one width.
@@ -116,7 +119,12 @@ func outcomeWord(o harness.Outcome) string {
 
 func (p *textPrinter) head(run *Run, tab *table) {
 	m := run.Manifest
-	parts := []string{count(len(tab.Scenarios), "scenario"), count(len(tab.Columns), "model")}
+	// An interrupted run was about more than it came to.
+	models, variants := tab.axes()
+	parts := []string{prose.Count(max(len(tab.Scenarios), len(m.Scenarios)), "scenario"), prose.Count(max(models, len(m.Models)), "model")}
+	if n := max(variants, len(m.Variants)); n > 0 {
+		parts = append(parts, prose.Count(n, "variant"))
+	}
 	if m.Mode != "" {
 		parts = append(parts, oneLine(string(m.Mode), 40)+" mode")
 	}
@@ -127,9 +135,10 @@ func (p *textPrinter) head(run *Run, tab *table) {
 }
 
 // trial prints a line, and for a failing trial everything that explains it.
-func (p *textPrinter) trial(s *scenario, t *Trial, column, attempt string) {
-	name := []string{oneLine(s.Name, 200)}
-	for _, part := range []string{column, attempt} {
+func (p *textPrinter) trial(at place) {
+	s, t := at.scenario, at.Trial
+	name := []string{oneLine(s.Name(), 200)}
+	for _, part := range []string{at.column, at.attempt} {
 		if part != "" {
 			name = append(name, part)
 		}
@@ -146,11 +155,11 @@ func (p *textPrinter) trial(s *scenario, t *Trial, column, attempt string) {
 	if p.said == nil {
 		p.said = map[string]string{}
 	}
-	if first, ok := p.said[s.File+"\x00"+s.Name+"\x00"+body]; ok {
+	if first, ok := p.said[s.Suite+"\x00"+s.Name()+"\x00"+body]; ok {
 		p.b.Truncate(from)
 		p.line(6, "as %s above", first)
 	} else {
-		p.said[s.File+"\x00"+s.Name+"\x00"+body] = strings.Join(name[1:], " ")
+		p.said[s.Suite+"\x00"+s.Name()+"\x00"+body] = strings.Join(name[1:], " ")
 	}
 	p.line(0, "")
 }
@@ -162,7 +171,7 @@ func (p *textPrinter) explain(t *Trial) {
 			p.line(6, "%s", oneLine(t.Cause.Message, p.max))
 		}
 		for _, v := range t.Verdicts {
-			if v.State == harness.Warned || v.State == harness.Undecided {
+			if v.State == trials.Warned || v.State == trials.Undecided {
 				p.line(6, "%s: %s", stateWord(v.State), oneLine(v.Check+": "+v.Message, 300))
 			}
 		}
@@ -174,13 +183,16 @@ func (p *textPrinter) explain(t *Trial) {
 	primary, aligned := p.cause(t), false
 	for i := range t.Verdicts {
 		v := &t.Verdicts[i]
-		aligned = aligned || v.Alignment != nil && v.State != harness.Passed && v.State != harness.Skipped
+		aligned = aligned || v.Alignment != nil && v.State != trials.Passed && v.State != trials.Skipped
 		if i != primary && !told(t.Cause, v) {
 			p.verdict(v)
 		}
 	}
 	if !aligned {
 		p.trajectory(t.Trajectory)
+	}
+	if len(t.Struck) > 0 {
+		p.line(6, "faults that struck: %s", oneLine(strings.Join(t.Struck, "; "), p.max))
 	}
 	for _, w := range t.Warnings {
 		p.line(6, "warning: %s", oneLine(w, p.max))
@@ -194,8 +206,8 @@ func (p *textPrinter) cause(t *Trial) int {
 	if c == nil {
 		return -1
 	}
-	primary := slices.IndexFunc(t.Verdicts, func(v harness.Verdict) bool {
-		return v.State != harness.Passed && v.Check+": "+v.Message == c.Message
+	primary := slices.IndexFunc(t.Verdicts, func(v trials.Verdict) bool {
+		return v.State != trials.Passed && v.Check+": "+v.Message == c.Message
 	})
 	if primary >= 0 {
 		v := t.Verdicts[primary]
@@ -209,10 +221,10 @@ func (p *textPrinter) cause(t *Trial) int {
 		p.under(6, where+oneLine(string(c.Kind), 40)+": ", p.text(c.Message))
 	}
 	for _, f := range c.Folded {
-		said := func(v harness.Verdict) bool {
+		said := func(v trials.Verdict) bool {
 			check := v.Check + ": "
-			return !told(c, &v) && (v.Conduct && strings.HasPrefix(f, string(harness.CauseConduct)+": "+check) ||
-				!v.Conduct && (strings.HasPrefix(f, v.Pos.String()+": "+check) || strings.HasPrefix(f, string(harness.CauseScenario)+": "+check)))
+			return !told(c, &v) && (v.Conduct && strings.HasPrefix(f, string(trials.CauseConduct)+": "+check) ||
+				!v.Conduct && (strings.HasPrefix(f, v.Pos.String()+": "+check) || strings.HasPrefix(f, string(trials.CauseScenario)+": "+check)))
 		}
 		if !slices.ContainsFunc(t.Verdicts, said) {
 			p.under(8, "and ", p.text(f))
@@ -223,18 +235,18 @@ func (p *textPrinter) cause(t *Trial) int {
 
 // told reports whether a verdict has nothing to add to a cause, or nothing to
 // say at all.
-func told(c *harness.Cause, v *harness.Verdict) bool {
+func told(c *trials.Cause, v *trials.Verdict) bool {
 	switch {
-	case v.State == harness.Passed || v.State == harness.Skipped:
+	case v.State == trials.Passed || v.State == trials.Skipped:
 		return true
 	case !v.Conduct || c == nil:
 		return false
 	}
 	switch v.Check {
 	case "provider_accepts":
-		return c.Kind == harness.CauseRefusal
+		return c.Kind == trials.CauseRefusal
 	case "limits":
-		return c.Kind == harness.CauseLimits
+		return c.Kind == trials.CauseLimits
 	case "all_replies_reached": // how many, is folded
 		return slices.ContainsFunc(c.Folded, func(f string) bool { return strings.HasSuffix(f, " not reached") })
 	}
@@ -252,14 +264,14 @@ func (p *textPrinter) under(indent int, title, text string) {
 }
 
 // stateWord is a state in plain words.
-func stateWord(s harness.State) string {
-	if s == harness.Undecided {
+func stateWord(s trials.State) string {
+	if s == trials.Undecided {
 		return "could not be judged"
 	}
 	return oneLine(string(s), 40)
 }
 
-func (p *textPrinter) verdict(v *harness.Verdict) {
+func (p *textPrinter) verdict(v *trials.Verdict) {
 	title := oneLine(v.Check, 80)
 	if v.Conduct {
 		title = "conduct " + title
@@ -268,7 +280,7 @@ func (p *textPrinter) verdict(v *harness.Verdict) {
 		title += fmt.Sprintf(" (turn %d)", v.Turn)
 	}
 	title += ":"
-	if v.State != harness.Failed {
+	if v.State != trials.Failed {
 		title += " " + stateWord(v.State) + ":"
 	}
 	if !v.Pos.IsZero() {
@@ -288,11 +300,11 @@ func (p *textPrinter) verdict(v *harness.Verdict) {
 		mark, word := alignMark(r.Status)
 		call, note := cmp.Or(r.Actual, r.Expected), ""
 		switch {
-		case r.Status == harness.AlignForbidden:
+		case r.Status == trials.AlignForbidden:
 			note = "  (" + oneLine(r.Expected, 200) + ")"
-		case r.Status == harness.AlignMissing && r.Pos != v.Pos && !r.Pos.IsZero():
+		case r.Status == trials.AlignMissing && r.Pos != v.Pos && !r.Pos.IsZero():
 			note = "  (" + oneLine(r.Pos.String(), 400) + ")"
-		case r.Status == harness.AlignMismatched && len(r.Mismatches) == 0:
+		case r.Status == trials.AlignMismatched && len(r.Mismatches) == 0:
 			note = ", want " + oneLine(r.Expected, p.max)
 		}
 		p.line(8, "%s %-12s  %s%s", mark, word, oneLine(call, p.max), note)
@@ -302,7 +314,7 @@ func (p *textPrinter) verdict(v *harness.Verdict) {
 
 // headline is the message of a verdict, unless its rows or mismatches say it
 // again, in a table.
-func headline(v *harness.Verdict) string {
+func headline(v *trials.Verdict) string {
 	if len(v.Mismatches) > 0 && strings.Contains(v.Message, v.Mismatches[0].String()) ||
 		v.Alignment != nil && len(v.Alignment.Rows) > 0 {
 		return ""
@@ -311,7 +323,7 @@ func headline(v *harness.Verdict) string {
 }
 
 // mismatches prints a line each. at is the place that was named already.
-func (p *textPrinter) mismatches(indent int, ms []harness.Mismatch, at harness.Position) {
+func (p *textPrinter) mismatches(indent int, ms []trials.Mismatch, at harness.Position) {
 	width := 0
 	for _, m := range ms {
 		width = max(width, utf8.RuneCountInString(oneLine(m.Path, 120)))
@@ -333,19 +345,19 @@ func (p *textPrinter) mismatches(indent int, ms []harness.Mismatch, at harness.P
 func orNothing(s string) string { return cmp.Or(s, "nothing") }
 
 // alignMark is the sign and the words of a row.
-func alignMark(s harness.AlignmentStatus) (mark, words string) {
+func alignMark(s trials.AlignmentStatus) (mark, words string) {
 	switch s {
-	case harness.AlignMatched:
+	case trials.AlignMatched:
 		return "=", "matched"
-	case harness.AlignMismatched:
+	case trials.AlignMismatched:
 		return "~", "mismatched"
-	case harness.AlignMissing:
+	case trials.AlignMissing:
 		return "-", "missing"
-	case harness.AlignExtra:
+	case trials.AlignExtra:
 		return "+", "extra"
-	case harness.AlignOutOfOrder:
+	case trials.AlignOutOfOrder:
 		return "^", "out of order"
-	case harness.AlignForbidden:
+	case trials.AlignForbidden:
 		return "!", "forbidden"
 	default:
 		return "?", oneLine(string(s), 40)
@@ -367,6 +379,8 @@ func (p *textPrinter) trajectory(calls []harness.Call) {
 		switch {
 		case !c.Executed:
 			note = "  (not executed)"
+		case c.Unasked:
+			note = "  (no reply asks for it)"
 		case c.Failed:
 			note = "  (failed)"
 		}
@@ -395,14 +409,14 @@ func (p *textPrinter) models(tab *table) {
 	for _, c := range tab.Columns {
 		y := c.Tally
 		p.line(0, "%-*s  %s passed (%d of %d judged), %s, %s, median %s", width, c.Label, y.Rate(), y.Passed, y.Judged(),
-			count(y.Errors, "error"), fmt.Sprintf("%d skipped", y.Skipped), y.Median())
+			prose.Count(y.Errors, "error"), fmt.Sprintf("%d skipped", y.Skipped), y.Median())
 	}
 	p.line(0, "")
 }
 
 func (p *textPrinter) warnings(run *Run) {
 	if run.Manifest.Interrupted {
-		p.line(0, "interrupted: %d of %s planned ended", len(run.Trials), count(run.Manifest.Planned, "trial"))
+		p.line(0, "interrupted: %d of %s planned ended", len(run.Trials), prose.Count(run.Manifest.Planned, "trial"))
 	}
 	for _, w := range append(append([]string(nil), run.Manifest.Warnings...), run.Warnings...) {
 		p.line(0, "warning: %s", oneLine(w, p.max))

@@ -12,6 +12,7 @@ import (
 
 	"github.com/rehearse-dev/rehearse/harness"
 	"github.com/rehearse-dev/rehearse/harness/trials"
+	"github.com/rehearse-dev/rehearse/internal/prose"
 )
 
 type (
@@ -51,6 +52,7 @@ type (
 		Refusal   *textView
 		Error     *textView
 		Calls     []cardView
+		Wire      []namedText // the request as it came
 	}
 	messageView struct {
 		Role string
@@ -91,7 +93,7 @@ func (b *pageBuilder) transcript(t *Trial) *transcriptView {
 	}
 	v.Stray = j.strays()
 	if d.Transcript == nil && t.Witness != nil {
-		v.Notes = append(v.Notes, "The subject reported nothing; this is the journal alone.")
+		v.Notes = append(v.Notes, "The subject reported nothing; this is only the journal.")
 	}
 	if len(d.Exchanges) == 0 && len(v.Turns) > 0 {
 		v.Notes = append(v.Notes, "No model request was recorded; this is what the subject reported.")
@@ -244,16 +246,17 @@ func (b *pageBuilder) step(j *joiner, x *harness.Exchange, before []harness.Mess
 	for same < len(sent) && same < len(before) && sameMessage(sent[same], before[same]) {
 		same++
 	}
-	s.Sent = count(len(sent), "message")
+	s.Sent = prose.Count(len(sent), "message")
 	if same > 0 {
 		s.Sent += fmt.Sprintf(", %d new", len(sent)-same)
 	}
 	if n := len(x.Request.Tools); n > 0 {
-		s.Sent += ", " + count(n, "tool")
+		s.Sent += ", " + prose.Count(n, "tool")
 	}
 	for _, m := range sent[same:] {
 		s.New = append(s.New, b.message(m))
 	}
+	s.Wire = b.wire(x)
 	return s
 }
 
@@ -288,7 +291,7 @@ func stepFacts(x *harness.Exchange) []string {
 	add(x.Attempt > 1, "attempt %d", x.Attempt)
 	add(x.Status != 0 && x.Status != 200, "HTTP %d", x.Status)
 	add(x.RetryAfter > 0, "asks to wait %s", durationText(x.RetryAfter))
-	add(x.Repeated, "repeats a request already answered")
+	add(x.Repeated, "repeats an answered request")
 	add(x.Compacted, "history shortened by the client")
 	add(!x.Delivered && x.Status < 400, "not delivered whole")
 	add(x.FinishReason != "" && x.FinishReason != "stop" && x.FinishReason != "tool_calls", "finish: %s", oneLine(x.FinishReason, 40))
@@ -363,6 +366,7 @@ type execKey struct {
 }
 
 func newJoiner(b *pageBuilder, calls []harness.Call, tools []harness.ToolExchange) *joiner {
+	calls = slices.DeleteFunc(slices.Clone(calls), func(c harness.Call) bool { return c.Unasked }) // they are strays
 	j := &joiner{b: b, calls: calls, used: make([]bool, len(calls)), tools: map[execKey]*harness.ToolExchange{}}
 	for i := range tools {
 		k := execKey{tools[i].Server, tools[i].Seq}

@@ -3,13 +3,14 @@
 package reports
 
 import (
-	"bytes"
 	"cmp"
 	"fmt"
 	"html/template"
 	"strings"
 
 	"github.com/rehearse-dev/rehearse/harness"
+	"github.com/rehearse-dev/rehearse/harness/trials"
+	"github.com/rehearse-dev/rehearse/internal/prose"
 )
 
 type (
@@ -17,20 +18,29 @@ type (
 		ID, Column, Attempt, Duration string
 		Outcome                       outcomeView
 		OK, Open                      bool
-		Short                         string // the cause in a line
-		Body                          template.HTML
+		Short                         string        // the cause in a line
+		Body                          template.HTML // where it stands as it is
+		Chunk                         string        // where it is compressed
+		LeftOut                       bool          // neither
+		File                          string        // of the transcript in the run folder
 	}
 	// trialBody is what a trial's details hold.
 	trialBody struct {
+		ID       string
+		Command  string // that plays just this again
+		YAML     string // what happened, as a scenario
 		Outcome  outcomeView
 		Cause    *causeView
 		Facts    []factView
 		Warnings []textView
+		Struck   []textView // the faults that struck, of a trial that failed
 		Drift    []driftLine
 		Expects  []checkView
 		Conduct  []checkView // all but the passed and skipped ones
 		Quiet    []string    // the names of those
+		Fall     []fallView
 		Script   *transcriptView
+		Frames   []frameView
 		LeftOut  string // why there is no transcript
 	}
 	checkView struct {
@@ -62,90 +72,47 @@ type (
 	}
 )
 
-// renderTrials renders the body of every trial into the page, failing trials
-// first, and leaves out transcripts once the budget is spent.
-func (b *pageBuilder) renderTrials(tmpl *template.Template, p *pageView, budget int) error {
-	spent := 0
-	render := func(v *trialView, body *trialBody) error {
-		var out bytes.Buffer
-		if err := tmpl.ExecuteTemplate(&out, "trial.tmpl", body); err != nil {
-			return fmt.Errorf("rendering trial %q: %w", v.ID, err)
-		}
-		spent += out.Len()
-		// Already escaped: this very package's template made it.
-		v.Body = template.HTML(out.String()) //nolint:gosec // see above
-		return nil
+// trialRow is a trial as a line of the page.
+func (b *pageBuilder) trialRow(t place) *trialView {
+	v := &trialView{
+		ID: t.id, Column: t.column, Attempt: t.attempt,
+		Duration: durationText(t.Duration), Outcome: outcomeOf(t.Outcome), OK: !failing(t.Trial), File: oneLine(t.Detail, 200),
 	}
-	type job struct {
-		v *trialView
-		t *Trial
+	if t.Outcome == harness.OutcomeSkipped && t.Duration == 0 {
+		v.Duration = "–"
 	}
-	var jobs, later []job
-	for i, s := range b.tab.Scenarios {
-		opened := map[string]bool{}
-		for c, cell := range s.Cells {
-			for n, t := range cell {
-				v := &trialView{
-					ID: trialID(i, c, n), Column: columnName(b.tab, c), Attempt: attempt(t, cell),
-					Duration: durationText(t.Duration), Outcome: outcomeOf(t.Outcome), OK: !failing(t),
-				}
-				if t.Outcome == harness.OutcomeSkipped && t.Duration == 0 {
-					v.Duration = "–"
-				}
-				if t.Cause != nil {
-					v.Short = oneLine(t.Cause.Message, 160)
-				}
-				// Of trials that fail alike one is open.
-				v.Open = failing(t) && !opened[v.Short]
-				opened[v.Short] = true
-				p.Scenarios[i].Trials = append(p.Scenarios[i].Trials, v)
-				if failing(t) {
-					jobs = append(jobs, job{v, t})
-				} else {
-					later = append(later, job{v, t})
-				}
-			}
-		}
+	if t.Cause != nil {
+		v.Short = oneLine(t.Cause.Message, 160)
 	}
-	for _, j := range append(jobs, later...) {
-		body := b.body(j.t)
-		if budget > 0 && spent >= budget && body.Script != nil {
-			body.Script = nil
-			body.LeftOut = "The transcript is left out to keep this page small."
-			if j.t.Detail != "" {
-				body.LeftOut += " It is in " + oneLine(j.t.Detail, 200) + "."
-			}
-			p.Left++
-		}
-		if err := render(j.v, body); err != nil {
-			return err
-		}
-	}
-	return nil
+	return v
 }
 
-func (b *pageBuilder) body(t *Trial) *trialBody {
-	body := &trialBody{Outcome: outcomeOf(t.Outcome), Facts: trialFacts(t), Warnings: b.texts(t.Warnings), Drift: driftLines(t.Drift)}
+// body is what is shown of a trial, which is whole; j is where it stands.
+func (b *pageBuilder) body(t *Trial, j job) *trialBody {
+	body := &trialBody{ID: j.id, Command: b.command(t), YAML: asScenario(t), Outcome: outcomeOf(t.Outcome), Facts: trialFacts(t), Warnings: b.texts(t.Warnings), Drift: driftLines(t.Drift)}
 	if t.Cause != nil {
 		body.Cause = &causeView{
 			Kind: causeWord(t.Cause.Kind), Text: b.text(t.Cause.Message),
 			Pos: oneLine(t.Cause.Pos.String(), 400), Folded: b.texts(t.Cause.Folded),
 		}
 	}
+	if failing(t) {
+		body.Struck = b.texts(t.Struck)
+	}
 	for i := range t.Verdicts {
 		v := &t.Verdicts[i]
 		switch {
 		case !v.Conduct:
 			body.Expects = append(body.Expects, b.check(v))
-		case v.State == harness.Passed:
+		case v.State == trials.Passed:
 			body.Quiet = append(body.Quiet, oneLine(v.Check, 60))
-		case v.State == harness.Skipped:
+		case v.State == trials.Skipped:
 			body.Quiet = append(body.Quiet, oneLine(v.Check, 60)+" (skipped)")
 		default:
 			body.Conduct = append(body.Conduct, b.check(v))
 		}
 	}
-	body.Script = b.transcript(t)
+	body.Fall, body.Script, body.Frames = fall(t), b.transcript(t), b.frames(t)
 	if body.Script == nil {
 		body.LeftOut = "No transcript was recorded."
 	}
@@ -153,20 +120,22 @@ func (b *pageBuilder) body(t *Trial) *trialBody {
 }
 
 func trialFacts(t *Trial) []factView {
-	u := t.Counts.Usage
-	tokens := thousands(u.TotalTokens)
-	if u.PromptTokens+u.CompletionTokens > 0 {
-		tokens = fmt.Sprintf("%s in, %s out", thousands(u.PromptTokens), thousands(u.CompletionTokens))
+	u := t.Tokens
+	tokens := thousands(u.Total())
+	if u.Total() > 0 {
+		tokens = fmt.Sprintf("%s in, %s out", thousands(u.Prompt()), thousands(u.Output))
 	}
-	if u.CachedTokens > 0 {
-		tokens += fmt.Sprintf(", %s cached", thousands(u.CachedTokens))
-	}
-	if u.ReasoningTokens > 0 {
-		tokens += fmt.Sprintf(", %s reasoning", thousands(u.ReasoningTokens))
+	for _, class := range []struct {
+		name string
+		n    int
+	}{{"cached", u.Cached}, {"written to a cache", u.CacheWrite}, {"reasoning", u.Reasoning}} {
+		if class.n > 0 {
+			tokens += fmt.Sprintf(", %s %s", thousands(class.n), class.name)
+		}
 	}
 	calls := fmt.Sprint(t.Counts.ModelCalls)
 	if t.Counts.Retries > 0 {
-		calls += " (" + strings.Replace(count(t.Counts.Retries, "retry"), "retrys", "retries", 1) + ")"
+		calls += " (" + strings.Replace(prose.Count(t.Counts.Retries, "retry"), "retrys", "retries", 1) + ")"
 	}
 	took := durationText(t.Duration)
 	if t.Skipped > 0 {
@@ -182,7 +151,7 @@ func trialFacts(t *Trial) []factView {
 		{"Seed", fmt.Sprint(t.Seed)},
 	}
 	if t.Recorded > 0 {
-		facts = append(facts, factView{"Recorded", count(t.Recorded, "interaction")})
+		facts = append(facts, factView{"Recorded", prose.Count(t.Recorded, "interaction")})
 	}
 	if t.Cassette != "" {
 		facts = append(facts, factView{"Cassette", oneLine(t.Cassette, 400)})
@@ -193,14 +162,14 @@ func trialFacts(t *Trial) []factView {
 	return facts
 }
 
-func (b *pageBuilder) check(v *harness.Verdict) checkView {
+func (b *pageBuilder) check(v *trials.Verdict) checkView {
 	out := checkView{
 		Class: string(v.State), Word: stateWord(v.State), Name: oneLine(v.Check, 80), Turn: v.Turn,
 		Pos: oneLine(v.Pos.String(), 400), Text: b.text(headline(v)), Mismatches: b.mismatches(v.Mismatches),
 	}
 	switch v.State {
-	case harness.Passed, harness.Skipped:
-	case harness.Failed, harness.Undecided, harness.Warned:
+	case trials.Passed, trials.Skipped:
+	case trials.Failed, trials.Undecided, trials.Warned:
 		out.Open = true
 	default:
 		out.Class, out.Word, out.Open = "undecided", "unknown state "+oneLine(string(v.State), 40), true
@@ -216,13 +185,13 @@ func (b *pageBuilder) check(v *harness.Verdict) checkView {
 	return out
 }
 
-func (b *pageBuilder) row(r harness.AlignmentRow) rowView {
+func (b *pageBuilder) row(r trials.AlignmentRow) rowView {
 	v := rowView{Pos: oneLine(r.Pos.String(), 400), Mismatches: b.mismatches(r.Mismatches)}
 	v.Mark, v.Word = alignMark(r.Status)
 	switch r.Status {
-	case harness.AlignMatched:
+	case trials.AlignMatched:
 		v.Class = "passed"
-	case harness.AlignOutOfOrder, harness.AlignMismatched:
+	case trials.AlignOutOfOrder, trials.AlignMismatched:
 		v.Class = "differs"
 	default:
 		v.Class = "failed"
@@ -244,7 +213,7 @@ func (b *pageBuilder) callLine(s string) *callLine {
 	return &callLine{oneLine(name, 120), b.text(prettyJSON([]byte(args)))}
 }
 
-func (b *pageBuilder) mismatches(ms []harness.Mismatch) []mismatchView {
+func (b *pageBuilder) mismatches(ms []trials.Mismatch) []mismatchView {
 	var out []mismatchView
 	for _, m := range ms {
 		out = append(out, mismatchView{

@@ -3,20 +3,20 @@
 package scenarios
 
 import (
-	"crypto/sha256"
-	"encoding/hex"
 	"encoding/json"
 	"fmt"
+	"math"
 	"path/filepath"
 	"slices"
 	"strings"
 
 	"github.com/rehearse-dev/rehearse/harness"
-	"github.com/rehearse-dev/rehearse/harness/conduct"
-	"github.com/rehearse-dev/rehearse/harness/expr"
 	"github.com/rehearse-dev/rehearse/harness/score"
-	"github.com/rehearse-dev/rehearse/harness/value"
+	"github.com/rehearse-dev/rehearse/harness/trials"
+	"github.com/rehearse-dev/rehearse/internal/conduct"
+	"github.com/rehearse-dev/rehearse/internal/expr"
 	"github.com/rehearse-dev/rehearse/internal/strictyaml"
+	"github.com/rehearse-dev/rehearse/internal/value"
 )
 
 // serverEntry is a server of a scenario before the vars of a case are bound.
@@ -30,23 +30,26 @@ type serverEntry struct {
 
 // scenario compiles a scenario file to one Scenario for each case.
 func (l *loader) scenario(d *document) []*Scenario {
-	files := []*document{d}
 	l.exprs = nil
-	root := d.root
-	if suite := l.suiteOf(d); suite != nil {
-		root = merged(suite.root, d.root)
-		files = append(files, suite)
+	root, suiteName := d.root, folderOf(d.path)
+	var thresholds []trials.Threshold
+	suite := l.suiteOf(d)
+	if suite != nil {
+		root, suiteName = merged(suite.root, d.root), textOf(suite.root.Get("suite"))
+		thresholds = thresholdsOf(suite.root)
 	}
 	entries, used := l.servers(root.Get("servers"))
-	files = append(files, used...)
 	model := l.modelScript(root, root.Get("model"))
 
 	base := Scenario{
 		Name:        textOf(root.Get("scenario")),
+		Suite:       suiteName,
 		Description: textOf(root.Get("description")),
 		Pos:         d.root.Key(d.kind).Pos,
 		Tags:        textsOf(root.Get("tags")),
 		Critical:    boolOf(root.Get("critical")),
+		Pass:        passOf(root.Get("pass")),
+		Thresholds:  thresholds,
 		LiveTrials:  intOf(root.Get("live").Get("trials")),
 		Limits:      limits(root.Get("limits")),
 		Settings:    l.settings(root.Get("model"), root.Get("subject")),
@@ -57,6 +60,7 @@ func (l *loader) scenario(d *document) []*Scenario {
 		Conduct:     l.conduct(root.Get("conduct")),
 		ConductOnly: boolOf(root.Get("conduct_only")),
 		Fragments:   l.fragments(root.Get("model").Get("fragments")),
+		Habits:      l.habits(root.Get("model").Get("habits")),
 		MCPConfig:   textOf(root.Get("mcp_config")),
 		Cassette:    l.cassette(root.Get("cassette")),
 		Cues:        model.cues(),
@@ -67,17 +71,26 @@ func (l *loader) scenario(d *document) []*Scenario {
 	if turns != nil && turns.Kind == strictyaml.List && len(turns.Items) == 0 {
 		l.problems.add(turns.Pos, "a scenario needs at least one turn")
 	}
+	if suite != nil {
+		base.variants = l.variants(suite.root, root, entries)
+	}
 	var expects [][]score.Scorer
 	for _, n := range itemsOf(turns) {
 		if usable(n) {
 			expects = append(expects, l.expectations(n.Get("expect"), entries))
 			for _, e := range itemsOf(n.Get("expect")) {
 				if key := e.Key("start_error"); key != nil {
-					l.problems.add(key.Pos, "start_error comes before the first turn: it goes under expect of the whole scenario")
+					l.problems.add(key.Pos, "start_error happens before the first turn: put it under expect of the whole scenario")
 				}
 			}
 		}
 	}
+	for _, t := range model.turns {
+		if !t.part.IsZero() {
+			l.problems.add(t.part, "in a scenario, user is the text that the subject is sent; contains and regex are for the turns of an llm file or of a lane")
+		}
+	}
+	l.singleCalls(turns)
 	l.knownServers(root)
 	l.knownCues(base.Cues, entries)
 	rows := l.cases(root.Get("cases"))
@@ -89,6 +102,7 @@ func (l *loader) scenario(d *document) []*Scenario {
 	l.knownVars(l.exprs, rows, "the scenario has no cases")
 	base.lint.exprs, base.lint.rows = l.exprs, rows
 	var out []*Scenario
+	text := hashOf(root, used)
 	for _, row := range rows {
 		s := base
 		s.Case, s.Vars = row.name, row.vars
@@ -96,15 +110,48 @@ func (l *loader) scenario(d *document) []*Scenario {
 			s.Name += "/" + row.name
 		}
 		for i, t := range model.turns {
-			s.Turns = append(s.Turns, Turn{User: l.userText(t, i+1, row), Expect: expects[i], Pos: t.pos})
+			s.Turns = append(s.Turns, Turn{User: l.userText(t, i+1, row), SingleCall: t.single, Expect: expects[i], Pos: t.pos})
 		}
 		for _, e := range entries {
 			s.Servers = append(s.Servers, e.bind(row.vars))
 		}
-		s.Hash = hash(files, row)
+		s.Hash, s.ScorersHash = text.of(row)
 		out = append(out, &s)
 	}
 	return out
+}
+
+// folderOf is the name of the folder of a file; empty where there is none.
+func folderOf(path string) string {
+	abs, err := filepath.Abs(path)
+	if err != nil {
+		return ""
+	}
+	if name := filepath.Base(filepath.Dir(abs)); name != string(filepath.Separator) {
+		return name
+	}
+	return ""
+}
+
+// singleCalls checks the turns that end with one model call.
+func (l *loader) singleCalls(turns *strictyaml.Node) {
+	list := itemsOf(turns)
+	for i, n := range list {
+		if !usable(n) || !boolOf(n.Get("single_call")) {
+			continue
+		}
+		if i+1 < len(list) {
+			l.problems.add(n.Key("single_call").Pos, "single_call is for the last turn: the calls of this one have no results, and no endpoint accepts a conversation that goes on without them")
+		}
+		for k, reply := range itemsOf(n.Get("replies")) {
+			switch repeat := reply.Get("repeat"); {
+			case k == 1:
+				l.problems.add(reply.Pos, "the turn ends with its first reply (single_call), so this one is never asked for")
+			case k == 0 && intOf(repeat) > 1:
+				l.problems.add(repeat.Pos, "the turn ends with its first reply (single_call) and cannot repeat it")
+			}
+		}
+	}
 }
 
 func posOf(n *strictyaml.Node) harness.Position {
@@ -165,6 +212,7 @@ func (l *loader) cases(list *strictyaml.Node) []caseRow {
 		return []caseRow{{vars: emptyVars(), broken: list != nil}}
 	}
 	var rows []caseRow
+	names := map[string]bool{}
 	for _, n := range itemsOf(list) {
 		if !usable(n) || !usable(n.Get("name")) {
 			continue
@@ -175,26 +223,17 @@ func (l *loader) cases(list *strictyaml.Node) []caseRow {
 		} else {
 			row.broken = n.Get("vars") != nil
 		}
-		if slices.ContainsFunc(rows, func(r caseRow) bool { return r.name == row.name }) {
-			l.problems.add(n.Get("name").Pos, "there is a case %q already", row.name)
+		if names[row.name] {
+			l.problems.add(n.Get("name").Pos, "the case %q already exists", row.name)
 			continue
 		}
+		names[row.name] = true
 		rows = append(rows, row)
 	}
 	if len(list.Items) == 0 {
-		l.problems.add(list.Pos, "cases without a row: the scenario would not be played at all")
+		l.problems.add(list.Pos, "cases has no row, so the scenario would not be played at all")
 	}
 	return rows
-}
-
-// hash names the text of the files that a scenario is made of, and its row.
-func hash(files []*document, row caseRow) string {
-	h := sha256.New()
-	for _, f := range files {
-		fmt.Fprintf(h, "%d\n%s", len(f.data), f.data)
-	}
-	fmt.Fprintf(h, "%s\n%s", row.name, row.vars)
-	return hex.EncodeToString(h.Sum(nil)[:16])
 }
 
 func limits(n *strictyaml.Node) Limits {
@@ -261,7 +300,7 @@ func (l *loader) conduct(n *strictyaml.Node) map[string]string {
 		allowed := conductSettings(p.Key.Text)
 		switch {
 		case !slices.Contains(names, p.Key.Text):
-			l.problems.add(p.Key.Pos, "there is no conduct check %q%s", p.Key.Text, didYouMean(p.Key.Text, names))
+			l.problems.add(p.Key.Pos, "unknown conduct check %q%s", p.Key.Text, didYouMean(p.Key.Text, names))
 		case !slices.Contains(allowed, word):
 			l.problems.add(p.Value.Pos, "%q cannot be %q%s; it is one of %s", p.Key.Text, word, didYouMean(word, allowed), strings.Join(allowed, ", "))
 		default:
@@ -332,7 +371,7 @@ func (l *loader) serverEntry(name string, n *strictyaml.Node) (*serverEntry, *do
 	origin := o.one[i]
 	for _, k := range misplaced(origin) {
 		if key := n.Key(k); key != nil {
-			l.problems.add(key.Pos, "%q means nothing beside %q", k, origin)
+			l.problems.add(key.Pos, "%q has no effect beside %q", k, origin)
 		}
 	}
 	entry := &serverEntry{failedWhen: l.condition(n.Get("failed_when"), expr.ToolResult)}
@@ -340,7 +379,7 @@ func (l *loader) serverEntry(name string, n *strictyaml.Node) (*serverEntry, *do
 	entry.server.RealWaits = textOf(n.Get("waits")) == "real"
 	entry.server.Transport = l.transport(n.Get("transport"), origin)
 	if real := origin == "command" || origin == "url"; real && entry.failedWhen != nil && entry.failedWhen.Reads("state") {
-		l.problems.add(n.Get("failed_when").Pos, "a real server has no state that could be read: result and args can")
+		l.problems.add(n.Get("failed_when").Pos, "the state of a real server is unknown; read result or args")
 	}
 	from := n.Get(origin)
 	if !usable(from) {
@@ -399,7 +438,7 @@ func (l *loader) transport(n *strictyaml.Node, origin string) string {
 	}[origin]
 	word := textOf(n)
 	if word != "" && !slices.Contains(allowed, word) {
-		l.problems.add(n.Pos, "transport %s does not go with %q, only %s", word, origin, strings.Join(allowed, ", "))
+		l.problems.add(n.Pos, "transport %s cannot be used with %q, only %s", word, origin, strings.Join(allowed, ", "))
 	}
 	if word == "" && origin == "command" {
 		return "stdio"
@@ -413,12 +452,15 @@ func (l *loader) transport(n *strictyaml.Node, origin string) string {
 // mockFile reads the server file that an entry names, from the folder of the
 // file in which the entry stands: that may be suite.yaml.
 func (l *loader) mockFile(n *strictyaml.Node) *document {
+	if l.outside(n, beside(n)) {
+		return nil
+	}
+
 	path := filepath.Join(filepath.Dir(filepath.FromSlash(n.Pos.File)), filepath.FromSlash(n.Text))
 	if filepath.IsAbs(n.Text) {
 		path = n.Text
 	}
-	if hint, ok := missing(path); !ok {
-		l.problems.add(n.Pos, "there is no file %q%s", n.Text, hint)
+	if l.docs[filepath.Clean(path)] == nil && !l.readable(n, path, math.MaxInt64) {
 		return nil
 	}
 	d := l.read(path)
@@ -427,9 +469,9 @@ func (l *loader) mockFile(n *strictyaml.Node) *document {
 	}
 	switch {
 	case d.kind != "":
-		l.problems.add(n.Pos, "%q is a %s file; mock wants a server file", n.Text, d.kind)
+		l.problems.add(n.Pos, "%q is a %s file; mock needs a server file", n.Text, d.kind)
 	case d.why != "":
-		l.problems.add(n.Pos, "%q is no server file: %s", n.Text, d.why)
+		l.problems.add(n.Pos, "%q is not a server file: %s", n.Text, d.why)
 	}
 	return nil // what is wrong with the file was reported there
 }
@@ -451,8 +493,9 @@ func (l *loader) llm(d *document) *LLM {
 	m := &LLM{Name: textOf(d.root.Get("llm")), Pos: d.root.Key(d.kind).Pos, root: d.root, exprs: l.exprs}
 	m.Script = model.bind(emptyVars())
 	m.Script.Profile = textOf(d.root.Get("profile"))
-	m.Script.Fragments = l.fragments(d.root.Get("fragments"))
+	m.Script.Fragments, m.Script.Habits = l.fragments(d.root.Get("fragments")), l.habits(d.root.Get("habits"))
 	m.Script.Models = textsOf(d.root.Get("models"))
+	m.Script.Seed = int64(intOf(d.root.Get("seed")))
 	m.Script.Names = textMap(d.root.Get("names"))
 	m.Script.Arrival = textOf(d.root.Get("order")) == "arrival"
 	return m

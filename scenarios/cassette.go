@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/rehearse-dev/rehearse/harness/trials"
+	requests "github.com/rehearse-dev/rehearse/internal/key"
 	"github.com/rehearse-dev/rehearse/internal/strictyaml"
 )
 
@@ -44,7 +45,7 @@ const CassettesDir = "cassettes"
 // CassettePath is the file that holds the recording of a trial, from 1, of the
 // scenario with a model:
 //
-//	<dir>/<file without .yaml>/<scenario>.<model>[+<trial>].yaml
+//	<dir>/<file without .yaml>/<scenario>[@<variant>].<model>[+<trial>].yaml
 //
 // dir is the folder "cassettes" beside the scenario's file when it is empty.
 // Names become what can be part of a file's name, in lower case.
@@ -61,7 +62,7 @@ func (s *Scenario) CassettePath(dir, model string, trial int) string {
 func (s *Scenario) CassetteTrial(dir, path, model string) int {
 	trial := 1
 	if _, n, ok := strings.Cut(strings.TrimSuffix(filepath.Base(path), ".yaml"), "+"); ok {
-		trial, _ = strconv.Atoi(n) // what is no number is no trial
+		trial, _ = strconv.Atoi(n) // anything that is not a number is no trial
 	}
 	if trial < 1 || path != s.CassettePath(dir, model, trial) {
 		return 0
@@ -87,7 +88,11 @@ func (s *Scenario) cassettePrefix(dir string) string {
 		dir = filepath.Join(filepath.Dir(file), CassettesDir)
 	}
 	name := strings.TrimSuffix(filepath.Base(file), filepath.Ext(file))
-	return filepath.Join(dir, name, slug(s.Name, "scenario")) + "."
+	of := slug(s.Name, "scenario")
+	if s.Variant != "" {
+		of += "@" + slug(s.Variant, "variant") // no scenario has an @ in its part of the name
+	}
+	return filepath.Join(dir, name, of) + "."
 }
 
 // TapePath is the file that holds what went between the subject and a real
@@ -103,13 +108,13 @@ func cassetteObject() *object {
 		name: "cassette", doc: "How the scenario is recorded, and replayed in mode replay.",
 		keys: []key{
 			{name: "order", typ: enum("sequence", "strict", "any", "repeat-last"), def: "sequence", doc: "Which of equal recorded requests answers: each once, one after the other (`sequence`); all requests in the order of the file (`strict`); always the first (`any`); the last again when all were used (`repeat-last`)."},
-			{name: "ignore", typ: list(filled()), def: "none", doc: "Further paths of a request's JSON that do not count, such as `metadata.trace` or `**.date`; `*` is any key or index, `**` in front any depth. Of tool calls that a tape answers: paths into the parameters, such as `arguments.date`."},
-			{name: "allow_unused", typ: boolean(), def: "false", doc: "Lets a replay end with recorded requests that nobody sent."},
-			{name: "keep_errors", typ: boolean(), def: "false", doc: "Records answers of 429 and of 500 and above too, so that a replay has the retries."},
-			{name: "asides", typ: boolean(), def: "false", doc: "Allows requests beside the conversation, with another system prompt or model (for titles, of sub-agents); a recording that mixes two is refused otherwise."},
-			{name: "speed", typ: number(), def: "0", doc: "How fast answers are replayed: 1 as they were, 2 twice as fast, 0 at once."},
-			{name: "max_age", typ: duration(), def: "any age", doc: "How old a recording may be, such as `720h`."},
-			{name: "stale", typ: enum("warn", "error"), def: "warn", doc: "What a recording older than `max_age` is."},
+			{name: "ignore", typ: list(filled()), def: "none", doc: "Further paths in a request's JSON to ignore when matching, as a miss prints them, such as `messages[0].content`, `metadata.trace` or `**.date`; `*` is any key or index, a leading `**` any depth. With a regular expression after `=~`, only what it matches in the texts there is ignored: `messages[0].content =~ \\d{4}-\\d\\d-\\d\\d`. For tool calls that a tape answers: paths into the parameters, such as `arguments.date`."},
+			{name: "allow_unused", typ: boolean(), def: "false", doc: "Does not fail a replay for recorded requests that nobody sent."},
+			{name: "keep_errors", typ: boolean(), def: "false", doc: "Also records answers of 429 and of 500 and above, so that a replay has the retries."},
+			{name: "asides", typ: boolean(), def: "false", doc: "Allows requests beside the conversation with another system prompt or model (for titles, or of sub-agents); otherwise a recording that mixes two is refused."},
+			{name: "speed", typ: number(), def: "0", doc: "Replay speed: 1 as recorded, 2 twice as fast, 0 at once."},
+			{name: "max_age", typ: duration(), def: "any age", doc: "The maximum age of a recording, such as `720h`."},
+			{name: "stale", typ: enum("warn", "error"), def: "warn", doc: "How a recording older than `max_age` is reported."},
 		},
 	}
 }
@@ -123,13 +128,21 @@ func (l *loader) cassette(n *strictyaml.Node) Cassette {
 		KeepErrors: boolOf(n.Get("keep_errors")), MaxAge: durationOf(n.Get("max_age")), Stale: textOf(n.Get("stale")),
 		Asides: boolOf(n.Get("asides")),
 	}
+	for _, item := range itemsOf(n.Get("ignore")) {
+		if !usable(item) {
+			continue
+		}
+		if _, err := requests.ParsePath(item.Text); err != nil {
+			l.problems.add(item.Pos, "%v", err)
+		}
+	}
 	if speed := floatOf(n.Get("speed")); speed != nil {
 		if c.Speed = *speed; c.Speed < 0 {
 			l.problems.add(n.Get("speed").Pos, "a speed of %v: want 0 (at once) or more", c.Speed)
 		}
 	}
 	if n.Get("stale") != nil && c.MaxAge == 0 {
-		l.problems.add(n.Key("stale").Pos, `"stale" means nothing without "max_age"`)
+		l.problems.add(n.Key("stale").Pos, `"stale" has no effect without "max_age"`)
 	}
 	return c
 }

@@ -8,8 +8,9 @@ import (
 	"strings"
 
 	"github.com/rehearse-dev/rehearse/harness"
-	"github.com/rehearse-dev/rehearse/harness/match"
 	"github.com/rehearse-dev/rehearse/harness/score"
+	"github.com/rehearse-dev/rehearse/internal/expr"
+	"github.com/rehearse-dev/rehearse/internal/match"
 	"github.com/rehearse-dev/rehearse/internal/strictyaml"
 )
 
@@ -23,13 +24,20 @@ type lintFacts struct {
 
 // checks collects doubts.
 type checks struct {
-	problems problems
-	servers  []*serverEntry // of the scenario at hand
-	last     string         // the tool whose result `result` is, at this place of the script
+	problems  problems
+	anyClient bool
+	servers   []*serverEntry // of the scenario at hand
+	last      string         // the tool whose result `result` is, at this place of the script
+	// budget is what the conditions of a set may take that are evaluated to check it.
+	budget *expr.Budget
+	tools  map[*serverScript]*toolNames
 }
 
+// checkSteps take a second.
+const checkSteps = 10_000_000
+
 func check(set *Set) []Problem {
-	c := &checks{}
+	c := &checks{anyClient: set.AnyClient, budget: expr.NewBudget(checkSteps)}
 	for i, s := range set.Scenarios {
 		c.vacuous(s)
 		if i > 0 && set.Scenarios[i-1].lint.root == s.lint.root {
@@ -39,7 +47,7 @@ func check(set *Set) []Problem {
 		for _, e := range s.lint.servers {
 			if e.script != nil {
 				c.server(e.script)
-				c.serverFaults(e.script, transportOf(e.server.Transport))
+				c.serverFaults(e.script, transportsOf(e.server.Transport, s.MCPConfig != "")...)
 			}
 			if e.script != nil && !e.inline {
 				c.varsOf(s, e.script)
@@ -54,10 +62,11 @@ func check(set *Set) []Problem {
 		c.cutTexts(m.root, "")
 		c.faults(m.root, m.root, nil)
 		c.singleBraces(m.root, "")
+		c.matchedTexts(m.root)
 	}
 	for _, s := range set.Servers {
 		c.server(s.script)
-		c.serverFaults(s.script, "")
+		c.serverFaults(s.script)
 	}
 	return c.problems.sorted()
 }
@@ -70,7 +79,7 @@ func (c *checks) scenario(s *Scenario) {
 	root := s.lint.root
 	c.servers, c.last = s.lint.servers, ""
 	if !s.HasExpectations() && !s.ConductOnly {
-		c.doubt(root, "nothing is expected: add expect, or say conduct_only: true")
+		c.doubt(root, "nothing is expected: add expect, or set conduct_only: true")
 	}
 	turns := itemsOf(root.Get("turns"))
 	scripted := func(n *strictyaml.Node) bool { return n.Get("replies") != nil }
@@ -111,9 +120,14 @@ func (c *checks) scenario(s *Scenario) {
 	c.bareNames(root)
 	c.unanswered(root)
 	c.contradictions(root)
+	c.expectedTexts(root)
+	c.matchedTexts(root)
 	c.cutTexts(root, "")
-	stream := boolOf(root.Get("model").Get("stream"))
-	c.faults(root, root.Get("model"), &stream)
+	stream := &s.Settings.Stream
+	if c.anyClient {
+		stream = nil
+	}
+	c.faults(root, root.Get("model"), stream)
 	c.singleBraces(root, "")
 	c.unusedVars(s)
 	c.lateNews(root)
@@ -174,7 +188,7 @@ func (c *checks) vacuous(s *Scenario) {
 		scorers = append(scorers, t.Expect...)
 	}
 	for _, scorer := range scorers {
-		if that, ok := scorer.(score.That); ok && that.Program.HoldsVacuously() {
+		if that, ok := scorer.(score.That); ok && that.Program.HoldsVacuously(c.budget) {
 			c.problems.add(that.Pos, "holds for a conversation without any tool call: add a condition such as trajectory.size() > 0")
 		}
 	}
@@ -186,27 +200,49 @@ func (c *checks) tool(pos harness.Position, name string) *toolScript {
 	if !dotted {
 		return nil // an offered name
 	}
-	var servers []string
-	for _, e := range c.servers {
-		servers = append(servers, e.server.Name)
-		if e.server.Name != serverName {
-			continue
+	i := slices.IndexFunc(c.servers, func(e *serverEntry) bool { return e.server.Name == serverName })
+	if i < 0 {
+		var servers []string
+		for _, e := range c.servers {
+			servers = append(servers, e.server.Name)
 		}
-		if e.script == nil {
-			return nil // a real server, or a broken one
-		}
-		var tools []string
-		for _, t := range e.script.all() {
-			tools = append(tools, t.tool.Name)
-			if t.tool.Name == toolName {
-				return t
-			}
-		}
-		c.problems.add(pos, "server %q has no tool %q%s", serverName, toolName, didYouMean(toolName, tools))
+		c.problems.add(pos, "unknown server %q%s", serverName, didYouMean(serverName, servers))
 		return nil
 	}
-	c.problems.add(pos, "there is no server %q%s", serverName, didYouMean(serverName, servers))
-	return nil
+	script := c.servers[i].script
+	if script == nil {
+		return nil // a real server, or a broken one
+	}
+	tools := c.toolsOf(script)
+	t := tools.named[toolName]
+	if t == nil {
+		c.problems.add(pos, "server %q has no tool %q%s", serverName, toolName, didYouMean(toolName, tools.names))
+	}
+	return t
+}
+
+// toolNames are the tools of a mock server by their names, the first of each.
+type toolNames struct {
+	names []string
+	named map[string]*toolScript
+}
+
+// toolsOf looks through the tools of a server once.
+func (c *checks) toolsOf(s *serverScript) *toolNames {
+	if c.tools == nil {
+		c.tools = map[*serverScript]*toolNames{}
+	}
+	if c.tools[s] == nil {
+		found := &toolNames{named: map[string]*toolScript{}}
+		for _, t := range s.all() {
+			found.names = append(found.names, t.tool.Name)
+			if found.named[t.tool.Name] == nil {
+				found.named[t.tool.Name] = t
+			}
+		}
+		c.tools[s] = found
+	}
+	return c.tools[s]
 }
 
 // glob warns about a pattern of never that no tool of a mock server fits.
@@ -219,12 +255,12 @@ func (c *checks) glob(n *strictyaml.Node) {
 		if e.script == nil {
 			return // a real server may have any tools, and a broken one too
 		}
-		for _, t := range e.script.all() {
-			names = append(names, e.server.Name+"."+t.tool.Name)
+		for _, name := range c.toolsOf(e.script).names {
+			names = append(names, e.server.Name+"."+name)
 		}
 	}
 	if !slices.ContainsFunc(names, func(name string) bool { return match.Glob(n.Text, name) }) {
-		c.doubt(n, "no tool is named %q%s: this cannot fail", n.Text, didYouMean(n.Text, names))
+		c.doubt(n, "no tool has the name %q%s: this cannot fail", n.Text, didYouMean(n.Text, names))
 	}
 }
 
@@ -250,6 +286,7 @@ func (c *checks) server(s *serverScript) {
 	c.argumentKeys(s)
 	c.cutTexts(s.node, "")
 	c.singleBraces(s.node, "")
+	c.matchedTexts(s.node)
 }
 
 var (
@@ -329,7 +366,7 @@ func eachExpression(n *strictyaml.Node, visit func(n *strictyaml.Node, src strin
 // keysOf returns the keys that results of a tool have; nil when they cannot
 // be known.
 func (c *checks) keysOf(name string) []string {
-	quiet := &checks{servers: c.servers} // an unknown tool is reported where it is called
+	quiet := &checks{servers: c.servers, budget: c.budget, tools: c.tools} // an unknown tool is reported where it is called
 	t := quiet.tool(harness.Position{}, name)
 	if t == nil {
 		return nil
@@ -368,7 +405,7 @@ func (c *checks) cutTexts(n *strictyaml.Node, key string) {
 	case strictyaml.String:
 		texts := []string{"say", "user", "system", "text", "error", "reasoning", "refusal", "contains", "not_contains", "equals", "message"}
 		if n.Cut && slices.Contains(texts, key) {
-			c.doubt(n, "the text ends before %q, which YAML takes for a comment: quote it, or use `|`", n.Comment)
+			c.doubt(n, "the text ends before %q, which YAML reads as a comment: quote it, or use `|`", n.Comment)
 		}
 	case strictyaml.List:
 		for _, item := range n.Items {

@@ -9,9 +9,9 @@ import (
 	"github.com/rehearse-dev/rehearse/internal/strictyaml"
 )
 
-// lateNews says which calls of a scenario are of tools that their server tells
-// of only when it has answered the call that brought them about: whether the
-// next request has them is a race then.
+// lateNews says which calls of a scenario are of tools that their server
+// announces only when it has answered the call that brought them about: whether
+// the next request has them is a race then.
 func (c *checks) lateNews(root *strictyaml.Node) {
 	calls := map[string]int{} // of each server, and of each server.tool
 	for _, turn := range itemsOf(root.Get("turns")) {
@@ -21,7 +21,7 @@ func (c *checks) lateNews(root *strictyaml.Node) {
 			for _, item := range itemsOf(reply.Get("calls")) {
 				name, _, _ := callParts(item)
 				if by, ok := late[name]; ok {
-					c.doubt(keyOf(item), "the server tells of %s after the answer that brings it about, and the next request may be sooner: `early: true` at %s has the news come first",
+					c.doubt(keyOf(item), "the server announces %s after the answer that causes it, and the next request may come sooner: set `early: true` at %s to announce it first",
 						name, by.change.Pos)
 					delete(late, name)
 				}

@@ -3,12 +3,13 @@
 package scenarios
 
 import (
+	"errors"
 	"slices"
 	"strings"
 
 	"github.com/rehearse-dev/rehearse/harness"
-	"github.com/rehearse-dev/rehearse/harness/expr"
-	"github.com/rehearse-dev/rehearse/harness/match"
+	"github.com/rehearse-dev/rehearse/internal/expr"
+	"github.com/rehearse-dev/rehearse/internal/match"
 	"github.com/rehearse-dev/rehearse/internal/strictyaml"
 )
 
@@ -46,7 +47,7 @@ func (c *checks) ends(list []*strictyaml.Node) {
 		case first == nil:
 			first = stops
 		case stops.Text != first.Text && stops.Text != string(harness.StopAnyError) && first.Text != string(harness.StopAnyError):
-			c.doubt(stops, "a turn stops for one reason, and %s is expected at %s: one of the two fails", first.Text, first.Pos)
+			c.doubt(stops, "a turn stops for one reason, but %s is expected at %s: one of the two fails", first.Text, first.Pos)
 		}
 	}
 	for _, n := range list {
@@ -56,7 +57,7 @@ func (c *checks) ends(list []*strictyaml.Node) {
 		}
 		for _, k := range []string{"contains", "equals", "regex", "json"} {
 			if usable(answer.Get(k)) {
-				c.doubt(answer, "a turn that stops has no answer, and a stop is expected at %s: one of the two fails", first.Pos)
+				c.doubt(answer, "a turn that stops has no answer, but a stop is expected at %s: one of the two fails", first.Pos)
 				break
 			}
 		}
@@ -87,7 +88,7 @@ func (c *checks) callsAgainst(a, b *strictyaml.Node) {
 	for _, name := range callNames(b) {
 		tool := bareName(name.Text)
 		if room[tool]--; room[tool] < 0 {
-			c.doubt(name, "%q is expected here, and %s has no room for it: one of the two fails", name.Text, callList(a).Pos)
+			c.doubt(name, "%q is expected here, but %s does not allow it: one of the two fails", name.Text, callList(a).Pos)
 			return
 		}
 	}
@@ -116,10 +117,12 @@ func callNames(expectation *strictyaml.Node) []*strictyaml.Node {
 // a way to say "any" everywhere but in an expectation.
 func (c *checks) constants(exprs []placed) {
 	for _, e := range exprs {
-		if !e.condition || e.scope == expr.ToolResult {
-			continue
-		}
-		switch holds, constant := e.prog.Constant(); {
+		holds, constant, err := e.prog.Constant(c.budget)
+		var limit *expr.LimitError
+		switch {
+		case errors.As(err, &limit):
+			c.problems.add(e.pos, "it reads nothing that could change and cannot be computed: %s", limit.Msg)
+		case !e.condition || e.scope == expr.ToolResult:
 		case constant && !holds:
 			c.problems.add(e.pos, "it never holds, since it reads nothing that could change")
 		case constant && e.scope == expr.That:
@@ -131,7 +134,7 @@ func (c *checks) constants(exprs []placed) {
 // finishes warns about a reason to finish that the reply does not have.
 func (c *checks) finishes(n *strictyaml.Node) {
 	if finish := n.Get("finish"); textOf(finish) == "tool_calls" && !callsTools(n) {
-		c.doubt(finish, "the reply finishes for tool calls and has none")
+		c.doubt(finish, "the finish reason of the reply is tool calls, but it has none")
 	}
 }
 

@@ -7,9 +7,9 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/rehearse-dev/rehearse/harness"
-	"github.com/rehearse-dev/rehearse/harness/toolname"
+	"github.com/rehearse-dev/rehearse/internal/prose"
 	"github.com/rehearse-dev/rehearse/internal/strictyaml"
+	"github.com/rehearse-dev/rehearse/internal/toolname"
 )
 
 // varsOf warns about vars that a server file reads and a scenario that uses
@@ -50,10 +50,10 @@ func (c *checks) bareNames(root *strictyaml.Node) {
 			return
 		}
 		hint := ""
-		if best := harness.Suggest(n.Text, listed); best != "" {
+		if best := prose.Suggest(n.Text, listed); best != "" {
 			hint = fmt.Sprintf(" (did you mean %q?)", dotted[slices.Index(listed, best)])
 		}
-		c.doubt(n, "no server lists a tool %q%s: a name without a dot is sent as it is written, here as an unknown tool", n.Text, hint)
+		c.doubt(n, "no server lists a tool %q%s: a name without a dot is sent as written, here as an unknown tool", n.Text, hint)
 	})
 }
 
@@ -67,12 +67,12 @@ func (c *checks) unanswered(root *strictyaml.Node) {
 	}
 	for _, t := range itemsOf(root.Get("turns")) {
 		replies := itemsOf(t.Get("replies"))
-		if len(replies) == 0 || stops(t.Get("expect")) {
+		if len(replies) == 0 || stops(t.Get("expect")) || boolOf(t.Get("single_call")) {
 			continue
 		}
 		last := replies[len(replies)-1]
 		if len(itemsOf(last.Get("calls"))) > 0 && last.Get("fault") == nil {
-			c.doubt(last, "the turn ends with tool calls and no answer: add a reply with say, or expect stops")
+			c.doubt(last, "the turn ends with tool calls and without an answer: add a reply with say, or expect stops")
 		}
 	}
 }
@@ -101,7 +101,7 @@ func (c *checks) stateKeys(s *serverScript) {
 	for _, e := range s.exprs {
 		for _, key := range e.prog.Keys("state") {
 			if !slices.Contains(known, key) {
-				c.problems.add(e.pos, "the state has no key %q%s, and no set makes one", key, didYouMean(key, known))
+				c.problems.add(e.pos, "the state has no key %q%s, and no set creates it", key, didYouMean(key, known))
 			}
 		}
 	}

@@ -6,8 +6,7 @@ import (
 	"fmt"
 	"slices"
 
-	"github.com/rehearse-dev/rehearse/harness/expr"
-	"github.com/rehearse-dev/rehearse/harness/value"
+	"github.com/rehearse-dev/rehearse/internal/expr"
 	"github.com/rehearse-dev/rehearse/internal/strictyaml"
 )
 
@@ -37,7 +36,7 @@ func (c *checks) holds(s *Scenario) {
 		for _, t := range e.script.tools {
 			for _, r := range itemsOf(t.node.Get("results")) {
 				if until := r.Get("hold").Get("until"); usable(until) {
-					c.doubt(until, "a run gives no cue to a mock server: the scenario at %s waits in vain where this result answers", s.Pos)
+					c.doubt(until, "a run gives no cue to a mock server: the scenario at %s waits in vain when this result answers", s.Pos)
 				}
 			}
 		}
@@ -70,7 +69,7 @@ func (c *checks) held(s *Scenario, replies, beside []*strictyaml.Node) {
 				c.doubt(until, "the cue cannot come: it is call %d of %s, and %s scripted before this reply", nth, tool, scripted)
 			}
 		case len(state) > 0 && !slices.ContainsFunc(before, callsTools) && !c.stateIs(s, until.Pos.String()):
-			c.doubt(until, "the cue cannot come: the state is another at the beginning, and no call is scripted before this reply that could change it")
+			c.doubt(until, "the cue cannot come: the state differs at the beginning, and no call that could change it is scripted before this reply")
 		}
 	}
 }
@@ -98,10 +97,7 @@ func (c *checks) stateIs(s *Scenario, pos string) bool {
 			if i < 0 || c.servers[i].script == nil {
 				return true // reported already
 			}
-			state, err := value.Parse(c.servers[i].script.node.Get("state").JSON())
-			if err != nil {
-				state = emptyVars()
-			}
+			state := c.servers[i].script.node.Get("state").Value()
 			if diff, err := m.Match(state, &expr.Vars{Vars: s.Vars}); err != nil || diff != nil {
 				return false
 			}

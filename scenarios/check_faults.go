@@ -66,7 +66,7 @@ func (c *checks) repliesOf(s *script, replies []*strictyaml.Node, turn int) {
 		c.faultList(s, r.Get("fault"), "the reply calls no tools", callsTools(r), func(f *fault.Fault) string {
 			switch at := f.At; {
 			case at.Turn != 0 && at.Turn != turn:
-				return fmt.Sprintf("this reply is of turn %d, not %d", turn, at.Turn)
+				return fmt.Sprintf("this reply belongs to turn %d, not %d", turn, at.Turn)
 			case at.Reply != 0 && (at.Reply < first || at.Reply > last):
 				return fmt.Sprintf("this is reply %d of its turn, not %d", first, at.Reply)
 			}
@@ -91,9 +91,9 @@ func (s *script) nowhere(f *fault.Fault) string {
 	turns := max(len(s.turns), 1)
 	switch {
 	case f.At.Turn > turns:
-		return fmt.Sprintf("there is no turn %d, only %d", f.At.Turn, turns)
+		return fmt.Sprintf("turn %d does not exist: there are %d", f.At.Turn, turns)
 	case f.At.Reply != 0 && len(s.others) == 0 && f.At.Reply > s.most(f.At.Turn):
-		return fmt.Sprintf("there is no reply %d in a turn, only %d", f.At.Reply, s.most(f.At.Turn))
+		return fmt.Sprintf("reply %d does not exist: no turn has more than %d", f.At.Reply, s.most(f.At.Turn))
 	}
 	return ""
 }
@@ -132,11 +132,11 @@ func (c *checks) faultList(s *script, list *strictyaml.Node, none string, calls 
 		why := ""
 		switch {
 		case endless != nil:
-			why = fmt.Sprintf("the one at %s strikes always", endless.Pos)
+			why = fmt.Sprintf("the one at %s always strikes first", endless.Pos)
 		case s.stream != nil && !f.Applies(*s.stream) && *s.stream:
-			why = "it strikes plain requests alone, and model.stream is true"
+			why = "it strikes only requests without a stream, but model.stream is true"
 		case s.stream != nil && !f.Applies(*s.stream):
-			why = "it strikes streams alone, and model.stream is not true"
+			why = "it strikes only streams, but model.stream is not true"
 		case info.Calls && !calls:
 			why = none
 		default:
@@ -146,7 +146,7 @@ func (c *checks) faultList(s *script, list *strictyaml.Node, none string, calls 
 			c.doubt(n, "the fault %s never strikes: %s", textOf(n.Get("kind")), why)
 		}
 		if f.Times < 0 && f.At == (fault.At{Chunk: f.At.Chunk, Byte: f.At.Byte, Token: f.At.Token}) && why == "" &&
-			f.Every == 0 && f.Probability == 0 && n.Get("when") == nil && n.Get("match") == nil && f.Applies(true) == f.Applies(false) {
+			f.Every == 0 && f.Probability == 0 && f.Chance == 0 && n.Get("when") == nil && n.Get("match") == nil && f.Applies(true) == f.Applies(false) {
 			endless = n
 		}
 	}
@@ -169,6 +169,9 @@ func plainFault(n *strictyaml.Node) (fault.Fault, bool) {
 	f.Every = intOf(n.Get("every"))
 	if p := floatOf(n.Get("probability")); p != nil {
 		f.Probability = *p
+	}
+	if p := floatOf(n.Get("chance")); p != nil {
+		f.Chance = *p
 	}
 	switch times := n.Get("times"); {
 	case textOf(times) == "always":

@@ -22,7 +22,7 @@ func (c *checks) singleBraces(n *strictyaml.Node, key string) {
 	switch n.Kind {
 	case strictyaml.String:
 		if m := singleBrace.FindStringSubmatch(n.Text); m != nil {
-			c.doubt(n, "{%s} is text as it stands: write {{%s}} for what it comes to", m[1], m[1])
+			c.doubt(n, "{%s} is plain text: write {{%s}} for its value", m[1], m[1])
 		}
 	case strictyaml.List:
 		for _, item := range n.Items {
@@ -64,6 +64,136 @@ func (c *checks) unusedVars(s *Scenario) {
 				c.doubt(p.Key, "nothing reads vars.%s", key)
 			}
 			seen[key] = true
+		}
+	}
+}
+
+// expectedTexts warns about texts that are expected and decide nothing, or
+// cannot be met: what a block's last line break makes of them, and empty ones.
+func (c *checks) expectedTexts(root *strictyaml.Node) {
+	lists := itemsOf(root.Get("expect"))
+	for _, t := range itemsOf(root.Get("turns")) {
+		lists = append(lists, itemsOf(t.Get("expect"))...)
+	}
+	for _, n := range lists {
+		for _, k := range []string{"answer", "start_error"} {
+			what := n.Get(k)
+			if !usable(what) || what.Kind != strictyaml.Map {
+				continue
+			}
+			for _, text := range itemsOf(what.Get("contains")) {
+				c.expectedText(text, "more text in a new line must follow", "it always holds, since every text contains it")
+			}
+			for _, text := range itemsOf(what.Get("not_contains")) {
+				c.expectedText(text, "it holds as long as no new line follows", "it never holds, since every text contains it")
+			}
+			for _, text := range itemsOf(what.Get("regex")) {
+				c.expectedPattern(text, brokenPattern)
+			}
+			if text := what.Get("equals"); usable(text) && text.Kind == strictyaml.String {
+				c.expectedText(text, "the answer must also end in one", "")
+			}
+		}
+		c.patterns(n, false)
+	}
+}
+
+// expectedText warns about a text with the line break of its block at the end,
+// and about an empty one.
+func (c *checks) expectedText(n *strictyaml.Node, broken, empty string) {
+	if !usable(n) || n.Kind != strictyaml.String {
+		return
+	}
+	switch {
+	case n.Block && strings.HasSuffix(n.Text, "\n"):
+		c.doubt(n, "the text ends in the line break of its block, so %s: write |- (or >-) to leave the line break out", broken)
+	case n.Text == "" && empty != "":
+		c.doubt(n, "an empty text: %s", empty)
+	}
+}
+
+// expectedPattern is the same for a regular expression. One that matches the
+// empty text matches inside every other.
+func (c *checks) expectedPattern(n *strictyaml.Node, broken string) {
+	c.expectedText(n, broken, "")
+	if !usable(n) || n.Kind != strictyaml.String {
+		return
+	}
+	if re, err := regexp.Compile(n.Text); err == nil && re.MatchString("") && re.MatchString("\x01") {
+		c.doubt(n, "the expression matches any text: anchor it with ^ and $")
+	}
+}
+
+// What the line break at the end of a block makes of what it is matched with.
+const (
+	brokenPattern    = "a new line must follow what matches"
+	brokenNotPattern = "it holds as long as no new line follows what matches"
+	brokenWhole      = "the text must also end in one"
+	brokenNotWhole   = "it holds for the text without one"
+)
+
+// patterns looks for texts in what values are matched with. negated is below
+// $not, where a text that cannot be met always holds. Elsewhere a block may be
+// what an argument is, line break and all.
+func (c *checks) patterns(n *strictyaml.Node, negated bool) {
+	if !usable(n) {
+		return
+	}
+	if negated && n.Kind == strictyaml.String {
+		c.expectedText(n, brokenNotWhole, "")
+	}
+	pattern, whole := brokenPattern, brokenWhole
+	if negated {
+		pattern, whole = brokenNotPattern, brokenNotWhole
+	}
+	for _, item := range n.Items {
+		c.patterns(item, negated)
+	}
+	for _, p := range n.Pairs {
+		switch p.Key.Text {
+		case "$regex":
+			c.expectedPattern(p.Value, pattern)
+		case "$glob":
+			c.expectedText(p.Value, whole, "")
+		case "$not":
+			c.patterns(p.Value, !negated)
+		case "$literal":
+			if negated && usable(p.Value) && p.Value.Kind == strictyaml.String {
+				c.expectedText(p.Value, brokenNotWhole, "")
+			}
+		case "$schema", "$that", "$cel", "$normalize", "that", "when":
+		default:
+			c.patterns(p.Value, negated)
+		}
+	}
+}
+
+// matchedTexts is the same for anything that is not an expectation: the user
+// texts that begin a turn, and the arguments, requests and states that a reply,
+// a result or a fault waits for. What replies and results say is left alone.
+func (c *checks) matchedTexts(n *strictyaml.Node) {
+	if !usable(n) {
+		return
+	}
+	for _, item := range n.Items {
+		c.matchedTexts(item)
+	}
+	for _, p := range n.Pairs {
+		switch p.Key.Text {
+		case "user":
+			for _, text := range itemsOf(p.Value.Get("contains")) {
+				c.expectedText(text, "more text in a new line must follow", "")
+			}
+			if text := p.Value.Get("regex"); usable(text) {
+				c.expectedPattern(text, brokenPattern)
+			}
+		case "args", "match", "state":
+			if p.Key.Text != "state" || n.Get("tools") == nil { // else the state of a mock server
+				c.patterns(p.Value, false)
+			}
+		case "expect", "calls", "json", "structured", "set", "meta", "input", "output", "vars", "cases", "description":
+		default:
+			c.matchedTexts(p.Value)
 		}
 	}
 }

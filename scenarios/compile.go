@@ -11,10 +11,10 @@ import (
 	"time"
 
 	"github.com/rehearse-dev/rehearse/harness"
-	"github.com/rehearse-dev/rehearse/harness/expr"
-	"github.com/rehearse-dev/rehearse/harness/match"
-	"github.com/rehearse-dev/rehearse/harness/value"
+	"github.com/rehearse-dev/rehearse/internal/expr"
+	"github.com/rehearse-dev/rehearse/internal/match"
 	"github.com/rehearse-dev/rehearse/internal/strictyaml"
+	"github.com/rehearse-dev/rehearse/internal/value"
 )
 
 // compiler turns nodes into expressions, values and matchers. All of its
@@ -53,6 +53,7 @@ func (c *compiler) keep(n *strictyaml.Node, list []*expr.Program) {
 				break
 			}
 		}
+		p.Place(place)
 		c.exprs = append(c.exprs, placed{pos: place, prog: p})
 	}
 }
@@ -107,6 +108,7 @@ func (c *compiler) condition(n *strictyaml.Node, scope expr.Scope) *expr.Program
 		c.problems.add(n.Pos, "%v", err)
 		return nil
 	}
+	p.Place(n.Pos)
 	c.exprs = append(c.exprs, placed{n.Pos, p, scope != expr.That, true, scope})
 	return p
 }
@@ -160,12 +162,7 @@ func (c *compiler) value(n *strictyaml.Node) (value.Value, bool) {
 	if !usable(n) {
 		return value.Value{}, false
 	}
-	v, err := value.Parse(n.JSON())
-	if err != nil {
-		c.problems.add(n.Pos, "%v", err)
-		return value.Value{}, false
-	}
-	return v, true
+	return n.Value(), true
 }
 
 func textOf(n *strictyaml.Node) string {

@@ -32,7 +32,7 @@ func (l *loader) knownServers(root *strictyaml.Node) {
 		if hint == "" {
 			hint = "; there are " + strings.Join(names, ", ")
 		}
-		l.problems.add(name.Pos, "%q: there is no server %q%s", name.Text, server, hint)
+		l.problems.add(name.Pos, "%q: unknown server %q%s", name.Text, server, hint)
 	})
 }
 

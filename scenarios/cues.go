@@ -8,8 +8,8 @@ import (
 	"strings"
 
 	"github.com/rehearse-dev/rehearse/harness"
-	"github.com/rehearse-dev/rehearse/harness/expr"
-	"github.com/rehearse-dev/rehearse/harness/match"
+	"github.com/rehearse-dev/rehearse/internal/expr"
+	"github.com/rehearse-dev/rehearse/internal/match"
 	"github.com/rehearse-dev/rehearse/internal/strictyaml"
 )
 
@@ -32,12 +32,12 @@ func (s *Scenario) Seen(turn int) *expr.Vars { return &expr.Vars{Vars: s.Vars, T
 
 func untilObject() *object {
 	return &object{
-		name: "until", doc: "What lets a held reply go, in a scenario. It is looked for from the beginning, so that it may have come before the reply.",
+		name: "until", doc: "What releases a held reply, in a scenario. It counts from the beginning of the trial, so it may come before the reply.",
 		one: []string{"tool", "state"},
 		keys: []key{
 			{name: "tool", typ: filled(), doc: "A call of this tool, `server.tool`, as it arrives."},
-			{name: "nth", typ: count(1), def: "1", doc: "With `tool`: which call of it."},
-			{name: "state", typ: anyMap(), doc: "The state of mock servers, by server; keys that are not named are not looked at."},
+			{name: "nth", typ: count(1), def: "1", doc: "With `tool`: the number of the call of that tool."},
+			{name: "state", typ: anyMap(), doc: "The state of mock servers, by server; keys that are not named are ignored."},
 		},
 	}
 }
@@ -53,12 +53,12 @@ func (l *loader) hold(n *strictyaml.Node) (string, *Cue) {
 	if c.Tool != "" {
 		c.Name = fmt.Sprintf("%s:%d", c.Tool, c.Nth)
 		if !strings.Contains(c.Tool, ".") {
-			l.problems.add(until.Get("tool").Pos, "%q: the tool of a cue is server.tool", c.Tool)
+			l.problems.add(until.Get("tool").Pos, "%q: name the tool of a cue as server.tool", c.Tool)
 		}
 		return c.Name, c
 	}
 	if until.Get("nth") != nil {
-		l.problems.add(until.Key("nth").Pos, "nth is of a tool's calls")
+		l.problems.add(until.Key("nth").Pos, "nth needs a tool, whose calls it counts")
 	}
 	c.Name = fmt.Sprintf("state:%d:%d", until.Pos.Line, until.Pos.Col)
 	c.State = map[string]*match.Matcher{}
@@ -106,7 +106,7 @@ func (l *loader) knownCues(cues []Cue, servers []*serverEntry) {
 	entry := func(c *Cue, name string) *serverEntry {
 		i := slices.Index(names, name)
 		if i < 0 {
-			l.problems.add(c.Pos, "the cue cannot come: there is no server %q%s", name, didYouMean(name, names))
+			l.problems.add(c.Pos, "the cue cannot come: unknown server %q%s", name, didYouMean(name, names))
 			return nil
 		}
 		if servers[i].broken {
@@ -131,7 +131,7 @@ func (l *loader) knownCues(cues []Cue, servers []*serverEntry) {
 		}
 		for name := range c.State {
 			if e := entry(c, name); e != nil && e.script == nil {
-				l.problems.add(c.Pos, "the cue cannot come: %q is a real server, and the state of a mock server alone is known", name)
+				l.problems.add(c.Pos, "the cue cannot come: %q is a real server, and only the state of a mock server is known", name)
 			}
 		}
 	}

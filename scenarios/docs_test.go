@@ -86,10 +86,10 @@ func playDocs(t *testing.T, dir string) int {
 	return len(res.Records)
 }
 
-// TestDocsLatency has what the guide says of latency: it costs nothing, and
-// counts.
+// TestDocsLatency holds what docs/scenarios.md says of latency: it costs no
+// real time, and it counts.
 func TestDocsLatency(t *testing.T) {
-	text, err := os.ReadFile("../docs/guide.md")
+	text, err := os.ReadFile("../docs/scenarios.md")
 	if err != nil {
 		t.Fatal(err)
 	}

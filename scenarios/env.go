@@ -45,7 +45,7 @@ func (l *loader) expanded(n *strictyaml.Node, unset bool) string {
 		out.WriteString(rest[:i])
 		inside, after, closed := strings.Cut(rest[i+2:], "}")
 		if !closed {
-			l.problems.add(n.Pos, "%q does not end with }; $${ is the text ${", rest[i:])
+			l.problems.add(n.Pos, "%q does not end with }; write $${ for the text ${", rest[i:])
 			return out.String()
 		}
 		rest = after
@@ -54,7 +54,7 @@ func (l *loader) expanded(n *strictyaml.Node, unset bool) string {
 		case name == workdirName:
 			out.WriteString(workdirMark)
 		case !variable.MatchString(name):
-			l.problems.add(n.Pos, "${%s} names no environment variable; $${ is the text ${", inside)
+			l.problems.add(n.Pos, "${%s} is not the name of an environment variable; write $${ for the text ${", inside)
 		default:
 			text, ok := l.lookup(name)
 			switch {

@@ -8,9 +8,9 @@ import (
 	"strings"
 
 	"github.com/rehearse-dev/rehearse/harness"
-	"github.com/rehearse-dev/rehearse/harness/expr"
-	"github.com/rehearse-dev/rehearse/harness/match"
 	"github.com/rehearse-dev/rehearse/harness/score"
+	"github.com/rehearse-dev/rehearse/internal/expr"
+	"github.com/rehearse-dev/rehearse/internal/match"
 	"github.com/rehearse-dev/rehearse/internal/strictyaml"
 )
 
@@ -84,7 +84,7 @@ func (l *loader) contradictoryAnswer(n *strictyaml.Node) {
 	if !computed(whole) {
 		for _, want := range wanted {
 			if !computed(want) && !strings.Contains(whole.Text, want.Text) {
-				l.problems.add(want.Pos, "the answer cannot contain %q and be equal to the text at %s, which does not", want.Text, whole.Pos)
+				l.problems.add(want.Pos, "the answer cannot contain %q and equal the text at %s, which does not contain it", want.Text, whole.Pos)
 			}
 		}
 		wanted = append(wanted, whole)
@@ -187,12 +187,12 @@ func (l *loader) state(n *strictyaml.Node, pos harness.Position, servers []*serv
 			}
 			switch i := slices.Index(names, name); {
 			case i < 0:
-				l.problems.add(p.Key.Pos, "there is no server %q%s", name, didYouMean(name, names))
+				l.problems.add(p.Key.Pos, "unknown server %q%s", name, didYouMean(name, names))
 				continue
 			case servers[i].broken:
 				continue
 			case servers[i].script == nil:
-				l.problems.add(p.Key.Pos, "%q is a real server: the state of a mock server alone can be looked at", name)
+				l.problems.add(p.Key.Pos, "%q is a real server: only the state of a mock server is known", name)
 				continue
 			}
 		}

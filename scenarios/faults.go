@@ -8,16 +8,16 @@ import (
 	"strings"
 
 	"github.com/rehearse-dev/rehearse/harness"
-	"github.com/rehearse-dev/rehearse/harness/expr"
-	"github.com/rehearse-dev/rehearse/harness/match"
-	"github.com/rehearse-dev/rehearse/harness/value"
+	"github.com/rehearse-dev/rehearse/internal/expr"
+	"github.com/rehearse-dev/rehearse/internal/match"
 	"github.com/rehearse-dev/rehearse/internal/strictyaml"
+	"github.com/rehearse-dev/rehearse/internal/value"
 	"github.com/rehearse-dev/rehearse/mockllm"
 	"github.com/rehearse-dev/rehearse/mockllm/fault"
 )
 
 func faultsKey() key {
-	return key{name: "faults", typ: list(objectOf("fault")), def: "none", doc: "What goes wrong at the mock model, whichever reply is due; asides are spared. The first that fits strikes."}
+	return key{name: "faults", typ: list(objectOf("fault")), def: "none", doc: "What goes wrong at the mock model, whichever reply is due, except for asides. The first fault that matches strikes."}
 }
 
 // faultObject is the object of `fault` and of the items of `faults`.
@@ -25,19 +25,20 @@ func faultObject() *object {
 	kind := enum(fault.Names()...)
 	kind.words = "a kind or a preset that `rehearse faults` lists"
 	return &object{
-		name: "fault", doc: "A typed misbehaviour, in place of a reply or inside it. `rehearse faults` lists the kinds with what each is for, and which settings it has a use for.",
+		name: "fault", doc: "A typed fault, in place of a reply or inside it. `rehearse faults` lists the kinds, what each tests, and the settings that it uses.",
 		keys: []key{
 			{name: "kind", typ: kind, required: true, doc: "What goes wrong, as in `rate_limit`, or a preset, as in `argo_3_3_cut_done`."},
-			{name: "form", typ: filled(), def: "the kind's first", doc: "One of the kind's forms. The form `null` is quoted, as any text is that YAML takes for something else: `form: \"null\"`."},
+			{name: "form", typ: filled(), def: "the kind's first", doc: "One of the kind's forms. Quote the form `null`, as any text that YAML reads as something else: `form: \"null\"`."},
 			{name: "at", typ: objectOf("at"), def: "any request; the middle of the reply", doc: "Which requests it strikes, and where in the reply."},
 			{name: "when", typ: celText(), def: "always", doc: "Holds for the requests that it strikes; reads " + known(expr.Request) + "."},
-			{name: "match", typ: anyMap(), def: "any", doc: "What the request looks like: its `model`, `messages`, `tools` and so on; operators allowed, keys that are not named are not looked at."},
-			{name: "times", typ: either(count(1), enum("always")), def: "1, or always with every or probability", doc: "How often it strikes."},
-			{name: "every", typ: count(1), def: "1", doc: "Strikes each so-manieth request that it fits."},
-			{name: "probability", typ: number(), def: "1", doc: "The chance with which it strikes, from 0 to 1; what comes of it follows from the seed."},
+			{name: "match", typ: anyMap(), def: "any", doc: "What the request contains: its `model`, `messages`, `tools` and so on; operators allowed, keys that are not named are ignored."},
+			{name: "times", typ: either(count(1), enum("always")), def: "1, or always with every, probability or chance", doc: "How often it strikes."},
+			{name: "every", typ: count(1), def: "1", doc: "Strikes every Nth request that matches."},
+			{name: "probability", typ: number(), def: "1", doc: "The probability with which it strikes, from 0 to 1; the seed decides."},
+			{name: "chance", typ: probability(), def: "1", doc: "The probability with which it strikes a request, drawn from the request itself as that of a rule is. `times` then counts for each such request by itself: with 2, a request that is drawn meets the fault twice and then its reply. Without `times` it meets the fault whenever it is repeated. It goes with neither `every` nor `probability`."},
 			{name: "status", typ: count(200), def: "the kind's", doc: "The HTTP status."},
 			{name: "body", typ: text(), def: "the kind's", doc: "The body, or the text."},
-			{name: "retry_after", typ: duration(), def: "none sent", doc: "What the answer asks the client to wait."},
+			{name: "retry_after", typ: duration(), def: "none sent", doc: "How long the answer asks the client to wait."},
 			{name: "delay", typ: duration(), def: "the kind's", doc: "The wait of a slow fault; the clock of a run skips it."},
 			{name: "size", typ: count(1), def: "the kind's", doc: "The size of a long reply in bytes, or a number of lines."},
 		},
@@ -47,7 +48,7 @@ func faultObject() *object {
 func atObject() *object {
 	inside := " of the reply, from 1, before which it strikes; -1 is the last."
 	return &object{
-		name: "at", doc: "The place of a fault. All that is given must fit; one of chunk, byte and token.",
+		name: "at", doc: "Where a fault strikes. Everything given must match; at most one of chunk, byte and token.",
 		some: []string{"request", "model", "turn", "reply", "chunk", "byte", "token"},
 		keys: []key{
 			{name: "request", typ: count(1), def: "any", doc: "The n-th request to the mock model, asides not counted."},
@@ -91,7 +92,7 @@ func (l *loader) fault(n *strictyaml.Node) faultScript {
 	if at := n.Get("at"); usable(at) {
 		for _, place := range []string{"chunk", "byte", "token"} {
 			if n := at.Get(place); usable(n) && intOf(n) == 0 {
-				l.problems.add(n.Pos, "%ss are counted from 1, and from the end from -1: there is no %s 0", place, place)
+				l.problems.add(n.Pos, "%ss count from 1, or from -1 at the end: there is no %s 0", place, place)
 			}
 		}
 		f.At = fault.At{
@@ -111,6 +112,9 @@ func (l *loader) fault(n *strictyaml.Node) faultScript {
 		if *p == 0 {
 			l.problems.add(n.Get("probability").Pos, "a probability of 0: this fault never strikes")
 		}
+	}
+	if p := floatOf(n.Get("chance")); p != nil {
+		f.Chance = *p
 	}
 	if status := n.Get("status"); usable(status) {
 		f.Status = intOf(status)

@@ -87,9 +87,11 @@ func TestFaults(t *testing.T) {
 
 func TestFaultMistakes(t *testing.T) {
 	for _, test := range []struct{ name, fault, want string }{
+		{"kind of stops", `{kind: cut_stream, times: always}`, `"kind" cannot be "cut_stream" (did you mean "cut"?)`},
+		{"key of others", `{kind: stall, after: 10s}`, `unknown key "after" in fault (did you mean "delay"?)`},
 		{"kind", `{kind: rate_limits}`, `"kind" cannot be "rate_limits" (did you mean "rate_limit"?); it is a kind or a preset that ` + "`rehearse faults` lists"},
 		{"form", `{kind: reset, form: befor}`, `fault reset has no form "befor", did you mean "before"?`},
-		{"setting", `{kind: crlf, status: 500}`, `fault crlf has no use for status`},
+		{"setting", `{kind: crlf, status: 500}`, `fault crlf does not use status`},
 		{"place", `{kind: cut, at: {byte: 1, chunk: 1}}`, `give one of chunk, byte and token`},
 		{"empty place", `{kind: cut, at: {}}`, `needs at least one of request`},
 		{"chance", `{kind: cut, probability: 0}`, `this fault never strikes`},
@@ -103,4 +105,31 @@ func TestFaultMistakes(t *testing.T) {
 			}
 		})
 	}
+}
+
+// TestChance holds that rules and faults have their chance from the file, of an
+// llm file and of a scenario.
+func TestChance(t *testing.T) {
+	const rest = `
+rules:
+  - {when: "true", chance: 0.25, reply: {say: x}}
+  - {when: "true", reply: {say: y}}
+`
+	set, err := loadText(t, "llm: x\nseed: 7\nfaults: [{kind: rate_limit, chance: 0.5, times: 2}]"+rest)
+	if err != nil {
+		t.Fatal(err)
+	}
+	check := func(script mockllm.Script, seed int64) {
+		t.Helper()
+		if script.Seed != seed || script.Rules[0].Chance != 0.25 || script.Rules[1].Chance != 0 ||
+			script.Faults[0].Chance != 0.5 || script.Faults[0].Times != 2 {
+			t.Errorf("script %+v", script)
+		}
+	}
+	check(set.LLMs[0].Script, 7)
+	set, err = loadText(t, "scenario: x\nmodel: {faults: [{kind: rate_limit, chance: 0.5, times: 2}]}\nturns: [{user: hi}]"+rest)
+	if err != nil {
+		t.Fatal(err)
+	}
+	check(set.Scenarios[0].ModelScript(), 0)
 }

@@ -10,7 +10,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/rehearse-dev/rehearse/mockllm/wire"
+	"github.com/rehearse-dev/rehearse/mockllm"
 	"github.com/rehearse-dev/rehearse/scenarios"
 )
 
@@ -39,10 +39,10 @@ turns:
 		t.Fatal(err)
 	}
 	script := set.Scenarios[0].ModelScript()
-	got := []*wire.Fragments{script.Fragments, script.Turns[0].Replies[0].Fragments}
-	want := []*wire.Fragments{
-		{Seed: 7, Unit: wire.Token, Index: wire.IndexZero},
-		{Unit: wire.Byte, Cuts: []int{1}, Writes: 3},
+	got := []*mockllm.Fragments{script.Fragments, script.Turns[0].Replies[0].Fragments}
+	want := []*mockllm.Fragments{
+		{Seed: 7, Unit: mockllm.UnitToken, Index: mockllm.IndexZero},
+		{Unit: mockllm.UnitByte, Cuts: []int{1}, Writes: 3},
 	}
 	if d := cmp.Diff(want, got); d != "" {
 		t.Errorf("fragments (-want +got):\n%s", d)

@@ -8,10 +8,10 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/rehearse-dev/rehearse/mockllm"
+	"github.com/rogpeppe/go-internal/txtar"
+
 	"github.com/rehearse-dev/rehearse/mockmcp"
 	"github.com/rehearse-dev/rehearse/scenarios"
-	"github.com/rogpeppe/go-internal/txtar"
 )
 
 // FuzzLoad looks for files that break the loader, or that load and then
@@ -50,7 +50,7 @@ func FuzzLoad(f *testing.F) {
 			return
 		}
 		for _, s := range set.Scenarios {
-			mockllm.New(s.ModelScript(), nil).Close()
+			newMock(t, s.ModelScript(), nil).Close()
 			for _, server := range s.Servers {
 				open(t, server)
 			}

@@ -3,12 +3,11 @@
 package scenarios
 
 import (
-	"fmt"
-
 	"github.com/rehearse-dev/rehearse/harness"
-	"github.com/rehearse-dev/rehearse/harness/expr"
-	"github.com/rehearse-dev/rehearse/harness/value"
+	"github.com/rehearse-dev/rehearse/internal/expr"
+	"github.com/rehearse-dev/rehearse/internal/filepos"
 	"github.com/rehearse-dev/rehearse/internal/strictyaml"
+	"github.com/rehearse-dev/rehearse/internal/value"
 	"github.com/rehearse-dev/rehearse/mockllm"
 )
 
@@ -17,7 +16,7 @@ func lanesKey() key {
 }
 
 // bareReplies says of replies without turns what they answer.
-const bareReplies = "In place of `turns`: each request gets the next, whatever it says, until they are used up. One after a reply with calls has their results; the same request again is a retry, and gets the same reply."
+const bareReplies = "Instead of `turns`: each request gets the next reply, whatever it says, until they are used up. The request after a reply with calls must have their results. The same request again is a retry and gets the same reply."
 
 func laneObject() *object {
 	return &object{
@@ -26,8 +25,8 @@ func laneObject() *object {
 		keys: []key{
 			{name: "lane", typ: filled(), required: true, doc: "The lane's name, for reports."},
 			{name: "when", typ: celText(), required: true, doc: "Holds for the requests that belong to it; reads " + known(expr.Request) + "."},
-			{name: "each", typ: enum("conversation"), def: "one for all", doc: "`conversation` begins the lane anew for each system message and first user text."},
-			turnsKey(false),
+			{name: "each", typ: enum("conversation"), def: "one for all", doc: "`conversation` restarts the lane for each distinct system message and first user text."},
+			turnsKey("scripted turn", false),
 			{name: "replies", typ: list(objectOf("reply")), def: "none", doc: bareReplies},
 		},
 	}
@@ -52,7 +51,7 @@ func (l *loader) lanes(list *strictyaml.Node) []laneScript {
 		}
 		name := textOf(n.Get("lane"))
 		if seen[name] {
-			l.problems.add(n.Get("lane").Pos, "there is a lane %q already", name)
+			l.problems.add(n.Get("lane").Pos, "the lane %q already exists", name)
 		}
 		seen[name] = true
 		out = append(out, laneScript{
@@ -61,7 +60,7 @@ func (l *loader) lanes(list *strictyaml.Node) []laneScript {
 		})
 		for _, t := range itemsOf(n.Get("turns")) {
 			if usable(t) && t.Key("expect") != nil {
-				l.problems.add(t.Key("expect").Pos, "a turn of a lane has no expectations: the subject answers to nobody there")
+				l.problems.add(t.Key("expect").Pos, "a turn of a lane cannot have expectations: the subject answers nobody there")
 			}
 		}
 	}
@@ -72,7 +71,17 @@ func (l *loader) turnScripts(list *strictyaml.Node) []turnScript {
 	var out []turnScript
 	for _, n := range itemsOf(list) {
 		if usable(n) {
-			out = append(out, turnScript{user: l.template(n.Get("user"), expr.User), replies: l.replies(n.Get("replies"), false), pos: n.Pos})
+			t := turnScript{replies: l.replies(n.Get("replies"), false), single: boolOf(n.Get("single_call")), pos: n.Pos}
+			if user := n.Get("user"); usable(user) && user.Kind == strictyaml.Map {
+				t.contains = textsOf(user.Get("contains"))
+				if list := l.regexes(user.Get("regex")); len(list) > 0 {
+					t.pattern = list[0]
+				}
+				t.part = user.Pos
+			} else {
+				t.user = l.template(user, expr.User)
+			}
+			out = append(out, t)
 		}
 	}
 	return out
@@ -81,7 +90,7 @@ func (l *loader) turnScripts(list *strictyaml.Node) []turnScript {
 func bindTurns(turns []turnScript, vars value.Value) []mockllm.Turn {
 	var out []mockllm.Turn
 	for i, t := range turns {
-		out = append(out, mockllm.Turn{User: t.userText(i+1, vars), Replies: bindReplies(t.replies, vars), Pos: t.pos})
+		out = append(out, mockllm.Turn{User: t.userText(i+1, vars), Contains: t.contains, Pattern: t.pattern, Replies: bindReplies(t.replies, vars), Pos: t.pos})
 	}
 	return out
 }
@@ -94,7 +103,7 @@ func bindLanes(lanes []laneScript, vars value.Value) []mockllm.Lane {
 			lane.When = func(ask *mockllm.Ask) (bool, error) {
 				ok, err := l.when.Holds(&expr.Vars{Request: &ask.Request, User: ask.User, Turn: ask.Turn, Vars: vars})
 				if err != nil {
-					return false, fmt.Errorf("%s: %w", l.pos, err)
+					return false, &filepos.Error{Pos: l.pos, Err: err}
 				}
 				return ok, nil
 			}

@@ -8,8 +8,6 @@ import (
 	"net/http"
 	"strings"
 	"testing"
-
-	"github.com/rehearse-dev/rehearse/mockllm"
 )
 
 // TestLanes plays the lanes of a scenario by hand.
@@ -27,7 +25,7 @@ lanes:
     turns: [{user: Judge., replies: [{say: Good.}]}]
 turns: [{user: Plan., replies: [{say: Planned.}]}]
 `)
-	m := mockllm.New(set.Scenarios[0].ModelScript(), nil)
+	m := newMock(t, set.Scenarios[0].ModelScript(), nil)
 	defer m.Close()
 	client := &http.Client{Transport: m.Transport()}
 	for _, tt := range []struct{ system, user, want string }{

@@ -5,7 +5,6 @@ package scenarios
 import (
 	"errors"
 	"fmt"
-	"io"
 	"io/fs"
 	"maps"
 	"os"
@@ -15,6 +14,9 @@ import (
 	"strings"
 
 	"github.com/rehearse-dev/rehearse/harness"
+	"github.com/rehearse-dev/rehearse/internal/plainfile"
+	"github.com/rehearse-dev/rehearse/internal/project"
+	"github.com/rehearse-dev/rehearse/internal/prose"
 	"github.com/rehearse-dev/rehearse/internal/strictyaml"
 )
 
@@ -61,10 +63,13 @@ func (l *loader) set() (*Set, error) {
 		case "llm":
 			set.LLMs = append(set.LLMs, l.llm(d))
 		case "suite":
+			set.Suites = append(set.Suites, d.path)
 			l.suite(d)
 		}
 	}
 	l.sameNames(set)
+	l.knownTags(set)
+	l.knownVariants(set)
 	set.Files = l.files()
 	if list := l.problems.sorted(); len(list) > 0 {
 		set.broken = list
@@ -93,6 +98,7 @@ type loader struct {
 	lookup func(string) (string, bool)
 	// offline allows variables of real servers that are not set.
 	offline bool
+	root    string // see Options.Root
 	docs    map[string]*document
 	found   []*document
 	notes   []string
@@ -109,14 +115,15 @@ func (l *loader) files() []string {
 func newLoader(opts *Options) *loader {
 	l := &loader{lookup: os.LookupEnv, docs: map[string]*document{}}
 	if opts != nil {
-		l.offline = opts.Offline
+		l.offline, l.root = opts.Offline, opts.Root
 		if opts.LookupEnv != nil {
 			l.lookup = opts.LookupEnv
 		}
 	}
 	l.problems = &problems{}
 	l.shapes = &shapes{objects: map[string]*object{}, problems: l.problems}
-	for _, o := range objects() {
+	l.shapes.all = objects()
+	for _, o := range l.shapes.all {
 		l.shapes.objects[o.name] = o
 	}
 	return l
@@ -155,6 +162,10 @@ func (l *loader) path(path string) {
 
 // take adds a file to what was found. One that the user named must be ours.
 func (l *loader) take(path string, named bool) {
+	if filepath.Base(path) == project.File {
+		l.projectFile(path)
+		return
+	}
 	d := l.read(path)
 	switch {
 	case d.kind != "":
@@ -162,9 +173,22 @@ func (l *loader) take(path string, named bool) {
 			l.found = append(l.found, d)
 		}
 	case named && d.why != "":
-		l.problems.add(d.at, "%s; a file of rehearse begins with one of the keys %s", d.why, strings.Join(kinds(), ", "))
+		l.problems.add(d.at, "%s; a rehearse file begins with one of the keys %s", d.why, strings.Join(kinds(), ", "))
 	case d.why != "":
 		l.notes = append(l.notes, fmt.Sprintf("%s: left alone: %s", path, d.why))
+	}
+}
+
+// projectFile checks the settings of the project, which whoever plays scenarios
+// reads.
+func (l *loader) projectFile(path string) {
+	_, err := project.Load(path)
+	var mistakes project.Errors
+	switch {
+	case errors.As(err, &mistakes):
+		l.problems.put(fromYAML(mistakes)...)
+	case err != nil:
+		l.problems.add(harness.Position{File: path}, "%s", reason(err))
 	}
 }
 
@@ -175,11 +199,15 @@ func (l *loader) read(path string) *document {
 	if d := l.docs[path]; d != nil {
 		return d
 	}
-	data, err := readFile(path)
+	data, err := l.readAny(path)
 	if err != nil {
 		d := &document{path: path}
 		l.docs[path] = d
-		l.problems.add(harness.Position{File: path}, "%s", reason(err))
+		at := harness.Position{File: path}
+		if errors.Is(err, plainfile.ErrKind) {
+			at.Line, at.Col = 1, 1 // where all that is wrong with a whole file stands
+		}
+		l.problems.add(at, "%s", reason(err))
 		return d
 	}
 	return l.document(path, data)
@@ -192,7 +220,7 @@ func (l *loader) document(path string, data []byte) *document {
 	root, found := strictyaml.Parse(filepath.ToSlash(path), data)
 	d.at = harness.Position{File: path, Line: 1, Col: 1}
 	first := firstKey(root, data)
-	meant := harness.Suggest(first.Text, kinds())
+	meant := prose.Suggest(first.Text, kinds())
 	switch {
 	case first.Text == "":
 		d.why = "it has no first key"
@@ -204,7 +232,7 @@ func (l *loader) document(path string, data []byte) *document {
 		d.why = fmt.Sprintf("its first key is %q", first.Text)
 		for _, kind := range kinds() {
 			if late := root.Key(kind); late != nil {
-				d.why += fmt.Sprintf(" (%q, on line %d, would have to be the first)", kind, late.Pos.Line)
+				d.why += fmt.Sprintf(" (%q, on line %d, must be the first)", kind, late.Pos.Line)
 			}
 		}
 	case root == nil:
@@ -228,12 +256,8 @@ func (l *loader) document(path string, data []byte) *document {
 
 // readFile reads as much of a file as is read of any, and a byte more.
 func readFile(path string) ([]byte, error) {
-	f, err := os.Open(path)
-	if err != nil {
-		return nil, err
-	}
-	defer f.Close()
-	return io.ReadAll(io.LimitReader(f, strictyaml.MaxBytes+1))
+	data, _, err := plainfile.Begin(path, strictyaml.MaxBytes+1)
+	return data, err
 }
 
 var keyAtStart = regexp.MustCompile(`(?m)^([A-Za-z_][A-Za-z0-9_-]*)\s*:`)
@@ -292,6 +316,9 @@ func (l *loader) suite(d *document) {
 // suiteOf returns the defaults for the scenarios of a folder, or nil.
 func (l *loader) suiteOf(d *document) *document {
 	path := filepath.Join(filepath.Dir(d.path), suiteFile)
+	if l.outside(nil, path) {
+		return nil
+	}
 	l.suites = append(l.suites, path)
 	if l.docs[filepath.Clean(path)] == nil {
 		if _, err := os.Stat(path); errors.Is(err, fs.ErrNotExist) {
@@ -315,9 +342,10 @@ func merged(suite, scenario *strictyaml.Node) *strictyaml.Node {
 		name := p.Key.Text
 		i := slices.IndexFunc(out.Pairs, func(q strictyaml.Pair) bool { return q.Key.Text == name })
 		switch {
-		case !slices.Contains([]string{"model", "servers", "limits", "subject", "live", "expect"}, name):
+		case !slices.Contains([]string{"model", "servers", "limits", "subject", "live", "expect", "pass"}, name):
 		case i < 0:
 			out.Pairs = append(out.Pairs, p)
+		case name == "pass": // one rule, not a mixture of two
 		case name == "expect" && p.Value.Kind == strictyaml.List:
 			both := *out.Pairs[i].Value
 			both.Items = slices.Concat(p.Value.Items, both.Items)
@@ -375,7 +403,7 @@ func (l *loader) sameNames(set *Set) {
 	first := map[string]*Scenario{}
 	for _, s := range set.Scenarios {
 		if other := first[s.Name]; other != nil {
-			l.problems.add(s.Pos, "there is a scenario %q already, at %s", s.Name, other.Pos)
+			l.problems.add(s.Pos, "the scenario %q already exists, at %s", s.Name, other.Pos)
 			continue
 		}
 		first[s.Name] = s

@@ -5,8 +5,8 @@ package scenarios
 import (
 	"slices"
 
-	"github.com/rehearse-dev/rehearse/harness/value"
 	"github.com/rehearse-dev/rehearse/internal/strictyaml"
+	"github.com/rehearse-dev/rehearse/internal/value"
 	"github.com/rehearse-dev/rehearse/mockmcp"
 )
 

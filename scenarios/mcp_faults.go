@@ -8,10 +8,10 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/rehearse-dev/rehearse/harness/expr"
-	"github.com/rehearse-dev/rehearse/harness/match"
-	"github.com/rehearse-dev/rehearse/harness/value"
+	"github.com/rehearse-dev/rehearse/internal/expr"
+	"github.com/rehearse-dev/rehearse/internal/match"
 	"github.com/rehearse-dev/rehearse/internal/strictyaml"
+	"github.com/rehearse-dev/rehearse/internal/value"
 	"github.com/rehearse-dev/rehearse/mockmcp/fault"
 )
 
@@ -171,21 +171,26 @@ func (s serverFault) bind(vars value.Value) fault.Fault {
 	return f
 }
 
-// transportOf is the transport of a server entry as faults name it; empty where
-// the subject chooses.
-func transportOf(word string) string {
-	switch word {
-	case "stdio":
-		return fault.Pipe
-	case "process":
-		return fault.Stdio
+// transportsOf are the transports over which a server entry can be reached, as
+// faults name them: the one that it says, that of an mcp.json, or those of which
+// the subject chooses, the one that our own takes first.
+func transportsOf(word string, config bool) []string {
+	switch {
+	case word == "stdio":
+		return []string{fault.Pipe}
+	case word == "process":
+		return []string{fault.Stdio}
+	case word != "":
+		return []string{word}
+	case config:
+		return []string{fault.HTTP}
 	}
-	return word
+	return []string{fault.Pipe, fault.HTTP}
 }
 
 // serverFaults looks at the faults of a mock server: those that can strike nothing,
 // and arguments that a tool does not take.
-func (c *checks) serverFaults(s *serverScript, transport string) {
+func (c *checks) serverFaults(s *serverScript, transports ...string) {
 	tools := map[string]*strictyaml.Node{} // with their input
 	var names []string
 	for _, t := range s.all() {
@@ -203,14 +208,13 @@ func (c *checks) serverFaults(s *serverScript, transport string) {
 		case method == "":
 		case !slices.Contains(fault.Methods(), method):
 			c.doubt(m.Get("method"), "no client asks for %q%s: this fault never strikes", method, didYouMean(method, fault.Methods()))
-		case !strings.Contains(method, "/") && method == strings.ToUpper(method) && transport != "" && transport != fault.HTTP:
-			c.doubt(m.Get("method"), "over transport: %s there is no HTTP request %s: this fault never strikes", words(transport), method)
+		case !strings.Contains(method, "/") && method == strings.ToUpper(method) && len(transports) == 1 && transports[0] != fault.HTTP:
+			c.doubt(m.Get("method"), "over transport: %s there is no HTTP request %s: this fault never strikes", words(transports[0]), method)
 		}
 		switch tool := f.fault.Match.Tool; {
 		case tool != "" && !slices.Contains(names, tool):
 			c.doubt(m.Get("tool"), "the server has no tool %q%s: this fault never strikes", tool, didYouMean(tool, names))
-		case transport != "" && !slices.Contains(info.Transports, transport):
-			c.overWrong(f, &info, transport)
+		case c.overWrong(f, &info, transports):
 		case f.fault.Match.Method == "" && len(names) == 0 && (len(info.On) == 0 || slices.Equal(info.On, []string{"tools/call"})):
 			c.doubt(f.node, "the server has no tools: a fault of calls never strikes")
 		case tool != "":
@@ -226,22 +230,34 @@ func (c *checks) serverFaults(s *serverScript, transport string) {
 	for _, t := range s.tools {
 		for _, r := range t.results {
 			for _, f := range r.faults {
-				if info, ok := fault.Describe(f.fault.Kind); ok && transport != "" && !slices.Contains(info.Transports, transport) {
-					c.overWrong(f, &info, transport)
+				if info, ok := fault.Describe(f.fault.Kind); ok {
+					c.overWrong(f, &info, transports)
 				}
 			}
 		}
 	}
 }
 
-// overWrong says that a fault does not strike over a transport, in the words
-// of files.
-func (c *checks) overWrong(f serverFault, info *fault.Info, transport string) {
+// overWrong says that a fault does not strike over the transports that a server
+// can be reached over, in the words of files, and reports whether it said so.
+func (c *checks) overWrong(f serverFault, info *fault.Info, transports []string) bool {
 	var strikes []string
 	for _, t := range info.Transports {
 		strikes = append(strikes, words(t))
 	}
-	c.doubt(f.node.Get("kind"), "fault %s does not strike over transport: %s, only over %s", f.fault.Kind, words(transport), strings.Join(strikes, ", "))
+	only := strings.Join(strikes, ", ")
+	reached := slices.ContainsFunc(transports, func(t string) bool { return slices.Contains(info.Transports, t) })
+	switch {
+	case len(transports) == 0 || slices.Contains(info.Transports, transports[0]):
+		return false
+	case len(transports) == 1:
+		c.doubt(f.node.Get("kind"), "fault %s does not strike over transport: %s, only over %s", f.fault.Kind, words(transports[0]), only)
+	case reached:
+		c.doubt(f.node.Get("kind"), "fault %s does not strike over stdio, which a subject takes that is not bound to URLs, only over %s: the server needs a transport: of these", f.fault.Kind, only)
+	default:
+		c.doubt(f.node.Get("kind"), "fault %s strikes over %s alone: the server needs a transport: of these", f.fault.Kind, only)
+	}
+	return true
 }
 
 // words is a transport of faults in the words of files.

@@ -7,6 +7,7 @@ import (
 	"encoding/base64"
 	"encoding/json"
 	"fmt"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"slices"
@@ -16,18 +17,18 @@ import (
 	"github.com/yosida95/uritemplate/v3"
 
 	"github.com/rehearse-dev/rehearse/harness"
-	"github.com/rehearse-dev/rehearse/harness/expr"
-	"github.com/rehearse-dev/rehearse/harness/value"
+	"github.com/rehearse-dev/rehearse/internal/expr"
+	"github.com/rehearse-dev/rehearse/internal/mcpwire"
+	"github.com/rehearse-dev/rehearse/internal/plainfile"
 	"github.com/rehearse-dev/rehearse/internal/strictyaml"
+	"github.com/rehearse-dev/rehearse/internal/value"
 	"github.com/rehearse-dev/rehearse/mockmcp"
-	"github.com/rehearse-dev/rehearse/mockmcp/catalog"
-	"github.com/rehearse-dev/rehearse/mockmcp/protocol"
 )
 
 // offerScript is what a mock server offers beside its tools, and how it
 // speaks.
 type offerScript struct {
-	protocol    protocol.Settings
+	protocol    mockmcp.Protocol
 	resources   []resourceScript
 	templates   []templateScript
 	prompts     []promptScript
@@ -80,21 +81,21 @@ func (o *offerScript) bind(script *mockmcp.Script, vars value.Value) {
 }
 
 // protocol compiles the settings of the protocol.
-func (l *loader) protocol(n, changes *strictyaml.Node) protocol.Settings {
-	s := protocol.Settings{ListChanged: usable(changes) && len(changes.Items) > 0}
+func (l *loader) protocol(n, changes *strictyaml.Node) mockmcp.Protocol {
+	s := mockmcp.Protocol{ListChanged: usable(changes) && len(changes.Items) > 0}
 	if !usable(n) {
 		return s
 	}
 	s.Versions = textsOf(n.Get("versions"))
 	switch modern := textOf(n.Get("modern")); modern {
 	case "true":
-		s.Modern = protocol.On
+		s.Modern = mockmcp.ModernOn
 	case "false":
-		s.Modern = protocol.Off
+		s.Modern = mockmcp.ModernOff
 	default:
-		s.Modern = protocol.Modern(modern)
+		s.Modern = mockmcp.Modern(modern)
 	}
-	s.Sessions, s.Replies = protocol.Sessions(textOf(n.Get("sessions"))), protocol.Replies(textOf(n.Get("replies")))
+	s.Sessions, s.Replies = mockmcp.Sessions(textOf(n.Get("sessions"))), mockmcp.Replies(textOf(n.Get("replies")))
 	s.Retry, s.PageSize, s.Shuffle = durationOf(n.Get("retry")), intOf(n.Get("page_size")), int64(intOf(n.Get("shuffle")))
 	if told := n.Get("list_changed"); usable(told) {
 		s.ListChanged = boolOf(told)
@@ -104,10 +105,10 @@ func (l *loader) protocol(n, changes *strictyaml.Node) protocol.Settings {
 		s.Settle = &d
 	}
 	if auth := n.Get("auth"); usable(auth) {
-		s.Auth = &protocol.Auth{Token: textOf(auth.Get("bearer")), Servers: textsOf(auth.Get("servers")), Scopes: textsOf(auth.Get("scopes"))}
+		s.Auth = &mockmcp.Auth{Token: textOf(auth.Get("bearer")), Servers: textsOf(auth.Get("servers")), Scopes: textsOf(auth.Get("scopes"))}
 	}
 	if usable(n.Get("versions")) && len(s.Versions) == 0 {
-		l.problems.add(n.Get("versions").Pos, "no version at all: leave the key out to offer every one")
+		l.problems.add(n.Get("versions").Pos, "an empty list: leave the key out to offer every version")
 		return s
 	}
 	if err := s.Check(); err != nil && !broken(n) && (s.Auth == nil || s.Auth.Token != "") {
@@ -115,11 +116,11 @@ func (l *loader) protocol(n, changes *strictyaml.Node) protocol.Settings {
 			l.problems.add(n.Pos, "%s", line)
 		}
 	}
-	if s.Modern == protocol.On && len(s.Versions) > 0 && !slices.ContainsFunc(s.Versions, protocol.IsModern) {
-		l.problems.add(n.Get("modern").Pos, "modern: on, but none of the versions is: add %s, or leave one of the two keys out", protocol.FirstModern)
+	if s.Modern == mockmcp.ModernOn && len(s.Versions) > 0 && !slices.ContainsFunc(s.Versions, mcpwire.IsModern) {
+		l.problems.add(n.Get("modern").Pos, "modern: on, but none of the versions is modern: add %s, or leave one of the two keys out", mcpwire.FirstModern)
 	}
-	if s.Modern == protocol.Off && slices.ContainsFunc(s.Versions, protocol.IsModern) {
-		l.problems.add(n.Get("modern").Pos, "modern: off, but versions has %s", protocol.FirstModern)
+	if s.Modern == mockmcp.ModernOff && slices.ContainsFunc(s.Versions, mcpwire.IsModern) {
+		l.problems.add(n.Get("modern").Pos, "modern: off, but versions has %s", mcpwire.FirstModern)
 	}
 	return s
 }
@@ -148,7 +149,7 @@ func (s source) fixed() (string, bool) {
 }
 
 // queryVars are what expressions of the offer read.
-func queryVars(q *catalog.Query, vars value.Value) (*expr.Vars, error) {
+func queryVars(q *mockmcp.Query, vars value.Value) (*expr.Vars, error) {
 	args := map[string]any{}
 	for k, v := range q.Vars {
 		args[k] = v
@@ -162,7 +163,7 @@ func queryVars(q *catalog.Query, vars value.Value) (*expr.Vars, error) {
 
 // resourceScript is a resource whose text may be computed.
 type resourceScript struct {
-	resource catalog.Resource
+	resource mockmcp.Resource
 	source
 }
 
@@ -173,12 +174,12 @@ func (l *loader) resources(list *strictyaml.Node) []resourceScript {
 		if !usable(n) || !usable(n.Get("uri")) {
 			continue
 		}
-		r := resourceScript{resource: catalog.Resource{
+		r := resourceScript{resource: mockmcp.Resource{
 			URI: textOf(n.Get("uri")), Name: textOf(n.Get("name")), Title: textOf(n.Get("title")), Description: textOf(n.Get("description")),
 			MIMEType: textOf(n.Get("mime_type")), Before: l.fixedSteps(n.Get("before")), Extra: rawOf(n.Get("extra")), Pos: n.Pos,
 		}}
 		if pos, twice := first[r.resource.URI]; twice {
-			l.problems.add(n.Get("uri").Pos, "there is a resource %q already, at %s", r.resource.URI, pos)
+			l.problems.add(n.Get("uri").Pos, "the resource %q already exists, at %s", r.resource.URI, pos)
 			continue
 		}
 		first[r.resource.URI] = n.Get("uri").Pos
@@ -187,7 +188,7 @@ func (l *loader) resources(list *strictyaml.Node) []resourceScript {
 		case usable(n.Get("blob")):
 			r.resource.Blob, _ = base64.StdEncoding.DecodeString(textOf(n.Get("blob"))) // shapes have checked it
 		case usable(n.Get("file")):
-			r.resource.Text, r.resource.Blob = l.content(n.Get("file"))
+			r.resource.Text, r.resource.Blob = l.contentOf(n.Get("file"))
 		}
 		if text, ok := r.fixed(); ok {
 			r.resource.Text, r.text = text, nil
@@ -197,16 +198,16 @@ func (l *loader) resources(list *strictyaml.Node) []resourceScript {
 	return out
 }
 
-func (r resourceScript) bind(vars value.Value) catalog.Resource {
+func (r resourceScript) bind(vars value.Value) mockmcp.Resource {
 	out := r.resource
 	if r.text != nil {
-		out.Func = func(q *catalog.Query) (*catalog.Content, error) { return r.content(q, vars) }
+		out.Func = func(q *mockmcp.Query) (*mockmcp.ResourceContent, error) { return r.content(q, vars) }
 	}
 	return out
 }
 
 // content is the computed content; nil where there is none.
-func (s source) content(q *catalog.Query, vars value.Value) (*catalog.Content, error) {
+func (s source) content(q *mockmcp.Query, vars value.Value) (*mockmcp.ResourceContent, error) {
 	v, err := queryVars(q, vars)
 	if err != nil {
 		return nil, err
@@ -220,7 +221,7 @@ func (s source) content(q *catalog.Query, vars value.Value) (*catalog.Content, e
 	if err != nil {
 		return nil, fmt.Errorf("text: %w", err)
 	}
-	return &catalog.Content{Text: text}, nil
+	return &mockmcp.ResourceContent{Text: text}, nil
 }
 
 // near is the path of a file that n names, from the folder of the file in
@@ -230,17 +231,36 @@ func (l *loader) near(n *strictyaml.Node) string {
 	if !filepath.IsAbs(path) {
 		path = filepath.Join(filepath.Dir(filepath.FromSlash(n.Pos.File)), path)
 	}
-	info, err := os.Stat(path)
-	switch {
-	case err != nil:
-		hint, _ := missing(path)
-		l.problems.add(n.Pos, "there is no file %q%s", n.Text, hint)
-		return ""
-	case info.IsDir():
-		l.problems.add(n.Pos, "%q is a folder", n.Text)
+	if !l.readable(n, path, plainfile.MaxResult) {
 		return ""
 	}
 	return path
+}
+
+// readable reports whether the file at path, which n names, can be read, and
+// says why not where n stands.
+func (l *loader) readable(n *strictyaml.Node, path string, most int64) bool {
+	if hint, ok := missing(path); !ok {
+		l.problems.add(n.Pos, "there is no file %q%s", n.Text, hint)
+		return false
+	}
+	f, err := plainfile.Open(path)
+	if err == nil {
+		defer f.Close()
+		var info fs.FileInfo
+		if info, err = f.Stat(); err == nil && info.Size() <= most {
+			return true
+		}
+	}
+	switch info, isFolder := os.Stat(path); {
+	case isFolder == nil && info.IsDir():
+		l.problems.add(n.Pos, "%q is a folder", n.Text)
+	case err != nil:
+		l.problems.add(n.Pos, "%q: %s", n.Text, reason(err))
+	default:
+		l.problems.add(n.Pos, "%q has more than %d bytes, and no more are read", n.Text, most)
+	}
+	return false
 }
 
 // content reads a file: a text, or bytes.
@@ -249,7 +269,7 @@ func (l *loader) content(n *strictyaml.Node) (string, []byte) {
 	if path == "" {
 		return "", nil
 	}
-	data, err := os.ReadFile(path)
+	data, err := plainfile.ReadResult(path)
 	if err != nil {
 		l.problems.add(n.Pos, "%q: %s", n.Text, reason(err))
 		return "", nil
@@ -262,13 +282,13 @@ func (l *loader) content(n *strictyaml.Node) (string, []byte) {
 
 // templateScript is a pattern of resources.
 type templateScript struct {
-	template catalog.Template
+	template mockmcp.ResourceTemplate
 	source
 }
 
 func (l *loader) resourceTemplate(n *strictyaml.Node) templateScript {
 	t := templateScript{
-		template: catalog.Template{
+		template: mockmcp.ResourceTemplate{
 			URITemplate: textOf(n.Get("uri_template")), Name: textOf(n.Get("name")), Title: textOf(n.Get("title")), Description: textOf(n.Get("description")),
 			MIMEType: textOf(n.Get("mime_type")), Before: l.fixedSteps(n.Get("before")), Extra: rawOf(n.Get("extra")), Pos: n.Pos,
 		},
@@ -283,17 +303,17 @@ func (l *loader) resourceTemplate(n *strictyaml.Node) templateScript {
 	return t
 }
 
-func (t templateScript) bind(vars value.Value) catalog.Template {
+func (t templateScript) bind(vars value.Value) mockmcp.ResourceTemplate {
 	out := t.template
 	if t.text != nil {
-		out.Func = func(q *catalog.Query) (*catalog.Content, error) { return t.content(q, vars) }
+		out.Func = func(q *mockmcp.Query) (*mockmcp.ResourceContent, error) { return t.content(q, vars) }
 	}
 	return out
 }
 
 // promptScript is a prompt whose messages may be computed.
 type promptScript struct {
-	prompt   catalog.Prompt
+	prompt   mockmcp.Prompt
 	messages []messageScript
 	fixed    bool
 }
@@ -311,18 +331,18 @@ func (l *loader) prompts(list *strictyaml.Node) []promptScript {
 		if !usable(n) || !usable(n.Get("name")) {
 			continue
 		}
-		p := promptScript{prompt: catalog.Prompt{
+		p := promptScript{prompt: mockmcp.Prompt{
 			Name: textOf(n.Get("name")), Title: textOf(n.Get("title")), Description: textOf(n.Get("description")),
 			Before: l.fixedSteps(n.Get("before")), Extra: rawOf(n.Get("extra")), Pos: n.Pos,
 		}, fixed: true}
 		if pos, twice := first[p.prompt.Name]; twice {
-			l.problems.add(n.Get("name").Pos, "there is a prompt %q already, at %s", p.prompt.Name, pos)
+			l.problems.add(n.Get("name").Pos, "the prompt %q already exists, at %s", p.prompt.Name, pos)
 			continue
 		}
 		first[p.prompt.Name] = n.Get("name").Pos
 		for _, a := range itemsOf(n.Get("arguments")) {
 			if usable(a) && usable(a.Get("name")) {
-				p.prompt.Arguments = append(p.prompt.Arguments, catalog.Argument{
+				p.prompt.Arguments = append(p.prompt.Arguments, mockmcp.PromptArgument{
 					Name: textOf(a.Get("name")), Title: textOf(a.Get("title")), Description: textOf(a.Get("description")), Required: boolOf(a.Get("required")),
 				})
 			}
@@ -347,7 +367,7 @@ func (l *loader) prompts(list *strictyaml.Node) []promptScript {
 
 // promptArguments refuses expressions that read an argument which the prompt
 // does not take.
-func (l *loader) promptArguments(exprs []placed, takes []catalog.Argument) {
+func (l *loader) promptArguments(exprs []placed, takes []mockmcp.PromptArgument) {
 	var known []string
 	for _, a := range takes {
 		known = append(known, a.Name)
@@ -361,9 +381,9 @@ func (l *loader) promptArguments(exprs []placed, takes []catalog.Argument) {
 	}
 }
 
-func (p promptScript) bind(vars value.Value) catalog.Prompt {
+func (p promptScript) bind(vars value.Value) mockmcp.Prompt {
 	out := p.prompt
-	compute := func(q *catalog.Query) ([]catalog.Message, error) {
+	compute := func(q *mockmcp.Query) ([]mockmcp.PromptMessage, error) {
 		v, err := queryVars(q, vars)
 		if err != nil {
 			return nil, err
@@ -380,8 +400,8 @@ func (p promptScript) bind(vars value.Value) catalog.Prompt {
 	return out
 }
 
-func (p promptScript) compute(v *expr.Vars) ([]catalog.Message, error) {
-	messages := []catalog.Message{}
+func (p promptScript) compute(v *expr.Vars) ([]mockmcp.PromptMessage, error) {
+	messages := []mockmcp.PromptMessage{}
 	for i, m := range p.messages {
 		text, err := render(m.text, v)
 		var content json.RawMessage
@@ -391,21 +411,21 @@ func (p promptScript) compute(v *expr.Vars) ([]catalog.Message, error) {
 		if err != nil {
 			return nil, fmt.Errorf("message %d: %w", i+1, err)
 		}
-		messages = append(messages, catalog.Message{Role: m.role, Text: text, Content: content})
+		messages = append(messages, mockmcp.PromptMessage{Role: m.role, Text: text, Content: content})
 	}
 	return messages, nil
 }
 
 // completionScript is a list of values that may be computed.
 type completionScript struct {
-	completion catalog.Completion
+	completion mockmcp.Completion
 	values     *expr.Tree
 }
 
 // completion compiles a completion; server is the map that has the prompts
 // and templates.
 func (l *loader) completion(n, server *strictyaml.Node) completionScript {
-	c := completionScript{completion: catalog.Completion{
+	c := completionScript{completion: mockmcp.Completion{
 		Prompt: textOf(n.Get("prompt")), Template: textOf(n.Get("template")), Argument: textOf(n.Get("argument")), Pos: n.Pos,
 	}, values: l.tree(n.Get("values"), expr.Tool)}
 	l.completes(n, server)
@@ -413,7 +433,7 @@ func (l *loader) completion(n, server *strictyaml.Node) completionScript {
 		if v, err := c.values.Expand(&expr.Vars{}); err == nil && v.Kind() == value.Array {
 			c.completion.Values, c.values = texts(v), nil
 		} else if err == nil {
-			l.problems.add(n.Get("values").Pos, `"values" wants a list of texts, or {$cel: ...} that computes one`)
+			l.problems.add(n.Get("values").Pos, `"values" needs a list of texts, or {$cel: ...} that computes one`)
 		}
 	}
 	return c
@@ -469,12 +489,12 @@ func texts(list value.Value) []string {
 	return out
 }
 
-func (c completionScript) bind(vars value.Value) catalog.Completion {
+func (c completionScript) bind(vars value.Value) mockmcp.Completion {
 	out := c.completion
 	if c.values == nil {
 		return out
 	}
-	out.Func = func(q *catalog.Query) ([]string, error) {
+	out.Func = func(q *mockmcp.Query) ([]string, error) {
 		v, err := queryVars(q, vars)
 		if err != nil {
 			return nil, err
@@ -484,7 +504,7 @@ func (c completionScript) bind(vars value.Value) catalog.Completion {
 			return nil, err
 		}
 		if list.Kind() != value.Array {
-			return nil, fmt.Errorf("values came to %s, not to a list", list.Kind())
+			return nil, fmt.Errorf("values evaluated to %s, not to a list", list.Kind())
 		}
 		return slices.DeleteFunc(texts(list), func(s string) bool { return !strings.HasPrefix(s, q.Typed) }), nil
 	}

@@ -8,18 +8,18 @@ import (
 	"slices"
 
 	"github.com/rehearse-dev/rehearse/harness"
-	"github.com/rehearse-dev/rehearse/harness/expr"
-	"github.com/rehearse-dev/rehearse/harness/value"
+	"github.com/rehearse-dev/rehearse/internal/expr"
+	"github.com/rehearse-dev/rehearse/internal/filepos"
 	"github.com/rehearse-dev/rehearse/internal/strictyaml"
+	"github.com/rehearse-dev/rehearse/internal/value"
 	"github.com/rehearse-dev/rehearse/mockmcp"
-	"github.com/rehearse-dev/rehearse/mockmcp/step"
 )
 
 // stepScript is a step before an answer.
 type stepScript struct {
 	// make computes the step; what reads nothing is made once, as fixed.
-	make  func(v *expr.Vars) (step.Step, error)
-	fixed step.Step
+	make  func(v *expr.Vars) (mockmcp.Step, error)
+	fixed mockmcp.Step
 	asks  []string // the names of the answers that it asks for
 	tells bool     // of progress
 	pos   harness.Position
@@ -40,7 +40,7 @@ func (l *loader) steps(list *strictyaml.Node) []stepScript {
 		s.pos, s.tells = n.Pos, n.Get("progress") != nil
 		for _, name := range s.asks {
 			if first, twice := named[name]; twice {
-				l.problems.add(n.Pos, "the client is asked for %q already, at %s: give one of the two a name of its own with as", name, first)
+				l.problems.add(n.Pos, "%q is already asked at %s: give one of the two another name with as", name, first)
 			}
 			named[name] = n.Pos
 		}
@@ -51,7 +51,7 @@ func (l *loader) steps(list *strictyaml.Node) []stepScript {
 
 // computed is a step made of parts that may hold expressions. fixed says that
 // none does.
-func computed(fixed bool, make func(v *expr.Vars) (step.Step, error)) stepScript {
+func computed(fixed bool, make func(v *expr.Vars) (mockmcp.Step, error)) stepScript {
 	s := stepScript{make: make}
 	if fixed {
 		if made, err := make(&expr.Vars{}); err == nil {
@@ -71,16 +71,16 @@ func (l *loader) step(n *strictyaml.Node) stepScript {
 		p := n.Get("notify")
 		method, times, every := textOf(p.Get("method")), intOf(p.Get("times")), durationOf(p.Get("every"))
 		params := l.tree(p.Get("params"), expr.Tool)
-		return computed(constant(params), func(v *expr.Vars) (step.Step, error) {
+		return computed(constant(params), func(v *expr.Vars) (mockmcp.Step, error) {
 			raw, err := expand(params, v)
-			return step.Notify{Method: method, Params: raw, Times: times, Every: every}, err
+			return mockmcp.Notify{Method: method, Params: raw, Times: times, Every: every}, err
 		})
 	case usable(n.Get("wait")):
 		d := durationOf(n.Get("wait"))
-		return computed(true, func(*expr.Vars) (step.Step, error) { return step.Wait(d), nil })
+		return computed(true, func(*expr.Vars) (mockmcp.Step, error) { return mockmcp.Wait(d), nil })
 	case usable(n.Get("close_stream")):
 		retry := durationOf(n.Get("close_stream").Get("retry"))
-		return computed(true, func(*expr.Vars) (step.Step, error) { return step.CloseStream{Retry: retry}, nil })
+		return computed(true, func(*expr.Vars) (mockmcp.Step, error) { return mockmcp.CloseStream{Retry: retry}, nil })
 	case usable(n.Get("ask")):
 		return l.askStep(n.Get("ask"))
 	}
@@ -88,18 +88,18 @@ func (l *loader) step(n *strictyaml.Node) stepScript {
 }
 
 func (l *loader) progressStep(n *strictyaml.Node) stepScript {
-	p := step.Progress{Times: intOf(n.Get("times")), Every: durationOf(n.Get("every"))}
+	p := mockmcp.Progress{Times: intOf(n.Get("times")), Every: durationOf(n.Get("every"))}
 	if f := floatOf(n.Get("value")); f != nil {
 		p.Value = *f
 	}
 	if f := floatOf(n.Get("total")); f != nil {
 		p.Total = *f
 		if end := p.Value * float64(max(p.Times, 1)); end > p.Total {
-			l.problems.add(n.Get("total").Pos, "the progress comes to %v of a total of %v", end, p.Total)
+			l.problems.add(n.Get("total").Pos, "the progress reaches %v, which exceeds the total of %v", end, p.Total)
 		}
 	}
 	message := l.template(n.Get("message"), expr.Tool)
-	return computed(message == nil || len(message.Programs()) == 0, func(v *expr.Vars) (step.Step, error) {
+	return computed(message == nil || len(message.Programs()) == 0, func(v *expr.Vars) (mockmcp.Step, error) {
 		text, err := render(message, v)
 		out := p
 		out.Message = text
@@ -110,15 +110,15 @@ func (l *loader) progressStep(n *strictyaml.Node) stepScript {
 func (l *loader) logStep(n *strictyaml.Node) stepScript {
 	level, logger, times, every := textOf(n.Get("level")), textOf(n.Get("logger")), intOf(n.Get("times")), durationOf(n.Get("every"))
 	data := l.tree(n.Get("data"), expr.Tool)
-	return computed(constant(data), func(v *expr.Vars) (step.Step, error) {
+	return computed(constant(data), func(v *expr.Vars) (mockmcp.Step, error) {
 		raw, err := expand(data, v)
-		return step.Log{Level: level, Logger: logger, Data: raw, Times: times, Every: every}, err
+		return mockmcp.Log{Level: level, Logger: logger, Data: raw, Times: times, Every: every}, err
 	})
 }
 
 // question is one thing to ask a client.
 type question struct {
-	request step.Request // without its params
+	request mockmcp.Question // without its params
 	params  func(v *expr.Vars) (any, error)
 	fixed   bool
 }
@@ -133,11 +133,11 @@ func (l *loader) askStep(n *strictyaml.Node) stepScript {
 		}
 	}
 	if n.Kind == strictyaml.List && len(n.Items) == 0 {
-		l.problems.add(n.Pos, "an empty ask: nothing is asked")
+		l.problems.add(n.Pos, "an empty ask")
 	}
 	fixed := !slices.ContainsFunc(questions, func(q question) bool { return !q.fixed })
-	s := computed(fixed, func(v *expr.Vars) (step.Step, error) {
-		var ask step.Ask
+	s := computed(fixed, func(v *expr.Vars) (mockmcp.Step, error) {
+		var ask mockmcp.Ask
 		for _, q := range questions {
 			r := q.request
 			params, err := q.params(v)
@@ -155,7 +155,7 @@ func (l *loader) askStep(n *strictyaml.Node) stepScript {
 	})
 	for _, q := range questions {
 		if slices.Contains(s.asks, q.request.Name()) {
-			l.problems.add(n.Pos, "the client is asked for %q twice: give each a name of its own with as", q.request.Name())
+			l.problems.add(n.Pos, "%q is asked twice: give each another name with as", q.request.Name())
 		}
 		s.asks = append(s.asks, q.request.Name())
 	}
@@ -163,10 +163,10 @@ func (l *loader) askStep(n *strictyaml.Node) stepScript {
 }
 
 func (l *loader) question(n *strictyaml.Node) question {
-	q := question{request: step.Request{Key: textOf(n.Get("as")), Optional: boolOf(n.Get("optional"))}}
+	q := question{request: mockmcp.Question{Key: textOf(n.Get("as")), Optional: boolOf(n.Get("optional"))}}
 	switch {
 	case usable(n.Get("sampling")):
-		q.request.Method = step.Sampling
+		q.request.Method = mockmcp.Sampling
 		s := n.Get("sampling")
 		text, system := l.template(s.Get("text"), expr.Tool), l.template(s.Get("system"), expr.Tool)
 		messages, further := l.tree(s.Get("messages"), expr.Tool), l.tree(s.Get("params"), expr.Tool)
@@ -200,7 +200,7 @@ func (l *loader) question(n *strictyaml.Node) question {
 			return params, nil
 		}
 	case usable(n.Get("elicitation")):
-		q.request.Method = step.Elicitation
+		q.request.Method = mockmcp.Elicitation
 		e := n.Get("elicitation")
 		message, url := l.template(e.Get("message"), expr.Tool), l.template(e.Get("url"), expr.Tool)
 		schema, id := rawOf(e.Get("schema")), textOf(e.Get("id"))
@@ -208,7 +208,7 @@ func (l *loader) question(n *strictyaml.Node) question {
 			l.problems.add(s.Pos, "the schema of a form needs type: object")
 		}
 		if e.Get("id") != nil && e.Get("url") == nil {
-			l.problems.add(e.Key("id").Pos, `"id" means nothing without "url"`)
+			l.problems.add(e.Key("id").Pos, `"id" has no effect without "url"`)
 		}
 		q.fixed = plain(message) && plain(url)
 		q.params = func(v *expr.Vars) (any, error) {
@@ -229,7 +229,7 @@ func (l *loader) question(n *strictyaml.Node) question {
 			return params, err
 		}
 	case usable(n.Get("roots")):
-		q.request.Method = step.Roots
+		q.request.Method = mockmcp.Roots
 		further := l.tree(n.Get("roots"), expr.Tool)
 		q.fixed = constant(further)
 		q.params = func(v *expr.Vars) (any, error) {
@@ -283,8 +283,8 @@ func expand(t *expr.Tree, v *expr.Vars) (json.RawMessage, error) {
 
 // bindSteps returns steps that read nothing as they are, and otherwise how to
 // compute them. Those behind a question wait for its answer.
-func bindSteps(steps []stepScript, vars value.Value) ([]step.Step, func(*mockmcp.Call) ([]step.Step, error)) {
-	var fixed []step.Step
+func bindSteps(steps []stepScript, vars value.Value) ([]mockmcp.Step, func(*mockmcp.Call) ([]mockmcp.Step, error)) {
+	var fixed []mockmcp.Step
 	for _, s := range steps {
 		if s.fixed != nil {
 			fixed = append(fixed, s.fixed)
@@ -293,16 +293,16 @@ func bindSteps(steps []stepScript, vars value.Value) ([]step.Step, func(*mockmcp
 	if len(fixed) == len(steps) {
 		return fixed, nil
 	}
-	return nil, func(c *mockmcp.Call) ([]step.Step, error) {
+	return nil, func(c *mockmcp.Call) ([]mockmcp.Step, error) {
 		v, err := toolVars(c, vars, nil)
 		if err != nil {
 			return nil, err
 		}
-		var out []step.Step
+		var out []mockmcp.Step
 		for _, s := range steps {
 			made, err := s.make(v)
 			if err != nil {
-				return nil, fmt.Errorf("%s: %w", s.pos, err)
+				return nil, &filepos.Error{Pos: s.pos, Err: err}
 			}
 			out = append(out, made)
 			if slices.ContainsFunc(s.asks, func(name string) bool { _, ok := v.Asked.Get(name); return !ok }) {
@@ -314,8 +314,8 @@ func bindSteps(steps []stepScript, vars value.Value) ([]step.Step, func(*mockmcp
 }
 
 // fixedSteps are steps of a place in which nothing is computed.
-func (l *loader) fixedSteps(list *strictyaml.Node) []step.Step {
-	var out []step.Step
+func (l *loader) fixedSteps(list *strictyaml.Node) []mockmcp.Step {
+	var out []mockmcp.Step
 	for _, s := range l.steps(list) {
 		if s.fixed == nil {
 			l.problems.add(s.pos, "a step here cannot read anything: {{ }} and $cel are for the results of tools")

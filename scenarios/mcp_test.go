@@ -40,6 +40,12 @@ func lab(t *testing.T) (*labClient, *mockmcp.Server) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	return talk(t, server), server
+}
+
+// talk connects to a server.
+func talk(t *testing.T, server *mockmcp.Server) *labClient {
+	t.Helper()
 	conn, err := server.Dial(t.Context())
 	if err != nil {
 		t.Fatal(err)
@@ -51,7 +57,7 @@ func lab(t *testing.T) (*labClient, *mockmcp.Server) {
 	c := &labClient{t: t, conn: conn, lines: bufio.NewReader(conn)}
 	c.ask("initialize", `{"protocolVersion":"2025-11-25","capabilities":{"elicitation":{},"roots":{}},"clientInfo":{"name":"t","version":"1"}}`)
 	c.send(`{"jsonrpc":"2.0","method":"notifications/initialized"}`)
-	return c, server
+	return c
 }
 
 func (c *labClient) send(line string) {

@@ -5,13 +5,15 @@ package scenarios
 import (
 	"encoding/json"
 	"fmt"
+	"regexp"
 
 	"github.com/rehearse-dev/rehearse/harness"
-	"github.com/rehearse-dev/rehearse/harness/expr"
-	"github.com/rehearse-dev/rehearse/harness/value"
+	"github.com/rehearse-dev/rehearse/internal/dialect"
+	"github.com/rehearse-dev/rehearse/internal/expr"
+	"github.com/rehearse-dev/rehearse/internal/filepos"
 	"github.com/rehearse-dev/rehearse/internal/strictyaml"
+	"github.com/rehearse-dev/rehearse/internal/value"
 	"github.com/rehearse-dev/rehearse/mockllm"
-	"github.com/rehearse-dev/rehearse/mockllm/wire"
 )
 
 // modelScript is what the mock model says, compiled once and bound to the
@@ -27,8 +29,15 @@ type modelScript struct {
 }
 
 type turnScript struct {
-	user    *expr.Template
+	user *expr.Template
+	// contains and pattern are what the user's text has, in place of user; part
+	// is where they stand.
+	contains []string
+	pattern  *regexp.Regexp
+	part     harness.Position
+
 	replies []replyScript
+	single  bool // the first reply ends it
 	pos     harness.Position
 }
 
@@ -38,7 +47,8 @@ type replyScript struct {
 	finish                  string
 	faults                  []faultScript
 	repeat                  int
-	fragments               *wire.Fragments
+	fragments               *dialect.Fragments
+	habits                  *dialect.Habits
 	logprobs                json.RawMessage
 	hold                    string
 	cue                     *Cue // what gives that; nil leaves it to others
@@ -53,9 +63,10 @@ type callScript struct {
 }
 
 type ruleScript struct {
-	when  *expr.Program
-	reply replyScript
-	pos   harness.Position
+	when   *expr.Program
+	chance float64 // 0 is always
+	reply  replyScript
+	pos    harness.Position
 }
 
 // modelScript compiles what the mock model says; settings is the map that has
@@ -82,11 +93,11 @@ func (l *loader) replies(list *strictyaml.Node, bare bool) []replyScript {
 	for _, n := range itemsOf(list) {
 		if usable(n) {
 			if before != nil && !bare && l.textAlone(before) {
-				l.problems.add(n.Pos, "a reply after one of text alone, which ends its turn (at %s)", before.Pos)
+				l.problems.add(n.Pos, "the reply before this one (at %s) has only text and so ends the turn", before.Pos)
 			}
 			out = append(out, l.reply(n))
 			if repeat := n.Get("repeat"); !bare && intOf(repeat) > 1 && l.textAlone(n) {
-				l.problems.add(repeat.Pos, "a reply of text alone ends its turn and cannot repeat")
+				l.problems.add(repeat.Pos, "a reply with only text ends its turn and cannot repeat")
 			}
 		}
 		before = n
@@ -112,6 +123,7 @@ func (l *loader) reply(n *strictyaml.Node) replyScript {
 		finish:    textOf(n.Get("finish")),
 		repeat:    intOf(n.Get("repeat")),
 		fragments: l.fragments(n.Get("fragments")),
+		habits:    l.habits(n.Get("habits")),
 		logprobs:  rawOf(n.Get("logprobs")),
 		choices:   textsOf(n.Get("choices")),
 		faults:    l.faults(n.Get("fault")),
@@ -143,9 +155,13 @@ func (l *loader) rules(list *strictyaml.Node) []ruleScript {
 	for _, n := range itemsOf(list) {
 		if usable(n) && usable(n.Get("reply")) {
 			if repeat := n.Get("reply").Get("repeat"); usable(repeat) {
-				l.problems.add(repeat.Pos, "the reply of a rule or an aside answers whenever it fits: repeat means nothing here")
+				l.problems.add(repeat.Pos, "the reply of a rule or an aside answers whenever it matches: repeat has no effect here")
 			}
-			out = append(out, ruleScript{when: l.condition(n.Get("when"), expr.Request), reply: l.reply(n.Get("reply")), pos: n.Pos})
+			r := ruleScript{when: l.condition(n.Get("when"), expr.Request), reply: l.reply(n.Get("reply")), pos: n.Pos}
+			if p := floatOf(n.Get("chance")); p != nil {
+				r.chance = *p
+			}
+			out = append(out, r)
 		}
 	}
 	return out
@@ -172,7 +188,7 @@ func (t turnScript) userText(turn int, vars value.Value) string {
 func bindRules(rules []ruleScript, vars value.Value) []mockllm.Rule {
 	var out []mockllm.Rule
 	for _, r := range rules {
-		rule := mockllm.Rule{Reply: r.reply.bind(vars), Pos: r.pos}
+		rule := mockllm.Rule{Chance: r.chance, Reply: r.reply.bind(vars), Pos: r.pos}
 		if r.when != nil {
 			rule.When = func(ask *mockllm.Ask) (bool, error) {
 				ok, err := r.when.Holds(&expr.Vars{Request: &ask.Request, User: ask.User, Turn: ask.Turn, Vars: vars})
@@ -194,7 +210,7 @@ func bindReplies(replies []replyScript, vars value.Value) []mockllm.Reply {
 
 // bind returns the reply; one in which nothing is computed has no Func.
 func (r replyScript) bind(vars value.Value) mockllm.Reply {
-	reply := mockllm.Reply{Finish: r.finish, Faults: bindFaults(r.faults, vars), Repeat: r.repeat, Fragments: r.fragments, Logprobs: r.logprobs, Choices: r.choices, Hold: r.hold, Pos: r.pos}
+	reply := mockllm.Reply{Finish: r.finish, Faults: bindFaults(r.faults, vars), Repeat: r.repeat, Fragments: r.fragments, Habits: r.habits, Logprobs: r.logprobs, Choices: r.choices, Hold: r.hold, Pos: r.pos}
 	if said, ok := r.literal(); ok {
 		reply.Say, reply.Reasoning, reply.Refusal, reply.Calls = said.Say, said.Reasoning, said.Refusal, said.Calls
 		return reply
@@ -202,6 +218,15 @@ func (r replyScript) bind(vars value.Value) mockllm.Reply {
 	reply.NoCalls = len(r.calls) == 0
 	reply.Func = func(ask *mockllm.Ask) (mockllm.Reply, error) {
 		said, err := r.render(askVars(ask, vars))
+		for n, more := 1, err != nil; more; n++ {
+			var other *mockllm.Ask
+			if other, more = ask.Reading(n); !more {
+				break
+			}
+			if again, failed := r.render(askVars(other, vars)); failed == nil {
+				return again, nil
+			}
+		}
 		return said, at(r.pos, err)
 	}
 	return reply
@@ -267,7 +292,7 @@ func askVars(ask *mockllm.Ask, vars value.Value) *expr.Vars {
 	v.Results = func(tool string) ([]value.Value, error) {
 		var out []value.Value
 		for _, c := range ask.Calls {
-			if c.Result == nil || c.Name() != tool && c.Tool != tool && c.Offered != tool {
+			if c.Result == nil || !c.Is(tool) {
 				continue
 			}
 			result, err := value.Parse(c.Result)
@@ -286,5 +311,5 @@ func at(pos harness.Position, err error) error {
 	if err == nil {
 		return nil
 	}
-	return fmt.Errorf("%s: %w", pos, err)
+	return &filepos.Error{Pos: pos, Err: err}
 }

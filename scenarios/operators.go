@@ -2,7 +2,7 @@
 
 package scenarios
 
-import "github.com/rehearse-dev/rehearse/harness/expr"
+import "github.com/rehearse-dev/rehearse/internal/expr"
 
 // entry is a row of a table of the reference page.
 type entry struct{ name, example, doc string }
@@ -11,25 +11,25 @@ type entry struct{ name, example, doc string }
 // that a test compiles.
 func operators() []entry {
 	return []entry{
-		{"$any_of", `{$any_of: [GramNegative, Core]}`, "One of these values or operators."},
+		{"$any_of", `{$any_of: [GramNegative, Core]}`, "Any one of these values or operators."},
 		{"$all", `{$all: [{$regex: "^cpd"}, {$length: 8}]}`, "All of these."},
 		{"$not", `{$not: delete}`, "Anything that this does not match."},
 		{"$optional", `{$optional: 10}`, "Absent, or this."},
 		{"$absent", `{$absent: true}`, "Absent."},
-		{"$regex", `{$regex: '^\d+\.\d+$'}`, "A text in which the regular expression (RE2) is found."},
+		{"$regex", `{$regex: '^\d+\.\d+$'}`, "A text that the regular expression (RE2) matches."},
 		{"$glob", `{$glob: "*.gf"}`, "A text of this form: `*` stands for any text, `?` for one character."},
-		{"$number", `{$number: {value: 0.87, abs: 0.01}}`, "A number as near as `abs` (a difference) or `rel` (a share) allow."},
+		{"$number", `{$number: {value: 0.87, abs: 0.01}}`, "A number within `abs` (a difference) or `rel` (a fraction) of the value."},
 		{"$integer", `{$integer: 5}`, "This number, or with `true` any, spelled without point and exponent."},
 		{"$float", `{$float: 5.0}`, "This number, or with `true` any, spelled with point or exponent."},
-		{"$normalize", `{$normalize: {value: New York, rule: case}}`, "A text that is the same but for `case`, `space`, or by the rules of `bfcl`."},
-		{"$date", `{$date: 2025-03-14}`, "Any spelling of that day."},
+		{"$normalize", `{$normalize: {value: New York, rule: case}}`, "A text that is equal except for `case` or `space`, or by the rules of `bfcl`."},
+		{"$date", `{$date: 2025-03-14}`, "Any spelling of that date."},
 		{"$length", `{$length: {min: 1, max: 3}}`, "A text, list or map of this length."},
 		{"$schema", `{$schema: {type: array, items: {type: string}}}`, "A value that the JSON Schema accepts; nothing inside is an operator."},
 		{"$type", `{$type: string}`, "A value of this JSON type."},
 		{"$set", `{$set: [a, b]}`, "A list of these items in any order."},
 		{"$that", `{$that: value > 5}`, "A value for which the CEL condition over `value` holds."},
 		{"$cel", `{$cel: 'results("gemflux.build_model")[0].model_id'}`, "The value that the CEL expression computes, with its type."},
-		{"$literal", `{$literal: {$regex: x}}`, "What it holds, as it is: no operators, no `{{ }}`."},
+		{"$literal", `{$literal: {$regex: x}}`, "Exactly this value: no operators, no `{{ }}`."},
 	}
 }
 
@@ -60,8 +60,8 @@ func names() []entry {
 	return []entry{
 		{"request", `request.tools.size() == 0 && request.system.contains("title")`, "`when` of rules and asides: `model`, `system`, `messages`, `tools` (`name`, `description`, `schema`), `tool_choice`, `temperature`, `stream`."},
 		{"message", `message.role == "user" && message.text.contains("ping")`, "The last message of the request: `role`, `text`, `calls` (`id`, `name`, `args`), `call_id`."},
-		{"result", `result.model_id`, "Replies, expectations, `set`, `failed_when`: the result of the last call. A failed look-up of a key is an error, in `when` and `failed_when` \"does not hold\"."},
-		{"results(tool)", `results("gemflux.build_model").last().model_id`, "All results of a tool so far, over all turns, in call order."},
+		{"result", `result.model_id`, "Replies, expectations, `set`, `failed_when`: the result of the last call. A missing key is an error; in `when` and `failed_when` the condition then does not hold."},
+		{"results(tool)", `results("gemflux.build_model").last().model_id`, "All results of a tool so far, over all turns, in call order. The tool is named as in `calls`: `server.tool`, the name that was offered, or the tool's own name."},
 		{"args", `args.model_id in state.models`, "Tool side: the arguments of this call."},
 		{"state", `state.models.size()`, "Tool side: the state of the server."},
 		{"asked", `asked.elicitation.action == "accept"`, "Tool side, where `before` asks: the client's answers, by name."},
@@ -69,8 +69,9 @@ func names() []entry {
 		{"turn", `turn == 1`, "The turn's number, from 1."},
 		{"vars", `vars.id`, "The row of the case."},
 		{"value", `value > 5`, "Under `$that`: the value at hand."},
-		{"trajectory", `trajectory.size() == 2 && trajectory.all(c, !c.failed)`, "`that`: the calls in the model's order: `server`, `tool`, `args`, `result`, `failed`, `lane`, `turn`, `reply`, `index`, `duration_ms`, `retried`. Under a turn, of that turn; under `expect` of the file, of the whole conversation."},
+		{"trajectory", `trajectory.size() == 2 && trajectory.all(c, !c.failed)`, "`that`: the calls in the model's order: `server`, `tool` (its own name on the server), `name` (`server.tool`, or as it was offered where no server is known), `offered`, `args`, `result`, `failed`, `lane`, `turn`, `reply`, `index`, `duration_ms`, `retried`, `executed`, and `unasked` for an execution that no reply asks for. Under a turn, of that turn; under `expect` of the file, of the whole conversation."},
 		{"journal", `journal.model_calls <= 6`, "`that`: `model_calls`, `retries`, `tool_calls`, `tokens`, `answers`, `told` (the tool results in the last request, as the model read them). Under a turn, of that turn; under `expect` of the file, of the whole conversation."},
+		{"requests", `requests.all(r, r.headers["x-team"] == "a")`, "`that`: the requests to the model in order, repeated ones too: `path` (without the query), `dialect` (`chat`, `completions`, `responses`, `messages` or `gemini`), `headers` (names in lower case; a value that may be secret is `(secret)`), `model`, `system`, `messages`, `tools`, `tool_choice`, `temperature`. In every mode. Under a turn, of that turn; under `expect` of the file, of the whole conversation."},
 		{"transcript", `transcript.stop == ""`, "`that`: what the subject reports: `model_calls`, `tool_calls`, `answers`, `stop`. Skipped when it reports nothing. Under a turn, of that turn; under `expect` of the file, of the whole conversation."},
 	}
 }

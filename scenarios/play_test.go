@@ -169,7 +169,7 @@ func TestLLM(t *testing.T) {
 	if m.Name != "weather" || m.Script.Rules[0].Reply.Say != "pong" || m.Script.Turns[0].Replies[0].Calls[0].Tool != "get_weather" {
 		t.Errorf("script: %+v", m.Script)
 	}
-	mockllm.New(m.Script, nil).Close()
+	newMock(t, m.Script, nil).Close()
 }
 
 func TestCases(t *testing.T) {
@@ -267,6 +267,23 @@ expect: [{calls: []}]
 	}
 }
 
+// TestEmptyVariable: a variable that is set to nothing is set, whatever the
+// default.
+func TestEmptyVariable(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "s.yaml")
+	text := "scenario: s\nservers:\n  files: {command: [run, \"a${EMPTY:-default}b\", \"a${UNSET:-default}b\", \"a${EMPTY}b\"]}\nturns: [{user: hi}]\nexpect: [{calls: []}]\n"
+	if err := os.WriteFile(path, []byte(text), 0o666); err != nil {
+		t.Fatal(err)
+	}
+	set, err := scenarios.Load([]string{path}, &scenarios.Options{LookupEnv: func(name string) (string, bool) { return "", name == "EMPTY" }})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff([]string{"run", "ab", "adefaultb", "ab"}, set.Scenarios[0].Servers[0].Real("/w").Command); diff != "" {
+		t.Errorf("command (-want +got):\n%s", diff)
+	}
+}
+
 // TestNamed has the difference between a file that was asked for and one that
 // merely lies in a folder.
 func TestNamed(t *testing.T) {
@@ -276,7 +293,7 @@ func TestNamed(t *testing.T) {
 		t.Fatal(err)
 	}
 	_, err := scenarios.Load([]string{path, filepath.Join(dir, "gone.yaml")}, nil)
-	want := path + ":1:1: its first key is \"services\"; a file of rehearse begins with one of the keys scenario, server, llm, suite\n" +
+	want := path + ":1:1: its first key is \"services\"; a rehearse file begins with one of the keys scenario, server, llm, suite\n" +
 		filepath.Join(dir, "gone.yaml") + ": no such file or directory"
 	if err == nil || err.Error() != want {
 		t.Errorf("Load: %v, want %s", err, want)
@@ -290,7 +307,7 @@ func TestMockAcceptsScripts(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, s := range set.Scenarios {
-		mockllm.New(s.ModelScript(), nil).Close()
+		newMock(t, s.ModelScript(), nil).Close()
 		for _, server := range s.Servers {
 			m, err := mockmcp.New(*server.Mock, nil)
 			if err != nil {

@@ -12,17 +12,18 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/jsonschema-go/jsonschema"
-	"github.com/rehearse-dev/rehearse/harness/expr"
-	"github.com/rehearse-dev/rehearse/harness/match"
-	"github.com/rehearse-dev/rehearse/harness/value"
+
+	"github.com/rehearse-dev/rehearse/internal/expr"
+	"github.com/rehearse-dev/rehearse/internal/match"
 	"github.com/rehearse-dev/rehearse/internal/strictyaml"
+	"github.com/rehearse-dev/rehearse/internal/value"
 )
 
 // TestReference fails when a page under docs is not what the table of keys
 // says.
 func TestReference(t *testing.T) {
 	for path, want := range map[string]string{
-		"../docs/scenario-reference.md": Reference(),
+		"../docs/scenario-reference.md": reference(),
 		"../docs/scenario.schema.json":  string(JSONSchema()),
 	} {
 		if flag.Lookup("update").Value.String() == "true" {

@@ -10,10 +10,11 @@ import (
 
 	"github.com/rehearse-dev/rehearse/harness"
 	"github.com/rehearse-dev/rehearse/harness/score"
-	"github.com/rehearse-dev/rehearse/harness/value"
+	"github.com/rehearse-dev/rehearse/harness/trials"
+	"github.com/rehearse-dev/rehearse/internal/dialect"
 	"github.com/rehearse-dev/rehearse/internal/strictyaml"
+	"github.com/rehearse-dev/rehearse/internal/value"
 	"github.com/rehearse-dev/rehearse/mockllm"
-	"github.com/rehearse-dev/rehearse/mockllm/wire"
 	"github.com/rehearse-dev/rehearse/mockmcp"
 )
 
@@ -24,11 +25,16 @@ type Set struct {
 	LLMs      []*LLM
 	// Servers are the server files, whether or not a scenario uses them.
 	Servers []*Server
+	// Suites are the suite files that were named or stand in a folder that was.
+	Suites []string
 	// Files are all files that were read, sorted, and suite.yaml where there
 	// could be one: the set is another when one of them changes.
 	Files []string
 	// Notes name the files in folders that were left alone, and why.
 	Notes []string
+	// AnyClient says that somebody's own client plays the scenarios: whether it
+	// asks for streams is its own affair, and [Set.Check] does not know.
+	AnyClient bool
 
 	broken []Problem // what Load found wrong
 }
@@ -36,14 +42,21 @@ type Set struct {
 // Scenario is one scenario, or one case of it, ready to be played. It is to
 // be read only: several trials share it.
 type Scenario struct {
-	// Name of the scenario, with the case in brackets: "look-up [atp]".
-	Name        string
-	Case        string // the case's name; empty without cases
+	// Name of the scenario, with the case after a slash: "look-up/atp".
+	Name string
+	Case string // the case's name; empty without cases
+	// Suite is the name in the suite.yaml of its folder; without one that of the
+	// folder.
+	Suite       string
 	Description string
 	Pos         harness.Position // of the key scenario
 	Tags        []string
-	// Critical scenarios fail a gate when they flip.
+	// Critical marks the scenario in reports.
 	Critical bool
+	// Pass is the rule by which it passes; nil for none.
+	Pass *trials.Pass
+	// Thresholds are those of its suite, the same for all scenarios of a folder.
+	Thresholds []trials.Threshold
 	// LiveTrials is how many trials live mode plays; 0 leaves it to the
 	// command line.
 	LiveTrials int
@@ -69,25 +82,42 @@ type Scenario struct {
 	MCPConfig string
 	// Fragments cut the mock model's streamed replies; nil leaves it to the
 	// profile.
-	Fragments *wire.Fragments
+	Fragments *dialect.Fragments
+	// Habits are odd ways to spell the mock model's replies; nil leaves it to
+	// the profile.
+	Habits *dialect.Habits
 	// Cassette are settings of recordings.
 	Cassette Cassette
 	// Cues are what lets held replies of the mock model go.
 	Cues []Cue
 	// Vars are the case's row; an empty object without cases.
 	Vars value.Value
-	// Hash names the text of all files that the scenario is made of.
-	Hash string
+	// Hash is of all that is asked, and ScorersHash of how it is judged: see
+	// [trials.Hashes]. Neither depends on where the files lie.
+	Hash, ScorersHash string
+	// Variant is the variant of the suite in which it is played, see
+	// [Scenario.In], and VariantHash of what that changes. Empty for the scenario
+	// as it stands.
+	Variant, VariantHash string
 
-	model modelScript
-	lint  lintFacts
+	variants []variant
+	model    modelScript
+	lint     lintFacts
+}
+
+// Bare is the name without the case.
+func (s *Scenario) Bare() string {
+	if s.Case == "" {
+		return s.Name
+	}
+	return strings.TrimSuffix(s.Name, "/"+s.Case)
 }
 
 // ModelScript returns the script of the mock model. Its Results are left to
 // the runner.
 func (s *Scenario) ModelScript() mockllm.Script {
 	script := s.model.bind(s.Vars)
-	script.Profile, script.Names, script.Fragments = s.Profile, s.Names, s.Fragments
+	script.Profile, script.Names, script.Fragments, script.Habits = s.Profile, s.Names, s.Fragments, s.Habits
 	script.Servers = map[string][]harness.Tool{}
 	for _, server := range s.Servers {
 		if server.Mock != nil {
@@ -105,9 +135,11 @@ func (s *Scenario) HasExpectations() bool {
 
 // Turn is one user message with what is expected of its answer.
 type Turn struct {
-	User   string
-	Expect []score.Scorer
-	Pos    harness.Position
+	User string
+	// SingleCall ends the turn with its first reply, whose calls are not run.
+	SingleCall bool
+	Expect     []score.Scorer
+	Pos        harness.Position
 }
 
 // Limits are the runner's: a trial that passes one has failed. Zero means
@@ -143,7 +175,7 @@ type Server struct {
 	script *serverScript // of a mock
 }
 
-// TellsProgress reports whether a result of a tool of a mock server tells of
+// TellsProgress reports whether a result of a tool of a mock server reports
 // progress before it comes.
 func (s *Server) TellsProgress(tool string) bool {
 	if s.script == nil {
@@ -215,6 +247,9 @@ type Options struct {
 	// of their settings, a variable that is not set is empty. Default: that is
 	// an error.
 	Offline bool
+	// Root is a folder: files that lie elsewhere are not read, nor links to
+	// such. It is for text from a stranger. Empty means that all are read.
+	Root string
 }
 
 // Check returns what is doubtful in a set, sorted by place: literal arguments

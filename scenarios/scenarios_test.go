@@ -11,8 +11,9 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
-	"github.com/rehearse-dev/rehearse/scenarios"
 	"github.com/rogpeppe/go-internal/txtar"
+
+	"github.com/rehearse-dev/rehearse/scenarios"
 )
 
 var update = flag.Bool("update", false, "rewrite the goldens and the reference page")
@@ -97,5 +98,93 @@ func golden(t *testing.T, path string, run func(t *testing.T, dir string) string
 		if err := os.WriteFile(path, txtar.Format(archive), 0o666); err != nil {
 			t.Fatal(err)
 		}
+	}
+}
+
+// TestProjectFile: the settings of a project are no scenario, and their mistakes
+// are told with those of scenarios.
+func TestProjectFile(t *testing.T) {
+	dir := t.TempDir()
+	for name, text := range map[string]string{"s.yaml": "scenario: s\nturns: [{user: hi, replies: [{say: a}], expect: [{answer: {contains: [a]}}]}]\n", "rehearse.yaml": "redact: {keep: [a]}\n"} {
+		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	set, err := scenarios.Load([]string{dir}, nil)
+	if err != nil || len(set.Notes) > 0 || len(set.Scenarios) != 1 {
+		t.Errorf("%v, notes %q", err, set.Notes)
+	}
+	if err := os.WriteFile(filepath.Join(dir, "rehearse.yaml"), []byte("redact: {kep: [a]}\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for _, path := range []string{dir, filepath.Join(dir, "rehearse.yaml")} {
+		if _, err := scenarios.Load([]string{path}, nil); err == nil || !strings.Contains(err.Error(), `rehearse.yaml:1:10: redact has no key "kep"; did you mean keep?`) {
+			t.Errorf("%s: %v", path, err)
+		}
+	}
+}
+
+// TestHashes: each hash changes with what it covers and with nothing else.
+func TestHashes(t *testing.T) {
+	load := func(edit func(name, text string) string, place ...string) *scenarios.Scenario {
+		t.Helper()
+		dir := filepath.Join(append([]string{t.TempDir()}, place...)...)
+		if err := os.MkdirAll(dir, 0o755); err != nil {
+			t.Fatal(err)
+		}
+		for name, text := range map[string]string{
+			"suite.yaml":  "suite: chem\ndescription: old\nlimits: {time: 3s}\nexpect: [{never: [w.b]}]\n",
+			"server.yaml": "server: w\ntools: [{name: a, description: finds, results: [{text: yes}]}]\n",
+			"s.yaml":      "scenario: s\ntags: [x]\nservers: {w: {mock: server.yaml}}\nconduct: {results: off}\ncases: [{name: one, vars: {x: 1}}]\nturns: [{user: 'hi {{vars.x}}', replies: [{say: ho}], expect: [{answer: {equals: ho}}]}]\n",
+		} {
+			if edit != nil {
+				text = edit(name, text)
+			}
+			if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600); err != nil {
+				t.Fatal(err)
+			}
+		}
+		set, err := scenarios.Load([]string{filepath.Join(dir, "s.yaml")}, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return set.Scenarios[0]
+	}
+	was := load(nil)
+	if was.Suite != "chem" || was.Bare() != "s" || was.Name != "s/one" || was.Case != "one" {
+		t.Errorf("identity: suite %q, bare name %q, name %q, case %q", was.Suite, was.Bare(), was.Name, was.Case)
+	}
+	if there := load(nil, "another", "folder"); there.Hash != was.Hash || there.ScorersHash != was.ScorersHash {
+		t.Error("a hash depends on where the files lie")
+	}
+	for _, tt := range []struct {
+		name, old, now    string
+		scenario, scorers bool
+	}{
+		{name: "a comment", old: "tags:", now: "# why\ntags:"},
+		{name: "a description and tags", old: "tags: [x]", now: "tags: [y]\ndescription: new"},
+		{name: "the suite's description", old: "description: old", now: "description: new"},
+		{name: "what the user says", old: "hi {{", now: "ho {{", scenario: true},
+		{name: "a var of the case", old: "{x: 1}", now: "{x: 2}", scenario: true},
+		{name: "a default of the suite", old: "3s", now: "4s", scenario: true},
+		{name: "a tool of a server file", old: "finds", now: "looks up", scenario: true},
+		{name: "an expectation of a turn", old: "equals: ho", now: "equals: hoho", scorers: true},
+		{name: "an expectation of the suite", old: "w.b", now: "w.c", scorers: true},
+		{name: "conduct", old: "results: off", now: "results: on", scorers: true},
+	} {
+		is := load(func(_, text string) string { return strings.ReplaceAll(text, tt.old, tt.now) })
+		if (is.Hash != was.Hash) != tt.scenario || (is.ScorersHash != was.ScorersHash) != tt.scorers {
+			t.Errorf("%s: the scenario's hash changed %v, want %v; the scorers' %v, want %v", tt.name,
+				is.Hash != was.Hash, tt.scenario, is.ScorersHash != was.ScorersHash, tt.scorers)
+		}
+	}
+	alone := load(func(name, text string) string {
+		if name == "suite.yaml" {
+			return "# no suite\n"
+		}
+		return text
+	}, "kinetics")
+	if alone.Suite != "kinetics" {
+		t.Errorf("without a suite file, the suite is %q", alone.Suite)
 	}
 }

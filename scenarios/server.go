@@ -11,11 +11,13 @@ import (
 	"time"
 
 	"github.com/google/jsonschema-go/jsonschema"
+
 	"github.com/rehearse-dev/rehearse/harness"
-	"github.com/rehearse-dev/rehearse/harness/expr"
-	"github.com/rehearse-dev/rehearse/harness/match"
-	"github.com/rehearse-dev/rehearse/harness/value"
+	"github.com/rehearse-dev/rehearse/internal/expr"
+	"github.com/rehearse-dev/rehearse/internal/jsonrpc"
+	"github.com/rehearse-dev/rehearse/internal/match"
 	"github.com/rehearse-dev/rehearse/internal/strictyaml"
+	"github.com/rehearse-dev/rehearse/internal/value"
 	"github.com/rehearse-dev/rehearse/mockmcp"
 )
 
@@ -46,17 +48,20 @@ type resultScript struct {
 	text    *expr.Template // also of error
 	content *expr.Tree
 	isError bool
-	rpc     *rpcScript
-	set     *expr.Tree
-	meta    *expr.Tree
-	file    string // path
-	size    int
-	before  []stepScript
-	hold    string
-	faults  []serverFault
-	latency time.Duration
-	none    bool // there is no answer but a fault
-	pos     harness.Position
+	// structured is structured content beside a text or content.
+	structured *expr.Tree
+	rpc        *rpcScript
+	set        *expr.Tree
+	meta       *expr.Tree
+	root       string // below which file lies; empty means anywhere
+	file       string // path
+	size       int
+	before     []stepScript
+	hold       string
+	faults     []serverFault
+	latency    time.Duration
+	none       bool // there is no answer but a fault
+	pos        harness.Position
 }
 
 type rpcScript struct {
@@ -96,7 +101,7 @@ func (l *loader) mockServer(n *strictyaml.Node, name string) *serverScript {
 		tool := l.tool(t)
 		tool.exprs = l.exprs[before:len(l.exprs):len(l.exprs)]
 		if pos, dup := first[tool.tool.Name]; dup {
-			l.problems.add(t.Get("name").Pos, "there is a tool %q already, at %s", tool.tool.Name, pos)
+			l.problems.add(t.Get("name").Pos, "the tool %q already exists, at %s", tool.tool.Name, pos)
 			continue
 		}
 		first[tool.tool.Name] = t.Get("name").Pos
@@ -184,11 +189,9 @@ func (l *loader) schema(n *strictyaml.Node) json.RawMessage {
 		l.problems.add(n.Pos, "not a JSON Schema: %s", schemaReason(err))
 		return nil
 	}
-	if v, err := value.Parse(raw); err == nil {
-		if _, err := match.CompileSchema(v); err != nil { // a $ref in a circle, or another version
-			l.problems.add(n.Pos, "%v", err)
-			return nil
-		}
+	if _, err := match.CompileSchema(n.Value()); err != nil { // a $ref in a circle, or another version
+		l.problems.add(n.Pos, "%v", err)
+		return nil
 	}
 	return raw
 }
@@ -244,7 +247,7 @@ func (l *loader) result(n *strictyaml.Node) resultScript {
 		pos:     n.Pos,
 	}
 	if file := n.Get("file"); usable(file) {
-		r.file = l.near(file)
+		r.root, r.file = l.fileOf(file)
 	}
 	answers := l.shapes.objects["result"].one
 	r.none = !slices.ContainsFunc(answers, func(k string) bool { return n.Get(k) != nil })
@@ -255,6 +258,8 @@ func (l *loader) result(n *strictyaml.Node) resultScript {
 	if e := n.Get("error"); e != nil {
 		r.text, r.isError = l.template(e, expr.Tool), true
 	}
+	r.isError = r.isError || boolOf(n.Get("is_error"))
+	r.structured = l.tree(n.Get("structured"), expr.Tool)
 	if e := n.Get("rpc_error"); usable(e) {
 		r.rpc = &rpcScript{code: intOf(e.Get("code")), message: l.template(e.Get("message"), expr.Tool), data: l.tree(e.Get("data"), expr.Tool)}
 	}
@@ -271,7 +276,7 @@ func (l *loader) lasting(faults []serverFault) {
 		}
 		for _, k := range []string{"times", "every", "probability"} {
 			if key := f.node.Key(k); key != nil && textOf(f.node.Get(k)) != "always" {
-				l.problems.add(key.Pos, "%q leaves calls that the fault does not strike, and the result has no answer for them: give it one", k)
+				l.problems.add(key.Pos, "with %q the fault spares some calls, and the result has no answer for them: add one", k)
 			}
 		}
 		f.fault.Times = -1
@@ -282,14 +287,22 @@ func (l *loader) lasting(faults []serverFault) {
 func (l *loader) resultMistakes(n *strictyaml.Node) {
 	for _, k := range []string{"meta", "size"} {
 		if key := n.Key(k); key != nil && n.Get("rpc_error") != nil {
-			l.problems.add(key.Pos, "%q means nothing beside rpc_error, which has no result", k)
+			l.problems.add(key.Pos, "%q has no effect beside rpc_error, which has no result", k)
 		}
 	}
+	for _, k := range []string{"structured", "is_error"} {
+		if key := n.Key(k); key != nil && (n.Get("rpc_error") != nil || n.Get("file") != nil) {
+			l.problems.add(key.Pos, "%q has no effect beside rpc_error and file", k)
+		}
+	}
+	if key := n.Key("structured"); key != nil && n.Get("json") != nil {
+		l.problems.add(key.Pos, `"json" is already structured content; use "structured" beside a text that does not repeat it`)
+	}
 	if key := n.Key("size"); key != nil && n.Get("content") != nil {
-		l.problems.add(key.Pos, `"size" makes a text longer; it means nothing beside "content"`)
+		l.problems.add(key.Pos, `"size" makes a text longer; it has no effect beside "content"`)
 	}
 	if key := n.Key("meta"); key != nil && n.Get("file") != nil {
-		l.problems.add(key.Pos, `"meta" means nothing beside "file"`)
+		l.problems.add(key.Pos, `"meta" has no effect beside "file"`)
 	}
 }
 
@@ -317,7 +330,7 @@ func (t *toolScript) bind(vars value.Value) mockmcp.Tool {
 }
 
 func (r resultScript) bind(vars value.Value) mockmcp.Result {
-	out := mockmcp.Result{Latency: r.latency, Hold: r.hold, File: r.file, Size: r.size, Faults: bindServerFaults(r.faults, vars), Pos: r.pos}
+	out := mockmcp.Result{Latency: r.latency, Hold: r.hold, Root: r.root, File: r.file, Size: r.size, Faults: bindServerFaults(r.faults, vars), Pos: r.pos}
 	out.Before, out.Plan = bindSteps(r.before, vars)
 	if r.args != nil || r.when != nil {
 		out.Match = func(c *mockmcp.Call) (bool, string, error) {
@@ -331,6 +344,12 @@ func (r resultScript) bind(vars value.Value) mockmcp.Result {
 				return nil, err
 			}
 			answer, err := r.answer(v)
+			if err == nil {
+				answer.IsError = r.isError
+			}
+			if err == nil && r.structured != nil {
+				answer.Structured, err = expand(r.structured, v)
+			}
 			if err == nil && r.meta != nil {
 				answer.Meta, err = expand(r.meta, v)
 			}
@@ -401,7 +420,7 @@ func (r resultScript) answer(v *expr.Vars) (*mockmcp.Answer, error) {
 		if err != nil {
 			return nil, fmt.Errorf("content: %w", err)
 		}
-		answer := &mockmcp.Answer{}
+		answer := &mockmcp.Answer{Content: []json.RawMessage{}}
 		for _, block := range out.Items() {
 			answer.Content = append(answer.Content, json.RawMessage(block.String()))
 		}
@@ -411,7 +430,7 @@ func (r resultScript) answer(v *expr.Vars) (*mockmcp.Answer, error) {
 		if err != nil {
 			return nil, fmt.Errorf("rpc_error: message: %w", err)
 		}
-		rpc := &harness.RPCError{Code: r.rpc.code, Message: message}
+		rpc := &jsonrpc.Error{Code: r.rpc.code, Message: message}
 		if r.rpc.data != nil {
 			data, err := r.rpc.data.Expand(v)
 			if err != nil {
@@ -431,7 +450,7 @@ func (r resultScript) answer(v *expr.Vars) (*mockmcp.Answer, error) {
 			}
 			return nil, fmt.Errorf("%s: %w", key, err)
 		}
-		return &mockmcp.Answer{Text: text, IsError: r.isError}, nil
+		return &mockmcp.Answer{Text: text}, nil
 	}
 }
 

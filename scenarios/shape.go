@@ -10,7 +10,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/rehearse-dev/rehearse/harness"
+	"github.com/rehearse-dev/rehearse/internal/prose"
 	"github.com/rehearse-dev/rehearse/internal/strictyaml"
 )
 
@@ -95,12 +95,41 @@ func enum(words ...string) typ {
 
 func number() typ { return typ{words: "a number", kinds: []strictyaml.Kind{strictyaml.Number}} }
 
+// probability is a number from above 0 to 1: what has none never happens.
+func probability() typ {
+	t := number()
+	t.words = "a number above 0, up to 1"
+	t.scalar = func(n *strictyaml.Node) string {
+		switch p := floatOf(n); {
+		case p == nil || !(*p >= 0 && *p <= 1):
+			return "must be a number from 0 to 1, not " + n.Text
+		case *p == 0:
+			return "is 0, so this never happens: remove it, or give a number up to 1"
+		}
+		return ""
+	}
+	return t
+}
+
 func count(least int) typ {
 	return typ{
 		words: fmt.Sprintf("a whole number from %d", least), kinds: []strictyaml.Kind{strictyaml.Number}, integer: true,
 		scalar: func(n *strictyaml.Node) string {
 			if i, err := strconv.Atoi(n.Text); err != nil || i < least {
 				return fmt.Sprintf("must be a whole number from %d, not %s", least, n.Text)
+			}
+			return ""
+		},
+	}
+}
+
+// share is a number above 0 and up to 1.
+func share() typ {
+	return typ{
+		words: "a number above 0 and at most 1", kinds: []strictyaml.Kind{strictyaml.Number},
+		scalar: func(n *strictyaml.Node) string {
+			if f, err := strconv.ParseFloat(n.Text, 64); err != nil || !(f > 0 && f <= 1) {
+				return fmt.Sprintf("must be a number above 0 and at most 1, such as 0.9, not %s", n.Text)
 			}
 			return ""
 		},
@@ -195,6 +224,7 @@ func either(alts ...typ) typ {
 
 // shapes checks nodes against the table of keys.
 type shapes struct {
+	all      []*object // in the order of the reference
 	objects  map[string]*object
 	problems *problems
 }
@@ -265,7 +295,7 @@ func (s *shapes) wrongKind(n *strictyaml.Node, t typ, name string) {
 		hint = ": write it without quotes"
 	}
 	wants := strings.ReplaceAll(t.words, " with {{ }}", "") // it may have them, and need not
-	s.problems.add(n.Pos, "%q wants %s, got %s%s", name, wants, n.Describe(), hint)
+	s.problems.add(n.Pos, "%q needs %s, got %s%s", name, wants, n.Describe(), hint)
 	n.Kind = strictyaml.Invalid
 }
 
@@ -280,9 +310,9 @@ func (s *shapes) onePair(n *strictyaml.Node, args typ, name string) {
 			return
 		}
 	case len(n.Pairs) == 0:
-		s.problems.add(n.Pos, "an item of %q names no tool", name)
+		s.problems.add(n.Pos, "an item of %q has no tool name", name)
 	default:
-		s.problems.add(n.Pairs[1].Key.Pos, "two keys in one item of %q: each call is an item of its own (check the indentation of its arguments)", name)
+		s.problems.add(n.Pairs[1].Key.Pos, "two keys in one item of %q: each call needs its own item (check the indentation of the arguments)", name)
 	}
 	n.Kind = strictyaml.Invalid
 }
@@ -297,10 +327,10 @@ func (s *shapes) object(n *strictyaml.Node, o *object, name string) {
 		switch {
 		case i >= 0:
 			s.check(p.Value, o.keys[i].typ, p.Key.Text)
-		case slices.Contains(reserved(), p.Key.Text):
-			s.problems.add(p.Key.Pos, "%q is reserved: a later version of rehearse will know it, this one does not", p.Key.Text)
+		case slices.Contains(reserved(), p.Key.Text) && confused(o.name, p.Key.Text) == "":
+			s.problems.add(p.Key.Pos, "%q is reserved for a later version of rehearse", p.Key.Text)
 		case !o.open:
-			s.problems.add(p.Key.Pos, unknownKey+" %q in %s%s", p.Key.Text, o.name, unknownHint(o, p.Key.Text, known))
+			s.problems.add(p.Key.Pos, unknownKey+" %q in %s%s", p.Key.Text, o.name, s.unknownHint(o, p.Key.Text, known))
 		}
 	}
 	for _, k := range o.keys {
@@ -323,7 +353,7 @@ func (s *shapes) choice(n *strictyaml.Node, o *object) {
 	}
 	switch {
 	case len(given) > 1:
-		s.problems.add(n.Key(given[1]).Pos, "%s has exactly one of %s; %q stands beside %q", a(o.name), strings.Join(o.one, ", "), given[1], given[0])
+		s.problems.add(n.Key(given[1]).Pos, "%s takes exactly one of %s, but has both %q and %q", a(o.name), strings.Join(o.one, ", "), given[1], given[0])
 	case len(o.one) > 0 && len(given) == 0 && !s.hasUnknown(n, o) && !slices.ContainsFunc(o.unless, func(k string) bool { return n.Get(k) != nil }):
 		s.problems.add(n.Pos, "%s needs one of %s", a(o.name), strings.Join(o.one, ", "))
 	}
@@ -341,7 +371,7 @@ func (s *shapes) hasUnknown(n *strictyaml.Node, o *object) bool {
 }
 
 // unknownHint suggests a key: a close one, or the places that know this one.
-func unknownHint(o *object, name string, known []string) string {
+func (s *shapes) unknownHint(o *object, name string, known []string) string {
 	if meant := confused(o.name, name); meant != "" {
 		return fmt.Sprintf(" (did you mean %q?)", meant)
 	}
@@ -354,7 +384,7 @@ func unknownHint(o *object, name string, known []string) string {
 	if hint := didYouMean(name, known); hint != "" {
 		return hint
 	}
-	for _, other := range objects() {
+	for _, other := range s.all {
 		if other.name != o.name && slices.ContainsFunc(other.keys, func(k key) bool { return k.name == name }) {
 			return fmt.Sprintf(" (it is a key of %s)", a(other.name))
 		}
@@ -362,12 +392,7 @@ func unknownHint(o *object, name string, known []string) string {
 	return ""
 }
 
-func didYouMean(word string, known []string) string {
-	if best := harness.Suggest(word, known); best != "" {
-		return fmt.Sprintf(" (did you mean %q?)", best)
-	}
-	return ""
-}
+func didYouMean(word string, known []string) string { return prose.DidYouMean(word, known) }
 
 // a puts the article before a name.
 func a(name string) string {

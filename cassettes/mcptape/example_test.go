@@ -41,6 +41,6 @@ func Example() {
 	}
 	// Output:
 	// {"jsonrpc":"2.0","id":"call-Paris","result":{"content":[{"type":"text","text":"sunny"}]}}
-	// {"jsonrpc":"2.0","id":"call-Rome","error":{"code":-32000,"message":"rehearse_miss: tools/call get_weather: nearest on the tape is tools/call get_weather of line 2, which was used: params.arguments.city: recorded \"Paris\", now \"Rome\""}}
+	// {"jsonrpc":"2.0","id":"call-Rome","error":{"code":-32000,"message":"rehearse_miss: tools/call get_weather: nearest on the tape is tools/call get_weather of line 2, which was already used: params.arguments.city: recorded \"Paris\", now \"Rome\""}}
 	// a miss fails the replay
 }

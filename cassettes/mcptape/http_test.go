@@ -23,12 +23,11 @@ import (
 	diff "github.com/google/go-cmp/cmp"
 
 	"github.com/rehearse-dev/rehearse/cassettes/mcptape"
-	"github.com/rehearse-dev/rehearse/cassettes/shape"
 	"github.com/rehearse-dev/rehearse/harness"
 	"github.com/rehearse-dev/rehearse/harness/mcppool"
+	"github.com/rehearse-dev/rehearse/internal/jsonrpc"
+	"github.com/rehearse-dev/rehearse/internal/shape"
 	"github.com/rehearse-dev/rehearse/mockmcp"
-	"github.com/rehearse-dev/rehearse/mockmcp/protocol"
-	"github.com/rehearse-dev/rehearse/mockmcp/step"
 )
 
 const bearer = "tape-bearer-Zq7Xv2Lm9Rt4Kp8Ws3"
@@ -43,14 +42,14 @@ func world(description string) mockmcp.Script {
 		return &mockmcp.Answer{Text: string(c.Args)}, nil
 	}}}}
 	return mockmcp.Script{
-		Name: "world", Protocol: protocol.Settings{Auth: &protocol.Auth{Token: bearer}, ListChanged: true},
+		Name: "world", Protocol: mockmcp.Protocol{Auth: &mockmcp.Auth{Token: bearer}, ListChanged: true},
 		Tools: []mockmcp.Tool{
 			add,
-			{Name: "slow", Results: []mockmcp.Result{{Before: []step.Step{step.Progress{Value: 1, Times: 3}}, Answer: text("done")}}},
-			{Name: "where", Results: []mockmcp.Result{{Before: []step.Step{step.Ask{step.ListRoots()}}, Answer: text("here")}}},
-			{Name: "tell", Results: []mockmcp.Result{{Before: []step.Step{step.Notify{Method: "notifications/tools/list_changed"}}, Answer: text("told")}}},
+			{Name: "slow", Results: []mockmcp.Result{{Before: []mockmcp.Step{mockmcp.Progress{Value: 1, Times: 3}}, Answer: text("done")}}},
+			{Name: "where", Results: []mockmcp.Result{{Before: []mockmcp.Step{mockmcp.Ask{mockmcp.ListRoots()}}, Answer: text("here")}}},
+			{Name: "tell", Results: []mockmcp.Result{{Before: []mockmcp.Step{mockmcp.Notify{Method: "notifications/tools/list_changed"}}, Answer: text("told")}}},
 			{Name: "no", Results: []mockmcp.Result{{Answer: func(*mockmcp.Call) (*mockmcp.Answer, error) {
-				return &mockmcp.Answer{RPCError: &harness.RPCError{Code: -32050, Message: "quota"}}, nil
+				return &mockmcp.Answer{RPCError: &jsonrpc.Error{Code: -32050, Message: "quota"}}, nil
 			}}}},
 		},
 	}
@@ -70,7 +69,7 @@ func visit(t *testing.T, server harness.Server, era mcppool.Era, args string) []
 			told = append(told, "asked for roots")
 			return json.RawMessage(`{"roots":[{"uri":"file:///work"}]}`), nil
 		},
-		Told: func(method string, params json.RawMessage) {
+		Notified: func(method string, params json.RawMessage) {
 			mu.Lock()
 			defer mu.Unlock()
 			if method == "notifications/tools/list_changed" {
@@ -251,7 +250,7 @@ func TestVerifyHTTP(t *testing.T) {
 					got = append(got, d.String())
 				}
 			}
-			want := []string{"breaking: tool no: is not there any more", "risky: tool add: description: has changed"}
+			want := []string{"breaking: tool no: is gone", "risky: tool add: description: has changed"}
 			for _, w := range want {
 				if !slices.Contains(got, w) {
 					t.Errorf("no %q in\n%s", w, strings.Join(got, "\n"))

@@ -7,9 +7,9 @@ import (
 	"fmt"
 	"slices"
 
-	"github.com/rehearse-dev/rehearse/cassettes/shape"
-	"github.com/rehearse-dev/rehearse/harness/value"
 	"github.com/rehearse-dev/rehearse/internal/mcpwire"
+	"github.com/rehearse-dev/rehearse/internal/shape"
+	"github.com/rehearse-dev/rehearse/internal/value"
 )
 
 // listing is a kind of list: the method that asks for it, the key of the
@@ -93,13 +93,13 @@ func withCursor(params, cursor json.RawMessage) json.RawMessage {
 // list compares two lists entry by entry.
 func (v *verifier) list(l *listing, was, is []json.RawMessage) {
 	old, now := l.byName(was), l.byName(is)
-	for _, name := range sortedKeys(old, now) {
+	for _, name := range shape.KeysOf(old, now) {
 		a, had := old[name]
 		b, has := now[name]
 		path := fmt.Sprintf("%s %s", l.one, name)
 		switch {
 		case !has:
-			v.tell(shape.Breaking, path, "is not there any more")
+			v.tell(shape.Breaking, path, "is gone")
 		case !had:
 			v.tell(shape.Minor, path, "is new")
 		default:
@@ -132,7 +132,7 @@ func (v *verifier) entry(path string, was, is value.Value) {
 		case key == "outputSchema":
 			switch {
 			case !has:
-				v.tell(shape.Breaking, at, "is not there any more")
+				v.tell(shape.Breaking, at, "is gone")
 			case !had:
 				v.tell(shape.Minor, at, "is new")
 			default:
@@ -164,21 +164,21 @@ func (v *verifier) promptArguments(path string, was, is value.Value) {
 
 // arguments compares which arguments there are, and which must be given.
 func (v *verifier) arguments(path string, old, now map[string]bool) {
-	for _, name := range sortedKeys(old, now) {
+	for _, name := range shape.KeysOf(old, now) {
 		must, had := old[name]
 		mustNow, has := now[name]
 		at := fmt.Sprintf("%s: argument %s", path, name)
 		switch {
 		case !has:
-			v.tell(shape.Breaking, at, "is not there any more")
+			v.tell(shape.Breaking, at, "is gone")
 		case !had && mustNow:
 			v.tell(shape.Breaking, at, "is new and required")
 		case !had:
 			v.tell(shape.Minor, at, "is new")
 		case !must && mustNow:
-			v.tell(shape.Breaking, at, "is required now")
+			v.tell(shape.Breaking, at, "is now required")
 		case must && !mustNow:
-			v.tell(shape.Minor, at, "is optional now")
+			v.tell(shape.Minor, at, "is now optional")
 		}
 	}
 }
@@ -277,7 +277,7 @@ func (v *verifier) enum(at string, was, is value.Value, had, has, sent bool) {
 			if sent {
 				tier = shape.Breaking
 			}
-			v.tell(tier, at, "%s is not there any more", x)
+			v.tell(tier, at, "%s is gone", x)
 		}
 	}
 	for _, x := range is.Items() {
@@ -308,19 +308,19 @@ func (v *verifier) properties(path string, was, is value.Value, sent bool) {
 	if sent {
 		v.arguments(path, old, now)
 	} else {
-		for _, name := range sortedKeys(old, now) {
+		for _, name := range shape.KeysOf(old, now) {
 			must, had := old[name]
 			mustNow, has := now[name]
 			at := fmt.Sprintf("%s: property %s", path, name)
 			switch {
 			case !has:
-				v.tell(shape.Breaking, at, "is not there any more")
+				v.tell(shape.Breaking, at, "is gone")
 			case !had:
 				v.tell(shape.Minor, at, "is new")
 			case must && !mustNow:
-				v.tell(shape.Risky, at, "may be left out now")
+				v.tell(shape.Risky, at, "may now be absent")
 			case !must && mustNow:
-				v.tell(shape.Minor, at, "is always there now")
+				v.tell(shape.Minor, at, "is now always present")
 			}
 		}
 	}

@@ -5,9 +5,10 @@ package mcptape
 import (
 	"fmt"
 	"slices"
+	"strconv"
 	"strings"
 
-	"github.com/rehearse-dev/rehearse/cassettes/key"
+	"github.com/rehearse-dev/rehearse/internal/key"
 	"github.com/rehearse-dev/rehearse/internal/mcpwire"
 )
 
@@ -16,6 +17,7 @@ import (
 func (t *Tape) request(scripts []*script, m mcpwire.Message) (*group, string) {
 	now := t.keyOf(&m)
 	t.mu.Lock()
+	t.noteFits(now)
 	g, why := t.find(scripts, m, now)
 	if g != nil {
 		g.used = true
@@ -27,7 +29,7 @@ func (t *Tape) request(scripts []*script, m mcpwire.Message) (*group, string) {
 	case g == nil:
 		return nil, t.miss("%s: %s", nameOf(m), why)
 	case g.key.ID != now.ID:
-		t.opts.Logf("tape %q: another client than recorded: %s", t.name, strings.Join(differences(g.key, now), "; "))
+		t.opts.Logf("tape %q: the client differs from the recorded one: %s", t.name, strings.Join(differences(g.key, now), "; "))
 	}
 	return g, ""
 }
@@ -41,6 +43,35 @@ func (t *Tape) keyOf(m *mcpwire.Message) *key.Key {
 	return keyOf(c, t.opts.Ignore)
 }
 
+// noteFits notes which of the paths that do not count a request has. The caller
+// holds mu.
+func (t *Tape) noteFits(k *key.Key) {
+	for _, path := range t.opts.Ignore {
+		if !t.fits[path] && k.Fits(path) {
+			t.fits[path] = true
+		}
+	}
+}
+
+// unfitting are the paths that were not to count, and are in no request that
+// was recorded or sent.
+func (t *Tape) unfitting() []string {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	for _, s := range t.scripts {
+		for _, g := range s.requests {
+			t.noteFits(g.key)
+		}
+	}
+	var out []string
+	for _, path := range t.opts.Ignore {
+		if !t.fits[path] {
+			out = append(out, strconv.Quote(path))
+		}
+	}
+	return out
+}
+
 // find finds a request that was not used yet, in the first of scripts that has
 // it, or says why there is none. The caller holds mu.
 func (t *Tape) find(scripts []*script, m mcpwire.Message, now *key.Key) (*group, string) {
@@ -52,7 +83,7 @@ func (t *Tape) find(scripts []*script, m mcpwire.Message, now *key.Key) (*group,
 		i := slices.IndexFunc(all, func(g *group) bool { return !g.used && !g.silent })
 		switch {
 		case i < 0:
-			return nil, "all requests of the tape were sent before"
+			return nil, "all requests of the tape were already sent"
 		case !fits(all[i], m, now):
 			return nil, all[i].against(m, now, "next on the tape")
 		}
@@ -69,7 +100,7 @@ func (t *Tape) find(scripts []*script, m mcpwire.Message, now *key.Key) (*group,
 		}
 	}
 	if times > 0 {
-		return nil, fmt.Sprintf("recorded %d times, and asked for once more", times)
+		return nil, fmt.Sprintf("recorded %d times, but asked for once more", times)
 	}
 	return nil, nearest(all, m, now)
 }
@@ -113,7 +144,7 @@ func nearest(all []*group, m mcpwire.Message, now *key.Key) string {
 func (g *group) against(m mcpwire.Message, now *key.Key, what string) string {
 	text := fmt.Sprintf("%s is %s of line %d", what, g.name(), g.line)
 	if g.used {
-		text += ", which was used"
+		text += ", which was already used"
 	}
 	if g.msg.Method != m.Method {
 		return text

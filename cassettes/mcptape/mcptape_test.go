@@ -175,11 +175,10 @@ func TestRecordRefuses(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, test := range []struct{ name, says, want string }{
-		{"nothing", "", "nothing went by"},
-		{"a secret of no known kind", `{"jsonrpc":"2.0","id":1,"method":"x","params":{"note":"Zq7Xv2Lm9Rt4Kp8Ws3Nd6Yb1Hc5Jf0G"}}` + "\n", "frame 1 (in) still holds what looks like a secret"},
+		{"nothing", "", "no message was recorded"},
 		{
 			"a secret that is known too late", `{"jsonrpc":"2.0","id":1,"method":"x","params":{"note":"the word is Wombat77Lake"}}` + "\n" +
-				`{"jsonrpc":"2.0","id":2,"method":"x","params":{"password":"Wombat77Lake"}}` + "\n", "it still holds what looks like a secret: line 2: ",
+				`{"jsonrpc":"2.0","id":2,"method":"x","params":{"password":"Wombat77Lake"}}` + "\n", "it still contains what looks like a secret: line 2: ",
 		},
 	} {
 		t.Run(test.name, func(t *testing.T) {
@@ -200,6 +199,9 @@ func TestRecordRefuses(t *testing.T) {
 			}
 			if left, _ := filepath.Glob(path + ".*"); left != nil {
 				t.Errorf("left: %q", left)
+			}
+			if refused, err := os.ReadFile(filepath.Join(dir, "a.refused.tape")); test.says != "" && (err != nil || strings.Contains(string(refused), "Wombat77") || !strings.Contains(string(refused), "the word is ")) {
+				t.Errorf("what was refused: %v, %s", err, refused)
 			}
 		})
 	}
@@ -238,16 +240,16 @@ func TestParse(t *testing.T) {
 	const head = `{"rehearse_tape":1,"server":"s"}` + "\n"
 	for _, test := range []struct{ name, in, want string }{
 		{"empty", "", "the tape is empty"},
-		{"no tape", "{}\n", "t:1: this is no tape"},
-		{"a cassette", "---\nversion: 1\n", "t:1: this is no tape"},
-		{"another version", `{"rehearse_tape":9}`, "t:1: a tape of version 9; this program reads version 1"},
-		{"conflict", head + "<<<<<<< HEAD\n", "t:2: the marks of a merge conflict"},
+		{"no tape", "{}\n", "t:1: this is not a tape"},
+		{"a cassette", "---\nversion: 1\n", "t:1: this is not a tape"},
+		{"another version", `{"rehearse_tape":9}`, "t:1: the tape has version 9, but this program reads version 1"},
+		{"conflict", head + "<<<<<<< HEAD\n", "t:2: the file contains merge conflict markers"},
 		{"direction", head + `{"dir":"up","frame":{}}` + "\n", `t:2: direction "up" is unknown`},
-		{"null", head + `{"dir":"in","frame":null}` + "\n", "is no message"},
-		{"neither", head + `{"dir":"in"}` + "\n", "neither message nor text"},
-		{"both", head + `{"dir":"in","frame":{},"text":"x"}` + "\n", "both message and text"},
-		{"junk", head + "junk\n" + `{"dir":"in","frame":{}}` + "\n", "t:2: this line is no frame"},
-		{"number", head + `{"dir":"out","frame":7}` + "\n", "the frame 7 is no message"},
+		{"null", head + `{"dir":"in","frame":null}` + "\n", "is not a message"},
+		{"neither", head + `{"dir":"in"}` + "\n", "neither a message nor text"},
+		{"both", head + `{"dir":"in","frame":{},"text":"x"}` + "\n", "both a message and text"},
+		{"junk", head + "junk\n" + `{"dir":"in","frame":{}}` + "\n", "t:2: this line is not a frame"},
+		{"number", head + `{"dir":"out","frame":7}` + "\n", "the frame 7 is not a message"},
 		{"session", head + `{"dir":"out","session":-1,"text":"x"}` + "\n", "session -1"},
 		{"cut off", head + `{"dir":"out","text":"x"}` + "\n" + `{"dir":"in","fr`, ""},
 	} {
@@ -414,8 +416,9 @@ func TestMatch(t *testing.T) {
 		{"by name", mcptape.Options{}, []string{`"tools/call","params":{"name":"sub","arguments":{"a":1}}`}, `"n":3`},
 		{"keys in another order", mcptape.Options{}, []string{`"tools/call","params":{"arguments":{"day":"mon","a":1},"name":"add"}`}, `"n":2`},
 		{"another argument", mcptape.Options{}, []string{`"tools/call","params":{"name":"add","arguments":{"a":2,"day":"mon"}}`}, `-32000,"message":"rehearse_miss: tools/call add: nearest on the tape is tools/call add of line 4: params.arguments.a: recorded 1, now 2"`},
+		{"ignored, as a miss prints it", mcptape.Options{Ignore: []string{"params.arguments.day"}}, []string{`"tools/call","params":{"name":"add","arguments":{"a":1,"day":"tue"}}`}, `"n":2`},
 		{"ignored", mcptape.Options{Ignore: []string{"arguments.day"}}, []string{`"tools/call","params":{"name":"add","arguments":{"a":1,"day":"tue"}}`}, `"n":2`},
-		{"once more", mcptape.Options{}, []string{`"tools/list"`, `"tools/list"`}, `rehearse_miss: tools/list: recorded 1 times, and asked for once more`},
+		{"once more", mcptape.Options{}, []string{`"tools/list"`, `"tools/list"`}, `rehearse_miss: tools/list: recorded 1 times, but asked for once more`},
 		{"another method", mcptape.Options{}, []string{`"prompts/list"`}, `rehearse_miss: prompts/list: not on the tape, which has tools/list, tools/call`},
 		{"strict", mcptape.Options{Strict: true}, []string{`"tools/list"`, `"tools/call","params":{"name":"sub","arguments":{"a":1}}`}, `rehearse_miss: tools/call sub: next on the tape is tools/call add of line 4: params`},
 		{"strict, in order", mcptape.Options{Strict: true}, []string{`"tools/list"`, `"tools/call","params":{"name":"add","arguments":{"a":1,"day":"mon"}}`}, `"n":2`},
@@ -574,7 +577,7 @@ func TestTapeAge(t *testing.T) {
 		if said, err := open(3*day, "error"); err != nil || said != "" {
 			t.Errorf("a tape of three days: %q, %v", said, err)
 		}
-		want := `tape "t": it was recorded on 2000-01-01, more than 2 days ago; record it anew`
+		want := `tape "t": it was recorded on 2000-01-01, more than 2 days ago; record it again`
 		if said, err := open(2*day, ""); err != nil || said != want {
 			t.Errorf("an older one: %q, %v", said, err)
 		}

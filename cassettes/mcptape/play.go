@@ -12,7 +12,7 @@ import (
 	"sync"
 	"time"
 
-	"github.com/rehearse-dev/rehearse/harness"
+	"github.com/rehearse-dev/rehearse/internal/jsonrpc"
 	"github.com/rehearse-dev/rehearse/internal/mcpwire"
 )
 
@@ -162,10 +162,7 @@ func (w *pipe) put(g *group, m mcpwire.Message, n int, line []byte) {
 
 // failure is an answer that is an error of ours.
 func failure(id json.RawMessage, text string) []byte {
-	if id == nil {
-		id = json.RawMessage("null")
-	}
-	return mcpwire.Message{ID: id, Error: &harness.RPCError{Code: missCode, Message: text}}.Encode()
+	return mcpwire.EncodeReply(id, nil, &jsonrpc.Error{Code: missCode, Message: text})
 }
 
 // read takes what the client says.
@@ -189,12 +186,12 @@ func (p *play) read(ctx context.Context, in io.Reader, w *pipe) error {
 	return nil
 }
 
-// junkAnswer answers what is no message.
+// junkAnswer answers anything that is not a message.
 func junkAnswer(id json.RawMessage, why string) []byte {
 	if id == nil {
 		id = json.RawMessage("null")
 	}
-	return mcpwire.Message{ID: id, Error: &harness.RPCError{Code: -32700, Message: why}}.Encode()
+	return mcpwire.Message{ID: id, Error: &jsonrpc.Error{Code: -32700, Message: why}}.Encode()
 }
 
 // take reacts to a message. What the server would say to it and the tape does

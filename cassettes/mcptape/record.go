@@ -4,6 +4,7 @@ package mcptape
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -18,9 +19,11 @@ import (
 	"time"
 
 	"github.com/rehearse-dev/rehearse/cassettes/redact"
-	"github.com/rehearse-dev/rehearse/cassettes/vcr"
 	"github.com/rehearse-dev/rehearse/harness"
 	"github.com/rehearse-dev/rehearse/internal/mcpwire"
+	"github.com/rehearse-dev/rehearse/internal/plainfile"
+	"github.com/rehearse-dev/rehearse/internal/recfile"
+	"github.com/rehearse-dev/rehearse/internal/vcr"
 )
 
 // RecordOptions are settings of a [Recorder]. Nil means all defaults.
@@ -38,19 +41,29 @@ type RecordOptions struct {
 	Start time.Time
 	// LookupEnv finds CI, which forbids to record. Default [os.LookupEnv].
 	LookupEnv func(string) (string, bool)
+	// Force lets a recording replace one of another server, or one that has
+	// more messages. Default: such a recording is refused at its end, and what
+	// was recorded is in NAME.refused.tape, as all is that is refused.
+	Force bool
+	// Logf takes a line for what is worth knowing and no error. Nil drops it.
+	Logf func(format string, args ...any)
 	// Abort, once closed, has the server of [Record] killed at once. Nil
 	// never does.
 	Abort <-chan struct{}
 }
 
 // Recorder writes a tape while the traffic goes by. What it writes is in a
-// file with .part behind its name until [Recorder.Close].
+// file with .part behind its name until [Recorder.Close], which is locked: while
+// it is recorded nobody else can record the tape. What a process that died left
+// of one is put into NAME.cut.tape.
 type Recorder struct {
 	path    string
 	file    *os.File
 	clock   harness.Clock
 	start   time.Time
 	secrets *redact.Redactor
+	force   bool
+	logf    func(format string, args ...any)
 	done    chan struct{} // closed when the writer has ended
 
 	mu       sync.Mutex // guards what follows
@@ -62,10 +75,22 @@ type Recorder struct {
 	web      web
 
 	// Of the writer alone.
-	kept int
-	eras map[int]*era
-	err  error     // of Stop as well, which waits for the writer
-	scan sync.Once // of the whole
+	kept   int
+	doubts int // guesses about texts that look random
+	doubt  string
+	aside  string // where the recording is that was refused
+	secret error  // what looks like a secret was replaced, and the tape is refused
+	eras   map[int]*era
+	err    error     // of Stop as well, which waits for the writer
+	scan   sync.Once // of the whole
+	texts  map[source]*redact.Lines
+	raw    []byte // what came, as lines of a tape: up to maxRaw
+}
+
+// source is who says lines one after the other.
+type source struct {
+	dir     Dir
+	session int
 }
 
 // passing is a line that went by, which is not in its frame yet.
@@ -96,24 +121,26 @@ func NewRecorder(path string, opts *RecordOptions) (*Recorder, error) {
 	if err != nil {
 		return nil, fmt.Errorf("recording tape %q: %w", path, err)
 	}
+	if o.Logf == nil {
+		o.Logf = func(string, ...any) {}
+	}
+	if path, err = recfile.Resolve(path); err != nil {
+		return nil, fmt.Errorf("recording tape %q: %w", path, err)
+	}
 	r := &Recorder{
-		path: path, clock: o.Clock, start: o.Start, secrets: secrets,
-		done: make(chan struct{}), eras: map[int]*era{}, web: newWeb(),
+		force: o.Force, logf: o.Logf, path: path, clock: o.Clock, start: o.Start, secrets: secrets,
+		done: make(chan struct{}), eras: map[int]*era{}, texts: map[source]*redact.Lines{}, web: newWeb(),
 	}
 	r.change = sync.NewCond(&r.mu)
 	if err := os.MkdirAll(filepath.Dir(path), 0o777); err != nil {
 		return nil, fmt.Errorf("recording tape %q: %w", path, err)
 	}
-	if err := os.Remove(partPath(path)); err != nil && !errors.Is(err, os.ErrNotExist) {
-		return nil, fmt.Errorf("recording tape %q: %w", path, err)
-	}
-	r.file, err = os.OpenFile(partPath(path), os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o600)
-	if err != nil {
+	if err := r.begin(); err != nil {
 		return nil, fmt.Errorf("recording tape %q: %w", path, err)
 	}
 	h := Header{Version: version, Server: string(clean(secrets, []byte(o.Server))), Recorded: r.start.UTC().Truncate(time.Microsecond)}
 	head := mcpwire.Marshal(h)
-	if len(secrets.Scan(head)) > 0 {
+	if certain(secrets.Scan(head)) != nil {
 		h.Server = ""
 		head = mcpwire.Marshal(h)
 	}
@@ -174,7 +201,12 @@ func (r *Recorder) add(p passing) {
 		return
 	}
 	f := p.Frame
-	line := clean(r.secrets, bytes.TrimSpace(p.line))
+	line := bytes.TrimSpace(p.line)
+	r.hold(f, line)
+	if !mcpwire.IsObject(line) {
+		line = r.textOf(source{f.Dir, f.Session}).Line(line)
+	}
+	line = clean(r.secrets, line)
 	message := f.Dir == In || f.Dir == Out
 	switch {
 	case len(line) == 0 && message && f.HTTP != nil:
@@ -189,15 +221,37 @@ func (r *Recorder) add(p passing) {
 	default:
 		f.Text = strings.ToValidUTF8(string(line), "�")
 	}
-	b := f.encode()
-	if found := r.secrets.Scan(b); len(found) > 0 {
-		r.err = fmt.Errorf("frame %d (%s) still holds what looks like a secret: %s; add a rule for it", r.kept+1, f.Dir, found[0])
-		return
-	}
-	r.write(b)
+	r.write(r.scanned(f.encode(), f.Dir))
 	if message {
 		r.kept++
 	}
+}
+
+// maxRaw bounds what of a recording is held as it came. In what comes later, a
+// secret that is split over frames is found only where its beginning stands.
+const maxRaw = 16 << 20
+
+// hold keeps a line as it came, in memory alone: secrets that are split over
+// lines can be told once all have come.
+func (r *Recorder) hold(f Frame, line []byte) {
+	if len(r.raw)+len(line) > maxRaw || len(line) == 0 {
+		return
+	}
+	if mcpwire.IsObject(line) && json.Valid(line) {
+		f.Frame = line
+	} else {
+		f.Text = strings.ToValidUTF8(string(line), "�")
+	}
+	r.raw = append(r.raw, f.encode()...)
+}
+
+// textOf is the text that a source says line by line, which a secret may go
+// through.
+func (r *Recorder) textOf(of source) *redact.Lines {
+	if r.texts[of] == nil {
+		r.texts[of] = r.secrets.Lines()
+	}
+	return r.texts[of]
 }
 
 func (r *Recorder) write(b []byte) {
@@ -215,11 +269,14 @@ func (r *Recorder) Stop() error {
 	r.mu.Unlock()
 	<-r.done
 	if r.err == nil && r.kept == 0 {
-		return fmt.Errorf("tape %q is not written: nothing went by", r.path)
+		return fmt.Errorf("tape %q is not written: no message was recorded", r.path)
 	}
 	r.scan.Do(r.scanWhole)
 	if r.err != nil {
 		return fmt.Errorf("tape %q is not written: %w", r.path, r.err)
+	}
+	if err := cmp.Or(r.secret, r.spoils()); err != nil {
+		return r.setAside(err)
 	}
 	return nil
 }
@@ -230,13 +287,24 @@ func (r *Recorder) scanWhole() {
 	if r.err != nil {
 		return
 	}
-	data, err := os.ReadFile(r.file.Name())
+	data, err := plainfile.Read(r.file.Name(), plainfile.MaxRecording)
 	if err != nil {
 		r.err = err
 		return
 	}
-	if found := r.secrets.Scan(data); len(found) > 0 {
-		r.err = fmt.Errorf("it still holds what looks like a secret: %s; add a rule for it", found[0])
+	r.secrets.Split(r.raw)
+	r.raw = nil
+	if whole := r.secrets.Records(data); !bytes.Equal(whole, data) {
+		if r.err = r.rewrite(whole); r.err != nil {
+			return
+		}
+		data = whole
+	}
+	if f := certain(r.secrets.Scan(data)); f != nil && r.secret == nil {
+		r.secret = fmt.Errorf("it still contains what looks like a secret: %s; if it is not a secret, keep it with --keep NAME (in rehearse.yaml: redact.keep)", f)
+	}
+	if r.doubts > 0 {
+		r.logf("tape %q: texts that look random were written unchanged, since no rule knows them as secrets: %d; check the first: %s", r.path, r.doubts, r.doubt)
 	}
 }
 
@@ -252,50 +320,43 @@ func (r *Recorder) finish() bool {
 // Close ends the tape and gives it its name. Where something could not be
 // written, or nothing went by, an older tape of that name stays.
 func (r *Recorder) Close() error {
-	err := r.Stop()
-	if !r.finish() {
-		return nil
+	part, err := r.Stage()
+	if err == nil && part != "" {
+		if err = os.Rename(part, r.path); err == nil {
+			err = recfile.Sync(filepath.Dir(r.path))
+		}
+		if err != nil {
+			err = fmt.Errorf("tape %q is not written: %w", r.path, err)
+		}
 	}
-	if err != nil {
-		return errors.Join(err, r.drop())
-	}
-	err = r.file.Sync()
-	mine, err2 := r.file.Stat()
-	there, err3 := os.Lstat(partPath(r.path))
-	err = errors.Join(err, err2, r.file.Close())
-	switch {
-	case err3 != nil || !os.SameFile(mine, there):
-		err = errors.Join(err, fmt.Errorf("%q was taken away, or another process is recording", partPath(r.path)))
-	case err != nil:
-		_ = os.Remove(partPath(r.path)) // it is no tape
-	default:
-		err = os.Rename(partPath(r.path), r.path)
-	}
-	if err != nil {
-		return fmt.Errorf("tape %q is not written: %w", r.path, err)
-	}
-	return nil
+	return errors.Join(err, r.Discard())
 }
 
-// session begins a session.
-func (r *Recorder) session() *tap {
+// lines are the lines of a session by who says them.
+type lines struct{ in, out, err *mcpwire.Lines }
+
+// session begins a session. end notes how it ended.
+func (r *Recorder) session() (l lines, end func(how string)) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	t := &tap{}
-	for dir, l := range map[Dir]*lines{In: &t.in, Out: &t.out, Err: &t.err} {
-		n := r.sessions
-		l.each = func(line []byte) { r.keep(dir, n, line) }
-	}
 	n := r.sessions
-	t.end = func(how string) { r.keep(End, n, []byte(how)) }
 	r.sessions++
-	return t
+	of := func(dir Dir) *mcpwire.Lines {
+		return &mcpwire.Lines{Each: func(line []byte) { r.keep(dir, n, line) }}
+	}
+	return lines{of(In), of(Out), of(Err)}, func(how string) { r.keep(End, n, []byte(how)) }
 }
 
 // Wrap records a connection, which becomes a session of the tape: what is read
 // from it is the server's. It closes inner when it is closed.
 func (r *Recorder) Wrap(inner io.ReadWriteCloser) io.ReadWriteCloser {
-	return &wrapped{ReadWriteCloser: inner, tap: r.session()}
+	l, end := r.session()
+	var t *mcpwire.Tap
+	t = mcpwire.NewTap(inner, l.in, l.out, func() {
+		l.out.Flush()
+		end(t.Ending())
+	})
+	return t
 }
 
 // Dial records the connections that dial opens, see [Recorder.Wrap]. It fits
@@ -307,86 +368,6 @@ func (r *Recorder) Dial(dial func(context.Context) (io.ReadWriteCloser, error)) 
 			return nil, err
 		}
 		return r.Wrap(inner), nil
-	}
-}
-
-// tap is where a session's traffic is looked at.
-type tap struct {
-	in, out, err lines
-	end          func(how string)
-	left         atomic.Bool // the client has
-}
-
-type wrapped struct {
-	io.ReadWriteCloser
-	tap *tap
-}
-
-func (w *wrapped) Read(p []byte) (int, error) {
-	n, err := w.ReadWriteCloser.Read(p)
-	w.tap.out.add(p[:n])
-	if err != nil && !w.tap.left.Swap(true) {
-		w.tap.out.flush()
-		w.tap.end(w.Ending())
-	}
-	return n, err
-}
-
-func (w *wrapped) Write(p []byte) (int, error) {
-	w.tap.in.add(p)
-	return w.ReadWriteCloser.Write(p)
-}
-
-func (w *wrapped) Close() error {
-	w.tap.left.Store(true)
-	return w.ReadWriteCloser.Close()
-}
-
-// Ending and Stderr say why a process went away, if it is one that can.
-
-func (w *wrapped) Ending() string {
-	if p, ok := w.ReadWriteCloser.(interface{ Ending() string }); ok {
-		return p.Ending()
-	}
-	return ""
-}
-
-func (w *wrapped) Stderr() string {
-	if p, ok := w.ReadWriteCloser.(interface{ Stderr() string }); ok {
-		return p.Stderr()
-	}
-	return ""
-}
-
-// lines cuts a stream into lines.
-type lines struct {
-	each func(line []byte)
-	mu   sync.Mutex // guards part: the streams of a process end in their own time
-	part []byte
-}
-
-func (l *lines) add(p []byte) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	for len(p) > 0 {
-		line, rest, ended := bytes.Cut(p, []byte{'\n'})
-		// Of a line that is longer than a frame may be, the beginning is kept.
-		l.part = append(l.part, line[:min(len(line), mcpwire.DefaultMaxFrame-len(l.part))]...)
-		if !ended {
-			return
-		}
-		l.each(l.part)
-		l.part, p = l.part[:0], rest
-	}
-}
-
-// flush takes what is left for a line.
-func (l *lines) flush() {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	if len(l.part) > 0 {
-		l.each(l.part)
-		l.part = nil
 	}
 }
 
@@ -413,10 +394,11 @@ func Record(ctx context.Context, path string, command []string, stdio Stdio, opt
 	if err != nil {
 		return 0, err
 	}
-	t := rec.session()
+	l, end := rec.session()
+	var left atomic.Bool // the client has
 	server, err := mcpwire.Start(mcpwire.Command{
 		Args: command, AllEnv: true, Grace: time.Second, Abort: o.Abort,
-		Stderr: tee{stdio.Err, &t.err},
+		Stderr: io.MultiWriter(l.err, stdio.Err),
 	})
 	if err != nil {
 		_ = rec.Close() // there is nothing in it
@@ -425,36 +407,25 @@ func Record(ctx context.Context, path string, command []string, stdio Stdio, opt
 	stop := context.AfterFunc(ctx, func() { server.Close() })
 	defer stop()
 	go func() {
-		_, _ = io.Copy(tee{server, &t.in}, stdio.In)
-		t.left.Store(true)
-		t.in.flush()
+		_, _ = io.Copy(io.MultiWriter(l.in, server), stdio.In)
+		left.Store(true)
+		l.in.Flush()
 		server.CloseWrite()
 	}()
-	_, err = io.Copy(tee{stdio.Out, &t.out}, server)
+	_, err = io.Copy(io.MultiWriter(l.out, stdio.Out), server)
 	if err != nil && ctx.Err() == nil { // the client is gone
-		t.left.Store(true)
+		left.Store(true)
 		server.Close()
 	}
-	t.out.flush()
+	l.out.Flush()
 	<-server.Exited()
 	how := server.Ending()
-	t.err.flush()
-	if !t.left.Load() && ctx.Err() == nil {
-		t.end(how)
+	l.err.Flush()
+	if !left.Load() && ctx.Err() == nil {
+		end(how)
 	}
 	server.Close()
 	return server.ExitCode(), rec.Close()
-}
-
-// tee notes what is written before it goes on.
-type tee struct {
-	to    io.Writer
-	lines *lines
-}
-
-func (t tee) Write(p []byte) (int, error) {
-	t.lines.add(p)
-	return t.to.Write(p)
 }
 
 // era tells the eras of a session's frames.

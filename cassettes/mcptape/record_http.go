@@ -14,16 +14,15 @@ import (
 	"net/http/httputil"
 	"net/url"
 	"strings"
-	"sync"
 
+	"github.com/rehearse-dev/rehearse/internal/mcphttp"
 	"github.com/rehearse-dev/rehearse/internal/mcpwire"
+	"github.com/rehearse-dev/rehearse/internal/sse"
 )
 
 const (
-	sessionHeader = "Mcp-Session-Id"
-	eventHeader   = "Last-Event-Id"
-	kindJSON      = "application/json"
-	kindEvents    = "text/event-stream"
+	kindJSON   = "application/json"
+	kindEvents = "text/event-stream"
 )
 
 // web is what a recorder knows of traffic over HTTP.
@@ -105,48 +104,67 @@ func (r *Recorder) Transport(inner http.RoundTripper) http.RoundTripper {
 		// Nothing is left behind after the last request.
 		inner = &http.Transport{Proxy: http.ProxyFromEnvironment, DisableKeepAlives: true}
 	}
-	return &recording{r, inner}
+	return &mcphttp.Tap{Inner: following{inner}, Begin: r.request}
 }
 
-type recording struct {
-	r     *Recorder
-	inner http.RoundTripper
+// following follows redirects that keep the message, to the same host, since a
+// recorded one would lead away from the tape.
+type following struct{ inner http.RoundTripper }
+
+func (f following) RoundTrip(req *http.Request) (*http.Response, error) {
+	to := req.URL
+	for range 10 {
+		out := req.Clone(req.Context())
+		if out.URL = to; to != req.URL && req.GetBody != nil {
+			out.Body, _ = req.GetBody() // it has no errors
+		}
+		resp, err := f.inner.RoundTrip(out)
+		if err != nil {
+			return nil, err
+		}
+		next, err := resp.Location()
+		if err != nil || resp.StatusCode != http.StatusTemporaryRedirect && resp.StatusCode != http.StatusPermanentRedirect ||
+			next.Scheme != to.Scheme || next.Host != to.Host {
+			return resp, nil
+		}
+		resp.Body.Close()
+		to = next
+	}
+	return nil, errors.New("it redirects endlessly")
 }
 
-// exchange is a request over HTTP with its answer.
-type exchange struct {
+// webRequest is a request over HTTP with its answer, as a tape has them.
+type webRequest struct {
 	r       *Recorder
 	ctx     context.Context
 	stream  int
 	session int
-	greets  bool      // with initialize
-	once    sync.Once // ends it
+	greets  bool  // with initialize
+	head    *HTTP // of the answer, until it is written
 }
 
 // keep notes a frame of it.
-func (x *exchange) keep(dir Dir, h *HTTP, line []byte) {
+func (x *webRequest) keep(dir Dir, h *HTTP, line []byte) {
 	x.r.mu.Lock()
 	defer x.r.mu.Unlock()
 	x.r.note(Frame{Dir: dir, Session: x.session, Stream: x.stream, HTTP: h}, line)
 }
 
-// end notes how the answer ended, unless it has.
-func (x *exchange) end(err error) {
-	x.once.Do(func() {
-		switch {
-		case err == nil:
-		case x.ctx.Err() != nil, errors.Is(err, errClosed):
-			x.keep(Left, nil, nil)
-		case errors.Is(err, io.EOF):
-			x.keep(End, nil, nil)
-		default:
-			x.keep(End, nil, []byte(reason(err)))
-		}
-	})
+// End notes how the answer ended.
+func (x *webRequest) End(err error) {
+	switch {
+	case err == nil:
+	case x.ctx.Err() != nil, errors.Is(err, mcphttp.ErrLeft):
+		x.keep(Left, nil, nil)
+	case errors.Is(err, io.EOF):
+		x.keep(End, nil, nil)
+	default:
+		x.keep(End, nil, []byte(reason(err)))
+	}
 }
 
-// errClosed says that the client closed the body before its end.
-var errClosed = errors.New("closed by the client")
+// Failed notes that there is no answer.
+func (x *webRequest) Failed(err error) { x.End(errors.New(reason(err))) }
 
 // reason is the text of an error without what names hosts and ports.
 func reason(err error) string {
@@ -156,162 +174,60 @@ func reason(err error) string {
 	return err.Error()
 }
 
-// RoundTrip sends a request on. It follows redirects that keep the message, to
-// the same host, since a recorded one would lead away from the tape.
-func (t *recording) RoundTrip(req *http.Request) (*http.Response, error) {
-	var body []byte
-	if req.Body != nil {
-		var err error
-		body, err = io.ReadAll(io.LimitReader(req.Body, mcpwire.DefaultMaxFrame+1))
-		req.Body.Close()
-		switch {
-		case err != nil:
-			return nil, err
-		case len(body) > mcpwire.DefaultMaxFrame:
-			return nil, errors.New("the message is longer than a message may be")
-		}
-	}
-	x := t.r.exchange(req, body)
-	to := req.URL
-	for range 10 {
-		out := req.Clone(req.Context())
-		out.URL, out.Body, out.ContentLength = to, http.NoBody, int64(len(body))
-		if len(body) > 0 {
-			out.Body = io.NopCloser(bytes.NewReader(body))
-		}
-		out.Header.Del("Accept-Encoding") // so that answers can be read
-		resp, err := t.inner.RoundTrip(out)
-		if err != nil {
-			x.end(errors.New(reason(err))) // an EOF is no end
-			return nil, err
-		}
-		next, err := resp.Location()
-		if err != nil || resp.StatusCode != http.StatusTemporaryRedirect && resp.StatusCode != http.StatusPermanentRedirect ||
-			next.Scheme != to.Scheme || next.Host != to.Host {
-			resp.Request = req
-			x.answer(resp)
-			return resp, nil
-		}
-		resp.Body.Close()
-		to = next
-	}
-	err := errors.New("it redirects without end")
-	x.end(err)
-	return nil, err
-}
-
-// exchange begins one.
-func (r *Recorder) exchange(req *http.Request, body []byte) *exchange {
+// request notes a request.
+func (r *Recorder) request(req *http.Request, body []byte) mcphttp.Watcher {
 	m, _ := mcpwire.Parse(body) // which has no method if it is none
-	id := req.Header.Get(sessionHeader)
+	id := req.Header.Get(mcpwire.HeaderSession)
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.web.streams++
-	x := &exchange{r: r, ctx: req.Context(), stream: r.web.streams, greets: m.Method == "initialize"}
+	x := &webRequest{r: r, ctx: req.Context(), stream: r.web.streams, greets: m.Method == mcpwire.MethodInitialize}
 	x.session = r.sessionOf(id, x.greets)
-	h := &HTTP{Method: req.Method, Session: id != "", Event: r.web.event(req.Header.Get(eventHeader))}
+	h := &HTTP{Method: req.Method, Session: id != "", Event: r.web.event(req.Header.Get(mcpwire.HeaderLastEventID))}
 	r.note(Frame{Dir: In, Session: x.session, Stream: x.stream, HTTP: h}, body)
 	return x
 }
 
-// answer notes the head of an answer and looks at its body.
-func (x *exchange) answer(resp *http.Response) {
-	id := resp.Header.Get(sessionHeader)
+// Head notes the head of an answer.
+func (x *webRequest) Head(resp *http.Response) {
+	id := resp.Header.Get(mcpwire.HeaderSession)
 	if x.greets && resp.StatusCode < 300 {
 		x.r.mu.Lock()
 		x.r.named(x.session, id)
 		x.r.mu.Unlock()
 	}
 	kind, _, _ := mime.ParseMediaType(resp.Header.Get("Content-Type")) // else none
-	h := &HTTP{Status: resp.StatusCode, Type: kind, Session: id != ""}
-	w := &watched{ReadCloser: resp.Body, x: x}
-	resp.Body = w
-	switch {
-	case kind == kindEvents:
-		x.keep(Out, h, nil)
-		events := mcpwire.Events{Each: x.event}
-		w.add = func(p []byte) bool {
-			events.Add(p)
-			return false
-		}
-	case kind == kindJSON:
-		w.rest = func(body []byte) { x.keep(Out, h, body) }
-		var extent mcpwire.Extent
-		w.add = extent.Add
-	default:
-		w.rest = func(body []byte) { x.keep(Out, h, body) }
-		w.add = func([]byte) bool { return false }
-		if resp.ContentLength == 0 || resp.StatusCode == http.StatusNoContent {
-			w.finish(nil) // clients need not read what is not there
-		}
+	x.head = &HTTP{Status: resp.StatusCode, Type: kind, Session: id != ""}
+	if kind == kindEvents {
+		x.keep(Out, x.head, nil)
 	}
 }
 
-// event notes an event of a stream.
-func (x *exchange) event(ev mcpwire.Event) {
+// Body notes an answer that is no stream.
+func (x *webRequest) Body(body []byte) {
+	x.keep(Out, x.head, body[:min(len(body), mcpwire.DefaultMaxFrame)])
+}
+
+// Event notes an event of a stream, also one that only has an id or a time to
+// wait.
+func (x *webRequest) Event(ev sse.Event) {
+	id := ""
+	if ev.SetsID {
+		id = ev.ID
+	}
+	if ev.Stray || ev.Last || ev.Bare && id == "" && ev.Retry == 0 {
+		return
+	}
 	x.r.mu.Lock()
 	defer x.r.mu.Unlock()
 	f := Frame{Dir: Out, Session: x.session, Stream: x.stream}
 	if ev.Name == "message" {
 		ev.Name = "" // they all are
 	}
-	if ev.ID != "" || ev.Retry != 0 || ev.Name != "" {
-		f.HTTP = &HTTP{Event: x.r.web.event(ev.ID), Name: ev.Name, Retry: ev.Retry}
+	if id != "" || ev.Retry != 0 || ev.Name != "" {
+		f.HTTP = &HTTP{Event: x.r.web.event(id), Name: ev.Name, Retry: int(ev.Retry.Milliseconds())}
 	}
 	x.r.note(f, ev.Data)
-}
-
-// watched is the body of an answer that is looked at while it goes by.
-type watched struct {
-	io.ReadCloser
-	x    *exchange
-	add  func(p []byte) (whole bool)
-	rest func(body []byte) // takes the body when it is whole; nil for events
-
-	mu   sync.Mutex // guards the rest: Close may come from anywhere
-	part []byte
-	done bool
-}
-
-func (w *watched) Read(p []byte) (int, error) {
-	n, err := w.ReadCloser.Read(p)
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	if w.done {
-		return n, err
-	}
-	if w.rest != nil {
-		w.part = append(w.part, p[:min(n, mcpwire.DefaultMaxFrame-len(w.part))]...)
-	}
-	switch whole := w.add(p[:n]); {
-	case whole: // the client may go on before it reads the end of the body
-		w.finish(nil)
-	case err != nil:
-		w.finish(err)
-	}
-	return n, err
-}
-
-// finish takes the end of the body. The caller holds mu, or has w alone.
-func (w *watched) finish(err error) {
-	if w.done {
-		return
-	}
-	w.done = true
-	if w.rest != nil {
-		w.rest(w.part)
-		if errors.Is(err, io.EOF) {
-			err = nil // it goes without saying
-		}
-	}
-	w.x.end(err)
-}
-
-func (w *watched) Close() error {
-	w.mu.Lock()
-	w.finish(errClosed)
-	w.mu.Unlock()
-	return w.ReadCloser.Close()
 }
 
 // Handler stands before the server at target, and records what is asked of its

@@ -13,9 +13,12 @@ import (
 	"time"
 
 	"github.com/rehearse-dev/rehearse/cassettes/redact"
-	"github.com/rehearse-dev/rehearse/cassettes/vcr"
 	"github.com/rehearse-dev/rehearse/harness"
+	"github.com/rehearse-dev/rehearse/internal/filepos"
+	"github.com/rehearse-dev/rehearse/internal/key"
 	"github.com/rehearse-dev/rehearse/internal/mcpwire"
+	"github.com/rehearse-dev/rehearse/internal/prose"
+	"github.com/rehearse-dev/rehearse/internal/vcr"
 )
 
 // Options are settings of a [Tape]. Nil means all defaults.
@@ -61,6 +64,7 @@ type Tape struct {
 
 	mu     sync.Mutex // guards what follows, and what of the scripts is used
 	misses []error
+	fits   map[string]bool // which of the paths that do not count are in a request
 	closed bool
 }
 
@@ -81,7 +85,7 @@ func (t *Tape) checkAge(recorded time.Time) error {
 	if t.opts.MaxAge <= 0 || recorded.IsZero() || t.opts.Clock.Now().Sub(recorded) <= t.opts.MaxAge {
 		return nil
 	}
-	err := fmt.Errorf("it was recorded on %s, more than %s ago; record it anew", recorded.Format("2006-01-02"), vcr.Days(t.opts.MaxAge))
+	err := fmt.Errorf("it was recorded on %s, more than %s ago; record it again", recorded.Format("2006-01-02"), vcr.Days(t.opts.MaxAge))
 	if t.opts.Stale == "error" {
 		return err
 	}
@@ -91,7 +95,7 @@ func (t *Tape) checkAge(recorded time.Time) error {
 
 // New returns a server that replays rec; name is for errors.
 func New(name string, rec *Recording, opts *Options) (*Tape, error) {
-	t := &Tape{name: name}
+	t := &Tape{name: name, fits: map[string]bool{}}
 	if opts != nil {
 		t.opts = *opts
 	}
@@ -114,13 +118,16 @@ func New(name string, rec *Recording, opts *Options) (*Tape, error) {
 	if t.secrets, err = redact.New(t.opts.Secrets); err != nil {
 		return nil, fmt.Errorf("opening tape %q: %w", name, err)
 	}
+	if err := (&key.Rules{Also: t.opts.Ignore}).Check(); err != nil {
+		return nil, fmt.Errorf("opening tape %q: paths to ignore: %w", name, err)
+	}
 	t.scripts = compile(rec.Frames, t.opts.Ignore)
 	t.http = slices.ContainsFunc(rec.Frames, func(f Frame) bool { return f.Stream > 0 })
 	if len(t.scripts) == 0 {
 		return nil, fmt.Errorf("opening tape %q: it has no frames", name)
 	}
 	if rec.Cut {
-		t.opts.Logf("tape %q: its recording was cut off; %d frames of it are there", name, len(rec.Frames))
+		t.opts.Logf("tape %q: its recording was interrupted; it has %d frames", name, len(rec.Frames))
 	}
 	t.ctx, t.cancel = context.WithCancel(context.Background())
 	return t, nil
@@ -143,7 +150,7 @@ func (t *Tape) take() (*script, error) {
 		}
 	}
 	if s == nil {
-		err := fmt.Errorf("replaying tape %q: it has no more sessions than %d", t.name, len(t.scripts))
+		err := fmt.Errorf("replaying tape %q: it has only %d sessions", t.name, len(t.scripts))
 		t.misses = append(t.misses, err)
 		return nil, err
 	}
@@ -207,15 +214,15 @@ func (t *Tape) Misses() []error {
 	return slices.Clone(t.misses)
 }
 
-// Unused names the recorded requests that were not sent so far.
-func (t *Tape) Unused() []string {
+// Unused is an error for each recorded request that was not sent so far.
+func (t *Tape) Unused() []error {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	var out []string
+	var out []error
 	for _, s := range t.scripts {
 		for _, g := range s.requests {
 			if !g.used && !g.silent {
-				out = append(out, fmt.Sprintf("line %d %s", g.line, g.name()))
+				out = append(out, filepos.Mark(harness.Position{File: t.name, Line: g.line}, fmt.Errorf("line %d %s", g.line, g.name())))
 			}
 		}
 	}
@@ -234,7 +241,10 @@ func (t *Tape) Close() error {
 		return errors.Join(misses...)
 	}
 	if unused := t.Unused(); len(unused) > 0 && !t.opts.AllowUnused {
-		return fmt.Errorf("tape %q: not asked for: %s", t.name, strings.Join(unused, "; "))
+		return fmt.Errorf("tape %q: not asked for: %s", t.name, prose.List(unused, "; "))
+	}
+	if paths := t.unfitting(); len(paths) > 0 {
+		return fmt.Errorf("tape %q: no request has anything at %s, which --ignore names", t.name, strings.Join(paths, ", "))
 	}
 	return nil
 }

@@ -9,8 +9,9 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/rehearse-dev/rehearse/cassettes/key"
 	"github.com/rehearse-dev/rehearse/cassettes/redact"
+	"github.com/rehearse-dev/rehearse/internal/exactjson"
+	"github.com/rehearse-dev/rehearse/internal/key"
 	"github.com/rehearse-dev/rehearse/internal/mcpwire"
 )
 
@@ -68,8 +69,11 @@ type group struct {
 func (g *group) name() string { return nameOf(g.msg) }
 
 func nameOf(m mcpwire.Message) string {
-	var p struct{ Name, URI string }
-	if json.Unmarshal(m.Params, &p) == nil && p.Name+p.URI != "" {
+	var p struct {
+		Name string `json:"name"`
+		URI  string `json:"uri"`
+	}
+	if exactjson.Unmarshal(m.Params, &p) == nil && p.Name+p.URI != "" {
 		return m.Method + " " + p.Name + p.URI
 	}
 	return m.Method

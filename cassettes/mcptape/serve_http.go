@@ -9,10 +9,14 @@ import (
 	"crypto/rand"
 	"errors"
 	"io"
+	"math"
 	"net/http"
 	"sync"
+	"time"
 
+	"github.com/rehearse-dev/rehearse/internal/jsonrpc"
 	"github.com/rehearse-dev/rehearse/internal/mcpwire"
+	"github.com/rehearse-dev/rehearse/internal/sse"
 )
 
 // Handler serves the tape over streamable HTTP, at any path. Each session of
@@ -94,7 +98,7 @@ func (s *webServer) begin(id string, scripts []*script) *webSession {
 func (s *webServer) find(w http.ResponseWriter, r *http.Request) *webSession {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	id := r.Header.Get(sessionHeader)
+	id := r.Header.Get(mcpwire.HeaderSession)
 	if id == "" {
 		if s.all == nil {
 			s.all = s.begin("", s.tape.scripts)
@@ -103,7 +107,7 @@ func (s *webServer) find(w http.ResponseWriter, r *http.Request) *webSession {
 	}
 	session := s.sessions[id]
 	if session == nil {
-		writeJSON(w, http.StatusNotFound, []byte(`{"jsonrpc":"2.0","id":null,"error":{"code":-32001,"message":"Session not found"}}`))
+		writeJSON(w, http.StatusNotFound, mcpwire.EncodeReply(nil, nil, &jsonrpc.Error{Code: -32001, Message: "Session not found"}))
 	}
 	return session
 }
@@ -148,12 +152,12 @@ func (s *webServer) post(w http.ResponseWriter, r *http.Request) {
 		if bytes.HasPrefix(bytes.TrimSpace(body), []byte("[")) {
 			err = errors.New("a batch is not replayed over HTTP")
 		}
-		s.tape.miss("the body of a POST is no message: %v: %q", err, mcpwire.Excerpt(body, 120))
+		s.tape.miss("the body of a POST is not a message: %v: %q", err, mcpwire.Excerpt(body, 120))
 		writeJSON(w, http.StatusBadRequest, junkAnswer(mcpwire.IDOf(body), err.Error()))
 		return
 	}
 	var session *webSession
-	if m.Method == "initialize" && r.Header.Get(sessionHeader) == "" {
+	if m.Method == "initialize" && r.Header.Get(mcpwire.HeaderSession) == "" {
 		session = s.initialize()
 	}
 	if session == nil {
@@ -168,7 +172,7 @@ func (s *webServer) post(w http.ResponseWriter, r *http.Request) {
 func (s *webServer) delete(session *webSession, w http.ResponseWriter) {
 	deleted := session.play.scripts[0].deleted
 	if session.id == "" && deleted == nil {
-		http.Error(w, "there is no session", http.StatusMethodNotAllowed)
+		http.Error(w, "the session does not exist", http.StatusMethodNotAllowed)
 		return
 	}
 	if deleted == nil {
@@ -352,7 +356,7 @@ func (a *reply) begin(h *HTTP, g *group) {
 		header.Set("Cache-Control", "no-cache")
 	}
 	if id := a.session.id; id != "" && (h.Session || g.named) {
-		header.Set(sessionHeader, id)
+		header.Set(mcpwire.HeaderSession, id)
 	}
 	a.w.WriteHeader(h.Status)
 }
@@ -361,9 +365,11 @@ func (a *reply) flush() { _ = http.NewResponseController(a.w).Flush() }
 
 // event is a step as an event.
 func (s *step) event(line []byte) []byte {
-	ev := mcpwire.Event{Name: "message", Data: line}
+	ev := sse.Event{Name: "message", Data: line}
 	if s.http != nil {
-		ev.ID, ev.Name, ev.Retry = s.http.Event, cmp.Or(s.http.Name, ev.Name), s.http.Retry
+		ev.ID, ev.SetsID = s.http.Event, s.http.Event != ""
+		ev.Name = cmp.Or(s.http.Name, ev.Name)
+		ev.Retry = time.Duration(min(s.http.Retry, math.MaxInt32)) * time.Millisecond
 	}
 	return ev.Append(nil)
 }
@@ -454,7 +460,7 @@ func (s *webSession) get(w http.ResponseWriter, r *http.Request) {
 		http.Error(w, "method not allowed", http.StatusMethodNotAllowed)
 		return
 	}
-	from := s.attach(r.Header.Get(eventHeader))
+	from := s.attach(r.Header.Get(mcpwire.HeaderLastEventID))
 	if from == nil { // more often than was recorded: it hears nothing
 		from = newSide(&listening{head: head{HTTP: &HTTP{Status: http.StatusOK, Type: kindEvents}}})
 	}

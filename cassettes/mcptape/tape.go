@@ -1,8 +1,8 @@
 // Copyright 2026 The rehearse Authors. SPDX-License-Identifier: Apache-2.0
 
-// Package mcptape records what goes between a client and an MCP server, over
-// stdio or HTTP, replays it as a server over either, and holds a new build of
-// the server against it.
+// Package mcptape records the messages between a client and an MCP server, over
+// stdio or HTTP, replays them as a server over either, and compares a new build
+// of the server with them.
 //
 //	tape, err := mcptape.Open("testdata/files.tape", nil)
 //	if err != nil {
@@ -10,14 +10,14 @@
 //	}
 //	env.Servers = append(env.Servers, harness.Server{Name: "files", Dial: tape.Dial})
 //	...
-//	err = tape.Close() // tells of misses and of what was not asked for
+//	err = tape.Close() // reports misses and what was not asked for
 //
-// A tape is a file of lines. The first says what it is of, each other one is a
-// frame: a line that the client (in) or the server (out) wrote, or one of the
-// server's stderr (err), with the time since the recording began. Over HTTP a
-// frame has the number of the request that it went over. Secrets are taken out
-// before a line is written, see package redact; of headers nothing is written
-// but what [HTTP] has.
+// A tape is a file of lines. The first describes the recording; every other
+// line is a frame: a line that the client (in) or the server (out) wrote, or
+// one of the server's stderr (err), with the time since the recording began.
+// Over HTTP a frame has the number of the request that carried it. Secrets are
+// removed before a line is written, see package redact; of the headers only the
+// fields of [HTTP] are written.
 package mcptape
 
 import (
@@ -26,10 +26,12 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"os"
 	"time"
 
+	"github.com/rehearse-dev/rehearse/harness"
+	"github.com/rehearse-dev/rehearse/internal/filepos"
 	"github.com/rehearse-dev/rehearse/internal/mcpwire"
+	"github.com/rehearse-dev/rehearse/internal/plainfile"
 )
 
 // version is the version of the file that is written and read.
@@ -106,13 +108,13 @@ func partPath(path string) string { return path + ".part" }
 
 // Read reads a tape. Of a recording that was cut off, what came is read.
 func Read(path string) (*Recording, error) {
-	data, err := os.ReadFile(path)
+	data, err := plainfile.Read(path, plainfile.MaxRecording)
 	cut := false
 	if errors.Is(err, fs.ErrNotExist) {
-		if part, err2 := os.ReadFile(partPath(path)); err2 == nil {
+		if part, err2 := plainfile.Read(partPath(path), plainfile.MaxRecording); err2 == nil {
 			data, err, cut = part, nil, true
 		} else {
-			return nil, fmt.Errorf("tape %q is not there; record it with `rehearse tape --out %s -- CMD`, or with --url URL", path, path)
+			return nil, fmt.Errorf("tape %q does not exist; record it with `rehearse tape --out %s -- CMD`, or with --url URL", path, path)
 		}
 	}
 	if err != nil {
@@ -138,19 +140,19 @@ func Parse(name string, data []byte) (*Recording, error) {
 			continue
 		}
 		fail := func(format string, args ...any) (*Recording, error) {
-			return nil, fmt.Errorf("%s:%d: %w", name, n, fmt.Errorf(format, args...))
+			return nil, filepos.Errorf(harness.Position{File: name, Line: n}, format, args...)
 		}
 		for _, mark := range []string{"<<<<<<<", "=======", ">>>>>>>", "|||||||"} {
 			if bytes.HasPrefix(line, []byte(mark)) {
-				return fail("the marks of a merge conflict are still in the file")
+				return fail("the file contains merge conflict markers")
 			}
 		}
 		if r.Version == 0 {
 			if err := json.Unmarshal(line, &r.Header); err != nil || r.Version == 0 {
-				return fail("this is no tape: its first line does not say rehearse_tape")
+				return fail("this is not a tape: its first line lacks rehearse_tape")
 			}
 			if r.Version != version {
-				return fail("a tape of version %d; this program reads version %d", r.Version, version)
+				return fail("the tape has version %d, but this program reads version %d", r.Version, version)
 			}
 			continue
 		}
@@ -160,7 +162,7 @@ func Parse(name string, data []byte) (*Recording, error) {
 				r.Cut = true // in the middle of writing it
 				break
 			}
-			return fail("this line is no frame: %w", err)
+			return fail("this line is not a frame: %w", err)
 		}
 		if why := f.mistake(); why != "" {
 			return fail("%s", why)
@@ -168,7 +170,7 @@ func Parse(name string, data []byte) (*Recording, error) {
 		r.Frames = append(r.Frames, f)
 	}
 	if r.Version == 0 {
-		return nil, fmt.Errorf("%s: the tape is empty", name)
+		return nil, filepos.Errorf(harness.Position{File: name, Line: 1}, "the tape is empty")
 	}
 	return r, nil
 }
@@ -182,7 +184,7 @@ func (f *Frame) mistake() string {
 	case In, Out:
 	case Err, End, Left:
 		if f.Frame != nil {
-			return fmt.Sprintf("a frame in direction %q has text, no message", f.Dir)
+			return fmt.Sprintf("a frame in direction %q must have text, not a message", f.Dir)
 		}
 		return ""
 	default:
@@ -192,24 +194,24 @@ func (f *Frame) mistake() string {
 	case f.Stream < 0:
 		return fmt.Sprintf("stream %d is less than 0", f.Stream)
 	case f.HTTP != nil && f.HTTP.Status != 0 && (f.HTTP.Status < 200 || f.HTTP.Status > 599):
-		return fmt.Sprintf("status %d is none of an answer", f.HTTP.Status)
+		return fmt.Sprintf("status %d is not the status of an answer", f.HTTP.Status)
 	case f.Frame == nil && f.Text == "" && f.HTTP == nil:
-		return "the frame has neither message nor text"
+		return "the frame has neither a message nor text"
 	case f.Frame == nil:
 		return ""
 	case f.Text != "":
-		return "the frame has both message and text"
+		return "the frame has both a message and text"
 	case f.Frame[0] == '[' || mcpwire.IsObject(f.Frame):
 		return ""
 	}
-	return fmt.Sprintf("the frame %s is no message", mcpwire.Excerpt(f.Frame, 40))
+	return fmt.Sprintf("the frame %s is not a message", mcpwire.Excerpt(f.Frame, 40))
 }
 
 // Line is where the frame stands in its file, from 1; 0 when it is in none.
 func (f *Frame) Line() int { return f.line }
 
-// messages are the messages of a frame: one, or those of a batch. What is no
-// message is left out.
+// messages are the messages of a frame: one, or those of a batch. Anything that
+// is not a message is left out.
 func (f *Frame) messages() []mcpwire.Message {
 	var list []mcpwire.Message
 	r := mcpwire.NewReader(bytes.NewReader(f.Frame), nil)

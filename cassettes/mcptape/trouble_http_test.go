@@ -21,8 +21,6 @@ import (
 	"github.com/rehearse-dev/rehearse/harness/mcppool"
 	"github.com/rehearse-dev/rehearse/internal/mcpwire"
 	"github.com/rehearse-dev/rehearse/mockmcp"
-	"github.com/rehearse-dev/rehearse/mockmcp/protocol"
-	"github.com/rehearse-dev/rehearse/mockmcp/step"
 )
 
 // odd is a server that does each method another thing, as servers in the field
@@ -63,7 +61,7 @@ func odd(gone <-chan struct{}) http.HandlerFunc {
 		case "no id":
 			reply(w, 503, object, `{"jsonrpc":"2.0","id":null,"error":{"code":-32000,"message":"busy"}}`)
 		case "events":
-			reply(w, 200, events, ": hi\n\nretry: 30\nid: a-1\ndata:\n\n"+note+"event: message\nid: a-2\ndata: "+answer+"\n\n")
+			reply(w, 200, events, ": hi\n\nretry: 30\nid: a-1\ndata:\n\n"+note+"id: a-2\n\n"+"event: message\nid: a-3\ndata: "+answer+"\n\n")
 		case "end":
 			reply(w, 200, events, note)
 		case "die":
@@ -128,8 +126,8 @@ func (c *rawClient) do(method, body string) {
 	if strings.HasPrefix(resp.Header.Get("Content-Type"), "application/json") && json.Valid(data) {
 		data = mcpwire.Marshal(json.RawMessage(data)) // blanks do not count
 	}
-	// Comments are no events; ids are numbered anew; a name says nothing new.
-	text := strings.NewReplacer(": hi\n\n", "", "event: message\n", "", "id: a-", "id: e", "data:\n", "data: \n", "session-of-the-real-server", "session-0").Replace(string(data))
+	// Comments are no events; ids are numbered anew; a name says nothing new; an id alone gets empty data.
+	text := strings.NewReplacer("id: a-2\n\n", "id: e2\ndata: \n\n", ": hi\n\n", "", "event: message\n", "", "id: a-", "id: e", "data:\n", "data: \n", "session-of-the-real-server", "session-0").Replace(string(data))
 	lines := strings.Split(text, "\n")
 	for i := range lines { // the order of an event's fields
 		if i > 0 && strings.HasPrefix(lines[i], "retry") && strings.HasPrefix(lines[i-1], "id") {
@@ -295,9 +293,9 @@ func TestHTTPClientLeaves(t *testing.T) {
 // the client comes back for the answer.
 func TestHTTPResumed(t *testing.T) {
 	mock := mockmcp.NewServer(t, mockmcp.Script{
-		Name: "poll", Protocol: protocol.Settings{Retry: 10 * time.Millisecond},
+		Name: "poll", Protocol: mockmcp.Protocol{Retry: 10 * time.Millisecond},
 		Tools: []mockmcp.Tool{{Name: "long", Results: []mockmcp.Result{{
-			Before: []step.Step{step.Progress{Value: 1}, step.CloseStream{Retry: 10 * time.Millisecond}, step.Progress{Value: 2}},
+			Before: []mockmcp.Step{mockmcp.Progress{Value: 1}, mockmcp.CloseStream{Retry: 10 * time.Millisecond}, mockmcp.Progress{Value: 2}},
 			Answer: func(*mockmcp.Call) (*mockmcp.Answer, error) { return &mockmcp.Answer{Text: "at last"}, nil },
 		}}}},
 	})
@@ -368,7 +366,7 @@ func TestHTTPRefusals(t *testing.T) {
 		}
 	}
 	err := tape.Close()
-	for _, want := range []string{"tools/call b: nearest on the tape is tools/call a", "a batch is not replayed over HTTP", `the body of a POST is no message`} {
+	for _, want := range []string{"tools/call b: nearest on the tape is tools/call a", "a batch is not replayed over HTTP", `the body of a POST is not a message`} {
 		if err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("Close() = %v, want %s", err, want)
 		}

@@ -15,10 +15,12 @@ import (
 	"sync"
 	"time"
 
-	"github.com/rehearse-dev/rehearse/cassettes/shape"
-	"github.com/rehearse-dev/rehearse/cassettes/vcr"
+	"github.com/rehearse-dev/rehearse/cassettes/redact"
 	"github.com/rehearse-dev/rehearse/harness"
+	"github.com/rehearse-dev/rehearse/internal/jsonrpc"
 	"github.com/rehearse-dev/rehearse/internal/mcpwire"
+	"github.com/rehearse-dev/rehearse/internal/shape"
+	"github.com/rehearse-dev/rehearse/internal/vcr"
 )
 
 // VerifyOptions are settings of [Verify]. Nil means all defaults.
@@ -35,8 +37,9 @@ type VerifyOptions struct {
 // Verify sends the client's side of a recording to a server, which is a
 // command, a pipe or a URL, and compares what comes back with the recording by its
 // shape: texts may differ, what clients depend on may not. Lists, of tools
-// above all, are compared entry by entry. Placeholders of secrets are sent as
-// they are.
+// above all, are compared entry by entry. What has the placeholder of a secret,
+// a person or a place in it is not sent, since it is not what was recorded: the
+// error is then an [UnaskedError], beside what was found.
 func Verify(ctx context.Context, rec *Recording, server harness.Server, opts *VerifyOptions) ([]shape.Difference, error) {
 	var o VerifyOptions
 	if opts != nil {
@@ -62,12 +65,23 @@ func Verify(ctx context.Context, rec *Recording, server harness.Server, opts *Ve
 	slices.SortStableFunc(v.found, func(a, b shape.Difference) int {
 		return slices.Index(order, a.Tier) - slices.Index(order, b.Tier)
 	})
+	if len(v.unasked) > 0 {
+		return v.found, &UnaskedError{v.unasked}
+	}
 	return v.found, nil
 }
 
+// UnaskedError says which requests of a recording were not sent.
+type UnaskedError struct{ Requests []string }
+
+func (e *UnaskedError) Error() string {
+	return fmt.Sprintf("requests that were not sent, because they contain placeholders for secrets: %d (%s)", len(e.Requests), strings.Join(e.Requests, "; "))
+}
+
 type verifier struct {
-	opts  VerifyOptions
-	found []shape.Difference
+	opts    VerifyOptions
+	found   []shape.Difference
+	unasked []string // requests with placeholders
 }
 
 func (v *verifier) tell(tier shape.Tier, path, format string, args ...any) {
@@ -87,21 +101,19 @@ type peer struct {
 	methods map[string]bool              // what it said unasked
 	answers map[string][]mcpwire.Message // recorded ones, by method of the server's request
 	ended   chan struct{}
-	heard   chan struct{} // has room for one; tells of a new method
+	heard   chan struct{} // has room for one; reports a new method
 }
 
 func (v *verifier) dial(ctx context.Context, server harness.Server) (*peer, error) {
 	var conn io.ReadWriteCloser
 	var err error
 	switch {
-	case server.Dial != nil:
-		conn, err = server.Dial(ctx)
-	case len(server.Command) > 0:
-		conn, err = mcpwire.Start(mcpwire.Command{Args: server.Command, Env: server.Env, AllEnv: true, Stderr: v.opts.Stderr, Abort: v.opts.Abort})
-	case server.URL != "":
+	case server.Dial == nil && server.URL != "" && !mcpwire.IsSocket(server):
 		conn, err = dialHTTP(server)
-	default:
+	case server.Dial == nil && server.URL == "" && len(server.Command) == 0:
 		err = errors.New("the server has neither command, pipe nor URL")
+	default:
+		conn, err = mcpwire.Dial(ctx, server, mcpwire.DialOptions{AllEnv: true, Stderr: v.opts.Stderr, Abort: v.opts.Abort})
 	}
 	if err != nil {
 		return nil, err
@@ -139,8 +151,8 @@ func (p *peer) read() {
 		case p.heard <- struct{}{}:
 		default:
 		}
-		reply := mcpwire.Message{ID: m.ID, Error: &harness.RPCError{Code: -32601, Message: "the recording has no answer to " + m.Method}}
-		if list := p.answers[m.Method]; len(list) > 0 {
+		reply := mcpwire.Message{ID: m.ID, Error: &jsonrpc.Error{Code: -32601, Message: "the recording has no answer to " + m.Method}}
+		if list := p.answers[m.Method]; len(list) > 0 && !redact.Marked(list[0].Frame) {
 			reply.Result, reply.Error = list[0].Result, list[0].Error
 			p.answers[m.Method] = list[1:]
 		} else if m.Method == "ping" {
@@ -160,6 +172,7 @@ func (v *verifier) session(ctx context.Context, frames []Frame, server harness.S
 		return err
 	}
 	replies, said := p.recorded(frames)
+	unasked := len(v.unasked)
 	stop := context.AfterFunc(ctx, func() { p.conn.Close() })
 	go p.read()
 	defer func() {
@@ -175,6 +188,10 @@ func (v *verifier) session(ctx context.Context, frames []Frame, server harness.S
 		for _, m := range f.messages() {
 			id := m.Key()
 			switch {
+			case f.Dir == In && redact.Marked(m.Frame):
+				if m.IsRequest() {
+					v.unasked = append(v.unasked, fmt.Sprintf("line %d %s", f.line, nameOf(m)))
+				}
 			case f.Dir == In && m.IsRequest():
 				lines[id], asked[id] = f.line, m
 				if listOf(m.Method) != nil {
@@ -208,14 +225,15 @@ func (v *verifier) session(ctx context.Context, frames []Frame, server harness.S
 	}
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	for _, method := range sortedKeys(p.methods, said) {
+	for _, method := range shape.KeysOf(p.methods, said) {
 		switch {
+		case !p.methods[method] && unasked < len(v.unasked): // what was not sent may set it off
 		case !p.methods[method]:
-			v.tell(shape.Risky, method, "the server does not send it any more")
+			v.tell(shape.Risky, method, "the server no longer sends it")
 		case !said[method] && !strings.HasPrefix(method, "notifications/"):
-			v.tell(shape.Risky, method, "the server asks for it now")
+			v.tell(shape.Risky, method, "the server now asks for it")
 		case !said[method]:
-			v.tell(shape.Minor, method, "the server sends it now")
+			v.tell(shape.Minor, method, "the server now sends it")
 		}
 	}
 	return nil
@@ -357,7 +375,7 @@ func (v *verifier) wait(ctx context.Context, p *peer, answer chan mcpwire.Messag
 		case <-timeout.C:
 		}
 	}
-	if e, ok := p.conn.(interface{ Ending() string }); ok {
+	if e, ok := p.conn.(mcpwire.ProcessConn); ok {
 		how = strings.TrimSuffix(how+": "+e.Ending(), ": ")
 	}
 	return mcpwire.Message{}, errors.New(how)
@@ -451,16 +469,4 @@ func textAt(object []byte, path ...string) string {
 	start, end := member(object, path...)
 	_ = json.Unmarshal(object[start:end], &s) // else it is none
 	return s
-}
-
-func sortedKeys[V any](a, b map[string]V) []string {
-	var list []string
-	for k := range a {
-		list = append(list, k)
-	}
-	for k := range b {
-		list = append(list, k)
-	}
-	slices.Sort(list)
-	return slices.Compact(list)
 }

@@ -57,10 +57,14 @@ func answers(t *testing.T, results map[string]string) harness.Server {
 func verify(t *testing.T, rec *mcptape.Recording, server harness.Server) []string {
 	t.Helper()
 	found, err := mcptape.Verify(t.Context(), rec, server, nil)
-	if err != nil {
+	var out []string
+	var unasked *mcptape.UnaskedError
+	switch {
+	case errors.As(err, &unasked):
+		out = append(out, "not sent: "+strings.Join(unasked.Requests, ", "))
+	case err != nil:
 		t.Fatal(err)
 	}
-	var out []string
 	for _, d := range found {
 		out = append(out, d.String())
 	}
@@ -76,22 +80,22 @@ func TestVerifyTools(t *testing.T) {
 		want []string
 	}{
 		{"the same", tool, nil},
-		{"removed", "", []string{"breaking: tool add: is not there any more"}},
+		{"removed", "", []string{"breaking: tool add: is gone"}},
 		{"added", tool + `,{"name":"sub","inputSchema":{"type":"object"}}`, []string{"minor: tool sub: is new"}},
 		{"description", other("Adds.", "Adds up.").Replace(tool), []string{"risky: tool add: description: has changed"}},
 		{"type", other(`"a":{"type":"integer"}`, `"a":{"type":"string"}`).Replace(tool), []string{`breaking: tool add: inputSchema.a.type: was "integer", is "string"`}},
 		{"wider type", other(`"a":{"type":"integer"}`, `"a":{"type":"number"}`).Replace(tool), []string{`minor: tool add: inputSchema.a.type: was "integer", is "number"`}},
-		{"narrower enum", other(`["x","y"]`, `["x"]`).Replace(tool), []string{`breaking: tool add: inputSchema.b.enum: "y" is not there any more`}},
+		{"narrower enum", other(`["x","y"]`, `["x"]`).Replace(tool), []string{`breaking: tool add: inputSchema.b.enum: "y" is gone`}},
 		{"wider enum", other(`["x","y"]`, `["x","y","z"]`).Replace(tool), []string{`minor: tool add: inputSchema.b.enum: "z" is new`}},
 		{"required argument", other(`"required":["a"]`, `"required":["a","c"]`, `"a":{`, `"c":{},"a":{`).Replace(tool), []string{"breaking: tool add: inputSchema: argument c: is new and required"}},
 		{"optional argument", other(`"a":{`, `"c":{},"a":{`).Replace(tool), []string{"minor: tool add: inputSchema: argument c: is new"}},
-		{"required now", other(`"required":["a"]`, `"required":["a","b"]`).Replace(tool), []string{"breaking: tool add: inputSchema: argument b: is required now"}},
-		{"optional now", other(`,"required":["a"]`, ``).Replace(tool), []string{"minor: tool add: inputSchema: argument a: is optional now"}},
-		{"argument removed", other(`,"b":{"type":"string","enum":["x","y"]}`, ``).Replace(tool), []string{"breaking: tool add: inputSchema: argument b: is not there any more"}},
+		{"required now", other(`"required":["a"]`, `"required":["a","b"]`).Replace(tool), []string{"breaking: tool add: inputSchema: argument b: is now required"}},
+		{"optional now", other(`,"required":["a"]`, ``).Replace(tool), []string{"minor: tool add: inputSchema: argument a: is now optional"}},
+		{"argument removed", other(`,"b":{"type":"string","enum":["x","y"]}`, ``).Replace(tool), []string{"breaking: tool add: inputSchema: argument b: is gone"}},
 		{"closed", other(`"required":["a"]`, `"required":["a"],"additionalProperties":false`).Replace(tool), []string{"risky: tool add: inputSchema.additionalProperties: has changed"}},
 		{"output type", other(`"sum":{"type":"integer"}`, `"sum":{"type":["integer","null"]}`).Replace(tool), []string{`breaking: tool add: outputSchema.sum.type: was "integer", is ["integer","null"]`}},
 		{"output property", other(`"sum":{`, `"more":{},"sum":{`).Replace(tool), []string{"minor: tool add: outputSchema: property more: is new"}},
-		{"output not sure", other(`,"required":["sum"]`, ``).Replace(tool), []string{"risky: tool add: outputSchema: property sum: may be left out now"}},
+		{"output not sure", other(`,"required":["sum"]`, ``).Replace(tool), []string{"risky: tool add: outputSchema: property sum: may now be absent"}},
 		{"annotations", other(`"description"`, `"annotations":{"readOnlyHint":true},"description"`).Replace(tool), []string{"risky: tool add: annotations: has changed"}},
 	} {
 		t.Run(test.name, func(t *testing.T) {
@@ -114,7 +118,7 @@ func TestVerifyPages(t *testing.T) {
 	got := verify(t, rec, answers(t, map[string]string{
 		"tools/list": `{"tools":[{"name":"c"}],"nextCursor":"other"}`, "tools/list 2": `{"tools":[{"name":"b"},{"name":"d"}]}`,
 	}))
-	want := []string{"breaking: tool a: is not there any more", "minor: tool d: is new"}
+	want := []string{"breaking: tool a: is gone", "minor: tool d: is new"}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
@@ -169,10 +173,44 @@ func TestVerifyUnasked(t *testing.T) {
 		"after notifications/initialized": `{"jsonrpc":"2.0","id":1,"method":"roots/list"}` + "\n" + `{"jsonrpc":"2.0","id":2,"method":"sampling/createMessage"}`,
 		"x":                               "{}",
 	}))
-	want := []string{"risky: notifications/message: the server does not send it any more", "risky: sampling/createMessage: the server asks for it now"}
+	want := []string{"risky: notifications/message: the server no longer sends it", "risky: sampling/createMessage: the server now asks for it"}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
+}
+
+// TestVerifySendsNoPlaceholders: what stands for a secret is not what was
+// recorded, and a real server must not get it.
+func TestVerifySendsNoPlaceholders(t *testing.T) {
+	rec := script(t, `0 > {"id":1,"method":"x","params":{"token":"REDACTED-json-0123abcd"}}
+		1 < {"id":1,"result":{}}
+		2 > {"method":"notifications/x","params":{"home":"REDACTED-home-0123abcd/x"}}
+		3 > {"id":2,"method":"y","params":{"note":"REDACTED is a word"}}
+		4 < {"id":2,"result":{}}`)
+	var sent strings.Builder
+	server := answers(t, map[string]string{"x": "{}", "y": "{}"})
+	dial := server.Dial
+	server.Dial = func(ctx context.Context) (io.ReadWriteCloser, error) {
+		c, err := dial(ctx)
+		return &overheard{c, &sent}, err
+	}
+	if diff := cmp.Diff([]string{"not sent: line 2 x"}, verify(t, rec, server)); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+	if strings.Contains(sent.String(), "REDACTED-") || !strings.Contains(sent.String(), "REDACTED is a word") {
+		t.Errorf("sent: %s", sent.String())
+	}
+}
+
+// overheard is a connection whose writes are noted.
+type overheard struct {
+	io.ReadWriteCloser
+	sent *strings.Builder
+}
+
+func (o *overheard) Write(p []byte) (int, error) {
+	o.sent.Write(p)
+	return o.ReadWriteCloser.Write(p)
 }
 
 // TestVerifyCommand records the child and holds another build against it, and
@@ -185,11 +223,19 @@ func TestVerifyCommand(t *testing.T) {
 		t.Fatal(err)
 	}
 	server := harness.Server{Name: "child", Command: []string{os.Args[0]}}
-	if got := verify(t, rec, server); got != nil {
-		t.Errorf("against itself: %q", got)
+	// The call has a placeholder. Where it stands is a matter of when the child
+	// answered what came before it.
+	data, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	before, _, _ := strings.Cut(string(data), `"tools/call"`)
+	unasked := fmt.Sprintf("not sent: line %d tools/call add", 1+strings.Count(before, "\n"))
+	if diff := cmp.Diff([]string{unasked}, verify(t, rec, server)); diff != "" {
+		t.Errorf("against itself (-want +got):\n%s", diff)
 	}
 	t.Setenv("MCPTAPE_CHILD", "new")
-	if diff := cmp.Diff([]string{"risky: tool add: description: has changed"}, verify(t, rec, server)); diff != "" {
+	if diff := cmp.Diff([]string{unasked, "risky: tool add: description: has changed"}, verify(t, rec, server)); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
 	dying := script(t, `0 > {"id":1,"method":"die"}

@@ -4,11 +4,103 @@ package mcptape
 
 import (
 	"bytes"
+	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
+	"io/fs"
 	"os"
 	"slices"
+	"strings"
+
+	"github.com/rehearse-dev/rehearse/cassettes/redact"
+	"github.com/rehearse-dev/rehearse/internal/plainfile"
+	"github.com/rehearse-dev/rehearse/internal/recfile"
+	"github.com/rehearse-dev/rehearse/internal/vcr"
 )
+
+// Path is the file of the tape.
+func (r *Recorder) Path() string { return r.path }
+
+// begin makes the file that is written, and locks it.
+func (r *Recorder) begin() error {
+	part := partPath(r.path)
+	left, err := recfile.Take(part)
+	switch {
+	case errors.Is(err, recfile.ErrBusy):
+		return errBusy
+	case err == nil: // of a process that died
+		to, err := r.saveCut(left)
+		if err != nil {
+			return err
+		}
+		r.logf("tape %q: a recording was interrupted; its frames so far are in %q", r.path, to)
+	case !errors.Is(err, fs.ErrNotExist):
+		return err
+	}
+	r.file, err = recfile.Create(part)
+	if errors.Is(err, fs.ErrExist) || errors.Is(err, recfile.ErrBusy) {
+		return errBusy
+	}
+	return err
+}
+
+// saveCut renames what was left of a recording, and closes it.
+func (r *Recorder) saveCut(left *os.File) (string, error) {
+	to, err := free(besidePath(r.path, "cut"))
+	if err == nil {
+		err = os.Rename(left.Name(), to)
+	}
+	return to, errors.Join(err, left.Close())
+}
+
+var errBusy = errors.New("another process is recording it")
+
+// besidePath is where a recording goes that is no tape: NAME.refused.tape when
+// it was refused, NAME.cut.tape when it was cut off.
+func besidePath(path, why string) string {
+	return strings.TrimSuffix(path, ".tape") + "." + why + ".tape"
+}
+
+// free is the first of NAME.cut.tape, NAME.cut-2.tape and so on that is not
+// there.
+func free(path string) (string, error) {
+	base := strings.TrimSuffix(path, ".tape")
+	for n := 2; ; n++ {
+		_, err := os.Lstat(path)
+		if errors.Is(err, fs.ErrNotExist) {
+			return path, nil
+		}
+		if err != nil {
+			return "", err
+		}
+		path = fmt.Sprintf("%s-%d.tape", base, n)
+	}
+}
+
+// Stage ends the recording like [Recorder.Close], but leaves its name to
+// somebody who has others to give together with it: it returns the path of a
+// file that is whole, and stays locked until [Recorder.Discard]; empty where
+// there is none any more.
+func (r *Recorder) Stage() (string, error) {
+	err := r.Stop()
+	r.mu.Lock()
+	over := r.over
+	r.mu.Unlock()
+	switch {
+	case over:
+		return "", nil
+	case err != nil:
+		return "", err
+	}
+	if err := r.file.Sync(); err != nil {
+		return "", fmt.Errorf("tape %q is not written: %w", r.path, err)
+	}
+	if !recfile.Mine(r.file) {
+		return "", fmt.Errorf("tape %q is not written: %q was removed, or another process is recording", r.path, r.file.Name())
+	}
+	return r.file.Name(), nil
+}
 
 // Discard ends the recording like [Recorder.Close], but there is no tape of
 // it: an older one stays as it is.
@@ -20,14 +112,121 @@ func (r *Recorder) Discard() error {
 	return r.drop()
 }
 
-// drop closes the file and takes it away, if it is still ours.
+// drop closes the file and takes it away, if it is still ours and has no name
+// yet.
 func (r *Recorder) drop() error {
-	mine, err := r.file.Stat()
-	there, err2 := os.Lstat(partPath(r.path))
-	err = errors.Join(err, r.file.Close())
-	if err == nil && err2 == nil && os.SameFile(mine, there) {
-		err = os.Remove(partPath(r.path))
+	if !recfile.Mine(r.file) {
+		return r.file.Close()
 	}
+	return recfile.Remove(r.file)
+}
+
+// certain is the first finding that is no guess; nil when there is none.
+func certain(found []redact.Finding) *redact.Finding {
+	for i := range found {
+		if !found[i].Guess {
+			return &found[i]
+		}
+	}
+	return nil
+}
+
+// scanned looks at a line that is to be written. One in which something looks
+// like a secret still is written without it, and the tape is refused.
+func (r *Recorder) scanned(line []byte, dir Dir) []byte {
+	found := r.secrets.Scan(line)
+	for _, f := range found {
+		if f.Guess {
+			if r.doubts++; r.doubts == 1 {
+				r.doubt = fmt.Sprintf("frame %d (%s): %s: %s", r.kept+1, dir, f.Rule, f.Excerpt)
+			}
+		}
+	}
+	f := certain(found)
+	if f == nil {
+		return line
+	}
+	if r.secret == nil {
+		r.secret = fmt.Errorf("frame %d (%s) still contains what looks like a secret: %s: %s; if it is not a secret, keep it with --keep NAME (in rehearse.yaml: redact.keep)", r.kept+1, dir, f.Rule, f.Excerpt)
+	}
+	i := &vcr.Interaction{Response: vcr.Response{Body: line}}
+	masked := r.secrets.Mask(i, found).Response.Body
+	if !json.Valid(masked) { // it is taken out whole
+		frame := Frame{Dir: dir, Text: string(bytes.TrimSpace(masked))}
+		return frame.encode()
+	}
+	return append(bytes.TrimSpace(masked), '\n')
+}
+
+// spoils says why a recording does not replace the tape that is there: that is
+// of another server, or it has more.
+func (r *Recorder) spoils() error {
+	if r.force {
+		return nil
+	}
+	before, err := Read(r.path)
+	if err != nil || before.Cut {
+		return nil // there is nothing to lose
+	}
+	now, err := r.Recording()
+	if err != nil {
+		return err
+	}
+	if before.Server != "" && now.Server != "" && before.Server != now.Server {
+		return fmt.Errorf("the existing tape records %q, but this recording is of %q; --force replaces it", before.Server, now.Server)
+	}
+	if was, is := before.requests(), now.requests(); is < was {
+		return fmt.Errorf("the existing tape has %d requests, but this recording has %d; --force replaces it", was, is)
+	}
+	return nil
+}
+
+// requests counts the requests of the client.
+func (r *Recording) requests() int {
+	n := 0
+	for i := range r.Frames {
+		if r.Frames[i].Dir == In {
+			for _, m := range r.Frames[i].messages() {
+				if m.IsRequest() {
+					n++
+				}
+			}
+		}
+	}
+	return n
+}
+
+// setAside keeps a recording that is refused, in a file of its own, and adds to
+// the error where.
+func (r *Recorder) setAside(why error) error {
+	why = fmt.Errorf("tape %q is not written, and an existing one stays: %w", r.path, why)
+	if r.aside != "" {
+		return fmt.Errorf("%w; the recording is in %q", why, r.aside)
+	}
+	at := besidePath(r.path, "refused")
+	data, err := os.ReadFile(r.file.Name())
+	if err == nil && certain(r.secrets.Scan(data)) != nil { // over lines
+		data = r.secrets.Mask(&vcr.Interaction{Response: vcr.Response{Body: data}}, r.secrets.Scan(data)).Response.Body
+	}
+	if err == nil {
+		err = plainfile.ReplaceBytes(at, 0o600, data)
+	}
+	if err != nil {
+		return errors.Join(why, err)
+	}
+	r.aside = at
+	return fmt.Errorf("%w; the recording is in %q", why, at)
+}
+
+// rewrite puts data in place of all that is written.
+func (r *Recorder) rewrite(data []byte) error {
+	if err := r.file.Truncate(0); err != nil {
+		return err
+	}
+	if _, err := r.file.Seek(0, io.SeekStart); err != nil {
+		return err
+	}
+	_, err := r.file.Write(data)
 	return err
 }
 
@@ -37,7 +236,7 @@ func (r *Recorder) Empty() bool { return r.kept == 0 }
 
 // Recording reads what was recorded, once [Recorder.Stop] has ended it.
 func (r *Recorder) Recording() (*Recording, error) {
-	data, err := os.ReadFile(partPath(r.path))
+	data, err := plainfile.Read(partPath(r.path), plainfile.MaxRecording)
 	if err != nil {
 		return nil, fmt.Errorf("reading tape: %w", err)
 	}

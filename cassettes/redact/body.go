@@ -6,11 +6,13 @@ import (
 	"bytes"
 	"compress/gzip"
 	"io"
+	"iter"
 	"mime"
 	"net/http"
 	"strings"
 
-	"github.com/rehearse-dev/rehearse/cassettes/vcr"
+	events "github.com/rehearse-dev/rehearse/internal/sse"
+	"github.com/rehearse-dev/rehearse/internal/vcr"
 )
 
 // maxRounds is how often a body is gone over until nothing changes: what is
@@ -18,19 +20,19 @@ import (
 const maxRounds = 6
 
 // body takes the secrets out of a body. It never writes to b.
-func (p *pass) body(h http.Header, b []byte, chunks []vcr.Chunk, request bool) ([]byte, []vcr.Chunk) {
+func (p *pass) body(h http.Header, b []byte, chunks []vcr.Chunk) ([]byte, []vcr.Chunk) {
 	if len(b) == 0 {
 		return b, chunks
 	}
 	if plain, ok := unzip(b); ok {
-		return p.zipped(h, b, plain, chunks, request)
+		return p.zipped(h, b, plain, chunks)
 	}
 	kind, boundary := mediaType(h)
 	for range maxRounds {
 		changed := false
 		for _, find := range []func([]byte) []edit{
 			p.streamed,
-			func(b []byte) []edit { return p.whole(kind, boundary, b, request) },
+			func(b []byte) []edit { return p.whole(kind, boundary, b) },
 		} {
 			if edits := find(b); len(edits) > 0 {
 				b, chunks = apply(b, edits), fitChunks(chunks, edits)
@@ -62,11 +64,11 @@ func unzip(b []byte) ([]byte, bool) {
 
 // zipped takes the secrets out of a body in gzip, which is compressed anew
 // when there were any; it is one chunk then.
-func (p *pass) zipped(h http.Header, b, plain []byte, chunks []vcr.Chunk, request bool) ([]byte, []vcr.Chunk) {
+func (p *pass) zipped(h http.Header, b, plain []byte, chunks []vcr.Chunk) ([]byte, []vcr.Chunk) {
 	if _, again := unzip(plain); again {
 		return b, chunks
 	}
-	kept, _ := p.body(h, plain, nil, request)
+	kept, _ := p.body(h, plain, nil)
 	if bytes.Equal(kept, plain) {
 		return b, chunks
 	}
@@ -91,18 +93,16 @@ func mediaType(h http.Header) (kind, boundary string) {
 }
 
 // whole finds secrets in a body, each part of it by itself.
-func (p *pass) whole(kind, boundary string, b []byte, request bool) []edit {
+func (p *pass) whole(kind, boundary string, b []byte) []edit {
 	switch {
 	case isSSE(kind, b):
 		var out []edit
 		for line := range payloads(b) {
-			for _, e := range p.auto(b[line.start:line.end], 0) {
-				out = append(out, edit{line.start + e.start, line.start + e.end, e.text, e.rule})
-			}
+			out = shifted(out, line.start, p.document(b[line.start:line.end]))
 		}
 		return out
 	case looksJSON(b):
-		return p.json(b, 0, request)
+		return p.document(b)
 	case kind == "application/x-www-form-urlencoded":
 		return p.query(b, 0, nil)
 	case strings.HasPrefix(kind, "multipart/") && boundary != "":
@@ -111,10 +111,20 @@ func (p *pass) whole(kind, boundary string, b []byte, request bool) []edit {
 	return p.text(b, 0)
 }
 
+// document finds secrets in a text that is a whole body, or an event: one of
+// JSON may say who asks.
+func (p *pass) document(b []byte) []edit {
+	if looksJSON(b) {
+		return p.json(b, 0, true)
+	}
+	return p.text(b, 0)
+}
+
 func isSSE(kind string, b []byte) bool {
 	if kind == "text/event-stream" {
 		return true
 	}
+	b = bytes.TrimPrefix(b, []byte("\ufeff"))
 	for _, field := range []string{"data:", "event:", "id:", "retry:", ":"} {
 		if bytes.HasPrefix(b, []byte(field)) {
 			return kind == "" || strings.HasPrefix(kind, "text/")
@@ -128,25 +138,12 @@ type span struct{ start, end int }
 
 // payloads yields the lines of a body, without `data:` and the blank after
 // it where that is before them.
-func payloads(b []byte) func(func(span) bool) {
+func payloads(b []byte) iter.Seq[span] {
 	return func(yield func(span) bool) {
-		for at := 0; at < len(b); {
-			end := bytes.IndexByte(b[at:], '\n')
-			if end < 0 {
-				end = len(b)
-			} else {
-				end += at
-			}
-			s := span{at, end}
-			at = end + 1
-			if bytes.HasPrefix(b[s.start:s.end], []byte("data:")) {
-				s.start += len("data:")
-				if s.start < s.end && b[s.start] == ' ' {
-					s.start++
-				}
-			}
-			if s.end > s.start && b[s.end-1] == '\r' {
-				s.end--
+		for l := range events.Lines(b) {
+			s := span{l.Start, l.End}
+			if string(l.Field) == "data" {
+				s.start = l.Value
 			}
 			if s.end > s.start && !yield(s) {
 				return
@@ -180,16 +177,11 @@ func (p *pass) multipart(b []byte, boundary string) []edit {
 			}
 		}
 		content := bytes.TrimRight(part[bodyAt:], "\r\n")
-		add := func(base int, edits []edit) {
-			for _, e := range edits {
-				out = append(out, edit{base + e.start, base + e.end, e.text, e.rule})
-			}
-		}
-		add(at, p.text(head, 0))
+		out = shifted(out, at, p.text(head, 0))
 		if name := partName(head); len(content) > 0 && !masked(content) && p.r.names.is([]byte(name), p.r.names.query) {
 			out = append(out, p.edit("form", b, at+bodyAt, at+bodyAt+len(content)))
 		} else {
-			add(at+bodyAt, p.auto(content, 0))
+			out = shifted(out, at+bodyAt, p.auto(content, 0))
 		}
 		at = end
 	}
@@ -229,13 +221,9 @@ func (p *pass) query(b []byte, base int, out []edit) []edit {
 			}
 		default:
 			l := unpercent(v)
-			for _, e := range l.back(p.auto(l.text, 1)) {
-				out = append(out, edit{start + e.start, start + e.end, e.text, e.rule})
-			}
+			out = shifted(out, start, l.back(p.auto(l.text, 1)))
 		}
-		for _, e := range p.text(name, 0) {
-			out = append(out, edit{base + at + e.start, base + at + e.end, e.text, e.rule})
-		}
+		out = shifted(out, base+at, p.text(name, 0))
 		at = end + 1
 	}
 	return out
@@ -251,9 +239,7 @@ func (p *pass) url(u string) string {
 			query, fragment, _ := bytes.Cut(query, []byte{'#'})
 			edits = p.query(query, len(path)+1, edits)
 			from := len(b) - len(fragment)
-			for _, e := range p.text(fragment, 0) {
-				edits = append(edits, edit{from + e.start, from + e.end, e.text, e.rule})
-			}
+			edits = shifted(edits, from, p.text(fragment, 0))
 		}
 		if len(edits) == 0 {
 			break
@@ -281,7 +267,7 @@ func (p *pass) header(h http.Header, keep *headerList) http.Header {
 		kept := make([]string, len(values))
 		for i, v := range values {
 			kept[i] = p.plain(v)
-			if secret && !masked([]byte(v)) {
+			if secret && !masked([]byte(v)) && !trivial([]byte(v)) {
 				kept[i] = p.secret("header", []byte(v))
 			}
 		}

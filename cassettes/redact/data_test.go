@@ -11,7 +11,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/rehearse-dev/rehearse/cassettes/vcr"
+	"github.com/rehearse-dev/rehearse/internal/vcr"
 )
 
 // TestForeign goes over recordings of other projects, which their authors

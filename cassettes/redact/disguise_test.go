@@ -9,9 +9,10 @@ import (
 	"fmt"
 	"net/http"
 	"net/url"
+	"regexp"
 	"strings"
 
-	"github.com/rehearse-dev/rehearse/cassettes/vcr"
+	"github.com/rehearse-dev/rehearse/internal/vcr"
 )
 
 func quote(s string) string {
@@ -35,6 +36,11 @@ func twoChoices() string {
 		b.WriteString("data: {\"choices\":[{\"index\":1,\"delta\":{\"content\":\"abc def\"}}]}\n\n")
 	}
 	return b.String()
+}
+
+// namedAfter puts the index of a choice behind its delta.
+func namedAfter(events string) string {
+	return regexp.MustCompile(`("index":\d),("delta":\{[^}]*\})`).ReplaceAllString(events, "$2,$1")
 }
 
 func zip(text string) string {
@@ -67,12 +73,16 @@ func disguises() []planted {
 		{"dsn", word, post(`{"content":"postgres://bob:` + word + `@db:5432/x"}`)},
 		{"html esc", literal, post(`{"content":"a Tr0ub4dor/&amp;3 &#34;quoted&#34; b"}`)},
 		{"sse two choices", skKey, sse(twoChoices())},
+		{"sse two choices, named after what they say", skKey, sse(namedAfter(twoChoices()))},
 		{"responses api", word, sse(deltas("event: response.function_call_arguments.delta\ndata: {\"type\":\"response.function_call_arguments.delta\",\"item_id\":\"fc_1\",\"output_index\":0,\"delta\":%q}\n\n", `{"api_key":"`+word+`"}`, 3))},
 		{"anthropic partial_json", word, sse(deltas("data: {\"type\":\"content_block_delta\",\"index\":0,\"delta\":{\"type\":\"input_json_delta\",\"partial_json\":%q}}\n\n", `{"password": "`+word+`", "n": 3}`, 4))},
 		{"gemini", skKey, sse(deltas("data: {\"candidates\": [{\"content\": {\"parts\": [{\"text\": %q}],\"role\": \"model\"}}]}\n\n", "k "+skKey+" e", 4))},
 		{"number split", "48151623", sse(deltas("data: {\"type\":\"content_block_delta\",\"index\":0,\"delta\":{\"type\":\"input_json_delta\",\"partial_json\":%q}}\n\n", `{"otp": 48151623, "n": 3}`, 4))},
 		{"home split", "rstevens", sse(deltas(chat, "see /Users/rstevens/x", 4))},
 		{"sse crlf", skKey, sse(strings.ReplaceAll(deltas(chat, "k "+skKey, 4), "\n", "\r\n"))},
+		{"sse cr", skKey, sse(strings.ReplaceAll(deltas(chat, "k "+skKey, 4), "\n", "\r"))},
+		{"sse cr, in two fields", word, sse("id: 1\rdata: {\"a\":1}\r\rdata: {\"password\":\"" + word + "\"}\r\r")},
+		{"sse behind a byte order mark", word, answer("", "\ufeffdata: {\"password\":\""+word+"\"}\n\n")},
 		{"jsonrpc sse", word, sse("event: message\ndata: {\"jsonrpc\":\"2.0\",\"result\":{\"structuredContent\":{\"token\":\"" + word + "\"}}}\n\n")},
 		{"bom", odd, post("\ufeff{\"password\":\"" + odd + "\"}")},
 		{"array under secret", word, post(`{"passwords":["` + word + `"]}`)},

@@ -8,7 +8,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/rehearse-dev/rehearse/cassettes/vcr"
+	"github.com/rehearse-dev/rehearse/internal/vcr"
 )
 
 // edit replaces a part of a text.
@@ -17,6 +17,9 @@ type edit struct {
 	text       string
 	rule       string
 }
+
+// guessRule is the rule of a text that only looks random.
+const guessRule = "unknown"
 
 // tidy sorts edits and merges those that overlap, so that no part of either
 // is left.
@@ -31,9 +34,20 @@ func tidy(edits []edit) []edit {
 	for _, e := range edits[1:] {
 		if last := &out[len(out)-1]; e.start < last.end {
 			last.end = max(last.end, e.end)
+			if last.rule == guessRule { // what is certain makes certain what it is part of
+				last.text, last.rule = e.text, e.rule
+			}
 			continue
 		}
 		out = append(out, e)
+	}
+	return out
+}
+
+// shifted appends the edits of a part of a text, which begins at base.
+func shifted(out []edit, base int, edits []edit) []edit {
+	for _, e := range edits {
+		out = append(out, edit{base + e.start, base + e.end, e.text, e.rule})
 	}
 	return out
 }

@@ -2,7 +2,12 @@
 
 package redact
 
-import "bytes"
+import (
+	"bytes"
+	"slices"
+
+	"github.com/rehearse-dev/rehearse/internal/value"
+)
 
 // maxNesting is how deep values may lie in each other; what lies deeper is
 // taken as text.
@@ -11,9 +16,8 @@ const maxNesting = 500
 // walker goes over JSON, which may be broken off or followed by more, and
 // keeps every byte that is no secret: format, order and spelling of numbers.
 type walker struct {
+	value.Scanner
 	p     *pass
-	b     []byte
-	i     int
 	depth int // of encodings
 	out   []edit
 	// user is set where the field user of the outermost object is a person.
@@ -23,7 +27,6 @@ type walker struct {
 	leaf func(path *path, start, end int)
 	// slots are the paths by nesting: of each depth one is in use at a time.
 	slots [16]path
-	ahead *walker // what marks looks ahead with; nil before
 }
 
 // path is where a value stands.
@@ -32,132 +35,115 @@ type path struct {
 	key []byte // nil in an array
 	// secret is the rule when a key above is the name of a secret.
 	secret string
+	index  int // in an array
 	// members of a schema's properties are no secrets, nor are the tokens of
 	// log probabilities.
 	schema, logprobs bool
+	// kept values are written as they came.
+	kept bool
+	// login is a word of a command that is a name and a password.
+	login bool
 	// marks tell apart what a stream interleaves: index, type, id.
 	marks []byte
 }
 
 // json finds secrets in a JSON text.
 func (p *pass) json(b []byte, depth int, user bool) []edit {
-	w := &walker{p: p, b: b, depth: depth, user: user}
+	w := &walker{Scanner: value.Scanner{Data: b}, p: p, depth: depth, user: user}
 	w.all()
 	return tidy(w.out)
 }
 
-// all goes over all values; what is no JSON is looked at as text.
+// all goes over all values; anything that is not JSON is looked at as text.
 func (w *walker) all() {
-	for w.blanks(); w.i < len(w.b); w.blanks() {
-		from := w.i
-		if c := w.b[w.i]; (c == '{' || c == '[') && w.value(&path{}, 0) {
+	for w.Next(); w.At < len(w.Data); w.Next() {
+		from := w.At
+		if c := w.Data[w.At]; (c == '{' || c == '[') && w.value(&path{}, 0) {
 			continue
 		}
 		if w.leaf == nil {
 			// From the value that broke: names before secrets count there.
-			for _, e := range w.p.text(w.b[from:], w.depth) {
-				w.out = append(w.out, edit{from + e.start, from + e.end, e.text, e.rule})
-			}
+			w.out = shifted(w.out, from, w.p.text(w.Data[from:], w.depth))
 		}
 		return
 	}
 }
 
-func (w *walker) blanks() {
-	for w.i < len(w.b) {
-		switch w.b[w.i] {
-		case ' ', '\t', '\r', '\n':
-			w.i++
-		default:
-			return
-		}
-	}
-}
-
 // value goes over one value and reports whether it was whole.
 func (w *walker) value(at *path, nesting int) bool {
-	w.blanks()
-	if w.i >= len(w.b) || nesting > maxNesting {
+	c := w.Next()
+	if c == 0 || nesting > maxNesting {
 		return false
 	}
-	switch w.b[w.i] {
+	switch c {
 	case '{':
 		return w.object(at, nesting)
 	case '[':
-		w.i++
-		w.blanks()
-		if w.i < len(w.b) && w.b[w.i] == ']' {
-			w.i++
-			return true
-		}
-		for {
+		login, curl := false, false
+		for n, more, ok := 0, w.Open(']'), true; more; n++ {
 			next := w.slot(nesting)
-			*next = path{up: at, secret: at.secret, logprobs: at.logprobs}
+			*next = path{up: at, index: n, secret: at.secret, logprobs: at.logprobs, kept: at.kept || w.keeps(next, at, nil, n)}
+			if next.kept {
+				next.secret = ""
+			}
+			next.login = login
+			login = w.beforeLogin(&curl)
 			if !w.value(next, nesting+1) {
 				return false
 			}
-			if more, ok := w.comma(']'); !more {
-				return ok
+			if more, ok = w.More(']'); !ok {
+				return false
 			}
 		}
+		return true
 	case '"':
-		start, end, ok := w.quoted()
+		start, end, ok := w.Text()
 		w.str(at, start, end)
 		return ok
 	}
 	return w.scalar(at)
 }
 
-// comma reads what is after a member.
-func (w *walker) comma(closing byte) (more, ok bool) {
-	w.blanks()
-	if w.i >= len(w.b) {
-		return false, false
+// beforeLogin reports whether the next value is the flag of curl behind which a
+// name and a password stand, and notes that the command is curl.
+func (w *walker) beforeLogin(curl *bool) bool {
+	w.Next()
+	rest := w.Data[w.At:]
+	for _, name := range []string{`"curl"`, `"/usr/bin/curl"`} {
+		*curl = *curl || bytes.HasPrefix(rest, []byte(name))
 	}
-	c := w.b[w.i]
-	if c != ',' && c != closing {
-		return false, false
-	}
-	w.i++
-	return c == ',', true
+	return *curl && slices.ContainsFunc(flagNames(), func(flag string) bool { return bytes.HasPrefix(rest, []byte(`"`+flag+`"`)) })
 }
 
 func (w *walker) object(at *path, nesting int) bool {
-	w.i++
-	w.blanks()
-	if w.i < len(w.b) && w.b[w.i] == '}' {
-		w.i++
-		return true
+	more, ok := w.Open('}'), true
+	if more && w.leaf != nil && nesting < 10 {
+		at.marks = w.marks(w.Data[w.At:])
 	}
-	if w.leaf != nil && nesting < 10 {
-		at.marks = w.marks(w.b[w.i:])
-	}
-	for {
-		w.blanks()
-		if w.i >= len(w.b) || w.b[w.i] != '"' {
+	for more {
+		var start, end int
+		if w.Next() != '"' {
 			return false
 		}
-		start, end, ok := w.quoted()
-		if !ok {
+		if start, end, ok = w.Text(); !ok {
 			return false
 		}
-		key := w.b[start:end]
 		if w.leaf == nil {
 			w.look(start, end)
 		}
-		w.blanks()
-		if w.i >= len(w.b) || w.b[w.i] != ':' {
+		if w.Next() != ':' {
 			return false
 		}
-		w.i++
-		w.blanks()
-		if !w.value(w.under(at, key, nesting), nesting+1) {
+		w.At++
+		w.Next()
+		if !w.value(w.under(at, w.Data[start:end], nesting), nesting+1) {
 			return false
 		}
-		if more, ok := w.comma('}'); !more {
-			return ok
+		if more, ok = w.More('}'); !ok {
+			return false
 		}
 	}
+	return true
 }
 
 func (w *walker) slot(nesting int) *path {
@@ -170,11 +156,15 @@ func (w *walker) slot(nesting int) *path {
 // under is the path of the member with the key.
 func (w *walker) under(at *path, key []byte, nesting int) *path {
 	next := w.slot(nesting)
-	*next = path{up: at, key: key, secret: at.secret, logprobs: at.logprobs}
-	if w.leaf != nil || w.i >= len(w.b) {
+	*next = path{up: at, key: key, secret: at.secret, logprobs: at.logprobs, kept: at.kept || w.keeps(next, at, key, 0)}
+	if w.leaf != nil || w.At >= len(w.Data) {
 		return next
 	}
-	nested := w.b[w.i] == '{'
+	if next.kept {
+		next.secret = ""
+		return next
+	}
+	nested := w.Data[w.At] == '{'
 	switch string(key) {
 	case "properties", "patternProperties", "$defs", "definitions", "dependentSchemas":
 		next.schema = nested
@@ -184,46 +174,31 @@ func (w *walker) under(at *path, key []byte, nesting int) *path {
 	if at.schema && nested {
 		return next
 	}
-	if w.user && isUser(at, key, nesting) {
+	switch {
+	case w.user && isUser(at, key, nesting):
 		next.secret = "user"
-	} else if !at.logprobs && next.secret == "" && w.p.isSecret(key) {
-		next.secret = "json"
+	case at.logprobs || next.secret != "":
+	case w.p.isSecret(key):
+		if !logprob(w.Data, w.At-len(key), w.At) {
+			next.secret = "json"
+		}
+	case squeeze(string(key)) == "auth" && w.Data[w.At] == '"':
+		next.secret = "auth" // where it is a name and a password in base64
 	}
 	return next
 }
 
-// isUser reports whether the member of a request says who asks, in the words
-// of OpenAI and Argo, or of Anthropic.
+// isUser reports whether the member of a request, or of an answer that repeats
+// it, says who asks, in the words of OpenAI and Argo, or of Anthropic. The
+// events of OpenAI's Responses have the answer under response.
 func isUser(at *path, key []byte, nesting int) bool {
 	switch string(key) {
 	case "user", "safety_identifier":
-		return nesting == 0
+		return nesting == 0 || nesting == 1 && string(at.key) == "response"
 	case "user_id":
-		return nesting == 1 && string(at.key) == "metadata"
+		return string(at.key) == "metadata" && (nesting == 1 || nesting == 2 && string(at.up.key) == "response")
 	}
 	return false
-}
-
-// quoted goes over a string and returns the bounds of its inside.
-func (w *walker) quoted() (start, end int, ok bool) {
-	start = w.i + 1
-	for i := start; ; {
-		n := bytes.IndexByte(w.b[min(i, len(w.b)):], '"')
-		if n < 0 {
-			w.i = len(w.b)
-			return start, len(w.b), false
-		}
-		i += n
-		slashes := 0
-		for i-1-slashes >= start && w.b[i-1-slashes] == '\\' {
-			slashes++
-		}
-		if slashes%2 == 0 {
-			w.i = i + 1
-			return start, i, true
-		}
-		i++
-	}
 }
 
 // str looks at the value of a string.
@@ -232,13 +207,24 @@ func (w *walker) str(at *path, start, end int) {
 	case start >= end:
 	case w.leaf != nil:
 		w.leaf(at, start, end)
+	case at.kept:
+		w.known(start, end)
+	case at.login && bytes.IndexByte(w.Data[start:end], ':') > 0:
+		from := start + bytes.IndexByte(w.Data[start:end], ':') + 1
+		if v := w.Data[from:end]; len(v) > 0 && !masked(v) && v[0] != '$' {
+			w.out = append(w.out, w.p.edit("curl", w.Data, from, end))
+		}
 	case at.secret != "":
-		v := w.b[start:end]
+		v := w.Data[start:end]
 		if masked(v) {
 			return
 		}
 		if bytes.IndexByte(v, '\\') >= 0 {
 			v = unescape(v).text
+		}
+		if trivial(v) || at.secret == "auth" && !isLogin(decode64(v)) || w.p.people && !strong(v) {
+			w.look(start, end)
+			return
 		}
 		mark := ""
 		if at.secret == "user" {
@@ -251,40 +237,46 @@ func (w *walker) str(at *path, start, end int) {
 		}
 		w.out = append(w.out, edit{start, end, mark, at.secret})
 	default:
+		w.p.under = at.named()
 		w.look(start, end)
+		w.p.under = nil
 	}
+}
+
+// named is the nearest key above a value.
+func (at *path) named() []byte {
+	for at != nil && at.key == nil {
+		at = at.up
+	}
+	if at == nil {
+		return nil
+	}
+	return at.key
 }
 
 // look finds secrets in the inside of a string.
 func (w *walker) look(start, end int) {
-	b := w.b[start:end]
+	b := w.Data[start:end]
 	if len(b) < 3 {
 		return
 	}
 	if bytes.IndexByte(b, '\\') >= 0 {
 		l := unescape(b)
-		for _, e := range l.back(w.p.auto(l.text, w.depth+1)) {
-			w.out = append(w.out, edit{start + e.start, start + e.end, e.text, e.rule})
-		}
+		w.out = shifted(w.out, start, l.back(w.p.auto(l.text, w.depth+1)))
 		return
 	}
-	for _, e := range w.p.auto(b, w.depth) {
-		w.out = append(w.out, edit{start + e.start, start + e.end, e.text, e.rule})
-	}
+	w.out = shifted(w.out, start, w.p.auto(b, w.depth))
 }
 
 // scalar goes over a number or a word.
 func (w *walker) scalar(at *path) bool {
-	start := w.i
-	for w.i < len(w.b) && (alnum(w.b[w.i]) || bytes.IndexByte([]byte("+-."), w.b[w.i]) >= 0) {
-		w.i++
-	}
-	if w.i == start {
+	start := w.At
+	if w.Word() == 0 {
 		return false
 	}
-	v := w.b[start:w.i]
-	if at.secret != "" && w.leaf == nil && string(v) != "null" {
-		w.out = append(w.out, edit{start, w.i, `"` + w.p.r.mark(at.secret, string(v)) + `"`, at.secret})
+	v := w.Data[start:w.At]
+	if at.secret != "" && at.secret != "auth" && w.leaf == nil && !trivial(v) && !w.p.people {
+		w.out = append(w.out, edit{start, w.At, `"` + w.p.r.mark(at.secret, string(v)) + `"`, at.secret})
 	}
 	return true
 }
@@ -292,61 +284,21 @@ func (w *walker) scalar(at *path) bool {
 // marks collects the members of an object that tell which stream it is of.
 func (w *walker) marks(b []byte) []byte {
 	var out []byte
-	if w.ahead == nil {
-		w.ahead = &walker{leaf: func(*path, int, int) {}}
-	}
-	in := w.ahead
-	in.b, in.i = b, 0
-	for {
-		in.blanks()
-		if in.i >= len(b) || b[in.i] != '"' {
+	in := value.Scanner{Data: b}
+	for more := true; more; more, _ = in.More('}') {
+		start, end, ok := in.Key()
+		if !ok {
 			return out
 		}
-		start, end, ok := in.quoted()
-		in.blanks()
-		if !ok || in.i >= len(b) || b[in.i] != ':' {
+		in.Next()
+		from := in.At
+		if !in.Skip() {
 			return out
 		}
-		key := b[start:end]
-		in.i++
-		in.blanks()
-		from := in.i
-		if in.i < len(b) && b[in.i] == '{' || in.i < len(b) && b[in.i] == '[' {
-			if !in.skip() {
-				return out
-			}
-		} else if !in.value(&in.slots[0], 0) { // a string or a scalar: nothing lies in it
-			return out
-		}
-		switch string(key) {
-		case "index", "output_index", "content_index", "item_id", "type", "summary_index":
-			out = append(append(out, key...), b[from:in.i]...)
-		}
-		if more, _ := in.comma('}'); !more {
-			return out
+		switch key := b[start:end]; string(key) {
+		case "index", "output_index", "content_index", "item_id", "type", "summary_index", "dir", "session":
+			out = append(append(out, key...), b[from:in.At]...)
 		}
 	}
-}
-
-// skip goes over an object or array without looking into it.
-func (w *walker) skip() bool {
-	open := 0
-	for w.i < len(w.b) {
-		switch w.b[w.i] {
-		case '{', '[':
-			open++
-		case '}', ']':
-			open--
-		case '"':
-			if _, _, ok := w.quoted(); !ok {
-				return false
-			}
-			continue
-		}
-		w.i++
-		if open == 0 {
-			return true
-		}
-	}
-	return false
+	return out
 }

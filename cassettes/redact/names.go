@@ -49,7 +49,9 @@ func newNames(rules *Rules) *names {
 		delete(n.plain, squeeze(name))
 	}
 	for _, name := range rules.Keep {
-		n.plain[squeeze(name)] = true
+		if isName(name) {
+			n.plain[squeeze(name)] = true
+		}
 	}
 	return n
 }

@@ -1,7 +1,7 @@
 // Copyright 2026 The rehearse Authors. SPDX-License-Identifier: Apache-2.0
 
-// Package redact takes secrets, people and places out of recorded traffic,
-// and looks for what is left of them in the bytes that are to be written.
+// Package redact removes secrets, people and places from recorded traffic, and
+// searches the bytes that are about to be written for any that are left.
 //
 //	r, err := redact.New(&redact.Rules{Literals: []string{os.Getenv("API_KEY")}})
 //	if err != nil {
@@ -20,8 +20,8 @@
 //
 // A secret in a header, such as an API key, is also looked for in addresses and
 // bodies when it has 6 bytes or more with letters and digits among them (with
-// less than 8, as a word of its own), or 16 without. What is less could be a
-// word of any text, such as the key "ollama": name it in Rules.Literals.
+// less than 8, as a word of its own), or 16 without. A shorter key, such as
+// "ollama", could be any word: name it in Rules.Literals.
 package redact
 
 import (
@@ -37,7 +37,8 @@ import (
 	"strings"
 	"sync"
 
-	"github.com/rehearse-dev/rehearse/cassettes/vcr"
+	"github.com/rehearse-dev/rehearse/internal/key"
+	"github.com/rehearse-dev/rehearse/internal/vcr"
 )
 
 // Rules say what is taken out. Nil, and the zero Rules, mean all defaults.
@@ -56,8 +57,12 @@ type Rules struct {
 	// as the last words of a longer one: `token` fits `githubToken`. Default
 	// none more.
 	Names []string
-	// Keep are names that hold no secrets although they look so. Default
-	// none beside the built-in ones (progressToken, next_page_token).
+	// Keep are places that are written as they came, whatever they look like,
+	// but for what is known to be secret: [Rules.Literals], people and places,
+	// and the keys that a client has sent. A place is a path into a JSON body
+	// in the words of [key.ParsePath], or a name, of a key at any depth or of
+	// a header. Default none beside the built-in names (progressToken,
+	// next_page_token).
 	Keep []string
 	// Literals are secrets themselves, such as the API key in use. Those
 	// shorter than 6 bytes are refused. Default none.
@@ -90,9 +95,15 @@ type Redactor struct {
 	shapes            [256][]shape
 	classes           [256]class
 	ids, idNames      map[string]bool
+	keep              []*key.Path
+	words             []secretWord
+	infixes           []infixShape
+	ordinary, opaque  map[string]bool
 
 	mu   sync.Mutex
 	seen map[string]string // guarded by mu; what was taken out, to its rule
+	// split is guarded by mu; parts of secrets that lie in several records.
+	split map[string]string
 }
 
 // maxSeen bounds the secrets that are kept for the scan.
@@ -104,17 +115,24 @@ func New(rules *Rules) (*Redactor, error) {
 		rules = &Rules{}
 	}
 	r := &Redactor{
-		key: []byte(cmp.Or(rules.Key, "rehearse")), names: newNames(rules), shapes: shapes(), ids: set(idPrefixes), idNames: set(idNames), seen: map[string]string{},
+		key: []byte(cmp.Or(rules.Key, "rehearse")), names: newNames(rules), shapes: shapes(), ids: set(idPrefixes), idNames: set(idNames), words: secretWords(), infixes: infixShapes(), ordinary: set(ordinaryWords), opaque: set(opaqueNames), seen: map[string]string{}, split: map[string]string{},
 		requests: newHeaderList(rules.RequestHeaders, requestHeaders),
 		answers:  newHeaderList(rules.ResponseHeaders, responseHeaders),
 	}
 	for c := range r.classes {
 		r.classes[c] = classOf(byte(c))
 	}
+	for _, text := range rules.Keep {
+		p, err := keptPath(text)
+		if err != nil {
+			return nil, fmt.Errorf("paths to keep: %w", err)
+		}
+		r.keep = append(r.keep, p)
+	}
 	var list []needle
 	for n, l := range rules.Literals {
 		if len(l) < 6 {
-			return nil, fmt.Errorf("literal %d of the secrets has %d bytes, and would be found in any text; the least is 6", n+1, len(l))
+			return nil, fmt.Errorf("literal %d of the secrets has %d bytes and could match any text; the minimum is 6 bytes", n+1, len(l))
 		}
 		list = append(list, literalNeedles(l, r.mark("literal", l), "literal")...)
 	}
@@ -124,7 +142,7 @@ func New(rules *Rules) (*Redactor, error) {
 	}
 	for _, p := range places {
 		if !isRole(p.Name) {
-			return nil, fmt.Errorf("place %q: %q is no name of lower-case letters", p.Path, p.Name)
+			return nil, fmt.Errorf("place %q: %q is not a name of lower-case letters", p.Path, p.Name)
 		}
 		list = append(list, placeNeedles(p.Path, r.role(p.Name), p.Name)...)
 	}
@@ -188,7 +206,7 @@ func (r *Redactor) request(p *pass, q vcr.Request) vcr.Request {
 		q.URL = p.url(q.URL)
 		h := q.Header
 		q.Header = p.header(h, &r.requests)
-		q.Body, _ = p.body(h, q.Body, nil, true)
+		q.Body, _ = p.body(h, q.Body, nil)
 		return q
 	}
 	body := q.Body
@@ -204,11 +222,7 @@ func (r *Redactor) request(p *pass, q vcr.Request) vcr.Request {
 
 // learn makes what was found so far be looked for everywhere.
 func (p *pass) learn() bool {
-	var list []needle
-	for _, secret := range slices.Sorted(maps.Keys(p.found)) {
-		rule := p.found[secret]
-		list = append(list, learnedNeedles(secret, p.r.mark(rule, secret), rule)...)
-	}
+	list := p.r.needlesOf(p.found)
 	for _, u := range slices.Sorted(maps.Keys(p.users)) {
 		if n, ok := userNeedle(u, p.r.role("user")); ok && !strings.Contains(u, " ") {
 			list = append(list, n)
@@ -217,6 +231,15 @@ func (p *pass) learn() bool {
 	p.learned = newNeedles(list)
 	p.r.remember(p.found)
 	return len(list) > 0
+}
+
+// needlesOf are the forms of secrets that were found, by their rules.
+func (r *Redactor) needlesOf(found map[string]string) (list []needle) {
+	for _, secret := range slices.Sorted(maps.Keys(found)) {
+		rule := found[secret]
+		list = append(list, learnedNeedles(secret, r.mark(rule, secret), rule)...)
+	}
+	return list
 }
 
 // remember keeps what was found for the scan.
@@ -239,6 +262,7 @@ func (r *Redactor) Interaction(i *vcr.Interaction) *vcr.Interaction {
 	out.Request = r.request(p, i.Request)
 	p.users = map[string]bool{}
 	p.userOf(i.Request.Body)
+	p.userOf(i.Response.Body)
 	p.learn()
 	meta := &out.Meta
 	meta.Chunks = slices.Clone(i.Meta.Chunks)
@@ -247,7 +271,7 @@ func (r *Redactor) Interaction(i *vcr.Interaction) *vcr.Interaction {
 		h := resp.Header
 		resp.Status = p.plain(resp.Status)
 		resp.Header, resp.Trailer = p.header(h, &r.answers), p.header(resp.Trailer, nil)
-		resp.Body, meta.Chunks = p.body(h, resp.Body, meta.Chunks, false)
+		resp.Body, meta.Chunks = p.body(h, resp.Body, meta.Chunks)
 		meta.Error, meta.Subject = p.plain(meta.Error), p.plain(meta.Subject)
 		meta.Model, meta.Label = p.plain(meta.Model), p.plain(meta.Label)
 	}
@@ -262,10 +286,29 @@ func (r *Redactor) Interaction(i *vcr.Interaction) *vcr.Interaction {
 	return &out
 }
 
-// userOf notes who a request says its user is.
+// userOf notes who a body says its user is.
 func (p *pass) userOf(body []byte) {
-	if looksJSON(body) && bytes.Contains(body, []byte(`"user"`)) {
-		p.json(body, 0, true)
+	if !bytes.Contains(body, []byte(`"user"`)) && !bytes.Contains(body, []byte(`"user_id"`)) {
+		return
+	}
+	for line := range payloads(body) {
+		if b := body[line.start:line.end]; looksJSON(b) {
+			p.json(b, 0, true)
+		}
+	}
+}
+
+// Marked reports whether a text has a placeholder in it, so that it is not what
+// was sent.
+func Marked(text []byte) bool {
+	for at := 0; ; at++ {
+		i := bytes.Index(text[at:], []byte(markStart))
+		if i < 0 {
+			return false
+		}
+		if at += i; placeholder(text[at:]) > 0 {
+			return true
+		}
 	}
 }
 

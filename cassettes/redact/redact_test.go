@@ -15,7 +15,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
 
-	"github.com/rehearse-dev/rehearse/cassettes/vcr"
+	"github.com/rehearse-dev/rehearse/internal/value"
+	"github.com/rehearse-dev/rehearse/internal/vcr"
 )
 
 // The planted secrets. They are put together here so that no scanner of
@@ -121,6 +122,7 @@ func table() []planted {
 	twice := url.QueryEscape(url.QueryEscape(literal))
 	wrapped := b64("a text before, so long that lines are folded: " + skKey + " and one after")
 	wrapped = wrapped[:76] + "\r\n" + wrapped[76:]
+	even := b64("a text before, so long that lines are folded: " + skKey + strings.Repeat(".", 3-(46+len(skKey))%3))
 	return append(disguises(), []planted{
 		{"authorization bearer", skKey, header("Authorization", "Bearer "+skKey)},
 		{"authorization basic", b64("rick:" + word), header("Authorization", "Basic "+b64("rick:"+word))},
@@ -150,6 +152,7 @@ func table() []planted {
 		{"base64 in json", skKey, post(`{"data":"` + b64("config: key "+skKey) + `"}`)},
 		{"base64 of json", word, post(`{"data":"` + b64(`{"password":"`+word+`"}`) + `"}`)},
 		{"base64 over lines", skKey, answer("text/plain", "-- \r\n"+wrapped+"\r\n")},
+		{"base64 over lines, without padding", skKey, answer("text/plain", "-- \n"+even[:76]+"\n"+even[76:]+"\n")},
 		{"literal in base64 of noise", b64("\x00\xff\x01" + literal)[6:20], post(`{"data":"` + b64("\x00\xff\x01"+literal+"\xfe\x00") + `"}`)},
 		{"literal in hex", fmt.Sprintf("%x", literal), post(fmt.Sprintf(`{"data":"%x"}`, literal))},
 		{"form body", word, form("grant_type=client_credentials&client_id=rehearse&client_secret=" + word)},
@@ -279,7 +282,7 @@ func said(body []byte) string {
 	p := &pass{r: &Redactor{}}
 	for s := range payloads(body) {
 		line := body[s.start:s.end]
-		w := &walker{p: p, b: line}
+		w := &walker{Scanner: value.Scanner{Data: line}, p: p}
 		w.leaf = func(at *path, start, end int) {
 			if at.isPart() {
 				b.Write(unescape(line[start:end]).text)
@@ -349,6 +352,18 @@ func TestChunks(t *testing.T) {
 	got = newRedactor(t, nil).Interaction(i)
 	mark := len("REDACTED-sk-12345678")
 	if diff := cmp.Diff([]vcr.Chunk{{Size: 4 + mark}, {}, {Size: 4}}, got.Meta.Chunks); diff != "" {
+		t.Errorf("chunks (-want +got):\n%s", diff)
+	}
+}
+
+// TestChunksOfGzip: a body that is compressed anew comes in one chunk, after
+// all the time that it took.
+func TestChunksOfGzip(t *testing.T) {
+	i := answer("application/json", zip(`{"password":"`+word+`"}`))
+	i.Meta.Chunks = []vcr.Chunk{{Size: 10, Gap: time.Second}, {Size: len(i.Response.Body) - 10, Gap: time.Millisecond}}
+	got := newRedactor(t, nil).Interaction(i)
+	want := []vcr.Chunk{{Size: len(got.Response.Body), Gap: time.Second + time.Millisecond}}
+	if diff := cmp.Diff(want, got.Meta.Chunks); diff != "" {
 		t.Errorf("chunks (-want +got):\n%s", diff)
 	}
 }
@@ -432,8 +447,8 @@ func TestNew(t *testing.T) {
 		rules Rules
 		want  string
 	}{
-		{"short literal", Rules{Literals: []string{"abc"}}, "literal 1 of the secrets has 3 bytes, and would be found in any text; the least is 6"},
-		{"name of a place", Rules{Places: []Place{{"My Home", "/home/x"}}}, `place "/home/x": "My Home" is no name of lower-case letters`},
+		{"short literal", Rules{Literals: []string{"abc"}}, "literal 1 of the secrets has 3 bytes and could match any text; the minimum is 6 bytes"},
+		{"name of a place", Rules{Places: []Place{{"My Home", "/home/x"}}}, `place "/home/x": "My Home" is not a name of lower-case letters`},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			_, err := New(&c.rules)

@@ -9,7 +9,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/rehearse-dev/rehearse/cassettes/vcr"
+	"github.com/rehearse-dev/rehearse/internal/vcr"
 )
 
 // Finding is what looks like a secret in a file.
@@ -17,6 +17,15 @@ type Finding struct {
 	Line    int    // from 1
 	Rule    string // such as github, or unknown for a shape that nobody knows
 	Excerpt string // masked
+	// Guess says that nothing but its look speaks for it: a random text, or
+	// the name of a person that an answer gives. It is worth a warning.
+	Guess bool
+	// Interaction and Place say where [Redactor.Review] has found it: the
+	// exchange, from 1, and a place such as response body choices[0].text.
+	Interaction int
+	Place       string
+
+	secret []byte
 }
 
 // String is the finding on one line.
@@ -29,6 +38,7 @@ type scanner struct {
 	p    *pass
 	data []byte
 	seen map[string]bool // secrets
+	kept [][]byte        // values that are written as they came
 	out  []Finding
 }
 
@@ -37,20 +47,18 @@ type scanner struct {
 // random texts that no rule knows. It decodes what it can: JSON in JSON,
 // escapes of URLs, base64, lines that were folded.
 func (r *Redactor) Scan(data []byte) []Finding {
-	r.mu.Lock()
-	var list []needle
-	for _, secret := range slices.Sorted(maps.Keys(r.seen)) {
-		rule := r.seen[secret]
-		list = append(list, learnedNeedles(secret, r.mark(rule, secret), rule)...)
-	}
-	r.mu.Unlock()
-	s := &scanner{p: &pass{r: r, learned: newNeedles(list), unknown: true}, data: data, seen: map[string]bool{}}
+	return r.scan(data, newNeedles(append(r.learned(), r.pieces()...)))
+}
+
+func (r *Redactor) scan(data []byte, learned *needles) []Finding {
+	s := &scanner{p: &pass{r: r, learned: learned, unknown: true}, data: data, seen: map[string]bool{}}
 	s.all(data, func(at int) int { return at })
 	s.lines()
 	s.folded()
 	s.cassette()
+	s.add(s.data, s.known().records(s.data), func(at int) int { return at })
 	slices.SortStableFunc(s.out, func(a, b Finding) int { return a.Line - b.Line })
-	return s.out
+	return slices.DeleteFunc(s.out, s.isKept)
 }
 
 // add notes what edits would take out of b.
@@ -63,7 +71,9 @@ func (s *scanner) add(b []byte, edits []edit, at func(int) int) {
 		}
 		s.seen[key] = true
 		line := 1 + bytes.Count(s.data[:min(at(e.start), len(s.data))], []byte{'\n'})
-		s.out = append(s.out, Finding{line, e.rule, mask(secret, e.rule)})
+		s.out = append(s.out, Finding{
+			Line: line, Rule: e.rule, Excerpt: mask(secret, e.rule), Guess: e.rule == guessRule || e.rule == fieldRule, secret: bytes.Clone(secret),
+		})
 	}
 }
 
@@ -145,7 +155,7 @@ func (s *scanner) folded() {
 	l.at = append(l.at, len(s.data))
 	var edits []edit
 	edits = s.p.learned.find(l.text, s.p.r.known.find(l.text, edits))
-	edits = s.shapes(l, edits)
+	edits = s.p.shapesAcross(l, edits)
 	crossing := edits[:0]
 	for _, e := range edits {
 		if bytes.IndexByte(s.data[l.at[e.start]:l.at[e.end-1]], '\n') >= 0 {
@@ -153,25 +163,6 @@ func (s *scanner) folded() {
 		}
 	}
 	s.add(l.text, crossing, func(i int) int { return l.at[i] })
-}
-
-// shapes finds known shapes that cross the end of a line.
-func (s *scanner) shapes(l *layer, out []edit) []edit {
-	for i := 0; i < len(l.text); i++ {
-		if s.p.r.classes[l.text[i]]&isWord == 0 {
-			continue
-		}
-		start := i
-		crosses := false
-		for i < len(l.text) && s.p.r.classes[l.text[i]]&isRun != 0 {
-			crosses = crosses || i > start && l.at[i] != l.at[i-1]+1
-			i++
-		}
-		if crosses {
-			out = s.p.shaped(l.text, start, i, out)
-		}
-	}
-	return out
 }
 
 // cassette looks at a file of recorded traffic the way redaction does, which
@@ -192,7 +183,7 @@ func (s *scanner) cassette() {
 					continue
 				}
 				for _, v := range h[name] {
-					if _, rest, ok := strings.Cut(v, " "); !masked([]byte(v)) && !(ok && masked([]byte(rest))) {
+					if _, rest, ok := strings.Cut(v, " "); !masked([]byte(v)) && !trivial([]byte(v)) && !(ok && masked([]byte(rest))) {
 						s.add([]byte(v), []edit{{0, len(v), "", "header"}}, at)
 					}
 				}
@@ -202,12 +193,12 @@ func (s *scanner) cassette() {
 		if _, query, ok := bytes.Cut(u, []byte{'?'}); ok {
 			s.add(u, tidy(s.p.query(query, len(u)-len(query), nil)), at)
 		}
-		s.body(i.Request.Header, i.Request.Body, true, at)
-		s.body(i.Response.Header, i.Response.Body, false, at)
+		s.body(i.Request.Header, i.Request.Body, at)
+		s.body(i.Response.Header, i.Response.Body, at)
 	}
 }
 
-func (s *scanner) body(h map[string][]string, b []byte, request bool, at func(int) int) {
+func (s *scanner) body(h map[string][]string, b []byte, at func(int) int) {
 	if len(b) == 0 {
 		return
 	}
@@ -215,10 +206,24 @@ func (s *scanner) body(h map[string][]string, b []byte, request bool, at func(in
 		b = plain
 	}
 	known := s.known()
+	s.kept = append(s.kept, s.p.r.keptIn(b)...)
 	s.add(b, known.streamed(b), at)
 	kind, boundary := mediaType(h)
-	s.add(b, known.whole(kind, boundary, b, request), at)
+	edits := known.whole(kind, boundary, b)
+	for i := range edits {
+		if edits[i].rule == "user" && !s.named(b[edits[i].start:edits[i].end]) {
+			edits[i].rule = fieldRule
+		}
+	}
+	s.add(b, edits, at)
 }
+
+// fieldRule is the rule of what a field says is the name of a user, where
+// nothing else does.
+const fieldRule = "field"
+
+// named reports whether a text is the name of a person that we know.
+func (s *scanner) named(text []byte) bool { return len(s.p.r.known.find(text, nil)) > 0 }
 
 // offset is where a line begins.
 func (s *scanner) offset(line int) int {

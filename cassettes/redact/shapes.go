@@ -2,11 +2,7 @@
 
 package redact
 
-import (
-	"bytes"
-	"cmp"
-	"slices"
-)
+import "bytes"
 
 // shape is what the keys of one issuer look like: a prefix and the characters
 // after it.
@@ -14,6 +10,7 @@ type shape struct {
 	prefix, rule string
 	min          int   // characters after the prefix
 	class        class // of these
+	hex          bool  // it has exactly min of these, all hexadecimal digits
 }
 
 // class is a set of bytes as bits.
@@ -50,95 +47,6 @@ func classOf(c byte) class {
 	return 0
 }
 
-// shapes are the known shapes by their first byte, longer prefixes first.
-func shapes() [256][]shape {
-	var by [256][]shape
-	for _, s := range []shape{
-		{"sk-ant-", "anthropic", 16, isWord},
-		{"sk-", "sk", 18, isWord},
-		{"sk_live_", "stripe", 16, isAlnum},
-		{"sk_test_", "stripe", 16, isAlnum},
-		{"rk_live_", "stripe", 16, isAlnum},
-		{"rk_test_", "stripe", 16, isAlnum},
-		{"whsec_", "stripe", 24, isAlnum | isBase},
-		{"AIza", "google", 30, isWord},
-		{"AQ.Ab", "google", 30, isWord},
-		{"ya29.", "google", 20, isWord | isDot},
-		{"GOCSPX-", "google", 20, isWord},
-		{"ghp_", "github", 30, isAlnum},
-		{"gho_", "github", 30, isAlnum},
-		{"ghu_", "github", 30, isAlnum},
-		{"ghs_", "github", 30, isAlnum},
-		{"ghr_", "github", 30, isAlnum},
-		{"github_pat_", "github", 22, isAlnum | isDash},
-		{"glpat-", "gitlab", 18, isWord | isDot},
-		{"gldt-", "gitlab", 18, isWord},
-		{"glrt-", "gitlab", 18, isWord},
-		{"glptt-", "gitlab", 18, isWord},
-		{"npm_", "npm", 30, isAlnum},
-		{"pypi-", "pypi", 50, isWord},
-		{"rubygems_", "rubygems", 40, isAlnum},
-		{"dckr_pat_", "docker", 20, isWord},
-		{"hf_", "huggingface", 28, isAlnum},
-		{"gsk_", "groq", 40, isAlnum},
-		{"xai-", "xai", 40, isAlnum},
-		{"pplx-", "perplexity", 32, isAlnum},
-		{"nvapi-", "nvidia", 40, isWord},
-		{"tgp_v", "together", 30, isWord},
-		{"fw_", "fireworks", 20, isAlnum},
-		{"csk-", "cerebras", 32, isAlnum},
-		{"tvly-", "tavily", 20, isWord},
-		{"pcsk_", "pinecone", 40, isWord},
-		{"jina_", "jina", 40, isWord},
-		{"lsv2_", "langsmith", 32, isWord},
-		{"r8_", "replicate", 32, isAlnum},
-		{"xoxb-", "slack", 10, isWord},
-		{"xoxp-", "slack", 10, isWord},
-		{"xoxa-", "slack", 10, isWord},
-		{"xoxr-", "slack", 10, isWord},
-		{"xoxs-", "slack", 10, isWord},
-		{"xoxe-", "slack", 10, isWord},
-		{"xoxo-", "slack", 10, isWord},
-		{"xoxc-", "slack", 10, isWord},
-		{"xoxd-", "slack", 10, isWord},
-		{"xapp-", "slack", 16, isWord},
-		{"AKIA", "aws", 16, isUpper | isDigit},
-		{"ASIA", "aws", 16, isUpper | isDigit},
-		{"ABIA", "aws", 16, isUpper | isDigit},
-		{"ACCA", "aws", 16, isUpper | isDigit},
-		{"LTAI", "alibaba", 16, isAlnum},
-		{"SG.", "sendgrid", 40, isWord | isDot},
-		{"shpat_", "shopify", 32, isAlnum},
-		{"shpss_", "shopify", 32, isAlnum},
-		{"sq0atp-", "square", 20, isWord},
-		{"sq0csp-", "square", 20, isWord},
-		{"dop_v1_", "digitalocean", 40, isAlnum},
-		{"hvs.", "vault", 24, isWord},
-		{"hvb.", "vault", 24, isWord},
-		{"sbp_", "supabase", 32, isAlnum},
-		{"dapi", "databricks", 32, isLower | isDigit},
-		{"ATATT3", "atlassian", 40, isWord | isBase},
-		{"PMAK-", "postman", 40, isWord},
-		{"figd_", "figma", 30, isWord},
-		{"glsa_", "grafana", 30, isWord},
-		{"glc_", "grafana", 32, isWord | isBase},
-		{"lin_api_", "linear", 30, isAlnum},
-		{"ntn_", "notion", 30, isAlnum},
-		{"sntrys_", "sentry", 30, isWord | isBase},
-		{"sntryu_", "sentry", 30, isWord},
-		{"phx_", "posthog", 30, isWord},
-		{"sgp_", "sourcegraph", 30, isWord},
-		{"AGE-SECRET-KEY-1", "age", 40, isUpper | isDigit},
-		{"eyJ", "jwt", 30, isWord | isDot},
-	} {
-		by[s.prefix[0]] = append(by[s.prefix[0]], s)
-	}
-	for c := range by {
-		slices.SortStableFunc(by[c], func(a, b shape) int { return cmp.Compare(len(b.prefix), len(a.prefix)) })
-	}
-	return by
-}
-
 // shaped appends the edits for known shapes in the run b[start:end].
 func (p *pass) shaped(b []byte, start, end int, out []edit) []edit {
 	for i := start; i < end; i++ {
@@ -147,7 +55,7 @@ func (p *pass) shaped(b []byte, start, end int, out []edit) []edit {
 			continue
 		}
 		for _, s := range list {
-			if n := s.length(b[i:end]); n > 0 {
+			if n := s.length(b[i:end]); n > 0 && !opaque(b[start:i]) && !(s.rule == "mailgun" && i > start && classOf(b[i-1])&(isDash|isDot) != 0) { // cache-key-
 				out = append(out, p.edit(s.rule, b, i, i+n))
 				i += n - 1
 				break
@@ -157,9 +65,27 @@ func (p *pass) shaped(b []byte, start, end int, out []edit) []edit {
 	return out
 }
 
+// opaque reports whether what stands before a shape, in one piece with it, is
+// base64 in which the shape has come about by chance.
+func opaque(before []byte) bool {
+	const least = 64
+	if n := bytes.LastIndexByte(before, '.'); n >= 0 {
+		before = before[n+1:]
+	}
+	if len(before) < least || bytes.Contains(before, []byte(markStart)) {
+		return false
+	}
+	tail := before[len(before)-least:]
+	return mixed(tail) && random(tail)
+}
+
 // farEnough is where a text that might be a key is given up: a text of many
 // beginnings of keys must not be read to its end from each of them.
 const farEnough = 1024
+
+// maxSquare is the longest key of Square, whose beginning is that of many a
+// binary format in base64 too.
+const maxSquare = 64
 
 // length returns the length of the key that b begins with, or 0.
 func (s *shape) length(b []byte) int {
@@ -176,7 +102,7 @@ func (s *shape) length(b []byte) int {
 		case isDot:
 			dots++
 		}
-		if n++; n == farEnough && (s.rule == "jwt" && dots == 0 || digits == 0) {
+		if n++; n == farEnough && (s.rule == "jwt" && dots == 0 || digits == 0 || wordy(b[len(s.prefix):n])) || n > maxSquare && s.rule == "square" {
 			return 0
 		}
 	}
@@ -186,14 +112,64 @@ func (s *shape) length(b []byte) int {
 	if n-len(s.prefix) < s.min {
 		return 0
 	}
+	if s.hex {
+		for _, c := range b[len(s.prefix):n] {
+			if _, ok := hexDigit(c); !ok {
+				return 0
+			}
+		}
+		if n != len(s.prefix)+s.min || n < len(b) && classOf(b[n])&isAlnum != 0 {
+			return 0
+		}
+	}
+	if chance(s.rule) && !varied(b[len(s.prefix):n]) {
+		return 0
+	}
 	if s.rule == "jwt" {
 		if bytes.Count(b[:n], []byte{'.'}) != 2 || bytes.Contains(b[:n], []byte("..")) {
 			return 0
 		}
-	} else if digits == 0 { // sk-your-key-goes-here
+	} else if wordy(b[len(s.prefix):n]) {
+		return 0
+	} else if digits == 0 && !jumbled(longest(b[len(s.prefix):n])) { // sk-your-key-goes-here
 		return 0
 	}
 	return n
+}
+
+// wordy reports whether a text is words and numbers with dashes between, as the
+// anchor of a page.
+func wordy(v []byte) bool {
+	words := 0
+	for piece := range bytes.FieldsFuncSeq(v, func(r rune) bool { return r == '-' || r == '_' }) {
+		var all class
+		for _, c := range piece {
+			all |= classOf(c)
+		}
+		if all != isLower && all != isUpper && !(all == isDigit && len(piece) <= 4) || len(piece) > 14 {
+			return false
+		}
+		words++
+	}
+	return words >= 3
+}
+
+// jumbled reports whether letters, 28 at least, are upper and lower case as chance
+// has it.
+func jumbled(v []byte) bool {
+	if len(v) < 28 {
+		return false
+	}
+	changes := 0
+	for i := 1; i < len(v); i++ {
+		if classOf(v[i])&isAlnum == 0 {
+			return false
+		}
+		if classOf(v[i]) != classOf(v[i-1]) {
+			changes++
+		}
+	}
+	return changes*100 >= 30*len(v)
 }
 
 // strong reports whether a value after a name of a secret is likely one,
@@ -213,12 +189,21 @@ func mixes(v []byte) bool {
 	return all&isDigit != 0 && all&(isLower|isUpper) != 0
 }
 
+// trivial reports whether a value says yes or no, or nothing: no secret does.
+func trivial(v []byte) bool {
+	switch string(bytes.ToLower(bytes.TrimSpace(v))) {
+	case "", "true", "false", "yes", "no", "on", "off", "null", "none", "nil", "0", "1", "optional", "required", "disabled", "enabled":
+		return true
+	}
+	return false
+}
+
 // masked reports whether a value is what people put in place of a secret.
 func masked(v []byte) bool {
 	if n := placeholder(v); n > 0 && n == len(v) {
 		return true
 	}
-	v = bytes.Trim(v, " \t\r\n<>[](){}*#\"'`.…-_=:")
+	v = bytes.Trim(v, " \t\r\n<>[](){}*#\"'`.…-_=:%$")
 	if len(v) == 0 {
 		return true
 	}

@@ -3,13 +3,51 @@
 package redact_test
 
 import (
+	"encoding/base64"
 	"net/http"
 	"strings"
 	"testing"
 
 	"github.com/rehearse-dev/rehearse/cassettes/redact"
-	"github.com/rehearse-dev/rehearse/cassettes/vcr"
+	"github.com/rehearse-dev/rehearse/internal/vcr"
 )
+
+// TestPasswordOfBasic: of an Authorization header that is not kept the
+// password alone is a secret too, wherever it comes back.
+func TestPasswordOfBasic(t *testing.T) {
+	const password = "k7Qx9zPw3Lm"
+	r, err := redact.New(nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	i := r.Interaction(&vcr.Interaction{
+		Request: vcr.Request{
+			Method: "POST", URL: "http://127.0.0.1/v1",
+			Header: http.Header{"Authorization": {"Basic " + base64.StdEncoding.EncodeToString([]byte("rick:"+password))}},
+		},
+		Response: vcr.Response{Code: 401, Body: []byte(`{"error":{"message":"rick may not come in with ` + password + `"}}`)},
+	})
+	if text := string((&vcr.File{Interactions: []*vcr.Interaction{i}}).Encode()); strings.Contains(text, password) {
+		t.Errorf("the password is written:\n%s", text)
+	}
+}
+
+// TestFoundLater: what the end of an answer shows to be secret is taken out of
+// its beginning.
+func TestFoundLater(t *testing.T) {
+	const secret = "k7Qx9zPw3Lm"
+	r, err := redact.New(nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	i := r.Interaction(&vcr.Interaction{
+		Request:  vcr.Request{Method: "POST", URL: "http://127.0.0.1/v1"},
+		Response: vcr.Response{Code: 401, Status: "401 no " + secret, Body: []byte(`{"note":"it was ` + secret + ` before","password":"` + secret + `"}`)},
+	})
+	if text := string((&vcr.File{Interactions: []*vcr.Interaction{i}}).Encode()); strings.Contains(text, secret) {
+		t.Errorf("the secret is written:\n%s", text)
+	}
+}
 
 // TestShortKey: a key of a header is found in bodies from six bytes on.
 func TestShortKey(t *testing.T) {

@@ -8,20 +8,35 @@ import "bytes"
 type stream struct {
 	spans []span // of the parts in the body, inside of their quotes
 	raw   bool   // the parts are no strings of JSON
+	kept  bool   // they are written as they came
+	each  bool   // the placeholder of a secret comes into each part that it touches
+	lines bool   // each part is a line
 }
 
 // streamed finds secrets that are split over the events of a stream: strings
 // at the same place of one event after the other are joined, looked at, and
 // what is found is put into the first part that it touches.
 func (p *pass) streamed(b []byte) []edit {
-	if bytes.IndexByte(b, '\n') < 0 {
+	var out []edit
+	for _, one := range p.parts(b, (*path).isPart) {
+		if len(one.spans) > 1 {
+			out = p.joined(b, one, out)
+		}
+	}
+	return tidy(out)
+}
+
+// parts are the streams of a body of several events, in order. isPart tells
+// which strings are part of one.
+func (p *pass) parts(b []byte, isPart func(*path) bool) []*stream {
+	if !bytes.ContainsAny(b, "\r\n") {
 		return nil
 	}
 	streams, order := map[string]*stream{}, []string{}
-	add := func(name []byte, s span, raw bool) {
+	add := func(name []byte, s span, raw, kept bool) {
 		one := streams[string(name)]
 		if one == nil {
-			one = &stream{raw: raw}
+			one = &stream{raw: raw, kept: kept}
 			streams[string(name)] = one
 			order = append(order, string(name))
 		}
@@ -35,16 +50,16 @@ func (p *pass) streamed(b []byte) []edit {
 		if !looksJSON(line) {
 			if s.start > 0 && bytes.HasSuffix(b[:s.start], []byte("data:")) || bytes.HasSuffix(b[:s.start], []byte("data: ")) {
 				events++
-				add(nil, s, true)
+				add(nil, s, true, false)
 			}
 			continue
 		}
 		events++
-		w.b, w.i = line, 0
+		w.Data, w.At = line, 0
 		w.leaf = func(at *path, start, end int) {
-			if at.isPart() {
+			if isPart(at) {
 				name = at.name(name[:0])
-				add(name, span{s.start + start, s.start + end}, false)
+				add(name, span{s.start + start, s.start + end}, false, at.kept)
 			}
 		}
 		w.all()
@@ -52,13 +67,11 @@ func (p *pass) streamed(b []byte) []edit {
 	if events < 2 {
 		return nil
 	}
-	var out []edit
-	for _, name := range order {
-		if one := streams[name]; len(one.spans) > 1 {
-			out = p.joined(b, one, out)
-		}
+	out := make([]*stream, len(order))
+	for n, name := range order {
+		out[n] = streams[name]
 	}
-	return tidy(out)
+	return out
 }
 
 // isPart reports whether a string is a part of a longer text, by the words of
@@ -101,8 +114,16 @@ func (p *pass) joined(b []byte, s *stream, out []edit) []edit {
 			all.add(l.text[i], from)
 			part = append(part, int32(n))
 		}
+		if s.lines {
+			all.add('\n', one.end)
+			part = append(part, int32(n))
+		}
 	}
-	for _, e := range p.auto(all.text, 1) {
+	edits := p.learned.find(all.text, p.r.known.find(all.text, nil))
+	if !s.kept {
+		edits = p.auto(all.text, 1)
+	}
+	for _, e := range tidy(edits) {
 		text := e.text
 		if !s.raw {
 			text = escapeJSON(text)
@@ -118,7 +139,9 @@ func (p *pass) joined(b []byte, s *stream, out []edit) []edit {
 				to = all.at[end]
 			}
 			out = append(out, edit{all.at[i], to, text, e.rule})
-			text = ""
+			if !s.each {
+				text = ""
+			}
 			i = end
 		}
 	}

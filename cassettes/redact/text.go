@@ -21,7 +21,12 @@ type pass struct {
 	// unknown also finds shapes that nobody knows; only the scan does so,
 	// since a guess must not change a recording.
 	unknown bool
-	asked   map[string]bool // names, and whether they are secret
+	// people are who it is for: what only the name of a value speaks against, and
+	// that could be any word, stays.
+	people bool
+	asked  map[string]bool // names, and whether they are secret
+	// under is the key of the string that is looked at.
+	under []byte
 }
 
 // isSecret is names.is with a memory: bodies say few keys many times.
@@ -96,11 +101,15 @@ func (p *pass) text(b []byte, depth int) []edit {
 		return tidy(out)
 	}
 	out = p.runs(b, depth, out)
-	if bytes.Contains(b, []byte("://")) {
-		out = p.userinfo(b, out)
+	out = p.contexts(b, out)
+	if bytes.IndexByte(b, '\n') >= 0 {
+		out = p.folded(b, out)
 	}
-	if bytes.Contains(b, []byte("PRIVATE KEY")) {
-		out = p.pem(b, out)
+	if bytes.Contains(b, []byte("://")) {
+		out = p.webhooks(b, p.userinfo(b, out))
+	}
+	if bytes.Contains(b, []byte("PRIVATE KEY")) || bytes.Contains(b, []byte(markStart+"pem-")) {
+		out = p.pemRest(b, p.pem(b, out))
 	}
 	if bytes.IndexByte(b, '%') >= 0 {
 		out = p.percent(b, depth, out)
@@ -173,11 +182,14 @@ func (p *pass) runs(b []byte, depth int, out []edit) []edit {
 func (p *pass) long(b []byte, start, end, depth, decoded int, out []edit) ([]edit, int) {
 	before := len(out)
 	out = p.shaped(b, start, end, out)
+	if len(out) == before {
+		out = p.fixed(b, start, end, p.infixed(b, start, end, p.hex(b, start, end, depth, out)))
+	}
 	if len(out) == before && start >= decoded {
 		out, decoded = p.base64(b, start, end, depth, out)
 	}
 	if p.unknown && len(out) == before {
-		out = p.strange(b, start, end, out)
+		out = p.guess(b, start, end, out)
 	}
 	return out, decoded
 }
@@ -244,24 +256,43 @@ func (p *pass) assignment(b []byte, i int, out []edit) ([]edit, int) {
 	}
 	name := b[start:end]
 	if !p.isSecret(name) && !(query && p.r.names.is(name, p.r.names.query)) {
+		if len(name) > 5 || !bytes.EqualFold(bytes.Trim(name, "_-"), []byte("auth")) {
+			return out, i
+		}
+		if from, to, _ := valueAt(b[:min(len(b), i+4*farEnough)], i+1); isLogin(decode64(b[from:to])) {
+			return append(out, p.edit("auth", b, from, to)), to
+		}
 		return out, i
 	}
-	from, to, quoted := value(b[:min(len(b), i+4*farEnough)], i+1)
+	from, to, quoted := valueAt(b[:min(len(b), i+4*farEnough)], i+1)
 	v := b[from:to]
-	if len(v) == 0 || masked(v) || logprob(b, start, to) {
+	if len(v) == 0 || masked(v) || trivial(v) || logprob(b, start, to) {
 		return out, i
 	}
 	if strong(v) || query || quotedName && quoted && b[i] == ':' && !isType(v) {
-		from, to, _ = value(b, i+1)
+		from, to, _ = valueAt(b, i+1)
 		return append(out, p.edit("value", b, from, to)), to
 	}
 	return out, i
 }
 
 // logprob reports whether a member of a text that may be JSON stands beside a
-// log probability; a token there is no secret.
+// log probability, in the same object; a token there is no secret.
 func logprob(b []byte, start, end int) bool {
-	return bytes.Contains(b[end:min(len(b), end+24)], []byte("logprob")) || bytes.Contains(b[max(0, start-48):start], []byte("logprob"))
+	const most = 400 // bytes: there are bytes of tokens between, and blanks
+	after, before := b[end:min(len(b), end+most)], b[max(0, start-most):start]
+	if i := bytes.IndexByte(after, '}'); i >= 0 {
+		after = after[:i]
+	}
+	if i := bytes.LastIndexByte(before, '{'); i >= 0 {
+		before = before[i:]
+	}
+	for _, part := range [][]byte{after, before} {
+		if part = bytes.ToLower(part); bytes.Contains(part, []byte("logprob")) || bytes.Contains(part, []byte("log_prob")) {
+			return true
+		}
+	}
+	return false
 }
 
 // isType reports whether a value is the name of a type, or a text of many
@@ -274,9 +305,9 @@ func isType(v []byte) bool {
 	return bytes.IndexByte(v, ' ') >= 0
 }
 
-// value finds the value that begins at i, behind blanks, quotes and the name
+// valueAt finds the value that begins at i, behind blanks, quotes and the name
 // of an authorization scheme.
-func value(b []byte, i int) (from, to int, quoted bool) {
+func valueAt(b []byte, i int) (from, to int, quoted bool) {
 	for i < len(b) && b[i] == ' ' {
 		i++
 	}
@@ -395,9 +426,7 @@ func (p *pass) percent(b []byte, depth int, out []edit) []edit {
 			end++
 		}
 		l := unpercent(b[start:end])
-		for _, e := range l.back(p.auto(l.text, depth+1)) {
-			out = append(out, edit{start + e.start, start + e.end, e.text, e.rule})
-		}
+		out = shifted(out, start, l.back(p.auto(l.text, depth+1)))
 		at = end
 	}
 	return out
@@ -491,9 +520,6 @@ func (p *pass) wrapped(b []byte, end int) int {
 // decode64 decodes any kind of base64; nil when it is none.
 func decode64(b []byte) []byte {
 	b = bytes.TrimRight(b, "=")
-	if len(b)%4 == 1 {
-		return nil
-	}
 	clean := make([]byte, 0, len(b))
 	for _, c := range b {
 		switch c {

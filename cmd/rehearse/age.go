@@ -8,7 +8,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/rehearse-dev/rehearse/cassettes/vcr"
+	"github.com/rehearse-dev/rehearse/internal/vcr"
 )
 
 // age is a flag with a time that people think of in days: 30d, 36h.
@@ -46,7 +46,7 @@ func (a *age) Set(text string) error {
 	return nil
 }
 
-// checkStale reads --stale where nothing is recorded.
+// checkStale reads --stale where nothing was recorded.
 func checkStale(word string) error {
 	if word != "warn" && word != "error" {
 		return fmt.Errorf("--stale %q: want warn or error", word)

@@ -6,18 +6,24 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"path/filepath"
 	"strings"
 
 	"github.com/spf13/cobra"
 
+	"github.com/rehearse-dev/rehearse/cassettes"
 	"github.com/rehearse-dev/rehearse/cassettes/redact"
-	"github.com/rehearse-dev/rehearse/cassettes/vcr"
+	"github.com/rehearse-dev/rehearse/harness"
+	"github.com/rehearse-dev/rehearse/internal/filepos"
+	"github.com/rehearse-dev/rehearse/internal/plainfile"
+	"github.com/rehearse-dev/rehearse/internal/prose"
+	"github.com/rehearse-dev/rehearse/internal/vcr"
 )
 
 func cassetteCommand(p *process) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "cassette diff|drift|export|scan|timeline",
-		Short: "Look at recorded traffic: compare it, hold it against an endpoint, export it",
+		Short: "Compare, check and export recorded traffic",
 		Example: `  rehearse cassette diff old.yaml new.yaml
   rehearse cassette drift weather.yaml --upstream http://localhost:8000
   rehearse cassette export weather.yaml weather.har
@@ -44,34 +50,60 @@ func exactArgs(n int, what string) cobra.PositionalArgs {
 }
 
 func cassetteExportCommand(p *process) *cobra.Command {
-	return &cobra.Command{
+	var keep []string
+	cmd := &cobra.Command{
 		Use:   "export FILE OUT",
 		Short: "Write recorded traffic as HAR (OUT ends in .har) or as a go-vcr/v2 cassette (.yaml)",
-		Long: `export reads what any of the known recorders wrote (go-vcr of all versions,
-vcrpy, HAR, a folder of Argo captures) and writes it as HAR 1.2 or as go-vcr/v2
-reads it. Secrets are taken out on the way.`,
+		Long: `export reads recorded traffic of any kind that rehearse knows (go-vcr of all
+versions, vcrpy, HAR, a folder of Argo captures) and writes it as HAR 1.2 or as a
+go-vcr/v2 cassette. It removes secrets on the way.`,
 		Example: "  rehearse cassette export weather.yaml weather.har\n  rehearse cassette export traffic.har traffic.yaml",
-		Args:    exactArgs(2, "a file to read and one to write"),
+		Args:    exactArgs(2, "a file to read and a file to write"),
 		RunE: func(_ *cobra.Command, args []string) error {
-			return convert(p, args[0], args[1], false, false)
+			return convert(p, args[0], args[1], conversion{keep: keep})
 		},
 	}
+	addKeep(cmd.Flags(), &keep)
+	return cmd
+}
+
+// conversion says how recorded traffic is written in another format.
+type conversion struct {
+	fresh bool     // the file must not be there
+	some  bool     // there must be something to write
+	keep  []string // of --keep
 }
 
 // convert reads recorded traffic and writes it in another format, without
-// secrets. An import makes a new file, of something.
-func convert(p *process, from, to string, fresh, some bool) error {
-	if _, err := os.Lstat(to); fresh && err == nil {
-		return fmt.Errorf("%q is there already; --force overwrites it", to)
+// secrets.
+func convert(p *process, from, to string, c conversion) error {
+	if _, err := os.Lstat(to); c.fresh && err == nil {
+		return fmt.Errorf("%q already exists; --force overwrites it", to)
+	}
+	if ext := filepath.Ext(to); ext != ".har" && ext != ".yaml" && ext != ".yml" {
+		return fmt.Errorf("%q: want a name that ends in .har or .yaml", to)
 	}
 	f, err := vcr.Read(from)
 	if err != nil {
 		return err
 	}
-	if some && len(f.Interactions) == 0 {
-		return fmt.Errorf("%q is not written: %q holds no exchange", to, from)
+	if c.some && len(f.Interactions) == 0 {
+		return fmt.Errorf("%q is not written: %q contains no exchange", to, from)
 	}
-	secrets, err := redact.New(nil)
+	var unread []error
+	for _, i := range f.Interactions {
+		if err := i.Readable(); err != nil {
+			unread = append(unread, &filepos.Error{Pos: harness.Position{File: from, Line: i.Line}, Err: err})
+		}
+	}
+	if len(unread) > 0 {
+		return errors.Join(unread...)
+	}
+	rules, err := secretRules(c.keep)
+	if err != nil {
+		return err
+	}
+	secrets, err := redact.New(rules)
 	if err != nil {
 		return err
 	}
@@ -79,8 +111,12 @@ func convert(p *process, from, to string, fresh, some bool) error {
 	for _, i := range f.Interactions {
 		clean.Interactions = append(clean.Interactions, secrets.Interaction(i))
 	}
-	if found := secrets.Scan(clean.Encode()); len(found) > 0 {
-		return fmt.Errorf("%q is not written: what was read from %q still holds what looks like a secret: %s", to, from, found[0])
+	refused, doubts, err := cassettes.Judge(clean, secrets)
+	if err != nil {
+		return fmt.Errorf("%w; the exchanges read from %q are in %q", err, from, refused)
+	}
+	if doubts != "" {
+		p.logf("%q: %s", to, doubts)
 	}
 	switch {
 	case strings.HasSuffix(to, ".har"):
@@ -95,45 +131,60 @@ func convert(p *process, from, to string, fresh, some bool) error {
 		if err := vcr.WriteFile(to, clean, 0); err != nil {
 			return err
 		}
-	default:
-		return fmt.Errorf("%q: want a name that ends in .har or .yaml", to)
 	}
-	fmt.Fprintf(p.stdout, "%s of %s written to %s\n", count(len(clean.Interactions), "interaction"), f.Format, to)
+	fmt.Fprintf(p.stdout, "%s of %s written to %s\n", prose.Count(len(clean.Interactions), "interaction"), f.Format, to)
 	return nil
 }
 
 func cassetteScanCommand(p *process) *cobra.Command {
-	return &cobra.Command{
-		Use:     "scan FILE...",
-		Short:   "Look for secrets in files that exist",
-		Long:    "scan looks for keys, tokens and the like in files of any kind. The exit code is 1 if there are any.",
+	var keep []string
+	cmd := &cobra.Command{
+		Use:   "scan FILE...",
+		Short: "Look for secrets in files",
+		Long: `scan looks for keys, tokens and other secrets in files of any kind. The exit code
+is 1 if it finds any. Random-looking text that no rule knows is reported as a
+guess and does not count.`,
 		Example: "  rehearse cassette scan testdata/*.yaml",
 		Args:    minArgs(1, "a file"),
 		RunE: func(_ *cobra.Command, args []string) error {
-			secrets, err := redact.New(nil)
+			rules, err := secretRules(keep)
 			if err != nil {
 				return err
 			}
-			found := 0
-			var errs []error
-			for _, path := range args {
-				data, err := os.ReadFile(path)
-				if err != nil {
-					errs = append(errs, err)
-					continue
-				}
-				for _, f := range secrets.Scan(data) {
-					fmt.Fprintf(p.stdout, "%s:%d: %s: %s\n", path, f.Line, f.Rule, f.Excerpt)
-					found++
-				}
-			}
-			if len(errs) > 0 {
-				return errors.Join(errs...)
-			}
-			if found > 0 {
-				return &codeError{exitFailed, fmt.Errorf("%s that look like secrets", count(found, "place"))}
-			}
-			return nil
+			return scanFiles(p, args, rules)
 		},
 	}
+	addKeep(cmd.Flags(), &keep)
+	return cmd
+}
+
+func scanFiles(p *process, paths []string, rules *redact.Rules) error {
+	secrets, err := redact.New(rules)
+	if err != nil {
+		return err
+	}
+	found := 0
+	var errs []error
+	for _, path := range paths {
+		data, err := plainfile.Read(path, plainfile.MaxRecording)
+		if err != nil {
+			errs = append(errs, err)
+			continue
+		}
+		for _, f := range secrets.Scan(data) {
+			if f.Guess {
+				fmt.Fprintf(p.stdout, "%s:%d: a guess: %s: %s\n", path, f.Line, f.Rule, f.Excerpt)
+				continue
+			}
+			fmt.Fprintf(p.stdout, "%s:%d: %s: %s\n", path, f.Line, f.Rule, f.Excerpt)
+			found++
+		}
+	}
+	if len(errs) > 0 {
+		return errors.Join(errs...)
+	}
+	if found > 0 {
+		return &codeError{exitFailed, fmt.Errorf("%s that look like secrets", prose.Count(found, "place"))}
+	}
+	return nil
 }

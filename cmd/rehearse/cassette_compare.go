@@ -21,10 +21,10 @@ import (
 	"github.com/vbauerster/mpb/v8"
 	"github.com/vbauerster/mpb/v8/decor"
 
-	"github.com/rehearse-dev/rehearse/cassettes/key"
 	"github.com/rehearse-dev/rehearse/cassettes/redact"
-	"github.com/rehearse-dev/rehearse/cassettes/shape"
-	"github.com/rehearse-dev/rehearse/cassettes/vcr"
+	"github.com/rehearse-dev/rehearse/internal/key"
+	"github.com/rehearse-dev/rehearse/internal/shape"
+	"github.com/rehearse-dev/rehearse/internal/vcr"
 	"github.com/rehearse-dev/rehearse/reports"
 )
 
@@ -37,9 +37,9 @@ type compareFlags struct {
 
 func (c *compareFlags) add(cmd *cobra.Command) {
 	f := cmd.Flags()
-	f.BoolVar(&c.json, "json", false, "print JSON in place of text")
-	f.StringVar(&c.html, "html", "", "write an HTML page to this file; - is standard output, in place of text")
-	f.StringVar(&c.failOn, "fail-on", string(shape.Risky), "the least difference that makes the exit code 1: breaking, risky, minor or never")
+	f.BoolVar(&c.json, "json", false, "print JSON instead of text")
+	f.StringVar(&c.html, "html", "", "write an HTML page to this file; - is standard output, instead of text")
+	f.StringVar(&c.failOn, "fail-on", string(shape.Risky), "smallest difference that makes the exit code 1: breaking, risky, minor or never")
 }
 
 // failures are the tiers that fail.
@@ -58,7 +58,7 @@ func (c *compareFlags) failures() ([]string, error) {
 	return order[:n+1], nil
 }
 
-// write tells of a comparison and ends with its code.
+// write reports a comparison and returns its exit code.
 func (c *compareFlags) write(p *process, found *reports.Comparison) error {
 	failures, err := c.failures()
 	if err != nil {
@@ -89,24 +89,24 @@ func (c *compareFlags) write(p *process, found *reports.Comparison) error {
 	return nil
 }
 
-const compareTiers = `A difference is breaking (something is gone or of another type), risky (it ends,
-is ordered or calls tools otherwise) or minor (something has come in addition).
-The exit code is 1 if there is one that is not minor; --fail-on moves that.`
+const compareTiers = `A difference is breaking (something is gone or has another type), risky (it ends,
+is ordered or calls tools differently) or minor (something was added). The exit
+code is 1 for a breaking or a risky one; --fail-on changes that.`
 
 func cassetteDiffCommand(p *process) *cobra.Command {
 	var flags compareFlags
 	cmd := &cobra.Command{
 		Use:   "diff A B",
-		Short: "Compare two cassettes: the answers by their shape, and what was said",
-		Long: `diff compares two cassettes. Interactions of the same request belong together,
-wherever they stand; of the others, those that follow each other.
+		Short: "Compare two cassettes, answers by their shape",
+		Long: `diff compares two cassettes. It pairs interactions that have the same request,
+wherever they stand, and pairs the others in order.
 
-Answers are compared by their shape: status, keys and types, the order of
-events, how a reply ends and calls tools. Texts, ids and numbers may differ.
+It compares answers by shape: status, keys and types, the order of events, finish
+reasons and tool calls. Texts, ids and numbers may differ.
 ` + compareTiers + `
 
-What changed in a request, and in what the model said, is told as well, for
-whoever reviews the change. It does not count.`,
+It also prints what changed in requests and in the model's texts, for review. That
+does not affect the exit code.`,
 		Example: `  rehearse cassette diff old.yaml new.yaml
   rehearse cassette diff old.yaml new.yaml --html diff.html --fail-on breaking`,
 		Args: exactArgs(2, "two cassettes"),
@@ -138,7 +138,7 @@ func diffOf(a, b *vcr.File) reports.ComparedFile {
 		m := partner[n]
 		if m < 0 {
 			gone := compared(n, i)
-			gone.Differences = []reports.Difference{{Tier: string(shape.Breaking), Path: "interaction", Text: "is not there any more"}}
+			gone.Differences = []reports.Difference{{Tier: string(shape.Breaking), Path: "interaction", Text: "is gone"}}
 			out.Interactions = append(out.Interactions, gone)
 			continue
 		}
@@ -155,7 +155,7 @@ func diffOf(a, b *vcr.File) reports.ComparedFile {
 	}
 	for _, m := range fresh {
 		c := compared(m, b.Interactions[m])
-		c.Differences = []reports.Difference{{Tier: string(shape.Minor), Path: "interaction", Text: "was not there"}}
+		c.Differences = []reports.Difference{{Tier: string(shape.Minor), Path: "interaction", Text: "is new"}}
 		out.Interactions = append(out.Interactions, c)
 	}
 	return out
@@ -252,16 +252,14 @@ func cassetteDriftCommand(p *process) *cobra.Command {
 		Use:   "drift FILE... --upstream URL",
 		Short: "Send the requests of cassettes to an endpoint and compare the answers",
 		Long: `drift sends every recorded request to --upstream, in order, and compares the
-shape of each answer with the recorded one, as cassette diff does. The files
-stay as they are. An --upstream without a path is asked for the paths as they
-were recorded; a path of it takes the place of that of the recorded address.
-Keys are not in a cassette; give them with --header, in which $NAME is an
+shape of each answer with the recorded one, as cassette diff does. The files do
+not change. If --upstream has a path, its path replaces the recorded base path.
+A cassette holds no keys; pass them with --header, in which $NAME is an
 environment variable.
 
 ` + compareTiers + `
-It is 3 if the endpoint could not be asked, or refused the key of every request
-(401 or 403). After three requests in a row
-without an answer drift asks no more.`,
+It is 3 if the endpoint could not be reached, or refused the key of every request
+(401 or 403). drift stops after three requests in a row without an answer.`,
 		Example: "  rehearse cassette drift weather.yaml --upstream http://localhost:8000\n" +
 			"  rehearse cassette drift cassettes/*.yaml --upstream http://localhost:8000 --html drift.html --json\n" +
 			"  rehearse cassette drift weather.yaml --upstream https://api.openai.com --header 'Authorization: Bearer $OPENAI_API_KEY'",
@@ -293,7 +291,7 @@ without an answer drift asks no more.`,
 	flags.add(cmd)
 	cmd.Flags().StringVar(&upstream, "upstream", "", "address of the endpoint, such as http://localhost:8000 or https://api.openai.com/v1")
 	cmd.Flags().StringArrayVar(&headers, "header", nil, "a header to send, 'Name: value'; may be repeated")
-	cmd.Flags().DurationVar(&timeout, "timeout", 2*time.Minute, "how long one answer may take")
+	cmd.Flags().DurationVar(&timeout, "timeout", 2*time.Minute, "time limit for one answer")
 	return cmd
 }
 
@@ -354,9 +352,9 @@ func (d *drifter) ask(ctx context.Context, files []*vcr.File) *reports.Compariso
 			case ctx.Err() != nil:
 				c.Error = "interrupted"
 			case silent >= maxSilent:
-				c.Error = fmt.Sprintf("not asked, for %d requests in a row had no answer", maxSilent)
+				c.Error = fmt.Sprintf("not sent: %d requests in a row had no answer", maxSilent)
 			case refused.all(maxSilent):
-				c.Error = fmt.Sprintf("not asked, for the endpoint refused the key of %d requests in a row", maxSilent)
+				c.Error = fmt.Sprintf("not sent: the endpoint refused the key of %d requests in a row", maxSilent)
 			case was.Meta.Outcome == vcr.UpstreamError || was.Meta.Outcome == vcr.Aborted || was.Meta.Outcome == vcr.Open || was.Response.Code == 0:
 				continue // there is no whole answer to compare with
 			default:
@@ -437,7 +435,7 @@ type asking struct {
 func newAsking(p *process, total int) *asking {
 	a := &asking{total: total}
 	if p.terminal(p.stderr) {
-		a.progress = mpb.New(mpb.WithOutput(p.stderr), mpb.WithWidth(40))
+		a.progress = mpb.New(mpb.WithOutput(bare(p.stderr)), mpb.WithWidth(40))
 		a.bar = a.progress.AddBar(int64(total), mpb.BarRemoveOnComplete(),
 			mpb.PrependDecorators(decor.CountersNoUnit("%d of %d requests")),
 			mpb.AppendDecorators(decor.Elapsed(decor.ET_STYLE_GO)))

@@ -10,7 +10,7 @@ import (
 	"strings"
 
 	"github.com/rehearse-dev/rehearse/cassettes/redact"
-	"github.com/rehearse-dev/rehearse/cassettes/vcr"
+	"github.com/rehearse-dev/rehearse/internal/vcr"
 )
 
 // refusals are the answers of an endpoint that refuses the key. One that takes

@@ -15,7 +15,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/rehearse-dev/rehearse/cassettes/vcr"
+	"github.com/rehearse-dev/rehearse/internal/vcr"
 	"github.com/rehearse-dev/rehearse/reports"
 )
 
@@ -259,9 +259,9 @@ func TestImportRefuses(t *testing.T) {
 		code exitCode
 		want string
 	}{
-		{"nothing in it", []string{empty, to}, exitUsage, "holds no exchange"},
+		{"nothing in it", []string{empty, to}, exitUsage, "contains no exchange"},
 		{"new", []string{from, to}, exitPassed, "1 interaction"},
-		{"again", []string{from, to}, exitUsage, "is there already; --force overwrites it"},
+		{"again", []string{from, to}, exitUsage, "already exists; --force overwrites it"},
 		{"forced", []string{from, to, "--force"}, exitPassed, "1 interaction"},
 	} {
 		var out bytes.Buffer

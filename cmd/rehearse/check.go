@@ -16,6 +16,7 @@ import (
 	"github.com/rehearse-dev/rehearse/cassettes/redact"
 	"github.com/rehearse-dev/rehearse/harness/agent"
 	"github.com/rehearse-dev/rehearse/harness/run"
+	"github.com/rehearse-dev/rehearse/internal/prose"
 	"github.com/rehearse-dev/rehearse/scenarios"
 )
 
@@ -26,18 +27,18 @@ func checkCommand(p *process) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "check PATH...",
 		Short: "Find mistakes in scenarios, mock servers, mock models and recordings",
-		Long: `check reads files and folders of YAML and reports every mistake as
+		Long: `check reads YAML files and folders and reports every mistake as
 file:line:col: message. It plays nothing and opens no connection.
 
-Of recorded traffic, cassettes and tapes, it looks at what is in the folders, and
-at what is recorded of the scenarios, beside them or in --cassettes. A file that
-does not load is a mistake, and so is one that holds what looks like a secret.
+It also reads recordings: the cassettes and tapes in the folders, and those of the
+scenarios, beside them or in --cassettes. A recording that does not load, or that
+contains what looks like a secret, is a mistake.
 
-Doubts (a literal argument that the tool's schema refuses, an expectation that
-cannot fail) are printed as warnings; --strict makes them mistakes. So are
-recordings that no scenario refers to or that hold nothing, scenarios, models and
-tapes that are not recorded where others beside them are, what an unfinished or older recording has
-left, and recordings that are older than --max-age, or than their scenario wants.`,
+It prints doubtful points as warnings; --strict turns them into mistakes: a literal
+argument that the tool's schema refuses, an expectation that cannot fail, a
+recording that no scenario refers to or that is empty, a scenario, model or tape
+without a recording where others have one, leftovers of an unfinished or older
+recording, and a recording older than --max-age or than its scenario allows.`,
 		Example: `  rehearse check scenarios
   rehearse check --strict scenarios/one.yaml
   rehearse check scenarios --max-age 90d --stale error
@@ -59,9 +60,9 @@ left, and recordings that are older than --max-age, or than their scenario wants
 	}
 	f := cmd.Flags()
 	f.BoolVar(&strict, "strict", false, "exit 2 on warnings too")
-	f.StringVar(&r.dir, "cassettes", "", "where the recordings of the scenarios are, as for run; default the folders cassettes beside them")
-	f.Var(&maxAge, "max-age", "how old a recording may be, such as 90d; 0 is any age, unless its scenario has a max_age")
-	f.StringVar(&r.stale, "stale", "warn", "what a recording older than --max-age is: a warning (warn) or a mistake (error)")
+	f.StringVar(&r.dir, "cassettes", "", "folder of the recordings, as for run (default: the folder cassettes beside each scenario file)")
+	f.Var(&maxAge, "max-age", "maximum age of a recording, such as 90d; 0 is any age, unless its scenario has a max_age")
+	f.StringVar(&r.stale, "stale", "warn", "how to report a recording older than --max-age: warn or error")
 	return cmd
 }
 
@@ -97,20 +98,26 @@ func printCheck(p *process, set *scenarios.Set, r *recordings, strict bool) erro
 		}
 		fmt.Fprintf(p.stderr, "note: %s\n", note)
 	}
-	for _, s := range set.Scenarios {
+	for i, s := range set.Scenarios {
+		if i > 0 && set.Scenarios[i-1].Pos == s.Pos && set.Scenarios[i-1].Profile == s.Profile {
+			continue // another case of the same file
+		}
 		if err := run.CanPlay(agent.Subject(nil), s); err != nil {
 			fmt.Fprintf(p.stderr, "note: `rehearse run` refuses %v\n", err)
 		}
 	}
 	doubts := warn(p.stdout, append(set.Check(), r.doubts...))
 	recorded := ""
+	if n := len(set.Suites); n > 0 && len(set.Scenarios) == 0 { // one with scenarios is checked with them
+		recorded = ", " + prose.Count(n, "suite file")
+	}
 	if n := r.count(); n > 0 {
-		recorded = ", " + count(n, "recording")
+		recorded += ", " + prose.Count(n, "recording")
 	}
 	fmt.Fprintf(p.stdout, "%s, %s, %s%s: %s\n",
-		count(len(set.Scenarios), "scenario"), count(len(set.Servers), "server file"), count(len(set.LLMs), "llm file"), recorded,
-		count(doubts, "warning"))
-	if len(set.Scenarios)+len(set.Servers)+len(set.LLMs)+len(r.files) == 0 {
+		prose.Count(len(set.Scenarios), "scenario"), prose.Count(len(set.Servers), "server file"), prose.Count(len(set.LLMs), "llm file"), recorded,
+		prose.Count(doubts, "warning"))
+	if len(set.Scenarios)+len(set.Servers)+len(set.LLMs)+len(set.Suites)+len(r.files) == 0 {
 		return fmt.Errorf("nothing to check: no file here begins with scenario, server, llm or suite, and none is a recording")
 	}
 	if strict && doubts > 0 {
@@ -121,16 +128,13 @@ func printCheck(p *process, set *scenarios.Set, r *recordings, strict bool) erro
 
 // warn prints what is doubtful, and returns how much that is.
 func warn(w io.Writer, doubts []scenarios.Problem) int {
-	for _, d := range doubts {
+	const most = 200
+	for i, d := range doubts {
+		if i == most {
+			fmt.Fprintf(w, "and %s\n", prose.Count(len(doubts)-most, "more warning"))
+			break
+		}
 		fmt.Fprintf(w, "%s: warning: %s\n", d.Pos, d.Msg)
 	}
 	return len(doubts)
-}
-
-// count spells a number with its noun.
-func count(n int, noun string) string {
-	if n == 1 {
-		return "1 " + noun
-	}
-	return fmt.Sprintf("%d %ss", n, noun)
 }

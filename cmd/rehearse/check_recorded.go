@@ -8,7 +8,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -18,8 +17,10 @@ import (
 
 	"github.com/rehearse-dev/rehearse/cassettes/mcptape"
 	"github.com/rehearse-dev/rehearse/cassettes/redact"
-	"github.com/rehearse-dev/rehearse/cassettes/vcr"
 	"github.com/rehearse-dev/rehearse/harness"
+	"github.com/rehearse-dev/rehearse/internal/filepos"
+	"github.com/rehearse-dev/rehearse/internal/plainfile"
+	"github.com/rehearse-dev/rehearse/internal/vcr"
 	"github.com/rehearse-dev/rehearse/scenarios"
 )
 
@@ -52,12 +53,10 @@ func kindOf(path string) recordedKind {
 	case filepath.Ext(path) != ".yaml" && filepath.Ext(path) != ".yml":
 		return noRecording
 	}
-	f, err := os.Open(path)
+	head, _, err := plainfile.Begin(path, 4<<10)
 	if err != nil {
 		return noRecording // whoever reads it next will say why
 	}
-	defer f.Close()
-	head, _ := io.ReadAll(io.LimitReader(f, 4<<10)) // what came of it will do
 	if bytes.HasPrefix(head, []byte("interactions:")) || bytes.Contains(head, []byte("\ninteractions:")) {
 		return aCassette
 	}
@@ -73,7 +72,7 @@ type recordings struct {
 	now      time.Time
 	files    map[string]recordedKind
 	models   map[string]string // of the cassettes that could be read
-	unknown  map[string]bool   // files that tell of no model: they do not load, or hold nothing
+	unknown  map[string]bool   // files that name no model: they do not load, or hold nothing
 	mistakes scenarios.Errors
 	doubts   []scenarios.Problem
 }
@@ -127,6 +126,15 @@ func (r *recordings) walk(dir string) {
 	}
 }
 
+// played are the scenarios in each of their variants.
+func played(set *scenarios.Set) []*scenarios.Scenario {
+	var out []*scenarios.Scenario
+	for _, s := range set.Scenarios {
+		out = append(out, s.Played()...)
+	}
+	return out
+}
+
 // home is the folder of the recordings of a scenario's file.
 func (r *recordings) home(s *scenarios.Scenario) string {
 	file := filepath.FromSlash(s.Pos.File)
@@ -142,7 +150,7 @@ func (r *recordings) beside(set *scenarios.Set) {
 	if r.dir != "" {
 		r.walk(r.dir)
 	}
-	for _, s := range set.Scenarios {
+	for _, s := range played(set) {
 		r.walk(r.home(s))
 		for _, path := range s.Cassettes(r.dir) { // by their name, whatever they hold
 			if info, err := os.Stat(path); r.files[path] == noRecording && (err != nil || info.Mode().IsRegular()) {
@@ -188,12 +196,12 @@ func (r *recordings) check(set *scenarios.Set, whole bool) {
 		case aTape:
 			r.tape(path, set)
 		case aJournal:
-			r.doubt(path, "a recording of %s was cut off, or goes on; mode record-new takes it up, record puts it aside", strings.TrimSuffix(path, ".journal"))
+			r.doubt(path, "a recording of %s was interrupted or is still running; the next recording completes it or sets it aside", strings.TrimSuffix(path, ".journal"))
 		case aPart:
-			r.doubt(path, "a recording of %s was cut off, or goes on", strings.TrimSuffix(path, ".part"))
+			r.doubt(path, "a recording of %s was interrupted or is still running", strings.TrimSuffix(path, ".part"))
 		case aBody:
 			if owner := strings.TrimSuffix(filepath.Dir(path), vcr.BodiesSuffix); r.files[owner] != aCassette {
-				r.doubt(path, "the body of no cassette: %s is not there", owner)
+				r.doubt(path, "this body belongs to no cassette: %s does not exist", owner)
 			}
 		default:
 		}
@@ -207,12 +215,15 @@ func (r *recordings) check(set *scenarios.Set, whole bool) {
 
 // scan looks for secrets in the bytes of a file.
 func (r *recordings) scan(path string) {
-	data, err := os.ReadFile(path)
+	data, err := plainfile.Read(path, plainfile.MaxRecording)
 	if err != nil {
 		r.mistake(path, 0, "%v", err)
 		return
 	}
 	for _, f := range r.secrets.Scan(data) {
+		if f.Guess { // whoever recorded it was told
+			continue
+		}
 		r.mistake(path, f.Line, "this looks like a secret (%s): %s", f.Rule, f.Excerpt)
 	}
 }
@@ -225,12 +236,12 @@ func (r *recordings) cassette(path string, set *scenarios.Set, owners map[string
 	}
 	if len(f.Interactions) == 0 {
 		r.unknown[path] = true
-		r.doubt(path, "it holds no interaction: a replay answers nothing")
+		r.doubt(path, "it contains no interaction, so a replay answers nothing")
 		return
 	}
 	model := modelOf(f)
 	r.models[path] = model
-	for _, s := range set.Scenarios {
+	for _, s := range played(set) {
 		if s.CassetteTrial(r.dir, path, model) > 0 {
 			owners[path] = s
 		}
@@ -241,7 +252,7 @@ func (r *recordings) cassette(path string, set *scenarios.Set, owners map[string
 		r.mistake(path, 0, "%v", err)
 	}
 	for _, body := range unused {
-		r.doubt(body, "no body of %s is in this file: an older recording left it", path)
+		r.doubt(body, "%s does not refer to this body; an older recording left it", path)
 	}
 }
 
@@ -268,30 +279,22 @@ func (r *recordings) tape(path string, set *scenarios.Set) {
 		return
 	}
 	if rec.Cut {
-		r.doubt(path, "the recording was cut off")
+		r.doubt(path, "the recording was interrupted")
 	}
 	_, owner := r.cassetteOf(path, set)
 	r.age(path, rec.Recorded, owner)
 }
 
-// unreadable reports a file that does not load. Most errors name it.
+// unreadable reports a file that does not load.
 func (r *recordings) unreadable(path string, err error) {
 	r.unknown[path] = true
-	text := err.Error()
-	if rest, ok := strings.CutPrefix(text, path+":"); ok {
-		var line, col int
-		if n, _ := fmt.Sscanf(rest, "%d:%d:", &line, &col); n > 0 {
-			_, rest, _ = strings.Cut(rest, ": ")
-			r.mistake(path, line, "%s", rest)
-			return
+	for _, err := range filepos.All(err) {
+		if at := (*filepos.Error)(nil); errors.As(err, &at) && at.Pos.File == path {
+			r.mistake(path, at.Pos.Line, "%v", at.Err)
+		} else {
+			r.mistake(path, 0, "%v", err)
 		}
-		text = strings.TrimSpace(rest)
 	}
-	line := 0
-	if strings.HasSuffix(text, "is empty") {
-		line = 1
-	}
-	r.mistake(path, line, "%s", text)
 }
 
 // age says that a recording is too old: by --max-age, or else by its scenario.
@@ -303,7 +306,7 @@ func (r *recordings) age(path string, recorded time.Time, s *scenarios.Scenario)
 	if limit <= 0 || recorded.IsZero() || r.now.Sub(recorded) <= limit {
 		return
 	}
-	text := fmt.Sprintf("it was recorded on %s, more than %s ago; record it anew", recorded.Format("2006-01-02"), vcr.Days(limit))
+	text := fmt.Sprintf("it was recorded on %s, more than %s ago; record it again", recorded.Format("2006-01-02"), vcr.Days(limit))
 	if stale == "error" {
 		r.mistake(path, 0, "%s", text)
 	} else {
@@ -311,17 +314,32 @@ func (r *recordings) age(path string, recorded time.Time, s *scenarios.Scenario)
 	}
 }
 
+// beside tells by its name whether a file is what came of a recording that was
+// refused or cut off; empty for others.
+func beside(path string) string {
+	name := strings.TrimSuffix(strings.TrimSuffix(filepath.Base(path), ".yaml"), ".tape")
+	switch i := strings.LastIndexByte(name, '.'); {
+	case i < 0:
+		return ""
+	case name[i+1:] == "refused":
+		return "refused"
+	case name[i+1:] == "cut" || strings.HasPrefix(name[i+1:], "cut-"):
+		return "cut"
+	}
+	return ""
+}
+
 // orphans lists the recordings where those of scenarios are, which no scenario
 // refers to.
 func (r *recordings) orphans(set *scenarios.Set, owners map[string]*scenarios.Scenario) {
 	for _, path := range r.paths() {
-		if r.files[path] == aCassette && owners[path] == nil {
-			switch {
-			case strings.HasSuffix(path, ".refused.yaml"):
-				r.doubt(path, "a recording that was refused; take it away when you have seen why")
+		if kind := r.files[path]; (kind == aCassette || kind == aTape) && owners[path] == nil {
+			switch beside(path) {
+			case "refused":
+				r.doubt(path, "a recording that was refused; delete it when you have seen why")
 				continue
-			case strings.HasSuffix(path, ".cut.yaml"):
-				r.doubt(path, "what was recorded until a recording was cut off; take it away when you have what you need")
+			case "cut":
+				r.doubt(path, "the part of a recording that was interrupted; delete it when you have what you need")
 				continue
 			}
 		}
@@ -331,14 +349,14 @@ func (r *recordings) orphans(set *scenarios.Set, owners map[string]*scenarios.Sc
 		switch r.files[path] {
 		case aCassette:
 			if owners[path] == nil {
-				r.doubt(path, "no scenario refers to this cassette: its name would be of another scenario, model or trial")
+				r.doubt(path, "no scenario refers to this cassette: its name fits no scenario, model and trial")
 			}
 		case aTape:
 			cassette, owner := r.cassetteOf(path, set)
 			switch {
 			case r.unknown[cassette]: // and so are its scenario and its model
 			case cassette == "":
-				r.doubt(path, "the tape of no cassette: none beside it has its name")
+				r.doubt(path, "this tape belongs to no cassette: none beside it has its name")
 			case owner == nil && owners[cassette] != nil:
 				r.doubt(path, "no scenario refers to this tape: %q has no real server of this name", owners[cassette].Name)
 			case owner == nil:
@@ -369,11 +387,11 @@ func (r *recordings) missing(set *scenarios.Set, owners map[string]*scenarios.Sc
 		}
 		for _, server := range s.Servers {
 			if tape := scenarios.TapePath(path, server.Name); server.Mock == nil && r.files[tape] != aTape {
-				r.doubt(path, "the tape of the real server %q is not there: %s", server.Name, tape)
+				r.doubt(path, "the tape of the real server %q is missing: %s", server.Name, tape)
 			}
 		}
 	}
-	for _, s := range set.Scenarios {
+	for _, s := range played(set) {
 		if slices.ContainsFunc(s.Cassettes(r.dir), func(path string) bool { return r.unknown[path] }) {
 			continue // that may be the one
 		}
@@ -383,7 +401,7 @@ func (r *recordings) missing(set *scenarios.Set, owners map[string]*scenarios.Sc
 		}
 		for _, model := range models[dir] {
 			if !slices.Contains(recorded[s], model) {
-				r.doubts = append(r.doubts, scenarios.Problem{Pos: s.Pos, Msg: fmt.Sprintf("%q is not recorded for model %s, and others %s are", s.Name, cmp.Or(model, `""`), others)})
+				r.doubts = append(r.doubts, scenarios.Problem{Pos: s.Pos, Msg: fmt.Sprintf("%q is not recorded for model %s, but others %s are", s.Name, cmp.Or(model, `""`), others)})
 			}
 		}
 	}
@@ -400,7 +418,7 @@ func (r *recordings) kept(path string, set *scenarios.Set) bool {
 	if r.dir != "" {
 		return within(r.dir)
 	}
-	return slices.ContainsFunc(set.Scenarios, func(s *scenarios.Scenario) bool { return within(filepath.Dir(r.home(s))) })
+	return slices.ContainsFunc(played(set), func(s *scenarios.Scenario) bool { return within(filepath.Dir(r.home(s))) })
 }
 
 // cassetteOf is the cassette to which a tape belongs, and the scenario whose
@@ -417,7 +435,7 @@ func (r *recordings) cassetteOf(tape string, set *scenarios.Set) (cassette strin
 			continue
 		}
 		cassette = path
-		for _, s := range set.Scenarios {
+		for _, s := range played(set) {
 			if s.CassetteTrial(r.dir, path, r.models[path]) > 0 && hasServer(s, path, tape) {
 				return path, s
 			}

@@ -160,9 +160,10 @@ func TestHostileRunFolder(t *testing.T) {
 		says       string // on standard error
 	}{
 		{"a torn last line", "trials.jsonl", string(line) + string(line[:50]), exitPassed, ""},
-		{"a line that is no record", "trials.jsonl", "oops\n" + string(line), exitUsage, "line 1: not a trial record"},
-		{"binary", "trials.jsonl", "\x7fELF\x00\n", exitUsage, "line 1: not a trial record"},
-		{"deep", "trials.jsonl", `{"schema":1,"scenario":` + nested(100_000) + "}\n", exitUsage, "line 1: not a trial record"},
+		{"a line that is no record", "trials.jsonl", "oops\n" + string(line), exitUsage, "trials.jsonl:1: not a trial record"},
+		{"binary", "trials.jsonl", "\x7fELF\x00\n", exitUsage, "trials.jsonl:1: not a trial record"},
+		{"deep", "trials.jsonl", `{"schema":1,"scenario":` + nested(100_000) + "}\n", exitUsage, "trials.jsonl:1: not a trial record"},
+		{"an unknown outcome", "trials.jsonl", strings.Replace(string(line), `"passed"`, `"Failed"`, 1), exitUsage, `trials.jsonl:1: unknown value: outcome is "Failed"`},
 		{"a newer schema", "trials.jsonl", `{"schema":99}` + "\n", exitUsage, "newer rehearse"},
 		{"a manifest that is none", "run.json", "[]", exitPassed, ""},
 	}

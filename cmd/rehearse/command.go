@@ -15,7 +15,9 @@ import (
 	"github.com/spf13/cobra"
 	"golang.org/x/term"
 
-	"github.com/rehearse-dev/rehearse/harness"
+	"github.com/rehearse-dev/rehearse/internal/mcpwire"
+	"github.com/rehearse-dev/rehearse/internal/project"
+	"github.com/rehearse-dev/rehearse/internal/prose"
 	"github.com/rehearse-dev/rehearse/scenarios"
 )
 
@@ -40,18 +42,54 @@ type process struct {
 	stdout io.Writer
 	stderr io.Writer
 	abort  <-chan struct{} // closed when there is no time left; may be nil
+	grace  time.Duration   // for a server's process to end by itself; 0 is the default
 	hangup *hangups        // signals that a command may ask for; may be nil
+	// orphans are what servers leave behind. Nil where this process has other
+	// children than servers.
+	orphans *mcpwire.Orphans
 	// exit ends the process at once. stay has it outlive every signal that can
 	// be ignored. For servers that are to behave so; nil does nothing.
 	exit func(code int)
 	stay func()
+	// parent is whose end ends a server with --with-parent. The zero parent is
+	// the process that started this one.
+	parent parent
+	// quiet is what a server logs through; patience, how long its end waits for
+	// a reader of that. 0 means a second.
+	quiet    *drain
+	patience time.Duration
 	// every ticks until stop is called. Nil means time.NewTicker.
 	every func(d time.Duration) (ticks <-chan time.Time, stop func())
 }
 
+// detach has what is logged from now on wait for no reader.
+func (p *process) detach() {
+	p.quiet = &drain{w: p.stderr}
+	p.stderr = p.quiet
+}
+
+// flush gives a reader of the log the time to take its end.
+func (p *process) flush() {
+	if p.quiet != nil {
+		p.quiet.flush(cmp.Or(p.patience, time.Second))
+	}
+}
+
+// adopt has what servers leave behind end when the function is called that it
+// returns, as far as the system can tell.
+func (p *process) adopt() (end func()) {
+	if p.orphans == nil {
+		return func() {}
+	}
+	if err := p.orphans.Adopt(); err != nil {
+		fmt.Fprintf(p.stderr, "rehearse: processes that servers leave behind will keep running: %v\n", err)
+	}
+	return p.orphans.End
+}
+
 // terminal reports whether w is a terminal that wants colour and bars.
 func (p *process) terminal(w io.Writer) bool {
-	f, ok := w.(*os.File)
+	f, ok := bare(w).(*os.File)
 	if !ok || !term.IsTerminal(int(f.Fd())) {
 		return false
 	}
@@ -93,14 +131,19 @@ func command(ctx context.Context, p *process) exitCode {
 	root.SetOut(p.stdout)
 	root.SetErr(p.stderr)
 	err := root.ExecuteContext(ctx)
+	defer p.flush()
 	var ce *codeError
 	var mistakes scenarios.Errors
+	var settings project.Errors
 	switch {
 	case err == nil:
 		return exitPassed
 	case errors.As(err, &mistakes):
 		// Bare, so that editors find file:line:col at the start of the line.
 		fmt.Fprintln(p.stderr, mistakes)
+		return exitUsage
+	case errors.As(err, &settings):
+		fmt.Fprintln(p.stderr, settings)
 		return exitUsage
 	case errors.As(err, &ce):
 		if ce.err != nil {
@@ -118,9 +161,9 @@ func rootCommand(p *process) *cobra.Command {
 		Use:   "rehearse",
 		Short: "Rehearse a tool-calling agent against mock models and mock MCP servers",
 		Long: `rehearse plays YAML scenarios against a tool-calling agent. It stands in for the
-model endpoint and for the MCP servers, and judges what the agent did.
+model endpoint and the MCP servers, and judges what the agent did.
 
-Results go to standard output, progress, warnings and logs to standard error.
+Results go to standard output; progress, warnings and logs go to standard error.
 Exit codes: 0 all passed; 1 a trial failed, or nothing was checked in the whole
 run; 2 wrong use or a bad file; 3 nothing failed but something could not be
 judged.`,
@@ -142,9 +185,9 @@ judged.`,
 	root.SetFlagErrorFunc(flagError)
 	root.SetHelpCommand(helpCommand())
 	root.AddCommand(
-		initCommand(p), checkCommand(p), runCommand(p), fuzzCommand(p), reportCommand(p), serveCommand(p),
+		initCommand(p), checkCommand(p), runCommand(p), shardCommand(p), fuzzCommand(p), reportCommand(p), mergeCommand(p), serveCommand(p),
 		mcpCommand(p), proxyCommand(p), cassetteCommand(p), tapeCommand(p), importCommand(p),
-		faultsCommand(p), schemaCommand(p), versionCommand(p),
+		compareRunsCommand(p), gateCommand(p), planCommand(p), faultsCommand(p), schemaCommand(p), versionCommand(p),
 	)
 	return root
 }
@@ -176,13 +219,26 @@ func unknownCommand(cmd *cobra.Command, name string) error {
 
 // unknown ends a message about an unknown word with the one that was meant.
 func unknown(msg, word string, known []string) string {
-	if near := harness.Suggest(word, known); near != "" {
+	if near := prose.Suggest(word, known); near != "" {
 		msg += fmt.Sprintf("; did you mean %s?", near)
 	}
 	return msg
 }
 
 // minArgs wants at least n paths and says which command lacks them.
+// oneFile wants a single file.
+func oneFile(what string) cobra.PositionalArgs {
+	return func(cmd *cobra.Command, args []string) error {
+		if err := minArgs(1, what)(cmd, args); err != nil {
+			return err
+		}
+		if len(args) > 1 {
+			return fmt.Errorf("%s serves one file, and got %d: %s", cmd.CommandPath(), len(args), strings.Join(args, ", "))
+		}
+		return nil
+	}
+}
+
 func minArgs(n int, what string) cobra.PositionalArgs {
 	return func(cmd *cobra.Command, args []string) error {
 		if len(args) < n {

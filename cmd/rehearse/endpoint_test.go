@@ -15,7 +15,7 @@ import (
 	"sync/atomic"
 	"testing"
 
-	"github.com/rehearse-dev/rehearse/harness"
+	"github.com/rehearse-dev/rehearse/harness/trials"
 )
 
 const liveScenario = `scenario: live
@@ -117,7 +117,7 @@ func TestHostileEndpoint(t *testing.T) {
 		{"a deep content", false, says(completion(`"content":` + deep)), tooDeep},
 		{"a deep member that nobody needs", false, says(completion(`"content":"done","x":` + deep)), tooDeep},
 		{"a deep event", true, says("data: " + deep + "\n\ndata: [DONE]\n\n"), tooDeep},
-		{"a program", false, says("\x7fELF\x02\x01\x01\x00\x00"), "not a chat completion"},
+		{"a program", false, says("\x7fELF\x02\x01\x01\x00\x00"), "a body that is not JSON"},
 		{"compressed garbage", false, func(w http.ResponseWriter, _ *http.Request) {
 			w.Header().Set("Content-Encoding", "gzip")
 			_, _ = io.WriteString(w, "\x1f\x8b\x08garbage")
@@ -126,7 +126,7 @@ func TestHostileEndpoint(t *testing.T) {
 		{"a stream that breaks off", true, brokenOff(text), "broke off: unexpected EOF"},
 		{"a redirect to itself", false, func(w http.ResponseWriter, r *http.Request) {
 			http.Redirect(w, r, r.URL.Path, http.StatusFound)
-		}, `redirects to "/v1/chat/completions" (HTTP 302): give its own address`},
+		}, `redirects to "/v1/chat/completions" (HTTP 302): use that address`},
 		{"11 MB of headers", false, func(w http.ResponseWriter, _ *http.Request) {
 			for i := range 11_000 {
 				w.Header().Set(fmt.Sprintf("X-%d", i), kilo("h"))
@@ -136,7 +136,7 @@ func TestHostileEndpoint(t *testing.T) {
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
-			playLive(t, tt.stream, tt.endpoint).wants(t, harness.CauseEndpoint, tt.says)
+			playLive(t, tt.stream, tt.endpoint).wants(t, trials.CauseEndpoint, tt.says)
 		})
 	}
 }

@@ -11,7 +11,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/rehearse-dev/rehearse/harness"
+	"github.com/rehearse-dev/rehearse/internal/prose"
 	"github.com/rehearse-dev/rehearse/mockllm/fault"
 	mcpfault "github.com/rehearse-dev/rehearse/mockmcp/fault"
 )
@@ -21,12 +21,12 @@ func faultsCommand(p *process) *cobra.Command {
 	var of string
 	cmd := &cobra.Command{
 		Use:   "faults [KIND]",
-		Short: "List what a mock model and a mock MCP server can do wrong",
-		Long: `faults lists the kinds of fault that a scenario can have in fault: and faults:,
-of a model and of an MCP server, with what each is for, and the presets, which
-are faults as one endpoint was seen to have them. With a kind or a preset it
-tells all of that one: its forms, the settings that it has a use for, and the
-threads that it was seen in. A few kinds are of both.`,
+		Short: "List the faults of the mock model and the mock MCP server",
+		Long: `faults lists the kinds of fault that a scenario can use in fault: and faults:, for
+the model and for MCP servers, with the question that each answers. It also lists
+presets: faults as one endpoint was seen to have them. Given a kind or a preset,
+it describes that one in full: its forms, its settings, and the bug reports that
+it was seen in. Some kinds apply to both sides.`,
 		Example: "  rehearse faults --of mcp\n  rehearse faults in_stream_error\n  rehearse faults --json",
 		Args:    cobra.MaximumNArgs(1),
 		RunE: func(_ *cobra.Command, args []string) error {
@@ -38,7 +38,7 @@ threads that it was seen in. A few kinds are of both.`,
 			case "mcp":
 				c = &catalogue{MCP: c.MCP}
 			default:
-				return fmt.Errorf("--of %s: it is model or mcp", of)
+				return fmt.Errorf("--of %s: want model or mcp", of)
 			}
 			if len(args) == 1 {
 				if c = c.only(args[0]); c.empty() {
@@ -58,13 +58,13 @@ threads that it was seen in. A few kinds are of both.`,
 		},
 	}
 	cmd.Flags().BoolVar(&asJSON, "json", false, "print JSON")
-	cmd.Flags().StringVar(&of, "of", "", "list faults of a `side` alone: model, or mcp for MCP servers")
+	cmd.Flags().StringVar(&of, "of", "", "list the faults of one `side` only: model, or mcp for MCP servers")
 	return cmd
 }
 
 // unknownFault is the error about a name that is in neither catalogue.
 func unknownFault(name string) error {
-	near := harness.Suggest(name, slices.Concat(fault.Names(), mcpfault.Names()))
+	near := prose.Suggest(name, slices.Concat(fault.Names(), mcpfault.Names()))
 	if near != "" {
 		near = fmt.Sprintf(", did you mean %q?", near)
 	}
@@ -136,7 +136,7 @@ func (c *catalogue) list(w io.Writer) error {
 		b.WriteString("FAULTS OF AN MCP SERVER\n\n")
 		c.MCP.list(&b)
 	}
-	b.WriteString("\nrehearse faults KIND tells its forms and settings, and where it was seen.\n")
+	b.WriteString("\nrehearse faults KIND describes one kind: its forms, its settings, and where it was seen.\n")
 	_, err := io.WriteString(w, b.String())
 	return err
 }
@@ -175,7 +175,7 @@ func (c *catalogue) detail(w io.Writer) error {
 			}
 			fmt.Fprintf(&b, "  %-16s %s%s\n", f.Name, f.What, only)
 		}
-		settings := slices.Concat(info.Uses, []string{"times", "every", "probability", "when", "match"})
+		settings := slices.Concat(info.Uses, []string{"times", "every", "probability", "chance", "when", "match"})
 		fmt.Fprintf(&b, "Settings: %s\nSeen in:\n", strings.Join(settings, ", "))
 		for _, s := range info.Seen {
 			fmt.Fprintf(&b, "  %s\n", s)

@@ -67,11 +67,11 @@ func (c *mcpCatalogue) detail(b *strings.Builder) {
 	for _, info := range c.Kinds {
 		fmt.Fprintf(b, "%s, of an MCP server: %s.\nIt is for: %s?\nIt strikes %s.\n", info.Kind, info.What, info.For, info.Where())
 		if info.Lasts {
-			b.WriteString("It lasts: without times it strikes again and again.\n")
+			b.WriteString("It lasts: without times it strikes every time.\n")
 		}
 		era := ""
 		if info.Era != "" {
-			era = ", clients of the " + info.Era + " era alone"
+			era = ", clients of the " + info.Era + " era only"
 		}
 		fmt.Fprintf(b, "Transports: %s%s\n", strings.Join(info.Transports, ", "), era)
 		if info.InProcess != "" {

@@ -4,11 +4,14 @@ package main
 
 import (
 	"fmt"
+	"net"
 	"net/url"
 	"strings"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
+
+	"github.com/rehearse-dev/rehearse/internal/gate"
 )
 
 // rule is what the value of a flag must be.
@@ -26,6 +29,21 @@ func checkFlags(cmd *cobra.Command, rules ...rule) error {
 		}
 	}
 	return nil
+}
+
+// gateFlags are the flags of whatever listens that say who is answered.
+func gateFlags(f *pflag.FlagSet, rules *gate.Rules) {
+	f.StringArrayVar(&rules.Hosts, "allow-host", nil, "host name, other than loopback, that clients may use, such as a container's; * is any; may be repeated")
+	f.StringArrayVar(&rules.Origins, "cors", nil, "origin whose pages may send requests, such as http://localhost:5173; * is any; may be repeated")
+}
+
+// dialled is the address at which a client on this machine finds a listener:
+// one on all addresses is called by the name of loopback.
+func dialled(a net.Addr) string {
+	if tcp, ok := a.(*net.TCPAddr); ok && tcp.IP.IsUnspecified() {
+		return net.JoinHostPort("127.0.0.1", fmt.Sprint(tcp.Port))
+	}
+	return a.String()
 }
 
 // wholeURL reports whether a client can be given a URL as it stands.

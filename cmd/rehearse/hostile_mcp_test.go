@@ -37,6 +37,16 @@ func hostileServer() {
 		if err := child.Start(); err != nil {
 			os.Exit(1)
 		}
+	case "daemon", "daemon that lets go", "daemon without environment":
+		leaveDaemon(mode, address)
+	case "daemon's child":
+		signal.Ignore(syscall.SIGTERM)
+		os.NewFile(3, "pipe").Close()
+		select {}
+	case "mute":
+		signal.Ignore(syscall.SIGTERM)
+		_, _ = line.Write([]byte("c"))
+		select {}
 	case "flood":
 		endless(os.Stderr, "", 2_000, kilo("noise "), "the end\n")
 	case "junk":
@@ -64,6 +74,33 @@ func hostileServer() {
 	if strings.HasPrefix(mode, "stubborn") {
 		select {} // the end of its input says nothing to it
 	}
+}
+
+// leaveDaemon starts a process in a session of its own, and waits until it has
+// its lifeline.
+func leaveDaemon(mode, address string) {
+	self, err := exec.LookPath("hostile-mcp")
+	if err != nil {
+		os.Exit(1)
+	}
+	child := exec.Command("setsid", self, "daemon's child", address)
+	if mode != "daemon that lets go" {
+		child.Stdout, child.Stderr = os.Stdout, os.Stderr
+	}
+	if mode == "daemon without environment" {
+		child.Env = []string{"A=1"}
+	}
+	r, w, err := os.Pipe()
+	if err != nil {
+		os.Exit(1)
+	}
+	child.ExtraFiles = []*os.File{w}
+	if err := child.Start(); err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		os.Exit(1)
+	}
+	w.Close()
+	_, _ = io.Copy(io.Discard, r)
 }
 
 // politely answers what every server is asked first.

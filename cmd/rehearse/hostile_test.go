@@ -11,6 +11,7 @@ import (
 	"io/fs"
 	"os"
 	"os/exec"
+	"os/signal"
 	"path/filepath"
 	"runtime"
 	"strings"
@@ -36,13 +37,15 @@ const (
 	tooLong = time.Minute
 	// maxMemory is what a run may take, whatever a peer sends.
 	maxMemory = 1 << 30
+	// maxMemoryOfFile is what checking or playing a file may take.
+	maxMemoryOfFile = 500_000_000
 	// secret is the API key, which no file and no output may show.
 	secret = "sk-hostile-0123456789"
 )
 
-// program builds the command once, without the race detector: its memory is
+// built builds the command once, without the race detector: its memory is
 // measured. It stands beside the programs of the scripts, and goes with them.
-var program = sync.OnceValues(func() (string, error) {
+var built = sync.OnceValues(func() (string, error) {
 	beside, err := exec.LookPath("rehearse")
 	if err != nil {
 		return "", err
@@ -116,7 +119,7 @@ func start(t *testing.T, dir string, args ...string) (*exec.Cmd, func(*testing.T
 // prepare is [start] without starting.
 func prepare(t *testing.T, dir string, args ...string) (*exec.Cmd, func(*testing.T) leftover) {
 	t.Helper()
-	name, err := program()
+	name, err := built()
 	if err != nil {
 		t.Fatalf("building the command: %v", err)
 	}
@@ -159,13 +162,19 @@ func rehearse(t *testing.T, dir string, args ...string) leftover {
 func (e leftover) bounded(t *testing.T) {
 	t.Helper()
 	t.Logf("%d MB, %s", e.peak>>20, e.took.Round(time.Millisecond))
+	e.within(t, maxMemory)
+}
+
+// within checks the memory that the program took.
+func (e leftover) within(t *testing.T, most int64) {
+	t.Helper()
 	// The kernel counts for a new process what its parent had when it was
 	// started: less than that says nothing about the program.
 	var own syscall.Rusage
 	if err := syscall.Getrusage(syscall.RUSAGE_SELF, &own); err != nil {
 		t.Fatal(err)
 	}
-	if e.peak > maxMemory && e.peak > own.Maxrss<<10 {
+	if e.peak > most && e.peak > own.Maxrss<<10 {
 		t.Errorf("took %d MB of memory", e.peak>>20)
 	}
 }
@@ -254,17 +263,17 @@ func (e leftover) trial(t *testing.T) (trials.Record, trials.Detail) {
 
 // wants checks outcome, exit code and primary cause. An empty cause is a
 // trial that passed.
-func (e leftover) wants(t *testing.T, cause harness.CauseKind, says ...string) (trials.Record, trials.Detail) {
+func (e leftover) wants(t *testing.T, cause trials.CauseKind, says ...string) (trials.Record, trials.Detail) {
 	t.Helper()
 	rec, detail := e.trial(t)
 	outcome, code := harness.OutcomeFailed, exitFailed
 	switch cause {
 	case "":
 		outcome, code = harness.OutcomePassed, exitPassed
-	case harness.CauseEndpoint:
+	case trials.CauseEndpoint:
 		outcome, code = harness.OutcomeError, exitUnjudged
 	}
-	var got harness.Cause
+	var got trials.Cause
 	if rec.Cause != nil {
 		got = *rec.Cause
 	}
@@ -295,54 +304,64 @@ func put(t *testing.T, dir, name, text string) {
 	}
 }
 
-// TestHostileFiles names files that are no scenarios, or too much of one.
-func TestHostileFiles(t *testing.T) {
+// TestHostileDaemons has servers that leave a process in a session of its own:
+// the run does not wait for it, and it does not outlive the run.
+func TestHostileDaemons(t *testing.T) {
 	t.Parallel()
-	bomb := "scenario: bomb\nturns: [{user: hi, replies: [{say: hi}]}]\nservers:\n  a: {tools: &a [x, x, x, x, x, x, x, x, x, x]}\n"
-	for c := 'b'; c < 'k'; c++ {
-		bomb += fmt.Sprintf("  %c: {tools: &%c [%s*%c]}\n", c, c, strings.Repeat(fmt.Sprintf("*%c, ", c-1), 9), c-1)
+	if runtime.GOOS != "linux" {
+		t.Skip("only Linux tells what a server left behind")
 	}
-	const ok = "scenario: x\nturns: [{user: hi, replies: [{say: hi}]}]\n"
-	var keys strings.Builder
-	for i := range 2_000 {
-		fmt.Fprintf(&keys, "k%d: 1\n", i)
+	if _, err := exec.LookPath("setsid"); err != nil {
+		t.Skip("setsid is not installed")
 	}
-	tests := []struct{ name, text, want string }{
-		{"alias of itself", ok + "servers: &a [*a]\n", "f.yaml:3:14: alias *a stands inside the value it names"},
-		{"alias bomb", bomb, "aliases stand for more than 10000 values in this file: write them out, or use fewer"},
-		{"50 MB", "scenario: x\ndescription: |\n" + strings.Repeat("  "+kilo("x")+"\n", 50_000), "f.yaml:1:1: the file has more than 8388608 bytes, and no more are read: split it, or keep large texts out of it"},
-		{"binary", "\x7fELF\x02\x01\x01\x00\x00\x00\x00\x00\x00", "f.yaml:1:1: the file is binary: save it as text in UTF-8"},
-		{"UTF-16", "\xff\xfes\x00c\x00", "f.yaml:1:1: the file is UTF-16: save it as text in UTF-8"},
-		{"binary in a text", "scenario: x\ndescription: \"a\x00b\"\n", "f.yaml:2:16: control character U+0000: write it as an escape between double quotes"},
-		{"deep, open", strings.Repeat("[", 1_000_000), "f.yaml:1:10001: nested far more than 200 deep: is this YAML?"},
-		{"deep, open, in a scenario", "scenario: x\nservers: " + strings.Repeat("[", 100_000), "f.yaml:2:10010: nested far more than 200 deep: is this YAML?"},
-		{"deep, closed", "scenario: x\nservers: " + strings.Repeat("[", 5_000) + strings.Repeat("]", 5_000), "f.yaml:2:209: nested more than 200 deep: put a part into a text, or leave it out"},
-		{"deep dashes", "scenario: x\nservers:\n  " + strings.Repeat("- ", 500_000), "f.yaml:3:20001: nested far more than 200 deep: is this YAML?"},
-		{"deep expression", strings.Replace(ok, "say: hi", `say: "{{ `+strings.Repeat("(", 1000)+"1"+strings.Repeat(")", 1000)+` }}"`, 1), "f.yaml:2:"},
-		{"long expression", strings.Replace(ok, "say: hi", `say: "{{ `+strings.Repeat("1+", 100_000)+`1 }}"`, 1), "f.yaml:2:"},
-		{"long key", ok + `"` + strings.Repeat("k", 1000) + "\": 1\n", "f.yaml:3:1: unknown key"},
-		{"many mistakes", ok + keys.String(), "and 1800 more mistakes"},
-		{"long wrong value", ok + "limits: {time: " + strings.Repeat("9", 2_000_000) + "}\n", `f.yaml:3:16: "time" wants a duration`},
-		{"schema that refers to itself", ok + `servers: {s: {tools: [{name: t, description: d, input: {$ref: "#"}, results: [{text: x}]}]}}` + "\n", ""},
-	}
-	for _, tt := range tests {
-		t.Run(tt.name, func(t *testing.T) {
+	for _, mode := range []string{"daemon", "daemon that lets go", "daemon without environment"} {
+		t.Run(mode, func(t *testing.T) {
 			t.Parallel()
 			dir := t.TempDir()
-			put(t, dir, "f.yaml", tt.text)
-			e := rehearse(t, dir, "run", "f.yaml")
-			if tt.want == "" {
-				return // enough that it ends
-			}
-			if e.code != int(exitUsage) || !strings.Contains(e.stderr, tt.want) {
-				t.Errorf("exit code %d, want %d and %q:\n%s", e.code, exitUsage, tt.want, cut(e.stderr))
-			}
-			if len(e.stderr) > 20_000 {
-				t.Errorf("the message has %d bytes", len(e.stderr))
-			}
-			if e.took > 20*time.Second {
-				t.Errorf("took %s", e.took)
-			}
+			lines := newLifelines(t)
+			lines.scenario(t, dir, mode)
+			e := rehearse(t, dir, "run", "s.yaml", "--out", "out")
+			lines.ended(t, 4) // two sessions, each with a server and a daemon
+			e.wants(t, "")
 		})
 	}
+}
+
+// TestHostileImpatience interrupts a run again and again while it waits for a
+// server to start that heeds nothing: no server is left.
+func TestHostileImpatience(t *testing.T) {
+	t.Parallel()
+	heardInterrupts(t)
+	dir := t.TempDir()
+	lines := newLifelines(t)
+	lines.scenario(t, dir, "mute")
+	cmd, wait := start(t, dir, "run", "s.yaml", "--out", "out")
+	lines.wait(t)
+	if err := cmd.Process.Signal(os.Interrupt); err != nil {
+		t.Fatal(err)
+	}
+	select {
+	case <-cmd.Stderr.(*watched).seen("interrupt again"):
+	case <-time.After(tooLong):
+		t.Fatal("there is no word about a second interrupt")
+	}
+	for range 20 { // of which at least one comes to it before the others
+		if err := cmd.Process.Signal(os.Interrupt); err != nil {
+			break // it has ended
+		}
+	}
+	e := wait(t)
+	lines.ended(t, 1)
+	if e.code != int(exitUnjudged) && e.code != int(exitKilled) {
+		t.Errorf("exit code %d, want %d or %d\n%s%s", e.code, exitUnjudged, exitKilled, e.stdout, e.stderr)
+	}
+}
+
+// heardInterrupts has children of ours hear an interrupt also where we were
+// started in the background, to ignore it.
+func heardInterrupts(t *testing.T) {
+	t.Helper()
+	all := make(chan os.Signal, 1)
+	signal.Notify(all, os.Interrupt)
+	t.Cleanup(func() { signal.Stop(all) })
 }

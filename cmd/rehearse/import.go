@@ -10,27 +10,28 @@ import (
 
 func importCommand(p *process) *cobra.Command {
 	var force bool
+	var keep []string
 	cmd := &cobra.Command{
 		Use:   "import har|vcr|argo FROM OUT.yaml",
-		Short: "Make a cassette of traffic that another recorder wrote",
-		Long: `import writes a cassette of recorded traffic:
+		Short: "Convert traffic that another tool recorded into a cassette",
+		Long: `import converts traffic that another tool recorded into a cassette:
 
-  har FILE    a HAR file, as browsers and proxies write it
+  har FILE    a HAR file of a browser or a proxy
   vcr FILE    a cassette of go-vcr (all versions) or of vcrpy
   argo DIR    a folder of captures from the Argo Gateway
 
-Secrets are taken out on the way. A file that is there is not overwritten without
---force.`,
+It removes secrets on the way. It overwrites an existing file only with --force.`,
 		Example: "  rehearse import har traffic.har traffic.yaml\n  rehearse import argo captures/openai-tool-followup followup.yaml",
-		Args:    exactArgs(3, "a kind, what to read and the cassette to write"),
+		Args:    exactArgs(3, "a kind, the input and the cassette to write"),
 		RunE: func(_ *cobra.Command, args []string) error {
 			switch args[0] {
 			case "har", "vcr", "argo":
-				return convert(p, args[1], args[2], !force, true)
+				return convert(p, args[1], args[2], conversion{fresh: !force, some: true, keep: keep})
 			}
 			return fmt.Errorf("%s", unknown(fmt.Sprintf("import %q is not known: want har, vcr or argo", args[0]), args[0], []string{"har", "vcr", "argo"}))
 		},
 	}
+	addKeep(cmd.Flags(), &keep)
 	cmd.Flags().BoolVar(&force, "force", false, "overwrite OUT.yaml")
 	return cmd
 }

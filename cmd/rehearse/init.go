@@ -38,11 +38,10 @@ const (
 func initCommand(p *process) *cobra.Command {
 	return &cobra.Command{
 		Use:   "init [DIR]",
-		Short: "Write one scenario, one mock server and a CI file to begin from",
-		Long: `init writes into DIR (this folder when none is given): a scenario, the mock server
-it uses, the JSON Schema that editors check them by, a CI workflow, and a
-.gitignore for the folder of runs. It overwrites nothing; a .gitignore that is
-there is left as it is.`,
+		Short: "Write a scenario, a mock server and a CI workflow to start from",
+		Long: `init writes into DIR (default: this folder) a scenario, the mock server that it
+uses, the JSON Schema for editors, a CI workflow, and a .gitignore for the folder
+of runs. It never overwrites a file; it leaves an existing .gitignore as it is.`,
 		Example: "  rehearse init demo\n  rehearse run demo/scenarios",
 		Args:    cobra.MaximumNArgs(1),
 		RunE: func(_ *cobra.Command, args []string) error {
@@ -59,8 +58,8 @@ func schemaCommand(p *process) *cobra.Command {
 	return &cobra.Command{
 		Use:   "schema",
 		Short: "Print the JSON Schema of scenario, server, llm and suite files",
-		Long: `schema prints the JSON Schema that editors complete and check files by. init writes
-it too; print it anew after an update. The first line of a file names it:
+		Long: `schema prints the JSON Schema with which editors complete and check files. init
+writes it too; print it again after an update. The first line of a file names it:
 # yaml-language-server: $schema=` + schemaFile + ``,
 		Example: "  rehearse schema > scenarios/" + schemaFile,
 		Args:    cobra.NoArgs,
@@ -80,7 +79,7 @@ func initProject(p *process, dir string) error {
 				layout = slices.Delete(layout, i, i+1)
 				continue
 			}
-			return fmt.Errorf("%s is there already; init overwrites nothing", name)
+			return fmt.Errorf("%s already exists; init never overwrites files", name)
 		} else if !errors.Is(err, fs.ErrNotExist) {
 			return err
 		}
@@ -97,7 +96,7 @@ func initProject(p *process, dir string) error {
 		if err := os.MkdirAll(filepath.Dir(name), 0o755); err != nil {
 			return err
 		}
-		if err := os.WriteFile(name, data, 0o644); err != nil {
+		if err := writeNew(name, data); err != nil {
 			return err
 		}
 		fmt.Fprintf(p.stdout, "wrote %s\n", name)
@@ -105,6 +104,16 @@ func initProject(p *process, dir string) error {
 	if filepath.Clean(dir) != "." {
 		fmt.Fprintf(p.stdout, "GitHub runs %s once %s is the root of a repository\n", filepath.FromSlash(workflow), dir)
 	}
-	fmt.Fprintf(p.stdout, "now try: rehearse run %s\n", filepath.Join(dir, "scenarios"))
+	fmt.Fprintf(p.stdout, "next: rehearse run %s\n", filepath.Join(dir, "scenarios"))
 	return nil
+}
+
+// writeNew writes a file where nothing is, not even a link.
+func writeNew(name string, data []byte) error {
+	f, err := os.OpenFile(name, os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o644)
+	if err != nil {
+		return err
+	}
+	_, err = f.Write(data)
+	return errors.Join(err, f.Close())
 }

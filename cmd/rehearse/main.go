@@ -6,7 +6,8 @@
 //	rehearse init             a folder with one scenario to begin from
 //	rehearse check PATH...    find mistakes in scenarios and mocks
 //	rehearse run PATH...      play scenarios and write a report
-//	rehearse fuzz PATH...     stream replies in ever other pieces
+//	rehearse shard PATH...    the job file of a run on several machines
+//	rehearse fuzz PATH...     split streams at different points
 //	rehearse report RUN       show a finished run again
 //	rehearse serve llm FILE   a mock model endpoint by itself
 //	rehearse serve mcp FILE   a mock MCP server by itself
@@ -15,6 +16,8 @@
 //	rehearse tape             record or replay an MCP server over stdio
 //	rehearse import           make a cassette of other recordings
 //	rehearse mcp list|call    the tools of an MCP server, at the terminal
+//	rehearse compare A B      two finished runs, and whether they differ
+//	rehearse plan             how large a suite must be
 //	rehearse schema           the JSON Schema of all files, for editors
 //	rehearse faults [KIND]    what mock models and MCP servers can do wrong
 //
@@ -33,9 +36,14 @@ import (
 	"time"
 
 	"github.com/rehearse-dev/rehearse/harness/run"
+	"github.com/rehearse-dev/rehearse/internal/mcpwire"
 )
 
-func main() {
+func main() { program(0) }
+
+// program is the whole program. A process of a server is given grace to end by
+// itself, and again when it is told to; 0 means the default.
+func program(grace time.Duration) {
 	run.Child() // where a subject started us as a server
 	ctx, stop := context.WithCancel(context.Background())
 	abort := make(chan struct{})
@@ -48,17 +56,20 @@ func main() {
 	done := make(chan exitCode, 1)
 	hangups := newHangups()
 	var stay atomic.Bool
+	orphans := new(mcpwire.Orphans)
 	go func() {
 		done <- command(ctx, &process{
-			args:   os.Args[1:],
-			getenv: os.LookupEnv,
-			stdin:  os.Stdin,
-			stdout: os.Stdout,
-			stderr: os.Stderr,
-			abort:  abort,
-			hangup: hangups,
-			exit:   os.Exit,
-			stay:   func() { stay.Store(true) },
+			args:    os.Args[1:],
+			getenv:  os.LookupEnv,
+			stdin:   os.Stdin,
+			stdout:  onTerminal(os.Stdout),
+			stderr:  onTerminal(os.Stderr),
+			abort:   abort,
+			grace:   grace,
+			hangup:  hangups,
+			orphans: orphans,
+			exit:    os.Exit,
+			stay:    func() { stay.Store(true) },
 		})
 	}()
 	for running := true; running; {
@@ -75,18 +86,21 @@ func main() {
 		case code := <-done:
 			os.Exit(int(code))
 		case <-slow:
-			fmt.Fprintln(os.Stderr, "rehearse: stopping; interrupt again to end at once")
+			// Nobody may read it, and then it must not keep us.
+			go fmt.Fprintln(os.Stderr, "rehearse: stopping; interrupt again to end at once")
 		case <-signals:
 			waiting = false
 		}
 	}
 	close(abort)
+	// A third signal changes nothing: whoever presses Ctrl-C quickly wants no
+	// server left either.
 	select {
 	case code := <-done:
 		os.Exit(int(code))
-	case <-signals:
 	case <-time.After(lastWords):
 	}
+	orphans.End()
 	os.Exit(int(exitKilled))
 }
 

@@ -9,7 +9,6 @@ import (
 	"fmt"
 	"io"
 	"net/url"
-	"os"
 	"os/exec"
 	"path/filepath"
 	"slices"
@@ -22,18 +21,20 @@ import (
 	"github.com/rehearse-dev/rehearse/harness/mcppool"
 	"github.com/rehearse-dev/rehearse/harness/tools"
 	"github.com/rehearse-dev/rehearse/internal/mcpargs"
+	"github.com/rehearse-dev/rehearse/internal/plainfile"
+	"github.com/rehearse-dev/rehearse/internal/prose"
 )
 
-const mcpExits = `Exit codes: 0 done; 1 the tool or the server says that it failed; 2 wrong use; 3
-the server cannot be reached, or did not answer; 130 interrupted.`
+const mcpExits = `Exit codes: 0 done; 1 the tool or the server reported failure; 2 wrong use; 3 the
+server cannot be reached, or did not answer; 130 interrupted.`
 
 func mcpCommand(p *process) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "mcp list|call",
 		Short: "List and call the tools of an MCP server, real or mock",
 		Long: `mcp is a small MCP client for the terminal. The server is a URL, or a command after
--- that is started and ended again. It gets only the variables of the environment
-that every program needs, and those of --env.
+--, which mcp starts and ends. The command gets only the environment variables that
+every program needs, and those of --env.
 
 ` + mcpExits,
 		Example: `  rehearse mcp list http://127.0.0.1:8080/mcp
@@ -66,13 +67,13 @@ type mcpClient struct {
 func (c *mcpClient) flags(cmd *cobra.Command) {
 	f := cmd.Flags()
 	f.SortFlags = false
-	f.StringVar(&c.transport, "transport", "", "http, sse, ws or stdio (default: ws for a URL that begins so, http for other URLs, or else sse, stdio after --)")
+	f.StringVar(&c.transport, "transport", "", "http, sse, ws or stdio (default: ws for ws:// and wss://; for other URLs http, or else sse; stdio for a command after --)")
 	f.StringArrayVar(&c.headers, "header", nil, "HTTP header for the server, as 'NAME: VALUE'; may be repeated")
-	f.StringArrayVar(&c.env, "env", nil, "environment variable for the command, as NAME=VALUE, or NAME to hand ours on; may be repeated")
-	f.DurationVar(&c.timeout, "timeout", 60*time.Second, "how long to wait for the server to start, and for each answer or word of progress")
+	f.StringArrayVar(&c.env, "env", nil, "environment variable for the command, as NAME=VALUE, or NAME to pass on the current value; may be repeated")
+	f.DurationVar(&c.timeout, "timeout", 60*time.Second, "time limit for the server to start, and for each answer or progress message")
 	f.StringVar(&c.era, "era", "auto", "protocol to speak: legacy (initialize, up to 2025-11-25), modern (2026-07-28) or auto")
 	f.BoolVar(&c.raw, "raw", false, "print the JSON that the server sent, byte for byte")
-	f.BoolVarP(&c.verbose, "verbose", "v", false, "show who the server is, its log, its progress and what was odd on standard error")
+	f.BoolVarP(&c.verbose, "verbose", "v", false, "print the server's name, log, progress and irregularities to standard error")
 }
 
 // server reads what server is meant, and returns the other words before --.
@@ -94,27 +95,27 @@ func (c *mcpClient) server(cmd *cobra.Command, args []string) (harness.Server, [
 	case dash >= 0 && c.transport != "" && c.transport != "stdio":
 		return harness.Server{}, nil, fmt.Errorf("--transport %s wants a URL, and a command is given after --", c.transport)
 	case dash >= 0 && len(c.headers) > 0:
-		return harness.Server{}, nil, errors.New("--header goes with a URL, and a command is given after --")
+		return harness.Server{}, nil, errors.New("--header needs a URL, but a command is given after --")
 	case dash > 0 && wholeServer(args[0]):
 		return harness.Server{}, nil, fmt.Errorf("%q is the URL of a server, and %q after -- would be its command: leave out --", args[0], args[dash])
 	case dash > 0 && !isProgram(args[dash]) && !strings.ContainsRune(args[dash], filepath.Separator), dash > 0 && swapped(args[:dash], args[dash:]):
-		return harness.Server{}, nil, fmt.Errorf("%q is to be the command of the server, since it comes after --; a tool and its arguments come before it\nfor example:\n%s",
+		return harness.Server{}, nil, fmt.Errorf("%q is the server's command, since it comes after --; put the tool and its arguments before --\nfor example:\n%s",
 			args[dash], cmd.Example)
 	case dash >= 0:
 		return harness.Server{Name: filepath.Base(args[dash]), Command: args[dash:], Env: c.ownEnv()}, args[:dash], nil
 	case len(args) == 0:
-		return harness.Server{}, nil, fmt.Errorf("which server? Give its URL, or its command after --\nfor example:\n%s", cmd.Example)
+		return harness.Server{}, nil, fmt.Errorf("no server: give its URL, or its command after --\nfor example:\n%s", cmd.Example)
 	case c.transport == "stdio":
-		return harness.Server{}, nil, errors.New("--transport stdio wants the command of the server after --")
+		return harness.Server{}, nil, errors.New("--transport stdio needs the server's command after --")
 	case len(c.env) > 0:
-		return harness.Server{}, nil, errors.New("--env goes with a command after --")
+		return harness.Server{}, nil, errors.New("--env needs a command after --")
 	}
 	if !wholeServer(args[0]) {
-		return harness.Server{}, nil, fmt.Errorf("%q is no URL of a server; a command goes after --", args[0])
+		return harness.Server{}, nil, fmt.Errorf("%q is not the URL of a server; put a command after --", args[0])
 	}
 	u, _ := url.Parse(args[0]) // as it could be before
 	if ws := strings.HasPrefix(u.Scheme, "ws"); ws && c.transport != "" && c.transport != "ws" {
-		return harness.Server{}, nil, fmt.Errorf("--transport %s does not go with %s://", c.transport, u.Scheme)
+		return harness.Server{}, nil, fmt.Errorf("--transport %s cannot be used with %s://", c.transport, u.Scheme)
 	}
 	s := harness.Server{Name: u.Redacted(), URL: args[0], Headers: map[string]string{}}
 	if c.transport != "http" {
@@ -173,7 +174,7 @@ func (c *mcpClient) open(ctx context.Context, server harness.Server) (*mcppool.S
 		Era: map[string]mcppool.Era{"legacy": mcppool.EraLegacy, "modern": mcppool.EraModern}[c.era],
 	}
 	if c.verbose {
-		opts.LogLevel, opts.Logf, opts.Told = "debug", c.p.logf, c.tell
+		opts.LogLevel, opts.Logf, opts.Notified = "debug", c.p.logf, c.tell
 	}
 	s, err := mcppool.Open(ctx, server, opts)
 	if err != nil && ctx.Err() == nil && c.transport == "" && strings.HasPrefix(server.URL, "http") {
@@ -203,7 +204,7 @@ func (c *mcpClient) openOlder(ctx context.Context, server harness.Server, opts *
 	if err != nil {
 		return nil, first
 	}
-	c.p.logf("the server speaks the older HTTP+SSE only; --transport sse spares it the first question")
+	c.p.logf("the server speaks only the older HTTP+SSE; use --transport sse to skip the first attempt")
 	return s, nil
 }
 
@@ -260,8 +261,8 @@ func mcpListCommand(p *process) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "list URL | -- COMMAND...",
 		Short: "List the tools of an MCP server",
-		Long: `list prints the tools of a server with their arguments: those in brackets may be
-left out. With --raw it prints one tool a line, as the server sent it.
+		Long: `list prints the tools of a server with their arguments; optional arguments are in
+brackets. With --raw it prints one tool per line, as the server sent it.
 
 ` + mcpExits,
 		Example: `  rehearse mcp list http://127.0.0.1:8080/mcp
@@ -270,7 +271,7 @@ left out. With --raw it prints one tool a line, as the server sent it.
 		RunE: func(cmd *cobra.Command, args []string) error {
 			server, rest, err := c.server(cmd, args)
 			if err == nil && len(rest) > 0 {
-				err = fmt.Errorf("list wants a server and nothing else, not %q; a command goes after --", strings.Join(rest, " "))
+				err = fmt.Errorf("list takes only a server, not %q; put a command after --", strings.Join(rest, " "))
 			}
 			if err != nil {
 				return err
@@ -323,13 +324,13 @@ func mcpCallCommand(p *process) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "call URL TOOL [KEY=VALUE...] | TOOL [KEY=VALUE...] -- COMMAND...",
 		Short: "Call a tool of an MCP server",
-		Long: `call calls one tool and prints what it says. Its arguments are read by its input
-schema: KEY=VALUE stays text where that says string, whatever it looks like, and is
-JSON where it says number, boolean, array or object. An array may be given item by
-item, each with the KEY. KEY:=JSON is taken as it is, KEY@=FILE reads the value
-from a file, and --json gives all arguments at once, unchecked.
+		Long: `call calls one tool and prints the result. It reads arguments by the tool's input
+schema: the VALUE of KEY=VALUE stays text where the schema says string, and is JSON
+where it says number, boolean, array or object. Give an array item by item by
+repeating the KEY. KEY:=JSON is taken as JSON, KEY@=FILE reads the value from a
+file, and --json gives all arguments at once, unchecked.
 
-With --raw the result is printed as the server sent it.
+With --raw it prints the result as the server sent it.
 
 ` + mcpExits,
 		Example: `  rehearse mcp call http://127.0.0.1:8080/mcp add a=2 b=3
@@ -342,9 +343,9 @@ With --raw the result is printed as the server sent it.
 			case err != nil:
 				return err
 			case len(rest) == 0:
-				return fmt.Errorf("call which tool? `rehearse mcp list` shows them\nfor example:\n%s", cmd.Example)
+				return fmt.Errorf("no tool: `rehearse mcp list` prints the tools\nfor example:\n%s", cmd.Example)
 			case len(rest) > 1 && cmd.Flags().Changed("json"):
-				return fmt.Errorf("--json gives all arguments; %q is one too many", rest[1])
+				return fmt.Errorf("--json gives all arguments; remove %q", rest[1])
 			}
 			if cmd.Flags().Changed("json") {
 				if whole, err = c.whole(whole); err != nil {
@@ -355,7 +356,7 @@ With --raw the result is printed as the server sent it.
 		},
 	}
 	c.flags(cmd)
-	cmd.Flags().StringVar(&whole, "json", "", "all arguments as a JSON object; @FILE reads it from a file, @- from standard input")
+	cmd.Flags().StringVar(&whole, "json", "", "all arguments, as a JSON object; @FILE reads it from a file, @- from standard input")
 	return cmd
 }
 
@@ -365,9 +366,9 @@ func (c *mcpClient) whole(text string) (string, error) {
 		var raw []byte
 		var err error
 		if name == "-" {
-			raw, err = io.ReadAll(c.p.stdin)
+			raw, err = io.ReadAll(io.LimitReader(c.p.stdin, plainfile.MaxResult))
 		} else {
-			raw, err = os.ReadFile(name)
+			raw, err = plainfile.ReadResult(name)
 		}
 		if err != nil {
 			return "", fmt.Errorf("--json: %w", err)
@@ -415,7 +416,7 @@ func (c *mcpClient) call(ctx context.Context, server harness.Server, name string
 		return err
 	}
 	if r.IsError {
-		return &codeError{exitFailed, fmt.Errorf("%s says that it failed", name)}
+		return &codeError{exitFailed, fmt.Errorf("%s reported failure", name)}
 	}
 	return nil
 }
@@ -425,13 +426,13 @@ func arguments(listed []mcppool.Tool, name string, words []string) (json.RawMess
 	var known []string
 	for _, t := range listed {
 		if t.Name == name {
-			return mcpargs.Read(t.Schema, words, os.ReadFile)
+			return mcpargs.Read(t.Schema, words, plainfile.ReadResult)
 		}
 		known = append(known, t.Name)
 	}
-	msg := fmt.Sprintf("there is no tool %q", name)
-	if near := harness.Suggest(name, known); near != "" {
+	msg := fmt.Sprintf("the server has no tool %q", name)
+	if near := prose.Suggest(name, known); near != "" {
 		return nil, fmt.Errorf("%s; did you mean %s?", msg, near)
 	}
-	return nil, fmt.Errorf("%s; the tools are %s (--json calls what is not listed)", msg, strings.Join(known, ", "))
+	return nil, fmt.Errorf("%s; the tools are %s (--json calls an unlisted tool)", msg, strings.Join(known, ", "))
 }

@@ -9,7 +9,6 @@ import (
 	"testing"
 
 	"github.com/rehearse-dev/rehearse/mockmcp"
-	"github.com/rehearse-dev/rehearse/mockmcp/protocol"
 )
 
 // client runs `rehearse mcp` in this process.
@@ -34,9 +33,9 @@ func TestMCPClientFindsSSE(t *testing.T) {
 		stdout string
 		stderr string
 	}{
-		{"it is tried", nil, exitPassed, "echo\n", "the server speaks the older HTTP+SSE only; --transport sse spares it the first question\n"},
+		{"it is tried", nil, exitPassed, "echo\n", "the server speaks only the older HTTP+SSE; use --transport sse to skip the first attempt\n"},
 		{"http was said", []string{"--transport", "http"}, exitUnjudged, "", "needs transport: sse"},
-		{"the new era was said", []string{"--era", "modern"}, exitUnjudged, "", "does not speak the new era"},
+		{"the new era was said", []string{"--era", "modern"}, exitUnjudged, "", "does not support protocol version 2026-07-28"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			code, stdout, stderr := client(t, append([]string{"list", server.SSE}, tt.args...)...)
@@ -72,7 +71,7 @@ func TestMCPClientInterrupted(t *testing.T) {
 // TestMCPClient reaches a server by every transport and era, and shows a key.
 func TestMCPClient(t *testing.T) {
 	server := mockmcp.NewServer(t, mockmcp.Script{
-		Name: "s", Protocol: protocol.Settings{Auth: &protocol.Auth{Token: "sesame"}},
+		Name: "s", Protocol: mockmcp.Protocol{Auth: &mockmcp.Auth{Token: "sesame"}},
 		Tools: []mockmcp.Tool{{
 			Name: "echo", Input: json.RawMessage(`{"type":"object","properties":{"id":{"type":"string"}}}`),
 			Handler: func(_ context.Context, c *mockmcp.Call) (*mockmcp.Answer, error) {

@@ -13,7 +13,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/rehearse-dev/rehearse/harness"
+	"github.com/rehearse-dev/rehearse/harness/trials"
 	"github.com/rehearse-dev/rehearse/internal/mcpwire"
 )
 
@@ -136,7 +136,7 @@ func TestHTTPServerThatIsNone(t *testing.T) {
 			dir := t.TempDir()
 			put(t, dir, "s.yaml", fmt.Sprintf(httpScenario, url))
 			e := inProcess(t, dir, "run", filepath.Join(dir, "s.yaml"), "--out", filepath.Join(dir, "out"))
-			e.wants(t, harness.CauseEndpoint, `server "s" (`+url+`) lists no tools`, tt.says)
+			e.wants(t, trials.CauseEndpoint, `server "s" (`+url+`) lists no tools`, tt.says)
 		})
 	}
 }

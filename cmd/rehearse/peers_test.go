@@ -13,7 +13,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/rehearse-dev/rehearse/harness"
 	"github.com/rehearse-dev/rehearse/harness/trials"
 )
 
@@ -106,23 +105,23 @@ func (l *lifelines) scenario(t *testing.T, dir, mode string) {
 func TestHostileServer(t *testing.T) {
 	tests := []struct {
 		mode  string
-		cause harness.CauseKind
+		cause trials.CauseKind
 		says  string // the cause
 		told  string // the model
 	}{
 		{"fine", "", "", "fine"},
 		{"flood", "", "", "fine"},
 		{"junk", "", "", "fine"},
-		{"dies at start", harness.CauseEndpoint, `server "s" (hostile-mcp dies at start ADDRESS) lists no tools: connecting to server "s": ` +
-			`the server went away: exit status 3; its stderr ends: cannot open /data/models.db: no such file`, ""},
-		{"dies mid-call", "", "", "the server went away: exit status 3"},
-		{"dies mid-frame", "", "", "the server went away: exit status 0"},
+		{"dies at start", trials.CauseEndpoint, `server "s" (hostile-mcp dies at start ADDRESS) lists no tools: connecting to server "s": ` +
+			`the server disconnected: exit status 3; its stderr ends: cannot open /data/models.db: no such file`, ""},
+		{"dies mid-call", "", "", "the server disconnected: exit status 3"},
+		{"dies mid-frame", "", "", "the server disconnected: exit status 0"},
 		{"deep 100000", "", "", "exceeded max depth"},
 		{"deep 9990", "", "", `{"a":{"a":{"a":`},
 		{"deep text", "", "", `{"a":{"a":{"a":`},
-		{"blocks", harness.CauseConduct, "was shortened from 200201 bytes to ", "xxx\nxxx"},
+		{"blocks", trials.CauseConduct, "was shortened from 200201 bytes to ", "xxx\nxxx"},
 		{"binary", "", "", "a\ufffd\ufffd\x00\ufffdb"},
-		{"not JSON", "", "", "line is no JSON-RPC message (invalid character 'o'"},
+		{"not JSON", "", "", "line is not a JSON-RPC message (invalid character 'o'"},
 	}
 	for _, tt := range tests {
 		t.Run(tt.mode, func(t *testing.T) {
@@ -157,16 +156,16 @@ func TestServerThatIsWaitedFor(t *testing.T) {
 	tests := []struct {
 		mode      string
 		processes int
-		cause     harness.CauseKind
+		cause     trials.CauseKind
 		says      string
 		told      string
 	}{
-		{"half a frame", 2, harness.CauseEndpoint, `server "s" did not answer tools/call ask in time`, ""},
-		{"silent", 2, harness.CauseEndpoint, `server "s" did not answer tools/call ask in time`, ""},
-		{"wrong id", 2, harness.CauseEndpoint, `server "s" did not answer tools/call ask in time`, ""},
-		{"never answers", 1, harness.CauseEndpoint, `lists no tools: connecting to server "s"`, ""},
+		{"half a frame", 2, trials.CauseEndpoint, `server "s" did not answer tools/call ask in time`, ""},
+		{"silent", 2, trials.CauseEndpoint, `server "s" did not answer tools/call ask in time`, ""},
+		{"wrong id", 2, "", "", "was answered with the id"},
+		{"never answers", 1, trials.CauseEndpoint, `lists no tools: connecting to server "s"`, ""},
 		{"stubborn", 4, "", "", "fine"}, // twice, each with its grandchild
-		{"20 MB", 2, harness.CauseConduct, "was shortened from 20000000 bytes to ", "xxx"},
+		{"20 MB", 2, trials.CauseConduct, "was shortened from 20000000 bytes to ", "xxx"},
 		{"100 MB", 2, "", "", "longer than 67108864 bytes"},
 	}
 	lines := make([]*lifelines, len(tests))
@@ -176,7 +175,7 @@ func TestServerThatIsWaitedFor(t *testing.T) {
 		lines[i] = newLifelines(t)
 		lines[i].scenario(t, dir, tt.mode)
 		args := []string{"run", "s.yaml", "--out", "out"}
-		if tt.cause == harness.CauseEndpoint {
+		if tt.cause == trials.CauseEndpoint {
 			args = append(args, "--timeout", "6s") // enough to come to the call
 		}
 		_, wait[i] = start(t, dir, args...)
@@ -203,7 +202,7 @@ func TestDeathExplains(t *testing.T) {
 	put(t, dir, "s.yaml", strings.Replace(fmt.Sprintf(peerScenario, "dies mid-call", lines.address()), "say: done", `say: "{{result.sky}}"`, 1))
 	e := inProcess(t, dir, "run", filepath.Join(dir, "s.yaml"), "--out", filepath.Join(dir, "out"))
 	lines.ended(t, 2)
-	rec, detail := e.wants(t, harness.CauseEndpoint, `server "s" gave no answer to tools/call ask: it went away: exit status 3; its stderr ends: out of cheese`)
+	rec, detail := e.wants(t, trials.CauseEndpoint, `server "s" did not answer tools/call ask: it disconnected: exit status 3; its stderr ends: out of cheese`)
 	if rec.Cause == nil || !strings.HasSuffix(rec.Cause.Pos.String(), "s.yaml:3:3") {
 		t.Errorf("cause %+v, want it at the server", rec.Cause)
 	}

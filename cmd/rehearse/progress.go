@@ -12,14 +12,16 @@ import (
 	"github.com/vbauerster/mpb/v8/decor"
 
 	"github.com/rehearse-dev/rehearse/harness"
+	"github.com/rehearse-dev/rehearse/harness/run"
 	"github.com/rehearse-dev/rehearse/harness/trials"
+	"github.com/rehearse-dev/rehearse/internal/prose"
 )
 
 // progress shows how a run goes on: a bar on a terminal, a line a trial where
 // asked for, else nothing.
 type progress struct {
 	lines io.Writer // nil without --verbose
-	err   io.Writer // where recordings are told of
+	err   io.Writer // for lines beside the bar
 	total *mpb.Progress
 	bar   *mpb.Bar
 	// The bar is drawn by a goroutine of its own.
@@ -32,18 +34,21 @@ func newProgress(p *process, flags *runFlags) *progress {
 	case flags.verbose:
 		g.lines = p.stderr
 	case p.terminal(p.stderr):
-		g.total = mpb.New(mpb.WithOutput(p.stderr), mpb.WithWidth(40))
-		g.err = g.total
+		g.total = mpb.New(mpb.WithOutput(bare(p.stderr)), mpb.WithWidth(40))
+		g.err = tamed{g.total}
 	}
 	return g
 }
 
 // Planned makes the bar.
-func (g *progress) Planned(n int) {
+func (g *progress) Planned(p run.Plan) {
+	if line := planLine(p); line != "" {
+		fmt.Fprintln(g.err, line)
+	}
 	if g.total == nil {
 		return
 	}
-	g.bar = g.total.AddBar(int64(n),
+	g.bar = g.total.AddBar(int64(p.Trials),
 		mpb.BarRemoveOnComplete(),
 		mpb.PrependDecorators(decor.CountersNoUnit("%d of %d trials")),
 		mpb.AppendDecorators(decor.Any(func(decor.Statistics) string {
@@ -75,16 +80,20 @@ func (g *progress) Ended(r trials.Record) {
 func recordingLine(r trials.Record) string {
 	switch {
 	case r.Written:
-		return fmt.Sprintf("recorded  %s: %s", r.Cassette, count(r.Recorded, "interaction"))
+		return fmt.Sprintf("recorded  %s: %s", r.Cassette, prose.Count(r.Recorded, "interaction"))
 	case r.Cassette != "":
-		return fmt.Sprintf("unchanged %s: %s", r.Cassette, count(r.Recorded, "interaction"))
+		return fmt.Sprintf("unchanged %s: %s", r.Cassette, prose.Count(r.Recorded, "interaction"))
 	}
 	for _, w := range r.Warnings {
-		if strings.HasPrefix(w, "nothing is recorded") {
+		if strings.HasPrefix(w, "nothing was recorded") {
 			return fmt.Sprintf("warning: %s: %s", r.Key, w)
 		}
 	}
-	return fmt.Sprintf("warning: %s: nothing is recorded", r.Key)
+	if r.Outcome == harness.OutcomeError && r.Cause != nil { // it was refused, or could not be written
+		why, _, _ := strings.Cut(r.Cause.Message, "\n")
+		return fmt.Sprintf("warning: %s: nothing was recorded: %s", r.Key, why)
+	}
+	return fmt.Sprintf("warning: %s: nothing was recorded", r.Key)
 }
 
 func (g *progress) close() {

@@ -3,24 +3,26 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"net/url"
 	"os"
 	"os/exec"
+	"path/filepath"
 	"slices"
 	"strings"
 
 	"github.com/rehearse-dev/rehearse/cassettes"
-	"github.com/rehearse-dev/rehearse/cassettes/vcr"
+	"github.com/rehearse-dev/rehearse/internal/vcr"
 )
 
 // proxied runs the command that a proxy was started for and waits for its end.
 // It returns the command's exit code, or an error when it could not be run.
 func proxied(ctx context.Context, p *process, command, env []string) (int, error) {
 	cmd := exec.CommandContext(ctx, command[0], command[1:]...)
-	cmd.Stdin, cmd.Stdout, cmd.Stderr = p.stdin, p.stdout, p.stderr
+	cmd.Stdin, cmd.Stdout, cmd.Stderr = p.stdin, bare(p.stdout), bare(p.stderr)
 	cmd.Env = append(cmd.Environ(), env...)
 	// From a terminal it was interrupted together with us.
 	cmd.Cancel = func() error {
@@ -57,11 +59,11 @@ func proxied(ctx context.Context, p *process, command, env []string) (int, error
 }
 
 // clientEnv is what the official clients of several providers read, so that
-// they ask the proxy at address. base is the path of the endpoint's own
-// address, "" where that has none.
-func clientEnv(p *process, address, base string, mode cassettes.Mode) []string {
+// they ask the proxy at address. bare says that the endpoint's own address ends
+// before the /v1 that OpenAI's clients want in theirs.
+func clientEnv(p *process, address string, bare bool, mode cassettes.Mode) []string {
 	openai := address
-	if strings.Trim(base, "/") == "" {
+	if bare {
 		openai += "/v1"
 	}
 	env := []string{
@@ -104,13 +106,48 @@ func recordedAt(path string) (address, base string) {
 	return u.Scheme + "://" + u.Host + i.Meta.Base, i.Meta.Base
 }
 
+// bareAddress reports whether the address of the endpoint that a client is to
+// reach or, in a replay, was recorded with, ends before /v1.
+func bareAddress(flags *proxyFlags, upstream *url.URL) bool {
+	if flags.mode != string(cassettes.Replay) {
+		return strings.Trim(upstream.Path, "/") == ""
+	}
+	path := flags.cassette
+	if flags.cassettes != "" {
+		path = anyCassette(flags.cassettes)
+	}
+	f, err := vcr.Read(path)
+	if err != nil {
+		return true
+	}
+	_, base := recordedAt(path)
+	return strings.Trim(base, "/") == "" || slices.ContainsFunc(f.Interactions, func(i *vcr.Interaction) bool {
+		return strings.HasPrefix(strings.TrimPrefix(pathOf(i.Request.URL), base), "/v1/chat/completions")
+	})
+}
+
+// anyCassette is the first cassette of a folder; empty when there is none.
+func anyCassette(dir string) string {
+	entries, _ := os.ReadDir(dir) // whoever opens it will say what is wrong
+	for _, e := range entries {
+		if path := filepath.Join(dir, e.Name()); kindOf(path) == aCassette {
+			return path
+		}
+	}
+	return ""
+}
+
 // recordAgain is the command that records a cassette anew.
-func recordAgain(path string, command []string) string {
+func recordAgain(flags *proxyFlags, command []string) string {
+	path, flag := flags.cassette, "--cassette"
+	if flags.cassettes != "" {
+		path, flag = anyCassette(flags.cassettes), "--cassettes"
+	}
 	address, _ := recordedAt(path)
 	if address == "" {
 		address = "URL"
 	}
-	words := []string{"rehearse", "proxy", "--mode", "record", "--cassette", path, "--upstream", address}
+	words := []string{"rehearse", "proxy", "--mode", "record", flag, cmp.Or(flags.cassette, flags.cassettes), "--upstream", address}
 	if len(command) > 0 {
 		words = append(append(words, "--"), command...)
 	}

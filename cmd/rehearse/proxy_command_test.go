@@ -85,8 +85,8 @@ func TestProxyFailures(t *testing.T) {
 		says   string
 	}{
 		{"good", 200, exitPassed, "written; exchanges: 1, of which failed: 0"},
-		{"a wrong key", 401, exitFailed, "is not written, and the one that is there stays"},
-		{"down", 503, exitFailed, "nothing is recorded: the endpoint was asked 1 time, and all failed"},
+		{"a wrong key", 401, exitFailed, "is not written, and the existing one stays"},
+		{"down", 503, exitFailed, "nothing was recorded: the endpoint was asked 1 time, and every request failed"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			status = tt.status
@@ -128,6 +128,7 @@ func proxyClient() {
 
 // TestProxyInterrupted ends a command that goes on, and one that does not heed.
 func TestProxyInterrupted(t *testing.T) {
+	heard(t)
 	for _, tt := range []struct {
 		name, script string
 		abort        bool
@@ -171,9 +172,33 @@ func TestProxyInterrupted(t *testing.T) {
 				if got != exitKilled {
 					t.Errorf("exit %d, want %d: %s", got, exitKilled, stderr.String())
 				}
-			case <-time.After(30 * time.Second):
+			case <-time.After(tooLong):
 				t.Fatal("the command goes on")
 			}
 		})
+	}
+}
+
+// TestProxyRefused: a recording of refusals alone is written, and is no success.
+func TestProxyRefused(t *testing.T) {
+	endpoint := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		w.WriteHeader(http.StatusUnauthorized)
+		fmt.Fprint(w, "no such key")
+	}))
+	defer endpoint.Close()
+	for _, keep := range []bool{false, true} {
+		path := filepath.Join(t.TempDir(), "a.yaml")
+		args := []string{"proxy", "--mode", "record", "--cassette", path, "--upstream", endpoint.URL, fmt.Sprintf("--keep-errors=%v", keep), "--", "proxy-client"}
+		var stdout, stderr bytes.Buffer
+		code := command(t.Context(), &process{
+			args: args, stdin: strings.NewReader(""), stdout: &stdout, stderr: &stderr,
+			getenv: func(name string) (string, bool) { return "", false },
+		})
+		if want := map[bool]exitCode{false: exitFailed, true: exitPassed}[keep]; code != want || !keep != strings.Contains(stderr.String(), "every recorded exchange failed (exchanges: 1); check --upstream and the key") {
+			t.Errorf("keep %v: exit code %d\n%s%s", keep, code, stdout.String(), stderr.String())
+		}
+		if _, err := os.Stat(path); err != nil {
+			t.Error(err)
+		}
 	}
 }

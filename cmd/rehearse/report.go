@@ -12,21 +12,31 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/rehearse-dev/rehearse/harness/run"
+	"github.com/rehearse-dev/rehearse/internal/plainfile"
 	"github.com/rehearse-dev/rehearse/reports"
 )
 
 // files names where to write which report; empty names write none.
-type files struct{ html, junit, markdown string }
+type files struct {
+	html, junit, markdown, csv string
+	// summary is the file that a step of GitHub shows; it is appended to.
+	summary string
+	// annotations go to standard error, which GitHub reads too.
+	annotations bool
+	// inRun says that they are in the folder of a run, which somebody else may
+	// have made: whatever has their names is replaced, and not opened.
+	inRun bool
+}
 
 // stdout is the name of a file that is none.
 const stdout = "-"
 
-var errTwoOnStdout = errors.New("standard output has room for one document: only one of the reports can be -, and none beside --json")
+var errTwoOnStdout = errors.New("standard output takes one document: only one report can be -, and none together with --json")
 
 // onStdout counts the reports that go to standard output.
 func (f files) onStdout() int {
 	n := 0
-	for _, name := range []string{f.html, f.junit, f.markdown} {
+	for _, name := range []string{f.html, f.junit, f.markdown, f.csv} {
 		if name == stdout {
 			n++
 		}
@@ -34,24 +44,53 @@ func (f files) onStdout() int {
 	return n
 }
 
+// fileFlags are the flags that say which reports to write where.
+func fileFlags(cmd *cobra.Command, to *files, github *bool) {
+	f := cmd.Flags()
+	f.StringVar(&to.html, "html", "", "write the HTML page to this `file` too; - is standard output, instead of text")
+	f.StringVar(&to.junit, "junit", "", "write JUnit XML to this `file` too; - is standard output, instead of text")
+	f.StringVar(&to.markdown, "markdown", "", "write the Markdown summary to this `file` too, as a comment on a pull request; - is standard output, instead of text")
+	f.StringVar(&to.csv, "csv", "", "write CSV, a row for each trial, to this `file` too; - is standard output, instead of text")
+	f.BoolVar(github, "summary", false, "append the Markdown summary to the file that GITHUB_STEP_SUMMARY names")
+	f.BoolVar(&to.annotations, "annotations", false, "print what went wrong as annotations of GitHub, at the lines of the scenario files, to standard error")
+}
+
+// stepSummary is where GitHub wants the summary of a step.
+func stepSummary(p *process) (string, error) {
+	name, _ := p.getenv("GITHUB_STEP_SUMMARY")
+	if name == "" {
+		return "", errors.New("--summary appends to the file that GITHUB_STEP_SUMMARY names, and it is not set: GitHub sets it in its jobs; elsewhere use --markdown FILE")
+	}
+	return name, nil
+}
+
 func reportCommand(p *process) *cobra.Command {
 	var to files
+	var summary bool
 	cmd := &cobra.Command{
 		Use:   "report RUN...",
 		Short: "Print a finished run again and write its reports",
 		Long: `report reads the folder of a run and prints its results. It plays nothing. Without
-flags it writes report.html, junit.xml and summary.md into the folder anew.
+flags it writes report.html, junit.xml and summary.md into the folder again.
 
-Several runs become one report, such as one of mocks and one of recordings. Of a
-trial that is in several the last one counts. Files are written where flags name
-them, and only there.
+It joins several runs into one report, such as one of mocks and one of recordings.
+It refuses runs that both have a finished trial of one key, and runs in which a
+scenario, its tools or a model entry differ under one name. A finished trial
+replaces an error of another run. Files are then written only where flags name
+them.
 
 The exit code is that of the run: 0, 1, 2 or 3, as ` + "`rehearse --help`" + ` says.`,
-		Example: "  rehearse report runs/20260102-150405-gemflux\n  rehearse report runs/20260102-150405-gemflux --html out.html\n  rehearse report runs/*-mocks runs/*-recorded --html both.html",
+		Example: "  rehearse report runs/20260102-150405-gemflux\n  rehearse report runs/20260102-150405-gemflux --html out.html\n  rehearse report runs/*-mocks runs/*-recorded --html both.html\n  rehearse report runs/20260102-150405-gemflux --csv trials.csv --summary --annotations",
 		Args:    minArgs(1, "the folder of a run"),
 		RunE: func(_ *cobra.Command, args []string) error {
 			if to.onStdout() > 1 {
 				return errTwoOnStdout
+			}
+			if summary {
+				var err error
+				if to.summary, err = stepSummary(p); err != nil {
+					return err
+				}
 			}
 			run, err := loadRuns(args)
 			if err != nil {
@@ -66,10 +105,7 @@ The exit code is that of the run: 0, 1, 2 or 3, as ` + "`rehearse --help`" + ` s
 			return outcome(run)
 		},
 	}
-	f := cmd.Flags()
-	f.StringVar(&to.html, "html", "", "write the HTML page to this file; - is standard output, in place of text")
-	f.StringVar(&to.junit, "junit", "", "write JUnit XML to this file; - as above")
-	f.StringVar(&to.markdown, "markdown", "", "write the Markdown summary to this file; - as above")
+	fileFlags(cmd, &to, &summary)
 	return cmd
 }
 
@@ -86,11 +122,12 @@ func loadRuns(dirs []string) (*reports.Run, error) {
 	if len(runs) == 1 {
 		return runs[0], nil
 	}
-	return reports.Join(runs...), nil
+	return reports.Join(runs...)
 }
 
 func defaultFiles(dir string) files {
 	return files{
+		inRun:    true,
 		html:     filepath.Join(dir, "report.html"),
 		junit:    filepath.Join(dir, "junit.xml"),
 		markdown: filepath.Join(dir, "summary.md"),
@@ -104,7 +141,7 @@ func writeReports(p *process, run *reports.Run, to files) error {
 		return writeFiles(p, run, to)
 	}
 	// The files are written even when nobody reads the text.
-	err := reports.Text(p.stdout, run, &reports.TextOptions{Color: p.colour(p.stdout)})
+	err := reports.Text(p.stdout, run, &reports.TextOptions{Color: p.colour(p.stdout), Escape: escape(p.stdout)})
 	if err := errors.Join(err, writeFiles(p, run, to)); err != nil {
 		return err
 	}
@@ -123,6 +160,7 @@ func writeFiles(p *process, run *reports.Run, to files) error {
 		{to.junit, func(w io.Writer) error { return reports.JUnit(w, run) }},
 		{to.markdown, func(w io.Writer) error { return reports.Markdown(w, run) }},
 		{to.html, func(w io.Writer) error { return reports.HTML(w, run, nil) }},
+		{to.csv, func(w io.Writer) error { return reports.CSV(w, run) }},
 	} {
 		switch f.name {
 		case "":
@@ -133,30 +171,53 @@ func writeFiles(p *process, run *reports.Run, to files) error {
 			}
 			continue
 		}
-		if err := writeFile(f.name, f.write); err != nil {
+		write := writeFile
+		if to.inRun {
+			write = func(name string, fill func(io.Writer) error) error { return plainfile.Replace(name, 0o644, fill) }
+		}
+		if err := write(f.name, f.write); err != nil {
 			return err
 		}
+	}
+	if to.summary != "" {
+		if err := appendSummary(to.summary, run); err != nil {
+			return err
+		}
+	}
+	if to.annotations {
+		return reports.Annotations(p.stderr, run)
 	}
 	return nil
 }
 
-func writeFile(name string, write func(io.Writer) error) (err error) {
-	if err := os.MkdirAll(filepath.Dir(name), 0o755); err != nil {
-		return err
-	}
-	f, err := os.Create(name)
+// appendSummary adds to what steps before have written.
+func appendSummary(name string, run *reports.Run) error {
+	f, err := os.OpenFile(name, os.O_WRONLY|os.O_APPEND|os.O_CREATE, 0o644)
 	if err != nil {
 		return err
 	}
-	defer func() {
-		if cerr := f.Close(); err == nil {
-			err = cerr
-		}
-		if err != nil {
-			err = fmt.Errorf("writing %q: %w", name, err)
-		}
-	}()
-	return write(f)
+	return errors.Join(reports.Markdown(f, run), f.Close())
+}
+
+// writeFile writes a file that a flag names. A pipe or a device is written to,
+// such as /dev/stdout; anything else of that name is replaced, not what a link
+// leads to.
+func writeFile(name string, write func(io.Writer) error) error {
+	if err := os.MkdirAll(filepath.Dir(name), 0o755); err != nil {
+		return err
+	}
+	info, err := os.Stat(name)
+	if err != nil || info.Mode().IsRegular() || info.IsDir() {
+		return plainfile.Replace(name, 0o644, write)
+	}
+	f, err := os.OpenFile(name, os.O_WRONLY, 0)
+	if err != nil {
+		return err
+	}
+	if err := errors.Join(write(f), f.Close()); err != nil {
+		return fmt.Errorf("writing %q: %w", name, err)
+	}
+	return nil
 }
 
 // outcome turns a run into the exit code it stands for.

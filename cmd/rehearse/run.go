@@ -20,6 +20,7 @@ import (
 	"github.com/rehearse-dev/rehearse/harness/agent"
 	"github.com/rehearse-dev/rehearse/harness/run"
 	"github.com/rehearse-dev/rehearse/harness/trials"
+	"github.com/rehearse-dev/rehearse/internal/prose"
 	"github.com/rehearse-dev/rehearse/reports"
 	"github.com/rehearse-dev/rehearse/scenarios"
 )
@@ -28,9 +29,14 @@ import (
 type runFlags struct {
 	mode       string
 	only, skip string
+	tags       []string
 	json       bool
 	verbose    bool
 	stream     *bool // nil: as each scenario says
+	thresholds []string
+	summary    bool
+	shard      string
+	models     modelFlags
 	files      files
 }
 
@@ -47,64 +53,99 @@ junit.xml, summary.md and trials.jsonl.
 
 --mode says what answers as the model:
 
-  mock     (the default) the replies of the scenario, offline
+  mock     (default) the replies of the scenario, offline
   live     a real endpoint: --base-url, else ARGO_BASE_URL, else OPENAI_BASE_URL,
-           else http://localhost:8000/v1; the model is --model, else
-           ARGO_DEFAULT_MODEL; the key is OPENAI_API_KEY, and may be missing
-  record   the same, and each conversation is written to a cassette, which is
-           committed with the scenario; real servers are taped beside it
-  replay   what was recorded, offline; real servers are answered for too
+           else http://localhost:8000/v1; the models are those of --model, else of
+           --models, else of rehearse.yaml, else ARGO_DEFAULT_MODEL; the key is
+           OPENAI_API_KEY, and may be missing; with ANTHROPIC_API_KEY,
+           GEMINI_API_KEY or GOOGLE_API_KEY each vendor's paths get that vendor's
+           own key and no other
+  record   as live, and each conversation is written to a cassette; commit it with
+           the scenario. Real servers are recorded to tapes beside it
+  replay   the recorded conversations, offline; real servers are replayed too
 
-A cassette is one trial with one model: weather.yaml is recorded in
+Each model is a column of its own. A label tells two endpoints or two settings of
+one model apart: --model LABEL=NAME@URL, or an entry of models in rehearse.yaml,
+which can have an endpoint, a key, settings and a price (docs/running.md).
+
+A cassette holds one trial with one model: those of weather.yaml are
 cassettes/weather/<scenario>.<model>.yaml, below the folder of weather.yaml or
-below --cassettes. A conversation that breaks off replaces none that is there.
-Keys, names of people and folders are taken out of what is written. A replay
-without --model plays all models that are recorded. A request that differs from
-the recorded one fails the trial, and so does a recorded one that is not sent.
+below --cassettes. A conversation that breaks off replaces no recording. Keys,
+login names and folders are removed from what is written. A replay without --model
+plays all recorded models. A request that differs from the recorded one fails the
+trial, and so does a recorded one that is not sent.
 
-Ctrl-C stops the trials under way and reports those that are finished; a second
-Ctrl-C does not wait for servers that take their time to end.`,
+With a pass rule in a scenario, or a threshold in a suite or by --threshold, these
+decide the exit code, not single trials: 1 if one is missed. Trials that passed or
+failed count, for each model by itself.
+
+A run that was stopped or killed goes on with --resume RUN and otherwise the same
+command line. It refuses when scenarios or models are no longer those of the run.
+--shard has one of several machines play its part of the trials. --shard auto is for
+a task of an array: the task has a run folder of its own, by the id of the job, and
+goes on in it when the scheduler begins it again.
+
+Ctrl-C stops the trials in progress and reports those that are finished; a second
+Ctrl-C does not wait for servers that are slow to end.`,
 		Example: `  rehearse run scenarios
   rehearse run scenarios --run 'weather|sum' --verbose
+  rehearse run scenarios --tags 'smoke,!slow'
   rehearse run scenarios --mode live --model argo:gpt-4o --trials 5
+  rehearse run scenarios --trials 5 --threshold 0.9 --threshold smoke=1
+  rehearse run scenarios --junit junit.xml --summary --annotations
+  rehearse run scenarios --mode live --model a=qwen3@http://gpu1:8000/v1 --model b=qwen3@http://gpu2:8000/v1
   rehearse run scenarios --mode record --model argo:gpt-4o
-  rehearse run scenarios --mode replay`,
+  rehearse run scenarios --mode replay
+  rehearse run scenarios --resume runs/20260102-150405-scenarios --retry-errors
+  rehearse run scenarios --shard 1/4`,
 		Args: minArgs(1, "a scenario file or a folder of them"),
-		RunE: func(cmd *cobra.Command, args []string) error {
-			err := checkFlags(cmd,
+		PreRunE: func(cmd *cobra.Command, _ []string) error {
+			return checkFlags(cmd,
 				rule{"trials", opts.Trials >= 1, "at least 1"},
 				rule{"parallel", opts.Parallel >= 1, "at least 1"},
 				rule{"timeout", opts.Timeout > 0, "more than 0, such as 30s"},
 				rule{"base-url", wholeURL(opts.BaseURL), wantURL},
+				rule{"retry-errors", opts.Resume != "" || strings.HasPrefix(flags.shard, autoShard), "--resume RUN beside it"},
 			)
-			if err != nil {
-				return err
-			}
+		},
+		RunE: func(cmd *cobra.Command, args []string) error {
 			if cmd.Flags().Changed("stream") {
 				flags.stream = &stream
+			}
+			if cmd.Flags().Changed("tags") && len(flags.tags) == 0 {
+				flags.tags = []string{""} // refused, as every empty tag is
 			}
 			return runScenarios(cmd.Context(), p, args, &opts, &flags)
 		},
 	}
 	f := cmd.Flags()
 	f.StringVar(&flags.mode, "mode", "mock", "what answers as the model: mock, live, record or replay")
-	f.StringArrayVar(&opts.Models, "model", nil, "model to ask for; may be given more than once")
+	f.StringArrayVar(&flags.models.models, "model", nil, "model to ask for: its name, a label of rehearse.yaml, or `LABEL=NAME@URL`; may be repeated")
+	f.StringVar(&flags.models.file, "models", "", "take the models from this file, which has the key models as in rehearse.yaml; without --model, all of them")
 	f.StringVar(&opts.BaseURL, "base-url", "", "base URL of the endpoint in modes live and record, ending in /v1")
 	f.StringVar(&opts.Cassettes, "cassettes", "", "folder of the recordings (default: the folder cassettes beside each scenario file)")
-	f.BoolVar(&stream, "stream", false, "ask for replies as streams, or with --stream=false whole (default: what each scenario says)")
-	f.IntVar(&opts.Trials, "trials", 0, "trials of each scenario (default 1; in modes live and record what the scenario says, in replay all that are recorded)")
-	f.IntVar(&opts.Parallel, "parallel", 0, "trials at a time (default: number of CPUs; 1 in modes live and record)")
+	f.BoolVar(&stream, "stream", false, "ask for streamed replies, or with --stream=false for whole ones (default: what each scenario says)")
+	f.StringArrayVar(&opts.Variants, "variant", nil, "play this variant of the suites alone; may be repeated (default: all that suite.yaml has)")
+	f.IntVar(&opts.Trials, "trials", 0, "trials of each scenario (default: 1; in modes live and record what the scenario says; in replay all recorded ones)")
+	f.IntVar(&opts.Parallel, "parallel", 0, "number of trials at a time (default: number of CPUs; 1 in modes live and record)")
 	f.Int64Var(&opts.Seed, "seed", 0, "seed of the run")
-	f.DurationVar(&opts.Timeout, "timeout", 0, "time for a trial without a time limit of its own (default 30s; 10m in modes live and record)")
+	f.DurationVar(&opts.Timeout, "timeout", 0, "time limit of a trial that has none of its own (default 30s; 10m in modes live and record)")
+	f.StringSliceVar(&flags.tags, "tags", nil, "play only the scenarios with one of these tags, and without those after ! or -: smoke,!slow")
+	f.StringArrayVar(&flags.thresholds, "threshold", nil, "least pass `rate` of the run with each model, such as 0.9, or of a tag: smoke=0.8; may be repeated; replaces that of suites")
+	addKeep(f, &opts.Keep)
+	f.BoolVar(&opts.ShowSecrets, "show-secrets", false, "do not redact text with the known shape of a key in the run folder and the reports (in rehearse.yaml: redact: {runs: false})")
+	f.BoolVar(&opts.Force, "force", false, "with --mode record: let a recording replace one of another subject, or one with more exchanges")
 	f.StringVar(&flags.only, "run", "", "play only the scenarios whose name matches this regular expression")
 	f.StringVar(&flags.skip, "skip", "", "leave out the scenarios whose name matches this regular expression")
-	f.StringVar(&opts.Out, "out", "runs", "folder in which the run folder is made")
+	f.StringVar(&opts.Out, "out", "runs", "folder for run folders")
 	f.StringVar(&opts.Name, "name", "", "name of the run (default: that of the first path)")
-	f.StringVar(&flags.files.junit, "junit", "", "write JUnit XML here too; - is standard output, in place of text")
-	f.StringVar(&flags.files.html, "html", "", "write the HTML page here too; - as above")
-	f.BoolVar(&opts.Unmeasured, "unmeasured", false, "leave out times, durations and the order of arrival, so that two runs compare equal byte by byte")
-	f.BoolVar(&flags.json, "json", false, "print one JSON document in place of text")
-	f.BoolVarP(&flags.verbose, "verbose", "v", false, "print a line to standard error for each trial that ends")
+	fileFlags(cmd, &flags.files, &flags.summary)
+	f.StringVar(&flags.shard, "shard", "", "play only part I of N, such as 2/4; auto asks Slurm for both numbers, auto/4 asks Slurm, PBS or Kubernetes for the first")
+	f.StringVar(&opts.Resume, "resume", "", "go on in this run folder: keep what is finished and play what is missing")
+	f.BoolVar(&opts.RetryErrors, "retry-errors", false, "with --resume: play the trials again whose outcome is error")
+	f.BoolVar(&opts.Unmeasured, "unmeasured", false, "leave out times, durations and the order of arrival, so that two runs are equal byte for byte")
+	f.BoolVar(&flags.json, "json", false, "print one JSON document instead of text")
+	f.BoolVarP(&flags.verbose, "verbose", "v", false, "print a line to standard error when a trial ends")
 	return cmd
 }
 
@@ -113,12 +154,22 @@ func runScenarios(ctx context.Context, p *process, paths []string, opts *run.Opt
 	switch opts.Mode {
 	case harness.ModeMock, harness.ModeReplay:
 		if opts.BaseURL != "" {
-			return fmt.Errorf("--base-url goes with --mode live or record; in mode %s nothing is sent to an endpoint", opts.Mode)
+			return fmt.Errorf("--base-url needs --mode live or record; mode %s sends nothing to an endpoint", opts.Mode)
 		}
 		if opts.Mode == harness.ModeMock && opts.Cassettes != "" {
-			return errors.New("--cassettes goes with --mode record or replay")
+			return errors.New("--cassettes needs --mode record or replay")
 		}
+		models, err := flags.models.entries(paths, false)
+		if err != nil {
+			return err
+		}
+		opts.Models = models
 	case harness.ModeLive, harness.ModeRecord:
+		models, err := flags.models.entries(paths, true)
+		if err != nil {
+			return err
+		}
+		opts.Models = models
 		if err := liveDefaults(p, opts); err != nil {
 			return err
 		}
@@ -129,6 +180,12 @@ func runScenarios(ctx context.Context, p *process, paths []string, opts *run.Opt
 	if n := flags.files.onStdout(); n > 1 || n == 1 && flags.json {
 		return errTwoOnStdout
 	}
+	if flags.summary {
+		var err error
+		if flags.files.summary, err = stepSummary(p); err != nil {
+			return err
+		}
+	}
 	set, err := scenarios.Load(paths, &scenarios.Options{LookupEnv: p.getenv, Offline: opts.Mode == harness.ModeReplay})
 	if err != nil {
 		warn(p.stderr, set.Check())
@@ -138,18 +195,37 @@ func runScenarios(ctx context.Context, p *process, paths []string, opts *run.Opt
 	if err != nil {
 		return err
 	}
+	if opts.Thresholds, err = thresholds(flags.thresholds, list); err != nil {
+		return err
+	}
 	if opts.Name == "" {
 		opts.Name = runName(paths[0])
 	}
 	warn(p.stderr, (&scenarios.Set{Scenarios: list}).Check())
+	if flags.shard != "" {
+		var by *scheduler
+		if opts.Shard, by, err = shardOf(flags.shard, p.getenv); err != nil {
+			return err
+		}
+		if by != nil {
+			if err := ownFolder(p, opts, by); err != nil {
+				return err
+			}
+		}
+	}
 	progress := newProgress(p, flags)
 	opts.Observer = progress
-	opts.Abort = p.abort
+	opts.Abort, opts.ServerGrace = p.abort, p.grace
 	opts.LookupEnv = p.getenv
+	defer p.adopt()()
 	result, err := run.Run(ctx, list, opts)
 	progress.close()
 	if err != nil {
 		return err
+	}
+	if missing := result.Manifest.Planned - len(result.Records); missing > 0 {
+		fmt.Fprintf(p.stderr, "rehearse: %s not played; to play what is missing:\n  %s\n",
+			prose.CountOf(missing, "trial was", "trials were"), howToResume(p.args, result.Dir, opts.Shard))
 	}
 	return showRun(p, result, flags)
 }
@@ -166,22 +242,26 @@ func liveDefaults(p *process, opts *run.Options) error {
 		}
 	}
 	opts.BaseURL = cmp.Or(opts.BaseURL, "http://localhost:8000/v1")
-	opts.APIKey = env("OPENAI_API_KEY")
+	opts.KeysFrom(env)
 	if model := env("ARGO_DEFAULT_MODEL"); len(opts.Models) == 0 && model != "" {
-		opts.Models = []string{model}
+		opts.Models = run.Models(model)
 	}
-	if len(opts.Models) == 0 || slices.Contains(opts.Models, "") {
-		return fmt.Errorf("--mode %s needs a model: --model NAME, or ARGO_DEFAULT_MODEL", opts.Mode)
+	if len(opts.Models) == 0 {
+		return fmt.Errorf("--mode %s needs a model: --model NAME, models in rehearse.yaml, or ARGO_DEFAULT_MODEL", opts.Mode)
 	}
 	return nil
 }
 
-// selectScenarios applies --run, --skip and --stream. A pattern that matches nothing is
+// selectScenarios applies --tags, --run, --skip and --stream. A pattern that matches nothing is
 // a mistake: a typing error must not end as a run that passed.
 func selectScenarios(set *scenarios.Set, paths []string, flags *runFlags) ([]*scenarios.Scenario, error) {
 	list := set.Scenarios
 	if len(list) == 0 {
 		return nil, fmt.Errorf("no scenario in %s: no file there begins with the key scenario", strings.Join(paths, " "))
+	}
+	list, err := scenarios.Tagged(list, flags.tags)
+	if err != nil {
+		return nil, fmt.Errorf("--tags: %w", err)
 	}
 	for _, f := range []struct {
 		flag, pattern string
@@ -196,7 +276,7 @@ func selectScenarios(set *scenarios.Set, paths []string, flags *runFlags) ([]*sc
 		}
 		matches := func(s *scenarios.Scenario) bool { return re.MatchString(s.Name) }
 		if !slices.ContainsFunc(list, matches) {
-			return nil, fmt.Errorf("%s %q matches none of %s", f.flag, f.pattern, count(len(list), "scenario"))
+			return nil, fmt.Errorf("%s %q matches none of %s", f.flag, f.pattern, prose.Count(len(list), "scenario"))
 		}
 		list = slices.DeleteFunc(slices.Clone(list), func(s *scenarios.Scenario) bool { return matches(s) != f.keep })
 	}

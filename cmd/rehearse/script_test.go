@@ -4,23 +4,29 @@ package main
 
 import (
 	"flag"
+	"net/http/httptest"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 
 	"github.com/rogpeppe/go-internal/testscript"
 
+	"github.com/rehearse-dev/rehearse/harness"
 	"github.com/rehearse-dev/rehearse/harness/run"
+	"github.com/rehearse-dev/rehearse/harness/trials"
+	"github.com/rehearse-dev/rehearse/mockllm"
+	"github.com/rehearse-dev/rehearse/scenarios"
 )
 
 var update = flag.Bool("update", false, "rewrite the expected output in testdata/script")
 
 func TestMain(m *testing.M) {
 	run.Child()
-	commands := map[string]func(){"rehearse": main, "hostile-mcp": hostileServer, "proxy-client": proxyClient}
+	commands := map[string]func(){"rehearse": main, "rehearse-patient": patient, "hostile-mcp": hostileServer, "proxy-client": proxyClient}
 	if _, err := exec.LookPath("curl"); err != nil || filepath.Base(os.Args[0]) == "curl" { // missing, or we are it
 		commands["curl"] = curl
 	}
@@ -43,8 +49,11 @@ func TestScript(t *testing.T) {
 			return nil
 		},
 		Cmds: map[string]func(ts *testscript.TestScript, neg bool, args []string){
-			"code": code,
-			"mask": mask,
+			"cat":      concat,
+			"code":     code,
+			"endpoint": endpoint,
+			"mask":     mask,
+			"trials":   writeTrials,
 		},
 	})
 }
@@ -57,10 +66,14 @@ func code(ts *testscript.TestScript, neg bool, args []string) {
 	}
 	path, err := exec.LookPath(args[1])
 	ts.Check(err)
+	if slices.Contains(args, "live") { // which a test binary has not
+		path, err = built()
+		ts.Check(err)
+	}
 	cmd := exec.Command(path, args[2:]...)
 	cmd.Dir = ts.MkAbs(".")
 	cmd.Env = []string{}
-	for _, name := range []string{"PATH", "HOME", "SUITES", "NO_COLOR", "GOCOVERDIR", "TMPDIR"} {
+	for _, name := range []string{"PATH", "HOME", "SUITES", "NO_COLOR", "GOCOVERDIR", "TMPDIR", "GITHUB_STEP_SUMMARY"} {
 		if v := ts.Getenv(name); v != "" {
 			cmd.Env = append(cmd.Env, name+"="+v)
 		}
@@ -73,6 +86,62 @@ func code(ts *testscript.TestScript, neg bool, args []string) {
 	if got := cmd.ProcessState.String(); got != "exit status "+args[0] {
 		ts.Fatalf("%v: %s, want exit status %s\n%s%s", args[1:], got, args[0], stdout.String(), stderr.String())
 	}
+}
+
+// endpoint serves an llm file to the rest of the script, as a model that is not
+// the program's own: endpoint URL models.yaml sets URL to its base URL.
+func endpoint(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) != 2 {
+		ts.Fatalf("usage: endpoint NAME FILE")
+	}
+	set, err := scenarios.Load([]string{ts.MkAbs(args[1])}, nil)
+	ts.Check(err)
+	mock, err := mockllm.New(set.LLMs[0].Script, nil)
+	ts.Check(err)
+	server := httptest.NewServer(mock)
+	ts.Defer(func() {
+		server.Close()
+		mock.Close()
+	})
+	ts.Setenv(args[0], server.URL+"/v1")
+}
+
+// writeTrials writes the records of a run that was not played: trials TABLE DIR.
+// A line of the table is scenario, model, mode, a letter for each attempt
+// (p passed, f failed, e error, s skipped) and, where they are not 1, hashes of
+// scenario, scorers and tools; critical scenarios end in !.
+func writeTrials(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) != 2 {
+		ts.Fatalf("usage: trials TABLE DIR")
+	}
+	outcomes := map[rune]harness.Outcome{'p': harness.OutcomePassed, 'f': harness.OutcomeFailed, 'e': harness.OutcomeError, 's': harness.OutcomeSkipped}
+	ts.Check(os.MkdirAll(ts.MkAbs(args[1]), 0o777))
+	w, err := trials.Append(filepath.Join(ts.MkAbs(args[1]), trials.RecordsFile))
+	ts.Check(err)
+	defer w.Close()
+	for line := range strings.Lines(ts.ReadFile(args[0])) {
+		f := strings.Fields(line)
+		f = append(f, []string{"1", "1", "1"}[len(f)-4:]...)
+		for i, c := range f[3] {
+			name, critical := strings.CutSuffix(f[0], "!")
+			ts.Check(w.Write(trials.Record{
+				Key:      trials.Key{Scenario: name, Model: f[1], Mode: harness.Mode(f[2]), Attempt: i + 1},
+				Critical: critical, Hashes: trials.Hashes{Scenario: f[4], Scorers: f[5], Tools: f[6]}, Outcome: outcomes[c],
+			}))
+		}
+	}
+}
+
+// concat writes files one after the other into the last: cat A B C.
+func concat(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) < 2 {
+		ts.Fatalf("usage: cat FILE... INTO")
+	}
+	var all string
+	for _, name := range args[:len(args)-1] {
+		all += ts.ReadFile(name)
+	}
+	ts.Check(os.WriteFile(ts.MkAbs(args[len(args)-1]), []byte(all), 0o666))
 }
 
 // volatile is what differs from run to run: times, folders and durations.

@@ -10,25 +10,26 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/rehearse-dev/rehearse/internal/prose"
 	"github.com/rehearse-dev/rehearse/mockllm"
 	"github.com/rehearse-dev/rehearse/mockmcp"
 	"github.com/rehearse-dev/rehearse/scenarios"
 )
 
-const listenHelp = "address to listen on; the mocks check no key, so leave it on loopback"
+const listenHelp = "address to listen on; keep it on loopback, because the mocks check no key"
 
 func serveCommand(p *process) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "serve llm|mcp FILE",
-		Short: "Serve one mock by itself, for clients in any language",
+		Short: "Serve one mock to clients in any language",
 		Long: `serve starts one mock and prints one line of JSON when it is ready:
 {"url": "...", "admin": "..."}. It runs until it is interrupted.`,
 		Example: "  rehearse serve llm assistant.yaml\n  rehearse serve mcp --transport stdio server.yaml",
 		Args: func(cmd *cobra.Command, args []string) error {
 			if len(args) > 0 {
-				return fmt.Errorf("serve what? %q is neither llm nor mcp", args[0])
+				return fmt.Errorf("unknown mock %q: want llm or mcp", args[0])
 			}
-			return errors.New("serve what? `rehearse serve llm FILE` or `rehearse serve mcp FILE`")
+			return errors.New("no mock: want `rehearse serve llm FILE` or `rehearse serve mcp FILE`")
 		},
 		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
@@ -38,19 +39,14 @@ func serveCommand(p *process) *cobra.Command {
 
 // ended is how a mock ends: with an error of its own, or a count of what was
 // not as scripted, each of which was printed when it happened.
-func ended(err, unscripted error, what string) error {
+func ended(err error, unscripted []error, what string) error {
 	if err != nil {
 		return err
 	}
-	list, _ := unscripted.(interface{ Unwrap() []error })
-	if unscripted == nil {
+	if len(unscripted) == 0 {
 		return nil
 	}
-	n := 1
-	if list != nil {
-		n = len(list.Unwrap())
-	}
-	return &codeError{exitFailed, fmt.Errorf("%s not answered as scripted; see above", count(n, what))}
+	return &codeError{exitFailed, fmt.Errorf("%s not answered as scripted; see above", prose.Count(len(unscripted), what))}
 }
 
 // llmScript is the one script that a set holds.
@@ -62,7 +58,7 @@ func llmScript(set *scenarios.Set) (mockllm.Script, error) {
 		return set.Scenarios[0].ModelScript(), nil
 	}
 	return mockllm.Script{}, fmt.Errorf("want one llm file or one scenario, found %s and %s",
-		count(len(set.LLMs), "llm file"), count(len(set.Scenarios), "scenario"))
+		prose.Count(len(set.LLMs), "llm file"), prose.Count(len(set.Scenarios), "scenario"))
 }
 
 // mcpScript is the one server that a set holds.

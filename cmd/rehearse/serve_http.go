@@ -3,11 +3,13 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"net"
 	"net/http"
+	"os"
 	"path/filepath"
 	"strings"
 	"sync"
@@ -15,17 +17,32 @@ import (
 
 	"github.com/spf13/pflag"
 
+	"github.com/rehearse-dev/rehearse/internal/gate"
 	"github.com/rehearse-dev/rehearse/internal/mockserver"
+	"github.com/rehearse-dev/rehearse/internal/plainfile"
 	"github.com/rehearse-dev/rehearse/scenarios"
 )
 
 // httpServer is what the flags of both mocks say of serving them over HTTP.
 type httpServer struct {
-	listening mockserver.Listening
-	listen    string
-	isolate   string
-	origin    string
-	watch     time.Duration
+	listening  mockserver.Listening
+	listen     string
+	isolate    string
+	admits     gate.Rules
+	token      string // of the admin API
+	files      string // folder that posted files may read
+	watch      time.Duration
+	withParent bool // ends with its parent
+}
+
+// begin has a server wait for no reader of its log, and end with its parent
+// where it is to.
+func (s *httpServer) begin(ctx context.Context, p *process) (context.Context, context.CancelFunc) {
+	p.detach()
+	if !s.withParent {
+		return ctx, func() {}
+	}
+	return p.parent.with(ctx, p.stdin)
 }
 
 // defaultGrace is how long requests may go on after an interrupt.
@@ -33,12 +50,15 @@ const defaultGrace = 5 * time.Second
 
 func (s *httpServer) flags(f *pflag.FlagSet) {
 	f.StringVar(&s.listen, "listen", "127.0.0.1:0", listenHelp)
-	f.StringVar(&s.isolate, "isolate", "url", "what tells conversations apart beside /t/ID: url (nothing), key or header:NAME")
-	f.DurationVar(&s.listening.Grace, "grace", defaultGrace, "time for requests to end by themselves after an interrupt, when new connections are refused")
-	f.StringVar(&s.origin, "cors", "", "origin whose pages a browser lets in; * is any")
-	f.StringVar(&s.listening.Cert, "tls-cert", "", "file with a certificate, to serve https")
-	f.StringVar(&s.listening.Key, "tls-key", "", "file with its key")
-	f.DurationVar(&s.watch, "watch", 0, "look every so often whether FILE, or a file that it refers to, has changed; 0 never does")
+	f.StringVar(&s.isolate, "isolate", "url", "what identifies a conversation besides /t/ID: url (nothing), key or header:NAME")
+	f.DurationVar(&s.listening.Grace, "grace", defaultGrace, "time for requests in progress to end after an interrupt")
+	gateFlags(f, &s.admits)
+	f.StringVar(&s.token, "admin-token", "", "token that the admin API requires, as Authorization: Bearer TOKEN; @FILE reads it from a file, since other users see the flags of a process")
+	f.StringVar(&s.files, "files", "", "folder that a script sent to the admin API may read (default: that of FILE)")
+	f.StringVar(&s.listening.Cert, "tls-cert", "", "certificate file, to serve https")
+	f.StringVar(&s.listening.Key, "tls-key", "", "key file of the certificate")
+	f.BoolVar(&s.withParent, "with-parent", false, parentHelp)
+	f.DurationVar(&s.watch, "watch", 0, "interval at which to check FILE, and the files that it refers to, for changes; 0 is never")
 }
 
 func (s *httpServer) rules() []rule {
@@ -49,8 +69,15 @@ func (s *httpServer) rules() []rule {
 		{"grace", s.listening.Grace >= 0, "0 or more, such as 5s"},
 		{"tls-cert", tls, "--tls-key beside it"},
 		{"tls-key", tls, "--tls-cert beside it"},
+		{"admin-token", s.token != "" && s.token != "@", "a token, or @FILE"},
+		{"files", isFolder(s.files), "a folder"},
 		{"watch", s.watch >= 0, "0 or more, such as 500ms"},
 	}
+}
+
+func isFolder(path string) bool {
+	info, err := os.Stat(path)
+	return err == nil && info.IsDir()
 }
 
 // isolation finds the conversation of a request, as --isolate says.
@@ -71,15 +98,41 @@ func (s *httpServer) secure() string {
 	return ""
 }
 
-// script is where a mock's script comes from.
-type script[S any] struct {
-	p    *process
-	w    *watcher
-	pick func(*scenarios.Set) (S, error)
+// adminToken is what --admin-token says: the token, or the file that holds it.
+func (s *httpServer) adminToken() (string, error) {
+	file, ok := strings.CutPrefix(s.token, "@")
+	if !ok {
+		return s.token, nil
+	}
+	data, err := plainfile.Read(file, plainfile.MaxSettings)
+	if err != nil {
+		return "", fmt.Errorf("reading the token of the admin API: %w", err)
+	}
+	token := strings.TrimSpace(string(data))
+	if token == "" {
+		return "", fmt.Errorf("reading the token of the admin API: %s is empty", file)
+	}
+	return token, nil
 }
 
-func newScript[S any](p *process, paths []string, pick func(*scenarios.Set) (S, error)) *script[S] {
-	return &script[S]{p, newWatcher(paths), pick}
+// script is where a mock's script comes from.
+type script[S any] struct {
+	p      *process
+	w      *watcher
+	folder string // in which a script that is sent stands
+	root   string // below which lies what that may read
+	pick   func(*scenarios.Set) (S, error)
+}
+
+// newScript returns the script of the files or folders in paths. A script that
+// is sent reads files below root; where that is empty, in the folder of the
+// first of the files.
+func newScript[S any](p *process, paths []string, root string, pick func(*scenarios.Set) (S, error)) *script[S] {
+	folder := paths[0]
+	if info, err := os.Stat(folder); err != nil || !info.IsDir() {
+		folder = filepath.Dir(folder)
+	}
+	return &script[S]{p, newWatcher(paths), folder, cmp.Or(root, folder), pick}
 }
 
 func (s *script[S]) files() string { return strings.Join(s.w.paths, " ") }
@@ -97,11 +150,13 @@ func (s *script[S]) load() (loaded S, err error) {
 	return loaded, nil
 }
 
-// parse reads a script that is sent. What it refers to lies beside the first
-// of the files.
+// parse reads a script that is sent, by whoever reaches the admin API: it knows
+// no environment, and of files those below the root. What it refers to lies
+// beside the first of the files.
 func (s *script[S]) parse(data []byte) (none S, err error) {
-	name := filepath.Join(filepath.Dir(s.w.paths[0]), "posted.yaml")
-	set, err := scenarios.Parse(name, data, &scenarios.Options{LookupEnv: s.p.getenv})
+	set, err := scenarios.Parse(filepath.Join(s.folder, "posted.yaml"), data, &scenarios.Options{
+		LookupEnv: func(string) (string, bool) { return "", false }, Offline: true, Root: s.root,
+	})
 	if err != nil {
 		return none, err
 	}
@@ -113,7 +168,7 @@ type mockOf[S any] interface {
 	Load(script S) error
 	Failed(err error)
 	Serve(ctx context.Context, l net.Listener, opts *mockserver.Listening) error
-	Err() error
+	Problems() []error
 	Close()
 }
 
@@ -138,7 +193,7 @@ func serveHTTP[S any](ctx context.Context, s *httpServer, from *script[S], mock 
 			return func() error { return mock.Load(loaded) }, err
 		}, mock.Failed)
 	})
-	url, admin := urls(listener.Addr().String())
+	url, admin := urls(dialled(listener.Addr()))
 	p.ready(p.stdout, url, admin)
 	err = mock.Serve(ctx, listener, &s.listening)
 	cancel()
@@ -146,5 +201,5 @@ func serveHTTP[S any](ctx context.Context, s *httpServer, from *script[S], mock 
 	if errors.Is(err, http.ErrServerClosed) {
 		err = nil
 	}
-	return ended(err, mock.Err(), what)
+	return ended(err, mock.Problems(), what)
 }

@@ -11,8 +11,8 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/rehearse-dev/rehearse/internal/mockserver"
+	"github.com/rehearse-dev/rehearse/internal/profile"
 	"github.com/rehearse-dev/rehearse/mockllm"
-	"github.com/rehearse-dev/rehearse/mockllm/profile"
 )
 
 // llmServer is what the flags of `serve llm` say.
@@ -29,42 +29,50 @@ func serveLLMCommand(p *process) *cobra.Command {
 		Use:   "llm FILE",
 		Short: "Serve a mock model endpoint",
 		Long: `llm serves a mock model from an llm file, or the model's side of a scenario file.
-The base URL for clients is "url".
+"url" is the base URL for clients.
 
-Tests that run at the same time each take a conversation of their own: any ID in
-http://HOST:PORT/t/ID/v1 begins one. With --isolate key it is the API key that
-tells them apart, with --isolate header:NAME a header.
+Tests that run at the same time each use a conversation of their own: any ID in
+http://HOST:PORT/t/ID/v1 begins one. With --isolate key the API key is the ID, with
+--isolate header:NAME a header.
 
-"admin" answers, for the conversation ID below /t/ID/rehearse:
-  GET journal         what was asked and answered
-  GET expectations    the replies that were asked for, those never, the misses
-  GET held/CUE        waits until a request is held until that cue
-  GET conversations   those that began
+The admin API at "admin", for the conversation ID below /t/ID/rehearse:
+  GET journal         the requests and answers
+  GET expectations    the replies that were asked for, those that were not, misses
+  GET held/CUE        waits until a request is held for that cue
+  GET conversations   the conversations that began
   GET health          also at /health
   GET metrics         for Prometheus
-  POST cue/CUE        gives a cue: what is held until it goes on
+  POST cue/CUE        gives a cue: what is held for it continues
   POST verify         judges an assertion in JSON: passed or not, and why
   POST load           plays another script, sent as YAML, or refuses all of it
-  POST reset          starts over: journal and misses so far are forgotten
-  DELETE conversation forgets one
+  POST reset          starts over: forgets the journal and the misses so far
+  DELETE conversation forgets a conversation
+It accepts JSON as application/json and YAML as application/yaml; with
+--admin-token it requires that token. A script that is sent reads files below the
+folder of FILE, or below --files, and no environment variables.
 
-A request that nothing matches is answered with status 422 and what was expected
-next, which is printed to standard error too. A hangup signal reads FILE again, as
-does --watch when it changes; a broken one leaves the old in place. When it
-ends, the exit code is 1 if there was a miss since the last reset, a request that
-the provider would have refused, or an error of the script.`,
+The mock refuses requests for a foreign host and requests of pages of another
+origin: see --allow-host and --cors. It answers a request that nothing matches with
+status 422 and what was expected next, and prints that to standard error. A hangup
+signal reloads FILE, and so does --watch when FILE changes; a broken file leaves
+the previous script in place. The exit code is 1 if, since the last reset, there
+was a miss, a request that the provider would have refused, or an error of the
+script.`,
 		Example: `  rehearse serve llm assistant.yaml
   rehearse serve llm --listen 127.0.0.1:8080 --watch 500ms assistant.yaml
   rehearse serve llm --isolate header:X-Test-Id assistant.yaml
   rehearse serve llm --chaos 0.1 --seed 7 assistant.yaml
-  curl http://127.0.0.1:8080/t/my-test/rehearse/verify -d '{"that": "journal.model_calls == 2"}'`,
-		Args: minArgs(1, "an llm or scenario file"),
+  curl http://127.0.0.1:8080/t/my-test/rehearse/verify \
+    -H 'Content-Type: application/json' -d '{"that": "journal.model_calls == 2"}'`,
+		Args: oneFile("an llm or scenario file"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if err := s.check(cmd); err != nil {
 				return err
 			}
 			s.mock.Logf = p.logf
-			return s.serve(cmd.Context(), p, args)
+			ctx, cancel := s.http.begin(cmd.Context(), p)
+			defer cancel()
+			return s.serve(ctx, p, args)
 		},
 	}
 	s.flags(cmd)
@@ -74,14 +82,14 @@ the provider would have refused, or an error of the script.`,
 func (s *llmServer) flags(cmd *cobra.Command) {
 	f := cmd.Flags()
 	s.http.flags(f)
-	f.StringVar(&s.profile, "profile", "", "wire habits, in place of the file's: "+strings.Join(profile.Names(), ", "))
+	f.StringVar(&s.profile, "profile", "", "profile of the endpoint, instead of the file's: "+strings.Join(profile.Names(), ", "))
 	f.Int64Var(&s.mock.Seed, "seed", 0, "seed of ids, times, jitter and chaos")
-	f.DurationVar(&s.mock.TimeToFirstToken, "ttft", 0, "wait before the first token of a reply")
-	f.Float64Var(&s.mock.TokensPerSecond, "tokens-per-second", 0, "pace of a reply; 0 sends it at once")
-	f.Float64Var(&s.mock.Jitter, "jitter", 0, "share, from 0 to 1, by which each wait varies")
-	f.BoolVar(&s.mock.FlushEvents, "flush-events", false, "send every event of a stream in a write of its own")
-	f.IntVar(&s.mock.MaxBodyBytes, "max-body", 64<<20, "size of the largest request in bytes; a larger one is answered 413")
-	f.Float64Var(&s.chaos, "chaos", 0, "share, from 0 to 1, of requests that meet a fault which clients should survive")
+	f.DurationVar(&s.mock.TimeToFirstToken, "ttft", 0, "delay before the first token of a reply")
+	f.Float64Var(&s.mock.TokensPerSecond, "tokens-per-second", 0, "tokens per second of a reply; 0 sends it at once")
+	f.Float64Var(&s.mock.Jitter, "jitter", 0, "variation of each delay, as a fraction from 0 to 1")
+	f.BoolVar(&s.mock.FlushEvents, "flush-events", false, "send every event of a stream in its own write")
+	f.IntVar(&s.mock.MaxBodyBytes, "max-body", 64<<20, "maximum size of a request in bytes; a larger one is answered with 413")
+	f.Float64Var(&s.chaos, "chaos", 0, "fraction of requests, from 0 to 1, that meet a fault which clients should survive")
 }
 
 func (s *llmServer) check(cmd *cobra.Command) error {
@@ -95,18 +103,22 @@ func (s *llmServer) check(cmd *cobra.Command) error {
 }
 
 func (s *llmServer) serve(ctx context.Context, p *process, args []string) error {
-	from := newScript(p, args, llmScript)
+	from := newScript(p, args, s.http.files, llmScript)
 	script, err := firstLoad(from.w, from.load)
 	if err != nil {
 		return err
 	}
 	if s.profile != "" {
 		if _, ok := profile.Lookup(s.profile); !ok {
-			return fmt.Errorf("unknown profile %q; there are %s", s.profile, strings.Join(profile.Names(), ", "))
+			return fmt.Errorf("unknown profile %q; the profiles are %s", s.profile, strings.Join(profile.Names(), ", "))
 		}
 	}
+	token, err := s.http.adminToken()
+	if err != nil {
+		return err
+	}
 	server, err := mockserver.New(script, &mockserver.Options{
-		Mock: s.mock, Origin: s.http.origin, Isolate: s.http.isolation(), Parse: from.parse,
+		Mock: s.mock, Gate: s.http.admits, AdminToken: token, Isolate: s.http.isolation(), Parse: from.parse,
 		Prepare: func(script *mockllm.Script) {
 			if s.profile != "" {
 				script.Profile = s.profile

@@ -77,7 +77,7 @@ func TestServeReloads(t *testing.T) {
 				t.Error("a hangup would end the process")
 			}
 			code, stderr := s.end()
-			if code != exitPassed || strings.Count(stderr, "mock.yaml:2:") != 1 || strings.Count(stderr, "loaded again") != 1 {
+			if code != exitPassed || strings.Count(stderr, "mock.yaml:2:") != 1 || strings.Count(stderr, "reloaded") != 1 {
 				t.Errorf("exit code %d and\n%s", code, stderr)
 			}
 		})

@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"io"
 	"net"
+	"slices"
 	"strings"
 	"sync"
 
@@ -31,50 +32,58 @@ func serveMCPCommand(p *process) *cobra.Command {
 		Use:   "mcp FILE",
 		Short: "Serve a mock MCP server",
 		Long: `mcp serves a server file: over streamable HTTP at "url", for clients of all
-protocol versions at once, or by another --transport: the older HTTP with SSE, a
+protocol versions at once, or over another --transport: the older HTTP with SSE, a
 WebSocket (subprotocol mcp), or stdio as the child of a client. With stdio the
 ready line goes to standard error, since standard output belongs to MCP.
 
-Tests that run at the same time each take a server of their own, with its state
-and its journal: any ID in http://HOST:PORT/t/ID/mcp begins one. With --isolate key
-it is the bearer token that tells them apart, with --isolate header:NAME a header.
+Tests that run at the same time each use a server of their own, with its state and
+its journal: any ID in http://HOST:PORT/t/ID/mcp begins one. With --isolate key the
+bearer token is the ID, with --isolate header:NAME a header.
 
-"admin" answers, for the server ID below /t/ID/rehearse:
+The admin API at "admin", for the server ID below /t/ID/rehearse:
   GET journal         the calls and their results
   GET frames          every message on the wire, in and out, with its time
-  GET state           the state; PUT puts another in its place
-  GET state/diff      what has become of it, as a JSON merge patch
-  GET expectations    how many calls there were, the misses
-  GET held/CUE        waits until a call is held until that cue
-  GET conversations   those that began
+  GET state           the state; PUT replaces it
+  GET state/diff      how the state has changed, as a JSON merge patch
+  GET expectations    the number of calls, and the misses
+  GET held/CUE        waits until a call is held for that cue
+  GET conversations   the conversations that began
   GET health          also at /health
   GET metrics         for Prometheus
-  POST cue/CUE        gives a cue: what is held goes on, what is to change does
+  POST cue/CUE        gives a cue: what is held continues, scripted changes happen
   POST verify         judges an assertion in JSON: passed or not, and why
   POST load           plays another server file, sent as YAML, or refuses all of it
-  POST reset          starts over: journal, frames and misses are forgotten, the
-                      state and the tools are the file's again
-  DELETE conversation forgets one
-With stdio that is at the address that --admin says, if it does.
+  POST reset          starts over: forgets journal, frames and misses, and restores
+                      the state and the tools of the file
+  DELETE conversation forgets a conversation
+It accepts JSON as application/json and YAML as application/yaml; with
+--admin-token it requires that token. A script that is sent reads files below the
+folder of FILE, or below --files, and no environment variables. With stdio there is
+an admin API only if --admin gives its address.
 
-A hangup signal reads FILE again, as does --watch when it changes; a broken one
-leaves the old in place. Clients have to connect again then. Requests that come
-from a foreign host or origin are refused. When it ends, the exit code is 1 if a
-call since the last reset fitted no scripted result.`,
+A hangup signal reloads FILE, and so does --watch when FILE changes; a broken file
+leaves the previous one in place. Clients must connect again after a reload. The
+mock refuses requests for a foreign host and requests of pages of another origin:
+see --allow-host and --cors. The exit code is 1 if a call since the last reset
+matched no scripted result.`,
 		Example: `  rehearse serve mcp calculator.yaml
   rehearse serve mcp --transport stdio calculator.yaml
   rehearse serve mcp --transport ws --listen 127.0.0.1:8080 --watch 500ms calculator.yaml
-  curl http://127.0.0.1:8080/t/my-test/rehearse/verify -d '{"calls": [{"add": {"a": 2}}]}'`,
-		Args: minArgs(1, "a server file"),
+  curl http://127.0.0.1:8080/t/my-test/rehearse/verify \
+    -H 'Content-Type: application/json' -d '{"calls": [{"add": {"a": 2}}]}'`,
+		Args: oneFile("a server file"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if err := s.check(cmd); err != nil {
 				return err
 			}
 			s.mock.Logf = p.logf
+			stderr := p.stderr
+			ctx, cancel := s.http.begin(cmd.Context(), p)
+			defer cancel()
 			if s.transport == "stdio" {
-				return s.serveStdio(cmd.Context(), p, args)
+				return s.serveStdio(ctx, p, stderr, args)
 			}
-			return s.serve(cmd.Context(), p, args)
+			return s.serve(ctx, p, args)
 		},
 	}
 	s.flags(cmd)
@@ -89,7 +98,6 @@ func (s *mcpServer) flags(cmd *cobra.Command) {
 	s.http.flags(f)
 	f.StringVar(&s.transport, "transport", "http", "http, stdio, sse or ws")
 	f.StringVar(&s.admin, "admin", "", "with stdio: address for the admin API to listen on")
-	f.StringArrayVar(&s.mock.Hosts, "allow-host", nil, "name by which clients may call it beside loopback, such as a container's; * is any")
 }
 
 func (s *mcpServer) check(cmd *cobra.Command) error {
@@ -101,22 +109,27 @@ func (s *mcpServer) check(cmd *cobra.Command) error {
 		return errors.New(unknown(fmt.Sprintf("--transport %q is not known: want http, stdio, sse or ws", s.transport), s.transport, mcpTransports[:]))
 	}
 	stdio := s.transport == "stdio"
-	for _, name := range []string{"listen", "allow-host", "cors", "isolate", "tls-cert", "tls-key", "watch"} {
-		if stdio && cmd.Flags().Changed(name) && (name != "allow-host" || s.admin == "") {
-			return fmt.Errorf("--%s means nothing with --transport stdio", name)
+	ofAdmin := []string{"allow-host", "cors", "admin-token"}
+	for _, name := range append(ofAdmin, "listen", "files", "isolate", "tls-cert", "tls-key", "watch") {
+		if stdio && cmd.Flags().Changed(name) && (s.admin == "" || !slices.Contains(ofAdmin, name)) {
+			return fmt.Errorf("--%s has no effect with --transport stdio", name)
 		}
 	}
 	return checkFlags(cmd, append(s.http.rules(), rule{"admin", stdio || s.admin == "", "--transport stdio beside it"})...)
 }
 
 func (s *mcpServer) serve(ctx context.Context, p *process, args []string) error {
-	from := newScript(p, args, mcpScript)
+	from := newScript(p, args, s.http.files, mcpScript)
 	script, err := firstLoad(from.w, from.load)
 	if err != nil {
 		return err
 	}
+	token, err := s.http.adminToken()
+	if err != nil {
+		return err
+	}
 	server, err := mockserver.NewMCP(script, &mockserver.MCPOptions{
-		Mock: s.mock, Transport: s.transport, Origin: s.http.origin, Isolate: s.http.isolation(), Parse: from.parse,
+		Mock: s.mock, Transport: s.transport, Gate: s.http.admits, AdminToken: token, Isolate: s.http.isolation(), Parse: from.parse,
 		Grace: s.http.listening.Grace,
 	})
 	if err != nil {
@@ -134,12 +147,17 @@ func (s *mcpServer) serve(ctx context.Context, p *process, args []string) error 
 
 // serveStdio serves one session over the standard streams, and the admin API
 // of it over HTTP where --admin says so.
-func (s *mcpServer) serveStdio(ctx context.Context, p *process, args []string) error {
-	script, err := newScript(p, args, mcpScript).load()
+// stderr is what a fault floods, which does wait for a reader.
+func (s *mcpServer) serveStdio(ctx context.Context, p *process, stderr io.Writer, args []string) error {
+	script, err := newScript(p, args, "", mcpScript).load()
 	if err != nil {
 		return err
 	}
-	server, err := mockserver.NewMCP(script, &mockserver.MCPOptions{Mock: s.mock})
+	token, err := s.http.adminToken()
+	if err != nil {
+		return err
+	}
+	server, err := mockserver.NewMCP(script, &mockserver.MCPOptions{Mock: s.mock, Gate: s.http.admits, AdminToken: token})
 	if err != nil {
 		return fmt.Errorf("serving %s: %w", strings.Join(args, " "), err)
 	}
@@ -153,16 +171,16 @@ func (s *mcpServer) serveStdio(ctx context.Context, p *process, args []string) e
 			server.Close()
 			return fmt.Errorf("listening for the admin API: %w", err)
 		}
-		admin = "http://" + listener.Addr().String() + "/rehearse"
+		admin = "http://" + dialled(listener.Addr()) + "/rehearse"
 		serving.Go(func() { _ = server.Serve(ctx, listener, &s.http.listening) }) // a listener of ours that fails is of no interest to MCP
 	}
 	p.ready(p.stderr, "stdio", admin)
 	mock := server.Default()
-	err = mock.ServeProcess(ctx, stdioProcess{p})
+	err = mock.ServeProcess(ctx, stdioProcess{p, stderr})
 	if errors.Is(err, context.Canceled) {
 		err = nil
 	}
-	unscripted := mock.Err()
+	unscripted := mock.Problems()
 	cancel()
 	serving.Wait()
 	server.Close()
@@ -170,11 +188,14 @@ func (s *mcpServer) serveStdio(ctx context.Context, p *process, args []string) e
 }
 
 // stdioProcess is this process, which faults end and have outlive its client.
-type stdioProcess struct{ p *process }
+type stdioProcess struct {
+	p      *process
+	stderr io.Writer
+}
 
 func (s stdioProcess) Read(b []byte) (int, error)  { return s.p.stdin.Read(b) }
 func (s stdioProcess) Write(b []byte) (int, error) { return s.p.stdout.Write(b) }
-func (s stdioProcess) Stderr() io.Writer           { return s.p.stderr }
+func (s stdioProcess) Stderr() io.Writer           { return s.stderr }
 func (s stdioProcess) CloseStdin() error           { return closeStream(s.p.stdin) }
 func (s stdioProcess) CloseStdout() error          { return closeStream(s.p.stdout) }
 

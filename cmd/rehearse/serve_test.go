@@ -42,27 +42,36 @@ func serveArgs(t *testing.T, p *process, args ...string) *served {
 	out, stdout := io.Pipe()
 	var stderr strings.Builder
 	done := make(chan exitCode, 1)
-	p.args, p.getenv = args, func(string) (string, bool) { return "", false }
+	p.args = args
+	if p.getenv == nil {
+		p.getenv = func(string) (string, bool) { return "", false }
+	}
 	p.stdin, p.stdout, p.stderr = strings.NewReader(""), stdout, &stderr
 	go func() {
 		done <- command(ctx, p)
 		stdout.Close()
 	}()
-	line, err := bufio.NewReader(out).ReadBytes('\n')
-	s := &served{t: t, client: http.Client{Transport: &http.Transport{DisableKeepAlives: true}}}
-	if err == nil {
-		err = json.Unmarshal(line, s)
-	}
-	if err != nil {
-		cancel()
-		t.Fatalf("no ready line, %q: %v; %s", line, err, stderr.String())
-	}
+	s := &served{t: t}
+	readReady(t, out, s)
 	s.end = func() (exitCode, string) {
 		cancel()
 		code := <-done
 		return code, stderr.String()
 	}
 	return s
+}
+
+// readReady reads the line that tells where a server is.
+func readReady(t *testing.T, out io.Reader, s *served) {
+	t.Helper()
+	s.client = http.Client{Transport: &http.Transport{DisableKeepAlives: true}}
+	line, err := bufio.NewReader(out).ReadBytes('\n')
+	if err == nil {
+		err = json.Unmarshal(line, s)
+	}
+	if err != nil {
+		t.Fatalf("no ready line, %q: %v", line, err)
+	}
 }
 
 // ask sends a request and returns the body of the answer.

@@ -12,6 +12,8 @@ import (
 	"slices"
 	"sync/atomic"
 	"time"
+
+	"github.com/rehearse-dev/rehearse/internal/plainfile"
 )
 
 // hangups are the hangup signals of a process, which end it unless a command
@@ -89,7 +91,7 @@ func firstLoad[T any](w *watcher, load func() (T, error)) (T, error) {
 func (w *watcher) look() sum {
 	h := sha256.New()
 	add := func(name string) {
-		data, err := os.ReadFile(name)
+		data, err := plainfile.Read(name, plainfile.MaxResult)
 		fmt.Fprintf(h, "%q %d %v\n", name, len(data), err)
 		h.Write(data)
 	}
@@ -147,9 +149,9 @@ func (w *watcher) reload(ctx context.Context, p *process, every time.Duration, h
 		}
 		if err != nil {
 			failed(err)
-			p.logf("not loaded, what was served before still is:\n%v", err)
+			p.logf("not loaded; the previous file is still served:\n%v", err)
 			continue
 		}
-		p.logf("loaded again; all conversations start over")
+		p.logf("reloaded; all conversations start over")
 	}
 }

@@ -22,20 +22,31 @@ import (
 	"gopkg.in/yaml.v3"
 )
 
-// TestStory lives through docs/story.md: it writes the files that stand there,
-// runs the commands in one shell, and compares what they print. With -update
-// the page is given what they print.
+// TestStory executes docs/story.md and docs/guide.md: it writes the files that
+// a page shows, runs its commands in one shell, and compares the output. With
+// -update it writes the output into the page.
 //
-// A block of code whose first line is a comment of a path is that file. In a
-// block of the kind console, lines that begin with $ are commands, and what
-// follows is their output. Addresses stand for those that are free here.
+// A code block whose first line is a comment with a path is that file. In a
+// block of kind console, each line that begins with $ is a command, and its
+// output follows. Addresses of the page are replaced with free ones.
 func TestStory(t *testing.T) {
-	const page = "../../docs/story.md"
+	bin := t.TempDir()
+	// The binary is built, since a test binary does not record.
+	if out, err := exec.CommandContext(t.Context(), "go", "build", "-o", bin+"/", ".").CombinedOutput(); err != nil {
+		t.Fatalf("go build: %v\n%s", err, out)
+	}
+	for _, page := range []string{"docs/story.md", "docs/guide.md"} {
+		t.Run(filepath.Base(page), func(t *testing.T) { story(t, bin, page) })
+	}
+}
+
+func story(t *testing.T, bin, name string) {
+	page := "../../" + name
 	text, err := os.ReadFile(page)
 	if err != nil {
 		t.Fatal(err)
 	}
-	s := newStoryShell(t)
+	s := newStoryShell(t, bin, name)
 	var out strings.Builder // the page with what came
 	for _, part := range storyParts(string(text)) {
 		switch {
@@ -94,6 +105,7 @@ func storyParts(page string) []storyPart {
 // storyShell is the shell that all commands of a page are run in.
 type storyShell struct {
 	t     *testing.T
+	page  string
 	dir   string
 	in    io.Writer
 	lines <-chan string
@@ -102,13 +114,9 @@ type storyShell struct {
 	ran   map[string]bool   // commands
 }
 
-func newStoryShell(t *testing.T) *storyShell {
+func newStoryShell(t *testing.T, bin, page string) *storyShell {
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
-	bin, dir := t.TempDir(), t.TempDir()
-	// A test binary does not record.
-	if out, err := exec.CommandContext(ctx, "go", "build", "-o", bin+"/", ".").CombinedOutput(); err != nil {
-		t.Fatalf("go build: %v\n%s", err, out)
-	}
+	dir := t.TempDir()
 	sh := exec.CommandContext(ctx, "sh")
 	sh.Dir = dir
 	sh.Env = append(os.Environ(), "CI=", "OPENAI_API_KEY=", "HOME="+dir, "PATH="+bin+string(os.PathListSeparator)+os.Getenv("PATH"))
@@ -143,7 +151,7 @@ func newStoryShell(t *testing.T) *storyShell {
 		cancel()
 		r.Close()
 	})
-	return &storyShell{t: t, dir: dir, in: in, lines: lines, ctx: ctx, real: map[string]string{}, ran: map[string]bool{}}
+	return &storyShell{t: t, page: page, dir: dir, in: in, lines: lines, ctx: ctx, real: map[string]string{}, ran: map[string]bool{}}
 }
 
 func (s *storyShell) write(path, text string) {
@@ -168,7 +176,7 @@ func (s *storyShell) session(line int, block string) string {
 		if maskStory(want) == maskStory(got) {
 			got = want
 		} else if !*update {
-			s.t.Errorf("docs/story.md:%d: $ %s (-page +printed):\n%s", line, command, cmp.Diff(want, got))
+			s.t.Errorf("%s:%d: $ %s (-page +printed):\n%s", s.page, line, command, cmp.Diff(want, got))
 		}
 		fmt.Fprintf(&out, "$ %s\n%s", command, got)
 		line += 1 + strings.Count(want, "\n")
@@ -181,8 +189,9 @@ var (
 	storyAddress = regexp.MustCompile(`127\.0\.0\.1:\d+`)
 )
 
-// run runs a command and returns what it printed, in the words of the page. A
-// command in the background has printed all when it has printed n lines.
+// run runs a command and returns what it printed, with the page's addresses. A
+// command in the background is done when it has printed n lines; one that
+// listens prints at least its address.
 func (s *storyShell) run(command string, n int) string {
 	s.t.Helper()
 	s.ran[command] = true
@@ -190,6 +199,7 @@ func (s *storyShell) run(command string, n int) string {
 	listens := storyListen.FindStringSubmatch(command)
 	if listens != nil {
 		command = strings.Replace(command, listens[1], "127.0.0.1:0", 1)
+		n = max(n, 1)
 	}
 	command = s.here(command)
 	fmt.Fprintf(s.in, "%s\ncode=$?; echo '%s'; (exit $code)\n", command, end)
@@ -215,7 +225,9 @@ func (s *storyShell) run(command string, n int) string {
 	}
 	text := out.String()
 	if listens != nil {
-		s.real[listens[1]] = storyAddress.FindString(text)
+		if s.real[listens[1]] = storyAddress.FindString(text); s.real[listens[1]] == "" {
+			s.t.Fatalf("$ %s: printed no address:\n%s", command, text)
+		}
 	}
 	for page, here := range s.real {
 		text = strings.ReplaceAll(text, here, page)
@@ -246,7 +258,7 @@ func maskStory(text string) string {
 // workflow runs what the page has GitHub run.
 func (s *storyShell) workflow() {
 	files, err := filepath.Glob(filepath.Join(s.dir, ".github/workflows/*.yml"))
-	if err != nil || len(files) == 0 {
+	if err != nil || len(files) == 0 && strings.HasSuffix(s.page, "story.md") {
 		s.t.Fatalf("the page has no workflow: %v", err)
 	}
 	for _, path := range files {

@@ -11,18 +11,21 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/rehearse-dev/rehearse/cassettes/mcptape"
-	"github.com/rehearse-dev/rehearse/cassettes/shape"
 	"github.com/rehearse-dev/rehearse/harness"
+	"github.com/rehearse-dev/rehearse/internal/gate"
+	"github.com/rehearse-dev/rehearse/internal/shape"
 )
 
 // tapeFlags are the flags of tape.
 type tapeFlags struct {
 	out, replay, verify string
 	url, listen         string
+	admits              gate.Rules
 	headers             []string
 	speed               float64
 	strict, allowUnused bool
-	ignore              []string
+	ignore, keep        []string
+	force               bool
 	timeout             time.Duration
 	maxAge              age
 	stale               string
@@ -35,29 +38,32 @@ func tapeCommand(p *process) *cobra.Command {
 		Short: "Record, replay and verify an MCP server, over stdio or HTTP",
 		Long: `tape stands between a client and an MCP server.
 
-With --out it writes a tape: a line of JSON for each message, with its time.
-Before a server's command it runs the server, hands on every byte at once, and
-exits with the server's code: put it there where the client has the command
-configured. With --url it stands before a server over streamable HTTP, of both
-eras of the protocol: it prints one line of JSON when it is ready, {"url":
-"..."}, which is the address to give to the client, and records until it is
-interrupted. Secrets, names of people and folders are taken out of what is
-written; of headers nothing is written, nor is the address's query.
+With --out it records a tape: a line of JSON for each message, with its time.
+Before a server's command it runs the server, forwards every byte at once, and
+exits with the server's code: put it where the client configures the command. With
+--url it stands before a server over streamable HTTP, of both eras of the protocol:
+it prints one line of JSON when it is ready, {"url": "..."}, the address for the
+client, and records until it is interrupted. Secrets, login names and folders are
+removed from what is written; headers and the query of the address are not written
+at all.
 
-With --replay it is the server, out of the tape: over stdio, or with --listen
-over HTTP, whichever the tape was recorded over. A request is answered when its
-method and parameters were recorded; ids, _meta, sessions and the client's
-version do not matter. What the server said and asked unasked comes at its
-place, and over HTTP an answer is a stream or not as it was. Any other request
-is answered with an error that begins with rehearse_miss and tells the nearest
-recording and every difference. At the end the exit code is 1 if there was such
-a request, or if something recorded was never asked for.
+With --replay it plays the server from the tape: over stdio, or with --listen over
+HTTP, whichever the tape was recorded over. It answers a request whose method and
+parameters were recorded; ids, _meta, sessions and the client's version do not
+matter. Messages that the server sent on its own come at their place, and over HTTP
+an answer is a stream or not, as it was. Any other request is answered with an
+error that begins with rehearse_miss and names the nearest recording and every
+difference. The exit code is 1 if there was such a request, or if a recording was
+never asked for.
 
-With --verify it sends the recorded requests to a server, a new build of the
-same, and compares. A difference is breaking (a tool is gone, an argument is
-required now, a type is another), risky (a description has changed) or minor (a
-tool is new). The exit code is 1 if there is one that is not minor, and 3 if the
-server could not be asked.`,
+With --verify it sends the recorded requests to a server, such as a new build of
+the same, and compares. A difference is breaking (a tool is gone, an argument has
+become required, a type has changed), risky (a description has changed) or minor (a
+tool is new). The exit code is 1 for a breaking or a risky one, and 3 if the server
+could not be reached.
+
+Over HTTP it refuses requests for a foreign host and requests of pages of another
+origin: see --allow-host and --cors.`,
 		Example: `  rehearse tape --out files.tape -- npx @modelcontextprotocol/server-filesystem data
   rehearse tape --out web.tape --url https://mcp.example.com/mcp --header 'Authorization: Bearer $TOKEN'
   rehearse tape --replay files.tape
@@ -66,7 +72,7 @@ server could not be asked.`,
   rehearse tape --verify web.tape --url http://localhost:8000/mcp`,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if dash := cmd.ArgsLenAtDash(); dash > 0 || dash < 0 && len(args) > 0 {
-				return fmt.Errorf("unexpected argument %q; the server's command stands behind --", args[0])
+				return fmt.Errorf("unexpected argument %q; put the server's command after --", args[0])
 			}
 			return tape(cmd, p, &flags, args)
 		},
@@ -74,17 +80,20 @@ server could not be asked.`,
 	f := cmd.Flags()
 	f.StringVar(&flags.out, "out", "", "tape to write")
 	f.StringVar(&flags.replay, "replay", "", "tape to replay on standard input and output, or with --listen over HTTP")
-	f.StringVar(&flags.verify, "verify", "", "tape to hold a server against")
-	f.StringVar(&flags.url, "url", "", "address of a server over HTTP, in place of a command")
-	f.StringVar(&flags.listen, "listen", "127.0.0.1:0", "address to listen on, with --out and --url or --replay; leave it on loopback, for nobody is asked for a key")
-	f.StringArrayVar(&flags.headers, "header", nil, "a header for the server at --url, as in 'Authorization: Bearer $TOKEN', with variables of the environment; may be repeated")
-	f.Float64Var(&flags.speed, "speed", 0, "how fast to replay: 1 as it was, 2 twice as fast; 0 at once")
-	f.BoolVar(&flags.strict, "strict", false, "want the requests of a replay in the order of the tape")
-	f.BoolVar(&flags.allowUnused, "allow-unused", false, "let a replay end with requests that nobody sent")
-	f.StringArrayVar(&flags.ignore, "ignore", nil, "a path of parameters that does not count in a replay, such as arguments.date or **.trace; may be repeated")
-	f.Var(&flags.maxAge, "max-age", "how old a tape may be in a replay, such as 30d; 0 is any age")
-	f.StringVar(&flags.stale, "stale", "warn", "what an older one does: warn or error")
-	f.DurationVar(&flags.timeout, "timeout", 30*time.Second, "how long one answer may take with --verify")
+	f.StringVar(&flags.verify, "verify", "", "tape to compare a server with")
+	f.StringVar(&flags.url, "url", "", "address of a server over HTTP, instead of a command")
+	f.StringVar(&flags.listen, "listen", "127.0.0.1:0", "address to listen on, with --replay, or with --out and --url; keep it on loopback, because no key is checked")
+	gateFlags(f, &flags.admits)
+	f.StringArrayVar(&flags.headers, "header", nil, "header for the server at --url, such as 'Authorization: Bearer $TOKEN' with an environment variable; may be repeated")
+	f.Float64Var(&flags.speed, "speed", 0, "replay speed: 1 as recorded, 2 twice as fast, 0 at once")
+	f.BoolVar(&flags.strict, "strict", false, "require the requests of a replay in the order of the tape")
+	f.BoolVar(&flags.allowUnused, "allow-unused", false, "do not fail a replay for recorded requests that nobody sent")
+	f.StringArrayVar(&flags.ignore, "ignore", nil, "path in the parameters to ignore when matching, such as arguments.date or **.trace; may be repeated")
+	addKeep(f, &flags.keep)
+	f.BoolVar(&flags.force, "force", false, "with --out: let a recording replace one of another server, or one with more requests")
+	f.Var(&flags.maxAge, "max-age", "maximum age of a tape in a replay, such as 30d; 0 is any age")
+	f.StringVar(&flags.stale, "stale", "warn", "what to do about an older tape: warn or error")
+	f.DurationVar(&flags.timeout, "timeout", 30*time.Second, "time limit for one answer with --verify")
 	return cmd
 }
 
@@ -105,7 +114,7 @@ func tape(cmd *cobra.Command, p *process, flags *tapeFlags, command []string) er
 	case flags.out != "" && flags.url != "":
 		return tapeProxy(cmd.Context(), p, flags, header)
 	case flags.out != "":
-		return tapeRecord(cmd.Context(), p, flags.out, command)
+		return tapeRecord(cmd.Context(), p, flags, command)
 	}
 	server := harness.Server{Name: "server", Command: command, URL: flags.url, Headers: map[string]string{}}
 	for k, v := range header {
@@ -125,7 +134,7 @@ func (flags *tapeFlags) check(cmd *cobra.Command, command []string) error {
 	if modes != 1 {
 		return errors.New("tape needs one of --out FILE, --replay FILE and --verify FILE\nfor example:\n" + cmd.Example)
 	}
-	replay := flags.replay != ""
+	replay, overHTTP := flags.replay != "", flags.out != "" && flags.url != ""
 	for _, rule := range []struct {
 		name string
 		ok   bool
@@ -135,14 +144,17 @@ func (flags *tapeFlags) check(cmd *cobra.Command, command []string) error {
 		{"strict", replay, "--replay"},
 		{"allow-unused", replay, "--replay"},
 		{"ignore", replay, "--replay"},
+		{"force", flags.out != "", "--out"},
 		{"max-age", replay, "--replay"},
 		{"stale", replay, "--replay"},
 		{"timeout", flags.verify != "", "--verify"},
 		{"header", flags.url != "", "--url"},
-		{"listen", replay || flags.out != "" && flags.url != "", "--replay, and with --out and --url"},
+		{"listen", replay || overHTTP, "--replay, and with --out and --url"},
+		{"allow-host", replay && cmd.Flags().Changed("listen") || overHTTP, "--replay and --listen, and with --out and --url"},
+		{"cors", replay && cmd.Flags().Changed("listen") || overHTTP, "--replay and --listen, and with --out and --url"},
 	} {
 		if cmd.Flags().Changed(rule.name) && !rule.ok {
-			return fmt.Errorf("--%s goes with %s", rule.name, rule.with)
+			return fmt.Errorf("--%s needs %s", rule.name, rule.with)
 		}
 	}
 	if err := checkStale(flags.stale); err != nil {
@@ -154,16 +166,19 @@ func (flags *tapeFlags) check(cmd *cobra.Command, command []string) error {
 	case !replay && len(command) > 0 && flags.url != "":
 		return errors.New("tape takes the server's command or its --url, not both")
 	case !replay && len(command) == 0 && flags.url == "":
-		return errors.New("tape needs the server's command behind --, or its --url\nfor example:\n" + cmd.Example)
+		return errors.New("tape needs the server's command after --, or its --url\nfor example:\n" + cmd.Example)
 	}
 	return nil
 }
 
 // tapeRecord ends with the code of the server. A tape that could not be
 // written makes a success of it a failure.
-func tapeRecord(ctx context.Context, p *process, path string, command []string) error {
-	code, err := mcptape.Record(ctx, path, command, mcptape.Stdio{In: p.stdin, Out: p.stdout, Err: p.stderr},
-		&mcptape.RecordOptions{LookupEnv: p.getenv, Abort: p.abort})
+func tapeRecord(ctx context.Context, p *process, flags *tapeFlags, command []string) error {
+	opts, err := flags.record(p)
+	if err != nil {
+		return err
+	}
+	code, err := mcptape.Record(ctx, flags.out, command, mcptape.Stdio{In: p.stdin, Out: p.stdout, Err: p.stderr}, opts)
 	switch {
 	case code != 0:
 		return &codeError{exitCode(code), err}
@@ -173,10 +188,24 @@ func tapeRecord(ctx context.Context, p *process, path string, command []string) 
 	return nil
 }
 
+// record are the settings of a recording.
+func (flags *tapeFlags) record(p *process) (*mcptape.RecordOptions, error) {
+	rules, err := secretRules(flags.keep)
+	if err != nil {
+		return nil, err
+	}
+	return &mcptape.RecordOptions{Secrets: rules, Force: flags.force, LookupEnv: p.getenv, Logf: p.logf, Abort: p.abort}, nil
+}
+
 // openTape opens the tape to replay.
 func openTape(p *process, flags *tapeFlags) (*mcptape.Tape, error) {
+	rules, err := secretRules(flags.keep)
+	if err != nil {
+		return nil, err
+	}
 	return mcptape.Open(flags.replay, &mcptape.Options{
-		Speed: flags.speed, Strict: flags.strict, Ignore: flags.ignore, AllowUnused: flags.allowUnused, MaxAge: time.Duration(flags.maxAge), Stale: flags.stale,
+		Secrets: rules,
+		Speed:   flags.speed, Strict: flags.strict, Ignore: flags.ignore, AllowUnused: flags.allowUnused, MaxAge: time.Duration(flags.maxAge), Stale: flags.stale,
 		Stderr: p.stderr, Logf: p.logf,
 	})
 }
@@ -206,12 +235,16 @@ func tapeVerify(ctx context.Context, p *process, flags *tapeFlags, server harnes
 			matter++
 		}
 	}
-	if err != nil {
+	var unasked *mcptape.UnaskedError
+	if err != nil && !errors.As(err, &unasked) {
 		return &codeError{exitUnjudged, err}
 	}
 	fmt.Fprintf(p.stdout, "differences that matter: %d, minor: %d\n", matter, len(found)-matter)
-	if matter > 0 {
-		return &codeError{code: exitFailed}
+	switch {
+	case matter > 0:
+		return &codeError{exitFailed, err}
+	case err != nil:
+		return &codeError{exitUnjudged, err}
 	}
 	return nil
 }

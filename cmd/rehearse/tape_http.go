@@ -8,10 +8,9 @@ import (
 	"net"
 	"net/http"
 	"net/url"
-	"time"
 
 	"github.com/rehearse-dev/rehearse/cassettes/mcptape"
-	"github.com/rehearse-dev/rehearse/internal/mcpwire"
+	"github.com/rehearse-dev/rehearse/cassettes/redact"
 )
 
 // tapeProxy records a server over HTTP until it is interrupted.
@@ -25,11 +24,17 @@ func tapeProxy(ctx context.Context, p *process, flags *tapeFlags, header http.He
 	}
 	known := *target // as the tape has it
 	known.User, known.RawQuery, known.Fragment = nil, "", ""
-	rec, err := mcptape.NewRecorder(flags.out, &mcptape.RecordOptions{Server: known.String(), LookupEnv: p.getenv})
+	opts, err := flags.record(p)
 	if err != nil {
 		return err
 	}
-	err = serveTape(ctx, p, flags.listen, target.Path, rec.Handler(target, header))
+	opts.Server = known.String()
+	opts.Secrets.Literals = append(opts.Secrets.Literals, redact.HeaderSecrets(header)...)
+	rec, err := mcptape.NewRecorder(flags.out, opts)
+	if err != nil {
+		return err
+	}
+	err = serveTape(ctx, p, flags, target.Path, rec.Handler(target, header))
 	if err := errors.Join(err, rec.Close()); err != nil {
 		return err
 	}
@@ -43,7 +48,7 @@ func tapeServe(ctx context.Context, p *process, flags *tapeFlags) error {
 	if err != nil {
 		return err
 	}
-	if err := serveTape(ctx, p, flags.listen, "/mcp", t.Handler()); err != nil {
+	if err := serveTape(ctx, p, flags, "/mcp", t.Handler()); err != nil {
 		_ = t.Close() // nobody has asked yet
 		return err
 	}
@@ -53,24 +58,14 @@ func tapeServe(ctx context.Context, p *process, flags *tapeFlags) error {
 	return nil
 }
 
-// serveTape serves h until ctx ends. The client finds it at path. Pages in a
-// browser have no business here.
-func serveTape(ctx context.Context, p *process, listen, path string, h http.Handler) error {
-	listener, err := net.Listen("tcp", listen)
+// serveTape serves h until ctx ends. The client finds it at path.
+func serveTape(ctx context.Context, p *process, flags *tapeFlags, path string, h http.Handler) error {
+	listener, err := net.Listen("tcp", flags.listen)
 	if err != nil {
 		return err
 	}
-	p.ready(p.stdout, "http://"+listener.Addr().String()+path, "")
-	srv := &http.Server{
-		ReadHeaderTimeout: 30 * time.Second,
-		Handler: http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-			if why := mcpwire.Foreign(r, nil, nil); why != "" {
-				http.Error(w, why, http.StatusForbidden)
-				return
-			}
-			h.ServeHTTP(w, r)
-		}),
-	}
+	p.ready(p.stdout, "http://"+dialled(listener.Addr())+path, "")
+	srv := flags.admits.Server(h)
 	done := make(chan error, 1)
 	go func() { done <- srv.Serve(listener) }()
 	select {

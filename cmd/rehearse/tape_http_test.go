@@ -12,7 +12,6 @@ import (
 
 	"github.com/rehearse-dev/rehearse/harness"
 	"github.com/rehearse-dev/rehearse/mockmcp"
-	"github.com/rehearse-dev/rehearse/mockmcp/protocol"
 )
 
 // TestTapeOverHTTP records a server over HTTP that wants a key, replays it over
@@ -21,7 +20,7 @@ func TestTapeOverHTTP(t *testing.T) {
 	const key = "Zq7Xv2Lm9Rt4Kp8Ws3Nd6Yb1"
 	build := func(tool string) *mockmcp.HTTPServer {
 		return mockmcp.NewServer(t, mockmcp.Script{
-			Name: "s", Protocol: protocol.Settings{Auth: &protocol.Auth{Token: key}},
+			Name: "s", Protocol: mockmcp.Protocol{Auth: &mockmcp.Auth{Token: key}},
 			Tools: []mockmcp.Tool{{
 				Name: tool, Input: json.RawMessage(`{"type":"object","properties":{"by":{"type":"integer"}}}`),
 				Handler: func(_ context.Context, c *mockmcp.Call) (*mockmcp.Answer, error) {

@@ -12,8 +12,8 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/rehearse-dev/rehearse/cassettes/mcptape"
-	"github.com/rehearse-dev/rehearse/cassettes/timeline"
-	"github.com/rehearse-dev/rehearse/cassettes/vcr"
+	"github.com/rehearse-dev/rehearse/internal/timeline"
+	"github.com/rehearse-dev/rehearse/internal/vcr"
 )
 
 func cassetteTimelineCommand(p *process) *cobra.Command {
@@ -21,8 +21,8 @@ func cassetteTimelineCommand(p *process) *cobra.Command {
 		Use:   "timeline FILE...",
 		Short: "Print what the model and the MCP servers of a trial said, in one order",
 		Long: `timeline merges the recordings of a trial: cassettes, and tapes of MCP servers,
-whose names end in .tape. Of one cassette, the tapes beside it that begin with
-its name are taken too, as ` + "`rehearse run --mode record`" + ` names them. Each line is
+whose names end in .tape. Given one cassette, it also takes the tapes beside it
+that begin with its name, as ` + "`rehearse run --mode record`" + ` names them. Each line is
 what the client (->) or the other side (<-) said, with the seconds since the
 first. Recordings that were not made together are merged by the time of day.`,
 		Example: `  rehearse cassette timeline cassettes/weather/forecast.gpt-5.yaml

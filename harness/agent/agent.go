@@ -1,8 +1,8 @@
 // Copyright 2026 The rehearse Authors. SPDX-License-Identifier: Apache-2.0
 
 // Package agent is a tool-calling agent: it asks a model, runs the tools that
-// the model calls, feeds the results back, and goes on until the model
-// answers in text.
+// the model calls, returns the results, and continues until the model answers
+// in text.
 //
 //	a := agent.New(agent.Config{
 //		Model: openai.New(openai.Config{BaseURL: "http://localhost:8000/v1"}),
@@ -19,18 +19,18 @@
 //		}
 //	}
 //
-// A turn that ends without an answer ends with an error: a
-// [*harness.StopError] when the agent chose to stop (a limit, an empty reply,
-// the same call again and again), the model's [*model.Error] when the
-// endpoint failed.
+// A turn without an answer ends with an error: a [*harness.StopError] when the
+// agent chose to stop (a limit, an empty reply, the same call repeated), the
+// model's [*model.Error] when the endpoint failed.
 //
-// What was said stays in the history, whatever becomes of the turn, and every
-// call in it has its result: a conversation can go on after any stop. What the
-// endpoint has no room for is taken back: the user's message, or the results
-// that came last, in whose place a word says so.
+// The history keeps what was said, however the turn ends, and every call in it
+// has its result, so a conversation can continue after any stop. Messages that
+// exceed the context window are removed: the user's message, or the last
+// results, which a note replaces.
 package agent
 
 import (
+	"cmp"
 	"context"
 	"time"
 
@@ -63,6 +63,11 @@ type Config struct {
 	TopP        *float64
 	// MaxTokens bounds one reply. 0 leaves it to the provider.
 	MaxTokens int
+	// Seed is sent when not nil.
+	Seed *int64
+	// Reasoning is the effort that is asked for, such as low. Empty leaves it to
+	// the provider.
+	Reasoning string
 	// Stream asks the model for its replies in pieces.
 	Stream bool
 	// MaxModelCalls bounds the model calls of one turn. 0 means 10; a
@@ -84,9 +89,8 @@ type Config struct {
 	// MaxToolConcurrency bounds the calls of one reply that run at once. 0
 	// means 8.
 	MaxToolConcurrency int
-	// ToolTimeout bounds each call. 0 means 2 minutes. A [*tools.Router]
-	// gives up earlier on a server that leaves a call without a word of its
-	// progress.
+	// ToolTimeout bounds each call. 0 means 2 minutes. A [*tools.Router] gives
+	// up earlier on a server that reports no progress of a call.
 	ToolTimeout time.Duration
 	// MaxResultBytes bounds the result that the model is shown; a longer one
 	// keeps its head and tail and says how much is missing. 0 means 100000;
@@ -116,23 +120,15 @@ func New(cfg Config) *Agent {
 const defaultToolTimeout = 2 * time.Minute
 
 func (c Config) withDefaults() Config {
-	c.MaxModelCalls = defaultTo(c.MaxModelCalls, 10)
-	c.MaxRepeats = defaultTo(c.MaxRepeats, 3)
-	c.MaxToolConcurrency = max(1, defaultTo(c.MaxToolConcurrency, 8))
-	c.ToolTimeout = defaultTo(c.ToolTimeout, defaultToolTimeout)
-	c.MaxResultBytes = defaultTo(c.MaxResultBytes, 100_000)
+	c.MaxModelCalls = cmp.Or(c.MaxModelCalls, 10)
+	c.MaxRepeats = cmp.Or(c.MaxRepeats, 3)
+	c.MaxToolConcurrency = max(1, cmp.Or(c.MaxToolConcurrency, 8))
+	c.ToolTimeout = cmp.Or(c.ToolTimeout, defaultToolTimeout)
+	c.MaxResultBytes = cmp.Or(c.MaxResultBytes, 100_000)
 	if c.Clock == nil {
 		c.Clock = harness.SystemClock()
 	}
 	return c
-}
-
-func defaultTo[T comparable](v, d T) T {
-	var zero T
-	if v == zero {
-		return d
-	}
-	return v
 }
 
 // Conversation begins a conversation with an empty history.

@@ -3,17 +3,16 @@
 package agent
 
 import (
-	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"slices"
 	"strings"
-	"sync"
 	"unicode/utf8"
 
 	"github.com/rehearse-dev/rehearse/harness"
+	"github.com/rehearse-dev/rehearse/internal/value"
 )
 
 // runCalls runs the calls of m and returns m with the tool messages that
@@ -40,6 +39,8 @@ func (t *turn) runCalls(ctx context.Context, m harness.Message, offered []harnes
 // runOne runs the only call of a reply, without the detour over goroutines.
 func (t *turn) runOne(ctx context.Context, call harness.ToolCall, offered []harness.Tool) []harness.ReportedCall {
 	t.yield(ToolStarted{Call: call})
+	ctx, done := t.cfg.Clock.Waiting(ctx)
+	defer done()
 	report, notes := t.runCall(ctx, call, offered)
 	t.finished(report, notes)
 	return []harness.ReportedCall{report}
@@ -53,30 +54,44 @@ func (t *turn) finished(report harness.ReportedCall, notes []string) {
 	t.yield(ToolFinished{Call: report})
 }
 
-// runSeveral runs calls, several at once.
+// runSeveral runs calls, several at once. Events are yielded by this goroutine
+// alone: the loop of a caller is no place for others.
 func (t *turn) runSeveral(ctx context.Context, calls []harness.ToolCall, offered []harness.Tool) []harness.ReportedCall {
-	// Events are yielded by this goroutine alone: the loop of a caller is no
-	// place for others. Each call sends two.
-	events := make(chan func())
+	ended := make(chan func(), len(calls))
 	reports := make([]harness.ReportedCall, len(calls))
-	slots := make(chan struct{}, t.cfg.MaxToolConcurrency)
-	var wg sync.WaitGroup
-	wg.Go(func() {
-		for i, call := range calls {
-			slots <- struct{}{}
-			events <- func() { t.yield(ToolStarted{Call: call}) }
-			wg.Go(func() {
+	started := 0
+	// A clock that skips waits is told of all calls that can begin before the
+	// first of them does, and of the next one before the last is over.
+	var start func(most int)
+	start = func(most int) {
+		var begin []func()
+		for ; started < len(calls) && len(begin) < most; started++ {
+			i, call := started, calls[started]
+			t.yield(ToolStarted{Call: call})
+			ctx, done := t.cfg.Clock.Waiting(ctx)
+			begin = append(begin, func() {
 				report, notes := t.runCall(ctx, call, offered)
-				<-slots
-				reports[i] = report
-				events <- func() { t.finished(report, notes) }
+				ended <- func() {
+					reports[i] = report
+					t.finished(report, notes)
+					start(1)
+					done()
+				}
 			})
 		}
-	})
-	for range 2 * len(calls) {
-		(<-events)()
+		for _, f := range begin {
+			begun := make(chan struct{})
+			go func() {
+				close(begun)
+				f()
+			}()
+			<-begun // in the model's order, as far as that goes
+		}
 	}
-	wg.Wait()
+	start(t.cfg.MaxToolConcurrency)
+	for range calls {
+		(<-ended)()
+	}
 	return reports
 }
 
@@ -132,7 +147,7 @@ func (t *turn) readable(tool, text string) (string, []string) {
 	var notes []string
 	if !utf8.ValidString(text) {
 		text = strings.ToValidUTF8(text, "\ufffd") + "\n[bytes that are not UTF-8 were replaced by \ufffd]"
-		notes = append(notes, fmt.Sprintf("result of %s is not UTF-8: the bytes were replaced", tool))
+		notes = append(notes, fmt.Sprintf("result of %s is not UTF-8: invalid bytes were replaced", tool))
 	}
 	if short := shorten(text, t.cfg.MaxResultBytes); len(short) < len(text) {
 		notes = append(notes, fmt.Sprintf("result of %s has %d bytes: it was shortened", tool, len(text)))
@@ -176,17 +191,11 @@ func canonical(args string) string {
 	if err != nil {
 		return args
 	}
-	dec := json.NewDecoder(bytes.NewReader([]byte(args)))
-	dec.UseNumber()
-	var v any
-	if dec.Decode(&v) != nil {
-		return args
-	}
-	out, err := json.Marshal(v)
+	v, err := value.Parse([]byte(args))
 	if err != nil {
 		return args
 	}
-	return string(out)
+	return string(v.AppendCanonical(nil))
 }
 
 func names(tools []harness.Tool) string {

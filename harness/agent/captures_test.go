@@ -21,13 +21,13 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/rehearse-dev/rehearse/cassettes"
-	"github.com/rehearse-dev/rehearse/cassettes/key"
-	"github.com/rehearse-dev/rehearse/cassettes/vcr"
 	"github.com/rehearse-dev/rehearse/harness"
 	"github.com/rehearse-dev/rehearse/harness/agent"
 	"github.com/rehearse-dev/rehearse/harness/model"
 	"github.com/rehearse-dev/rehearse/harness/model/openai"
 	"github.com/rehearse-dev/rehearse/harness/tools"
+	"github.com/rehearse-dev/rehearse/internal/key"
+	"github.com/rehearse-dev/rehearse/internal/vcr"
 )
 
 func captures(t *testing.T, name string) string {
@@ -221,12 +221,12 @@ func TestArgoProxyCaptures(t *testing.T) {
 					if err := json.Unmarshal(second.Request.Body, &recorded); err != nil {
 						t.Fatal(err)
 					}
-					// The recorded client said "auto" in its first request, did
-					// not say that it wants no stream, and did not send back
-					// what the model had said beside its call.
-					rules := &key.Rules{Also: []string{"tool_choice", "messages.2.content"}}
+					// The recorded client said "auto" in its first request where
+					// it wanted no stream, which it did not say, and did not
+					// send back what the model had said beside its call.
+					rules := &key.Rules{Also: []string{"messages.2.content"}}
 					if stream == "" {
-						rules.Also = append(rules.Also, "stream")
+						rules.Also = append(rules.Also, "stream", "tool_choice")
 					}
 					calls, answer, _ := played(t, path, "http://127.0.0.1:1/v1", &cassettes.Options{Match: rules}, &recorded, stream != "")
 					if diff := cmp.Diff([]string{`search{"q": "ATP"}`}, calls); diff != "" {

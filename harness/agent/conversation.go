@@ -28,17 +28,28 @@ type Conversation struct {
 	tokens   int
 }
 
-// Send gives the agent one user message and reports what comes of it. It
-// starts when the sequence is ranged over; breaking off the loop ends the
-// turn, and waits for the tools that run.
+// Send gives the agent one user message and yields what happens. It starts when
+// the sequence is ranged over; breaking off the loop ends the turn, and waits
+// for the tools that run.
 func (c *Conversation) Send(ctx context.Context, text string) iter.Seq2[Event, error] {
+	return c.send(ctx, text, false)
+}
+
+// SendOnce is Send with one model call: the turn ends with the first reply,
+// whose text is the [Answer]. The tools that it calls are not run, and the
+// history has the reply without them; [Conversation.Calls] has them.
+func (c *Conversation) SendOnce(ctx context.Context, text string) iter.Seq2[Event, error] {
+	return c.send(ctx, text, true)
+}
+
+func (c *Conversation) send(ctx context.Context, text string, once bool) iter.Seq2[Event, error] {
 	return func(yield func(Event, error) bool) {
 		c.mu.Lock()
 		busy := c.sending
 		c.sending = true
 		c.mu.Unlock()
 		if busy {
-			yield(nil, errors.New("sending a message: another one is being answered"))
+			yield(nil, errors.New("sending a message: the conversation is still answering another one"))
 			return
 		}
 		defer func() {
@@ -49,7 +60,7 @@ func (c *Conversation) Send(ctx context.Context, text string) iter.Seq2[Event, e
 		// Tools that run are stopped when the caller breaks off.
 		ctx, stop := context.WithCancel(ctx)
 		defer stop()
-		t := &turn{Conversation: c, start: c.cfg.Clock.Now()}
+		t := &turn{Conversation: c, once: once, start: c.cfg.Clock.Now()}
 		t.yield = func(e Event) {
 			if !t.broken && !yield(e, nil) {
 				t.broken = true
@@ -95,9 +106,20 @@ func (c *Conversation) append(messages ...harness.Message) {
 type turn struct {
 	*Conversation
 	yield   func(Event)
+	once    bool // the first reply ends the turn
 	broken  bool // the caller wants no more
 	start   time.Time
 	repeats map[string]*repeats // by tool
+}
+
+// withTimeout is [context.WithTimeoutCause] by a clock.
+func withTimeout(ctx context.Context, clock harness.Clock, d time.Duration, cause error) (context.Context, context.CancelFunc) {
+	ctx, cancel := context.WithCancelCause(ctx)
+	timer := clock.AfterFunc(d, harness.Deadline, func() { cancel(cause) })
+	return ctx, func() {
+		timer.Stop()
+		cancel(nil)
+	}
 }
 
 // run plays the turn. It returns nil when there is an answer, or when the
@@ -105,7 +127,7 @@ type turn struct {
 func (t *turn) run(ctx context.Context, text string) error {
 	if limit := t.cfg.TimeLimit; limit > 0 {
 		var cancel context.CancelFunc
-		ctx, cancel = harness.WithTimeout(ctx, t.cfg.Clock, limit, t.stopTime(nil))
+		ctx, cancel = withTimeout(ctx, t.cfg.Clock, limit, t.stopTime(nil))
 		defer cancel()
 	}
 	t.append(harness.Message{Role: harness.RoleUser, Text: text})
@@ -127,6 +149,13 @@ func (t *turn) run(ctx context.Context, text string) error {
 		m, err := t.judge(done, offered)
 		if err != nil || t.broken {
 			return err
+		}
+		if t.once && len(m.Calls) > 0 {
+			t.refuse(m.Calls, errors.New("the turn ends with one model call"))
+			if m.Calls = nil; m.Text == "" {
+				t.yield(Answer{})
+				return nil
+			}
 		}
 		if len(m.Calls) == 0 {
 			t.append(m)
@@ -185,6 +214,8 @@ func (t *turn) ask(ctx context.Context, offered []harness.Tool) (*model.Done, er
 		Temperature: t.cfg.Temperature,
 		TopP:        t.cfg.TopP,
 		MaxTokens:   t.cfg.MaxTokens,
+		Seed:        t.cfg.Seed,
+		Reasoning:   t.cfg.Reasoning,
 		Stream:      t.cfg.Stream,
 	}
 	if t.cfg.System != "" {
@@ -230,10 +261,10 @@ func (t *turn) ask(ctx context.Context, offered []harness.Tool) (*model.Done, er
 		return nil, stop // the reply came too late
 	}
 	if done == nil {
-		return nil, errors.New("model ended its reply without saying so")
+		return nil, errors.New("model ended its reply without a finish reason")
 	}
 	t.mu.Lock()
-	t.tokens += done.Usage.TotalTokens
+	t.tokens += done.Usage.Counted().TotalTokens
 	t.mu.Unlock()
 	t.yield(ModelCalled{Message: done.Message, FinishReason: done.FinishReason, Model: done.Model, Usage: done.Usage})
 	for _, note := range done.Notes {
@@ -253,7 +284,7 @@ func (t *turn) stopStream(streamed int) error {
 	defer t.mu.Unlock()
 	used := t.tokens
 	t.tokens = t.cfg.TokenLimit
-	return &harness.StopError{Reason: harness.StopTokens, Detail: fmt.Sprintf("%d tokens used, %d allowed, and the reply was %d bytes long before its end", used, t.cfg.TokenLimit, streamed)}
+	return &harness.StopError{Reason: harness.StopTokens, Detail: fmt.Sprintf("%d tokens used, %d allowed, and the reply was %d bytes long when it was stopped", used, t.cfg.TokenLimit, streamed)}
 }
 
 // stopOf makes a stop of the model's errors that are one: asking again with
@@ -279,15 +310,15 @@ func (t *turn) takeBack() string {
 	last := len(t.messages) - 1
 	if t.messages[last].Role == harness.RoleUser {
 		t.messages = t.messages[:last:last]
-		return "the message was taken back from the conversation"
+		return "the message was removed from the conversation"
 	}
 	for i := last; i >= 0 && t.messages[i].Role == harness.RoleTool; i-- {
-		note := fmt.Sprintf("[a result of %d bytes is left out: with it, the conversation was longer than the model can read]", len(t.messages[i].Text))
+		note := fmt.Sprintf("[a result of %d bytes was left out: with it, the conversation exceeded the model's context window]", len(t.messages[i].Text))
 		if len(note) < len(t.messages[i].Text) {
 			t.messages[i].Text = note
 		}
 	}
-	return "the last results were left out of the conversation"
+	return "the last results were removed from the conversation"
 }
 
 // refuse reports calls that are not run.
@@ -315,15 +346,15 @@ func (t *turn) judge(done *model.Done, offered []harness.Tool) (harness.Message,
 	}
 	switch {
 	case done.FinishReason == "content_filter":
-		return m, stop(harness.StopContentFilter, "the endpoint's filter withheld the reply")
+		return m, stop(harness.StopContentFilter, "the endpoint's content filter withheld the reply")
 	case done.FinishReason == "length":
-		return m, stop(harness.StopLength, fmt.Sprintf("the reply is cut at the token limit, after %d characters of text", len([]rune(m.Text))))
+		return m, stop(harness.StopLength, fmt.Sprintf("the reply was cut at the token limit, after %d characters of text", len([]rune(m.Text))))
 	case m.Refusal != "" && len(m.Calls) == 0:
 		return m, stop(harness.StopRefusal, m.Refusal)
 	case len(m.Calls) > 0:
 		return m, nil
 	case strings.TrimSpace(m.Text) == "":
-		return m, stop(harness.StopEmptyReply, "the model said nothing and called nothing")
+		return m, stop(harness.StopEmptyReply, "the model returned neither text nor calls")
 	}
 	leaks := findLeaks(m.Text, offered)
 	if len(leaks) == 0 {
@@ -336,7 +367,7 @@ func (t *turn) judge(done *model.Done, offered []harness.Tool) (harness.Message,
 		leaks[i] = l
 		call := l.call
 		t.yield(Notice{
-			Text:   fmt.Sprintf("the model wrote a call of %s into its text", call.Name),
+			Text:   fmt.Sprintf("the model wrote a call of %s as text", call.Name),
 			Leaked: &call, Recovered: t.cfg.RecoverLeakedCalls,
 		})
 	}

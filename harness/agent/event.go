@@ -42,8 +42,8 @@ type ToolStarted struct{ Call harness.ToolCall }
 // order.
 type ToolFinished struct{ Call harness.ReportedCall }
 
-// Notice tells of something odd that does not end the turn: a tool call in
-// the text, a result that was shortened, a parameter that was left out.
+// Notice reports something odd that does not end the turn: a tool call in the
+// text, a result that was shortened, a parameter that was left out.
 type Notice struct {
 	Text string
 	// Leaked is the call that the model wrote into its text, if the notice

@@ -79,17 +79,17 @@ func converse(t *testing.T, host *loopback, f fault.Fault, stream bool, reply in
 	first := []mockllm.Reply{{Calls: []mockllm.Call{cityCall("Zürich"), cityCall("Nice")}}, {Say: firstAnswer}}
 	first[reply-1].Faults = []mockllm.Fault{f}
 	w := newWorld()
-	mock := mockllm.New(mockllm.Script{Turns: []mockllm.Turn{
+	mock := newMock(t, mockllm.Script{Turns: []mockllm.Turn{
 		{User: firstUser, Replies: first},
 		{User: secondUser, Replies: []mockllm.Reply{{Calls: []mockllm.Call{cityCall("Rome")}}, {Say: secondAnswer}}},
-	}}, &mockllm.Options{Clock: mockClock{w}})
+	}}, &mockllm.Options{Clock: mockClock{harness.SystemClock(), w}})
 	defer mock.Close()
 	transport := host.serve(mock, w)
 	defer transport.base.CloseIdleConnections()
 	box := &counting{runs: make(map[string]int)}
 	c := agent.New(agent.Config{
-		Model: openai.New(openai.Config{BaseURL: host.url, Transport: transport, Clock: clientClock{w}}),
-		Name:  "gpt-4o", Tools: box, Stream: stream, Clock: clientClock{w},
+		Model: openai.New(openai.Config{BaseURL: host.url, Transport: transport, Clock: clientClock{harness.SystemClock(), w}}),
+		Name:  "gpt-4o", Tools: box, Stream: stream, Clock: clientClock{harness.SystemClock(), w},
 	}).Conversation()
 
 	// The limit is the machine's time: it is what a hang would run into.
@@ -353,4 +353,14 @@ func TestBurst(t *testing.T) {
 	if c.journal[1].Status != http.StatusTooManyRequests || c.journal[1].RetryAfter != 90*time.Second {
 		t.Errorf("journal: %+v", c.journal[1])
 	}
+}
+
+// newMock is a mock model without a socket.
+func newMock(t testing.TB, script mockllm.Script, opts *mockllm.Options) *mockllm.Mock {
+	t.Helper()
+	m, err := mockllm.New(script, opts)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return m
 }

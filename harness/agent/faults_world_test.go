@@ -13,6 +13,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/rehearse-dev/rehearse/harness"
 	"github.com/rehearse-dev/rehearse/mockllm"
 )
 
@@ -75,7 +76,10 @@ func (a *alarm) Reset(d time.Duration) bool {
 }
 
 // clientClock is the client's view of the world.
-type clientClock struct{ w *world }
+type clientClock struct {
+	harness.Clock
+	w *world
+}
 
 func (c clientClock) Now() time.Time { return c.w.time() }
 
@@ -84,17 +88,17 @@ func (c clientClock) Sleep(ctx context.Context, d time.Duration) error {
 	return ctx.Err()
 }
 
-func (c clientClock) AfterFunc(d time.Duration, f func()) interface {
-	Stop() bool
-	Reset(d time.Duration) bool
-} {
+func (c clientClock) AfterFunc(d time.Duration, _ harness.TimerKind, f func()) harness.Timer {
 	a := &alarm{w: c.w, f: f}
 	a.Reset(d)
 	return a
 }
 
 // mockClock is the mock's view of the world.
-type mockClock struct{ w *world }
+type mockClock struct {
+	harness.Clock
+	w *world
+}
 
 func (c mockClock) Now() time.Time { return c.w.time() }
 

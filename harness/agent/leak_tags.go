@@ -34,7 +34,7 @@ func withTagged(leaks []leak, text string, known map[string]bool) []leak {
 	for _, at := range invoke.FindAllStringSubmatchIndex(text, -1) {
 		var members []string
 		for _, p := range parameter.FindAllStringSubmatch(text[at[4]:at[5]], -1) {
-			members = append(members, quoted(p[1])+":"+tagValue(p[2]))
+			members = append(members, quote(p[1])+":"+tagValue(p[2]))
 		}
 		add(leak{
 			call:  harness.ToolCall{Name: text[at[2]:at[3]], Arguments: "{" + strings.Join(members, ",") + "}"},
@@ -54,10 +54,5 @@ func tagValue(text string) string {
 	if trimmed := strings.TrimSpace(text); json.Valid([]byte(trimmed)) {
 		return trimmed
 	}
-	return quoted(text)
-}
-
-func quoted(s string) string {
-	b, _ := json.Marshal(s) // a string
-	return string(b)
+	return quote(text)
 }

@@ -96,7 +96,7 @@ func TestLeakedCall(t *testing.T) {
 	t.Run("reported", func(t *testing.T) {
 		c := New(Config{Model: &script{replies: [][]any{said(text)}}, Tools: box{"search": echo}}).Conversation()
 		p := play(t.Context(), c, "go")
-		want := []string{"delta " + text, "model stop 10", "notice the model wrote a call of search into its text", "answer " + text}
+		want := []string{"delta " + text, "model stop 10", "notice the model wrote a call of search as text", "answer " + text}
 		if diff := cmp.Diff(want, p.shown()); diff != "" {
 			t.Errorf("events (-want +got):\n%s", diff)
 		}

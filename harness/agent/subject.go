@@ -3,12 +3,13 @@
 package agent
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
+	"iter"
 	"maps"
-	"os"
 	"slices"
 	"strings"
 	"time"
@@ -18,6 +19,7 @@ import (
 	"github.com/rehearse-dev/rehearse/harness/model"
 	"github.com/rehearse-dev/rehearse/harness/model/openai"
 	"github.com/rehearse-dev/rehearse/harness/tools"
+	"github.com/rehearse-dev/rehearse/internal/plainfile"
 )
 
 // Subject is the reference subject: an [Agent] with an OpenAI client on
@@ -29,8 +31,8 @@ import (
 // max_result_bytes, max_repeats (whole numbers), recover_leaked_calls,
 // send_reasoning, open_end (true or false), and these times, such as 30s:
 // tool_time_limit (how long a call may take, [Config.ToolTimeout]), and of
-// [mcppool.Options] tool_timeout (how long a server may leave a call without a
-// word), connect_timeout, discover_timeout and close_grace.
+// [mcppool.Options] tool_timeout (how long a server may send nothing about a
+// call), connect_timeout, discover_timeout and close_grace.
 func Subject(cfg *Config) harness.Subject {
 	var base Config
 	if cfg != nil {
@@ -46,11 +48,11 @@ func (s subject) Open(ctx context.Context, env *harness.Env) (harness.Session, e
 	return open(ctx, s.cfg, env)
 }
 
-// Asks says which path of an endpoint is used.
+// Asks implements [harness.SubjectInfo].
 func (subject) Asks() string { return "/v1/chat/completions" }
 
-// NoWorkdir says that env.Workdir is not used.
-func (subject) NoWorkdir() {}
+// NeedsWorkdir implements [harness.SubjectInfo].
+func (subject) NeedsWorkdir() bool { return false }
 
 // session is one conversation of the reference subject.
 type session struct {
@@ -95,16 +97,18 @@ func open(ctx context.Context, cfg Config, env *harness.Env) (harness.Session, e
 func settings(cfg *Config, client *openai.Config, env *harness.Env) (*mcppool.Options, error) {
 	pool := &mcppool.Options{Logf: env.Logf, Clock: env.Clock}
 	s := env.Settings
-	cfg.Name = defaultTo(env.Endpoint.Model, cfg.Name)
-	cfg.System = defaultTo(s.System, cfg.System)
-	cfg.Temperature = defaultTo(s.Temperature, cfg.Temperature)
-	cfg.TopP = defaultTo(s.TopP, cfg.TopP)
-	cfg.MaxTokens = defaultTo(s.MaxTokens, cfg.MaxTokens)
-	cfg.MaxModelCalls = defaultTo(s.MaxModelCalls, cfg.MaxModelCalls)
-	cfg.TokenLimit = defaultTo(s.TokenLimit, cfg.TokenLimit)
-	cfg.TimeLimit = defaultTo(s.TimeLimit, cfg.TimeLimit)
+	cfg.Name = cmp.Or(env.Endpoint.Model, cfg.Name)
+	cfg.System = cmp.Or(s.System, cfg.System)
+	cfg.Temperature = cmp.Or(s.Temperature, cfg.Temperature)
+	cfg.TopP = cmp.Or(s.TopP, cfg.TopP)
+	cfg.MaxTokens = cmp.Or(s.MaxTokens, cfg.MaxTokens)
+	cfg.Seed = cmp.Or(s.Seed, cfg.Seed)
+	cfg.Reasoning = cmp.Or(s.Reasoning, cfg.Reasoning)
+	cfg.MaxModelCalls = cmp.Or(s.MaxModelCalls, cfg.MaxModelCalls)
+	cfg.TokenLimit = cmp.Or(s.TokenLimit, cfg.TokenLimit)
+	cfg.TimeLimit = cmp.Or(s.TimeLimit, cfg.TimeLimit)
 	cfg.Stream = cfg.Stream || s.Stream
-	cfg.Clock = defaultTo(env.Clock, cfg.Clock)
+	cfg.Clock = cmp.Or(env.Clock, cfg.Clock)
 	whole := map[string]*int{
 		"tool_concurrency": &cfg.MaxToolConcurrency,
 		"max_result_bytes": &cfg.MaxResultBytes,
@@ -140,7 +144,7 @@ func settings(cfg *Config, client *openai.Config, env *harness.Env) (*mcppool.Op
 			text, _ := value.(string)
 			d, err := time.ParseDuration(text)
 			if err != nil || d <= 0 {
-				return nil, fmt.Errorf("subject setting %q is %v; want a time such as 30s", name, value)
+				return nil, fmt.Errorf("subject setting %q is %v; want a duration such as 30s", name, value)
 			}
 			*p = d
 		} else {
@@ -149,7 +153,7 @@ func settings(cfg *Config, client *openai.Config, env *harness.Env) (*mcppool.Op
 			return nil, fmt.Errorf("unknown subject setting %q; the agent knows %s", name, strings.Join(known, ", "))
 		}
 	}
-	cfg.ToolTimeout = max(pool.CallTimeout, defaultTo(cfg.ToolTimeout, defaultToolTimeout))
+	cfg.ToolTimeout = max(pool.CallTimeout, cmp.Or(cfg.ToolTimeout, defaultToolTimeout))
 	pool.TotalTimeout = cfg.ToolTimeout
 	return pool, nil
 }
@@ -190,6 +194,16 @@ func connect(ctx context.Context, servers []harness.Server, opts *mcppool.Option
 
 // Send implements [harness.Session].
 func (s *session) Send(ctx context.Context, text string) (*harness.TurnReport, error) {
+	return s.report(s.conversation.Send(ctx, text), text)
+}
+
+// SendOnce implements SingleCaller of [github.com/rehearse-dev/rehearse/harness/run].
+func (s *session) SendOnce(ctx context.Context, text string) (*harness.TurnReport, error) {
+	return s.report(s.conversation.SendOnce(ctx, text), text)
+}
+
+// report plays a turn and says what happened in it.
+func (s *session) report(events iter.Seq2[Event, error], text string) (*harness.TurnReport, error) {
 	report := &harness.TurnReport{User: text}
 	before := len(s.conversation.Calls())
 	note := func(text string) {
@@ -198,7 +212,7 @@ func (s *session) Send(ctx context.Context, text string) (*harness.TurnReport, e
 		}
 	}
 	var failure error
-	for event, err := range s.conversation.Send(ctx, text) {
+	for event, err := range events {
 		if err != nil {
 			failure = err
 			break
@@ -208,7 +222,7 @@ func (s *session) Send(ctx context.Context, text string) (*harness.TurnReport, e
 			report.ModelCalls++
 			report.Usage = report.Usage.Add(e.Usage)
 		case Withdrawn:
-			note(fmt.Sprintf("asked again after %v: %v", e.Wait.Round(time.Millisecond), e.Err))
+			note(fmt.Sprintf("retried after %v: %v", e.Wait.Round(time.Millisecond), e.Err))
 		case Notice:
 			note(e.Text)
 		case Answer:
@@ -267,7 +281,7 @@ func blame(err error) error {
 
 // readServers reads an mcp.json, as editors and chat programs write it.
 func readServers(path string) ([]harness.Server, error) {
-	raw, err := os.ReadFile(path)
+	raw, err := plainfile.Read(path, plainfile.MaxSettings)
 	if err != nil {
 		return nil, fmt.Errorf("reading MCP servers: %w", err)
 	}
@@ -287,7 +301,7 @@ func readServers(path string) ([]harness.Server, error) {
 		return nil, fmt.Errorf("reading MCP servers from %q: %w", path, err)
 	}
 	if file.Servers == nil {
-		return nil, fmt.Errorf("reading MCP servers from %q: no mcpServers in it", path)
+		return nil, fmt.Errorf("reading MCP servers from %q: it has no mcpServers", path)
 	}
 	var servers []harness.Server
 	for _, name := range slices.Sorted(maps.Keys(file.Servers)) {
@@ -296,7 +310,7 @@ func readServers(path string) ([]harness.Server, error) {
 			continue
 		}
 		s := harness.Server{Name: name, URL: f.URL, Headers: f.Headers}
-		switch transport := defaultTo(f.Transport, f.Type); transport {
+		switch transport := cmp.Or(f.Transport, f.Type); transport {
 		case "sse":
 			s.Transport = "sse"
 		case "ws", "websocket":

@@ -25,6 +25,7 @@ import (
 
 // quickClock never waits and remembers what it was asked to.
 type quickClock struct {
+	harness.Clock
 	mu    sync.Mutex
 	now   time.Time
 	slept []time.Duration
@@ -67,13 +68,13 @@ func weatherServer(t *testing.T) *mockmcp.Server {
 // mockEnv is an environment of mocks.
 func mockEnv(t *testing.T, replies ...mockllm.Reply) (*harness.Env, *mockllm.Mock) {
 	t.Helper()
-	llm := mockllm.New(mockllm.Script{Replies: replies}, nil)
+	llm := newMock(t, mockllm.Script{Replies: replies}, nil)
 	t.Cleanup(llm.Close)
 	return &harness.Env{
 		Mode:     harness.ModeMock,
 		Endpoint: harness.Endpoint{BaseURL: llm.URL, APIKey: "none", Model: "gpt-5", Transport: llm.Transport()},
 		Servers:  []harness.Server{{Name: "weather", Dial: weatherServer(t).Dial}},
-		Clock:    &quickClock{now: time.Date(2026, 1, 5, 9, 0, 0, 0, time.UTC)},
+		Clock:    &quickClock{Clock: harness.SystemClock(), now: time.Date(2026, 1, 5, 9, 0, 0, 0, time.UTC)},
 	}, llm
 }
 
@@ -117,7 +118,7 @@ func TestSubject(t *testing.T) {
 				User: "Weather in Paris?", Answer: "Sunny.", ModelCalls: 2,
 				Calls: []harness.ReportedCall{{ID: id, Server: "weather", Tool: "get_weather", Arguments: `{"city":"Paris"}`, Result: "sunny"}},
 			}
-			if len(report.Notes) != 1 || !strings.Contains(report.Notes[0], "asked again after 5s: rate_limit (HTTP 429)") {
+			if len(report.Notes) != 1 || !strings.Contains(report.Notes[0], "retried after 5s: rate_limit (HTTP 429)") {
 				t.Errorf("notes: got %q", report.Notes)
 			}
 			if report.Usage.TotalTokens == 0 {
@@ -207,8 +208,8 @@ func TestSubjectSettings(t *testing.T) {
 	}{
 		{"known", map[string]any{"max_result_bytes": 10, "max_repeats": int64(2), "tool_concurrency": 1.0, "recover_leaked_calls": true, "send_reasoning": false, "open_end": true}, ""},
 		{"times", map[string]any{"tool_timeout": "3m", "tool_time_limit": "1m", "connect_timeout": "500ms", "discover_timeout": "1s", "close_grace": "1s"}, ""},
-		{"not a time", map[string]any{"tool_timeout": 5}, `subject setting "tool_timeout" is 5; want a time such as 30s`},
-		{"no time at all", map[string]any{"close_grace": "0s"}, `want a time such as 30s`},
+		{"not a time", map[string]any{"tool_timeout": 5}, `subject setting "tool_timeout" is 5; want a duration such as 30s`},
+		{"no time at all", map[string]any{"close_grace": "0s"}, `want a duration such as 30s`},
 		{"unknown", map[string]any{"max_result_byte": 10}, `unknown subject setting "max_result_byte"; the agent knows close_grace,`},
 		{"not whole", map[string]any{"max_repeats": 1.5}, `subject setting "max_repeats" is 1.5; want a whole number`},
 		{"nothing", map[string]any{"max_repeats": nil}, "want a whole number"},
@@ -247,7 +248,7 @@ func TestReadServers(t *testing.T) {
 			{Name: "weather", Command: []string{"uv", "run", "weather"}, Env: []string{"A=1", "B=2"}},
 		}, ""},
 		{"no JSON", `{`, nil, "unexpected end of JSON input"},
-		{"no servers", `{"servers": {}}`, nil, "no mcpServers in it"},
+		{"no servers", `{"servers": {}}`, nil, "it has no mcpServers"},
 		{"neither command nor url", `{"mcpServers": {"a": {}}}`, nil, `server "a" needs either a command or a url`},
 		{"both", `{"mcpServers": {"a": {"command": "x", "url": "http://y"}}}`, nil, `server "a" needs either`},
 		{"unknown transport", `{"mcpServers": {"a": {"type": "pigeon", "url": "http://y"}}}`, nil, `unknown transport "pigeon"`},
@@ -304,4 +305,14 @@ func TestServerCannotBeOpened(t *testing.T) {
 	if !errors.As(err, &endpoint) || !strings.Contains(err.Error(), "gone") {
 		t.Errorf("got %v", err)
 	}
+}
+
+// newMock is a mock model without a socket.
+func newMock(t testing.TB, script mockllm.Script, opts *mockllm.Options) *mockllm.Mock {
+	t.Helper()
+	m, err := mockllm.New(script, opts)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return m
 }

@@ -18,14 +18,15 @@ import (
 
 	"github.com/rehearse-dev/rehearse/harness"
 	"github.com/rehearse-dev/rehearse/harness/mcppool"
+	"github.com/rehearse-dev/rehearse/internal/jsonrpc"
 	"github.com/rehearse-dev/rehearse/internal/mcpwire"
 )
 
 // scripted is a server of the initialize era whose answers are code. What it
 // is sent is kept.
 type scripted struct {
-	// answer gets what is no part of the handshake. Each call has a goroutine
-	// of its own, so that it may take its time.
+	// answer gets anything that is not a part of the handshake. Each call has a
+	// goroutine of its own, so that it may take its time.
 	answer func(m mcpwire.Message, out *mcpwire.Writer)
 	modern bool
 	out    io.Writer // what the answers are written to, for those that are none
@@ -131,7 +132,7 @@ func TestProgressExtendsTheWait(t *testing.T) {
 		{"too late", 0, time.Hour, `calling "x" on server "p": no answer within 1m0s`, time.Minute},
 		{"with progress", 5, 50 * time.Second, "", 250 * time.Second},
 		{"progress that ends", 2, time.Hour, `calling "x" on server "p": no answer within 1m0s after its last progress, 2 of 10, copying`, 140 * time.Second},
-		{"progress without end", 1000, 0, `calling "x" on server "p": no answer within 5m0s in all, with progress at 7 of 10, copying`, 5 * time.Minute},
+		{"progress without end", 1000, 0, `calling "x" on server "p": no answer within the total limit of 5m0s, although progress arrived at 7 of 10, copying`, 5 * time.Minute},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
@@ -194,7 +195,7 @@ func TestProgressTokens(t *testing.T) {
 		say(out, m, `{"jsonrpc":"2.0","method":"notifications/of/the/future","params":{}}`)
 		say(out, m, result(string(token(m))))
 	}}
-	s := open(t, harness.Server{Dial: p.dial}, &mcppool.Options{Told: func(method string, params json.RawMessage) {
+	s := open(t, harness.Server{Dial: p.dial}, &mcppool.Options{Notified: func(method string, params json.RawMessage) {
 		if method != "notifications/message" {
 			told = append(told, method+string(params))
 		}
@@ -208,8 +209,8 @@ func TestProgressTokens(t *testing.T) {
 		t.Errorf("told %q", told)
 	}
 	want := []string{
-		`server "p": sent word of progress that cannot be read: []`,
-		`server "p": sent word of progress of a call that is over, or never was: {"progressToken":999,"progress":1,"total":10,"message":"copying"}`,
+		`server "p": sent unreadable progress: []`,
+		`server "p": sent progress for no open call: {"progressToken":999,"progress":1,"total":10,"message":"copying"}`,
 	}
 	var got []string
 	for _, n := range s.Notes() {
@@ -290,11 +291,11 @@ func TestHandlers(t *testing.T) {
 			return nil, errors.New("no model")
 		}, `"error":{"code":-32603,"message":"no model"}`},
 		{"one that refuses", func(context.Context, json.RawMessage) (json.RawMessage, error) {
-			return nil, &mcppool.Error{RPC: &harness.RPCError{Code: -1, Message: "User rejected sampling request"}}
+			return nil, &mcppool.Error{RPC: &jsonrpc.Error{Code: -1, Message: "User rejected sampling request"}}
 		}, `"error":{"code":-1,"message":"User rejected sampling request"}`},
 		{"one that answers nonsense", func(context.Context, json.RawMessage) (json.RawMessage, error) {
 			return raw(`[`), nil
-		}, `"error":{"code":-32603,"message":"the client's answer cannot be used`},
+		}, `"error":{"code":-32603,"message":"the client's answer is unusable`},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			s := open(t, harness.Server{Dial: p.dial}, &mcppool.Options{Sampling: tt.handler})
@@ -324,7 +325,7 @@ func TestInputRequired(t *testing.T) {
 	}
 	s := open(t, harness.Server{Dial: p.dial}, nil)
 	_, err := s.Call(t.Context(), "x", nil)
-	want := `calling "x" on server "p": the server asks for input that this client cannot give: elicitation/create as "name"`
+	want := `calling "x" on server "p": the server asks for input that this client cannot provide: elicitation/create as "name"`
 	if e := kindOf(t, err); e.Kind != mcppool.ErrMalformed || !strings.HasPrefix(err.Error(), want) {
 		t.Errorf("without a handler: %v, want %s", err, want)
 	}
@@ -354,7 +355,7 @@ func TestEras(t *testing.T) {
 		{"auto, legacy", false, mcppool.EraAuto, "2025-11-25", ""},
 		{"legacy of a modern server", true, mcppool.EraLegacy, "2025-11-25", ""},
 		{"modern", true, mcppool.EraModern, "2026-07-28", ""},
-		{"modern of a legacy server", false, mcppool.EraModern, "", `connecting to server "p": the server does not speak the new era (2026-07-28): MCP error -32601: Method not found`},
+		{"modern of a legacy server", false, mcppool.EraModern, "", `connecting to server "p": the server does not support protocol version 2026-07-28: MCP error -32601: Method not found`},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			p := &scripted{modern: tt.modern, answer: func(mcpwire.Message, *mcpwire.Writer) {}}
@@ -426,11 +427,11 @@ func TestListeningBeginsFirst(t *testing.T) {
 			<-time.After(300 * time.Millisecond)
 			say(out, m, `{"jsonrpc":"2.0","method":"notifications/subscriptions/acknowledged","params":{}}`)
 		}, 300 * time.Millisecond, ""},
-		{"not acknowledged", func(mcpwire.Message, *mcpwire.Writer) {}, time.Second, "does not say that it will tell of changes of its tools"},
-		{"refused", func(m mcpwire.Message, out *mcpwire.Writer) { say(out, m, discoverRefused) }, 0, "tells no changes of its tools any more: method not found: Method not found"},
+		{"not acknowledged", func(mcpwire.Message, *mcpwire.Writer) {}, time.Second, "does not confirm that it will announce changes of its tools"},
+		{"refused", func(m mcpwire.Message, out *mcpwire.Writer) { say(out, m, discoverRefused) }, 0, "no longer announces changes of its tools: MCP error -32601: Method not found"},
 		{"ended", func(m mcpwire.Message, out *mcpwire.Writer) {
 			say(out, m, `{"jsonrpc":"2.0","id":ID,"result":{"resultType":"complete"}}`)
-		}, 0, "tells no changes of its tools any more: it ended the stream"},
+		}, 0, "no longer announces changes of its tools: it ended the stream"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {

@@ -8,9 +8,7 @@ import (
 	"fmt"
 	"strings"
 
-	"github.com/mark3labs/mcp-go/client/transport"
-
-	"github.com/rehearse-dev/rehearse/harness"
+	"github.com/rehearse-dev/rehearse/internal/jsonrpc"
 	"github.com/rehearse-dev/rehearse/internal/mcpwire"
 )
 
@@ -22,7 +20,7 @@ const (
 	ErrRPC       ErrorKind = "rpc"       // the server answered with a JSON-RPC error
 	ErrTimeout   ErrorKind = "timeout"   // no answer within the time limit
 	ErrCancelled ErrorKind = "cancelled" // the caller's context ended
-	ErrClosed    ErrorKind = "closed"    // the server went away
+	ErrClosed    ErrorKind = "closed"    // the server disconnected
 	ErrMalformed ErrorKind = "malformed" // the request or the answer cannot be used
 	ErrTransport ErrorKind = "transport" // HTTP answered with an error, or not at all
 )
@@ -33,7 +31,7 @@ type Error struct {
 	Server string
 	Op     string // "connecting to", "listing the tools of", `calling "refund" on`
 	// RPC is the error object of the server, for the kind rpc.
-	RPC *harness.RPCError
+	RPC *jsonrpc.Error
 	// Stderr is the end of what the server's process wrote there.
 	Stderr string
 	Err    error
@@ -54,40 +52,31 @@ func lastLines(s string, n int) string {
 	return strings.Join(lines[max(0, len(lines)-n):], "\n")
 }
 
-// explain makes an [*Error] of an error of mcp-go's or of a transport.
-func (s *Session) explain(outer, inner context.Context, op string, p *patience, c *conn, kept *capture, err error) error {
-	var wrapped *transport.Error
-	if errors.As(err, &wrapped) {
-		err = wrapped.Err // its text adds nothing
-	}
+// explain makes an [*Error] of the error of a request.
+func (s *Session) explain(outer, inner context.Context, op string, p *patience, c *conn, err error) error {
 	e := &Error{Server: s.server.Name, Op: op, Err: err, Kind: ErrTransport}
+	var refused *rpcError
+	var input *inputError
 	switch {
 	case errors.Is(err, errEra):
 		return e
-	case kept.rpc != nil:
-		e.Kind, e.RPC, e.Err = ErrRPC, kept.rpc, rpcText(kept.rpc)
+	case errors.As(err, &input) && outer.Err() == nil && inner.Err() == nil:
+		e.Kind = ErrMalformed
+		return e
+	case errors.As(err, &refused):
+		e.Kind, e.RPC, e.Err = ErrRPC, refused.rpc, refused
 		return e
 	case outer.Err() != nil:
 		e.Kind, e.Err = ErrCancelled, context.Cause(outer)
 		return e
 	case inner.Err() != nil:
-		e.Kind, e.Err = ErrTimeout, p.ran(c.babble())
-	case errors.Is(err, errMalformed):
+		e.Kind, e.Err = ErrTimeout, p.ran(c.unread())
+	case errors.Is(err, mcpwire.ErrUnusable):
 		e.Kind = ErrMalformed
 	case c.gone():
 		e.Kind = ErrClosed
-		e.Err = fmt.Errorf("the server went away%s%s", c.ending(), c.babble())
+		e.Err = fmt.Errorf("the server disconnected%s%s", c.ending(), c.unread())
 	}
 	e.Stderr = c.stderr()
 	return e
-}
-
-// rpcText is an error object as text, its data too: it often says more than
-// the message.
-func rpcText(rpc *harness.RPCError) error {
-	text := fmt.Sprintf("MCP error %d: %s", rpc.Code, rpc.Message)
-	if len(rpc.Data) > 0 && string(rpc.Data) != "null" {
-		text += fmt.Sprintf(" (data: %s)", mcpwire.Excerpt(rpc.Data, 500))
-	}
-	return errors.New(text)
 }

@@ -7,13 +7,14 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 
-	"github.com/mark3labs/mcp-go/client"
 	"github.com/mark3labs/mcp-go/mcp"
 
-	"github.com/rehearse-dev/rehearse/harness"
+	"github.com/rehearse-dev/rehearse/internal/exactjson"
+	"github.com/rehearse-dev/rehearse/internal/jsonrpc"
 	"github.com/rehearse-dev/rehearse/internal/mcpwire"
 )
 
@@ -22,72 +23,85 @@ import (
 // a [*Error] with RPC set; any other error becomes an internal error.
 type Handler func(ctx context.Context, params json.RawMessage) (json.RawMessage, error)
 
-// refusal is an error that a server is told as it is.
-type refusal struct{ rpc *harness.RPCError }
+// answer answers a request of the server. What there is no handler for is a
+// method that we do not have.
+func (s *Session) answer(ctx context.Context, m mcpwire.Message) (json.RawMessage, error) {
+	switch m.Method {
+	case mcpwire.MethodPing:
+		return json.RawMessage("{}"), nil
+	case string(mcp.MethodSamplingCreateMessage):
+		return ask[mcp.CreateMessageResult](ctx, "sampling", s.opts.Sampling, m.Params)
+	case string(mcp.MethodElicitationCreate):
+		return ask[mcp.ElicitationResult](ctx, "elicitation", s.opts.Elicitation, m.Params)
+	case string(mcp.MethodListRoots):
+		return ask[mcp.ListRootsResult](ctx, "roots", s.opts.Roots, m.Params)
+	}
+	return nil, fmt.Errorf("unsupported request method: %s", m.Method)
+}
 
-func (r *refusal) Error() string { return r.rpc.Message }
-
-// ask runs a handler and reads its result into what mcp-go wants.
-func ask[T any](ctx context.Context, h Handler, params any) (*T, error) {
-	raw, err := h(ctx, mcpwire.Marshal(params))
+// ask runs a handler, and holds its result against T.
+func ask[T any](ctx context.Context, what string, h Handler, params json.RawMessage) (json.RawMessage, error) {
+	if h == nil {
+		return nil, fmt.Errorf("no %s handler configured", what)
+	}
+	raw, err := h(ctx, params)
 	var e *Error
 	switch {
 	case errors.As(err, &e) && e.RPC != nil:
-		return nil, &refusal{e.RPC}
+		return nil, &rpcError{e.RPC}
 	case err != nil:
-		return nil, &refusal{&harness.RPCError{Code: mcp.INTERNAL_ERROR, Message: err.Error()}}
+		return nil, &rpcError{&jsonrpc.Error{Code: mcpwire.CodeInternal, Message: err.Error()}}
 	}
-	result := new(T)
-	if err := json.Unmarshal(raw, result); err != nil {
-		return nil, &refusal{&harness.RPCError{Code: mcp.INTERNAL_ERROR, Message: fmt.Sprintf("the client's answer cannot be used: %v", err)}}
+	if err := exactjson.Unmarshal(raw, new(T)); err != nil {
+		return nil, &rpcError{&jsonrpc.Error{Code: mcpwire.CodeInternal, Message: fmt.Sprintf("the client's answer is unusable: %v", err)}}
 	}
-	return result, nil
+	return raw, nil
 }
 
-type sampling struct{ Handler }
-
-func (h sampling) CreateMessage(ctx context.Context, r mcp.CreateMessageRequest) (*mcp.CreateMessageResult, error) {
-	return ask[mcp.CreateMessageResult](ctx, h.Handler, r.CreateMessageParams)
-}
-
-type elicitation struct{ Handler }
-
-func (h elicitation) Elicit(ctx context.Context, r mcp.ElicitationRequest) (*mcp.ElicitationResult, error) {
-	return ask[mcp.ElicitationResult](ctx, h.Handler, r.Params)
-}
-
-type roots struct{ Handler }
-
-func (h roots) ListRoots(ctx context.Context, _ mcp.ListRootsRequest) (*mcp.ListRootsResult, error) {
-	return ask[mcp.ListRootsResult](ctx, h.Handler, struct{}{})
-}
-
-// handlers are the options of mcp-go's client for the handlers that there are.
-// Each declares its capability.
-func (o *Options) handlers() []client.ClientOption {
-	var opts []client.ClientOption
+// capabilities declares the handlers that there are.
+func (o *Options) capabilities() json.RawMessage {
+	var c mcp.ClientCapabilities
 	if o.Sampling != nil {
-		opts = append(opts, client.WithSamplingHandler(sampling{o.Sampling}))
+		c.Sampling = &mcp.SamplingCapability{}
 	}
 	if o.Elicitation != nil {
-		opts = append(opts, client.WithElicitationHandler(elicitation{o.Elicitation}))
+		c.Elicitation = &mcp.ElicitationCapability{}
 	}
 	if o.Roots != nil {
-		opts = append(opts, client.WithRootsHandler(roots{o.Roots}))
+		c.Roots = &struct {
+			ListChanged bool `json:"listChanged,omitempty"`
+		}{true}
 	}
-	return opts
+	return mcpwire.Marshal(c)
 }
 
-// wanted names what a result that asks for input asks for.
-func wanted(result json.RawMessage) string {
-	var r struct {
-		Requests map[string]struct {
-			Method string `json:"method"`
-		} `json:"inputRequests"`
+// inputs is a result that asks for input.
+type inputs struct {
+	State    *string `json:"requestState"`
+	Requests map[string]struct {
+		Method string          `json:"method"`
+		Params json.RawMessage `json:"params"`
+	} `json:"inputRequests"`
+}
+
+// give answers what is asked for.
+func (s *Session) give(ctx context.Context, in *inputs) (map[string]json.RawMessage, error) {
+	responses := map[string]json.RawMessage{}
+	for _, key := range slices.Sorted(maps.Keys(in.Requests)) {
+		r := in.Requests[key]
+		response, err := s.answer(ctx, mcpwire.Message{Method: r.Method, Params: r.Params})
+		if err != nil {
+			return nil, fmt.Errorf("giving input %q: %w", mcpwire.Excerpt([]byte(key), 60), err)
+		}
+		responses[key] = response
 	}
-	_ = json.Unmarshal(result, &r) // what can be read
+	return responses, nil
+}
+
+// wanted names what is asked for.
+func (in *inputs) wanted() string {
 	var asks []string
-	for key, request := range r.Requests {
+	for key, request := range in.Requests {
 		asks = append(asks, fmt.Sprintf("%s as %q", request.Method, mcpwire.Excerpt([]byte(key), 60)))
 	}
 	slices.Sort(asks)

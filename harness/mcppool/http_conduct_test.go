@@ -92,8 +92,8 @@ func TestHTTPStreamIsTakenUpAgain(t *testing.T) {
 		{"after progress", "id: 7\nretry: 10\ndata: {\"jsonrpc\":\"2.0\",\"method\":\"notifications/x\"}\n\n", "data: " + result("ok") + "\n\n", ""},
 		{"in vain", "id: 7\nretry: 10\ndata:\n\n", "", "the answer's stream ended without an answer"},
 		{"not prepared", "retry: 10\ndata: {\"jsonrpc\":\"2.0\",\"method\":\"notifications/x\"}\n\n", "", "the answer's stream ended without an answer"},
-		{"with another answer", "data: " + strings.ReplaceAll(result("ok"), "ID", "999") + "\n\n", "", "a response had an id that no request waits for"},
-		{"with no JSON", "data: oops\n\n", "", `(a line is no JSON-RPC message (invalid character 'o' looking for beginning of value): "oops")`},
+		{"with another answer", "data: " + strings.ReplaceAll(result("ok"), "ID", "999") + "\n\n", "", "unusable answer: request 3 was answered with the id 999"},
+		{"with no JSON", "data: oops\n\n", "", `(a line is not a JSON-RPC message (invalid character 'o' looking for beginning of value): "oops")`},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			var mu sync.Mutex
@@ -147,7 +147,7 @@ func TestHTTPAuthorizationIsNamed(t *testing.T) {
 		http.Error(w, "no token", http.StatusUnauthorized)
 	})
 	_, err := mcppool.Open(t.Context(), harness.Server{Name: "p", URL: url}, nil)
-	want := `connecting to server "p": HTTP 401 Unauthorized (it wants authorization: Bearer resource_metadata="http://x/.well-known"): no token`
+	want := `connecting to server "p": HTTP 401 Unauthorized (it requires authorization: Bearer resource_metadata="http://x/.well-known"): no token`
 	if err == nil || err.Error() != want {
 		t.Errorf("got %v, want %s", err, want)
 	}
@@ -169,7 +169,7 @@ func TestHTTPManyMessagesInOneAnswer(t *testing.T) {
 				w.Header().Set("Content-Type", tt.kind)
 				reply(w, m, tt.body)
 			}}
-			s := openHTTP(t, p, &mcppool.Options{Told: func(method string, _ json.RawMessage) { told <- method }})
+			s := openHTTP(t, p, &mcppool.Options{Notified: func(method string, _ json.RawMessage) { told <- method }})
 			if r, err := s.Call(t.Context(), "x", nil); err != nil || r.Text != "ok" {
 				t.Errorf("Call() = %v, %v", r, err)
 			}

@@ -12,6 +12,7 @@ import (
 	"net/http/httptest"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -234,7 +235,7 @@ func TestHTTPSessionThatWasForgotten(t *testing.T) {
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("requests (-want +got):\n%s", diff)
 	}
-	if notes := s.Notes(); len(notes) == 0 || !strings.Contains(notes[0], "forgot our session; opened a new one") {
+	if notes := s.Notes(); len(notes) == 0 || !strings.Contains(notes[0], "no longer knows the session; opened a new one") {
 		t.Errorf("notes: %q", notes)
 	}
 }
@@ -316,6 +317,36 @@ func TestHTTPServerThatIsNotThere(t *testing.T) {
 	_, err := mcppool.Open(t.Context(), harness.Server{Name: "gone", URL: h.URL}, nil)
 	if e := kindOf(t, err); e.Kind != mcppool.ErrTransport || !strings.Contains(err.Error(), "connection refused") {
 		t.Errorf("Open() = %v", err)
+	}
+}
+
+// TestSSEAddressElsewhere: messages carry our headers, so they go nowhere but
+// to the server that we were told of.
+func TestSSEAddressElsewhere(t *testing.T) {
+	for name, address := range map[string]func(own string) string{
+		"another host":   func(string) string { return "http://127.0.0.2:1/message" },
+		"another port":   func(string) string { return "http://127.0.0.1:1/message" },
+		"another scheme": func(own string) string { return "https" + strings.TrimPrefix(own, "http") + "/message" },
+		"no address":     func(string) string { return "http://[/" },
+	} {
+		t.Run(name, func(t *testing.T) {
+			var own string
+			var posts atomic.Int32
+			own = serve(t, func(w http.ResponseWriter, r *http.Request) {
+				if r.Method != http.MethodGet {
+					posts.Add(1)
+					return
+				}
+				w.Header().Set("Content-Type", "text/event-stream")
+				fmt.Fprintf(w, "event: endpoint\ndata: %s\n\n", address("http://"+r.Host))
+				w.(http.Flusher).Flush()
+				<-r.Context().Done()
+			})
+			_, err := mcppool.Open(t.Context(), harness.Server{Name: "p", URL: own, Transport: "sse"}, patient)
+			if err == nil || !strings.Contains(err.Error(), "as its address") || posts.Load() > 0 {
+				t.Errorf("Open() = %v after %d messages", err, posts.Load())
+			}
+		})
 	}
 }
 

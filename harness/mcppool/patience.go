@@ -13,54 +13,35 @@ import (
 	"github.com/rehearse-dev/rehearse/internal/mcpwire"
 )
 
-// patience is the time limit of one request: so long without a word, and so
-// long in all.
+// patience is the time limit of one request: so long without an answer or
+// progress, and so long in all.
 type patience struct {
 	limit time.Duration
 	total time.Duration // 0 when the request tells no progress
-	clock harness.Clock // nil for the machine's
+	clock harness.Clock
 
 	mu    sync.Mutex // guards the fields below
-	timer alarm
+	timer harness.Timer
 	words int    // how much progress was told
 	last  string // the last of it
 	spent bool   // total ran out
 }
 
-// alarm is a running timer.
-type alarm = interface {
-	Stop() bool
-	Reset(d time.Duration) bool
-}
-
-// after is [time.AfterFunc]; see [Options.Clock].
-func (p *patience) after(f func(), d time.Duration) alarm {
-	if c, ok := p.clock.(interface {
-		WhenIdle(d time.Duration, f func()) alarm
-	}); ok {
-		return c.WhenIdle(d, f)
-	}
-	return time.AfterFunc(d, f)
-}
-
 // begin returns a context that ends when the patience does.
 func (p *patience) begin(ctx context.Context) (context.Context, context.CancelFunc) {
+	ctx, answered := p.clock.Waiting(ctx)
 	ctx, cancel := context.WithCancelCause(ctx)
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	p.timer = p.after(func() { cancel(context.DeadlineExceeded) }, p.limit)
-	answered := func() {}
-	if c, ok := p.clock.(interface{ Asked() (answered func()) }); ok {
-		answered = c.Asked()
-	}
+	p.timer = p.clock.AfterFunc(p.limit, harness.Unanswered, func() { cancel(context.DeadlineExceeded) })
 	stop := func() bool { return true }
 	if p.total > 0 {
-		stop = p.after(func() {
+		stop = p.clock.AfterFunc(p.total, harness.Unanswered, func() {
 			p.mu.Lock()
 			p.spent = true
 			p.mu.Unlock()
 			cancel(context.DeadlineExceeded)
-		}, p.total).Stop
+		}).Stop
 	}
 	return ctx, func() {
 		p.mu.Lock()
@@ -117,7 +98,7 @@ func (p *patience) ran(babble string) error {
 	case p.spent && p.words == 0:
 		text = fmt.Sprintf("no answer within %v", p.total)
 	case p.spent:
-		text = fmt.Sprintf("no answer within %v in all, with progress at %s", p.total, p.last)
+		text = fmt.Sprintf("no answer within the total limit of %v, although progress arrived at %s", p.total, p.last)
 	case p.words > 0:
 		text += " after its last progress, " + p.last
 	}

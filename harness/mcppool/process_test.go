@@ -41,7 +41,7 @@ func TestChildProcessEnvironment(t *testing.T) {
 func TestChildProcessThatDiesAtStart(t *testing.T) {
 	_, err := mcppool.Open(t.Context(), childServer("dies at start"), nil)
 	e := kindOf(t, err)
-	want := `connecting to server "child": the server went away: exit status 3; its stderr ends: cannot open /data: no such folder`
+	want := `connecting to server "child": the server disconnected: exit status 3; its stderr ends: cannot open /data: no such folder`
 	if e.Kind != mcppool.ErrClosed || err.Error() != want {
 		t.Errorf("got %q (%s), want %q", err, e.Kind, want)
 	}
@@ -51,7 +51,7 @@ func TestChildProcessThatDiesInACall(t *testing.T) {
 	s := open(t, childServer("dies mid-call"), nil)
 	_, err := s.Call(t.Context(), "x", nil)
 	e := kindOf(t, err)
-	want := `calling "x" on server "child": the server went away: exit status 7; its stderr ends: panic: out of models`
+	want := `calling "x" on server "child": the server disconnected: exit status 7; its stderr ends: panic: out of models`
 	if e.Kind != mcppool.ErrClosed || err.Error() != want || e.Stderr == "" {
 		t.Errorf("got %q (%s), want %q", err, e.Kind, want)
 	}

@@ -3,6 +3,7 @@
 package mcppool
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -11,6 +12,7 @@ import (
 	"github.com/mark3labs/mcp-go/mcp"
 
 	"github.com/rehearse-dev/rehearse/harness"
+	"github.com/rehearse-dev/rehearse/internal/exactjson"
 	"github.com/rehearse-dev/rehearse/internal/mcpwire"
 )
 
@@ -26,8 +28,8 @@ func (s *Session) Tools(ctx context.Context) (tools []Tool, warnings []string, e
 		warnings = append(warnings, fmt.Sprintf("server %q: ", s.server.Name)+fmt.Sprintf(format, args...))
 	}
 	names := map[string]bool{}
-	cursors := map[mcp.Cursor]bool{"": true}
-	var cursor mcp.Cursor
+	cursors := map[string]bool{"": true}
+	var cursor string
 	for page := 1; ; page++ {
 		list, err := s.page(ctx, cursor)
 		if err != nil {
@@ -35,8 +37,8 @@ func (s *Session) Tools(ctx context.Context) (tools []Tool, warnings []string, e
 		}
 		for i, raw := range list.Tools {
 			tool, err := parseTool(raw)
-			if err == nil && s.mirrors() {
-				err = mirrored(tool)
+			if err == nil {
+				err = s.current().mark(tool)
 			}
 			switch {
 			case err != nil:
@@ -53,7 +55,7 @@ func (s *Session) Tools(ctx context.Context) (tools []Tool, warnings []string, e
 		case cursor == "":
 			return tools, warnings, nil
 		case cursors[cursor]:
-			warn("its list of tools goes round in circles at cursor %q; the first %d tools are used", cursor, len(tools))
+			warn("its list of tools repeats the cursor %q; the first %d tools are used", cursor, len(tools))
 			return tools, warnings, nil
 		case page >= s.opts.MaxPages:
 			warn("its list of tools has more than %d pages; the first %d tools are used", page, len(tools))
@@ -63,60 +65,44 @@ func (s *Session) Tools(ctx context.Context) (tools []Tool, warnings []string, e
 	}
 }
 
-// mirrors reports whether arguments that a schema marks are sent as HTTP
-// headers too. Servers refuse a call where they are not, or not the same.
-func (s *Session) mirrors() bool {
-	c := s.current()
-	_, overHTTP := c.link.(*httpTransport)
-	return overHTTP && mcp.IsModernProtocol(c.client.ProtocolVersion())
-}
-
-// mirrored checks the marks of arguments that are to be headers. The protocol
-// rules out a tool with a wrong one.
-func mirrored(t Tool) error {
-	return mcp.ValidateParamHeaderAnnotations(&mcp.Tool{Name: t.Name, RawInputSchema: t.Schema})
-}
-
-// readable is a page of tools with those alone that mcp-go can read, which
-// fails over one that it cannot. It learns from the others what to send as
-// headers.
-func readable(result json.RawMessage) json.RawMessage {
-	var page toolPage
-	if json.Unmarshal(result, &page) != nil {
-		return result
+// mark keeps in mind a tool with arguments that are to be headers. The
+// protocol rules out one with a wrong mark.
+func (c *conn) mark(t Tool) error {
+	if !c.mirrors() {
+		return nil
 	}
-	good := make([]json.RawMessage, 0, len(page.Tools))
-	for _, raw := range page.Tools {
-		var typed mcp.Tool
-		if t, err := parseTool(raw); err == nil && json.Unmarshal(raw, &typed) == nil && mirrored(t) == nil {
-			good = append(good, raw)
-		}
+	typed := &mcp.Tool{Name: t.Name, RawInputSchema: t.Schema}
+	err := mcp.ValidateParamHeaderAnnotations(typed)
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if delete(c.marked, t.Name); err == nil && bytes.Contains(t.Schema, []byte("x-mcp-header")) {
+		c.marked[t.Name] = typed
 	}
-	page.Tools = good
-	return mcpwire.Marshal(page)
+	return err
 }
 
 type toolPage struct {
 	Tools      []json.RawMessage `json:"tools"`
-	NextCursor mcp.Cursor        `json:"nextCursor,omitempty"`
+	NextCursor string            `json:"nextCursor,omitempty"`
 }
 
-func (s *Session) page(ctx context.Context, cursor mcp.Cursor) (*toolPage, error) {
+func (s *Session) page(ctx context.Context, cursor string) (*toolPage, error) {
 	const op = "listing the tools of"
-	kept, err := s.do(ctx, op, &patience{limit: s.opts.ConnectTimeout, clock: s.opts.Clock}, func(ctx context.Context, c *conn) error {
-		var request mcp.ListToolsRequest
-		request.Params.Cursor = cursor
-		_, err := c.client.ListToolsByPage(ctx, request)
-		return err
+	params := map[string]string{}
+	if cursor != "" {
+		params["cursor"] = cursor
+	}
+	result, err := s.do(ctx, op, &patience{limit: s.opts.ConnectTimeout, clock: s.opts.Clock}, func(ctx context.Context, c *conn) (json.RawMessage, error) {
+		return c.request(ctx, mcpwire.MethodTools, params, nil)
 	})
 	if err != nil {
 		return nil, err
 	}
 	page := new(toolPage)
-	if err := json.Unmarshal(kept.result, page); err != nil {
+	if err := exactjson.Unmarshal(result, page); err != nil {
 		return nil, &Error{
 			Kind: ErrMalformed, Server: s.server.Name, Op: op,
-			Err: fmt.Errorf("the answer is no list of tools: %w: %s", err, mcpwire.Excerpt(kept.result, 200)),
+			Err: fmt.Errorf("the answer is not a list of tools: %w: %s", err, mcpwire.Excerpt(result, 200)),
 		}
 	}
 	return page, nil
@@ -129,7 +115,7 @@ func parseTool(raw json.RawMessage) (Tool, error) {
 		InputSchema  json.RawMessage `json:"inputSchema"`
 		OutputSchema json.RawMessage `json:"outputSchema"`
 	}
-	if err := json.Unmarshal(raw, &t); err != nil {
+	if err := exactjson.Unmarshal(raw, &t); err != nil {
 		return Tool{}, err
 	}
 	if t.Name == "" {
@@ -152,50 +138,95 @@ func (s *Session) Call(ctx context.Context, tool string, args json.RawMessage) (
 	if !mcpwire.IsObject(args) {
 		return nil, &Error{
 			Kind: ErrMalformed, Server: s.server.Name, Op: op,
-			Err: fmt.Errorf("the arguments are no JSON object: %s", mcpwire.Excerpt(args, 200)),
+			Err: fmt.Errorf("the arguments are not a JSON object: %s", mcpwire.Excerpt(args, 200)),
 		}
 	}
 	p := &patience{limit: s.opts.CallTimeout, total: s.opts.TotalTimeout, clock: s.opts.Clock}
 	token, done := s.follow(p)
 	defer done()
-	kept, err := s.do(ctx, op, p, func(ctx context.Context, c *conn) error {
-		var request mcp.CallToolRequest
-		request.Params.Name = tool
-		request.Params.Arguments = args
-		request.Params.Meta = &mcp.Meta{ProgressToken: token}
-		_, err := c.client.CallTool(ctx, request)
-		return err
+	raw, err := s.do(ctx, op, p, func(ctx context.Context, c *conn) (json.RawMessage, error) {
+		return s.callOn(ctx, c, &callParams{Name: tool, Arguments: args, Meta: callMeta{token}})
 	})
 	if err != nil {
 		return nil, err
 	}
-	r, err := kept.call, kept.callErr
-	if err == nil && r.NeedsInput() {
-		err = fmt.Errorf("the server asks for input that this client cannot give: %s", wanted(kept.result))
-		if kept.err != nil {
-			err = fmt.Errorf("%w (%w)", err, kept.err)
-		}
-	}
+	r, err := mcpwire.ParseResult(raw)
 	if err != nil {
 		return nil, &Error{Kind: ErrMalformed, Server: s.server.Name, Op: op, Err: err}
 	}
-	return &Result{Raw: kept.result, Content: r.Content, Text: r.Text(), Structured: r.Structured, IsError: r.IsError}, nil
+	return &Result{Raw: raw, Content: r.Content, Text: r.Text(), Structured: r.Structured, IsError: r.IsError}, nil
+}
+
+// callParams are the params of a tools/call.
+type callParams struct {
+	Name      string                     `json:"name"`
+	Arguments json.RawMessage            `json:"arguments"`
+	Meta      callMeta                   `json:"_meta"`
+	State     *string                    `json:"requestState,omitempty"`
+	Responses map[string]json.RawMessage `json:"inputResponses,omitempty"`
+}
+
+type callMeta struct {
+	Token int64 `json:"progressToken"`
+}
+
+// How often a server may ask for input during one call, and how often in a row
+// for none, which tells the client to come back.
+const (
+	maxRounds      = 10
+	maxEmptyRounds = 3
+)
+
+// inputError says that a server asks for what it cannot get.
+type inputError struct {
+	wanted string
+	why    error
+}
+
+func (e *inputError) Error() string {
+	return fmt.Sprintf("the server asks for input that this client cannot provide: %s (%v)", e.wanted, e.why)
+}
+
+// callOn makes a call, as often as the server asks for input.
+func (s *Session) callOn(ctx context.Context, c *conn, params *callParams) (json.RawMessage, error) {
+	empty := 0
+	for round := 1; ; round++ {
+		raw, err := c.request(ctx, mcpwire.MethodCall, params, nil)
+		if err != nil {
+			return nil, err
+		}
+		if r, err := mcpwire.ParseResult(raw); err != nil || !r.NeedsInput() {
+			return raw, nil // or it is read again, and the error told
+		}
+		var in inputs
+		_ = exactjson.Unmarshal(raw, &in) // what can be read
+		if empty++; len(in.Requests) > 0 {
+			empty = 0
+		}
+		if round >= maxRounds || empty >= maxEmptyRounds {
+			err = fmt.Errorf("it has asked %d times", round)
+		} else {
+			params.Responses, err = s.give(ctx, &in)
+		}
+		if err != nil {
+			return nil, &inputError{in.wanted(), err}
+		}
+		params.State = in.State
+	}
 }
 
 // Ping asks the server for a sign of life.
 func (s *Session) Ping(ctx context.Context) error {
-	_, err := s.do(ctx, "asking for a sign of life of", &patience{limit: s.opts.ConnectTimeout, clock: s.opts.Clock}, func(ctx context.Context, c *conn) error {
-		if mcp.IsModernProtocol(c.client.ProtocolVersion()) {
-			_, err := c.client.Discover(ctx, mcp.DiscoverRequest{})
-			return err
+	_, err := s.do(ctx, "pinging", &patience{limit: s.opts.ConnectTimeout, clock: s.opts.Clock}, func(ctx context.Context, c *conn) (json.RawMessage, error) {
+		if c.modern() {
+			return c.request(ctx, mcpwire.MethodDiscover, nil, nil)
 		}
-		//lint:ignore SA1019 deprecated with the era, which servers go on to speak
-		return c.client.Ping(ctx)
+		return c.request(ctx, mcpwire.MethodPing, nil, nil)
 	})
 	return err
 }
 
-// follow gives out a token by which the server can tell of the progress of a
+// follow gives out a token by which the server can report the progress of a
 // call.
 func (s *Session) follow(p *patience) (token int64, done func()) {
 	s.mu.Lock()
@@ -211,81 +242,36 @@ func (s *Session) follow(p *patience) (token int64, done func()) {
 	}
 }
 
-// told takes a notification. It runs where answers are read.
-func (s *Session) told(m mcpwire.Message) {
+// notified takes a notification. It runs where answers are read.
+func (s *Session) notified(m mcpwire.Message) {
 	switch m.Method {
-	case mcp.MethodNotificationToolsListChanged:
+	case mcpwire.NoticeTools:
 		s.changed.Store(true)
-	case mcp.MethodNotificationSubscriptionsAcknowledged:
+	case mcpwire.NoticeAcknowledged:
 		select {
-		case s.heard <- struct{}{}:
+		case s.acknowledged <- struct{}{}:
 		default:
 		}
-	case string(mcp.MethodNotificationProgress):
+	case mcpwire.NoticeProgress:
 		s.progressed(m.Params)
 	}
-	if s.opts.Told != nil {
-		s.opts.Told(m.Method, m.Params)
+	if s.opts.Notified != nil {
+		s.opts.Notified(m.Method, m.Params)
 	}
 }
 
 func (s *Session) progressed(params json.RawMessage) {
 	var what progress
-	if err := json.Unmarshal(params, &what); err != nil {
-		s.once("sent word of progress that cannot be read: %s", mcpwire.Excerpt(params, 120))
+	if err := exactjson.Unmarshal(params, &what); err != nil {
+		s.once("sent unreadable progress: %s", mcpwire.Excerpt(params, 120))
 		return
 	}
 	s.mu.Lock()
 	p := s.patient[mcpwire.Key(what.Token)]
 	s.mu.Unlock()
 	if p == nil {
-		s.once("sent word of progress of a call that is over, or never was: %s", mcpwire.Excerpt(params, 120))
+		s.once("sent progress for no open call: %s", mcpwire.Excerpt(params, 120))
 		return
 	}
 	p.heard(what)
-}
-
-// capture keeps the last answer to the requests sent under a context, as it
-// came. mcp-go's typed results rewrite schemas, refuse content of unknown
-// type, and drop the data of errors.
-type capture struct {
-	result json.RawMessage
-	rpc    *harness.RPCError
-	// call is the result of a tools/call, or callErr says why there is none.
-	call    *mcpwire.Result
-	callErr error
-	// err is what mcp-go made of the answer, if it took it for none.
-	err error
-}
-
-type captureKey struct{}
-
-// keep stores the answer to a request in the capture of ctx, if there is one,
-// and returns the result that mcp-go is to read. That of a call which is over
-// is read already: it can be long, and mcp-go would read it twice.
-func keep(ctx context.Context, method string, result json.RawMessage, rpc *harness.RPCError) json.RawMessage {
-	c, ok := ctx.Value(captureKey{}).(*capture)
-	if !ok {
-		return result
-	}
-	*c = capture{result: result, rpc: rpc}
-	switch method {
-	case string(mcp.MethodToolsCall):
-	case string(mcp.MethodToolsList):
-		return readable(result)
-	default:
-		return result
-	}
-	c.call, c.callErr = mcpwire.ParseResult(result)
-	if c.callErr != nil || c.call.NeedsInput() {
-		return result
-	}
-	return json.RawMessage(`{"content":[]}`)
-}
-
-// forget empties the capture of ctx for the next answer.
-func forget(ctx context.Context) {
-	if c, ok := ctx.Value(captureKey{}).(*capture); ok {
-		*c = capture{}
-	}
 }

@@ -80,7 +80,7 @@ func TestServerThatDiesIsStartedAgain(t *testing.T) {
 	p := &mortal{}
 	s := open(t, harness.Server{Dial: p.dial}, nil)
 	for i := range 10 { // an answer in between begins the count anew
-		if _, err := s.Call(t.Context(), "die", nil); err == nil || kindOf(t, err).Kind != mcppool.ErrClosed || err.Error() != `calling "die" on server "p": the server went away` {
+		if _, err := s.Call(t.Context(), "die", nil); err == nil || kindOf(t, err).Kind != mcppool.ErrClosed || err.Error() != `calling "die" on server "p": the server disconnected` {
 			t.Fatalf("death %d: %v", i, err)
 		}
 		if r, err := s.Call(t.Context(), "live", nil); err != nil || r.Text != "alive" {
@@ -93,7 +93,7 @@ func TestServerThatDiesIsStartedAgain(t *testing.T) {
 	if !s.ListChanged() {
 		t.Error("the tools of the new server are not asked for")
 	}
-	if notes := s.Notes(); len(notes) == 0 || notes[0] != `server "p": went away; opened a new one` {
+	if notes := s.Notes(); len(notes) == 0 || notes[0] != `server "p": disconnected; opened a new one` {
 		t.Errorf("notes: %q", notes)
 	}
 	s.Close()
@@ -106,7 +106,7 @@ func TestRestartsAreBounded(t *testing.T) {
 	for range 10 {
 		_, err = s.Call(t.Context(), "die", nil)
 	}
-	want := `calling "die" on server "p": the server went away, as it did before each of 3 new starts; there will be no other`
+	want := `calling "die" on server "p": the server disconnected, as it did before each of 3 restarts; it is not started again`
 	if err == nil || err.Error() != want || p.calls["die"] != 4 || p.lives != 4 {
 		t.Errorf("after %d lives and %d calls: %v, want %s", p.lives, p.calls["die"], err, want)
 	}
@@ -128,7 +128,7 @@ func TestRestartThatFails(t *testing.T) {
 	s := open(t, harness.Server{Dial: p.dial}, nil)
 	_, _ = s.Call(t.Context(), "die", nil)
 	p.unborn = 2
-	want := `calling "live" on server "p": the server went away, and to connect again: cannot open /data`
+	want := `calling "live" on server "p": the server disconnected, and connecting again: cannot open /data`
 	for range 2 {
 		if _, err := s.Call(t.Context(), "live", nil); err == nil || err.Error() != want {
 			t.Errorf("got %v, want %s", err, want)
@@ -169,7 +169,7 @@ func TestChildProcessIsStartedAgain(t *testing.T) {
 	log := filepath.Join(t.TempDir(), "log")
 	s := open(t, childServer("dies when told", "LOG="+log), nil)
 	_, err := s.Call(t.Context(), "die", nil)
-	want := `calling "die" on server "child": the server went away: exit status 7; its stderr ends: out of memory`
+	want := `calling "die" on server "child": the server disconnected: exit status 7; its stderr ends: out of memory`
 	if err == nil || err.Error() != want {
 		t.Errorf("got %v, want %s", err, want)
 	}
@@ -180,7 +180,7 @@ func TestChildProcessIsStartedAgain(t *testing.T) {
 	if err != nil || string(got) != "die\nlive\n" {
 		t.Errorf("calls: %q, %v", got, err)
 	}
-	if notes := s.Notes(); len(notes) != 1 || notes[0] != `server "child": went away: exit status 7; opened a new one` {
+	if notes := s.Notes(); len(notes) != 1 || notes[0] != `server "child": disconnected: exit status 7; opened a new one` {
 		t.Errorf("notes: %q", notes)
 	}
 }
@@ -246,7 +246,7 @@ func TestChildProcessThatFloodsItsStderr(t *testing.T) {
 func TestChildProcessThatClosesItsOutput(t *testing.T) {
 	s := open(t, childServer("closes its output"), &mcppool.Options{CloseGrace: 1, MaxRestarts: -1})
 	_, err := s.Call(t.Context(), "x", nil)
-	if err == nil || err.Error() != `calling "x" on server "child": the server went away: it closed its output` {
+	if err == nil || err.Error() != `calling "x" on server "child": the server disconnected: it closed its output` {
 		t.Errorf("got %v", err)
 	}
 }

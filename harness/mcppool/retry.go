@@ -4,61 +4,54 @@ package mcppool
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
+
+	"github.com/rehearse-dev/rehearse/internal/mcphttp"
 )
 
 var errClosed = errors.New("the session was closed")
 
-// do sends one request by f, within its patience, and keeps what was
-// answered.
+// do has f make a request, within its patience.
 //
-// A server that went away is started again first. The request itself is sent
+// A server that disconnected is started again first. The request itself is sent
 // a second time only when the server has certainly not looked at it: it has
 // forgotten our session, or it was gone before a byte had left us.
-func (s *Session) do(ctx context.Context, op string, p *patience, f func(context.Context, *conn) error) (*capture, error) {
+func (s *Session) do(ctx context.Context, op string, p *patience, f func(context.Context, *conn) (json.RawMessage, error)) (json.RawMessage, error) {
 	c := s.current()
 	if c.gone() || c.over.Load() {
-		next, err := s.renew(ctx, op, c, "went away"+c.ending())
+		next, err := s.renew(ctx, op, c, "disconnected"+c.ending())
 		if err != nil {
 			return nil, err
 		}
 		c = next
 	}
 	for attempt := 1; ; attempt++ {
-		kept, cause, err := s.try(ctx, op, p, c, f)
+		inner, cancel := p.begin(ctx)
+		result, err := f(inner, c)
+		explained := err
 		if err == nil {
 			s.answered()
+		} else {
+			explained = s.explain(ctx, inner, op, p, c, err)
 		}
+		cancel()
 		var why string
 		switch {
-		case attempt > 1 || ctx.Err() != nil:
-			return kept, err
-		case errors.Is(cause, errForgotten):
-			why = "forgot our session"
-		case errors.Is(cause, errUnsent):
-			why = "went away" + c.ending()
+		case err == nil || attempt > 1 || ctx.Err() != nil:
+			return result, explained
+		case errors.Is(err, mcphttp.ErrNoSession):
+			why = "no longer knows the session"
+		case errors.Is(err, errUnsent):
+			why = "disconnected" + c.ending()
 		default:
-			return kept, err
+			return nil, explained
 		}
-		next, reErr := s.renew(ctx, op, c, why)
-		if reErr != nil {
-			return kept, reErr
+		if c, err = s.renew(ctx, op, c, why); err != nil {
+			return nil, err
 		}
-		c = next
 	}
-}
-
-// try sends a request once. cause is the error as it came.
-func (s *Session) try(ctx context.Context, op string, p *patience, c *conn, f func(context.Context, *conn) error) (kept *capture, cause, err error) {
-	kept = new(capture)
-	inner, cancel := p.begin(context.WithValue(ctx, captureKey{}, kept))
-	defer cancel()
-	cause = f(inner, c)
-	if kept.err = cause; cause == nil || kept.result != nil { // a result that mcp-go cannot read is still a result
-		return kept, nil, nil
-	}
-	return kept, cause, s.explain(ctx, inner, op, p, c, kept, cause)
 }
 
 func (s *Session) answered() {
@@ -94,7 +87,7 @@ func (s *Session) renew(ctx context.Context, op string, old *conn, why string) (
 	case current != old:
 		return current, nil
 	case spent && n > 0:
-		return nil, failed(ErrClosed, fmt.Errorf("the server %s, as it did before each of %d new starts; there will be no other", why, n))
+		return nil, failed(ErrClosed, fmt.Errorf("the server %s, as it did before each of %d restarts; it is not started again", why, n))
 	case spent:
 		return nil, failed(ErrClosed, fmt.Errorf("the server %s", why))
 	}
@@ -103,7 +96,7 @@ func (s *Session) renew(ctx context.Context, op string, old *conn, why string) (
 	if err != nil {
 		var e *Error
 		if errors.As(err, &e) {
-			return nil, &Error{Kind: e.Kind, Server: e.Server, Op: op, RPC: e.RPC, Stderr: e.Stderr, Err: fmt.Errorf("the server %s, and to connect again: %w", why, e.Err)}
+			return nil, &Error{Kind: e.Kind, Server: e.Server, Op: op, RPC: e.RPC, Stderr: e.Stderr, Err: fmt.Errorf("the server %s, and connecting again: %w", why, e.Err)}
 		}
 		return nil, failed(ErrTransport, err)
 	}

@@ -11,10 +11,10 @@
 //	tools, warnings, err := s.Tools(ctx)
 //	result, err := s.Call(ctx, "read_file", json.RawMessage(`{"path": "a.txt"}`))
 //
-// Negotiation is mcp-go's; the wire below it is ours, since a tester must not
-// lose what a server really sent: tool schemas and results are kept as raw
-// JSON, the code and data of errors too, and lines that are no JSON-RPC are
-// quoted when a call runs into its deadline.
+// A tester must not lose what a server really sent: tool schemas and results
+// are kept as raw JSON, the code and data of errors too, and lines that are no
+// JSON-RPC are quoted when a call runs into its deadline. The client is held
+// against mcp-go's servers, and mcp-go's types check what handlers return.
 package mcppool
 
 import (
@@ -47,17 +47,11 @@ type Options struct {
 	// CallTimeout bounds the wait in each tools/call for an answer, or for
 	// word of progress, which begins it anew. Default 60 s.
 	CallTimeout time.Duration
-	// TotalTimeout bounds each tools/call however much progress it tells of.
+	// TotalTimeout bounds each tools/call however much progress it reports.
 	// Default ten times CallTimeout.
 	TotalTimeout time.Duration
-	// Clock is what the time limits of calls and lists run by, where it has the
-	// method
-	//
-	//	WhenIdle(d time.Duration, f func()) interface{ Stop() bool; Reset(d time.Duration) bool }
-	//
-	// which is [time.AfterFunc] for a clock that skips time in which nothing is
-	// to come. A method Asked() (answered func()) tells such a clock while there
-	// is a request to wait for. nil means the machine's clock.
+	// Clock is what the time limits of calls and lists run by. nil means
+	// [harness.SystemClock].
 	Clock harness.Clock
 	// ConnectTimeout bounds the start of the server with its handshake, and
 	// each tools/list. Default 30 s.
@@ -68,7 +62,7 @@ type Options struct {
 	// CloseGrace is how long a child process may take to end after its input
 	// was closed, and again after it was told to terminate. Default 2 s.
 	CloseGrace time.Duration
-	// MaxRestarts is how often in a row a server that went away is started
+	// MaxRestarts is how often in a row a server that disconnected is started
 	// again, or connected to again, for the next request. An answer begins the
 	// count anew. Default 3; a negative number means never.
 	MaxRestarts int
@@ -78,8 +72,8 @@ type Options struct {
 	// beside the few that every program needs (PATH, HOME, ...) and those of
 	// [harness.Server].
 	PassEnv []string
-	// DialContext opens the connections that HTTP goes over. nil means those
-	// of the network.
+	// DialContext opens the connections that HTTP goes over. nil means those of
+	// the server's own DialContext, or of the network.
 	DialContext func(ctx context.Context, network, address string) (net.Conn, error)
 	// MaxPages bounds the pages of one tools/list. Default 100.
 	MaxPages int
@@ -97,9 +91,9 @@ type Options struct {
 	// LogLevel asks servers that have a log to send what is at least as
 	// severe: debug, info, warning, error. Empty leaves it to them.
 	LogLevel string
-	// Told is given each notification of the server, with its params. It runs
+	// Notified is given each notification of the server, with its params. It runs
 	// where answers are read, so it must not wait for one. nil drops them.
-	Told func(method string, params json.RawMessage)
+	Notified func(method string, params json.RawMessage)
 	// Logf takes a line for what went wrong and was survived. nil drops it.
 	Logf func(format string, args ...any)
 }
@@ -118,6 +112,9 @@ func (o *Options) withDefaults() Options {
 	c.MaxFrame = cmp.Or(c.MaxFrame, mcpwire.DefaultMaxFrame)
 	c.ClientName = cmp.Or(c.ClientName, "rehearse")
 	c.ClientVersion = cmp.Or(c.ClientVersion, "0")
+	if c.Clock == nil {
+		c.Clock = harness.SystemClock()
+	}
 	c.PassEnv = slices.Clone(c.PassEnv)
 	if c.Logf == nil {
 		c.Logf = func(string, ...any) {}
@@ -134,8 +131,8 @@ type Session struct {
 	life    context.Context
 	end     context.CancelFunc
 	// renewing is held by who opens the connection anew.
-	renewing chan struct{}
-	heard    chan struct{} // the server will tell of changes
+	renewing     chan struct{}
+	acknowledged chan struct{} // the server announces changes
 
 	mu       sync.Mutex // guards the fields below
 	conn     *conn
@@ -151,7 +148,10 @@ type Session struct {
 func Open(ctx context.Context, server harness.Server, opts *Options) (*Session, error) {
 	s := &Session{
 		server: server, opts: opts.withDefaults(),
-		renewing: make(chan struct{}, 1), heard: make(chan struct{}, 1), patient: map[string]*patience{}, noted: map[string]bool{},
+		renewing: make(chan struct{}, 1), acknowledged: make(chan struct{}, 1), patient: map[string]*patience{}, noted: map[string]bool{},
+	}
+	if s.opts.DialContext == nil {
+		s.opts.DialContext = server.DialContext
 	}
 	s.life, s.end = context.WithCancel(context.Background())
 	c, err := s.connect(ctx)
@@ -170,7 +170,7 @@ func (s *Session) Name() string { return s.server.Name }
 func (s *Session) Info() Info { return s.current().info }
 
 // ProtocolVersion returns the version that was agreed on.
-func (s *Session) ProtocolVersion() string { return s.current().client.ProtocolVersion() }
+func (s *Session) ProtocolVersion() string { return s.current().version }
 
 // ListChanged reports whether the server said that its tools changed after
 // the last call of [Session.Tools] began.

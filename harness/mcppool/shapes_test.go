@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"net/http"
+	"strconv"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -29,7 +30,7 @@ func TestServerThatEndsAtTheProbe(t *testing.T) {
 	if r, err := s.Call(t.Context(), "x", nil); err != nil || r.Text != "ok" || dials != 2 {
 		t.Errorf("Call() = %v, %v after %d connections", r, err, dials)
 	}
-	want := []string{`server "p": went away when it was asked server/discover; connecting again without it`}
+	want := []string{`server "p": disconnected on server/discover; connecting again without it`}
 	if diff := cmp.Diff(want, s.Notes()); diff != "" {
 		t.Errorf("notes (-want +got):\n%s", diff)
 	}
@@ -56,7 +57,7 @@ func TestContentLengthFraming(t *testing.T) {
 		ok := result("ok")
 		s := openPeer(t, legacy(peer{"tools/call": {fmt.Sprintf("Content-Length: %d\r\n\r\n%sNONEWLINE", len(ok), ok)}}), nil)
 		_, err := s.Call(t.Context(), "x", nil)
-		want := `calling "x" on server "p": no answer within 1m0s (the server frames its messages with Content-Length, as language servers do; MCP wants one a line)`
+		want := `calling "x" on server "p": no answer within 1m0s (the server frames its messages with Content-Length, as language servers do; MCP requires one message per line)`
 		if err == nil || err.Error() != want {
 			t.Errorf("got %v, want %s", err, want)
 		}
@@ -100,15 +101,19 @@ func TestHeaderMarks(t *testing.T) {
 // HTTP+SSE: a server that was restarted does not know the address any more.
 func TestSSEThatWasForgotten(t *testing.T) {
 	var streams, calls atomic.Int32
-	frames := make(chan string, 10)
+	var frames [3]chan string // of each stream: one that is left may still listen
+	for i := range frames {
+		frames[i] = make(chan string, 10)
+	}
 	s := open(t, harness.Server{Transport: "sse", URL: serve(t, func(w http.ResponseWriter, r *http.Request) {
 		if r.Method == http.MethodGet {
 			w.Header().Set("Content-Type", "text/event-stream")
-			fmt.Fprintf(w, "id: 1\ndata:\n\nevent: endpoint\ndata: /message?s=%d\n\n", streams.Add(1))
+			n := streams.Add(1)
+			fmt.Fprintf(w, "id: 1\ndata:\n\nevent: endpoint\ndata: /message?s=%d\n\n", n)
 			w.(http.Flusher).Flush()
 			for {
 				select {
-				case frame := <-frames:
+				case frame := <-frames[n]:
 					fmt.Fprintf(w, "event: message\ndata: %s\n\n", frame)
 					w.(http.Flusher).Flush()
 				case <-r.Context().Done():
@@ -127,13 +132,14 @@ func TestSSEThatWasForgotten(t *testing.T) {
 		}
 		w.WriteHeader(http.StatusAccepted)
 		for _, frame := range legacy(peer{"tools/call": {result("ok")}})[m.Method] {
-			frames <- strings.ReplaceAll(frame, "ID", string(m.ID))
+			n, _ := strconv.Atoi(r.URL.Query().Get("s"))
+			frames[n] <- strings.ReplaceAll(frame, "ID", string(m.ID))
 		}
 	})}, nil)
 	if r, err := s.Call(t.Context(), "x", nil); err != nil || r.Text != "ok" || calls.Load() != 2 || streams.Load() != 2 {
 		t.Errorf("Call() = %v, %v after %d calls on %d streams", r, err, calls.Load(), streams.Load())
 	}
-	if notes := s.Notes(); len(notes) != 1 || !strings.Contains(notes[0], "forgot our session; opened a new one") {
+	if notes := s.Notes(); len(notes) != 1 || !strings.Contains(notes[0], "no longer knows the session; opened a new one") {
 		t.Errorf("notes: %q", notes)
 	}
 	s.Close()
@@ -154,7 +160,7 @@ func TestMessagesInALineWithOthers(t *testing.T) {
 			if r, err := s.Call(t.Context(), "x", nil); err != nil || r.Text != "ok" {
 				t.Errorf("Call() = %v, %v", r, err)
 			}
-			if notes := s.Notes(); len(notes) != 1 || !strings.Contains(notes[0], "line is no JSON-RPC message") {
+			if notes := s.Notes(); len(notes) != 1 || !strings.Contains(notes[0], "line is not a JSON-RPC message") {
 				t.Errorf("notes: %q", notes)
 			}
 			s.Close()

@@ -114,13 +114,13 @@ func TestWebSocketThatIsLost(t *testing.T) {
 	})
 	s := open(t, harness.Server{URL: url}, nil)
 	_, err := s.Call(t.Context(), "x", nil)
-	if e := kindOf(t, err); e.Kind != mcppool.ErrClosed || !strings.HasPrefix(err.Error(), `calling "x" on server "p": the server went away: `) {
+	if e := kindOf(t, err); e.Kind != mcppool.ErrClosed || !strings.HasPrefix(err.Error(), `calling "x" on server "p": the server disconnected: `) {
 		t.Errorf("got %v", err)
 	}
 	if r, err := s.Call(t.Context(), "x", nil); err != nil || r.Text != "ok" || calls.Load() != 2 {
 		t.Errorf("the next call: %v, %v after %d calls", r, err, calls.Load())
 	}
-	if notes := s.Notes(); len(notes) == 0 || !strings.Contains(notes[0], `not to its subprotocol "mcp"`) {
+	if notes := s.Notes(); len(notes) == 0 || !strings.Contains(notes[0], `not its subprotocol "mcp"`) {
 		t.Errorf("notes: %q", notes)
 	}
 	s.Close()

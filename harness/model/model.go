@@ -1,8 +1,8 @@
 // Copyright 2026 The rehearse Authors. SPDX-License-Identifier: Apache-2.0
 
-// Package model is what an agent knows of a language model, whoever provides
-// it: a [Request] goes in, a sequence of [Event] values comes out, and what
-// goes wrong is one [*Error] with a kind.
+// Package model is the interface between an agent and a language model of any
+// provider: a [Request] goes in, a sequence of [Event] values comes out, and
+// any failure is one [*Error] with a kind.
 //
 //	for event, err := range m.Generate(ctx, &model.Request{Model: "gpt-5", Messages: history}) {
 //		if err != nil {
@@ -16,9 +16,9 @@
 //		}
 //	}
 //
-// A sequence ends with exactly one [Done] or exactly one error. A provider
-// that tries again after a reply broke off says so with [Withdrawn]: whatever
-// came before it no longer counts.
+// A sequence ends with exactly one [Done] or exactly one error. A provider that
+// retries after a reply broke off yields [Withdrawn]: everything before it no
+// longer counts.
 package model
 
 import (
@@ -55,6 +55,9 @@ type Request struct {
 	MaxTokens int
 	// Seed is sent when not nil.
 	Seed *int64
+	// Reasoning is the effort that is asked for, such as low. Empty leaves it to
+	// the provider.
+	Reasoning string
 	// Stream asks for the reply in pieces. The events are the same without.
 	Stream bool
 	// Extra fields go into the request body as they are.

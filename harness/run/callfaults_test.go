@@ -11,6 +11,7 @@ import (
 	"github.com/rehearse-dev/rehearse/harness"
 	"github.com/rehearse-dev/rehearse/harness/agent"
 	"github.com/rehearse-dev/rehearse/harness/run"
+	"github.com/rehearse-dev/rehearse/harness/trials"
 	mockfault "github.com/rehearse-dev/rehearse/mockllm/fault"
 )
 
@@ -105,27 +106,27 @@ func TestCallFaultsOfFaultySubjects(t *testing.T) {
 	tests := []struct {
 		name, fault, expect string
 		subject             harness.Subject
-		kind                harness.CauseKind
+		kind                trials.CauseKind
 		message             string
 	}{
 		{
-			name: "drops the answer to a call that it cannot make", fault: "{kind: bad_arguments, form: cut}", expect: secondRan, kind: harness.CauseRefusal,
+			name: "drops the answer to a call that it cannot make", fault: "{kind: bad_arguments, form: cut}", expect: secondRan, kind: trials.CauseRefusal,
 			subject: liar(loop{}, func(*toolCall) string { return "" }), message: "answered_once: call weather.get_weather {\"locatio",
 		},
 		{
-			name: "answers a call that could be made by itself", fault: "{kind: text_and_calls}", expect: bothRan, kind: harness.CauseConduct,
+			name: "answers a call that could be made by itself", fault: "{kind: text_and_calls}", expect: bothRan, kind: trials.CauseConduct,
 			subject: liar(loop{}, func(*toolCall) string { return "It is sunny." }), message: "the server was never called",
 		},
 		{
-			name: "loses a call with the id of another", fault: "{kind: duplicate_ids}", expect: bothRan, kind: harness.CauseRefusal,
+			name: "loses a call with the id of another", fault: "{kind: duplicate_ids}", expect: bothRan, kind: trials.CauseRefusal,
 			subject: loop{drops}, message: "was never answered",
 		},
 		{
-			name: "makes a call of a text", fault: "{kind: leaked_call, form: json}", expect: noneMade, kind: harness.CauseConduct,
+			name: "makes a call of a text", fault: "{kind: leaked_call, form: json}", expect: noneMade, kind: trials.CauseConduct,
 			subject: loop{after}, message: "was called after the answer",
 		},
 		{
-			name: "takes text for the whole reply", fault: "{kind: text_and_calls, body: Wait.}", expect: bothRan, kind: harness.CauseConduct,
+			name: "takes text for the whole reply", fault: "{kind: text_and_calls, body: Wait.}", expect: bothRan, kind: trials.CauseConduct,
 			subject: loop{onlyText}, message: "was never answered",
 		},
 	}
@@ -156,18 +157,18 @@ turns:
 `)
 	rec := one(t, list, run.Options{Subject: agent.Subject(nil)})
 	wants(t, rec, harness.OutcomePassed, "")
-	var got harness.Verdict
+	var got trials.Verdict
 	for _, v := range rec.Verdicts {
 		if v.Check == "faults_struck" {
 			got = v
 		}
 	}
-	if got.State != harness.Warned || got.Pos.Line != 5 {
+	if got.State != trials.Warned || got.Pos.Line != 5 {
 		t.Errorf("%s at %s", got.State, got.Pos)
 	}
 	for _, part := range []string{
 		"s.yaml:5:7 struck no request: no request was at its place (turn 7)", "s.yaml:6:7 struck no request: its condition held for no request",
-		"the fault cut_done at", "it strikes streams alone, and no request asked for one",
+		"the fault cut_done at", "it strikes only streams, and no request asked for one",
 	} {
 		if !strings.Contains(got.Message, part) {
 			t.Errorf("the warning is %q, want one with %q", got.Message, part)
@@ -193,8 +194,8 @@ turns:
 		rec := one(t, list, run.Options{Subject: agent.Subject(nil)})
 		wants(t, rec, harness.OutcomePassed, "")
 		for _, v := range rec.Verdicts {
-			const why = "it strikes tool calls, and no reply that it met has any"
-			if v.Check == "faults_struck" && (v.State != harness.Warned || strings.Count(v.Message, why) != 2 || strings.Contains(v.Message, "rate_limit")) {
+			const why = "it strikes tool calls, and no matching reply has any"
+			if v.Check == "faults_struck" && (v.State != trials.Warned || strings.Count(v.Message, why) != 2 || strings.Contains(v.Message, "rate_limit")) {
 				t.Errorf("%s: %s", v.State, v.Message)
 			}
 		}
@@ -257,7 +258,7 @@ turns:
 							wants(t, rec, harness.OutcomePassed, "")
 							return
 						}
-						wants(t, rec, harness.OutcomeFailed, harness.CauseSubject)
+						wants(t, rec, harness.OutcomeFailed, trials.CauseSubject)
 						rec = one(t, write(t, strings.NewReplacer("CONDUCT", "tags: []", "EXPECT", fmt.Sprintf("expect: [{stops: %s}]", stop)).Replace(body)), run.Options{Subject: subject})
 						wants(t, rec, harness.OutcomePassed, "")
 					})

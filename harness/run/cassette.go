@@ -9,17 +9,20 @@ import (
 	"fmt"
 	"net/url"
 	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 
 	"github.com/rehearse-dev/rehearse/cassettes"
-	"github.com/rehearse-dev/rehearse/cassettes/key"
 	"github.com/rehearse-dev/rehearse/cassettes/redact"
-	"github.com/rehearse-dev/rehearse/cassettes/shape"
-	"github.com/rehearse-dev/rehearse/cassettes/vcr"
 	"github.com/rehearse-dev/rehearse/harness"
-	"github.com/rehearse-dev/rehearse/harness/conduct"
 	"github.com/rehearse-dev/rehearse/harness/trials"
+	"github.com/rehearse-dev/rehearse/internal/conduct"
+	"github.com/rehearse-dev/rehearse/internal/filepos"
+	"github.com/rehearse-dev/rehearse/internal/key"
+	"github.com/rehearse-dev/rehearse/internal/prose"
+	"github.com/rehearse-dev/rehearse/internal/shape"
+	"github.com/rehearse-dev/rehearse/internal/vcr"
 	"github.com/rehearse-dev/rehearse/scenarios"
 )
 
@@ -33,24 +36,53 @@ func mayRecord(o *Options) error {
 		lookup = os.LookupEnv
 	}
 	if ci, ok := lookup("CI"); ok && ci != "" && ci != "false" && ci != "0" {
-		return errors.New("CI is set, and mode record makes recordings; record on your own machine and commit the files")
+		return errors.New("CI is set, and recordings are not made in CI; record on your own machine and commit the files")
 	}
 	return nil
 }
 
 // howToRecord is the command that records a trial.
 func (r *runner) howToRecord(s *scenarios.Scenario, k trials.Key) string {
-	command := "rehearse run " + shellWord(s.Pos.File) + " --mode record --model " + shellWord(cmp.Or(k.Model, "MODEL"))
-	if base := recordedBase(s.CassettePath(r.opts.Cassettes, k.Model, k.Attempt)); base != "" {
-		command += " --base-url " + shellWord(base)
+	path := s.CassettePath(r.opts.Cassettes, k.Model, k.Attempt)
+	if r.opts.goTest != "" {
+		return "`" + recordByTest(r.opts.goTest, k.Model, cmp.Or(r.opts.BaseURL, recordedBase(path))) + "`"
+	}
+	if was := recordedSubject(path); was != "" && was != r.opts.SubjectName {
+		return fmt.Sprintf("the client %q, whose recording it is: this client is %q, and `rehearse run --mode record` would record that instead", was, r.opts.SubjectName)
+	}
+	command := "rehearse run " + prose.ShellWord(s.Pos.File) + " --mode record --model " + prose.ShellWord(cmp.Or(r.modelFlag(s, k.Model), "MODEL"))
+	if base := recordedBase(path); base != "" {
+		command += " --base-url " + prose.ShellWord(base)
+	}
+	if s.Variant != "" {
+		command += " --variant " + prose.ShellWord(s.Variant)
 	}
 	if k.Attempt > 1 {
 		command += fmt.Sprintf(" --trials %d", k.Attempt)
 	}
 	if r.opts.Cassettes != "" {
-		command += " --cassettes " + shellWord(r.opts.Cassettes)
+		command += " --cassettes " + prose.ShellWord(r.opts.Cassettes)
 	}
 	return "`" + command + "`"
+}
+
+// modelFlag is how the command line names a model entry.
+func (r *runner) modelFlag(s *scenarios.Scenario, label string) string {
+	for _, m := range r.project(s).Models {
+		if m.Label == label {
+			return label
+		}
+	}
+	for _, e := range r.entries {
+		if e.Label != label || e.Name == label {
+			continue
+		}
+		if e.BaseURL != "" && e.BaseURL != r.opts.BaseURL {
+			return label + "=" + e.Name + "@" + redacted(e.BaseURL)
+		}
+		return label + "=" + e.Name
+	}
+	return label
 }
 
 // recordedBase is the base URL of the endpoint that a cassette was recorded
@@ -68,77 +100,80 @@ func recordedBase(path string) string {
 	return u.Scheme + "://" + u.Host + first.Meta.Base
 }
 
-// shellWord quotes a text for a shell, if need be.
-func shellWord(s string) string {
-	plain := func(r rune) bool {
-		return r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' || strings.ContainsRune("-_./:@+,=", r) || r > 0x7f
+// recordedSubject is who a cassette is of; empty when it does not say.
+func recordedSubject(path string) string {
+	f, err := vcr.Read(path)
+	if err != nil || len(f.Interactions) == 0 {
+		return ""
 	}
-	if s != "" && !strings.ContainsFunc(s, func(r rune) bool { return !plain(r) }) {
-		return s
-	}
-	return "'" + strings.ReplaceAll(s, "'", `'\''`) + "'"
+	return f.Interactions[0].Meta.Subject
 }
 
 // cassettesOf lists the trials of a scenario that are recorded: the models
 // that were asked for, or else all that are there, and of each the trials that
 // were asked for, or else all that are there.
-func (r *runner) cassettesOf(s *scenarios.Scenario) ([]trials.Key, error) {
-	there := map[string]map[int]bool{} // trials by model
-	models := slices.Clone(r.opts.Models)
+func (r *runner) cassettesOf(s *scenarios.Scenario) ([]job, error) {
+	if err := cassettes.RecoverAll(filepath.Dir(s.CassettePath(r.opts.Cassettes, "", 1))); err != nil {
+		return nil, err
+	}
+	there := map[string]map[int]bool{} // trials by the label of the model
+	entries := slices.Clone(r.entries)
 	for _, path := range s.Cassettes(r.opts.Cassettes) {
-		model, err := modelOf(path)
+		label, name, err := modelOf(path)
 		if err != nil {
 			return nil, err
 		}
-		trial := s.CassetteTrial(r.opts.Cassettes, path, model)
+		trial := s.CassetteTrial(r.opts.Cassettes, path, label)
 		if trial == 0 {
 			continue // another scenario's
 		}
-		if there[model] == nil {
-			there[model] = map[int]bool{}
-			if len(r.opts.Models) == 0 {
-				models = append(models, model)
+		if there[label] == nil {
+			there[label] = map[int]bool{}
+			if len(r.entries) == 0 {
+				e, err := r.entryOf(s, label, name)
+				if err != nil {
+					return nil, err
+				}
+				entries = append(entries, e)
 			}
 		}
-		there[model][trial] = true
+		there[label][trial] = true
 	}
-	if len(models) == 0 {
-		models = []string{""}
+	if len(entries) == 0 {
+		entries = []*entry{{}}
 	}
-	var out []trials.Key
-	for _, model := range models {
+	var out []job
+	for _, e := range entries {
 		n := r.opts.Trials
 		if n == 0 {
 			n = 1
-			for trial := range there[model] {
+			for trial := range there[e.Label] {
 				n = max(n, trial)
 			}
 		}
 		for trial := range n {
-			out = append(out, trials.Key{Model: model, Attempt: trial + 1})
+			out = append(out, job{scenario: s, entry: e, key: r.keyOf(s, e, trial+1)})
 		}
 	}
 	return out, nil
 }
 
-// modelOf is the model that a cassette was recorded with.
-func modelOf(path string) (string, error) {
+// modelOf is the model that a cassette was recorded with: the label of its
+// entry, and the name by which it was asked for. Both are empty where the file
+// does not say.
+func modelOf(path string) (label, name string, err error) {
 	f, err := vcr.Read(path)
 	if err != nil {
-		return "", err
+		return "", "", err
 	}
 	for _, i := range f.Interactions {
-		if i.Meta.Model != "" {
-			return i.Meta.Model, nil
-		}
-	}
-	for _, i := range f.Interactions { // recorded by another program
+		label = cmp.Or(label, i.Meta.Model)
 		var body struct{ Model string }
-		if json.Unmarshal(i.Request.Body, &body) == nil && body.Model != "" {
-			return body.Model, nil
+		if name == "" && json.Unmarshal(i.Request.Body, &body) == nil {
+			name = body.Model
 		}
 	}
-	return "", nil
+	return cmp.Or(label, name), name, nil // another program notes no label
 }
 
 // cassetteJobs completes the trials of modes record and replay: each has a
@@ -149,7 +184,7 @@ func (r *runner) cassetteJobs(jobs []job) error {
 	for i := range jobs {
 		j := &jobs[i]
 		j.cassette = j.scenario.CassettePath(r.opts.Cassettes, j.key.Model, j.key.Attempt)
-		owner := fmt.Sprintf("%q with model %q, trial %d", j.key.Scenario, j.key.Model, j.key.Attempt)
+		owner := fmt.Sprintf("%q with model %q, trial %d", j.key.Name(), j.key.Model, j.key.Attempt)
 		if other := owners[j.cassette]; other != "" {
 			return fmt.Errorf("the cassettes of %s and of %s would both be %q: give them names that differ in letters or digits", other, owner, j.cassette)
 		}
@@ -157,28 +192,28 @@ func (r *runner) cassetteJobs(jobs []job) error {
 		_, err := os.Stat(j.cassette)
 		found = found || err == nil
 		if r.opts.Mode == harness.ModeRecord && err == nil {
-			model, err := modelOf(j.cassette)
+			model, _, err := modelOf(j.cassette)
 			if err == nil && model != "" && model != j.key.Model {
-				return fmt.Errorf("cassette %q is of model %q: a recording of %q would replace it; remove it, or choose another folder with --cassettes", j.cassette, model, j.key.Model)
+				return fmt.Errorf("cassette %q belongs to model %q; a recording of %q would replace it: remove it, or choose another folder with --cassettes", j.cassette, model, j.key.Model)
 			}
 		}
 	}
 	if r.opts.Mode == harness.ModeReplay && !found && len(jobs) > 0 {
-		return fmt.Errorf("no cassette is there: %s", r.notThere(jobs[0]))
+		return fmt.Errorf("there is no cassette: %s", r.notThere(jobs[0]))
 	}
 	return nil
 }
 
 // notThere says that there is no cassette for a trial, and how to make it.
 func (r *runner) notThere(j job) string {
-	return fmt.Sprintf("%q is not recorded (%s); record it with %s", j.key.Scenario, j.cassette, r.howToRecord(j.scenario, j.key))
+	return fmt.Sprintf("%q is not recorded (%s); record it with %s", j.key.Name(), j.cassette, r.howToRecord(j.scenario, j.key))
 }
 
 // secretRules say what is taken out of recordings of a trial, and of requests
 // before they are looked for.
 func (t *trial) secretRules() *redact.Rules {
-	rules := &redact.Rules{Places: append(redact.Here(), t.ownPlaces()...)}
-	for _, secret := range append(t.serverSecrets(), t.opts.APIKey) {
+	rules := &redact.Rules{Places: append(redact.Here(), t.ownPlaces()...), Keep: slices.Concat(t.project(t.scenario).Redact.Keep, t.opts.Keep)}
+	for _, secret := range append(t.serverSecrets(), t.allKeys()...) {
 		if len(secret) >= shortestSecret {
 			rules.Literals = append(rules.Literals, secret)
 		}
@@ -207,10 +242,10 @@ func (t *trial) openCassette() (*cassettes.Recorder, error) {
 	opts := &cassettes.Options{
 		Mode: cassettes.Replay, Upstream: t.opts.Transport, Order: cassettes.Order(c.Order), Match: &key.Rules{Also: c.Ignore},
 		Secrets: t.secretRules(), Speed: c.Speed, KeepErrors: c.KeepErrors, AllowUnused: c.AllowUnused, MaxAge: c.MaxAge, Stale: c.Stale, Asides: c.Asides,
-		Whole: true, Model: t.key.Model, Label: t.key.Scenario, LookupEnv: t.opts.LookupEnv, Logf: t.logf, Start: t.start, Restore: t.restored(),
+		Whole: true, Force: t.opts.Force, Subject: t.opts.SubjectName, Model: t.key.Model, Label: t.key.Name(), LookupEnv: t.opts.LookupEnv, Logf: t.logf, Start: t.start, Restore: t.restored(),
 	}
 	if t.opts.Mode == harness.ModeRecord {
-		opts.Mode = cassettes.Record
+		opts.Mode, opts.Upstream = cassettes.Record, readable{t.opts.Transport}
 		t.before, _ = vcr.Read(t.cassette) // what cannot be read is no recording to compare with
 	} else if _, err := os.Stat(t.cassette); errors.Is(err, os.ErrNotExist) {
 		return nil, errors.New(t.notThere(t.job))
@@ -228,13 +263,10 @@ func basePath(base string) string {
 }
 
 // unused are the recorded exchanges that were not asked for.
-func unused(rec *cassettes.Recorder, path string) []conduct.Unreached {
+func unused(rec *cassettes.Recorder) []conduct.Unreached {
 	var out []conduct.Unreached
-	for _, name := range rec.Unused() {
-		u := conduct.Unreached{Name: name, Pos: harness.Position{File: path}}
-		var n int
-		_, _ = fmt.Sscanf(name, "interaction %d (line %d)", &n, &u.Pos.Line) // without a line the file has to do
-		out = append(out, u)
+	for _, left := range rec.Unused() {
+		out = append(out, conduct.Unreached{Name: left.Error(), Pos: filepos.Of(left)})
 	}
 	return out
 }
@@ -255,9 +287,9 @@ func (t *trial) finishCassette(rec *trials.Record) {
 	if why := t.unfit(rec); why != "" {
 		stays := ""
 		if t.before != nil {
-			stays = ", and the recording that is there stays"
+			stays = ", and the existing recording stays"
 		}
-		rec.Warnings = append(rec.Warnings, fmt.Sprintf("nothing is recorded in %q%s: %s", t.cassette, stays, why))
+		rec.Warnings = append(rec.Warnings, fmt.Sprintf("nothing was recorded in %q%s: %s", t.cassette, stays, why))
 		return // cleanUp discards it
 	}
 	list := t.recorder.Recorded()
@@ -265,34 +297,30 @@ func (t *trial) finishCassette(rec *trials.Record) {
 	if t.before != nil {
 		rec.Drift = drift(t.before.Interactions, list)
 	}
-	err := t.stopTapes()
-	if err == nil {
-		rec.Written, err = t.write(list)
-	}
+	written, err := t.write(list)
 	if err != nil {
-		cause := &harness.Cause{Kind: harness.CauseEndpoint, Message: err.Error(), Pos: t.scenario.Pos}
+		cause := &trials.Cause{Kind: trials.CauseEndpoint, Message: err.Error(), Pos: t.scenario.Pos}
 		if c := rec.Cause; c != nil {
 			cause.Folded = append([]string{fmt.Sprintf("%s: %s: %s", c.Pos, c.Kind, inShort(c.Message))}, c.Folded...)
 		}
 		rec.Outcome, rec.Cause = harness.OutcomeError, cause
 		return
 	}
-	rec.Cassette = t.cassette
+	rec.Cassette, rec.Written = t.cassette, written
 }
 
-// write writes what is new: tapes that say the same as before stay, and so does
-// the cassette.
+// write writes what is new, the cassette and the tapes as one: tapes that say
+// the same as before stay, and so does the cassette.
 func (t *trial) write(list []*vcr.Interaction) (bool, error) {
-	changed := t.before == nil || !t.fresh() || !cassettes.Same(t.before.Interactions, list)
-	if !changed && t.sameTapes() {
+	tapes, err := t.stageTapes()
+	if err != nil {
+		return false, err
+	}
+	same := t.before != nil && t.fresh() && cassettes.Same(t.before.Interactions, list)
+	if same && len(tapes) == 0 {
 		return false, nil // cleanUp discards them
 	}
-	if changed {
-		if err := t.recorder.Close(); err != nil {
-			return false, err
-		}
-	}
-	return true, t.keepTapes()
+	return true, t.recorder.CloseWith(tapes, same)
 }
 
 // unfit says why a conversation is not worth keeping; empty when it is.
@@ -300,8 +328,8 @@ func (t *trial) unfit(rec *trials.Record) string {
 	switch {
 	case rec.Outcome == harness.OutcomeError:
 		return "the trial could not be judged"
-	case len(t.passed()) > 0:
-		return "the trial passed a limit"
+	case t.passed() != nil:
+		return "the trial exceeded a limit"
 	case t.broke != nil:
 		return "the conversation broke off"
 	case len(t.recorder.Recorded()) == 0:

@@ -17,11 +17,11 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/rehearse-dev/rehearse/cassettes"
-	"github.com/rehearse-dev/rehearse/cassettes/vcr"
 	"github.com/rehearse-dev/rehearse/harness"
 	"github.com/rehearse-dev/rehearse/harness/agent"
 	"github.com/rehearse-dev/rehearse/harness/run"
 	"github.com/rehearse-dev/rehearse/harness/trials"
+	"github.com/rehearse-dev/rehearse/internal/vcr"
 	"github.com/rehearse-dev/rehearse/mockllm"
 	"github.com/rehearse-dev/rehearse/scenarios"
 )
@@ -49,7 +49,7 @@ func (r *recording) record(t *testing.T) *run.Result {
 		opts.LookupEnv = noCI
 	}
 	if opts.Models == nil {
-		opts.Models = []string{"argo:gpt-4.1"}
+		opts.Models = run.Models("argo:gpt-4.1")
 	}
 	run.AllowLive(&opts)
 	return play(t, r.list, opts)
@@ -109,7 +109,7 @@ func TestReplayMiss(t *testing.T) {
 	file := r.list[0].Pos.File
 	edit(t, file, "Paris?", "And in Paris?")
 	rec := only(t, r.replay(t, load(t, file)))
-	wants(t, rec, harness.OutcomeFailed, harness.CauseMiss,
+	wants(t, rec, harness.OutcomeFailed, trials.CauseMiss,
 		`recorded "Paris?", now "And in Paris?"`, "interaction 1", "rehearse run "+file+" --mode record --model argo:gpt-4.1", "2 replies not reached")
 	if rec.Cause.Pos.Line != r.list[0].Turns[0].Pos.Line {
 		t.Errorf("the miss is at %s", rec.Cause.Pos)
@@ -133,7 +133,7 @@ func TestReplayUnused(t *testing.T) {
     expect: [{answer: {contains: first}}]
   - user: two?
 `), endpoint: func() http.Handler {
-				return mockllm.New(mockllm.Script{Replies: []mockllm.Reply{{Say: "first"}, {Say: "second"}}}, nil)
+				return newMock(mockllm.Script{Replies: []mockllm.Reply{{Say: "first"}, {Say: "second"}}}, nil)
 			}}
 			rec := only(t, r.record(t))
 			wants(t, rec, harness.OutcomePassed, "")
@@ -144,7 +144,7 @@ func TestReplayUnused(t *testing.T) {
 				wants(t, again, tt.want, "")
 				return
 			}
-			wants(t, again, tt.want, harness.CauseConduct, "all_replies_reached: 1 recorded exchange not asked for: interaction 2 (line ")
+			wants(t, again, tt.want, trials.CauseConduct, "all_replies_reached: 1 recorded exchange not asked for: interaction 2 (line ")
 			if again.Cause.Pos.File != rec.Cassette || again.Cause.Pos.Line == 0 {
 				t.Errorf("the cause is at %s, want a line of %s", again.Cause.Pos, rec.Cassette)
 			}
@@ -173,10 +173,10 @@ func TestReplayNotRecorded(t *testing.T) {
 		if rec.Scenario == "live" {
 			wants(t, rec, harness.OutcomePassed, "")
 		} else {
-			wants(t, rec, harness.OutcomeError, harness.CauseEndpoint, how(other[0], "MODEL"))
+			wants(t, rec, harness.OutcomeError, trials.CauseEndpoint, how(other[0], "MODEL"))
 		}
 	}
-	r.opts.Models = []string{"argo:o3"}
+	r.opts.Models = run.Models("argo:o3")
 	opts.Models = r.opts.Models
 	if _, err := run.Run(t.Context(), r.list, opts); err == nil || !strings.Contains(err.Error(), how(r.list[0], "argo:o3")) {
 		t.Errorf("error %v, want one that says %s", err, how(r.list[0], "argo:o3"))
@@ -201,7 +201,7 @@ func TestRecordSeveral(t *testing.T) {
 				t.Error(err)
 			}
 			r.Body = io.NopCloser(bytes.NewReader(body))
-			endpoint := mockllm.New(mockllm.Script{Rules: []mockllm.Rule{{
+			endpoint := newMock(mockllm.Script{Rules: []mockllm.Rule{{
 				When:  func(*mockllm.Ask) (bool, error) { return bytes.Contains(body, []byte(`"role":"tool"`)), nil },
 				Reply: mockllm.Reply{Say: "21 degrees."},
 			}, {
@@ -212,7 +212,7 @@ func TestRecordSeveral(t *testing.T) {
 			endpoint.ServeHTTP(w, r)
 		})
 	}}
-	r.opts.Models = []string{"argo:gpt-4.1", "argo:gpt-4.1-2", "argo:gpt-4.1"}
+	r.opts.Models = run.Models("argo:gpt-4.1", "argo:gpt-4.1-2", "argo:gpt-4.1")
 	var files []string
 	for _, rec := range r.record(t).Records {
 		wants(t, rec, harness.OutcomePassed, "")
@@ -234,7 +234,7 @@ func TestRecordSeveral(t *testing.T) {
 		{"one trial", nil, 1, []string{"argo:gpt-4.1 1", "argo:gpt-4.1-2 1"}},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			r.opts.Models, r.opts.Trials = tt.models, tt.trials
+			r.opts.Models, r.opts.Trials = run.Models(tt.models...), tt.trials
 			var got []string
 			for _, rec := range r.replay(t, r.list).Records {
 				wants(t, rec, harness.OutcomePassed, "")
@@ -286,7 +286,7 @@ func TestHowToRecord(t *testing.T) {
 		if rec.Attempt == 1 {
 			wants(t, rec, harness.OutcomePassed, "")
 		} else {
-			wants(t, rec, harness.OutcomeError, harness.CauseEndpoint, want)
+			wants(t, rec, harness.OutcomeError, trials.CauseEndpoint, want)
 		}
 	}
 }
@@ -310,4 +310,13 @@ func edit(t *testing.T, path, old, new string) {
 	if err := os.WriteFile(path, []byte(strings.Replace(text, old, new, 1)), 0o600); err != nil {
 		t.Fatal(err)
 	}
+}
+
+// newMock is a mock model without a socket. Scripts of tests are right.
+func newMock(script mockllm.Script, opts *mockllm.Options) *mockllm.Mock {
+	m, err := mockllm.New(script, opts)
+	if err != nil {
+		panic(err)
+	}
+	return m
 }

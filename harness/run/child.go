@@ -4,6 +4,7 @@ package run
 
 import (
 	"bufio"
+	"bytes"
 	"encoding/binary"
 	"errors"
 	"fmt"
@@ -11,9 +12,12 @@ import (
 	"net"
 	"os"
 	"os/signal"
+	"strconv"
 	"strings"
 	"sync"
 	"syscall"
+
+	"github.com/rehearse-dev/rehearse/internal/gate"
 )
 
 // A mock server with `transport: process` is a child process of the subject,
@@ -96,8 +100,10 @@ func relay(where string, stdin io.Reader, stdout io.WriteCloser, stderr io.Write
 		case msgIgnoreEOF:
 			signal.Ignore(os.Interrupt, syscall.SIGTERM)
 		case msgExit:
-			code := 0
-			_, _ = fmt.Sscan(string(body), &code)
+			code, err := strconv.Atoi(string(body))
+			if err != nil {
+				return 1 // not what was meant, and no success
+			}
 			return code
 		}
 	}
@@ -132,7 +138,7 @@ func readMessage(r io.Reader) (kind byte, body []byte, err error) {
 	if n > mostOfMessage {
 		return 0, nil, errors.New("a message of a child process is too long")
 	}
-	body = make([]byte, n)
-	_, err = io.ReadFull(r, body)
-	return head[0], body, err
+	var b bytes.Buffer
+	err = gate.ReadAnnounced(&b, r, int64(n))
+	return head[0], b.Bytes(), err
 }

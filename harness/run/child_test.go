@@ -15,8 +15,9 @@ import (
 
 	"github.com/rehearse-dev/rehearse/harness"
 	"github.com/rehearse-dev/rehearse/harness/agent"
-	"github.com/rehearse-dev/rehearse/harness/conduct"
 	"github.com/rehearse-dev/rehearse/harness/run"
+	"github.com/rehearse-dev/rehearse/harness/trials"
+	"github.com/rehearse-dev/rehearse/internal/conduct"
 	"github.com/rehearse-dev/rehearse/internal/mcpwire"
 )
 
@@ -47,10 +48,10 @@ func TestTransports(t *testing.T) {
 			rec := one(t, list, run.Options{Subject: agent.Subject(nil), Child: self()})
 			wants(t, rec, harness.OutcomePassed, "")
 			for _, v := range rec.Verdicts {
-				if want := transport == "process"; v.Check == conduct.ChildrenEnded && want != (v.State == harness.Passed) {
+				if want := transport == "process"; v.Check == conduct.ChildrenEnded && want != (v.State == trials.Passed) {
 					t.Errorf("%+v", v)
 				}
-				if v.Check == conduct.ListsBounded && v.State != harness.Passed {
+				if v.Check == conduct.ListsBounded && v.State != trials.Passed {
 					t.Errorf("the wire was not watched: %+v", v)
 				}
 			}
@@ -60,8 +61,8 @@ func TestTransports(t *testing.T) {
 
 func TestProcessWithoutAProgram(t *testing.T) {
 	list := write(t, strings.Replace(overTransport, "TRANSPORT", "process", 1))
-	wants(t, one(t, list, run.Options{Subject: agent.Subject(nil)}), harness.OutcomeError, harness.CauseEndpoint,
-		`mock server "weather"`, "transport: process needs a program that can be its child")
+	wants(t, one(t, list, run.Options{Subject: agent.Subject(nil)}), harness.OutcomeError, trials.CauseEndpoint,
+		`mock server "weather"`, "transport: process needs a child program")
 }
 
 type rw = io.ReadWriteCloser
@@ -98,7 +99,7 @@ func TestChildLeftBehind(t *testing.T) {
 	stop := make(chan struct{})
 	defer close(stop)
 	list := write(t, strings.Replace(overTransport, "TRANSPORT", "process", 1))
-	wants(t, one(t, list, run.Options{Subject: leaving{stop}, Child: self()}), harness.OutcomeFailed, harness.CauseConduct,
+	wants(t, one(t, list, run.Options{Subject: leaving{stop}, Child: self()}), harness.OutcomeFailed, trials.CauseConduct,
 		"children_ended: the process of server \"weather\" (pid ", "outlived the client")
 }
 
@@ -131,8 +132,8 @@ turns:
 		}
 	}
 	want := []string{
-		`warning: fault hang of server "weather" never struck`,
-		`warning: fault rpc_error of server "weather" never struck`,
+		`warning: fault hang of server "weather" never struck: it strikes request 2 of those that it matches, and 1 matched`,
+		`warning: fault rpc_error of server "weather" never struck: no matching request came: ping`,
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)

@@ -4,7 +4,6 @@ package run
 
 import (
 	"context"
-	"maps"
 	"sync"
 	"time"
 
@@ -22,295 +21,310 @@ type virtualClock struct {
 
 	mu      sync.Mutex // guards what follows
 	skipped time.Duration
-	alarms  map[*alarm]struct{}
-	asked   int // requests that clients wait for
-	idlers  int // answers that are not to come
-	// deadlines are at times, whatever happens until then.
-	deadlines map[*deadline]struct{}
+	timers  map[*timer]struct{} // that are to go off
+	set     int                 // timers so far
+	// waiting counts the answers that are waited for, and the timers that went
+	// off and whose owners have not seen to it.
+	waiting int
+	// hanging counts the answers that are not to come. Of some of them the client
+	// has given up, and the server has yet to hear of it.
+	hanging, givenUp int
+	newest           int // how many timers had been set when the last of their requests arrived
+	// unsettled counts those before which something may have been said that
+	// nobody can see whether the client has read.
+	unsettled int
+	inboxes   map[inbox]struct{} // by which subjects read
+	changed   chan struct{}      // closed when one of the counts changes
 }
 
 func newVirtualClock(start time.Time, limit time.Duration, expired func()) *virtualClock {
-	return &virtualClock{start: start, limit: limit, expired: expired, alarms: make(map[*alarm]struct{}), deadlines: make(map[*deadline]struct{})}
+	return &virtualClock{start: start, limit: limit, expired: expired, timers: make(map[*timer]struct{}), inboxes: make(map[inbox]struct{}), changed: make(chan struct{})}
 }
 
 func (c *virtualClock) Now() time.Time {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	return time.Now().Add(c.skipped)
+	return c.now()
+}
+
+// now is the time; c.mu is held.
+func (c *virtualClock) now() time.Time { return time.Now().Add(c.skipped) }
+
+// change makes a change that those who hang are to look at.
+func (c *virtualClock) change(f func()) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	f()
+	c.tell()
+}
+
+// tell has those who hang look at what has changed; c.mu is held.
+func (c *virtualClock) tell() {
+	if c.hanging == 0 {
+		return
+	}
+	close(c.changed)
+	c.changed = make(chan struct{})
 }
 
 func (c *virtualClock) Sleep(ctx context.Context, d time.Duration) error {
-	for d > 0 {
-		if ctx.Err() != nil {
-			return context.Cause(ctx)
-		}
-		step, call := c.next(d)
-		passed := c.skip(step)
-		if c.limit > 0 && passed > c.limit {
-			c.expired()
-			return context.Cause(ctx)
-		}
-		d -= step
-		if call != nil {
-			call()
-		}
-	}
-	if ctx.Err() != nil {
+	if d == harness.Forever {
+		c.hang(ctx, 0)
 		return context.Cause(ctx)
 	}
-	return nil
+	for d > 0 && ctx.Err() == nil {
+		c.mu.Lock()
+		step, next := c.next(d)
+		late := c.skip(step, next)
+		c.mu.Unlock()
+		if late {
+			c.expired()
+			break
+		}
+		d -= step
+		if next != nil {
+			next.f()
+		}
+	}
+	return context.Cause(ctx)
 }
 
-// patient is a clock whose waits are not skipped.
-type patient struct{ harness.Clock }
+// realWaits is a clock whose waits are not skipped.
+type realWaits struct{ harness.Clock }
 
-func (patient) Sleep(ctx context.Context, d time.Duration) error {
+func (realWaits) Waiting(ctx context.Context) (context.Context, func()) { return ctx, func() {} }
+
+func (realWaits) Sleep(ctx context.Context, d time.Duration) error {
 	return harness.SystemClock().Sleep(ctx, d)
 }
 
-// skip has time pass, and returns how much has passed since the start.
-func (c *virtualClock) skip(d time.Duration) time.Duration {
-	c.mu.Lock()
-	defer c.mu.Unlock()
+// skip has time pass until a timer goes off, if any does, and reports whether
+// the limit has passed; c.mu is held.
+func (c *virtualClock) skip(d time.Duration, until *timer) (late bool) {
 	c.skipped += d
-	now := time.Now().Add(c.skipped)
-	for dl := range c.deadlines {
-		dl.real.Reset(dl.at.Sub(now))
+	now := c.now()
+	if until != nil {
+		c.goOff(until)
 	}
-	return now.Sub(c.start)
-}
-
-// next returns how much of a wait passes until the first alarm or deadline,
-// and what to call then. An alarm that is set for longer than the wait does not
-// go off: whoever set it may be about to set it anew, and is not given the time
-// for that.
-func (c *virtualClock) next(d time.Duration) (time.Duration, func()) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	var first *alarm
-	for a := range c.alarms {
-		if !a.idle && a.after <= d && (first == nil || a.after < first.after) {
-			first = a
+	for t := range c.timers {
+		if t.kind == harness.Deadline {
+			t.real.Reset(t.at.Sub(now))
 		}
 	}
-	if first != nil {
-		d = first.after
-	}
-	var due *deadline
-	now := time.Now().Add(c.skipped)
-	for dl := range c.deadlines {
-		if left := max(dl.at.Sub(now), 0); left < d {
-			d, due = left, dl
-		}
-	}
-	switch {
-	case due != nil:
-		due.real.Stop()
-		delete(c.deadlines, due)
-		return d, due.f
-	case first != nil:
-		first.real.Stop()
-		delete(c.alarms, first)
-		return d, first.f
-	}
-	return d, nil
+	return c.limit > 0 && now.Sub(c.start) > c.limit
 }
 
-// idleGrace is how long, by the real clock, nothing may happen before time is
-// skipped: what else is under way is given the time to end.
-const idleGrace = 50 * time.Millisecond
-
-// idlePatience is how long, by the real clock, requests that are to be answered
-// hold up time at the most: one may be lost without a word.
-const idlePatience = 5 * time.Second
-
-// Asked tells that a client waits for the answer to a request, until answered
-// is called.
-func (c *virtualClock) Asked() (answered func()) {
-	add := func(n int) {
-		c.mu.Lock()
-		c.asked += n
-		c.mu.Unlock()
-	}
-	add(1)
-	return sync.OnceFunc(func() { add(-1) })
-}
-
-// busy reports whether more requests are under way than hang.
-func (c *virtualClock) busy() bool {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	return c.asked > c.idlers
-}
-
-// Idle has time pass while an answer is waited for that is not to come, until
-// ctx ends. It does not while other requests are to be answered. What was set
-// to go off when the wait began does so, in order, until one of it ends ctx;
-// what is set later is about something else.
-func (c *virtualClock) Idle(ctx context.Context) {
-	c.mu.Lock()
-	alarms, deadlines := maps.Clone(c.alarms), maps.Clone(c.deadlines)
-	c.idlers++
-	c.mu.Unlock()
-	defer func() {
-		c.mu.Lock()
-		c.idlers--
-		c.mu.Unlock()
-	}()
-	began := time.Now()
-	for harness.SystemClock().Sleep(ctx, idleGrace) == nil {
-		if c.busy() && time.Since(began) < idlePatience {
+// next returns how much of a wait passes until a timer goes off, and which; c.mu
+// is held.
+func (c *virtualClock) next(d time.Duration) (time.Duration, *timer) {
+	var first *timer
+	now := c.now()
+	for t := range c.timers {
+		in := t.after
+		switch t.kind {
+		case harness.Unanswered:
 			continue
+		case harness.Deadline:
+			in = max(t.at.Sub(now), 0)
 		}
-		step, call := c.soonest(alarms, deadlines)
-		if call == nil {
-			<-ctx.Done()
-			return
+		if in < d || in == d && t.kind == harness.Silence {
+			d, first = in, t
 		}
-		if passed := c.skip(step); c.limit > 0 && passed > c.limit {
+	}
+	return d, first
+}
+
+// Waiting counts an answer that is waited for. One inside of another is not
+// counted again.
+func (c *virtualClock) Waiting(ctx context.Context) (inner context.Context, done func()) {
+	if ctx.Value(waitKey{}) == c {
+		return ctx, func() {}
+	}
+	c.change(func() { c.waiting++ })
+	return context.WithValue(ctx, waitKey{}, c), sync.OnceFunc(func() { c.change(func() { c.waiting-- }) })
+}
+
+type waitKey struct{}
+
+// lostAfter is how long, by the real clock, answers that are to come hold up
+// time at the most: one may be lost silently.
+const lostAfter = 5 * time.Second
+
+// hang has time pass while an answer is waited for that is not to come, until
+// ctx ends. It does not while others are to come, or while the subject reads.
+// What was set to go off when the request arrived does so, in order, until one of
+// it ends ctx; what is set later is about something else.
+func (c *virtualClock) hang(ctx context.Context, settle time.Duration) {
+	c.change(func() {
+		c.hanging++
+		c.unsettled++
+		arrived, ok := ctx.Value(arrivedKey{}).(int)
+		if !ok {
+			arrived = c.set
+		}
+		c.newest = max(c.newest, arrived)
+	})
+	settled := sync.OnceFunc(func() { c.change(func() { c.unsettled-- }) })
+	if settle > 0 {
+		defer time.AfterFunc(settle, settled).Stop()
+	} else {
+		settled()
+	}
+	defer c.change(func() {
+		c.hanging--
+		c.givenUp = max(0, c.givenUp-1)
+	})
+	defer settled()
+	lost := time.NewTimer(lostAfter)
+	defer lost.Stop()
+	for anyway := false; ctx.Err() == nil; {
+		c.mu.Lock()
+		changed := c.changed
+		var again <-chan time.Time
+		var first *timer
+		late := false
+		switch open := c.hanging - c.givenUp; {
+		case open == 0 || ctx.Err() != nil, !anyway && (c.waiting > open || c.unsettled > 0):
+		case !anyway && !c.allRead():
+			again = time.After(time.Millisecond)
+		default:
+			var in time.Duration
+			if in, first = c.soonest(); first != nil {
+				late = c.skip(in, first)
+			}
+		}
+		c.mu.Unlock()
+		switch {
+		case late:
 			c.expired()
 			return
+		case first != nil:
+			first.f()
+			anyway = false
+			lost.Reset(lostAfter)
+			continue
 		}
-		call()
+		select {
+		case <-changed:
+		case <-again:
+		case <-lost.C:
+			anyway = true
+		case <-ctx.Done():
+		}
 	}
 }
 
-// soonest takes what is to go off first of some alarms and deadlines that are
-// still set. It returns how long that takes, and what to call then.
-func (c *virtualClock) soonest(alarms map[*alarm]struct{}, deadlines map[*deadline]struct{}) (time.Duration, func()) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	var left time.Duration
-	var call, take func()
-	for a := range alarms {
-		// The moment that has really passed is not counted: it differs each time.
-		if in := max(a.after-(c.skipped-a.since), 0); c.set(a) && (call == nil || in < left) {
-			left, call = in, a.f
-			take = func() {
-				a.real.Stop()
-				delete(c.alarms, a)
-			}
+// allRead reports whether subjects have read all that was said to them; c.mu is
+// held.
+func (c *virtualClock) allRead() bool {
+	for s := range c.inboxes {
+		if !s.AllRead() {
+			return false
 		}
 	}
-	now := time.Now().Add(c.skipped)
-	for dl := range deadlines {
-		_, set := c.deadlines[dl]
-		if in := max(dl.at.Sub(now), 0); set && (call == nil || in < left) {
-			left, call = in, dl.f
-			take = func() {
-				dl.real.Stop()
-				delete(c.deadlines, dl)
-			}
+	return true
+}
+
+// soonest returns the timer that is to go off first of those that were set
+// before the last request arrived whose answer hangs, and how long that takes; c.mu is held.
+func (c *virtualClock) soonest() (left time.Duration, first *timer) {
+	now := c.now()
+	for t := range c.timers {
+		// Of the time since a timer was set, the part that has really passed is not
+		// counted: it differs each time.
+		in := max(t.after-(c.skipped-t.since), 0)
+		if t.kind == harness.Deadline {
+			in = max(t.at.Sub(now), 0)
+		}
+		if t.n <= c.newest && (first == nil || in < left || in == left && t.n < first.n) {
+			left, first = in, t
 		}
 	}
-	if call == nil {
-		return 0, nil
-	}
-	take()
-	return left, call
+	return left, first
 }
 
-// set reports whether an alarm is still to go off; c.mu is held.
-func (c *virtualClock) set(a *alarm) bool {
-	_, set := c.alarms[a]
-	return set
-}
-
-// deadline is a function to call at a time.
-type deadline struct {
-	at   time.Time
+// timer is a function to call when time has passed: in a wait that is skipped,
+// or by the real clock.
+type timer struct {
+	c    *virtualClock
+	kind harness.TimerKind
 	f    func()
-	real *time.Timer // for the time that passes without being skipped
+	real *time.Timer
+
+	// What follows is guarded by c.mu.
+	n     int // of the timers that were set
+	after time.Duration
+	since time.Duration // what had been skipped when it was set
+	at    time.Time
+	rang  bool // it went off, and nobody has seen to it
 }
 
-// At calls f once the clock shows t, unless it is stopped before; see
-// [harness.WithTimeout].
-func (c *virtualClock) At(t time.Time, f func()) (stop func()) {
-	dl := &deadline{at: t, f: f}
-	take := func() bool {
-		c.mu.Lock()
-		defer c.mu.Unlock()
-		_, there := c.deadlines[dl]
-		delete(c.deadlines, dl)
-		return there
-	}
+func (c *virtualClock) AfterFunc(d time.Duration, kind harness.TimerKind, f func()) harness.Timer {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	dl.real = time.AfterFunc(t.Sub(time.Now().Add(c.skipped)), func() {
-		if take() {
+	t := &timer{c: c, kind: kind, f: f}
+	t.real = time.AfterFunc(d, func() {
+		c.mu.Lock()
+		_, running := c.timers[t]
+		if running {
+			c.goOff(t)
+		}
+		c.mu.Unlock()
+		if running {
 			f()
 		}
 	})
-	c.deadlines[dl] = struct{}{}
-	return func() {
-		dl.real.Stop()
-		take()
-	}
+	t.start(d)
+	return t
 }
 
-// alarm is a function to call when time has passed in which nothing happens:
-// in a wait that is skipped, or by the real clock.
-type alarm struct {
-	c     *virtualClock
-	after time.Duration
-	since time.Duration // what had been skipped when it was set
-	idle  bool          // no wait has it go off, only [virtualClock.Idle]
-	f     func()
-	real  *time.Timer
+// start sets the timer; c.mu is held.
+func (t *timer) start(d time.Duration) {
+	c := t.c
+	c.set++
+	t.n, t.after, t.since, t.at = c.set, d, c.skipped, c.now().Add(d)
+	c.timers[t] = struct{}{}
 }
 
-// AfterFunc implements [harness.Alarms].
-func (c *virtualClock) AfterFunc(d time.Duration, f func()) interface {
-	Stop() bool
-	Reset(d time.Duration) bool
-} {
-	return c.alarm(&alarm{c: c, f: f}, d)
+// goOff notes that a timer has gone off; c.mu is held.
+func (c *virtualClock) goOff(t *timer) {
+	t.real.Stop()
+	delete(c.timers, t)
+	t.rang = true
+	c.waiting++
+	c.tell()
 }
 
-// WhenIdle is AfterFunc for the client of a mock server: that it waits does not
-// bring the server's scripted waits to its notice, only that no answer is to
-// come at all.
-func (c *virtualClock) WhenIdle(d time.Duration, f func()) interface {
-	Stop() bool
-	Reset(d time.Duration) bool
-} {
-	return c.alarm(&alarm{c: c, f: f, idle: true}, d)
-}
-
-func (c *virtualClock) alarm(a *alarm, d time.Duration) *alarm {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	a.after, a.since = d, c.skipped
-	a.real = time.AfterFunc(d, func() {
-		if a.forget() {
-			a.f()
+// stop takes the timer off the clock, and reports whether it was running; c.mu
+// is held.
+func (t *timer) stop() bool {
+	c := t.c
+	_, running := c.timers[t]
+	delete(c.timers, t)
+	if t.rang {
+		t.rang = false
+		c.waiting--
+		if t.kind == harness.Unanswered && c.givenUp < c.hanging {
+			c.givenUp++
 		}
-	})
-	c.alarms[a] = struct{}{}
-	return a
-}
-
-// forget takes the alarm off the clock, and reports whether it was there.
-func (a *alarm) forget() bool {
-	a.c.mu.Lock()
-	defer a.c.mu.Unlock()
-	_, running := a.c.alarms[a]
-	delete(a.c.alarms, a)
+		c.tell()
+	}
 	return running
 }
 
-func (a *alarm) Stop() bool {
-	a.real.Stop()
-	return a.forget()
+func (t *timer) Stop() bool {
+	t.c.mu.Lock()
+	defer t.c.mu.Unlock()
+	t.real.Stop()
+	return t.stop()
 }
 
-func (a *alarm) Reset(d time.Duration) bool {
-	a.c.mu.Lock()
-	defer a.c.mu.Unlock()
-	_, running := a.c.alarms[a]
-	a.after, a.since = d, a.c.skipped
-	a.real.Reset(d)
-	a.c.alarms[a] = struct{}{}
+func (t *timer) Reset(d time.Duration) bool {
+	t.c.mu.Lock()
+	defer t.c.mu.Unlock()
+	running := t.stop()
+	t.real.Reset(d)
+	t.start(d)
 	return running
 }
 

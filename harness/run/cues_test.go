@@ -12,6 +12,7 @@ import (
 	"github.com/rehearse-dev/rehearse/harness"
 	"github.com/rehearse-dev/rehearse/harness/agent"
 	"github.com/rehearse-dev/rehearse/harness/run"
+	"github.com/rehearse-dev/rehearse/harness/trials"
 )
 
 // watched is a loop beside which a helper asks the model too, from the
@@ -104,27 +105,27 @@ func TestHeldInVain(t *testing.T) {
 	for _, tc := range []struct {
 		name, subject, reply, result string
 		outcome                      harness.Outcome
-		kind                         harness.CauseKind
+		kind                         trials.CauseKind
 		want                         []string
 	}{
 		{
-			name: "a name", reply: "{say: On., hold: {until: go}}", outcome: harness.OutcomeError, kind: harness.CauseScenario,
+			name: "a name", reply: "{say: On., hold: {until: go}}", outcome: harness.OutcomeError, kind: trials.CauseScenario,
 			want: []string{`a reply was held until the cue "go", which nobody gave`, "s.yaml:6:9"},
 		},
 		{
-			name: "a name, and the agent gives up", subject: "{time_limit: 50ms}", reply: "{say: On., hold: {until: go}}", outcome: harness.OutcomeError, kind: harness.CauseScenario,
+			name: "a name, and the agent gives up", subject: "{time_limit: 50ms}", reply: "{say: On., hold: {until: go}}", outcome: harness.OutcomeError, kind: trials.CauseScenario,
 			want: []string{`a reply was held until the cue "go", which nobody gave`},
 		},
 		{
-			name: "a call", reply: "{say: On., hold: {until: {tool: shop.look, nth: 2}}}", outcome: harness.OutcomeFailed, kind: harness.CauseSubject,
-			want: []string{"a reply was held until call 2 of shop.look, which did not come; turn 1: the subject hangs"},
+			name: "a call", reply: "{say: On., hold: {until: {tool: shop.look, nth: 2}}}", outcome: harness.OutcomeFailed, kind: trials.CauseSubject,
+			want: []string{"a reply was held until call 2 of shop.look, which did not happen; turn 1: the subject hangs"},
 		},
 		{
-			name: "a state", reply: "{say: On., hold: {until: {state: {shop: {open: true}}}}}", outcome: harness.OutcomeFailed, kind: harness.CauseSubject,
-			want: []string{"a reply was held until the states of servers at ", "which did not come; turn 1: the subject hangs"},
+			name: "a state", reply: "{say: On., hold: {until: {state: {shop: {open: true}}}}}", outcome: harness.OutcomeFailed, kind: trials.CauseSubject,
+			want: []string{"a reply was held until the states of servers at ", "which did not happen; turn 1: the subject hangs"},
 		},
 		{
-			name: "a result", subject: "{time_limit: 50ms}", reply: "{say: On.}", result: "hold: {until: go}", outcome: harness.OutcomeError, kind: harness.CauseScenario,
+			name: "a result", subject: "{time_limit: 50ms}", reply: "{say: On.}", result: "hold: {until: go}", outcome: harness.OutcomeError, kind: trials.CauseScenario,
 			want: []string{`a call of server "shop" was held until the cue "go", which nobody gave`},
 		},
 	} {

@@ -8,6 +8,7 @@ import (
 	"github.com/rehearse-dev/rehearse/harness"
 	"github.com/rehearse-dev/rehearse/harness/agent"
 	"github.com/rehearse-dev/rehearse/harness/run"
+	"github.com/rehearse-dev/rehearse/harness/trials"
 )
 
 // TestContextWindow plays a conversation that outgrows the model's window.
@@ -48,7 +49,7 @@ servers:
   books:
     tools: [{name: read, results: [{text: Once}]}]
 `), run.Options{Subject: agent.Subject(nil)})
-			wants(t, rec, harness.OutcomeFailed, harness.CauseRefusal, "reasoning_content")
+			wants(t, rec, harness.OutcomeFailed, trials.CauseRefusal, "reasoning_content")
 		})
 	}
 }

@@ -9,8 +9,8 @@
 //		run.Test(t, "testdata/scenarios", &run.Options{Subject: subject})
 //	}
 //
-// [Run] is the same for programs: it plays many trials at a time, writes a
-// run folder (package trials describes it) and returns the records.
+// [Run] does the same for programs: it plays many trials at a time, writes a
+// run folder (see package trials) and returns the records.
 //
 // # What a subject is given
 //
@@ -31,29 +31,29 @@
 // expectations of each turn on what was known when the turn ended, then those
 // of the whole conversation, then conduct.
 //
-// A trial that did not pass has one primary [harness.Cause], the first of: a
-// script error, an error of the endpoint or of a server, a refusal or a miss,
-// a limit, the subject, conduct, an expectation. What follows from it is
-// folded into it. An exception: when a script errs because the subject
-// altered or dropped a result, the conduct is the cause.
+// A trial that did not pass has one primary [trials.Cause], the first of: a
+// script error, an error of the endpoint or of a server, a refusal or a miss, a
+// limit, the subject, conduct, an expectation. Findings that follow from it are
+// folded into it. An exception: when a script errs because the subject altered
+// or dropped a result, the conduct is the cause.
 //
-// The outcome is error for a script, an endpoint or a server that is wrong,
-// and for expectations that cannot be judged; failed for all else. A subject
-// that hangs has failed in the modes mock and replay, since nothing else there
-// is slow.
+// The outcome is error when a script, an endpoint or a server is at fault, and
+// when an expectation cannot be judged; otherwise it is failed. A subject that
+// hangs has failed in the modes mock and replay, since nothing else there is
+// slow.
 //
-// A trial needs an expectation that came to a verdict, or a scenario that says
-// conduct_only; conduct alone does not count. Without one its outcome is error,
-// and a run in which no trial had one fails ([Result.ExitCode]).
+// A trial needs an expectation with a verdict, or a scenario with conduct_only;
+// conduct alone does not count. Otherwise its outcome is error, and a run in
+// which no trial had one fails ([Result.ExitCode]).
 //
 // # Time
 //
-// In the modes mock and replay the clock is the real one plus the waits that were skipped:
-// [harness.Clock.Sleep] returns at once, so that a scripted Retry-After of
-// twenty seconds costs nothing and is still counted. Limits and the timeout of
-// a trial run on that clock and on the real one, whichever is first. Where a
-// mock server does not answer at all, the time limits of a subject that are set
-// by the clock come at once.
+// In the modes mock and replay the clock is the real one plus the waits that
+// were skipped: [harness.Clock.Sleep] returns at once, so that a scripted
+// Retry-After of twenty seconds costs no time and still counts. Limits and the
+// timeout of a trial run on that clock and on the real one, whichever is first.
+// Where a mock server does not answer at all, the time limits of a subject that
+// are set by the clock come at once.
 //
 // # Live mode
 //
@@ -63,12 +63,12 @@
 //
 // # Record and replay
 //
-// Mode record is live mode of which a cassette is written for each trial, and a
+// Mode record is live mode that also writes a cassette for each trial, and a
 // tape for each real server, beside the scenario
 // ([scenarios.Scenario.CassettePath]). They are written together when the trial
-// has ended, and only when its conversation came to its end and can be judged;
-// else what was there stays. Mode replay puts them where the endpoint and the
-// servers were; mock servers are mock servers in both. It is judged as mock mode
-// is: conduct counts, waits are skipped, and a request that differs from the
-// recorded one is a miss, which is the cause of the trial.
+// ends, and only when its conversation was complete and can be judged;
+// otherwise the existing recording stays. Mode replay plays them in place of
+// the endpoint and the servers; mock servers are mocks in both modes. It is
+// judged like mock mode: conduct counts, waits are skipped, and a request that
+// differs from the recorded one is a miss, which is the cause of the trial.
 package run

@@ -5,6 +5,10 @@ package run
 // AllowLive lets our own tests play live mode against a fake endpoint.
 func AllowLive(o *Options) { o.liveInTest = true }
 
+// ReadRepliesWith puts another reader in place of the one by which journals
+// read replies.
+func ReadRepliesWith(o *Options, read replyReader) { o.readReply = read }
+
 // Tester is what [Test] needs of a test.
 type Tester = tester
 
@@ -13,3 +17,6 @@ func RunTest(t Tester, path string, opts *Options) { test(t, path, opts) }
 
 // ReadMessage reads a message between a child and its mock server.
 var ReadMessage = readMessage
+
+// WaitedFor is waitedFor.
+var WaitedFor = waitedFor

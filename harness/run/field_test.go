@@ -17,9 +17,9 @@ import (
 
 	"github.com/rehearse-dev/rehearse/harness"
 	"github.com/rehearse-dev/rehearse/harness/agent"
-	"github.com/rehearse-dev/rehearse/harness/conduct"
 	"github.com/rehearse-dev/rehearse/harness/run"
 	"github.com/rehearse-dev/rehearse/harness/trials"
+	"github.com/rehearse-dev/rehearse/internal/conduct"
 	"github.com/rehearse-dev/rehearse/scenarios"
 )
 
@@ -39,7 +39,7 @@ func TestField(t *testing.T) {
 			if v.Check == "faults" {
 				t.Errorf("%s: %s", rec.Scenario, v.Message)
 			}
-			passed[v.Check] = passed[v.Check] || v.State == harness.Passed
+			passed[v.Check] = passed[v.Check] || v.State == trials.Passed
 		}
 	}
 	names := conduct.Names()
@@ -81,7 +81,7 @@ func mutants() []mutant {
 	hide := func(pairs ...string) func(string) string { return strings.NewReplacer(pairs...).Replace }
 	return []mutant{
 		{file: "01", does: "loses the notifications before a reply", line: drop("list_changed"), want: `tool "lab.measure" is not offered`},
-		{file: "02", does: "never reads stderr", child: startDeaf, want: "limit passed: time"},
+		{file: "02", does: "never reads stderr", child: startDeaf, want: "limit exceeded: time"},
 		{file: "03", does: "leaves the process behind", child: startLoose, want: "children_ended"},
 		{file: "04", does: "opens without the server", deaf: true, want: "start_error"},
 		{file: "05", does: "hides the code of an error", told: hide("-32050", "", "warm_in_seconds", ""), want: `journal.told[0].contains("-32050")`},
@@ -147,7 +147,7 @@ func why(rec trials.Record) string {
 		fmt.Fprintln(&b, rec.Cause.Message, strings.Join(rec.Cause.Folded, "\n"))
 	}
 	for _, v := range rec.Verdicts {
-		if v.State == harness.Failed {
+		if v.State == trials.Failed {
 			fmt.Fprintf(&b, "%s: %s\n", v.Check, v.Message)
 		}
 	}

@@ -3,10 +3,8 @@
 package run
 
 import (
-	"bytes"
 	"cmp"
 	"context"
-	"encoding/json"
 	"fmt"
 	"math/rand/v2"
 	"reflect"
@@ -15,8 +13,8 @@ import (
 
 	"github.com/rehearse-dev/rehearse/harness"
 	"github.com/rehearse-dev/rehearse/harness/trials"
-	"github.com/rehearse-dev/rehearse/internal/llmwire"
-	"github.com/rehearse-dev/rehearse/mockllm/wire"
+	"github.com/rehearse-dev/rehearse/internal/dialect"
+	"github.com/rehearse-dev/rehearse/internal/value"
 	"github.com/rehearse-dev/rehearse/scenarios"
 )
 
@@ -38,7 +36,7 @@ type Finding struct {
 	Scenario string
 	Pos      harness.Position
 	// Fragments are the smallest that were found to break it.
-	Fragments wire.Fragments
+	Fragments dialect.Fragments
 	// Try is the one that found it, from 1, and Trials how many were played
 	// to make it small.
 	Try, Trials int
@@ -74,11 +72,11 @@ const (
 	fuzzTimeout  = 5 * time.Second
 )
 
-// Fuzz plays scenarios with replies that are streamed in ever other pieces.
-// Whatever the cuts, a subject is to do as it does without: a trial that does
-// not pass, or has other calls or answers, is a finding, which is then made
-// small. The same seed tries the same cuts. When ctx ends, Fuzz returns what
-// it has found.
+// Fuzz plays scenarios with replies that are streamed in pieces that differ
+// each time. Whatever the cuts, a subject is to do as it does without: a trial
+// that does not pass, or has other calls or answers, is a finding, which is
+// then made small. The same seed tries the same cuts. When ctx ends, Fuzz
+// returns what it has found.
 func Fuzz(ctx context.Context, list []*scenarios.Scenario, opts *FuzzOptions) (*FuzzResult, error) {
 	o := *opts
 	o.Timeout = cmp.Or(o.Timeout, fuzzTimeout)
@@ -88,11 +86,11 @@ func Fuzz(ctx context.Context, list []*scenarios.Scenario, opts *FuzzOptions) (*
 	}
 	defer r.gateway.close()
 	if r.opts.Mode != harness.ModeMock {
-		return nil, fmt.Errorf("mode %q cannot be fuzzed: the mock model cuts its streams", r.opts.Mode)
+		return nil, fmt.Errorf("mode %q cannot be fuzzed: only the mock model splits its streams", r.opts.Mode)
 	}
 	res := &FuzzResult{}
 	if r.opts.Observer != nil {
-		r.opts.Observer.Planned(len(list))
+		r.opts.Observer.Planned(Plan{Trials: len(list)})
 	}
 	for _, s := range list {
 		z := &fuzzer{runner: r, ctx: ctx, scenario: s, wild: o.Wild}
@@ -160,18 +158,16 @@ func (z *fuzzer) run(tries int) *Finding {
 }
 
 // play plays the scenario with f; nil cuts as usual.
-func (z *fuzzer) play(f *wire.Fragments) (trials.Record, trials.Detail) {
+func (z *fuzzer) play(f *dialect.Fragments) (trials.Record, trials.Detail) {
 	s := *z.scenario
 	s.Settings.Stream, s.Fragments = true, f
 	z.trials++
-	rec, detail, _ := z.trial(z.ctx, job{scenario: &s, key: trials.Key{
-		Scenario: s.Name, File: s.Pos.File, Subject: z.opts.SubjectName, Model: z.opts.Models[0], Mode: harness.ModeMock, Attempt: 1,
-	}})
+	rec, detail, _ := z.trial(z.ctx, job{scenario: &s, entry: z.entries[0], key: z.keyOf(&s, z.entries[0], 1)})
 	return rec, detail
 }
 
 // breaks says what is not as usual with f; empty is nothing.
-func (z *fuzzer) breaks(f wire.Fragments) string {
+func (z *fuzzer) breaks(f dialect.Fragments) string {
 	rec, _ := z.play(&f)
 	if z.ctx.Err() != nil {
 		return ""
@@ -186,15 +182,15 @@ func (z *fuzzer) breaks(f wire.Fragments) string {
 // difference says how a trial differs from a usual one that passed.
 func difference(usual, got *trials.Record) string {
 	if got.Outcome != harness.OutcomePassed {
-		return explain(*got)
+		return explain(*got, "")
 	}
 	if len(got.Trajectory) != len(usual.Trajectory) {
-		return fmt.Sprintf("%d tool calls in place of %d", len(got.Trajectory), len(usual.Trajectory))
+		return fmt.Sprintf("%d tool calls instead of %d", len(got.Trajectory), len(usual.Trajectory))
 	}
 	for i, want := range usual.Trajectory {
 		c := got.Trajectory[i]
-		if c.Name() != want.Name() || !sameJSON(c.Args, want.Args) || c.ArgsText != want.ArgsText || c.Executed != want.Executed {
-			return fmt.Sprintf("call %d is %s%s in place of %s%s", i+1, c.Name(), c.Args, want.Name(), want.Args)
+		if c.Name() != want.Name() || !value.Same(c.Args, want.Args) || c.ArgsText != want.ArgsText || c.Executed != want.Executed {
+			return fmt.Sprintf("call %d is %s%s instead of %s%s", i+1, c.Name(), c.Args, want.Name(), want.Args)
 		}
 	}
 	for i, want := range usual.Answers {
@@ -202,39 +198,34 @@ func difference(usual, got *trials.Record) string {
 			return fmt.Sprintf("turn %d has no answer", i+1)
 		}
 		if got.Answers[i] != want {
-			return fmt.Sprintf("the answer of turn %d is %s in place of %s", i+1, strconv.Quote(got.Answers[i]), strconv.Quote(want))
+			return fmt.Sprintf("the answer of turn %d is %s instead of %s", i+1, strconv.Quote(got.Answers[i]), strconv.Quote(want))
 		}
 	}
 	return ""
 }
 
-func sameJSON(a, b json.RawMessage) bool {
-	var x, y bytes.Buffer
-	return bytes.Equal(a, b) || json.Compact(&x, a) == nil && json.Compact(&y, b) == nil && bytes.Equal(x.Bytes(), y.Bytes())
-}
-
 // units is the number of units of the longest text.
-func (z *fuzzer) units(f *wire.Fragments) int {
+func (z *fuzzer) units(f *dialect.Fragments) int {
 	most := 0
 	for _, s := range z.texts {
 		if f.Escape {
-			s = llmwire.Escape(s)
+			s = dialect.Escape(s)
 		}
-		most = max(most, llmwire.Units(s, f.Unit))
+		most = max(most, dialect.Units(s, f.Unit))
 	}
 	return most
 }
 
 // generate makes up a way to cut.
-func (z *fuzzer) generate(r *rand.Rand) wire.Fragments {
-	f := wire.Fragments{
-		Unit:   pick(r, 1, wire.Byte, wire.Rune, wire.Token, wire.Whole),
+func (z *fuzzer) generate(r *rand.Rand) dialect.Fragments {
+	f := dialect.Fragments{
+		Unit:   pick(r, 1, dialect.UnitByte, dialect.UnitRune, dialect.UnitToken, dialect.UnitWhole),
 		Escape: r.IntN(3) == 0, Interleave: r.IntN(3) == 0, Together: r.IntN(4) == 0,
-		ID:     pick(r, 3, wire.PlaceRepeated, wire.PlaceNull, wire.PlaceEmpty),
-		Name:   pick(r, 3, wire.PlaceNull, wire.PlaceEmpty),
-		Type:   pick(r, 3, wire.PlaceRepeated, wire.PlaceNull),
-		Args:   pick(r, 3, wire.ArgsMerged, wire.ArgsWhole, wire.ArgsEmpty),
-		Finish: pick(r, 3, wire.FinishLast),
+		ID:     pick(r, 3, dialect.PlaceRepeated, dialect.PlaceNull, dialect.PlaceEmpty),
+		Name:   pick(r, 3, dialect.PlaceNull, dialect.PlaceEmpty),
+		Type:   pick(r, 3, dialect.PlaceRepeated, dialect.PlaceNull),
+		Args:   pick(r, 3, dialect.ArgsMerged, dialect.ArgsWhole, dialect.ArgsEmpty),
+		Finish: pick(r, 3, dialect.FinishLast),
 	}
 	if r.IntN(3) == 0 {
 		f.Writes = 1 + r.IntN(16)
@@ -242,7 +233,7 @@ func (z *fuzzer) generate(r *rand.Rand) wire.Fragments {
 	if z.wild {
 		z.generateWild(r, &f)
 	}
-	if f.Unit == wire.Whole || f.Unit == "" {
+	if f.Unit == dialect.UnitWhole || f.Unit == "" {
 		return f
 	}
 	// From a cut here and there to one after every unit.
@@ -260,19 +251,19 @@ func (z *fuzzer) generate(r *rand.Rand) wire.Fragments {
 
 // generateWild adds one thing against the rules, since what two of them mean
 // together is anybody's guess.
-func (z *fuzzer) generateWild(r *rand.Rand, f *wire.Fragments) {
+func (z *fuzzer) generateWild(r *rand.Rand, f *dialect.Fragments) {
 	switch r.IntN(6) {
 	case 0:
-		f.Index = pick(r, 1, wire.IndexMissing, wire.IndexZero, wire.IndexWandering, wire.IndexMixed)
+		f.Index = pick(r, 1, dialect.IndexMissing, dialect.IndexZero, dialect.IndexWandering, dialect.IndexMixed)
 		f.Interleave, f.Together = false, false
 	case 1:
-		f.ID = pick(r, 1, wire.PlaceLate, wire.PlaceNever)
+		f.ID = pick(r, 1, dialect.PlaceLate, dialect.PlaceNever)
 	case 2:
-		f.Name = pick(r, 1, wire.PlaceSplit, wire.PlaceLate, wire.PlaceRepeated)
+		f.Name = pick(r, 1, dialect.PlaceSplit, dialect.PlaceLate, dialect.PlaceRepeated)
 	case 3:
-		f.Args = pick(r, 1, wire.ArgsNull, wire.ArgsObject, wire.ArgsCumulative, wire.ArgsRepeated)
+		f.Args = pick(r, 1, dialect.ArgsNull, dialect.ArgsObject, dialect.ArgsCumulative, dialect.ArgsRepeated)
 	case 4:
-		f.Finish = wire.FinishNever
+		f.Finish = dialect.FinishNever
 	}
 }
 
@@ -289,9 +280,9 @@ const maxShrink = 400
 
 // shrink takes away from f what is not needed to break the subject: the knobs
 // first, then the cuts.
-func (z *fuzzer) shrink(f wire.Fragments) wire.Fragments {
+func (z *fuzzer) shrink(f dialect.Fragments) dialect.Fragments {
 	limit := z.trials + maxShrink
-	try := func(change func(*wire.Fragments)) bool {
+	try := func(change func(*dialect.Fragments)) bool {
 		g := f
 		change(&g)
 		if reflect.DeepEqual(f, g) || z.trials >= limit || g.Check() != nil || z.breaks(g) == "" {
@@ -309,43 +300,43 @@ func (z *fuzzer) shrink(f wire.Fragments) wire.Fragments {
 		}
 	}
 	if f.Writes > 0 { // fewer cuts
-		for n := f.Writes * 2; n <= 1<<12 && try(func(g *wire.Fragments) { g.Writes = n }); n *= 2 {
+		for n := f.Writes * 2; n <= 1<<12 && try(func(g *dialect.Fragments) { g.Writes = n }); n *= 2 {
 		}
 	}
 	return f
 }
 
 // simpler are the ways to take one thing away.
-func simpler() []func(*wire.Fragments) {
-	return []func(*wire.Fragments){
-		func(g *wire.Fragments) { g.Unit, g.Cuts = "", nil },
-		func(g *wire.Fragments) {
+func simpler() []func(*dialect.Fragments) {
+	return []func(*dialect.Fragments){
+		func(g *dialect.Fragments) { g.Unit, g.Cuts = "", nil },
+		func(g *dialect.Fragments) {
 			if g.Unit != "" {
-				g.Unit, g.Cuts = wire.Whole, nil
+				g.Unit, g.Cuts = dialect.UnitWhole, nil
 			}
 		},
-		func(g *wire.Fragments) { g.Writes = 0 },
-		func(g *wire.Fragments) { g.Interleave = false },
-		func(g *wire.Fragments) { g.Together = false },
-		func(g *wire.Fragments) { g.Escape = false },
-		func(g *wire.Fragments) { g.Index = "" },
-		func(g *wire.Fragments) { g.ID = "" },
-		func(g *wire.Fragments) { g.Name = "" },
-		func(g *wire.Fragments) { g.Type = "" },
-		func(g *wire.Fragments) { g.Args = "" },
-		func(g *wire.Fragments) { g.Finish = "" },
+		func(g *dialect.Fragments) { g.Writes = 0 },
+		func(g *dialect.Fragments) { g.Interleave = false },
+		func(g *dialect.Fragments) { g.Together = false },
+		func(g *dialect.Fragments) { g.Escape = false },
+		func(g *dialect.Fragments) { g.Index = "" },
+		func(g *dialect.Fragments) { g.ID = "" },
+		func(g *dialect.Fragments) { g.Name = "" },
+		func(g *dialect.Fragments) { g.Type = "" },
+		func(g *dialect.Fragments) { g.Args = "" },
+		func(g *dialect.Fragments) { g.Finish = "" },
 	}
 }
 
 // shrinkCuts takes away cuts: halves first, then quarters, down to one.
-func (z *fuzzer) shrinkCuts(f *wire.Fragments, try func(func(*wire.Fragments)) bool) {
+func (z *fuzzer) shrinkCuts(f *dialect.Fragments, try func(func(*dialect.Fragments)) bool) {
 	for size := (len(f.Cuts) + 1) / 2; size > 0; size /= 2 {
 		for at := 0; at < len(f.Cuts) && len(f.Cuts) > 1; {
 			end := min(at+size, len(f.Cuts))
 			if end-at == len(f.Cuts) {
 				break
 			}
-			if !try(func(g *wire.Fragments) { g.Cuts = append(append([]int(nil), f.Cuts[:at]...), f.Cuts[end:]...) }) {
+			if !try(func(g *dialect.Fragments) { g.Cuts = append(append([]int(nil), f.Cuts[:at]...), f.Cuts[end:]...) }) {
 				at = end
 			}
 		}

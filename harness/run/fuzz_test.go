@@ -17,7 +17,7 @@ import (
 	"github.com/rehearse-dev/rehearse/harness"
 	"github.com/rehearse-dev/rehearse/harness/agent"
 	"github.com/rehearse-dev/rehearse/harness/run"
-	"github.com/rehearse-dev/rehearse/mockllm/wire"
+	"github.com/rehearse-dev/rehearse/internal/dialect"
 )
 
 // spoiled is our agent behind a transport that makes a client's mistake of
@@ -104,18 +104,18 @@ turns:
 	for _, tc := range []struct {
 		name  string
 		spoil func(io.Reader) ([]byte, error)
-		want  wire.Fragments
+		want  dialect.Fragments
 	}{
 		{"trims pieces", eachCall(func(c map[string]any) {
 			if args, ok := function(c)["arguments"].(string); ok {
 				function(c)["arguments"] = strings.TrimRight(args, " ")
 			}
-		}), wire.Fragments{Unit: wire.Rune, Cuts: []int{20}}},
+		}), dialect.Fragments{Unit: dialect.UnitRune, Cuts: []int{20}}},
 		{"takes a name that is there for one that says something", eachCall(func(c map[string]any) {
 			if name, there := function(c)["name"]; there && name == nil {
 				function(c)["name"] = "none"
 			}
-		}), wire.Fragments{Name: wire.PlaceNull}},
+		}), dialect.Fragments{Name: dialect.PlaceNull}},
 		{"takes a read for events", func(body io.Reader) ([]byte, error) {
 			var out []byte
 			for b := make([]byte, 1<<16); ; {
@@ -129,7 +129,7 @@ turns:
 					return nil, err
 				}
 			}
-		}, wire.Fragments{Writes: 4096}},
+		}, dialect.Fragments{Writes: 4096}},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			list := write(t, scenario)
@@ -141,7 +141,7 @@ turns:
 				t.Fatalf("%+v", res)
 			}
 			f := res.Findings[0]
-			if d := cmp.Diff(tc.want, f.Fragments, cmpopts.IgnoreFields(wire.Fragments{}, "Seed")); d != "" {
+			if d := cmp.Diff(tc.want, f.Fragments, cmpopts.IgnoreFields(dialect.Fragments{}, "Seed")); d != "" {
 				t.Errorf("try %d, %d trials: %s\n(-want +got):\n%s", f.Try, f.Trials, f.Broken, d)
 			}
 		})

@@ -11,6 +11,8 @@ import (
 	"strings"
 	"sync"
 	"time"
+
+	"github.com/rehearse-dev/rehearse/internal/gate"
 )
 
 // gateway is one listener on loopback for all handlers of a run that are
@@ -33,7 +35,7 @@ func newGateway() (*gateway, error) {
 	g := &gateway{
 		base: "http://" + l.Addr().String(), done: make(chan struct{}), handlers: map[string]http.Handler{},
 	}
-	g.server = &http.Server{Handler: g, ReadHeaderTimeout: 30 * time.Second}
+	g.server = gate.Rules{}.Server(g)
 	go func() {
 		defer close(g.done)
 		_ = g.server.Serve(l) // always ErrServerClosed, by close

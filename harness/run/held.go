@@ -23,7 +23,7 @@ type held struct {
 
 // waited reports whether the trial ended because time had passed.
 func (t *trial) waited() bool {
-	if len(t.passed()) > 0 {
+	if t.passed() != nil {
 		return true
 	}
 	for _, err := range []error{errHang, errAbandoned, context.DeadlineExceeded} {
@@ -45,9 +45,9 @@ func (t *trial) heldInVain() []held {
 			if i := slices.IndexFunc(t.scenario.Cues, func(c scenarios.Cue) bool { return c.Name == cue }); i >= 0 {
 				c := t.scenario.Cues[i]
 				h.nobody = false
-				until = "the states of servers at " + c.Pos.String() + ", which did not come"
+				until = "the states of servers at " + c.Pos.String() + ", which did not happen"
 				if c.Tool != "" {
-					until = fmt.Sprintf("call %d of %s, which did not come", c.Nth, c.Tool)
+					until = fmt.Sprintf("call %d of %s, which did not happen", c.Nth, c.Tool)
 				}
 			}
 			h.msg = "a reply was held until " + until

@@ -7,14 +7,18 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"strconv"
 	"strings"
+	"unicode/utf8"
 
 	"github.com/rehearse-dev/rehearse/harness"
+	"github.com/rehearse-dev/rehearse/harness/trials"
+	"github.com/rehearse-dev/rehearse/internal/prose"
 )
 
 // hintTools says in the rows of calls that were not made which of them could
 // not be: their server lists no such tool.
-func hintTools(v *harness.Verdict, listed map[string][]harness.Tool) {
+func hintTools(v *trials.Verdict, listed map[string][]harness.Tool) {
 	if v.Alignment == nil {
 		return
 	}
@@ -24,7 +28,7 @@ func hintTools(v *harness.Verdict, listed map[string][]harness.Tool) {
 		server, tool, dotted := strings.Cut(name, ".")
 		tools := listed[server]
 		is := func(t harness.Tool) bool { return t.Name == tool }
-		if row.Status != harness.AlignMissing || !dotted || len(tools) == 0 || slices.ContainsFunc(tools, is) {
+		if row.Status != trials.AlignMissing || !dotted || len(tools) == 0 || slices.ContainsFunc(tools, is) {
 			continue
 		}
 		var names []string
@@ -40,7 +44,7 @@ func hintTools(v *harness.Verdict, listed map[string][]harness.Tool) {
 }
 
 func suggestion(name string, names []string) string {
-	if best := harness.Suggest(name, names); best != "" {
+	if best := prose.Suggest(name, names); best != "" {
 		return fmt.Sprintf("; did you mean %q?", best)
 	}
 	return ""
@@ -70,8 +74,94 @@ func (t *trial) strangeArguments(tools []harness.ToolExchange) string {
 	out := ""
 	for _, name := range slices.Sorted(maps.Keys(args)) {
 		if len(known) > 0 && !slices.Contains(known, name) {
-			out += fmt.Sprintf("\n%s.%s, called before, has no argument %q%s", last.Server, last.Tool, name, suggestion(name, known))
+			out += fmt.Sprintf("\n%s.%s, which was called before, has no argument %q%s", last.Server, last.Tool, name, suggestion(name, known))
 		}
 	}
 	return out
+}
+
+// absentTool is a tool that models are not offered, and why.
+type absentTool struct{ name, why string } // name is empty for an entry of a list that is no tool
+
+// explainAbsent adds to the first cause that names a tool that models are not
+// offered why they are not, as far as the server's list tells or the subject
+// has noted it.
+func (t *trial) explainAbsent(causes []trials.Cause) {
+	for _, s := range t.servers {
+		for _, tool := range s.tools {
+			i := slices.IndexFunc(causes, func(c trials.Cause) bool {
+				return c.Kind == trials.CauseMiss && names(c.Message, s.name+"."+tool.Name)
+			})
+			if note := t.noted(s.name, tool.Name); i >= 0 && note != "" && !s.lacks(tool.Name) {
+				causes[i].Message += "\nthe subject noted: " + note
+			}
+		}
+		for _, tool := range s.absent {
+			name, why := s.name+"."+tool.name, fmt.Sprintf("%s.%s is not offered to models: %s", s.name, tool.name, tool.why)
+			if tool.name == "" {
+				why = tool.why
+			}
+			i := slices.IndexFunc(causes, func(c trials.Cause) bool {
+				return c.Kind != trials.CauseEndpoint && (names(c.Message, name) || tool.name == "" && s.missing(c.Message))
+			})
+			if i >= 0 {
+				causes[i].Message += "\n" + why
+			}
+		}
+	}
+}
+
+// noted is the first note of the subject about a tool of a server.
+func (t *trial) noted(server, tool string) string {
+	for _, report := range t.reports {
+		for _, note := range report.Notes {
+			if strings.Contains(note, strconv.Quote(server)) && strings.Contains(note, strconv.Quote(tool)) {
+				return note
+			}
+		}
+	}
+	return ""
+}
+
+// lacks reports whether it is known why models are not offered a tool.
+func (s *toolServer) lacks(tool string) bool {
+	return slices.ContainsFunc(s.absent, func(a absentTool) bool { return a.name == tool })
+}
+
+// missing reports whether a message names a tool that the server does not
+// list.
+func (s *toolServer) missing(msg string) bool {
+	for rest := msg; ; {
+		before, after, ok := strings.Cut(rest, s.name+".")
+		if !ok {
+			return false
+		}
+		rest = after
+		if last, _ := utf8.DecodeLastRuneInString(before); inName(last) {
+			continue
+		}
+		end := strings.IndexFunc(after, func(r rune) bool { return !inName(r) })
+		if end < 0 {
+			end = len(after)
+		}
+		if name := after[:end]; name != "" && !slices.ContainsFunc(s.tools, func(t harness.Tool) bool { return t.Name == name }) {
+			return true
+		}
+	}
+}
+
+func inName(r rune) bool {
+	return r == '_' || r == '-' || r >= '0' && r <= '9' || r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z'
+}
+
+// names reports whether a message has a name in it that is no part of a longer
+// one.
+func names(msg, name string) bool {
+	before, after, ok := strings.Cut(msg, name)
+	if !ok {
+		return false
+	}
+	last, _ := utf8.DecodeLastRuneInString(before)
+	next, _ := utf8.DecodeRuneInString(after)
+	return !inName(last) && !inName(next) || names(after, name)
 }

@@ -8,6 +8,7 @@ import (
 	"github.com/rehearse-dev/rehearse/harness"
 	"github.com/rehearse-dev/rehearse/harness/agent"
 	"github.com/rehearse-dev/rehearse/harness/run"
+	"github.com/rehearse-dev/rehearse/harness/trials"
 )
 
 // TestHints has the cause of a trial say what was meant: an argument that the
@@ -27,8 +28,8 @@ turns:
     expect: [{calls: [{s.pong: {city: Paris}}]}]
 expect: [{calls: [s.pong]}]
 `), run.Options{Subject: agent.Subject(nil)})
-	wants(t, rec, harness.OutcomeError, harness.CauseScenario,
-		`missing required property \"city\"; unknown property \"citty\"`, `s.ping, called before, has no argument "citty"; did you mean "city"?`,
+	wants(t, rec, harness.OutcomeError, trials.CauseScenario,
+		`missing required property \"city\"; unknown property \"citty\"`, `s.ping, which was called before, has no argument "citty"; did you mean "city"?`,
 		`unexpected call s.ping {"citty":"Paris"}; server "s" has no tool "pong"; did you mean "ping"?`)
 	hints := 0
 	for _, v := range rec.Verdicts {

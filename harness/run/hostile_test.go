@@ -5,16 +5,19 @@ package run_test
 import (
 	"context"
 	"errors"
+	"fmt"
 	"io"
 	"net/http"
 	"net/http/httptest"
 	"os"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 
 	"github.com/rehearse-dev/rehearse/harness"
 	"github.com/rehearse-dev/rehearse/harness/run"
+	"github.com/rehearse-dev/rehearse/harness/trials"
 )
 
 // neverAnswers takes a request and never answers.
@@ -30,10 +33,10 @@ func neverAnswers(asked chan<- struct{}) http.Handler {
 func TestSilentEndpoint(t *testing.T) {
 	upstream := httptest.NewServer(neverAnswers(make(chan struct{}, 10)))
 	defer upstream.Close()
-	opts := run.Options{Mode: harness.ModeLive, BaseURL: upstream.URL + "/v1", Models: []string{"m"}, Timeout: time.Second}
+	opts := run.Options{Mode: harness.ModeLive, BaseURL: upstream.URL + "/v1", Models: run.Models("m"), Timeout: time.Second}
 	run.AllowLive(&opts)
 	rec := one(t, write(t, liveScenario), opts)
-	wants(t, rec, harness.OutcomeError, harness.CauseEndpoint, "did not answer request 1 in time")
+	wants(t, rec, harness.OutcomeError, trials.CauseEndpoint, "did not answer request 1 in time")
 }
 
 // sender is a subject that is one function.
@@ -78,10 +81,10 @@ func TestSubjectHangsUp(t *testing.T) {
 		}
 		return errors.New("no patience left")
 	})
-	opts := run.Options{Mode: harness.ModeLive, BaseURL: upstream.URL + "/v1", Models: []string{"m"}, Subject: impatient}
+	opts := run.Options{Mode: harness.ModeLive, BaseURL: upstream.URL + "/v1", Models: run.Models("m"), Subject: impatient}
 	run.AllowLive(&opts)
 	rec := one(t, write(t, liveScenario), opts)
-	wants(t, rec, harness.OutcomeFailed, harness.CauseSubject, "no patience left")
+	wants(t, rec, harness.OutcomeFailed, trials.CauseSubject, "no patience left")
 }
 
 // TestSubjectLeavesServerOpen has a subject that closes nothing: the process
@@ -109,5 +112,24 @@ turns: [{user: hi, replies: [{say: hi}]}]
 	}
 	if late, err := server.Dial(t.Context()); err == nil || !strings.Contains(err.Error(), "its trial is over") {
 		t.Errorf("a server was started after the trial: %v, %v", late, err)
+	}
+}
+
+// TestHostileLimits has a subject that this machine gives no more files: the
+// trial says nothing about it.
+func TestHostileLimits(t *testing.T) {
+	broke := fmt.Errorf("asking: %w", os.NewSyscallError("socket", syscall.EMFILE))
+	scenario := `
+scenario: s
+turns: [{user: hi, replies: [{say: hi}], expect: [{answer: {contains: [hi]}}]}]
+`
+	for name, subject := range map[string]harness.Subject{
+		"in a turn":    sender(func(context.Context, *harness.Env) error { return broke }),
+		"at the start": harness.SubjectFunc(func(context.Context, *harness.Env) (harness.Session, error) { return nil, broke }),
+	} {
+		t.Run(name, func(t *testing.T) {
+			rec := one(t, write(t, scenario), run.Options{Subject: subject})
+			wants(t, rec, harness.OutcomeError, trials.CauseEndpoint, "this machine could not run the trial: asking: socket: too many open files; allow more open files (ulimit -n)")
+		})
 	}
 }

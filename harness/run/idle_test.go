@@ -43,6 +43,7 @@ expect: [EXPECT]
 		{"hang, SSE", "sse", "{}", "", hang, both, moved},
 		{"hang, WebSocket", "ws", "{}", "", hang, both, moved},
 		{"hold", "http", "{}", "hold: {until: never}", "", both, moved},
+		{"hang, one call at a time", "stdio", "{tool_concurrency: 1}", "", hang, both, moved},
 		{"a list that hangs", "http", "{}", "", "{kind: hang, match: {method: tools/list}}", "[]", "{start_error: {contains: no answer within 30s}}"},
 		{"the turn's own limit is sooner", "http", "{time_limit: 5s}", "", hang, "[{calls: [lab.scan]}]", "{stops: time}"},
 	} {

@@ -20,8 +20,10 @@ import (
 
 	"github.com/rehearse-dev/rehearse/cassettes"
 	"github.com/rehearse-dev/rehearse/harness"
-	"github.com/rehearse-dev/rehearse/harness/conduct"
-	"github.com/rehearse-dev/rehearse/harness/dialect"
+	"github.com/rehearse-dev/rehearse/harness/trials"
+	"github.com/rehearse-dev/rehearse/internal/conduct"
+	"github.com/rehearse-dev/rehearse/internal/dialect"
+	"github.com/rehearse-dev/rehearse/internal/dialect/dialects"
 )
 
 // maxBody bounds what the proxy keeps of one request or answer. A larger
@@ -32,7 +34,7 @@ const maxBody = 64 << 20
 // bytes as they come and reads them for the journal only.
 type liveModel struct {
 	base    string // of the endpoint
-	key     string
+	key     func(e dialects.Endpoint, places map[string]bool) string
 	client  *http.Client
 	clock   harness.Clock
 	check   func()
@@ -40,25 +42,56 @@ type liveModel struct {
 	over    context.Context // ends with the conversation
 	end     context.CancelFunc
 	busy    sync.WaitGroup // requests under way
-	// Of modes record and replay; path is that of base.
+	// Of modes record and replay.
 	recorder *cassettes.Recorder
-	path     string
+	replay   bool
 	left     func() []conduct.Unreached // in replay
 	record   string                     // in replay: how to make a recording
 
+	read replyReader
+
 	mu   sync.Mutex // guards the rest
 	turn int
-	list []*harness.Exchange
-	last *dialect.Chat // the request before, to tell repetitions
-	odd  []string      // misses of what is no model call
+	list []*asked
+	held dialect.Store
+	open []*passing
+	odd  []string // misses of anything that is not a model call
 }
+
+// asked is a request to a model with its outcome.
+type asked struct {
+	harness.Exchange
+	// request is nil when it could not be read, and so is its chat.
+	request dialect.Request
+	chat    *dialect.Chat
+	broke   breakOff
+}
+
+// breakOff says who is behind an exchange that came to nothing.
+type breakOff int
+
+const (
+	unbroken   breakOff = iota
+	left                // the subject did not wait for the end
+	unanswered          // no answer came from the endpoint: the status is that of our own to the subject
+)
+
+// What is said of a request whose answer the subject did not wait for.
+const (
+	leftBefore = "the subject closed the connection before the answer began"
+	leftWithin = "the subject closed the connection before the answer ended"
+)
 
 func (t *trial) openLive() (harness.Endpoint, error) {
 	m := &liveModel{
-		base: strings.TrimRight(t.opts.BaseURL, "/"), key: t.opts.APIKey, clock: t.clock, check: t.checkLimits,
+		base: strings.TrimRight(t.entry.BaseURL, "/"), key: t.entry.keys.of, clock: t.clock, check: t.checkLimits,
+		read: t.opts.readReply,
 		client: &http.Client{Transport: t.opts.Transport, CheckRedirect: func(*http.Request, []*http.Request) error {
 			return http.ErrUseLastResponse // a redirect would carry the key away
 		}},
+	}
+	if m.read == nil {
+		m.read = dialect.ReadAll
 	}
 	if t.opts.Mode != harness.ModeLive {
 		rec, err := t.openCassette()
@@ -67,12 +100,11 @@ func (t *trial) openLive() (harness.Endpoint, error) {
 		}
 		t.recorder, m.recorder, m.client.Transport = rec, rec, rec
 		if t.opts.Mode == harness.ModeReplay {
-			m.base, m.key, m.record = replayBase, "", t.howToRecord(t.scenario, t.key)
+			m.base, m.key, m.record, m.replay = replayBase, noKey, t.howToRecord(t.scenario, t.key), true
 			if !t.scenario.Cassette.AllowUnused {
-				m.left = func() []conduct.Unreached { return append(unused(rec, t.cassette), t.unusedTapes()...) }
+				m.left = func() []conduct.Unreached { return append(unused(rec), t.unusedTapes()...) }
 			}
 		}
-		m.path = basePath(m.base)
 	}
 	m.over, m.end = context.WithCancel(context.Background())
 	base, unmount := t.gateway.mount(m)
@@ -81,20 +113,31 @@ func (t *trial) openLive() (harness.Endpoint, error) {
 	return harness.Endpoint{BaseURL: base + "/v1", APIKey: placeholderKey}, nil
 }
 
+// noKey is the key in a replay, which asks nobody.
+func noKey(dialects.Endpoint, map[string]bool) string { return "" }
+
 func (m *liveModel) beginTurn(n int) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	m.turn = n
 }
 
-func (m *liveModel) outline() []harness.Exchange { return m.journal() }
+func (m *liveModel) each(f func(*harness.Exchange) bool) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	for _, x := range m.list {
+		if !f(&x.Exchange) {
+			return
+		}
+	}
+}
 
 func (m *liveModel) journal() []harness.Exchange {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	out := make([]harness.Exchange, len(m.list))
 	for i, x := range m.list {
-		out[i] = *x
+		out[i] = x.Exchange
 	}
 	return out
 }
@@ -161,25 +204,25 @@ func (m *liveModel) relay(w http.ResponseWriter, r *http.Request) {
 		http.Error(w, err.Error(), http.StatusRequestEntityTooLarge)
 		return
 	}
-	path := strings.TrimPrefix(r.URL.Path, "/v1")
-	var x *harness.Exchange
-	if r.Method == http.MethodPost && path == "/chat/completions" {
-		x = m.begin(body)
+	e := dialects.EndpointOf(r.URL.Path)
+	var x *asked
+	if r.Method == http.MethodPost && e.Dialect != nil {
+		x = m.begin(r, e, body)
 		defer m.check()
 	}
-	res, err := m.forward(r, path, body)
+	res, err := m.forward(r, e, body)
 	if miss := (*cassettes.MissError)(nil); errors.As(err, &miss) {
-		text := fmt.Sprintf("%v\n  if the change is meant, record it anew: %s", miss, m.record)
+		text := fmt.Sprintf("%v\n  if the change is intended, record it again: %s", miss, m.record)
 		m.missed(x, text)
 		cassettes.AnswerMiss(w, text)
 		return
 	}
 	if err != nil {
-		m.done(x, func(x *harness.Exchange) {
+		m.done(x, func(x *asked) {
 			x.Status = http.StatusBadGateway
-			x.Error = err.Error()
+			x.Error, x.broke = err.Error(), unanswered
 			if r.Context().Err() != nil {
-				x.Error = hungUp + " before there was an answer"
+				x.Error, x.broke = leftBefore, left
 			}
 		})
 		writeUpstreamError(w, err)
@@ -192,54 +235,51 @@ func (m *liveModel) relay(w http.ResponseWriter, r *http.Request) {
 		}
 	}
 	w.WriteHeader(res.StatusCode)
-	kept, err := hand(w, res.Body)
-	m.done(x, func(x *harness.Exchange) {
+	p := m.pass(&passing{r: r, endpoint: e, sent: body, x: x, status: res.StatusCode, header: res.Header})
+	gone, err := hand(w, res.Body, func(b []byte) { m.keep(p, b) })
+	hungUp := err != nil && r.Context().Err() != nil
+	if hungUp {
+		err = errors.New(leftWithin)
+	}
+	m.done(x, func(x *asked) {
 		x.Status = res.StatusCode
-		x.Delivered = err == nil && x.Status < 300
-		if len(kept) <= maxBody {
-			readAnswer(x, res, kept)
-		} else {
-			x.Error = fmt.Sprintf("the answer is longer than %d bytes", maxBody)
-		}
+		m.passed(p, err)
+		said := x.Error
 		switch {
 		case err != nil && x.Status >= 300: // the reason it gave says more
 			x.Error = cmp.Or(x.Error, err.Error())
-		case err != nil && r.Context().Err() != nil:
-			x.Error = hungUp + " before the answer had ended"
-		case err != nil:
-			x.Error = err.Error()
+		case hungUp:
+			x.Error = err.Error() // also when all that matters had come
+		}
+		if answered := x.Status < 300; hungUp && answered || gone && answered && said != "" || (gone || hungUp) && !answered && said == "" {
+			x.broke = left
 		}
 	})
+	if x == nil {
+		m.mu.Lock()
+		m.passed(p, err)
+		m.mu.Unlock()
+	}
 	if err != nil {
 		panic(http.ErrAbortHandler) // an answer that breaks off breaks off here too
 	}
 }
 
-// hungUp begins the error of an exchange that the subject did not wait for.
-const hungUp = "the subject hung up"
-
-// What begins the error of an exchange in which no answer came from the
-// endpoint: the status is then that of our own answer to the subject.
-const (
-	noConnection = "no connection to "
-	noAnswer     = "no answer from "
-)
-
-// unanswered says why the endpoint at base gave no answer, in words that do
+// withoutAnswer says why the endpoint at base gave no answer, in words that do
 // not repeat the address.
-func unanswered(base string, err error) error {
+func withoutAnswer(base string, err error) error {
 	if asked := (*url.Error)(nil); errors.As(err, &asked) {
 		err = asked.Err
 	}
 	op := (*net.OpError)(nil)
 	if !errors.As(err, &op) || op.Op != "dial" {
-		return fmt.Errorf("%s%s: %w", noAnswer, redacted(base), err)
+		return fmt.Errorf("no answer from %s: %w", redacted(base), err)
 	}
 	err = op.Err
 	if call := (*os.SyscallError)(nil); errors.As(err, &call) {
 		err = call.Err
 	}
-	return fmt.Errorf("%s%s: %w", noConnection, redacted(base), err)
+	return fmt.Errorf("no connection to %s: %w", redacted(base), err)
 }
 
 // errRedirect is met when the endpoint sends the request elsewhere.
@@ -251,61 +291,61 @@ var hopByHop = map[string]bool{
 	"Proxy-Authenticate": true, "Proxy-Authorization": true, "Accept-Encoding": true, "Host": true, "Content-Length": true,
 }
 
-func (m *liveModel) forward(r *http.Request, path string, body []byte) (*http.Response, error) {
-	target := m.base + path
-	if r.URL.RawQuery != "" {
-		target += "?" + r.URL.RawQuery
+func (m *liveModel) forward(r *http.Request, e dialects.Endpoint, body []byte) (*http.Response, error) {
+	base := m.base
+	if !m.replay {
+		base = upstream(base, e)
+	}
+	header, query, places := withoutKeys(r.Header, r.URL.RawQuery)
+	if m.replay {
+		query = r.URL.RawQuery // a key in it counts as the recorded one
+	}
+	query = setKey(header, query, e.Dialect, m.key(e, places), places)
+	target := base + dialects.EndpointOf(r.URL.EscapedPath()).Rest
+	if query != "" {
+		target += "?" + query
 	}
 	ctx := r.Context()
 	if m.recorder != nil {
-		ctx = cassettes.WithBase(ctx, m.path)
+		ctx = cassettes.WithBase(ctx, basePath(base))
 	}
 	out, err := http.NewRequestWithContext(ctx, r.Method, target, bytes.NewReader(body))
 	if err != nil {
 		return nil, err
 	}
-	for k, v := range r.Header {
-		if !hopByHop[k] {
-			out.Header[k] = v
-		}
-	}
-	out.Header.Del("Authorization") // the placeholder
-	if m.key != "" {
-		out.Header.Set("Authorization", "Bearer "+m.key)
-	}
+	out.Header = header
 	res, err := m.client.Do(out)
 	if err != nil {
-		return nil, unanswered(m.base, err)
+		return nil, withoutAnswer(m.base, err)
 	}
 	if res.StatusCode/100 == 3 {
 		res.Body.Close()
-		return nil, fmt.Errorf("%w to %q (HTTP %d): give its own address", errRedirect, redacted(res.Header.Get("Location")), res.StatusCode)
+		return nil, fmt.Errorf("%w to %q (HTTP %d): use that address", errRedirect, redacted(res.Header.Get("Location")), res.StatusCode)
 	}
 	return res, nil
 }
 
-// hand copies an answer as it comes, and keeps it; of an answer that is too
-// long, one byte more than maxBody.
-func hand(w http.ResponseWriter, body io.Reader) ([]byte, error) {
+// hand copies an answer as it comes. Keep is given each piece before the
+// subject is. It tells whether it was the subject that broke off.
+func hand(w http.ResponseWriter, body io.Reader, keep func([]byte)) (gone bool, err error) {
 	rc := http.NewResponseController(w)
-	var kept bytes.Buffer
 	buf := make([]byte, 32<<10)
 	for {
 		n, err := body.Read(buf)
-		kept.Write(buf[:min(n, maxBody+1-kept.Len())])
 		if n > 0 {
+			keep(buf[:n])
 			if _, err := w.Write(buf[:n]); err != nil {
-				return kept.Bytes(), fmt.Errorf("%s: %w", hungUp, err)
+				return true, fmt.Errorf("the subject hung up: %w", err)
 			}
 			if err := rc.Flush(); err != nil {
-				return kept.Bytes(), fmt.Errorf("%s: %w", hungUp, err)
+				return true, fmt.Errorf("the subject hung up: %w", err)
 			}
 		}
 		switch {
 		case err == io.EOF:
-			return kept.Bytes(), nil
+			return false, nil
 		case err != nil:
-			return kept.Bytes(), fmt.Errorf("the endpoint's answer broke off: %w", err)
+			return false, fmt.Errorf("the endpoint's answer broke off: %w", err)
 		}
 	}
 }
@@ -319,26 +359,40 @@ func writeUpstreamError(w http.ResponseWriter, err error) {
 	fmt.Fprintf(w, `{"error":{"message":%q,"type":"rehearse_upstream"}}`, err.Error())
 }
 
-func (m *liveModel) begin(body []byte) *harness.Exchange {
+// begin enters a request to a model. One that is equal to an earlier one of
+// the turn repeats it: it has the same position in the conversation.
+func (m *liveModel) begin(r *http.Request, e dialects.Endpoint, body []byte) *asked {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	chat, _ := dialect.DecodeChat(body, m.last)
-	x := &harness.Exchange{
-		Seq: len(m.list) + 1, Kind: harness.KindLive, Turn: m.turn, Attempt: 1, Start: m.clock.Now(),
+	var last asked
+	if n := len(m.list); n > 0 {
+		last = *m.list[n-1]
 	}
-	if chat != nil {
-		x.Request = chat.Request()
-		if n := len(m.list); m.last != nil && n > 0 && m.list[n-1].Turn == m.turn && chat.SameMessages(m.last) {
-			x.Attempt = m.list[n-1].Attempt + 1
+	x := &asked{Exchange: harness.Exchange{
+		Seq: len(m.list) + 1, Kind: harness.KindLive, Turn: m.turn, Reply: 1, Attempt: 1, Start: m.clock.Now(),
+		Path: r.URL.Path, Dialect: e.Name(), Headers: dialect.Headers(r.Header, last.Headers),
+	}}
+	m.catchUp()
+	if x.request = e.Read(body, last.chat, &m.held); x.request != nil {
+		x.chat = x.request.AsChat()
+		x.Request = x.chat.Request()
+	}
+	for _, before := range slices.Backward(m.list) {
+		if before.Turn != m.turn {
+			break
 		}
+		if x.chat != nil && before.chat != nil && x.Dialect == before.Dialect && x.chat.SameMessages(before.chat) {
+			x.Attempt, x.Reply = before.Attempt+1, before.Reply
+			break
+		}
+		x.Reply = max(x.Reply, before.Reply+1)
 	}
-	m.last = chat
 	m.list = append(m.list, x)
 	return x
 }
 
-// done completes an exchange; x is nil for what is no model call.
-func (m *liveModel) done(x *harness.Exchange, fill func(*harness.Exchange)) {
+// done completes an exchange; x is nil for anything that is not a model call.
+func (m *liveModel) done(x *asked, fill func(*asked)) {
 	if x == nil {
 		return
 	}
@@ -348,10 +402,10 @@ func (m *liveModel) done(x *harness.Exchange, fill func(*harness.Exchange)) {
 	fill(x)
 }
 
-// missed notes a request that is not in the cassette; x is nil for what is no
-// model call.
-func (m *liveModel) missed(x *harness.Exchange, text string) {
-	m.done(x, func(x *harness.Exchange) {
+// missed notes a request that is not in the cassette; x is nil for anything
+// that is not a model call.
+func (m *liveModel) missed(x *asked, text string) {
+	m.done(x, func(x *asked) {
 		x.Kind, x.Status, x.Error = harness.KindMiss, http.StatusUnprocessableEntity, text
 	})
 	if x == nil {
@@ -359,6 +413,13 @@ func (m *liveModel) missed(x *harness.Exchange, text string) {
 		defer m.mu.Unlock()
 		m.odd = append(m.odd, text)
 	}
+}
+
+// brokeOff says who is behind an exchange that came to nothing.
+func (m *liveModel) brokeOff(seq int) breakOff {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return m.list[seq-1].broke
 }
 
 // strays are the misses of requests that are no model calls.
@@ -375,9 +436,9 @@ func (m *liveModel) strays() []string {
 //
 // A turn that stopped as the scenario expects is no such case: the endpoint
 // was asked, and said no.
-func endpointCause(exchanges []harness.Exchange, turns []harness.TurnReport, broke error, stopped func(turn int) bool) *harness.Cause {
-	cause := func(format string, args ...any) *harness.Cause {
-		return &harness.Cause{Kind: harness.CauseEndpoint, Message: fmt.Sprintf(format, args...)}
+func endpointCause(exchanges []harness.Exchange, brokeOff func(seq int) breakOff, turns []harness.TurnReport, broke error, stopped func(turn int) bool) *trials.Cause {
+	cause := func(format string, args ...any) *trials.Cause {
+		return &trials.Cause{Kind: trials.CauseEndpoint, Message: fmt.Sprintf(format, args...)}
 	}
 	var endpoint *harness.EndpointError
 	errors.As(broke, &endpoint)
@@ -387,18 +448,14 @@ func endpointCause(exchanges []harness.Exchange, turns []harness.TurnReport, bro
 		if last == nil || report.Stop != "" && !report.Stop.OfEndpoint() || report.Answer != "" && report.Error == "" {
 			continue
 		}
-		left := strings.HasPrefix(last.Error, hungUp)
-		unreached := strings.HasPrefix(last.Error, noConnection) || strings.HasPrefix(last.Error, noAnswer) || strings.HasPrefix(last.Error, errRedirect.Error())
-		switch {
-		case !unreached && !left && stopped(turn):
+		switch broken := brokeOff(last.Seq); {
+		case broken == unbroken && stopped(turn):
 			continue
-		case left && errors.Is(broke, errHang):
-			return cause("the endpoint did not answer request %d in time: %v", last.Seq, broke)
-		case left && endpoint != nil, last.Error == "" && last.Status < 300 && endpoint != nil && turn == len(turns):
-			return cause("the endpoint's answer to request %d cannot be used: %v", last.Seq, endpoint)
-		case left:
+		case broken == left && endpoint != nil, last.Error == "" && last.Status < 300 && endpoint != nil && turn == len(turns):
+			return cause("the endpoint's answer to request %d is unusable: %v", last.Seq, endpoint)
+		case broken == left:
 			return nil // its own decision
-		case unreached:
+		case broken == unanswered:
 			return cause("%s (request %d)", last.Error, last.Seq)
 		case last.Status >= 300 || last.Error != "":
 			return cause("the endpoint answered request %d with HTTP %d: %s", last.Seq, last.Status, cmp.Or(last.Error, "no reason given"))

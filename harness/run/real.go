@@ -8,11 +8,11 @@ import (
 	"errors"
 	"fmt"
 	"net/url"
-	"slices"
 	"strings"
 
 	"github.com/rehearse-dev/rehearse/harness"
-	"github.com/rehearse-dev/rehearse/harness/passthrough"
+	"github.com/rehearse-dev/rehearse/harness/trials"
+	"github.com/rehearse-dev/rehearse/internal/passthrough"
 	"github.com/rehearse-dev/rehearse/scenarios"
 )
 
@@ -43,7 +43,7 @@ func (t *trial) openReal(ctx context.Context, s *scenarios.Server) (*toolServer,
 	p := passthrough.New(reach, &passthrough.Options{Clock: t.clock, Called: func(tool string) {
 		t.onToolCall()
 		t.prompter.called(s.Name, tool)
-	}, Abort: t.opts.Abort, Transport: tape.transport()})
+	}, Abort: t.opts.Abort, Grace: t.opts.ServerGrace, Transport: tape.transport()})
 	server.calls, server.trouble = p.Journal, p.Trouble
 	server.end = append([]func() error{p.Close}, server.end...)
 	if err := t.reachReal(ctx, server, s, p, reach, tape, where); err != nil {
@@ -72,9 +72,12 @@ func (t *trial) reachReal(ctx context.Context, server *toolServer, s *scenarios.
 	if tape != nil { // the listing is recorded too
 		through = server.reach
 	}
-	listed, err := t.list(ctx, s, through, where)
+	listed, warnings, err := t.list(ctx, s, through, where)
 	if err != nil {
 		return err
+	}
+	for _, w := range warnings {
+		server.absent = append(server.absent, absentTool{"", w})
 	}
 	for _, tool := range listed {
 		server.tools = append(server.tools, tool.Tool)
@@ -99,10 +102,9 @@ func redacted(raw string) string {
 // serverCause says which server a trial came to nothing for, if one did not
 // do its part: it went away, or it was silent while the trial ran out of time.
 // A trial in which nothing else is wrong has coped with that.
-func (t *trial) serverCause() *harness.Cause {
-	late := errors.Is(t.broke, errHang) || errors.Is(t.broke, errAbandoned) || slices.ContainsFunc(t.passed(), func(s string) bool {
-		return strings.HasPrefix(s, limitTime)
-	})
+func (t *trial) serverCause() *trials.Cause {
+	limit := t.passed()
+	late := errors.Is(t.broke, errHang) || errors.Is(t.broke, errAbandoned) || limit != nil && limit.key == limitTime
 	for _, s := range t.servers {
 		if s.trouble == nil {
 			continue
@@ -113,13 +115,13 @@ func (t *trial) serverCause() *harness.Cause {
 			case trouble.Request == "":
 				message += ": " + trouble.Why
 			case trouble.Why != "":
-				message += fmt.Sprintf(" gave no answer to %s: %s", trouble.Request, trouble.Why)
+				message += fmt.Sprintf(" did not answer %s: %s", trouble.Request, trouble.Why)
 			case late:
 				message += fmt.Sprintf(" did not answer %s in time", trouble.Request)
 			default:
 				continue
 			}
-			return &harness.Cause{Kind: harness.CauseEndpoint, Pos: s.pos, Message: message}
+			return &trials.Cause{Kind: trials.CauseEndpoint, Blame: trials.BlameTool, Pos: s.pos, Message: message}
 		}
 	}
 	return nil

@@ -18,6 +18,7 @@ import (
 	"github.com/rehearse-dev/rehearse/harness"
 	"github.com/rehearse-dev/rehearse/harness/agent"
 	"github.com/rehearse-dev/rehearse/harness/run"
+	"github.com/rehearse-dev/rehearse/harness/trials"
 	"github.com/rehearse-dev/rehearse/mockllm"
 )
 
@@ -41,7 +42,7 @@ func files(t *testing.T, dir string) map[string]string {
 // set.
 func TestRecordInCI(t *testing.T) {
 	opts := &run.Options{
-		Subject: loop{}, Mode: harness.ModeRecord, BaseURL: "http://127.0.0.1:1/v1", Models: []string{"m"}, Transport: noNetwork(t),
+		Subject: loop{}, Mode: harness.ModeRecord, BaseURL: "http://127.0.0.1:1/v1", Models: run.Models("m"), Transport: noNetwork(t),
 		LookupEnv: func(name string) (string, bool) { return "true", name == "CI" },
 	}
 	run.AllowLive(opts)
@@ -79,7 +80,7 @@ func TestRecordOverGood(t *testing.T) {
 			r.opts.Subject = tt.subject
 			rec := only(t, r.record(t))
 			if rec.Outcome != tt.want || rec.Cassette != "" || rec.Written || len(rec.Warnings) != 1 ||
-				!strings.HasPrefix(rec.Warnings[0], "nothing is recorded in ") || !strings.HasSuffix(rec.Warnings[0], "the recording that is there stays: "+tt.why) {
+				!strings.HasPrefix(rec.Warnings[0], "nothing was recorded in ") || !strings.HasSuffix(rec.Warnings[0], "the existing recording stays: "+tt.why) {
 				t.Errorf("%s, cassette %q, warnings %q", rec.Outcome, rec.Cassette, rec.Warnings)
 			}
 			same(t, before, files(t, filepath.Dir(good.Cassette)))
@@ -114,12 +115,12 @@ func TestRecordInterrupted(t *testing.T) {
 			<-r.Context().Done()
 			return
 		}
-		mockllm.New(mockllm.Script{Replies: []mockllm.Reply{{Say: "hello"}}}, nil).ServeHTTP(w, r)
+		newMock(mockllm.Script{Replies: []mockllm.Reply{{Say: "hello"}}}, nil).ServeHTTP(w, r)
 	}))
 	defer upstream.Close()
 	list := write(t, "scenario: s\nturns: [{user: hi, expect: [{answer: {contains: hello}}]}]\n")
 	opts := &run.Options{
-		Subject: loop{}, Mode: harness.ModeRecord, BaseURL: upstream.URL + "/v1", Models: []string{"m"}, Trials: 3, LookupEnv: noCI,
+		Subject: loop{}, Mode: harness.ModeRecord, BaseURL: upstream.URL + "/v1", Models: run.Models("m"), Trials: 3, LookupEnv: noCI,
 	}
 	run.AllowLive(opts)
 	res, err := run.Run(ctx, list, opts)
@@ -143,7 +144,7 @@ func TestRecordSecrets(t *testing.T) {
 		list: write(t, "scenario: s\nturns: [{user: 'who am I, in "+home+"/notes?', expect: [{answer: {contains: you}}]}]\n"),
 		opts: run.Options{APIKey: secret},
 		endpoint: func() http.Handler {
-			mock := mockllm.New(mockllm.Script{Replies: []mockllm.Reply{{Say: "you are " + secret + " in " + home + "/x"}}}, nil)
+			mock := newMock(mockllm.Script{Replies: []mockllm.Reply{{Say: "you are " + secret + " in " + home + "/x"}}}, nil)
 			return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 				if got := r.Header.Get("Authorization"); got != "Bearer "+secret {
 					t.Errorf("authorization %q", got)
@@ -177,7 +178,7 @@ func TestRecordErrors(t *testing.T) {
 				list: write(t, "scenario: s\n"+tt.settings+"turns: [{user: hi, expect: [{answer: {contains: hello}}"+tt.expect+"]}]\n"),
 				opts: run.Options{Subject: agent.Subject(nil)},
 				endpoint: func() http.Handler {
-					return mockllm.New(mockllm.Script{Replies: []mockllm.Reply{{
+					return newMock(mockllm.Script{Replies: []mockllm.Reply{{
 						Say: "hello", Faults: []mockllm.Fault{{Kind: "rate_limit", RetryAfter: time.Millisecond}},
 					}}}, nil)
 				},
@@ -229,10 +230,10 @@ func TestRecordOtherModel(t *testing.T) {
 	r := recording{list: write(t, liveScenario), endpoint: weatherEndpoint}
 	rec := only(t, r.record(t))
 	opts := &run.Options{
-		Subject: loop{}, Mode: harness.ModeRecord, BaseURL: "http://127.0.0.1:1/v1", Models: []string{"argo/gpt-4.1"}, Transport: noNetwork(t), LookupEnv: noCI,
+		Subject: loop{}, Mode: harness.ModeRecord, BaseURL: "http://127.0.0.1:1/v1", Models: run.Models("argo/gpt-4.1"), Transport: noNetwork(t), LookupEnv: noCI,
 	}
 	run.AllowLive(opts)
-	if _, err := run.Run(t.Context(), r.list, opts); err == nil || !strings.Contains(err.Error(), rec.Cassette) || !strings.Contains(err.Error(), `is of model "argo:gpt-4.1"`) {
+	if _, err := run.Run(t.Context(), r.list, opts); err == nil || !strings.Contains(err.Error(), rec.Cassette) || !strings.Contains(err.Error(), `belongs to model "argo:gpt-4.1"`) {
 		t.Errorf("error %v", err)
 	}
 }
@@ -272,16 +273,16 @@ func TestReplayConduct(t *testing.T) {
 	r.list = write(t, strings.Replace(liveScenario, `["21"]`, "[]", 1))
 	rec := only(t, r.record(t))
 	wants(t, rec, harness.OutcomePassed, "")
-	wants(t, only(t, r.replay(t, r.list)), harness.OutcomeFailed, harness.CauseConduct, "witnesses_agree")
+	wants(t, only(t, r.replay(t, r.list)), harness.OutcomeFailed, trials.CauseConduct, "witnesses_agree")
 }
 
 // TestReplayConductOnly holds that conduct alone can be what a replay checks.
 func TestReplayConductOnly(t *testing.T) {
 	r := recording{list: write(t, "scenario: s\nconduct_only: true\nturns: [{user: hi}]\n"), endpoint: func() http.Handler {
-		return mockllm.New(mockllm.Script{Replies: []mockllm.Reply{{Say: "hello"}}}, nil)
+		return newMock(mockllm.Script{Replies: []mockllm.Reply{{Say: "hello"}}}, nil)
 	}}
 	rec := only(t, r.record(t))
-	wants(t, rec, harness.OutcomeSkipped, harness.CauseScenario, "mode record needs something to expect")
+	wants(t, rec, harness.OutcomeSkipped, trials.CauseScenario, "mode record needs expectations")
 	if !rec.Written {
 		t.Errorf("nothing is recorded: %q", rec.Warnings)
 	}
@@ -291,8 +292,8 @@ func TestReplayConductOnly(t *testing.T) {
 	wants(t, only(t, r.replay(t, r.list)), harness.OutcomePassed, "")
 }
 
-// TestRecordUnwritable holds that a recording that cannot be written is told
-// of, beside what the trial has failed for.
+// TestRecordUnwritable holds that a recording that cannot be written is not
+// begun.
 func TestRecordUnwritable(t *testing.T) {
 	r := recording{list: write(t, liveScenario), endpoint: func() http.Handler { return callsThenSays("Lyon", "15 degrees.") }}
 	inTheWay := filepath.Join(filepath.Dir(r.list[0].Pos.File), "cassettes")
@@ -301,7 +302,7 @@ func TestRecordUnwritable(t *testing.T) {
 	}
 	res := r.record(t)
 	rec := only(t, res)
-	wants(t, rec, harness.OutcomeError, harness.CauseEndpoint, "writing cassette", `expectation: calls: `)
+	wants(t, rec, harness.OutcomeError, trials.CauseEndpoint, "opening cassette")
 	if rec.Cassette != "" || rec.Written || res.ExitCode() != 3 {
 		t.Errorf("cassette %q, written: %v, exit code %d", rec.Cassette, rec.Written, res.ExitCode())
 	}

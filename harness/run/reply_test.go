@@ -6,11 +6,11 @@ import (
 	"net/http"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/rehearse-dev/rehearse/harness"
+	"github.com/rehearse-dev/rehearse/internal/dialect"
 )
 
 func stream(chunks ...string) string {
@@ -55,17 +55,17 @@ func TestReadAnswer(t *testing.T) {
 			name: "streamed calls", streamed: true, want: harness.Message{Calls: []harness.ToolCall{call("a", "f", `{"x":1}`), call("b", "g", `{}`)}},
 			body: stream(`{"choices":[{"delta":{"tool_calls":[{"index":0,"id":"a","function":{"name":"f","arguments":""}}]}}]}`,
 				`{"choices":[{"delta":{"tool_calls":[{"index":1,"id":"b","function":{"name":"g","arguments":"{"}}]}}]}`,
-				`{"choices":[{"delta":{"tool_calls":[{"index":0,"function":{"arguments":"{\"x\":1}"}},{"index":1,"id":null,"function":{"arguments":"}"}}]}}]}`),
+				`{"choices":[{"delta":{"tool_calls":[{"index":0,"function":{"arguments":"{\"x\":1}"}},{"index":1,"id":null,"function":{"arguments":"}"}}]},"finish_reason":"tool_calls"}]}`), finish: "tool_calls",
 		},
 		{
 			name: "all calls numbered 0", streamed: true, want: harness.Message{Calls: []harness.ToolCall{call("a", "f", `{}`), call("b", "g", `{}`)}},
 			body: stream(`{"choices":[{"delta":{"tool_calls":[{"index":0,"id":"a","function":{"name":"f","arguments":"{}"}}]}}]}`,
 				`{"choices":[{"delta":{"tool_calls":[{"index":0,"id":"b","function":{"name":"g","arguments":"{"}}]}}]}`,
-				`{"choices":[{"delta":{"tool_calls":[{"index":0,"function":{"arguments":"}"}}]}}]}`),
+				`{"choices":[{"delta":{"tool_calls":[{"index":0,"function":{"arguments":"}"}}]},"finish_reason":"tool_calls"}]}`), finish: "tool_calls",
 		},
 		{name: "an error in the stream", streamed: true, body: stream(`{"error":{"message":"overloaded"}}`), err: "overloaded"},
-		{name: "no completion", body: `<html>`, err: "not a chat completion"},
-		{name: "a broken chunk", streamed: true, body: stream(`{"choices":`), err: "not a chat completion"},
+		{name: "no completion", body: `<html>`, err: "an HTML page"},
+		{name: "a broken chunk", streamed: true, body: stream(`{"choices":`), err: "not as it should be"},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
@@ -74,7 +74,7 @@ func TestReadAnswer(t *testing.T) {
 				kind = "text/event-stream"
 			}
 			x := harness.Exchange{Status: 200}
-			readAnswer(&x, &http.Response{Header: http.Header{"Content-Type": {kind}}}, []byte(tt.body))
+			readAnswer(&x, dialect.ReadAll, http.Header{"Content-Type": {kind}}, []byte(tt.body), nil)
 			tt.want.Role = harness.RoleAssistant
 			if d := cmp.Diff(tt.want, x.Answer); d != "" {
 				t.Errorf("answer (-want +got):\n%s", d)
@@ -87,41 +87,4 @@ func TestReadAnswer(t *testing.T) {
 			}
 		})
 	}
-}
-
-func TestRetryAfter(t *testing.T) {
-	now := time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
-	tests := []struct {
-		name   string
-		header http.Header
-		want   time.Duration
-	}{
-		{"none", http.Header{}, 0},
-		{"seconds", http.Header{"Retry-After": {"2"}}, 2 * time.Second},
-		{"milliseconds first", http.Header{"Retry-After": {"2"}, "Retry-After-Ms": {"1500"}}, 1500 * time.Millisecond},
-		{"a date", http.Header{"Retry-After": {now.Add(time.Minute).Format(http.TimeFormat)}}, time.Minute},
-		{"a date that has passed", http.Header{"Retry-After": {now.Add(-time.Minute).Format(http.TimeFormat)}}, 0},
-		{"nonsense", http.Header{"Retry-After": {"soon"}}, 0},
-	}
-	for _, tt := range tests {
-		t.Run(tt.name, func(t *testing.T) {
-			if got := retryAfter(tt.header, now); got != tt.want {
-				t.Errorf("%s, want %s", got, tt.want)
-			}
-		})
-	}
-}
-
-func FuzzReadAnswer(f *testing.F) {
-	f.Add([]byte(stream(`{"choices":[{"delta":{"tool_calls":[{"index":0,"id":"a","function":{"name":"f","arguments":"{}"}}]}}]}`)), true)
-	f.Add([]byte(`{"choices":[{"message":{"content":"hello"}}],"usage":{}}`), false)
-	f.Add([]byte(`{"choices":[{"message":{"tool_calls":[{"index":-5},{"index":99999999999}]}}]}`), true)
-	f.Fuzz(func(t *testing.T, body []byte, streamed bool) {
-		h := http.Header{}
-		if streamed {
-			h.Set("Content-Type", "text/event-stream")
-		}
-		x := harness.Exchange{Status: 200}
-		readAnswer(&x, &http.Response{Header: h}, body)
-	})
 }

@@ -12,12 +12,15 @@ import (
 )
 
 // unmeasured takes out of a trial what is measured and not decided by script,
-// reply and seed: when things happened, how long they took, and in which order
-// calls arrived that the subject made at the same time.
+// reply and seed: when things happened, how long they took and how much of a
+// wait was spared, in which order calls arrived that the subject made at the
+// same time, and the headers of requests.
 func unmeasured(rec *trials.Record, detail *trials.Detail) {
-	rec.Start, rec.Duration = time.Time{}, 0
+	rec.Start, rec.Duration, rec.Skipped = time.Time{}, 0, 0
 	for i := range detail.Exchanges {
-		detail.Exchanges[i].Start, detail.Exchanges[i].Duration = time.Time{}, 0
+		x := &detail.Exchanges[i]
+		x.Start, x.Duration = time.Time{}, 0
+		x.Headers = nil // clients put ids and times of their own there
 	}
 	if detail.Transcript != nil {
 		for _, turn := range detail.Transcript.Turns {

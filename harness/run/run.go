@@ -5,12 +5,9 @@ package run
 import (
 	"cmp"
 	"context"
-	"errors"
 	"fmt"
 	"hash/fnv"
 	"net/http"
-	"os"
-	"path/filepath"
 	"runtime"
 	"slices"
 	"sync"
@@ -19,6 +16,7 @@ import (
 
 	"github.com/rehearse-dev/rehearse/harness"
 	"github.com/rehearse-dev/rehearse/harness/trials"
+	"github.com/rehearse-dev/rehearse/internal/project"
 	"github.com/rehearse-dev/rehearse/mockllm"
 	"github.com/rehearse-dev/rehearse/scenarios"
 )
@@ -41,12 +39,24 @@ type Options struct {
 	// Mode is mock, live, record (live, and recorded) or replay (of what was
 	// recorded). Default mock.
 	Mode harness.Mode
-	// Models to ask for, by name. Default in mock mode [MockModel], in replay
-	// those that are recorded; live and record need at least one.
-	Models []string
-	// BaseURL of the endpoint in the modes live and record, ending in /v1, and
-	// its key. The key may be empty.
+	// Models to ask for: entries with labels of their own, so that two endpoints
+	// or two settings of one model are told apart; [Models] makes entries of
+	// names. Default in mock mode [MockModel], in replay those that are recorded;
+	// live and record need at least one.
+	Models []trials.Model
+	// Variants selects of the variants of a suite. Default: all that the suite has;
+	// the scenarios of a suite without variants are played as they stand.
+	Variants []string
+	// BaseURL of the endpoint in the modes live and record, for entries that name
+	// none, and APIKey its key, for entries that name none; it may be empty. The
+	// URL ends in /v1, or in another version that the endpoint has; for
+	// Anthropic's and Google's paths the version may be left out. The key goes
+	// where the dialect of a request has it.
 	BaseURL, APIKey string
+	// AnthropicKey is the key for requests in Anthropic's dialect, and GoogleKey
+	// for those in Google's. When one of them is set, each dialect has the key of
+	// its own vendor alone, APIKey being OpenAI's. Default: APIKey is for all.
+	AnthropicKey, GoogleKey string
 	// Transport carries requests to the endpoint in the modes live and record.
 	// Default: as [http.DefaultTransport] does, over connections of the run's
 	// own.
@@ -55,8 +65,22 @@ type Options struct {
 	// the folder cassettes beside its file; see
 	// [scenarios.Scenario.CassettePath].
 	Cassettes string
+	// Keep are places in recordings that are written as they came, beside those
+	// of rehearse.yaml, see redact.Rules.Keep. Default none.
+	Keep []string
+	// Force lets a recording replace one of another subject, or one that has
+	// more exchanges; see [cassettes.Options].
+	Force bool
+	// ShowSecrets leaves what has the known shape of a key in records and run
+	// folders, as rehearse.yaml can say too (redact.runs). Default: it is taken
+	// out. The API key is taken out in any case.
+	ShowSecrets bool
 	// LookupEnv finds CI, which forbids to record. Default [os.LookupEnv].
 	LookupEnv func(string) (string, bool)
+	// Tags select scenarios by their tags: those that have one of them, and none
+	// of those written behind ! or -. A tag that no scenario has is an error.
+	// Default: all.
+	Tags []string
 	// Trials of each scenario with each model. Default: what the scenario
 	// says in the modes live and record, all that are recorded in replay, else
 	// 1.
@@ -72,37 +96,77 @@ type Options struct {
 	// Grace is how long a subject may take to return once its context has
 	// ended, and to close; then it is left behind. Default 5 seconds.
 	Grace time.Duration
-	// Out is the folder in which the run folder is made. Empty writes no
-	// files.
+	// Out is the folder in which the run folder is made: one for each call of
+	// [Run], and one for all subtests of a [Test], which writes the reports too.
+	// Empty writes no files.
 	Out string
 	// Name of the run, in the folder's name and in run.json. Default "run".
 	Name string
+	// Shard has only a part of the trials played, so that several runs, each with
+	// a shard of its own, play all of them. Default: all.
+	Shard trials.Shard
+	// Resume is a run folder to go on in, in place of a new one in Out: what it
+	// has finished is kept, what is missing is played. It has to be of the same
+	// run: the same subject, mode, seed and shard, and scenarios and models that
+	// have not changed.
+	Resume string
+	// RetryErrors plays those trials again, in a run that is resumed, whose
+	// outcome is error. The new records replace them.
+	RetryErrors bool
+	// Folder is the run folder itself, in place of a new one in Out: the run
+	// begins there, or goes on, as with Resume, where it has begun already.
+	Folder string
 	// Version of the program, for run.json. May be empty.
 	Version string
 	// Unmeasured leaves what is measured out of records and files (times,
 	// durations, the order in which calls made at the same time arrived), so
 	// that two runs compare equal, byte by byte. Trials run one at a time.
 	Unmeasured bool
+	// Thresholds are pass rates that the run must reach, in place of those of
+	// suites for the same tag, or overall. Default: those of suites.
+	Thresholds []trials.Threshold
 	// Observer is told of progress. Nil tells nobody.
 	Observer Observer
 	// Child is a program, with its arguments, that calls [Child] before anything
 	// else: what a subject starts for a mock server with transport: process.
 	// Default: there is none, and such a scenario is an error.
 	Child []string
+	// ServerGrace is how long the process of a real server may take to end once
+	// its input was closed, and again once it was told to. Default 2 seconds.
+	ServerGrace time.Duration
 	// Abort, once closed, has the processes of real servers killed at once,
 	// for a run whose context has ended and that must not take its time. Nil
 	// never does.
 	Abort <-chan struct{}
 
-	liveInTest bool // lets our own tests of live mode run without the tag
+	liveInTest bool    // lets our own tests of live mode run without the tag
+	goTest     string  // the name of the test that plays this; empty outside of one
+	into       *folder // of several runs; nil when this run has one of its own
+	// readReply reads replies for the journal in place of the one reader.
+	readReply replyReader
 }
 
 // Observer is told how a run goes on. Calls come one at a time.
 type Observer interface {
-	// Planned is called once, first, with the number of trials.
-	Planned(n int)
+	// Planned is called once, first.
+	Planned(p Plan)
 	// Ended is called for each trial when its record is written.
 	Ended(r trials.Record)
+}
+
+// Plan is what a run is going to do.
+type Plan struct {
+	// Dir is the run folder; empty when no files are written.
+	Dir string
+	// Trials are to be played now.
+	Trials int
+	// Kept were finished before, in a run that is resumed. Retried are those of
+	// Trials that replace an error.
+	Kept, Retried int
+	// Shard is the part of the trials that this run plays, and Whole the number
+	// of trials of all shards together. Both are zero without a shard.
+	Shard trials.Shard
+	Whole int
 }
 
 // Result is what a run came to.
@@ -110,15 +174,25 @@ type Result struct {
 	// Dir is the run folder; empty when no files are written.
 	Dir      string
 	Manifest trials.Manifest
-	// Records of the trials that were finished, in the order of their end.
+	// Records of the trials that were finished, in the order of their end; first
+	// those that a resumed run kept.
 	Records []trials.Record
 }
 
 // ExitCode is the exit status of a program for this run: 0 when all trials
 // passed, 1 when one failed or no trial of the run checked anything, 3 when
-// none failed but some could not be judged or were not run.
+// none failed but some could not be judged or were not run. Where the run has
+// rules ([trials.JudgeRules]) these decide in place of single trials: 1 when one
+// was missed, 3 when none was but one could not be judged or trials were not run.
 func (r *Result) ExitCode() int {
 	unjudged := len(r.Records) < r.Manifest.Planned
+	if r.Manifest.Ruled() {
+		code := trials.RulesExitCode(trials.JudgeRules(&r.Manifest, r.Records))
+		if code == 0 && (unjudged || len(r.Records) == 0) {
+			code = 3
+		}
+		return code
+	}
 	for _, t := range r.Records {
 		switch t.Outcome {
 		case harness.OutcomeFailed:
@@ -142,12 +216,12 @@ func (r *Result) ExitCode() int {
 // check that did not run for other reasons is not. A recording is what a trial
 // in mode record is for.
 func (r *Result) checkedNothing() bool {
-	if len(r.Records) < r.Manifest.Planned {
-		return false
+	if len(r.Records) < r.Manifest.Planned || r.Manifest.Shard != (trials.Shard{}) {
+		return false // another shard may check something
 	}
 	for _, t := range r.Records {
 		if t.Counts.Checks > 0 || t.Mode == harness.ModeRecord && t.Cassette != "" || t.Outcome == harness.OutcomePassed || t.Outcome == harness.OutcomeFailed ||
-			t.Outcome == harness.OutcomeError && t.Cause != nil && t.Cause.Kind != harness.CauseScenario {
+			t.Outcome == harness.OutcomeError && t.Cause != nil && t.Cause.Kind != trials.CauseScenario {
 			return false
 		}
 	}
@@ -158,16 +232,21 @@ func (r *Result) checkedNothing() bool {
 type job struct {
 	scenario *scenarios.Scenario
 	key      trials.Key
+	entry    *entry
 	memory   *mockllm.Memory // shared by the trials of a scenario with a model
 	cassette string          // of modes record and replay
 }
 
 // runner holds what the trials of a run share.
 type runner struct {
-	opts    Options
-	gateway *gateway
-	idle    func() // closes idle connections to the endpoint; may be nil
-	keyless *keyless
+	opts      Options
+	entries   []*entry // of opts.Models
+	gateway   *gateway
+	idle      func()  // closes idle connections to the endpoint; may be nil
+	keyless   keyless // nil where there is no key
+	shapeless *shapeless
+	// projects are the settings by the folder of a scenario's file.
+	projects map[string]*project.Project
 }
 
 // Run plays scenarios and judges them. When ctx ends, trials under way are
@@ -179,42 +258,35 @@ func Run(ctx context.Context, list []*scenarios.Scenario, opts *Options) (*Resul
 		return nil, err
 	}
 	defer r.close()
+	if list, err = scenarios.Tagged(list, r.opts.Tags); err != nil {
+		return nil, err
+	}
 	if r.opts.Mode == harness.ModeMock {
 		if err := playable(r.opts.Subject, list); err != nil {
 			return nil, err
 		}
+	}
+	if err := r.findProjects(list); err != nil {
+		return nil, err
 	}
 	jobs, err := r.jobs(list)
 	if err != nil {
 		return nil, err
 	}
 	res := &Result{Manifest: r.manifest(list, jobs)}
-	var out *trials.Writer
-	if r.opts.Out != "" {
-		if res.Dir, err = makeDir(r.opts.Out, r.opts.Name, res.Manifest.Started); err != nil {
-			return nil, err
-		}
-		if err := trials.WriteManifest(res.Dir, res.Manifest); err != nil {
-			return nil, err
-		}
-		if out, err = trials.Append(filepath.Join(res.Dir, trials.RecordsFile)); err != nil {
-			return nil, err
-		}
-		defer out.Close()
+	jobs, out, err := r.place(res, jobs)
+	if err != nil {
+		return nil, err
 	}
-	if r.opts.Observer != nil {
-		r.opts.Observer.Planned(len(jobs))
+	if out != nil && out != r.opts.into {
+		defer out.close()
 	}
 	err = r.play(ctx, jobs, func(rec trials.Record, detail trials.Detail) error {
 		if r.opts.Unmeasured {
 			unmeasured(&rec, &detail)
 		}
 		if out != nil {
-			var err error
-			if rec.Detail, err = trials.WriteDetail(res.Dir, detail); err != nil {
-				return err
-			}
-			if err := out.Write(rec); err != nil {
+			if err := out.write(&rec, detail); err != nil {
 				return err
 			}
 		}
@@ -228,18 +300,21 @@ func Run(ctx context.Context, list []*scenarios.Scenario, opts *Options) (*Resul
 	if r.opts.Unmeasured {
 		res.Manifest.Started, res.Manifest.Finished = time.Time{}, time.Time{}
 	}
-	if err == nil && res.Dir != "" {
-		err = trials.WriteManifest(res.Dir, res.Manifest)
+	if err == nil && out != nil {
+		err = out.end(res.Manifest)
 	}
 	return res, err
 }
 
 func newRunner(opts *Options) (*runner, error) {
 	if opts == nil || opts.Subject == nil {
-		return nil, errors.New("no subject to run: set Options.Subject")
+		return nil, errNoSubject
 	}
 	r := &runner{opts: *opts}
 	o := &r.opts
+	if err := mayContinue(o); err != nil {
+		return nil, err
+	}
 	o.SubjectName = cmp.Or(o.SubjectName, "subject")
 	o.Name = cmp.Or(o.Name, "run")
 	o.Grace = cmp.Or(o.Grace, 5*time.Second)
@@ -252,39 +327,24 @@ func newRunner(opts *Options) (*runner, error) {
 		o.Timeout = cmp.Or(o.Timeout, 30*time.Second)
 		o.Parallel = cmp.Or(o.Parallel, runtime.GOMAXPROCS(0))
 		if len(o.Models) == 0 && o.Mode == harness.ModeMock {
-			o.Models = []string{MockModel}
+			o.Models = Models(MockModel)
 		}
 	case harness.ModeLive, harness.ModeRecord:
 		o.Timeout = cmp.Or(o.Timeout, 10*time.Minute)
 		o.Parallel = cmp.Or(o.Parallel, 1)
-		switch {
-		case testing.Testing() && !liveInTests && !o.liveInTest:
+		if testing.Testing() && !liveInTests && !o.liveInTest {
 			return nil, fmt.Errorf("mode %s in a Go test needs the build tag real_llm: go test -tags real_llm", o.Mode)
-		case o.BaseURL == "":
-			return nil, fmt.Errorf("mode %s needs the base URL of an endpoint", o.Mode)
-		case len(o.Models) == 0 || slices.Contains(o.Models, ""):
-			return nil, fmt.Errorf("mode %s needs the name of a model", o.Mode)
 		}
 	default:
-		return nil, fmt.Errorf("mode %q is not known: want mock, live, record or replay", o.Mode)
+		return nil, fmt.Errorf("unknown mode %q: want mock, live, record or replay", o.Mode)
 	}
 	if o.Mode == harness.ModeRecord {
 		if err := mayRecord(o); err != nil {
 			return nil, err
 		}
 	}
-	if o.Mode == harness.ModeRecord || o.Mode == harness.ModeReplay {
-		seen := map[string]bool{} // a model has one cassette, however often it is named
-		o.Models = slices.DeleteFunc(o.Models, func(m string) bool {
-			again := seen[m]
-			seen[m] = true
-			return again
-		})
-	}
-	for i, name := range o.Models {
-		if slices.Contains(o.Models[:i], name) {
-			return nil, fmt.Errorf("model %q is named twice; to play each scenario with it more often, set the number of trials (--trials)", name)
-		}
+	if err := r.findEntries(); err != nil {
+		return nil, err
 	}
 	if o.Transport == nil {
 		own := http.DefaultTransport
@@ -295,7 +355,10 @@ func newRunner(opts *Options) (*runner, error) {
 		o.Transport = own
 	}
 	var err error
-	if r.keyless, err = newKeyless(o.APIKey); err != nil {
+	if r.keyless, err = newKeyless(r.allKeys()...); err != nil {
+		return nil, err
+	}
+	if r.shapeless, err = newShapeless(); err != nil {
 		return nil, err
 	}
 	r.gateway, err = newGateway()
@@ -323,32 +386,38 @@ func (r *runner) trialsOf(s *scenarios.Scenario) int {
 // jobs lists the trials in the order in which they are started.
 func (r *runner) jobs(list []*scenarios.Scenario) ([]job, error) {
 	var out []job
+	list, err := r.inVariants(list)
+	if err != nil {
+		return nil, err
+	}
 	for _, s := range list {
 		if r.opts.Mode == harness.ModeReplay {
-			keys, err := r.cassettesOf(s)
+			of, err := r.cassettesOf(s)
 			if err != nil {
 				return nil, err
 			}
-			for _, k := range keys {
-				k.Scenario, k.File, k.Subject, k.Mode = s.Name, s.Pos.File, r.opts.SubjectName, r.opts.Mode
-				out = append(out, job{scenario: s, key: k})
-			}
+			out = append(out, of...)
 			continue
 		}
-		for _, model := range r.opts.Models {
+		for _, e := range r.entries {
 			memory := new(mockllm.Memory)
 			for n := range r.trialsOf(s) {
-				out = append(out, job{scenario: s, memory: memory, key: trials.Key{
-					Scenario: s.Name, File: s.Pos.File, Subject: r.opts.SubjectName,
-					Model: model, Mode: r.opts.Mode, Attempt: n + 1,
-				}})
+				out = append(out, job{scenario: s, memory: memory, entry: e, key: r.keyOf(s, e, n+1)})
 			}
 		}
 	}
-	if r.opts.Mode == harness.ModeRecord || r.opts.Mode == harness.ModeReplay {
+	if recorded(r.opts.Mode) {
 		return out, r.cassetteJobs(out)
 	}
 	return out, nil
+}
+
+// keyOf identifies a trial of a scenario.
+func (r *runner) keyOf(s *scenarios.Scenario, e *entry, attempt int) trials.Key {
+	return trials.Key{
+		Suite: s.Suite, Scenario: s.Bare(), Case: s.Case, Subject: r.opts.SubjectName,
+		Model: e.Label, Variant: s.Variant, Mode: r.opts.Mode, Attempt: attempt,
+	}
 }
 
 // play runs the jobs, some at a time, and hands each finished one to done,
@@ -390,7 +459,7 @@ func (r *runner) play(ctx context.Context, jobs []job, done func(trials.Record, 
 // seed makes a trial's own seed, the same whatever else is run.
 func (r *runner) seed(k trials.Key) int64 {
 	h := fnv.New64a()
-	fmt.Fprintf(h, "%d %q %q %d", r.opts.Seed, k.Scenario, k.Model, k.Attempt)
+	fmt.Fprintf(h, "%d %q %q %d", r.opts.Seed, k.Name(), k.Model, k.Attempt)
 	return int64(h.Sum64() >> 1)
 }
 
@@ -400,27 +469,55 @@ func (r *runner) manifest(list []*scenarios.Scenario, jobs []job) trials.Manifes
 		Name: o.Name, Rehearse: o.Version, Go: runtime.Version(), Mode: o.Mode, Subject: o.SubjectName,
 		Seed: o.Seed, Started: time.Now().UTC(), Planned: len(jobs), Schema: trials.Schema,
 	}
-	most := map[*scenarios.Scenario]int{} // trials with a model
-	models := slices.Clone(o.Models)
+	type source struct{ file, name string }
+	most, variants := map[source]int{}, map[source][]string{} // trials with a model and a variant
+	entries := slices.Clone(r.entries)
 	for _, j := range jobs {
-		most[j.scenario] = max(most[j.scenario], j.key.Attempt)
-		if !slices.Contains(models, j.key.Model) {
-			models = append(models, j.key.Model)
+		s := source{j.scenario.Pos.File, j.scenario.Name}
+		most[s] = max(most[s], j.key.Attempt)
+		if v := j.scenario.Variant; v != "" && !slices.Contains(variants[s], v+" "+j.scenario.VariantHash) {
+			variants[s] = append(variants[s], v+" "+j.scenario.VariantHash)
+		}
+		if v := j.scenario.Variant; v != "" && !slices.Contains(m.Variants, v) {
+			m.Variants = append(m.Variants, v)
+		}
+		if !slices.ContainsFunc(entries, func(e *entry) bool { return e.Label == j.entry.Label }) {
+			entries = append(entries, j.entry)
 		}
 	}
-	for _, name := range models {
-		model := trials.Model{Asked: name}
-		if o.Mode.Real() {
-			model.BaseURL = redacted(o.BaseURL)
-		}
+	for _, e := range entries {
+		model := e.Model
+		model.BaseURL = redacted(model.BaseURL)
 		m.Models = append(m.Models, model)
 	}
 	for _, s := range list {
+		of := source{s.Pos.File, s.Name}
+		hash := ""
+		if len(variants[of]) > 0 {
+			hash = hashOf(variants[of])
+		}
 		m.Scenarios = append(m.Scenarios, trials.Source{
-			Name: s.Name, File: s.Pos.File, Description: s.Description, Tags: s.Tags, Hash: s.Hash, Trials: most[s],
+			Suite: s.Suite, Scenario: s.Bare(), Case: s.Case, File: s.Pos.File, Description: s.Description, Tags: s.Tags,
+			Hashes: trials.Hashes{Scenario: s.Hash, Scorers: s.ScorersHash, Variant: hash}, Trials: most[of], Pass: s.Pass,
 		})
 	}
+	m.Thresholds = thresholds(o.Thresholds, list)
 	return m
+}
+
+// thresholds are those of the options, and those of the suites of scenarios that
+// they do not replace.
+func thresholds(given []trials.Threshold, list []*scenarios.Scenario) []trials.Threshold {
+	out := slices.Clone(given)
+	for _, s := range list {
+		for _, t := range s.Thresholds {
+			replaced := func(g trials.Threshold) bool { return g.Tag == t.Tag }
+			if !slices.ContainsFunc(given, replaced) && !slices.Contains(out, t) {
+				out = append(out, t)
+			}
+		}
+	}
+	return out
 }
 
 // finish fills in what is known at the end only.
@@ -428,37 +525,20 @@ func (r *Result) finish(interrupted bool) {
 	m := &r.Manifest
 	m.Finished = time.Now().UTC()
 	m.Interrupted = interrupted && len(r.Records) < m.Planned
-	if r.checkedNothing() {
+	m.Rules = trials.JudgeRules(m, r.Records)
+	if r.checkedNothing() && m.Rules == nil {
 		m.Warnings = append(m.Warnings, "nothing was checked in the whole run, so it counts as failed (exit code 1)")
 	}
 	for i := range m.Models {
 		seen := map[string]bool{}
 		for _, rec := range r.Records {
 			for _, name := range rec.Answered {
-				if rec.Model == m.Models[i].Asked && !seen[name] {
+				if rec.Model == m.Models[i].Label && !seen[name] {
 					seen[name] = true
 					m.Models[i].Answered = append(m.Models[i].Answered, name)
 				}
 			}
 		}
 		slices.Sort(m.Models[i].Answered)
-	}
-}
-
-// makeDir makes a run folder whose name nobody has taken.
-func makeDir(out, name string, at time.Time) (string, error) {
-	if err := os.MkdirAll(out, 0o755); err != nil {
-		return "", err
-	}
-	base := filepath.Join(out, at.Format("20060102-150405")+"-"+trials.FileName(name, "run"))
-	for n := 1; ; n++ {
-		dir := base
-		if n > 1 {
-			dir = fmt.Sprintf("%s-%d", base, n)
-		}
-		err := os.Mkdir(dir, 0o755)
-		if !errors.Is(err, os.ErrExist) {
-			return dir, err
-		}
 	}
 }

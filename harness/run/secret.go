@@ -9,23 +9,70 @@ import (
 	"strings"
 
 	"github.com/rehearse-dev/rehearse/cassettes/redact"
-	"github.com/rehearse-dev/rehearse/cassettes/vcr"
 	"github.com/rehearse-dev/rehearse/harness"
 	"github.com/rehearse-dev/rehearse/harness/trials"
+	"github.com/rehearse-dev/rehearse/internal/vcr"
 )
 
 // shortestSecret is the length of what is looked for: what is shorter is found
 // in any text.
 const shortestSecret = 6
 
-// keyless takes the API key out of texts.
-type keyless struct {
+// replacer takes out of a text what is not to be told.
+type replacer interface{ Replace(s string) string }
+
+// shapeless takes what has the known shape of a key out of texts.
+type shapeless struct{ secrets *redact.Redactor }
+
+func newShapeless() (*shapeless, error) {
+	r, err := redact.New(&redact.Rules{Users: []string{}, Places: []redact.Place{}})
+	return &shapeless{r}, err
+}
+
+// Replace takes known shapes of keys out of a text.
+func (s *shapeless) Replace(text string) string {
+	const shortest = 8 // a password in a sentence is shorter than that, the sentence is not
+	if len(text) < shortest {
+		return text
+	}
+	return s.secrets.Text(text)
+}
+
+// keyless takes the keys of the endpoint out of texts.
+type keyless []*withoutKey
+
+// Replace takes the keys out of a text.
+func (k keyless) Replace(s string) string {
+	for _, one := range k {
+		s = one.Replace(s)
+	}
+	return s
+}
+
+// newKeyless returns what takes keys out of texts; nil where there is none to
+// take out.
+func newKeyless(keys ...string) (keyless, error) {
+	var out keyless
+	for _, key := range keys {
+		one, err := newWithoutKey(key)
+		if err != nil {
+			return nil, err
+		}
+		if one != nil {
+			out = append(out, one)
+		}
+	}
+	return out, nil
+}
+
+// withoutKey takes one key out of texts.
+type withoutKey struct {
 	key, mark string
 	whole     *strings.Replacer
 }
 
 // Replace takes the key out of a text, also where the text was cut inside it.
-func (k *keyless) Replace(s string) string {
+func (k *withoutKey) Replace(s string) string {
 	s = k.whole.Replace(s)
 	const cut = "…"
 	parts := strings.Split(s, cut)
@@ -47,9 +94,9 @@ func (k *keyless) Replace(s string) string {
 	return strings.Join(parts, cut)
 }
 
-// newKeyless returns what takes the API key out of texts; nil where there is no
-// key to take out.
-func newKeyless(apiKey string) (*keyless, error) {
+// newWithoutKey returns what takes a key out of texts; nil for one that is too
+// short to look for.
+func newWithoutKey(apiKey string) (*withoutKey, error) {
 	if len(apiKey) < shortestSecret {
 		return nil, nil
 	}
@@ -73,7 +120,7 @@ func newKeyless(apiKey string) (*keyless, error) {
 	for _, f := range slices.Compact(forms) {
 		pairs = append(pairs, f, mark)
 	}
-	return &keyless{apiKey, mark, strings.NewReplacer(pairs...)}, nil
+	return &withoutKey{apiKey, mark, strings.NewReplacer(pairs...)}, nil
 }
 
 // maxQuoted is how often JSON may be in a string of JSON: a tool's result in
@@ -90,26 +137,29 @@ func inJSON(text string, html bool) (string, error) {
 	return strings.TrimSuffix(strings.TrimPrefix(quoted, `"`), `"`), err
 }
 
-// withoutKey takes the API key out of what is told of a trial: an endpoint, a
-// model and a tool may repeat it. Names of trials and files stay.
-func (r *runner) withoutKey(rec trials.Record, detail trials.Detail) (trials.Record, trials.Detail) {
-	if r.keyless == nil {
-		return rec, detail
-	}
+// withoutKeys takes the API key out of what is told of a trial: an endpoint, a
+// model and a tool may repeat it. So it does with what has the known shape of a
+// key, unless that is to be seen. Names of trials and files stay.
+func (t *trial) withoutKeys(rec trials.Record, detail trials.Detail) (trials.Record, trials.Detail) {
 	cassette := rec.Cassette
-	rec = replaced(r.keyless, rec)
+	if t.keyless != nil {
+		rec, detail = replaced(t.keyless, rec), replaced(t.keyless, detail)
+	}
+	if !t.opts.ShowSecrets && t.project(t.scenario).Redact.Runs {
+		rec, detail = replaced(t.shapeless, rec), replaced(t.shapeless, detail)
+	}
 	rec.Cassette = cassette
-	return rec, replaced(r.keyless, detail)
+	return rec, detail
 }
 
-func replaced[T any](r *keyless, v T) T {
+func replaced[T any](r replacer, v T) T {
 	out, _ := replaceIn(r, reflect.ValueOf(&v).Elem())
 	return out.Interface().(T)
 }
 
 // replaceIn returns v with each text in it replaced, and whether that changed
 // anything. v itself stays as it is.
-func replaceIn(r *keyless, v reflect.Value) (_ reflect.Value, changed bool) {
+func replaceIn(r replacer, v reflect.Value) (_ reflect.Value, changed bool) {
 	switch v.Kind() {
 	case reflect.String:
 		switch v.Type() {
@@ -169,7 +219,7 @@ func replaceIn(r *keyless, v reflect.Value) (_ reflect.Value, changed bool) {
 	return v, false
 }
 
-func replaceInStruct(r *keyless, v reflect.Value) (_ reflect.Value, changed bool) {
+func replaceInStruct(r replacer, v reflect.Value) (_ reflect.Value, changed bool) {
 	switch v.Type() {
 	case reflect.TypeFor[trials.Key](), reflect.TypeFor[harness.Position]():
 		return v, false

@@ -22,7 +22,7 @@ import (
 // ended notes the records that an observer is told of.
 type ended []trials.Record
 
-func (*ended) Planned(int)             {}
+func (*ended) Planned(run.Plan)        {}
 func (e *ended) Ended(r trials.Record) { *e = append(*e, r) }
 
 // TestKeyStaysOut plays against endpoints that repeat the key, and finds it
@@ -46,7 +46,7 @@ func TestKeyStaysOut(t *testing.T) {
 		{"error, key with quotes", `sk-"live"<a/b>&\0123`, refuses("Incorrect API key provided: %s."), harness.OutcomeError},
 		{"answer, call and result", `sk-live-"0123456789abcdef`, func(key string) http.Handler { return callsThenSays(key, "21, says "+key) }, harness.OutcomeFailed},
 		{"tool that is not there", "sk-live-0123456789abcdef", func(key string) http.Handler {
-			return mockllm.New(mockllm.Script{Replies: []mockllm.Reply{{Calls: []mockllm.Call{{Tool: key, Args: map[string]any{key: []any{key}}}}}, {Say: "21"}}}, nil)
+			return newMock(mockllm.Script{Replies: []mockllm.Reply{{Calls: []mockllm.Call{{Tool: key, Unoffered: true, Args: map[string]any{key: []any{key}}}}}, {Say: "21"}}}, nil)
 		}, harness.OutcomeFailed},
 	}
 	for _, tt := range tests {
@@ -57,7 +57,7 @@ func TestKeyStaysOut(t *testing.T) {
 			defer transport.CloseIdleConnections()
 			var seen ended
 			opts := run.Options{
-				Mode: harness.ModeLive, BaseURL: upstream.URL + "/v1", APIKey: tt.key, Models: []string{"m"}, Transport: transport,
+				Mode: harness.ModeLive, BaseURL: upstream.URL + "/v1", APIKey: tt.key, Models: run.Models("m"), Transport: transport,
 				Out: t.TempDir(), Observer: &seen,
 			}
 			run.AllowLive(&opts)
@@ -106,11 +106,62 @@ func TestKeyIsAWord(t *testing.T) {
 	defer upstream.Close()
 	transport := &http.Transport{}
 	defer transport.CloseIdleConnections()
-	opts := run.Options{Mode: harness.ModeLive, BaseURL: upstream.URL + "/v1", APIKey: "passed", Models: []string{"passed"}, Transport: transport}
+	opts := run.Options{Mode: harness.ModeLive, BaseURL: upstream.URL + "/v1", APIKey: "passed", Models: run.Models("passed"), Transport: transport}
 	run.AllowLive(&opts)
 	rec := one(t, write(t, liveScenario), opts)
 	wants(t, rec, harness.OutcomePassed, "")
 	if rec.Model != "passed" || len(rec.Answers) != 1 || strings.Contains(rec.Answers[0], "passed") {
 		t.Errorf("record %+v", rec)
+	}
+}
+
+// TestShapesStayOut: what has the known shape of a key is not in the run folder,
+// wherever it came from, unless that is asked for; a text that looks random is.
+func TestShapesStayOut(t *testing.T) {
+	shapes := []string{"sk-" + "proj-9fK2mXv7LpQ4tRw8YbN3cJ6hD0", "ghp" + "_16C7e42F292c6912E7710c838347Ae178B4a", "AKIA" + "IOSFODNN7EXAMPL2", "swordfish77"}
+	text := "key " + shapes[0] + ", " + shapes[1] + " or " + shapes[2] + "; the password is " + shapes[3] + ". Zq7Xv2Lm9Rt4Kp8Ws3Nd6Yb1Hc5Jf0G"
+	quoted, err := json.Marshal(text)
+	if err != nil {
+		t.Fatal(err)
+	}
+	list := write(t, fmt.Sprintf(`
+scenario: s
+servers: {kit: {tools: [{name: tell, input: {type: object, properties: {note: {type: string}}}, results: [{text: %s}]}]}}
+turns:
+  - user: go
+    replies: [{calls: [{kit.tell: {note: %s}}]}, {say: %s}]
+    expect: [{answer: {contains: [something else]}}]
+`, quoted, quoted, quoted))
+	folder := func(opts run.Options) string {
+		opts.Out = t.TempDir()
+		res := play(t, list, opts)
+		var all strings.Builder
+		err := filepath.WalkDir(res.Dir, func(path string, entry fs.DirEntry, err error) error {
+			if err == nil && !entry.IsDir() {
+				var data []byte
+				data, err = os.ReadFile(path)
+				all.Write(data)
+			}
+			return err
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return all.String()
+	}
+	without, with := folder(run.Options{}), folder(run.Options{ShowSecrets: true})
+	for _, shape := range shapes {
+		if strings.Contains(without, shape) || !strings.Contains(with, shape) {
+			t.Errorf("%s: in the run folder %v, and %v where it is to be seen", shape, strings.Contains(without, shape), strings.Contains(with, shape))
+		}
+	}
+	if !strings.Contains(without, "Zq7Xv2Lm9Rt4Kp8Ws3Nd6Yb1Hc5Jf0G") {
+		t.Error("a guess is taken out")
+	}
+	if err := os.WriteFile(filepath.Join(filepath.Dir(list[0].Pos.File), "rehearse.yaml"), []byte("redact: {runs: false}\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if !strings.Contains(folder(run.Options{}), shapes[0]) {
+		t.Error("rehearse.yaml does not turn it off")
 	}
 }

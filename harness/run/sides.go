@@ -9,17 +9,19 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
-	"os"
 	"path/filepath"
 	"slices"
 	"strings"
 
 	"github.com/rehearse-dev/rehearse/harness"
-	"github.com/rehearse-dev/rehearse/harness/conduct"
 	"github.com/rehearse-dev/rehearse/harness/mcppool"
-	"github.com/rehearse-dev/rehearse/harness/passthrough"
 	"github.com/rehearse-dev/rehearse/harness/tools"
-	"github.com/rehearse-dev/rehearse/harness/trajectory"
+	"github.com/rehearse-dev/rehearse/harness/trials"
+	"github.com/rehearse-dev/rehearse/internal/conduct"
+	"github.com/rehearse-dev/rehearse/internal/filepos"
+	"github.com/rehearse-dev/rehearse/internal/passthrough"
+	"github.com/rehearse-dev/rehearse/internal/plainfile"
+	"github.com/rehearse-dev/rehearse/internal/trajectory"
 	"github.com/rehearse-dev/rehearse/mockllm"
 	"github.com/rehearse-dev/rehearse/mockmcp"
 	"github.com/rehearse-dev/rehearse/mockmcp/fault"
@@ -30,7 +32,9 @@ import (
 type modelSide interface {
 	beginTurn(n int)
 	journal() []harness.Exchange
-	outline() []harness.Exchange    // the journal, perhaps without what was said
+	// each tells f of the exchanges of the journal, perhaps without what was said,
+	// until it returns false.
+	each(f func(*harness.Exchange) bool)
 	remaining() []conduct.Unreached // scripted replies not asked for
 	idle() []conduct.IdleFault      // scripted faults that struck nothing
 	heldInVain() []string           // cues that were waited for and not given
@@ -44,11 +48,11 @@ type mockModel struct {
 	unmount func()
 }
 
-func (m *mockModel) beginTurn(n int)             { m.BeginTurn(n) }
-func (m *mockModel) journal() []harness.Exchange { return m.Journal() }
-func (m *mockModel) outline() []harness.Exchange { return m.Outline() }
-func (m *mockModel) settle()                     {}
-func (m *mockModel) heldInVain() []string        { return m.HeldInVain() }
+func (m *mockModel) beginTurn(n int)                     { m.BeginTurn(n) }
+func (m *mockModel) journal() []harness.Exchange         { return m.Journal() }
+func (m *mockModel) each(f func(*harness.Exchange) bool) { m.EachOutline(f) }
+func (m *mockModel) settle()                             {}
+func (m *mockModel) heldInVain() []string                { return m.HeldInVain() }
 func (m *mockModel) close() {
 	m.unmount()
 	m.Close()
@@ -70,7 +74,7 @@ func (m *mockModel) remaining() []conduct.Unreached {
 	return out
 }
 
-func (t *trial) openMock() harness.Endpoint {
+func (t *trial) openMock() (harness.Endpoint, error) {
 	script := t.scenario.ModelScript()
 	script.Servers = map[string][]harness.Tool{} // those of real servers too
 	for _, s := range t.servers {
@@ -81,7 +85,11 @@ func (t *trial) openMock() harness.Endpoint {
 	script.Results = func(issued []harness.Call) ([]harness.Call, error) {
 		return trajectory.Fill(issued, t.toolJournal()), nil
 	}
-	mock := mockllm.New(script, &mockllm.Options{Clock: t.clock, Seed: t.seed, Memory: t.memory, Logf: t.logf, JournalEntries: journalEntries})
+	mock, err := mockllm.New(script, &mockllm.Options{Clock: t.clock, Seed: t.seed, Memory: t.memory, Logf: t.logf, JournalEntries: journalEntries})
+	if err != nil {
+		t.infra = &trials.Cause{Kind: trials.CauseScenario, Message: err.Error(), Pos: t.scenario.Pos}
+		return harness.Endpoint{}, err
+	}
 	t.prompter.start(mock.Cue)
 	base, unmount := t.gateway.mount(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		mock.ServeHTTP(w, r)
@@ -92,7 +100,7 @@ func (t *trial) openMock() harness.Endpoint {
 	if !t.opts.Foreign {
 		e.Transport = &shortcut{mock: mock.Transport(), base: base, others: t.opts.Transport, check: t.checkLimits}
 	}
-	return e
+	return e, nil
 }
 
 // placeholderKey is the API key that subjects are given, for clients that
@@ -136,6 +144,7 @@ type toolServer struct {
 	reach  harness.Server
 	tools  []harness.Tool  // as it lists them
 	offer  []harness.Tool  // those of tools that a model can be offered
+	absent []absentTool    // and the others
 	mock   *mockmcp.Server // nil for a real one
 	calls  func() []harness.ToolExchange
 	end    []func() error // in order
@@ -169,7 +178,7 @@ func (s *toolServer) journal() []harness.ToolExchange {
 		}
 		failed, err := s.failed(&mockmcp.Call{Tool: x.Tool, Args: x.Args}, x.Result)
 		if err != nil {
-			x.ScriptError = fmt.Sprintf("failed_when of server %q: %v", s.name, err)
+			x.ScriptError, x.ScriptPos = fmt.Sprintf("failed_when of server %q: %s", s.name, filepos.Bare(err)), filepos.Of(err)
 		}
 		x.Failed = failed
 	}
@@ -186,9 +195,14 @@ func (t *trial) openServer(ctx context.Context, s *scenarios.Server) (*toolServe
 	if s.Mock == nil {
 		return t.openReal(ctx, s)
 	}
-	clock := t.clock
-	if s.RealWaits {
-		clock = patient{t.clock}
+	var clock harness.Clock = t.clock
+	var watch *serverClock // nil where no time is skipped
+	switch {
+	case s.RealWaits:
+		clock = realWaits{t.clock}
+	case t.virtual != nil:
+		watch = &serverClock{virtualClock: t.virtual}
+		clock = watch
 	}
 	opts := &mockmcp.Options{
 		Clock: clock, Logf: t.logf, JournalEntries: journalEntries,
@@ -223,7 +237,7 @@ func (t *trial) openServer(ctx context.Context, s *scenarios.Server) (*toolServe
 		return nil, fmt.Errorf("mock server %q (%s) lists no tools", s.Name, s.Pos)
 	}
 	server.script = s
-	if err := t.mount(server, s); err != nil {
+	if err := t.mount(server, s, watch); err != nil {
 		return nil, err
 	}
 	return server, nil
@@ -264,18 +278,21 @@ func (s *toolServer) unsteady(script *mockmcp.Script) map[string]bool {
 }
 
 // mount puts a mock server where the subject can reach it.
-func (t *trial) mount(server *toolServer, s *scenarios.Server) error {
+func (t *trial) mount(server *toolServer, s *scenarios.Server, watch *serverClock) error {
 	mock := server.mock
 	server.reach = harness.Server{Name: s.Name}
 	at := func(h http.Handler, scheme, path string) {
 		base, unmount := t.gateway.mount(h)
 		server.reach.URL = scheme + strings.TrimPrefix(base, "http") + path
+		if watch != nil {
+			server.reach.DialContext = watch.dial
+		}
 		server.end = append(server.end, func() error { unmount(); return nil })
 	}
 	switch s.Transport {
 	case "process":
 		if len(t.opts.Child) == 0 {
-			return fmt.Errorf("mock server %q (%s): transport: process needs a program that can be its child; see Options.Child", s.Name, s.Pos)
+			return fmt.Errorf("mock server %q (%s): transport: process needs a child program; see Options.Child", s.Name, s.Pos)
 		}
 		p, err := startProcesses(s.Name, mock, t.logf)
 		if err != nil {
@@ -295,7 +312,9 @@ func (t *trial) mount(server *toolServer, s *scenarios.Server) error {
 	}
 	byURL := t.opts.Foreign || s.Transport == "http" || t.scenario.MCPConfig != ""
 	if !byURL {
-		server.reach.Dial = mock.Dial
+		if server.reach.Dial = mock.Dial; watch != nil {
+			server.reach.Dial = watch.dialPipe(mock.Dial)
+		}
 	}
 	if byURL || s.Transport != "stdio" {
 		at(mock.Handler(), "http", "/mcp")
@@ -304,26 +323,25 @@ func (t *trial) mount(server *toolServer, s *scenarios.Server) error {
 	return nil
 }
 
-// list asks a real server for its tools; where is for messages.
-func (t *trial) list(ctx context.Context, s *scenarios.Server, reach harness.Server, where string) ([]mcppool.Tool, error) {
-	session, err := mcppool.Open(ctx, reach, &mcppool.Options{Logf: t.logf})
-	var listed []mcppool.Tool
+// list asks a real server for its tools, and says which entries are none;
+// where is for messages.
+func (t *trial) list(ctx context.Context, s *scenarios.Server, reach harness.Server, where string) (listed []mcppool.Tool, warnings []string, err error) {
+	session, err := mcppool.Open(ctx, reach, &mcppool.Options{Logf: t.logf, Abort: t.opts.Abort})
 	if err == nil {
 		defer session.Close()
-		var warnings []string
 		listed, warnings, err = session.Tools(ctx)
 		for _, w := range warnings {
 			t.logf("server %q: %s", s.Name, w)
 		}
 	}
 	if len(listed) == 0 && s.Required {
-		reason := "it answered with an empty list"
+		reason := "it returned an empty list"
 		if err != nil {
 			reason = err.Error()
 		}
-		return nil, fmt.Errorf("server %q (%s) lists no tools: %s", s.Name, where, reason)
+		return nil, nil, fmt.Errorf("server %q (%s) lists no tools: %s", s.Name, where, reason)
 	}
-	return listed, nil
+	return listed, warnings, nil
 }
 
 // mayOffer notes a tool that the subject is to offer, if a model can be
@@ -332,6 +350,7 @@ func (s *toolServer) mayOffer(tool mcppool.Tool, logf func(string, ...any)) {
 	offer, err := tools.Offerable(tool)
 	if err != nil {
 		logf("server %q: tool %q need not be offered: %v", s.name, tool.Name, err)
+		s.absent = append(s.absent, absentTool{tool.Name, err.Error()})
 		return
 	}
 	s.offer = append(s.offer, offer)
@@ -367,5 +386,5 @@ func writeConfig(dir, name string, servers []harness.Server) (string, error) {
 		return "", err
 	}
 	path := filepath.Join(dir, filepath.Base(name))
-	return path, os.WriteFile(path, append(data, '\n'), 0o600)
+	return path, plainfile.ReplaceBytes(path, 0o600, append(data, '\n'))
 }

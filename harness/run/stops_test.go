@@ -12,6 +12,7 @@ import (
 	"github.com/rehearse-dev/rehearse/harness"
 	"github.com/rehearse-dev/rehearse/harness/agent"
 	"github.com/rehearse-dev/rehearse/harness/run"
+	"github.com/rehearse-dev/rehearse/harness/trials"
 )
 
 // lasting is a conversation in whose first turn the endpoint does not get over
@@ -125,11 +126,11 @@ func TestStopsOfFaultySubjects(t *testing.T) {
 		fault, stops string
 		subject      harness.Subject
 		outcome      harness.Outcome
-		kind         harness.CauseKind
+		kind         trials.CauseKind
 		message      string
 	}{
 		{
-			name: "makes an answer of it", fault: unauthorized, stops: "auth", outcome: harness.OutcomeFailed, kind: harness.CauseExpectation,
+			name: "makes an answer of it", fault: unauthorized, stops: "auth", outcome: harness.OutcomeFailed, kind: trials.CauseExpectation,
 			subject: bend(agent.Subject(nil), func(r *harness.TurnReport, err error) (*harness.TurnReport, error) {
 				if err != nil {
 					r.Answer, r.Stop, r.Error = "I could not.", "", ""
@@ -140,11 +141,11 @@ func TestStopsOfFaultySubjects(t *testing.T) {
 		},
 		{
 			name: "gives another reason", fault: unauthorized, stops: "rate_limit", subject: agent.Subject(nil),
-			outcome: harness.OutcomeFailed, kind: harness.CauseExpectation, message: "want a stop (rate_limit), got a stop (auth): auth (HTTP 401)",
+			outcome: harness.OutcomeFailed, kind: trials.CauseExpectation, message: "want a stop (rate_limit), got a stop (auth): auth (HTTP 401)",
 		},
 		{
 			name: "an answer, and a stop was wanted", fault: "{kind: server_error}", stops: "server", subject: agent.Subject(nil),
-			outcome: harness.OutcomeFailed, kind: harness.CauseExpectation, message: `want a stop (server), got the answer "It is warm in Zürich."`,
+			outcome: harness.OutcomeFailed, kind: trials.CauseExpectation, message: `want a stop (server), got the answer "It is warm in Zürich."`,
 		},
 		{
 			name: "no reason but the text", fault: unauthorized, stops: "auth", subject: loop{}, outcome: harness.OutcomePassed,
@@ -163,22 +164,22 @@ func TestStopsOfFaultySubjects(t *testing.T) {
 		},
 		{
 			name: "no reason, and the endpoint gave another", fault: unauthorized, stops: "server", subject: loop{},
-			outcome: harness.OutcomeFailed, kind: harness.CauseExpectation, message: "which gives no reason; the endpoint's last answer was HTTP 401",
+			outcome: harness.OutcomeFailed, kind: trials.CauseExpectation, message: "which gives no reason; the endpoint's last answer was HTTP 401",
 		},
 		{
 			name: "a body that is cut off", fault: "{kind: cut, times: always}", stops: "cut_stream", subject: loop{}, outcome: harness.OutcomePassed,
 		},
 		{
 			name: "breaks where nothing is wrong", fault: "{kind: connection_close}", stops: "server", subject: loop{breaks},
-			outcome: harness.OutcomeFailed, kind: harness.CauseSubject, message: `got the error "connection pool is closed", which gives no reason; the endpoint was not asked`,
+			outcome: harness.OutcomeFailed, kind: trials.CauseSubject, message: `got the error "connection pool is closed", which gives no reason; the endpoint was not asked`,
 		},
 		{
 			name: "panics", fault: unauthorized, stops: "error", subject: loop{panics},
-			outcome: harness.OutcomeFailed, kind: harness.CauseSubject, message: "the subject panicked",
+			outcome: harness.OutcomeFailed, kind: trials.CauseSubject, message: "the subject panicked",
 		},
 		{
 			name: "a stop of its own was wanted", fault: unauthorized, stops: "model_calls", subject: loop{},
-			outcome: harness.OutcomeFailed, kind: harness.CauseSubject, message: "HTTP 401",
+			outcome: harness.OutcomeFailed, kind: trials.CauseSubject, message: "HTTP 401",
 		},
 	}
 	for _, tt := range tests {
@@ -207,12 +208,12 @@ turns:
 	for _, tt := range []struct {
 		name, expect string
 		outcome      harness.Outcome
-		kind         harness.CauseKind
+		kind         trials.CauseKind
 		message      string
 	}{
 		{name: "of the turn", expect: "expect: [{stops: model_calls}]", outcome: harness.OutcomePassed},
 		{name: "of the conversation", expect: "\nexpect: [{stops: model_calls}]", outcome: harness.OutcomePassed},
-		{name: "another stop", expect: "expect: [{stops: tokens}]", outcome: harness.OutcomeFailed, kind: harness.CauseConduct, message: "2 scripted replies not reached"},
+		{name: "another stop", expect: "expect: [{stops: tokens}]", outcome: harness.OutcomeFailed, kind: trials.CauseConduct, message: "2 scripted replies not reached"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			rec := one(t, write(t, strings.Replace(body, "EXPECT", tt.expect, 1)), run.Options{Subject: agent.Subject(nil)})
@@ -285,6 +286,6 @@ turns:
 // patience than it has, and say so.
 func TestLongRetryAfter(t *testing.T) {
 	list := write(t, lasting("{kind: rate_limit, retry_after: 3m}", "server", false, 2))
-	wants(t, one(t, list, run.Options{Subject: agent.Subject(nil)}), harness.OutcomeFailed, harness.CauseExpectation,
+	wants(t, one(t, list, run.Options{Subject: agent.Subject(nil)}), harness.OutcomeFailed, trials.CauseExpectation,
 		"want a stop (server), got a stop (rate_limit)", "it asks to wait 3m0s, and 2m0s is the most that is waited")
 }

@@ -11,6 +11,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"net/http"
 	"slices"
 	"strings"
@@ -45,6 +46,11 @@ const (
 	repeats    fault = "sends a request again"
 	chatters   fault = "asks on after the answer"
 	onlyText   fault = "looks at the text alone"
+	emptyArgs  fault = "empties arguments in its history"
+	omitsText  fault = "omits texts in its history"
+	otherModel fault = "asks another model"
+	terse      fault = "offers tools without their descriptions"
+	indents    fault = "indents results behind a line" // which is none
 )
 
 // loop is a small client of the honest kind, written by hand so that nothing
@@ -202,6 +208,13 @@ func (s *looper) spoil(results []message) {
 		slices.Reverse(results) // the ids stay in order
 	case reorders:
 		slices.Reverse(results)
+	case indents:
+		for i := range results {
+			var b bytes.Buffer
+			if json.Indent(&b, []byte(results[i].Content), "", "  ") == nil {
+				results[i].Content = "The tool answered:\n" + b.String()
+			}
+		}
 	case mangles:
 		results[0].Content = strings.ReplaceAll(results[0].Content, "1", "7")
 	}
@@ -263,7 +276,7 @@ func (s *looper) execute(i int, tc toolCall) string {
 }
 
 func (s *looper) ask(ctx context.Context) (message, error) {
-	body, err := json.Marshal(map[string]any{"model": s.env.Endpoint.Model, "messages": s.history, "tools": s.tools})
+	body, err := json.Marshal(s.request())
 	if err != nil {
 		return message{}, err
 	}
@@ -297,6 +310,35 @@ func (s *looper) ask(ctx context.Context) (message, error) {
 		}
 		return reply.Choices[0].Message, nil
 	}
+}
+
+// request is what is asked, in the way of the fault.
+func (s *looper) request() map[string]any {
+	model, history, tools := s.env.Endpoint.Model, slices.Clone(s.history), slices.Clone(s.tools)
+	for i := range history {
+		m := &history[i]
+		switch {
+		case m.Role != "assistant":
+		case s.fault == omitsText && m.Content != "":
+			m.Content = "(omitted)"
+		case s.fault == emptyArgs:
+			m.ToolCalls = slices.Clone(m.ToolCalls)
+			for j := range m.ToolCalls {
+				m.ToolCalls[j].Function.Arguments = "{}"
+			}
+		}
+	}
+	switch s.fault {
+	case otherModel:
+		model = "gpt-3.5"
+	case terse:
+		for i, t := range tools {
+			f := maps.Clone(t.(map[string]any)["function"].(map[string]any))
+			delete(f, "description")
+			tools[i] = map[string]any{"type": "function", "function": f}
+		}
+	}
+	return map[string]any{"model": model, "messages": history, "tools": tools}
 }
 
 func (s *looper) Close() error {

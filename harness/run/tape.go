@@ -12,10 +12,13 @@ import (
 	"os"
 	"strings"
 
+	"github.com/rehearse-dev/rehearse/cassettes"
 	"github.com/rehearse-dev/rehearse/cassettes/mcptape"
 	"github.com/rehearse-dev/rehearse/cassettes/redact"
 	"github.com/rehearse-dev/rehearse/harness"
-	"github.com/rehearse-dev/rehearse/harness/conduct"
+	"github.com/rehearse-dev/rehearse/harness/trials"
+	"github.com/rehearse-dev/rehearse/internal/conduct"
+	"github.com/rehearse-dev/rehearse/internal/filepos"
 	"github.com/rehearse-dev/rehearse/scenarios"
 )
 
@@ -41,7 +44,7 @@ func (t *trial) openTape(s *scenarios.Server) (*taping, error) {
 			tp.before = before
 		}
 		tp.rec, err = mcptape.NewRecorder(tp.path, &mcptape.RecordOptions{
-			Server: s.Name, Secrets: t.secretRules(), Clock: t.clock, Start: t.start, LookupEnv: t.opts.LookupEnv,
+			Server: s.Name, Secrets: t.secretRules(), Clock: t.clock, Start: t.start, LookupEnv: t.opts.LookupEnv, Force: true, Logf: t.logf, // the cassette tells
 		})
 	case harness.ModeReplay:
 		if _, err := os.Stat(tp.path); errors.Is(err, os.ErrNotExist) {
@@ -51,7 +54,7 @@ func (t *trial) openTape(s *scenarios.Server) (*taping, error) {
 			if !s.Required {
 				break
 			}
-			return nil, fmt.Errorf("server %q is not recorded (%s); record the scenario anew with %s", s.Name, tp.path, t.howToRecord(t.scenario, t.key))
+			return nil, fmt.Errorf("server %q is not recorded (%s); record the scenario again with %s", s.Name, tp.path, t.howToRecord(t.scenario, t.key))
 		}
 		var rec *mcptape.Recording
 		if rec, err = mcptape.Read(tp.path); err != nil {
@@ -83,7 +86,7 @@ func (t *trial) restore(rec *mcptape.Recording) {
 	}
 }
 
-// doubt notes what a report is to tell of a tape.
+// doubt notes what a report must say about a tape.
 func (t *trial) doubt(format string, args ...any) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -96,7 +99,7 @@ func (tp *taping) instead(t *trial) (reach harness.Server, end func() error) {
 	switch {
 	case tp.tape == nil:
 		reach.Dial = func(context.Context) (io.ReadWriteCloser, error) {
-			return nil, errors.New("it was not there when the scenario was recorded")
+			return nil, errors.New("it did not exist when the scenario was recorded")
 		}
 	case tp.tape.OverHTTP(), t.byURL():
 		base, unmount := t.gateway.mount(tp.tape.Handler())
@@ -131,16 +134,16 @@ func (tp *taping) transport() http.RoundTripper {
 }
 
 // tapeMisses are the requests to servers that fit nothing recorded.
-func (t *trial) tapeMisses() []harness.Cause {
-	var out []harness.Cause
+func (t *trial) tapeMisses() []trials.Cause {
+	var out []trials.Cause
 	for _, tp := range t.tapes {
 		if tp.tape == nil {
 			continue
 		}
 		for _, miss := range tp.tape.Misses() {
-			out = append(out, harness.Cause{
-				Kind: harness.CauseMiss, Pos: tp.server.Pos,
-				Message: fmt.Sprintf("%v\n  if the change is meant, record it anew: %s", miss, t.howToRecord(t.scenario, t.key)),
+			out = append(out, trials.Cause{
+				Kind: trials.CauseMiss, Pos: tp.server.Pos,
+				Message: fmt.Sprintf("%v\n  if the change is intended, record it again: %s", miss, t.howToRecord(t.scenario, t.key)),
 			})
 		}
 	}
@@ -154,41 +157,39 @@ func (t *trial) unusedTapes() []conduct.Unreached {
 		if tp.tape == nil {
 			continue
 		}
-		for _, name := range tp.tape.Unused() {
-			u := conduct.Unreached{Name: fmt.Sprintf("server %q %s", tp.server.Name, name), Pos: harness.Position{File: tp.path}}
-			_, _ = fmt.Sscanf(name, "line %d", &u.Pos.Line) // without a line the file has to do
-			out = append(out, u)
+		for _, left := range tp.tape.Unused() {
+			out = append(out, conduct.Unreached{Name: fmt.Sprintf("server %q %v", tp.server.Name, left), Pos: filepos.Of(left)})
 		}
 	}
 	return out
 }
 
-// stopTapes ends the recordings of servers. The error says why one of them
-// cannot be kept.
-func (t *trial) stopTapes() error {
+// stageTapes ends the recordings of servers, and returns those that say
+// something else than the ones before. The error says why one of them cannot be
+// kept.
+func (t *trial) stageTapes() ([]cassettes.Rename, error) {
+	var out []cassettes.Rename
 	var errs []error
 	for _, tp := range t.tapes {
 		if tp.rec == nil {
 			continue
 		}
-		if err := tp.rec.Stop(); err != nil && (tp.server.Required || !tp.rec.Empty()) {
-			errs = append(errs, err)
-		}
-	}
-	return errors.Join(errs...)
-}
-
-// keepTapes gives the recordings of servers their names, but for those that
-// say the same as the one before.
-func (t *trial) keepTapes() error {
-	var errs []error
-	for _, tp := range t.tapes {
-		if tp.rec == nil || tp.rec.Empty() || tp.unchanged() {
+		part, err := tp.rec.Stage()
+		if tp.rec.Empty() {
+			if err != nil && tp.server.Required {
+				errs = append(errs, err)
+			}
 			continue // closeTapes drops it
 		}
-		errs = append(errs, tp.rec.Close())
+		if err != nil {
+			errs = append(errs, err)
+			continue
+		}
+		if !tp.unchanged() {
+			out = append(out, cassettes.Rename{From: part, To: tp.rec.Path()})
+		}
 	}
-	return errors.Join(errs...)
+	return out, errors.Join(errs...)
 }
 
 // unchanged reports whether a recording says the same as the one before.
@@ -198,16 +199,6 @@ func (tp *taping) unchanged() bool {
 	}
 	now, err := tp.rec.Recording()
 	return err == nil && mcptape.Same(tp.before, now)
-}
-
-// sameTapes reports whether all servers did what they did before.
-func (t *trial) sameTapes() bool {
-	for _, tp := range t.tapes {
-		if tp.rec != nil && !tp.rec.Empty() && !tp.unchanged() {
-			return false
-		}
-	}
-	return true
 }
 
 // closeTapes leaves nothing of what is not kept by now.
@@ -231,7 +222,7 @@ func (t *trial) serverSecrets() []string {
 		}
 		reach := s.Real(t.workdir)
 		for name, v := range reach.Headers {
-			if isSecretName(name) {
+			if out = append(out, redact.HeaderSecrets(http.Header{name: {v}})...); isSecretName(name) {
 				_, bare, found := strings.Cut(v, " ") // "Bearer ..."
 				if !found {
 					bare = v

@@ -14,6 +14,7 @@ import (
 	"github.com/rehearse-dev/rehearse/harness"
 	"github.com/rehearse-dev/rehearse/harness/agent"
 	"github.com/rehearse-dev/rehearse/harness/run"
+	"github.com/rehearse-dev/rehearse/harness/trials"
 	"github.com/rehearse-dev/rehearse/mockllm"
 	"github.com/rehearse-dev/rehearse/mockmcp"
 )
@@ -30,7 +31,7 @@ turns:
 `
 
 func farEndpoint() http.Handler {
-	return mockllm.New(mockllm.Script{Replies: []mockllm.Reply{
+	return newMock(mockllm.Script{Replies: []mockllm.Reply{
 		{Calls: []mockllm.Call{{Tool: "add", Args: map[string]any{"a": 1}}}},
 		{Calls: []mockllm.Call{{Tool: "get_weather", Args: map[string]any{"location": "Paris"}}}},
 		{Say: "done"},
@@ -114,7 +115,7 @@ func TestRecordServers(t *testing.T) {
 			if err := os.Remove(tape); err != nil {
 				t.Fatal(err)
 			}
-			wants(t, only(t, r.replay(t, r.list)), harness.OutcomeError, harness.CauseEndpoint, `server "far" is not recorded`, tape, "--mode record --model argo:gpt-4.1")
+			wants(t, only(t, r.replay(t, r.list)), harness.OutcomeError, trials.CauseEndpoint, `server "far" is not recorded`, tape, "--mode record --model argo:gpt-4.1")
 		})
 	}
 }
@@ -129,7 +130,7 @@ func TestReplayTapeMiss(t *testing.T) {
 	tape := strings.TrimSuffix(rec.Cassette, ".yaml") + ".far.tape"
 	edit(t, tape, `"arguments":{"a":1}`, `"arguments":{"a":2}`)
 	again := only(t, r.replay(t, r.list))
-	wants(t, again, harness.OutcomeFailed, harness.CauseMiss, tape, "tools/call", "record it anew")
+	wants(t, again, harness.OutcomeFailed, trials.CauseMiss, tape, "tools/call", "record it again")
 	if again.Cause.Pos != r.list[0].Servers[0].Pos {
 		t.Errorf("the cause is at %s", again.Cause.Pos)
 	}
@@ -141,7 +142,7 @@ func TestReplayTapeUnused(t *testing.T) {
 	r := recording{
 		list: write(t, "scenario: far\nservers: {far: {"+entry+"}}\nturns: [{user: hi, expect: [{answer: {contains: done}}]}]\n"),
 		endpoint: func() http.Handler {
-			return mockllm.New(mockllm.Script{Replies: []mockllm.Reply{
+			return newMock(mockllm.Script{Replies: []mockllm.Reply{
 				{Calls: []mockllm.Call{{Tool: "add", Args: map[string]any{"a": 1}}}}, {Say: "done"},
 			}}, nil)
 		},
@@ -178,7 +179,7 @@ func TestRecordPlaces(t *testing.T) {
 	entry, gone := byAddress(t, script)
 	list := write(t, strings.Replace(farScenario, "SERVER", entry+`, headers: {X-Api-Key: `+secret+`}`, 1))
 	endpoint := func() http.Handler {
-		return mockllm.New(mockllm.Script{Replies: []mockllm.Reply{
+		return newMock(mockllm.Script{Replies: []mockllm.Reply{
 			{Calls: []mockllm.Call{{Tool: "add", Args: map[string]any{"a": 1}}}},
 			{Calls: []mockllm.Call{{Tool: "get_weather", Args: map[string]any{"location": "Paris"}}}},
 			{Func: func(*mockllm.Ask) (mockllm.Reply, error) { return mockllm.Reply{Say: "done in " + folder}, nil }},

@@ -8,9 +8,9 @@ import (
 	"testing"
 
 	"github.com/rehearse-dev/rehearse/cassettes/mcptape"
-	"github.com/rehearse-dev/rehearse/cassettes/timeline"
-	"github.com/rehearse-dev/rehearse/cassettes/vcr"
 	"github.com/rehearse-dev/rehearse/harness"
+	"github.com/rehearse-dev/rehearse/internal/timeline"
+	"github.com/rehearse-dev/rehearse/internal/vcr"
 )
 
 // TestRecordedTimeline holds that what a trial records of the model and of a

@@ -3,6 +3,7 @@
 package run
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -14,36 +15,48 @@ import (
 	"strings"
 	"sync"
 	"sync/atomic"
+	"syscall"
 	"time"
 
 	"github.com/rehearse-dev/rehearse/cassettes"
-	"github.com/rehearse-dev/rehearse/cassettes/vcr"
 	"github.com/rehearse-dev/rehearse/harness"
 	"github.com/rehearse-dev/rehearse/harness/score"
 	"github.com/rehearse-dev/rehearse/harness/trials"
+	"github.com/rehearse-dev/rehearse/internal/vcr"
 	"github.com/rehearse-dev/rehearse/scenarios"
 )
 
-// limitTime begins what is said of a trial that passed its time limit.
-const limitTime = "time:"
+// passedLimit is a limit of the scenario that was passed, and how.
+type passedLimit struct{ key, how string }
+
+// The keys of the limits.
+const (
+	limitTime       = "time"
+	limitToolCalls  = "tool_calls"
+	limitModelCalls = "model_calls"
+	limitTokens     = "tokens"
+)
+
+func (l *passedLimit) String() string { return l.key + ": " + l.how }
 
 var (
-	errLimit     = errors.New("a limit of the scenario was passed")
+	errLimit     = errors.New("a limit of the scenario was exceeded")
 	errHang      = errors.New("the trial takes too long")
-	errAbandoned = errors.New("the subject does not heed its cancelled context; it was left behind")
+	errAbandoned = errors.New("the subject ignored cancellation and was abandoned")
 )
 
 // trial is one trial under way.
 type trial struct {
 	*runner
 	job
-	seed    int64
-	start   time.Time
-	clock   harness.Clock
-	virtual *virtualClock // the same, in modes mock and replay
-	workdir string
-	servers []*toolServer
-	model   modelSide
+	seed      int64
+	start     time.Time
+	turnStart time.Time // of the turn that is played
+	clock     harness.Clock
+	virtual   *virtualClock // the same, in modes mock and replay
+	workdir   string
+	servers   []*toolServer
+	model     modelSide
 
 	prompter *prompter
 	recorder *cassettes.Recorder // of modes record and replay
@@ -54,18 +67,22 @@ type trial struct {
 	called atomic.Int64 // tool calls that reached a server
 	cancel context.CancelCauseFunc
 
-	mu     sync.Mutex // guards log, doubts, limits
+	mu     sync.Mutex // guards log, doubts, limit
 	log    []string
 	doubts []string // about tapes
-	limits []string // which were passed, and how
+	limit  *passedLimit
 
 	reports  []harness.TurnReport // of the turns played
 	reported bool                 // the subject gave at least one report
 	states   []map[string]json.RawMessage
-	broke    error // what ended the conversation early
+	executed []map[string]int // after each turn, the last call of each server
+	broke    error            // what ended the conversation early
+	brokeIn  int              // the turn that it ended, from 1; 0 for none
 	// startError is an error at the start that an expectation judges.
 	startError string
-	infra      *harness.Cause // what is wrong with endpoint or servers
+	// unable is why the subject cannot play the scenario; nil when it can.
+	unable *trials.Cause
+	infra  *trials.Cause // what is wrong with endpoint or servers
 }
 
 // trial plays one trial and judges it. It is not complete when ctx ended.
@@ -76,7 +93,7 @@ func (r *runner) trial(ctx context.Context, j job) (rec trials.Record, detail tr
 	if ctx.Err() != nil {
 		return rec, detail, false
 	}
-	rec, detail = t.withoutKey(t.judge())
+	rec, detail = t.withoutKeys(t.judge())
 	return rec, detail, true
 }
 
@@ -87,7 +104,7 @@ func (t *trial) play(ctx context.Context) {
 	limit, expired := t.opts.Timeout, func() { t.cancel(errHang) }
 	if t.scenario.Limits.Time > 0 {
 		limit = t.scenario.Limits.Time
-		expired = func() { t.pass(limitTime+" the trial takes longer than %s", limit) }
+		expired = func() { t.pass(limitTime, "the trial takes longer than %s", limit) }
 	}
 	timer := time.AfterFunc(limit, expired)
 	defer timer.Stop()
@@ -98,7 +115,7 @@ func (t *trial) play(ctx context.Context) {
 	}
 	env, err := t.setUp(ctx)
 	if err != nil {
-		t.infra = &harness.Cause{Kind: harness.CauseEndpoint, Message: err.Error(), Pos: t.scenario.Pos}
+		t.infra = cmp.Or(t.infra, &trials.Cause{Kind: trials.CauseEndpoint, Message: err.Error(), Pos: t.scenario.Pos})
 		return
 	}
 	t.converse(ctx, env)
@@ -112,8 +129,13 @@ func (t *trial) setUp(ctx context.Context) (*harness.Env, error) {
 			return nil, err
 		}
 	}
+	if t.cassette != "" {
+		if err := cassettes.Recover(t.cassette); err != nil {
+			return nil, err
+		}
+	}
 	env := &harness.Env{
-		Mode: t.opts.Mode, Settings: t.scenario.Settings, Workdir: t.workdir,
+		Mode: t.opts.Mode, Settings: t.settings(), Workdir: t.workdir,
 		Seed: t.seed, Clock: t.clock, Logf: t.logf,
 	}
 	for _, s := range t.scenario.Servers {
@@ -129,22 +151,21 @@ func (t *trial) setUp(ctx context.Context) (*harness.Env, error) {
 			return nil, err
 		}
 	}
-	switch {
-	case t.opts.Mode == harness.ModeMock:
-		env.Endpoint = t.openMock()
-	default:
-		if env.Endpoint, err = t.openLive(); err != nil {
-			return nil, err
-		}
+	open := t.openLive
+	if t.opts.Mode == harness.ModeMock {
+		open = t.openMock
 	}
-	env.Endpoint.Model = t.key.Model
+	if env.Endpoint, err = open(); err != nil {
+		return nil, err
+	}
+	env.Endpoint.Model, env.Endpoint.Dialect = t.entry.Name, t.entry.Dialect
 	return env, nil
 }
 
 // needsWorkdir reports whether anything could look at the trial's folder.
 func (t *trial) needsWorkdir() bool {
-	_, none := t.opts.Subject.(interface{ NoWorkdir() })
-	return !none || t.opts.Foreign || t.scenario.MCPConfig != "" ||
+	info, ok := t.opts.Subject.(harness.SubjectInfo)
+	return !ok || info.NeedsWorkdir() || t.opts.Foreign || t.scenario.MCPConfig != "" ||
 		slices.ContainsFunc(t.scenario.Servers, func(s *scenarios.Server) bool { return s.Mock == nil })
 }
 
@@ -152,6 +173,9 @@ func (t *trial) needsWorkdir() bool {
 func (t *trial) converse(ctx context.Context, env *harness.Env) {
 	session, err := guard(ctx, t, func() (harness.Session, error) { return t.opts.Subject.Open(ctx, env) })
 	switch panicked := (*panicError)(nil); {
+	case exhausted(err):
+		t.infra = t.outOf(err)
+		return
 	case err != nil && ctx.Err() == nil && !errors.As(err, &panicked) && t.startErrorExpected():
 		t.startError = err.Error()
 		return
@@ -172,31 +196,60 @@ func (t *trial) converse(ctx context.Context, env *harness.Env) {
 			}
 		}
 	}()
+	if t.unable = t.lacks(session); t.unable != nil {
+		return
+	}
 	for i, turn := range t.scenario.Turns {
 		t.turn.Store(int64(i + 1))
 		t.model.beginTurn(i + 1)
-		err := t.send(ctx, session, turn.User)
+		t.turnStart = time.Now()
+		err := t.send(ctx, session, turn)
 		t.states = append(t.states, t.stateOfServers())
+		t.executed = append(t.executed, t.lastExecuted())
 		t.checkLimits()
+		if exhausted(err) {
+			t.infra = t.outOf(err)
+		}
 		if err != nil && !t.stopExpected(ctx, turn, err) {
-			t.broke = err
+			t.broke, t.brokeIn = err, i+1
 			return
 		}
-		if len(t.passed()) > 0 || t.missed() {
+		if t.passed() != nil || t.missed() {
 			return
 		}
 	}
 }
 
+// exhausted reports whether an error is that of a machine that has no more of
+// something: files, memory, room on its disk.
+func exhausted(err error) bool {
+	return slices.ContainsFunc([]error{syscall.EMFILE, syscall.ENFILE, syscall.ENOMEM, syscall.ENOSPC}, func(of error) bool {
+		return errors.Is(err, of)
+	})
+}
+
+// outOf is the cause of a trial that this machine could not play.
+func (t *trial) outOf(err error) *trials.Cause {
+	hint := ""
+	if errors.Is(err, syscall.EMFILE) || errors.Is(err, syscall.ENFILE) {
+		hint = "; allow more open files (ulimit -n), or play fewer trials at a time (--parallel)"
+	}
+	return &trials.Cause{Kind: trials.CauseEndpoint, Message: fmt.Sprintf("this machine could not run the trial: %v%s", err, hint), Pos: t.scenario.Pos}
+}
+
 // send plays one turn.
-func (t *trial) send(ctx context.Context, session harness.Session, user string) error {
-	report, err := guard(ctx, t, func() (*harness.TurnReport, error) { return session.Send(ctx, user) })
+func (t *trial) send(ctx context.Context, session harness.Session, next scenarios.Turn) error {
+	say := session.Send
+	if next.SingleCall {
+		say = session.(SingleCaller).SendOnce // which lacks has looked for
+	}
+	report, err := guard(ctx, t, func() (*harness.TurnReport, error) { return say(ctx, next.User) })
 	var turn harness.TurnReport
 	if report != nil {
 		turn = *report
 		t.reported = true
 	}
-	turn.User = user
+	turn.User = next.User
 	if err != nil {
 		if stop := (*harness.StopError)(nil); errors.As(err, &stop) {
 			turn.Stop = stop.Reason
@@ -300,7 +353,10 @@ func (t *trial) stopExpected(ctx context.Context, turn scenarios.Turn, err error
 		stops, ok := s.(score.Stops)
 		return ok && stops.Excuses(report.Stop)
 	}
-	if !slices.ContainsFunc(turn.Expect, excuses) && !slices.ContainsFunc(t.scenario.Expect, excuses) {
+	// A real model that was cut off at its limit of tokens is judged by what it
+	// said so far.
+	cut := report.Stop == harness.StopLength && t.opts.Mode != harness.ModeMock
+	if !cut && !slices.ContainsFunc(turn.Expect, excuses) && !slices.ContainsFunc(t.scenario.Expect, excuses) {
 		return false
 	}
 	t.reported = true // the error is a report, if the subject gives no other
@@ -309,9 +365,12 @@ func (t *trial) stopExpected(ctx context.Context, turn scenarios.Turn, err error
 
 // missed reports whether the conversation left the script.
 func (t *trial) missed() bool {
-	return len(t.tapeMisses()) > 0 || slices.ContainsFunc(t.model.outline(), func(x harness.Exchange) bool {
-		return x.Kind == harness.KindMiss || x.Kind == harness.KindRefusal || x.Kind == harness.KindScript
+	missed := len(t.tapeMisses()) > 0
+	t.model.each(func(x *harness.Exchange) bool {
+		missed = missed || x.Kind == harness.KindMiss || x.Kind == harness.KindRefusal || x.Kind == harness.KindScript
+		return !missed
 	})
+	return missed
 }
 
 // onToolCall counts a call that reached a server, and ends the trial when it
@@ -320,7 +379,7 @@ func (t *trial) missed() bool {
 func (t *trial) onToolCall() {
 	n := int(t.called.Add(1))
 	if most := t.scenario.Limits.ToolCalls; most > 0 && n > most {
-		t.pass("tool_calls: %d, the limit is %d", n, most)
+		t.pass(limitToolCalls, "%d, the limit is %d", n, most)
 	}
 }
 
@@ -330,29 +389,35 @@ func (t *trial) checkLimits() {
 	if l.ModelCalls == 0 && l.Tokens == 0 {
 		return
 	}
-	c := counts(t.model.outline())
+	var c trials.Counts
+	var used harness.Usage
+	t.model.each(func(x *harness.Exchange) bool {
+		count(&c, &used, x)
+		return true
+	})
 	if l.ModelCalls > 0 && c.ModelCalls > l.ModelCalls {
-		t.pass("model_calls: %d, the limit is %d", c.ModelCalls, l.ModelCalls)
+		t.pass(limitModelCalls, "%d, the limit is %d", c.ModelCalls, l.ModelCalls)
 	}
-	if l.Tokens > 0 && c.Usage.TotalTokens > l.Tokens {
-		t.pass("tokens: %d, the limit is %d", c.Usage.TotalTokens, l.Tokens)
+	if l.Tokens > 0 && used.TotalTokens > l.Tokens {
+		t.pass(limitTokens, "%d, the limit is %d", used.TotalTokens, l.Tokens)
 	}
 }
 
 // pass notes that a limit was passed, which ends the trial.
-func (t *trial) pass(format string, args ...any) {
+func (t *trial) pass(key, format string, args ...any) {
 	t.mu.Lock()
-	if len(t.limits) == 0 {
-		t.limits = append(t.limits, fmt.Sprintf(format, args...))
+	if t.limit == nil {
+		t.limit = &passedLimit{key, fmt.Sprintf(format, args...)}
 	}
 	t.mu.Unlock()
 	t.cancel(errLimit)
 }
 
-func (t *trial) passed() []string {
+// passed is the limit that was passed first; nil for none.
+func (t *trial) passed() *passedLimit {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	return slices.Clone(t.limits)
+	return t.limit
 }
 
 // maxLog bounds the lines that are kept of one trial.
@@ -399,6 +464,15 @@ func (t *trial) toolJournal() []harness.ToolExchange {
 	return out
 }
 
+// lastExecuted is the number of the last call of each server.
+func (t *trial) lastExecuted() map[string]int {
+	out := map[string]int{}
+	for _, x := range t.toolJournal() {
+		out[x.Server] = max(out[x.Server], x.Seq)
+	}
+	return out
+}
+
 func (t *trial) stateOfServers() map[string]json.RawMessage {
 	out := map[string]json.RawMessage{}
 	for _, s := range t.servers {
@@ -420,17 +494,20 @@ func (t *trial) listed() (listed, offered map[string][]harness.Tool) {
 }
 
 // counts sums up a journal of the model's side.
-func counts(exchanges []harness.Exchange) trials.Counts {
-	var c trials.Counts
-	for _, x := range exchanges {
-		if x.Kind.Outside() || x.Stray {
-			continue
-		}
-		c.ModelCalls++
-		if x.Attempt > 1 {
-			c.Retries++
-		}
-		c.Usage = c.Usage.Add(x.Usage)
+func counts(exchanges []harness.Exchange) (c trials.Counts, used harness.Usage) {
+	for i := range exchanges {
+		count(&c, &used, &exchanges[i])
 	}
-	return c
+	return c, used
+}
+
+func count(c *trials.Counts, used *harness.Usage, x *harness.Exchange) {
+	if x.Kind.Outside() || x.Stray {
+		return
+	}
+	c.ModelCalls++
+	if x.Attempt > 1 {
+		c.Retries++
+	}
+	*used = used.Add(x.Usage.Counted())
 }

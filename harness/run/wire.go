@@ -8,7 +8,9 @@ import (
 	"time"
 
 	"github.com/rehearse-dev/rehearse/harness"
-	"github.com/rehearse-dev/rehearse/harness/conduct"
+	"github.com/rehearse-dev/rehearse/harness/trials"
+	"github.com/rehearse-dev/rehearse/internal/conduct"
+	"github.com/rehearse-dev/rehearse/internal/jsonrpc"
 	"github.com/rehearse-dev/rehearse/mockmcp"
 	"github.com/rehearse-dev/rehearse/mockmcp/fault"
 )
@@ -58,21 +60,61 @@ func repeatable(tool mockmcp.Tool) bool {
 	return a.ReadOnly || a.Idempotent
 }
 
-// unstruck warns of the faults of mock servers that nothing brought about: a
-// trial that was to show how the subject takes them has shown nothing.
-func (t *trial) unstruck() []harness.Verdict {
-	var out []harness.Verdict
+// struck lists the faults of the mocks that struck, in the order in which they
+// first did, so that whoever reads of a failure knows what was done to the
+// subject.
+func (t *trial) struck(exchanges []harness.Exchange) []string {
+	var order []string
+	times := map[string]int{}
+	add := func(format string, args ...any) {
+		what := fmt.Sprintf(format, args...)
+		if times[what]++; times[what] == 1 {
+			order = append(order, what)
+		}
+	}
+	for _, x := range exchanges {
+		if x.Fault != "" {
+			add("%s of the model, turn %d", x.Fault, x.Turn)
+		}
+	}
 	for _, s := range t.servers {
 		if s.mock == nil {
 			continue
 		}
-		for _, f := range s.mock.Unstruck() {
+		for _, f := range s.mock.Frames() {
+			switch {
+			case f.Fault == "" || !f.In && f.Method != "" && f.Kind != jsonrpc.FrameEnd:
+			case f.Method == "":
+				add("%s of server %q", f.Fault, s.name)
+			default:
+				add("%s of server %q at %s", f.Fault, s.name, f.Method)
+			}
+		}
+	}
+	for i, what := range order {
+		if n := times[what]; n > 1 {
+			order[i] = fmt.Sprintf("%s, %d times", what, n)
+		}
+	}
+	return order
+}
+
+// unstruck warns of the faults of mock servers that nothing brought about: a
+// trial that was to show how the subject takes them has shown nothing.
+func (t *trial) unstruck() []trials.Verdict {
+	var out []trials.Verdict
+	for _, s := range t.servers {
+		if s.mock == nil {
+			continue
+		}
+		for _, idle := range s.mock.IdleFaults() {
+			f := idle.Fault
 			if f.Match.Method == fault.Start && f.Match.Nth > 1 {
 				continue // a trap for clients that start the server again
 			}
-			out = append(out, harness.Verdict{
-				Check: "faults", Conduct: true, State: harness.Warned, Pos: f.Pos,
-				Message: fmt.Sprintf("fault %s of server %q never struck", f.String(), s.name),
+			out = append(out, trials.Verdict{
+				Check: "faults", Conduct: true, State: trials.Warned, Pos: f.Pos,
+				Message: fmt.Sprintf("fault %s of server %q never struck: %s", f.String(), s.name, idle.Why),
 			})
 		}
 	}

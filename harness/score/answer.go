@@ -4,6 +4,7 @@ package score
 
 import (
 	"cmp"
+	"errors"
 	"fmt"
 	"maps"
 	"regexp"
@@ -12,32 +13,34 @@ import (
 	"time"
 
 	"github.com/rehearse-dev/rehearse/harness"
-	"github.com/rehearse-dev/rehearse/harness/expr"
-	"github.com/rehearse-dev/rehearse/harness/match"
-	"github.com/rehearse-dev/rehearse/harness/value"
+	"github.com/rehearse-dev/rehearse/harness/trials"
+	"github.com/rehearse-dev/rehearse/internal/expr"
+	"github.com/rehearse-dev/rehearse/internal/match"
+	"github.com/rehearse-dev/rehearse/internal/prose"
+	"github.com/rehearse-dev/rehearse/internal/value"
 )
 
-// Answer expects things of the text that the subject answers with: that of
-// the turn, or the last one. Letter case counts.
+// Answer judges the text of the subject's answer: that of the turn, or the last
+// one. Comparison is case-sensitive.
 type Answer struct {
 	Contains    []*expr.Template
 	NotContains []*expr.Template
 	Regex       []*regexp.Regexp
-	Equals      *expr.Template // but for space at both ends
-	// JSON is matched with the answer as JSON: the whole of it, or what
-	// stands in its only ``` block.
+	Equals      *expr.Template // the whole text, with the space at both ends
+	// JSON is matched with the answer as JSON: the whole answer, or the content
+	// of its only ``` block.
 	JSON *match.Matcher
 	Pos  harness.Position
 }
 
-// Score reads the transcript. Where the subject reports nothing it reads the
-// journal in replay and live mode, and is skipped in mock mode, where the
-// journal holds nothing but what the script said.
-func (s Answer) Score(e *Evidence) harness.Verdict {
+// Score reads the transcript. When the subject reports nothing, it reads the
+// journal in replay and live mode. In mock mode it is skipped, since the
+// journal then holds only what the script said.
+func (s Answer) Score(e *Evidence) trials.Verdict {
 	v := e.verdict("answer", s.Pos)
 	text, ok := e.answer()
 	if !ok {
-		v.State = harness.Skipped
+		v.State = trials.Skipped
 		v.Message = "the subject reports no answers"
 		return v
 	}
@@ -68,7 +71,11 @@ func (s Answer) Score(e *Evidence) harness.Verdict {
 	}
 	if err == nil && s.Equals != nil {
 		err = render([]*expr.Template{s.Equals}, func(want string) {
-			check(strings.TrimSpace(text) == strings.TrimSpace(want), "want it to be %q", want)
+			differ := ""
+			if strings.TrimSpace(text) == strings.TrimSpace(want) {
+				differ = " (only white space at the ends differs)"
+			}
+			check(text == want, "want it to be %q%s", want, differ)
 		})
 	}
 	for _, re := range s.Regex {
@@ -96,7 +103,7 @@ func (s Answer) Score(e *Evidence) harness.Verdict {
 	return v
 }
 
-func (s Answer) json(v *harness.Verdict, text string, vars *expr.Vars, check func(bool, string, ...any)) error {
+func (s Answer) json(v *trials.Verdict, text string, vars *expr.Vars, check func(bool, string, ...any)) error {
 	got, err := value.Parse([]byte(unfence(text)))
 	if err != nil {
 		check(false, "want JSON (%v)", err)
@@ -146,7 +153,7 @@ func (e *Evidence) answer() (string, bool) {
 
 func (e *Evidence) gotAnswer(text string) string {
 	if text != "" {
-		return fmt.Sprintf("%q", shorten(text, 600))
+		return fmt.Sprintf("%q", prose.Shorten(text, 600))
 	}
 	if t := e.turn(); t != nil && t.Stop != "" {
 		return fmt.Sprintf("no answer: the subject stopped (%s)", t.Stop)
@@ -159,22 +166,23 @@ func (e *Evidence) gotAnswer(text string) string {
 
 // State expects the states of mock servers.
 type State struct {
-	// Servers are what is expected, by the server's name. The paths of
-	// mismatches begin with the Root of each matcher; make it that name.
+	// Servers maps a server's name to the expectation of its state. The paths
+	// of mismatches begin with the Root of each matcher; make it the server's
+	// name.
 	Servers map[string]*match.Matcher
 	Pos     harness.Position
 }
 
 // Score matches the state that each server is left in.
-func (s State) Score(e *Evidence) harness.Verdict {
+func (s State) Score(e *Evidence) trials.Verdict {
 	v := e.verdict("state", s.Pos)
 	vars := e.vars(len(e.Trajectory))
 	good := 0
 	for _, server := range slices.Sorted(maps.Keys(s.Servers)) {
 		raw, ok := e.States[server]
 		if !ok {
-			v.State = harness.Undecided
-			v.Message = fmt.Sprintf("the state of server %q is not known", server)
+			v.State = trials.Undecided
+			v.Message = fmt.Sprintf("the state of server %q is unknown", server)
 			return v
 		}
 		got, err := value.Parse(raw)
@@ -207,14 +215,14 @@ func (s State) Score(e *Evidence) harness.Verdict {
 // Retries expects a number of repeated model requests.
 type Retries struct {
 	Min, Max *int // nil is no bound
-	// Honoured expects each repetition to wait as long as the answer before
-	// it asked for.
+	// Honoured expects each repetition to wait as long as the previous answer
+	// asked for.
 	Honoured bool
 	Pos      harness.Position
 }
 
 // Score counts the attempts after the first at each position.
-func (s Retries) Score(e *Evidence) harness.Verdict {
+func (s Retries) Score(e *Evidence) trials.Verdict {
 	v := e.verdict("retries", s.Pos)
 	retries, asked := 0, 0
 	var early []string
@@ -232,7 +240,7 @@ func (s Retries) Score(e *Evidence) harness.Verdict {
 				// From when the request arrived: the answer left a little
 				// later, but nobody can say when the client read it.
 				if waited := x.Start.Sub(before.Start); waited < before.RetryAfter {
-					early = append(early, fmt.Sprintf("attempt %d came after %s, asked to wait %s", x.Attempt, waited.Round(time.Millisecond), before.RetryAfter))
+					early = append(early, fmt.Sprintf("attempt %d came after %s, but was asked to wait %s", x.Attempt, waited.Round(time.Millisecond), before.RetryAfter))
 				}
 			}
 		}
@@ -244,36 +252,39 @@ func (s Retries) Score(e *Evidence) harness.Verdict {
 	case s.Max != nil && retries > *s.Max:
 		fail(&v, "want at most %d repeated model requests, got %d", *s.Max, retries)
 	case s.Honoured && len(early) > 0:
-		fail(&v, "want every asked wait honoured: %s", strings.Join(early, "; "))
+		fail(&v, "want every requested wait honoured: %s", strings.Join(early, "; "))
 	case s.Honoured && asked == 0:
-		v.State = harness.Undecided
-		v.Message = "no answer that was tried again asked for a wait"
+		v.State = trials.Undecided
+		v.Message = "no retried answer asked for a wait"
 	}
 	return v
 }
 
-// That expects a condition to hold.
+// That judges a CEL condition.
 type That struct {
 	Program *expr.Program
 	Pos     harness.Position
 }
 
-// Score evaluates the condition. What the three witnesses say is of the turn,
-// when it belongs to one.
-func (s That) Score(e *Evidence) harness.Verdict {
+// Score evaluates the condition. The three witnesses are limited to the turn,
+// when the expectation belongs to one.
+func (s That) Score(e *Evidence) trials.Verdict {
 	v := e.verdict("that", s.Pos)
 	if e.Transcript == nil && s.Program.Reads("transcript") {
-		v.State = harness.Skipped
+		v.State = trials.Skipped
 		v.Message = "the subject reports no transcript"
 		return v
 	}
 	vars := e.vars(len(e.Trajectory))
 	vars.Trajectory, _ = e.calls()
 	vars.Journal = e.journal()
+	vars.Requests = e.requests()
 	holds, err := s.Program.True(vars)
 	if err != nil {
 		broken(&v, err)
-		v.Message = fmt.Sprintf("%s: %s", s.Program, v.Message)
+		if limit := (*expr.LimitError)(nil); !errors.As(err, &limit) { // which names it
+			v.Message = fmt.Sprintf("%s: %s", s.Program, v.Message)
+		}
 		return v
 	}
 	if !holds {
@@ -283,33 +294,36 @@ func (s That) Score(e *Evidence) harness.Verdict {
 	return v
 }
 
-// readings are the values that the condition was about, a line each. Calls and
-// the like are told of in fewer words by figures.
+// readings are the values that the condition reads, a line each. figures
+// summarises calls and the like.
 func (s That) readings(vars *expr.Vars) string {
 	var b strings.Builder
 	for _, m := range s.Program.Readings(vars) {
 		if slices.Contains(witnesses[:], m.Key) {
 			continue
 		}
-		fmt.Fprintf(&b, "\n%s: %s", shorten(m.Key, 100), shorten(m.Value.String(), 300))
+		fmt.Fprintf(&b, "\n%s: %s", prose.Shorten(m.Key, 100), prose.Shorten(m.Value.String(), 300))
 	}
 	return b.String()
 }
 
-// witnesses are the names of what figures tell of.
-var witnesses = [...]string{"result", "journal", "transcript", "trajectory"}
+// witnesses are the names that figures summarises.
+var witnesses = [...]string{"result", "journal", "requests", "transcript", "trajectory"}
 
-// figures are what the witnesses that the condition reads have to say, a line
-// each; the calls, when it reads none and nothing else was told.
+// figures summarises the witnesses that the condition reads, a line each; or
+// the calls, when it reads none and nothing else was printed.
 func (s That) figures(vars *expr.Vars, told bool) string {
 	var b strings.Builder
 	if s.Program.Reads("result") && vars.Result != nil {
-		fmt.Fprintf(&b, "\nresult: %s", shorten(vars.Result.String(), 300))
+		fmt.Fprintf(&b, "\nresult: %s", prose.Shorten(vars.Result.String(), 300))
 	}
 	if s.Program.Reads("journal") {
 		j := vars.Journal
-		fmt.Fprintf(&b, "\njournal: %s, %s, %s, %s, answers %s", count(j.ModelCalls, "model call"),
-			plural(j.Retries, "retry", "retries"), count(j.ToolCalls, "tool call"), count(j.Tokens, "token"), quoted(j.Answers))
+		fmt.Fprintf(&b, "\njournal: %s, %s, %s, %s, answers %s", prose.Count(j.ModelCalls, "model call"),
+			prose.CountOf(j.Retries, "retry", "retries"), prose.Count(j.ToolCalls, "tool call"), prose.Count(j.Tokens, "token"), quoted(j.Answers))
+	}
+	if s.Program.Reads("requests") {
+		fmt.Fprintf(&b, "\nrequests: %s%s", prose.Count(len(vars.Requests), "request"), requestTexts(vars.Requests))
 	}
 	if s.Program.Reads("transcript") {
 		calls, toolCalls, stop := 0, 0, harness.StopReason("")
@@ -318,29 +332,37 @@ func (s That) figures(vars *expr.Vars, told bool) string {
 			calls, toolCalls, stop = calls+t.ModelCalls, toolCalls+len(t.Calls), t.Stop
 			answers = append(answers, t.Answer)
 		}
-		fmt.Fprintf(&b, "\ntranscript: %s, %s, answers %s, stop %q", count(calls, "model call"), count(toolCalls, "tool call"), quoted(answers), stop)
+		fmt.Fprintf(&b, "\ntranscript: %s, %s, answers %s, stop %q", prose.Count(calls, "model call"), prose.Count(toolCalls, "tool call"), quoted(answers), stop)
 	}
 	if b.Len() == 0 && !told || s.Program.Reads("trajectory") {
-		return fmt.Sprintf("\ntrajectory: %s: %s%s", count(len(vars.Trajectory), "call"), callTexts(vars.Trajectory), &b)
+		return fmt.Sprintf("\ntrajectory: %s: %s%s", prose.Count(len(vars.Trajectory), "call"), callTexts(vars.Trajectory), &b)
 	}
 	return b.String()
 }
 
-// quoted lists texts for a person.
+// requestTexts summarises requests by path and content, a line each.
+func requestTexts(list []harness.Exchange) string {
+	const most = 10
+	var b strings.Builder
+	for i, x := range list {
+		if i == most {
+			fmt.Fprintf(&b, "\n  and %d more", len(list)-most)
+			break
+		}
+		fmt.Fprintf(&b, "\n  %d: POST %s, model %q, %s, %s", i+1, x.Path, x.Request.Model,
+			prose.Count(len(x.Request.Messages), "message"), prose.Count(len(x.Request.Tools), "tool"))
+	}
+	return b.String()
+}
+
+// quoted lists texts for a reader.
 func quoted(texts []string) string {
 	if len(texts) == 0 {
 		return "none"
 	}
 	out := make([]string, len(texts))
 	for i, t := range texts {
-		out[i] = fmt.Sprintf("%q", shorten(t, 200))
+		out[i] = fmt.Sprintf("%q", prose.Shorten(t, 200))
 	}
 	return strings.Join(out, ", ")
-}
-
-func plural(n int, one, many string) string {
-	if n == 1 {
-		return "1 " + one
-	}
-	return fmt.Sprintf("%d %s", n, many)
 }

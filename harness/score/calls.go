@@ -11,19 +11,21 @@ import (
 	"strings"
 
 	"github.com/rehearse-dev/rehearse/harness"
-	"github.com/rehearse-dev/rehearse/harness/expr"
-	"github.com/rehearse-dev/rehearse/harness/match"
-	"github.com/rehearse-dev/rehearse/harness/trajectory"
-	"github.com/rehearse-dev/rehearse/harness/value"
+	"github.com/rehearse-dev/rehearse/harness/trials"
+	"github.com/rehearse-dev/rehearse/internal/expr"
+	"github.com/rehearse-dev/rehearse/internal/match"
+	"github.com/rehearse-dev/rehearse/internal/prose"
+	"github.com/rehearse-dev/rehearse/internal/trajectory"
+	"github.com/rehearse-dev/rehearse/internal/value"
 )
 
-// Calls expects tool calls. Its four settings are independent.
+// Calls judges tool calls. Its four settings are independent.
 type Calls struct {
 	// AnyOrder lets the calls come in any order. Default: in the order listed.
 	AnyOrder bool
-	// AllowExtra lets other calls stand between them. Default: fail.
+	// AllowExtra permits other calls in between. Default: fail.
 	AllowExtra bool
-	// AllowMissing lets listed calls be absent. Default: fail.
+	// AllowMissing permits listed calls to be absent. Default: fail.
 	AllowMissing bool
 	// Arguments says how arguments are compared. Default: ArgumentsMatch.
 	Arguments Arguments
@@ -54,14 +56,13 @@ func (p CallPattern) String() string {
 	if p.Args == nil {
 		return p.Tool
 	}
-	return p.Tool + " " + shorten(p.Args.String(), 300)
+	return p.Tool + " " + prose.Shorten(p.Args.String(), 300)
 }
 
-// Score aligns the expected calls with those that were made. First as many
-// as possible are matched; then what is left of both sides is paired by tool,
-// so that a wrong argument is shown as such and not as a call missing here
-// and another one too many there.
-func (s Calls) Score(e *Evidence) harness.Verdict {
+// Score aligns the expected calls with those that were made. First it matches
+// as many as possible. Then it pairs the rest by tool, so that a wrong argument
+// is shown as such, and not as one call missing and another unexpected.
+func (s Calls) Score(e *Evidence) trials.Verdict {
 	v := e.verdict("calls", s.Pos)
 	a := aligner{Calls: s, e: e}
 	a.calls, a.index = e.calls()
@@ -79,12 +80,12 @@ type aligner struct {
 	Calls
 	e     *Evidence
 	calls []harness.Call
-	index []int                  // of calls, in the whole trajectory
-	diff  [][][]harness.Mismatch // by pattern and call; nil matches
-	same  [][]bool               // pattern and call are of one tool
+	index []int                 // of calls, in the whole trajectory
+	diff  [][][]trials.Mismatch // by pattern and call; nil matches
+	same  [][]bool              // pattern and call are of one tool
 	actual,
 	expected []int // the other side of each pattern and call, or -1
-	status []harness.AlignmentStatus // of each pattern that is paired
+	status []trials.AlignmentStatus // of each pattern that is paired
 }
 
 // compare fills diff and same.
@@ -94,10 +95,10 @@ func (a *aligner) compare() error {
 		vars[k] = a.e.vars(a.index[k])
 	}
 	for _, p := range a.List {
-		diff := make([][]harness.Mismatch, len(a.calls))
+		diff := make([][]trials.Mismatch, len(a.calls))
 		same := make([]bool, len(a.calls))
 		for k, c := range a.calls {
-			if same[k] = named(c, p.Tool); !same[k] {
+			if same[k] = c.Is(p.Tool); !same[k] {
 				continue
 			}
 			var err error
@@ -110,7 +111,7 @@ func (a *aligner) compare() error {
 	return nil
 }
 
-func (a *aligner) arguments(p CallPattern, c harness.Call, vars *expr.Vars) ([]harness.Mismatch, error) {
+func (a *aligner) arguments(p CallPattern, c harness.Call, vars *expr.Vars) ([]trials.Mismatch, error) {
 	m := p.Args
 	switch {
 	case a.Arguments == ArgumentsIgnore:
@@ -118,7 +119,7 @@ func (a *aligner) arguments(p CallPattern, c harness.Call, vars *expr.Vars) ([]h
 	case a.Arguments == ArgumentsSchema:
 		schema, ok := a.e.Schemas[c.Name()]
 		if !ok {
-			return nil, fmt.Errorf("the schema of %q is not known", c.Name())
+			return nil, fmt.Errorf("the schema of %q is unknown", c.Name())
 		}
 		var err error
 		if m, err = schemaMatcher(schema); err != nil {
@@ -128,7 +129,7 @@ func (a *aligner) arguments(p CallPattern, c harness.Call, vars *expr.Vars) ([]h
 		return nil, nil
 	}
 	if c.Args == nil {
-		return []harness.Mismatch{{Path: "args", Rule: "json", Want: "a JSON object", Got: shorten(c.ArgsText, 200)}}, nil
+		return []trials.Mismatch{{Path: "args", Rule: "json", Want: "a JSON object", Got: prose.Shorten(c.ArgsText, 200)}}, nil
 	}
 	got, err := value.Parse(c.Args)
 	if err != nil {
@@ -137,9 +138,8 @@ func (a *aligner) arguments(p CallPattern, c harness.Call, vars *expr.Vars) ([]h
 	diff, err := m.Match(got, vars)
 	switch {
 	case errors.Is(err, expr.ErrMissing):
-		// The pattern may be meant for a later call, before which there is
-		// what it reads.
-		return []harness.Mismatch{{Path: "args", Rule: "expression", Want: p.Args.String(), Got: err.Error()}}, nil
+		// The pattern may belong to a later call, when what it reads exists.
+		return []trials.Mismatch{{Path: "args", Rule: "expression", Want: p.Args.String(), Got: err.Error()}}, nil
 	case err != nil:
 		return nil, fmt.Errorf("%s: %w", p, err)
 	}
@@ -158,7 +158,7 @@ func schemaMatcher(schema json.RawMessage) (*match.Matcher, error) {
 // pair decides which pattern goes with which call.
 func (a *aligner) pair() {
 	a.actual, a.expected = minusOnes(len(a.List)), minusOnes(len(a.calls))
-	a.status = make([]harness.AlignmentStatus, len(a.List))
+	a.status = make([]trials.AlignmentStatus, len(a.List))
 	matches := func(i, k int) float64 {
 		if a.same[i][k] && a.diff[i][k] == nil {
 			return 0
@@ -166,26 +166,26 @@ func (a *aligner) pair() {
 		return math.Inf(1)
 	}
 	if a.AnyOrder {
-		a.assign(harness.AlignMatched, matches)
+		a.assign(trials.AlignMatched, matches)
 	} else {
 		a.inOrder(matches)
-		a.assign(harness.AlignOutOfOrder, matches)
+		a.assign(trials.AlignOutOfOrder, matches)
 	}
 	if a.AllowExtra && a.AllowMissing {
-		return // a call that differs is an extra one, and that is fine
+		return // a call that differs is extra, which is allowed
 	}
-	a.assign(harness.AlignMismatched, func(i, k int) float64 {
+	a.assign(trials.AlignMismatched, func(i, k int) float64 {
 		if !a.same[i][k] {
 			return math.Inf(1)
 		}
-		// Near in the list as the last resort, so that the same tool called
-		// many times is shown in order.
+		// The distance in the list decides last, so that repeated calls of one
+		// tool are shown in order.
 		return float64(len(a.diff[i][k])) + math.Abs(float64(i-k))/1e6
 	})
 }
 
 // assign pairs what is left of both sides.
-func (a *aligner) assign(status harness.AlignmentStatus, cost func(i, k int) float64) {
+func (a *aligner) assign(status trials.AlignmentStatus, cost func(i, k int) float64) {
 	var rows, cols []int
 	for i, k := range a.actual {
 		if k < 0 {
@@ -196,9 +196,6 @@ func (a *aligner) assign(status harness.AlignmentStatus, cost func(i, k int) flo
 		if i < 0 {
 			cols = append(cols, k)
 		}
-	}
-	if len(rows) == 0 || len(cols) == 0 {
-		return
 	}
 	costs := make([][]float64, len(rows))
 	for r, i := range rows {
@@ -232,7 +229,7 @@ func (a *aligner) inOrder(cost func(i, k int) float64) {
 	for i, k := 0, 0; i < n && k < m; {
 		switch {
 		case cost(i, k) == 0 && longest[i][k] == longest[i+1][k+1]+1:
-			a.join(i, k, harness.AlignMatched)
+			a.join(i, k, trials.AlignMatched)
 			i, k = i+1, k+1
 		case longest[i][k] == longest[i][k+1]:
 			k++
@@ -242,24 +239,24 @@ func (a *aligner) inOrder(cost func(i, k int) float64) {
 	}
 }
 
-func (a *aligner) join(i, k int, status harness.AlignmentStatus) {
+func (a *aligner) join(i, k int, status trials.AlignmentStatus) {
 	a.actual[i], a.expected[k], a.status[i] = k, i, status
 }
 
 // rows lists the pairs in the order of the calls, each missing call after the
 // expected one before it.
-func (a *aligner) rows() *harness.Alignment {
-	out := &harness.Alignment{}
+func (a *aligner) rows() *trials.Alignment {
+	out := &trials.Alignment{}
 	missing := func(i int) {
 		for ; i < len(a.List) && a.actual[i] < 0; i++ {
-			out.Rows = append(out.Rows, harness.AlignmentRow{
-				Status: harness.AlignMissing, Expected: a.List[i].String(), Call: -1, Pos: a.List[i].Pos,
+			out.Rows = append(out.Rows, trials.AlignmentRow{
+				Status: trials.AlignMissing, Expected: a.List[i].String(), Call: -1, Pos: a.List[i].Pos,
 			})
 		}
 	}
 	missing(0)
 	for k, c := range a.calls {
-		row := harness.AlignmentRow{Status: harness.AlignExtra, Actual: callText(c), Call: a.index[k]}
+		row := trials.AlignmentRow{Status: trials.AlignExtra, Actual: callText(c), Call: a.index[k]}
 		i := a.expected[k]
 		if i >= 0 {
 			p := a.List[i]
@@ -273,30 +270,30 @@ func (a *aligner) rows() *harness.Alignment {
 	return out
 }
 
-// judge settles the verdict from its alignment. The verdict stands where the
-// first argument or call that is wrong is expected.
-func (s Calls) judge(v *harness.Verdict) {
+// judge settles the verdict from its alignment. The position of the verdict is
+// that of the first wrong argument or call.
+func (s Calls) judge(v *trials.Verdict) {
 	var problems []string
 	var pos harness.Position
 	matched := 0
 	for _, row := range v.Alignment.Rows {
 		switch row.Status {
-		case harness.AlignMatched:
+		case trials.AlignMatched:
 			matched++
 			continue
-		case harness.AlignMissing:
+		case trials.AlignMissing:
 			if s.AllowMissing {
 				continue
 			}
 			problems = append(problems, "missing call "+row.Expected)
-		case harness.AlignExtra:
+		case trials.AlignExtra:
 			if s.AllowExtra {
 				continue
 			}
 			problems = append(problems, "unexpected call "+row.Actual)
-		case harness.AlignOutOfOrder:
+		case trials.AlignOutOfOrder:
 			problems = append(problems, "out of order: "+row.Actual)
-		case harness.AlignMismatched:
+		case trials.AlignMismatched:
 			texts := make([]string, len(row.Mismatches))
 			for i, m := range row.Mismatches {
 				texts[i] = m.String()
@@ -328,7 +325,7 @@ type Never struct {
 }
 
 // Score fails when a forbidden tool was called, or executed without a call.
-func (s Never) Score(e *Evidence) harness.Verdict {
+func (s Never) Score(e *Evidence) trials.Verdict {
 	v := e.verdict("never", s.Pos)
 	calls, index := e.calls()
 	joined := map[string]bool{}
@@ -336,8 +333,8 @@ func (s Never) Score(e *Evidence) harness.Verdict {
 		joined[fmt.Sprint(c.Server, "\x00", c.Exec)] = true
 	}
 	if e.Turn == 0 {
-		// Executed but not called by the model: only the whole conversation
-		// can tell, since an execution does not know its turn.
+		// Executed, but in no trajectory that was joined from the model's side
+		// alone.
 		for _, x := range e.Tools {
 			if !joined[fmt.Sprint(x.Server, "\x00", x.Seq)] {
 				calls = append(calls, harness.Call{Server: x.Server, Tool: x.Tool, Args: x.Args})
@@ -345,13 +342,13 @@ func (s Never) Score(e *Evidence) harness.Verdict {
 			}
 		}
 	}
-	v.Alignment = &harness.Alignment{}
+	v.Alignment = &trials.Alignment{}
 	var found []string
 	for k, c := range calls {
 		for _, glob := range s.Tools {
 			if match.Glob(glob, c.Name()) || c.Offered != "" && match.Glob(glob, c.Offered) {
-				v.Alignment.Rows = append(v.Alignment.Rows, harness.AlignmentRow{
-					Status: harness.AlignForbidden, Expected: "never " + glob, Actual: callText(c), Call: index[k], Pos: s.Pos,
+				v.Alignment.Rows = append(v.Alignment.Rows, trials.AlignmentRow{
+					Status: trials.AlignForbidden, Expected: "never " + glob, Actual: callText(c), Call: index[k], Pos: s.Pos,
 				})
 				found = append(found, callText(c))
 				break
@@ -372,11 +369,4 @@ func minusOnes(n int) []int {
 		out[i] = -1
 	}
 	return out
-}
-
-func count(n int, noun string) string {
-	if n == 1 {
-		return "1 " + noun
-	}
-	return fmt.Sprintf("%d %ss", n, noun)
 }

@@ -1,9 +1,9 @@
 // Copyright 2026 The rehearse Authors. SPDX-License-Identifier: Apache-2.0
 
-// Package score judges expectations: what was called, with which arguments,
-// what was answered, what state the servers are left in. Each expectation of
-// a scenario is a [Scorer]; it reads the [Evidence] of a trial and returns a
-// verdict that says what was wrong and what was got.
+// Package score judges expectations: which tools were called with which
+// arguments, what the subject answered, in which state the servers are left.
+// Each expectation of a scenario is a [Scorer]. It reads the [Evidence] of a
+// trial and returns a verdict that says what was expected and what happened.
 //
 //	s := score.Calls{List: []score.CallPattern{{Tool: "weather.get"}}}
 //	verdict := s.Score(&score.Evidence{Trajectory: trajectory})
@@ -25,6 +25,7 @@
 package score
 
 import (
+	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -32,18 +33,24 @@ import (
 	"strings"
 
 	"github.com/rehearse-dev/rehearse/harness"
-	"github.com/rehearse-dev/rehearse/harness/expr"
-	"github.com/rehearse-dev/rehearse/harness/value"
+	"github.com/rehearse-dev/rehearse/harness/trials"
+	"github.com/rehearse-dev/rehearse/internal/expr"
+	"github.com/rehearse-dev/rehearse/internal/prose"
+	"github.com/rehearse-dev/rehearse/internal/value"
 )
 
 // Scorer judges one expectation.
 type Scorer interface {
-	Score(e *Evidence) harness.Verdict
+	Score(e *Evidence) trials.Verdict
 }
 
-// Evidence is what is known of a trial: all of it, up to now, whatever the
-// turn.
+// Evidence is everything known about a trial so far, whichever turn is judged.
 type Evidence struct {
+	// Ctx cancels expressions whose result is no longer needed. Nil never
+	// cancels.
+	Ctx context.Context
+	// Budget limits what all expectations take together. Nil is no limit.
+	Budget     *expr.Budget
 	Mode       harness.Mode
 	Trajectory []harness.Call
 	Exchanges  []harness.Exchange
@@ -57,9 +64,9 @@ type Evidence struct {
 	Schemas map[string]json.RawMessage
 	// Vars is the case's row, an object.
 	Vars value.Value
-	// Turn that is judged, from 1; 0 is the whole conversation.
+	// Turn is the turn to judge, from 1; 0 is the whole conversation.
 	Turn int
-	// User is the text of that turn, or of the last one.
+	// User is the user's text of that turn, or of the last one.
 	User string
 	// StartError is the error with which the subject could not be opened; empty
 	// when it was.
@@ -93,7 +100,7 @@ func (e *Evidence) vars(n int) *expr.Vars {
 			seen = append(seen, c)
 		}
 	}
-	v := &expr.Vars{User: e.User, Turn: e.Turn, Vars: e.Vars, Transcript: e.transcript()}
+	v := &expr.Vars{Ctx: e.Ctx, Budget: e.Budget, User: e.User, Turn: e.Turn, Vars: e.Vars, Transcript: e.transcript()}
 	for _, c := range slices.Backward(seen) {
 		if c.Executed {
 			if result, err := value.Parse(c.Result); err == nil {
@@ -105,7 +112,7 @@ func (e *Evidence) vars(n int) *expr.Vars {
 	v.Results = func(tool string) ([]value.Value, error) {
 		var out []value.Value
 		for _, c := range seen {
-			if !c.Executed || !named(c, tool) {
+			if !c.Executed || !c.Is(tool) {
 				continue
 			}
 			result, err := value.Parse(c.Result)
@@ -117,11 +124,6 @@ func (e *Evidence) vars(n int) *expr.Vars {
 		return out, nil
 	}
 	return v
-}
-
-// named reports whether a call is to a tool: server.tool, or the offered name.
-func named(c harness.Call, tool string) bool {
-	return c.Name() == tool || c.Offered == tool || c.Tool == tool && !strings.Contains(tool, ".")
 }
 
 // turn returns the subject's report of the turn that is judged, the last one
@@ -167,7 +169,7 @@ func (e *Evidence) journal() expr.Journal {
 		if x.Attempt > 1 {
 			j.Retries++
 		}
-		j.Tokens += x.Usage.TotalTokens
+		j.Tokens += x.Usage.Counted().TotalTokens
 		if x.Delivered && x.Lane == "" && x.Answer.Text != "" && len(x.Answer.Calls) == 0 {
 			if _, ok := answers[x.Turn]; !ok {
 				turns = append(turns, x.Turn)
@@ -190,6 +192,17 @@ func (e *Evidence) journal() expr.Journal {
 	return j
 }
 
+// requests are those to the model that are judged, repeated ones too.
+func (e *Evidence) requests() []harness.Exchange {
+	var out []harness.Exchange
+	for _, x := range e.Exchanges {
+		if e.in(x.Turn) && !x.Kind.Outside() && !x.Stray {
+			out = append(out, x)
+		}
+	}
+	return out
+}
+
 // told are the texts of the tool messages of a request.
 func told(r harness.Request) []string {
 	out := []string{}
@@ -202,17 +215,17 @@ func told(r harness.Request) []string {
 }
 
 // verdict starts a verdict that has passed.
-func (e *Evidence) verdict(check string, pos harness.Position) harness.Verdict {
-	return harness.Verdict{Check: check, State: harness.Passed, Turn: e.Turn, Pos: pos}
+func (e *Evidence) verdict(check string, pos harness.Position) trials.Verdict {
+	return trials.Verdict{Check: check, State: trials.Passed, Turn: e.Turn, Pos: pos}
 }
 
-func fail(v *harness.Verdict, format string, args ...any) {
-	v.State = harness.Failed
+func fail(v *trials.Verdict, format string, args ...any) {
+	v.State = trials.Failed
 	v.Message = fmt.Sprintf(format, args...)
 }
 
 // firstPos is where the first mismatch stands whose place is known.
-func firstPos(list []harness.Mismatch) harness.Position {
+func firstPos(list []trials.Mismatch) harness.Position {
 	for _, m := range list {
 		if !m.Pos.IsZero() {
 			return m.Pos
@@ -221,24 +234,29 @@ func firstPos(list []harness.Mismatch) harness.Position {
 	return harness.Position{}
 }
 
-// broken settles a verdict whose expectation could not be computed: it failed
-// when it reads what the trial does not have, and is undecided otherwise.
-func broken(v *harness.Verdict, err error) {
+// broken settles a verdict whose expectation could not be computed: it has
+// failed when it reads something that does not exist, and is undecided
+// otherwise.
+func broken(v *trials.Verdict, err error) {
 	if errors.Is(err, expr.ErrMissing) {
-		fail(v, "reads what is not there: %v", err)
+		fail(v, "reads something that does not exist: %v", err)
 		return
 	}
-	v.State = harness.Undecided
+	v.State = trials.Undecided
 	v.Message = err.Error()
 }
 
-// callText is a call for a person: weather.get {"city":"Paris"}.
+// callText prints a call: weather.get {"city":"Paris"}.
 func callText(c harness.Call) string {
 	args := string(c.Args)
 	if c.Args == nil {
 		args = c.ArgsText
 	}
-	return strings.TrimSpace(c.Name() + " " + shorten(args, 300))
+	text := strings.TrimSpace(c.Name() + " " + prose.Shorten(args, 300))
+	if c.Unasked {
+		text += " (executed, but no reply asks for it)"
+	}
+	return text
 }
 
 func callTexts(calls []harness.Call) string {
@@ -254,17 +272,6 @@ func callTexts(calls []harness.Call) string {
 		texts = append(texts, callText(c))
 	}
 	return strings.Join(texts, ", ")
-}
-
-// shorten keeps messages readable: at most about n bytes, whole runes.
-func shorten(s string, n int) string {
-	if len(s) <= n {
-		return s
-	}
-	for n > 0 && s[n]&0xC0 == 0x80 {
-		n--
-	}
-	return fmt.Sprintf("%s… (%d bytes more)", s[:n], len(s)-n)
 }
 
 func share(part, whole int) *float64 {

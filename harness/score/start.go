@@ -8,10 +8,12 @@ import (
 	"strings"
 
 	"github.com/rehearse-dev/rehearse/harness"
+	"github.com/rehearse-dev/rehearse/harness/trials"
+	"github.com/rehearse-dev/rehearse/internal/prose"
 )
 
-// StartError expects that the subject gives up when it is opened, before the
-// first turn, with an error that says why. Letter case counts.
+// StartError expects the subject to give up when it is opened, before the first
+// turn, with an error that says why. Comparison is case-sensitive.
 type StartError struct {
 	Contains    []string
 	NotContains []string
@@ -20,10 +22,10 @@ type StartError struct {
 }
 
 // Score reads the error.
-func (s StartError) Score(e *Evidence) harness.Verdict {
+func (s StartError) Score(e *Evidence) trials.Verdict {
 	v := e.verdict("start_error", s.Pos)
 	if e.StartError == "" {
-		fail(&v, "want an error at the start, and the subject was opened without one")
+		fail(&v, "want an error at the start, but the subject opened without one")
 		return v
 	}
 	var problems []string
@@ -43,7 +45,7 @@ func (s StartError) Score(e *Evidence) harness.Verdict {
 		}
 	}
 	if problems != nil {
-		fail(&v, "%s, got %q", strings.Join(problems, "; "), shorten(e.StartError, 600))
+		fail(&v, "%s, got %q", strings.Join(problems, "; "), prose.Shorten(e.StartError, 600))
 	}
 	return v
 }

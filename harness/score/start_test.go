@@ -7,8 +7,8 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/rehearse-dev/rehearse/harness"
 	"github.com/rehearse-dev/rehearse/harness/score"
+	"github.com/rehearse-dev/rehearse/harness/trials"
 )
 
 func TestStartError(t *testing.T) {
@@ -23,11 +23,11 @@ func TestStartError(t *testing.T) {
 		{"not contained", score.StartError{Contains: []string{"lab", "no such file"}}, said, `want it to contain "no such file"`},
 		{"too much said", score.StartError{NotContains: []string{"exit"}}, said, `want it not to contain "exit"`},
 		{"not matched", score.StartError{Regex: []*regexp.Regexp{regexp.MustCompile("^lab")}}, said, "regular expression"},
-		{"no error", score.StartError{Contains: []string{"lab"}}, "", "was opened without one"},
+		{"no error", score.StartError{Contains: []string{"lab"}}, "", "subject opened without one"},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			v := test.want.Score(&score.Evidence{StartError: test.got})
-			if (test.says == "") != (v.State == harness.Passed) || !strings.Contains(v.Message, test.says) {
+			if (test.says == "") != (v.State == trials.Passed) || !strings.Contains(v.Message, test.says) {
 				t.Errorf("%s: %s", v.State, v.Message)
 			}
 		})

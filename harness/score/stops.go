@@ -8,6 +8,8 @@ import (
 	"slices"
 
 	"github.com/rehearse-dev/rehearse/harness"
+	"github.com/rehearse-dev/rehearse/harness/trials"
+	"github.com/rehearse-dev/rehearse/internal/prose"
 )
 
 // Stops expects the subject to stop, for a reason, without an answer.
@@ -16,15 +18,14 @@ type Stops struct {
 	Pos    harness.Position
 }
 
-// Score reads the transcript. An error for which the subject gives no reason
-// is taken for the stop that an endpoint brings about when the last thing that
-// the endpoint did is such a reason.
-func (s Stops) Score(e *Evidence) harness.Verdict {
+// Score reads the transcript. When the subject gives no reason for an error,
+// the last answer of the endpoint decides whether it is such a stop.
+func (s Stops) Score(e *Evidence) trials.Verdict {
 	v := e.verdict("stops", s.Pos)
 	t := e.turn()
 	switch {
 	case e.Transcript == nil:
-		v.State = harness.Skipped
+		v.State = trials.Skipped
 		v.Message = "the subject reports no stops"
 	case t == nil:
 		fail(&v, "want a stop (%s), but the turn was not reached", s.Reason)
@@ -37,28 +38,30 @@ func (s Stops) Score(e *Evidence) harness.Verdict {
 			fail(&v, "want a stop (%s), got the error %q, which gives no reason; %s", s.Reason, t.Error, why)
 		}
 	default:
-		fail(&v, "want a stop (%s), got the answer %q", s.Reason, shorten(t.Answer, 300))
+		fail(&v, "want a stop (%s), got the answer %q", s.Reason, prose.Shorten(t.Answer, 300))
 	}
 	return v
 }
 
-// Excuses reports whether the expectation has a word to say about a turn that
-// ended with an error: one with a stop, or one that gives no reason where the
-// endpoint is to bring the stop about. Any other error is the subject's fault.
+// Excuses reports whether the expectation covers a turn that ended with an
+// error: an error with a stop, or one without a reason when the endpoint causes
+// the stop. Any other error is the subject's fault.
 func (s Stops) Excuses(stop harness.StopReason) bool {
-	return stop != "" || s.Reason == harness.StopAnyError || s.Reason.OfEndpoint()
+	return stop != "" || s.Reason == harness.StopAnyError || s.Reason == harness.StopLength || s.Reason.OfEndpoint()
 }
 
 // unsaid says why x, the endpoint's last answer, does not explain an error
-// without a reason; empty when it does.
+// without a reason. It is empty when x does.
 func (s Stops) unsaid(x *harness.Exchange) string {
 	switch {
+	case s.Reason == harness.StopLength && x != nil && x.FinishReason == "length":
+		return ""
 	case !s.Reason.OfEndpoint():
-		return "no endpoint brings this stop about"
+		return "no answer of an endpoint causes this stop"
 	case x == nil:
 		return "the endpoint was not asked"
 	case x.Status < http.StatusBadRequest && x.Fault == "":
-		return "the endpoint's last answer was in order"
+		return "the endpoint's last answer was valid"
 	case slices.Contains(stopsAfter(x.Status), s.Reason):
 		return ""
 	case x.Status < http.StatusBadRequest:

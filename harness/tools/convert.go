@@ -8,13 +8,18 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"mime"
 	"slices"
 	"strings"
+	"unicode"
+	"unicode/utf8"
 
 	"github.com/rehearse-dev/rehearse/harness"
 	"github.com/rehearse-dev/rehearse/harness/mcppool"
-	"github.com/rehearse-dev/rehearse/harness/value"
+	"github.com/rehearse-dev/rehearse/internal/dialect"
+	"github.com/rehearse-dev/rehearse/internal/exactjson"
 	"github.com/rehearse-dev/rehearse/internal/mcpwire"
+	"github.com/rehearse-dev/rehearse/internal/value"
 )
 
 // Offerable returns a server's tool as it is offered to a model, under its own
@@ -29,22 +34,27 @@ func Offerable(t mcppool.Tool) (harness.Tool, error) {
 }
 
 // offerable returns the schema of a tool's arguments as OpenAI accepts it for
-// a function: unchanged, but for an object without properties, which must say
-// that it has none. A schema that OpenAI would refuse is an error, for one
-// such tool makes it refuse the whole request.
+// a function: unchanged, but for keywords that are null, which are as if absent,
+// and for an object without properties, which must say that it has none. A
+// schema that OpenAI would refuse is an error, for one such tool makes it refuse
+// the whole request.
 func offerable(schema json.RawMessage) (json.RawMessage, error) {
 	if len(schema) == 0 || string(schema) == "null" {
 		return nil, errors.New("it has no input schema")
 	}
 	root, err := value.Parse(schema)
 	if err != nil {
-		return nil, fmt.Errorf("its input schema cannot be read: %w", err)
+		return nil, fmt.Errorf("its input schema is unreadable: %w", err)
 	}
 	if root.Kind() != value.Object {
-		return nil, fmt.Errorf("its input schema is no object but %s", mcpwire.Excerpt(schema, 60))
+		return nil, fmt.Errorf("its input schema must be an object, not %s", mcpwire.Excerpt(schema, 60))
+	}
+	root, changed := withoutNulls(root)
+	if changed {
+		schema = root.Append(nil)
 	}
 	if typ, _ := root.Get("type"); typ.Str() != "object" {
-		return nil, fmt.Errorf("its input schema does not say type: object at its root but %v", typ)
+		return nil, fmt.Errorf("its input schema does not say type: object at its root, but %v", typ)
 	}
 	for _, keyword := range []string{"oneOf", "anyOf", "allOf", "enum", "not"} {
 		if _, ok := root.Get(keyword); ok {
@@ -56,11 +66,72 @@ func offerable(schema json.RawMessage) (json.RawMessage, error) {
 	}
 	if props, ok := root.Get("properties"); !ok {
 		members := append(slices.Clone(root.Members()), value.Member{Key: "properties", Value: value.ObjectOf()})
-		return value.ObjectOf(members...).Append(nil), nil
+		schema = value.ObjectOf(members...).Append(nil)
 	} else if props.Kind() != value.Object {
-		return nil, fmt.Errorf("the properties of its input schema are no object but %v", props)
+		return nil, fmt.Errorf("the properties of its input schema must be an object, not %v", props)
+	}
+	if problem := dialect.SchemaProblem(schema); problem != "" {
+		return nil, fmt.Errorf("OpenAI refuses its input schema: %s", problem)
 	}
 	return schema, nil
+}
+
+// withoutNulls leaves out of a schema the keywords that are null, as languages
+// write what is not set, and reports whether there were any. An argument whose
+// schema is null may be anything. What null means something for stays.
+func withoutNulls(schema value.Value) (value.Value, bool) {
+	if schema.Kind() != value.Object {
+		return schema, false
+	}
+	members := make([]value.Member, 0, schema.Len())
+	changed := false
+	for _, m := range schema.Members() {
+		some := false
+		switch m.Key {
+		case "properties", "$defs", "definitions", "patternProperties", "dependentSchemas":
+			m.Value, some = eachWithoutNulls(m.Value)
+		case "anyOf", "oneOf", "allOf", "prefixItems", "items", "additionalProperties", "contains", "propertyNames", "not", "if", "then", "else",
+			"additionalItems", "unevaluatedItems", "unevaluatedProperties":
+			if m.Value.Kind() == value.Array {
+				items := slices.Clone(m.Value.Items())
+				for i := range items {
+					item, is := withoutNulls(items[i])
+					items[i], some = item, some || is
+				}
+				m.Value = value.ArrayOf(items...)
+			} else {
+				m.Value, some = withoutNulls(m.Value)
+			}
+		}
+		if m.Value.IsNull() && m.Key != "default" && m.Key != "const" {
+			changed = true
+			continue
+		}
+		changed = changed || some
+		members = append(members, m)
+	}
+	if !changed {
+		return schema, false
+	}
+	return value.ObjectOf(members...), true
+}
+
+// eachWithoutNulls is withoutNulls for schemas by name.
+func eachWithoutNulls(schemas value.Value) (value.Value, bool) {
+	members := slices.Clone(schemas.Members())
+	changed := false
+	for i := range members {
+		if members[i].Value.IsNull() {
+			members[i].Value, changed = value.ObjectOf(), true
+			continue
+		}
+		v, some := withoutNulls(members[i].Value)
+		members[i].Value, changed = v, changed || some
+	}
+	if !changed {
+		return schemas, false
+	}
+	return value.ObjectOf(members...), true
 }
 
 // arrayWithoutItems finds a schema of type array without items below v, and
@@ -110,18 +181,63 @@ func messageText(r *mcppool.Result) string {
 	return text
 }
 
-// Text is what a result says: text as it is, other content described.
-// Structured content is shown where there is nothing else: beside it, servers
-// say the same in text.
+// Text is what a result says: text as it is, other content described, and
+// structured content behind it unless the text repeats it.
 func Text(r *mcppool.Result) string {
 	var parts []string
 	for _, block := range r.Content {
 		parts = append(parts, blockText(block))
 	}
-	if len(parts) == 0 && r.Structured != nil {
+	if r.Structured != nil && !repeats(parts, r.Structured) {
 		parts = append(parts, string(mcpwire.Marshal(r.Structured)))
 	}
 	return strings.Join(parts, "\n")
+}
+
+// repeats reports whether content says all of a result's structured content: it
+// has that as JSON, or the one member in which servers wrap anything that is
+// not an object, as JSON, as text, or item by item.
+func repeats(parts []string, structured json.RawMessage) bool {
+	want, err := value.Parse(structured)
+	if err != nil {
+		return slices.Contains(parts, string(structured)) // nested too deep to be compared
+	}
+	if says(parts, want) {
+		return true
+	}
+	if want.Kind() != value.Object || want.Len() != 1 {
+		return want.Len() == 0 && len(parts) > 0 && (want.Kind() == value.Object || want.Kind() == value.Array)
+	}
+	wrapped := want.Members()[0].Value
+	if says(parts, wrapped) {
+		return true
+	}
+	items := wrapped.Items()
+	for i, item := range items {
+		if i >= len(parts) || !says(parts[i:i+1], item) {
+			return false
+		}
+	}
+	return len(items) > 0
+}
+
+// says reports whether one of some texts is a value, or has it in it as JSON.
+func says(texts []string, want value.Value) bool {
+	for _, text := range texts {
+		text = strings.TrimSpace(text)
+		if want.Kind() == value.String && text == strings.TrimSpace(want.Str()) {
+			return true
+		}
+		if got, err := value.Parse([]byte(text)); err == nil && value.Equal(got, want) {
+			return true
+		}
+		for _, p := range value.Embedded(text) {
+			if value.Equal(p.Value, want) {
+				return true
+			}
+		}
+	}
+	return false
 }
 
 // needsTask reports whether a tool can be called only as a task, of which the
@@ -132,7 +248,7 @@ func needsTask(raw json.RawMessage) bool {
 			TaskSupport string `json:"taskSupport"`
 		} `json:"execution"`
 	}
-	return json.Unmarshal(raw, &t) == nil && t.Execution.TaskSupport == "required"
+	return exactjson.Unmarshal(raw, &t) == nil && t.Execution.TaskSupport == "required"
 }
 
 // contentBlock is a content block of any type of the protocol.
@@ -153,8 +269,8 @@ type contentBlock struct {
 
 func blockText(raw json.RawMessage) string {
 	var b contentBlock
-	if err := json.Unmarshal(raw, &b); err != nil {
-		return fmt.Sprintf("[content that cannot be read: %s]", mcpwire.Excerpt(raw, 200))
+	if err := exactjson.Unmarshal(raw, &b); err != nil {
+		return fmt.Sprintf("[unreadable content: %s]", mcpwire.Excerpt(raw, 200))
 	}
 	switch b.Type {
 	case "text":
@@ -167,12 +283,46 @@ func blockText(raw json.RawMessage) string {
 		if b.Resource.Text != nil {
 			return fmt.Sprintf("[resource %s]\n%s", b.Resource.URI, *b.Resource.Text)
 		}
+		if text, ok := textOf(b.Resource.Blob, b.Resource.MIMEType); ok {
+			return fmt.Sprintf("[resource %s]\n%s", b.Resource.URI, text)
+		}
 		return fmt.Sprintf("[resource %s, %s, %d bytes]", b.Resource.URI, orUnknown(b.Resource.MIMEType), decodedLen(b.Resource.Blob))
 	default:
 		var compact bytes.Buffer
 		_ = json.Compact(&compact, raw) // it was valid above
 		return fmt.Sprintf("[content of type %q: %s]", b.Type, mcpwire.Excerpt(compact.Bytes(), 2000))
 	}
+}
+
+// textOf is the text that a blob holds, if its type says that it is text, or
+// says nothing and it is: UTF-8 without control characters.
+func textOf(blob, mimeType string) (string, bool) {
+	data, err := base64.RawStdEncoding.DecodeString(strings.TrimRight(plainBase64.Replace(blob), "="))
+	if err != nil || len(data) == 0 || !utf8.Valid(data) {
+		return "", false
+	}
+	text := strings.TrimPrefix(string(data), "\ufeff")
+	kind, _, err := mime.ParseMediaType(mimeType)
+	switch main, sub, _ := strings.Cut(kind, "/"); {
+	case mimeType != "" && err != nil:
+		return "", false
+	case main == "text", strings.HasSuffix(sub, "+json"), strings.HasSuffix(sub, "+xml"), strings.HasSuffix(sub, "+yaml"):
+		return text, main != "image"
+	case main == "application" && slices.Contains(textTypes(), strings.TrimPrefix(sub, "x-")):
+		return text, true
+	case mimeType == "":
+		return text, !strings.ContainsFunc(text, func(r rune) bool { return unicode.IsControl(r) && !unicode.IsSpace(r) })
+	}
+	return "", false
+}
+
+// plainBase64 makes the usual alphabet of the one of URLs, and takes line ends
+// out.
+var plainBase64 = strings.NewReplacer("-", "+", "_", "/", "\r", "", "\n", "")
+
+// textTypes are the types of applications that are text.
+func textTypes() []string {
+	return []string{"json", "xml", "yaml", "toml", "javascript", "ecmascript", "typescript", "sql", "graphql", "sh", "ndjson", "jsonl", "csv", "httpd-php", "latex", "tex", "rtf"}
 }
 
 func orUnknown(mimeType string) string {

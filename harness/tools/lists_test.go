@@ -98,7 +98,7 @@ func TestListsOfOneServerChange(t *testing.T) {
 	a, b := &changing{list: list("a")}, &changing{list: list("b")}
 	r := newRouter(t, nil, open(t, "first", a.dial, nil), open(t, "second", b.dial, nil))
 	b.say(list("c", "a"))
-	if got, err := r.Call(t.Context(), "b", "{}"); err != nil || got.Text != "ok" {
+	if got, err := r.Call(t.Context(), "b", "{}"); err != nil || got.Text != "ok\n{\"id\":7}" {
 		t.Errorf("Call() = %+v, %v", got, err) // though the result is none of its output schema
 	}
 	for range 3 {
@@ -201,7 +201,7 @@ func TestServerThatDied(t *testing.T) {
 	}
 	r := newRouter(t, nil, open(t, "shop", dial, nil))
 	got, err := r.Call(t.Context(), "old", "{}")
-	if want := `Error: calling "old" on server "shop": the server went away`; err != nil || got.Text != want || !got.IsError || got.Server != "shop" {
+	if want := `Error: calling "old" on server "shop": the server disconnected`; err != nil || got.Text != want || !got.IsError || got.Server != "shop" {
 		t.Errorf("Call() = %+v, %v, want %s", got, err, want)
 	}
 	if got, err := r.Call(t.Context(), "old", "{}"); err != nil || got.Text != "ok" {
@@ -210,7 +210,7 @@ func TestServerThatDied(t *testing.T) {
 	if diff := cmp.Diff([]string{"new"}, names(t, r)); diff != "" {
 		t.Errorf("names (-want +got):\n%s", diff)
 	}
-	want := []string{`server "shop": went away; opened a new one`}
+	want := []string{`server "shop": disconnected; opened a new one`}
 	if diff := cmp.Diff(want, r.Warnings()); diff != "" {
 		t.Errorf("warnings (-want +got):\n%s", diff)
 	}

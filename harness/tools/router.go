@@ -24,8 +24,8 @@ import (
 
 	"github.com/rehearse-dev/rehearse/harness"
 	"github.com/rehearse-dev/rehearse/harness/mcppool"
-	"github.com/rehearse-dev/rehearse/harness/toolname"
 	"github.com/rehearse-dev/rehearse/internal/mcpwire"
+	"github.com/rehearse-dev/rehearse/internal/toolname"
 )
 
 // Options are settings of a [Router]. nil means all defaults.
@@ -40,7 +40,7 @@ type Result struct {
 	Server  string // empty when no server offers the tool
 	Tool    string // the tool's own name there
 	Text    string // the content of the tool message
-	IsError bool   // the text tells of a failure
+	IsError bool   // the text reports a failure
 	// Err is the cause when there is no MCP result: bad arguments, an unknown
 	// tool, a protocol error, a timeout.
 	Err error
@@ -100,7 +100,7 @@ func (r *Router) list(ctx context.Context) error {
 }
 
 // offer makes of the servers' lists what is offered to the model. Of two tools
-// of one name the second is left out; the error tells of the first such pair.
+// of one name the second is left out; the error names the first such pair.
 func (r *Router) offer(lists [][]mcppool.Tool, warned [][]string) (collision error) {
 	table := toolname.NewTable(r.style)
 	var offered []harness.Tool
@@ -235,8 +235,8 @@ func (r *Router) names() string {
 	return strings.Join(names, ", ")
 }
 
-// checkArguments refuses what is no JSON object, in words that help a model
-// to write it again.
+// checkArguments refuses anything that is not JSON object, in words that help a
+// model to write it again.
 func checkArguments(args string) error {
 	if mcpwire.IsObject([]byte(args)) {
 		return nil

@@ -18,9 +18,10 @@ import (
 
 	"github.com/rehearse-dev/rehearse/harness"
 	"github.com/rehearse-dev/rehearse/harness/mcppool"
-	"github.com/rehearse-dev/rehearse/harness/toolname"
 	"github.com/rehearse-dev/rehearse/harness/tools"
+	"github.com/rehearse-dev/rehearse/internal/jsonrpc"
 	"github.com/rehearse-dev/rehearse/internal/mcpwire"
+	"github.com/rehearse-dev/rehearse/internal/toolname"
 	"github.com/rehearse-dev/rehearse/mockmcp"
 )
 
@@ -167,6 +168,13 @@ func TestRouterOffersWhatOpenAIAccepts(t *testing.T) {
 		`{"name":"types","inputSchema":{"type":["object"]}},{"name":"union","inputSchema":{"type":"object","anyOf":[{}]}},` +
 		`{"name":"items","inputSchema":{"type":"object","properties":{"x":{"type":"object","properties":{"y":{"type":"array"}}}}}},` +
 		`{"name":"list","inputSchema":{"type":"object","properties":[]}},` +
+		`{"name":"nulls","title":null,"description":null,"inputSchema":{"type":"object","title":null,"properties":{"a":null,"b":{"type":"string","enum":null,"default":null},"c":{"type":"array","items":{"const":null,"minimum":null}},"d":{"anyOf":[{"type":"string","format":null},{"type":"null"}]}},"required":null,"$defs":null},"annotations":null},` +
+		`{"name":"null properties","inputSchema":{"type":"object","properties":null}},` +
+		`{"name":"null items","inputSchema":{"type":"object","properties":{"a":{"type":"array","items":null}}}},` +
+		`{"name":"odd type","inputSchema":{"type":"object","properties":{"a":{"type":"datetime"}}}},` +
+		`{"name":"odd required","inputSchema":{"type":"object","properties":{"a":{}},"required":"a"}},` +
+		`{"name":"odd enum","inputSchema":{"type":"object","properties":{"a":{"enum":"x"}}}},` +
+		`{"name":"odd property","inputSchema":{"type":"object","properties":{"a":"string"}}},` +
 		`{"name":"task","inputSchema":{"type":"object"},"execution":{"taskSupport":"required"}}]`
 	r := newRouter(t, nil, scripted(t, "s", func() string { return list }, "", nil))
 	got, err := r.Tools(t.Context())
@@ -176,6 +184,8 @@ func TestRouterOffersWhatOpenAIAccepts(t *testing.T) {
 	want := []harness.Tool{
 		{Name: "fine", Description: "d", Schema: raw(fine)},
 		{Name: "no_properties", Schema: raw(`{"type":"object","additionalProperties":false,"properties":{}}`)},
+		{Name: "nulls", Schema: raw(`{"type":"object","properties":{"a":{},"b":{"type":"string","default":null},"c":{"type":"array","items":{"const":null}},"d":{"anyOf":[{"type":"string"},{"type":"null"}]}}}`)},
+		{Name: "null_properties", Schema: raw(`{"type":"object","properties":{}}`)},
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("tools (-want +got):\n%s", diff)
@@ -183,12 +193,17 @@ func TestRouterOffersWhatOpenAIAccepts(t *testing.T) {
 	wantWarnings := []string{
 		`server "s": tool "none" is not offered: it has no input schema`,
 		`server "s": tool "null" is not offered: it has no input schema`,
-		`server "s": tool "bool" is not offered: its input schema is no object but true`,
-		`server "s": tool "untyped" is not offered: its input schema does not say type: object at its root but null`,
-		`server "s": tool "types" is not offered: its input schema does not say type: object at its root but ["object"]`,
+		`server "s": tool "bool" is not offered: its input schema must be an object, not true`,
+		`server "s": tool "untyped" is not offered: its input schema does not say type: object at its root, but null`,
+		`server "s": tool "types" is not offered: its input schema does not say type: object at its root, but ["object"]`,
 		`server "s": tool "union" is not offered: its input schema has anyOf at its root, which OpenAI refuses`,
 		`server "s": tool "items" is not offered: its input schema has an array without items, which OpenAI refuses: /properties/x/properties/y`,
-		`server "s": tool "list" is not offered: the properties of its input schema are no object but []`,
+		`server "s": tool "list" is not offered: the properties of its input schema must be an object, not []`,
+		`server "s": tool "null items" is not offered: its input schema has an array without items, which OpenAI refuses: /properties/a`,
+		`server "s": tool "odd type" is not offered: OpenAI refuses its input schema: In context=('properties', 'a'), 'datetime' is not valid under any of the given schemas.`,
+		`server "s": tool "odd required" is not offered: OpenAI refuses its input schema: In context=(), 'required' is not an array of strings.`,
+		`server "s": tool "odd enum" is not offered: OpenAI refuses its input schema: In context=('properties', 'a'), 'enum' is not an array.`,
+		`server "s": tool "odd property" is not offered: OpenAI refuses its input schema: In context=('properties', 'a'), schema is not of type 'object', 'boolean'.`,
 		`server "s": tool "task" is not offered: it can only be run as a task`,
 	}
 	if diff := cmp.Diff(wantWarnings, r.Warnings()); diff != "" {
@@ -224,7 +239,7 @@ func TestRouterFailuresAreResults(t *testing.T) {
 	r := newRouter(t, nil,
 		mock(t, "a", mockmcp.Tool{Name: "echo", Input: raw(`{"type":"object","properties":{"n":{"type":"number"}}}`)}),
 		mock(t, "b", mockmcp.Tool{Name: "rpc", Handler: func(context.Context, *mockmcp.Call) (*mockmcp.Answer, error) {
-			return &mockmcp.Answer{RPCError: &harness.RPCError{Code: -32050, Message: "quota"}}, nil
+			return &mockmcp.Answer{RPCError: &jsonrpc.Error{Code: -32050, Message: "quota"}}, nil
 		}}))
 	for _, tt := range []struct{ name, tool, args, want string }{
 		{"unknown tool", "ecko", "{}", `Error: there is no tool "ecko"; there are: echo, rpc`},
@@ -275,7 +290,23 @@ func TestResultText(t *testing.T) {
 		{"text", `{"content":[{"type":"text","text":"a"},{"type":"text","text":"b"}]}`, "a\nb"},
 		{"nothing", `{"content":[]}`, ""},
 		{"structured alone", `{"structuredContent":{"b":1.10,"a":"<"}}`, `{"b":1.10,"a":"<"}`},
-		{"structured beside text", `{"content":[{"type":"text","text":"hi"}],"structuredContent":{"content":"hi"}}`, "hi"},
+		{"structured, one member of it as text", `{"content":[{"type":"text","text":"hi"}],"structuredContent":{"content":"hi"}}`, "hi"},
+		{"structured, and a summary", `{"content":[{"type":"text","text":"2 projects"}],"structuredContent":{"projects":[{"id":"p-1"},{"id":"p-2"}]}}`, "2 projects\n{\"projects\":[{\"id\":\"p-1\"},{\"id\":\"p-2\"}]}"},
+		{"structured, and the same as JSON", `{"content":[{"type":"text","text":"{\n \"b\": 1.0,\n \"a\": [2]}"}],"structuredContent":{"a":[2],"b":1}}`, "{\n \"b\": 1.0,\n \"a\": [2]}"},
+		{"structured, and the same behind a line", `{"content":[{"type":"text","text":"Found [1]:\n{\"a\": 1}"}],"structuredContent":{"a":1}}`, "Found [1]:\n{\"a\": 1}"},
+		{"structured, and a part of it as JSON", `{"content":[{"type":"text","text":"{\"a\":1}"}],"structuredContent":{"a":1,"b":2}}`, "{\"a\":1}\n{\"a\":1,\"b\":2}"},
+		{"structured, its items one by one", `{"content":[{"type":"text","text":"{\"a\":1}"},{"type":"text","text":"x"}],"structuredContent":{"result":[{"a":1},"x"]}}`, "{\"a\":1}\nx"},
+		{"structured, not all of its items", `{"content":[{"type":"text","text":"1"}],"structuredContent":{"result":[1,2]}}`, "1\n{\"result\":[1,2]}"},
+		{"structured, beside an image", `{"content":[{"type":"image","mimeType":"image/png","data":"AAAAAA=="}],"structuredContent":{"a":1}}`, "[image, image/png, 4 bytes]\n{\"a\":1}"},
+		{"structured and empty", `{"content":[{"type":"text","text":"nothing found"}],"structuredContent":{}}`, "nothing found"},
+		{"structured in a failure", `{"content":[{"type":"text","text":"refused"}],"structuredContent":{"code":"RATE"},"isError":true}`, "Error: refused\n{\"code\":\"RATE\"}"},
+		{"blob of text", `{"content":[{"type":"resource","resource":{"uri":"repo://a","mimeType":"text/plain; charset=utf-8","blob":"Y2xhc3MgQSB7fQ=="}}]}`, "[resource repo://a]\nclass A {}"},
+		{"blob of JSON with a byte order mark", `{"content":[{"type":"resource","resource":{"uri":"repo://a","mimeType":"application/vnd.x+json","blob":"77u/e30="}}]}`, "[resource repo://a]\n{}"},
+		{"blob in the alphabet of URLs", `{"content":[{"type":"resource","resource":{"uri":"repo://a","mimeType":"application/x-yaml","blob":"YTogPz8_Pg"}}]}`, "[resource repo://a]\na: ???>"},
+		{"blob of text without a type", `{"content":[{"type":"resource","resource":{"uri":"repo://a","blob":"YQpi"}}]}`, "[resource repo://a]\na\nb"},
+		{"blob without a type", `{"content":[{"type":"resource","resource":{"uri":"repo://a","blob":"AAEC"}}]}`, "[resource repo://a, of unknown type, 3 bytes]"},
+		{"blob of text that is none", `{"content":[{"type":"resource","resource":{"uri":"repo://a","mimeType":"text/plain","blob":"/////w=="}}]}`, "[resource repo://a, text/plain, 4 bytes]"},
+		{"blob of a drawing", `{"content":[{"type":"resource","resource":{"uri":"repo://a","mimeType":"image/svg+xml","blob":"PHN2Zy8+"}}]}`, "[resource repo://a, image/svg+xml, 6 bytes]"},
 		{"failure", `{"content":[{"type":"text","text":"no such city"}],"isError":true}`, "Error: no such city"},
 		{"failure without a word", `{"content":[],"isError":true}`, "Error: "},
 		{"image", `{"content":[{"type":"image","mimeType":"image/png","data":"AAAAAA=="}]}`, "[image, image/png, 4 bytes]"},
@@ -284,7 +315,7 @@ func TestResultText(t *testing.T) {
 		{"text resource", `{"content":[{"type":"resource","resource":{"uri":"file:///a","text":"hi"}}]}`, "[resource file:///a]\nhi"},
 		{"binary resource", `{"content":[{"type":"resource","resource":{"uri":"file:///a","mimeType":"x/y","blob":"AAAA"}}]}`, "[resource file:///a, x/y, 3 bytes]"},
 		{"unknown", `{"content":[{"type":"hologram","x":1.10}]}`, `[content of type "hologram": {"type":"hologram","x":1.10}]`},
-		{"no block", `{"content":["x"]}`, `[content that cannot be read: "x"]`},
+		{"no block", `{"content":["x"]}`, `[unreadable content: "x"]`},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			r := newRouter(t, nil, scripted(t, "s", func() string { return `[{"name":"t","inputSchema":{"type":"object"}}]` }, `"result":`+tt.result, nil))

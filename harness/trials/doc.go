@@ -1,7 +1,9 @@
 // Copyright 2026 The rehearse Authors. SPDX-License-Identifier: Apache-2.0
 
-// Package trials is the format of a run folder: what a run leaves behind, and
-// what every report, merge, comparison and resume reads.
+// Package trials records the results of trials: what each check found
+// ([Verdict]), why a trial failed ([Cause]), and the format of the run folder
+// that a run leaves behind, which every report, merge, comparison and resume
+// reads.
 //
 // The smallest use reads the trials of a finished run:
 //
@@ -26,10 +28,11 @@
 // cut off before more is appended. A broken line anywhere else is an error
 // that names the line.
 //
-// Every record carries "schema", now 1. Fields may be added within a schema,
-// and a reader ignores those it does not know; a record with a larger schema
-// is refused. A record is identified by its [Key]: scenario, file, subject,
-// model, mode and attempt. Where two records have the same key the later one
-// counts ([Merge]), which is what makes a trial that is run again replace the
-// earlier one.
+// Every record carries "schema", now 2. Fields may be added within a schema,
+// and a reader ignores those it does not know; a record with a larger schema is
+// refused, and one of schema 1 is read as if it were of schema 2. A record is
+// identified by its [Key]: suite, scenario, case, subject, model entry, variant,
+// mode and attempt. A record of a key replaces an earlier one whose outcome is
+// error: the trial was run again. A second record of a finished trial is an
+// error, in a file and where runs are joined ([Join]).
 package trials

@@ -6,7 +6,8 @@ import (
 	"encoding/json"
 	"fmt"
 	"reflect"
-	"unicode/utf8"
+
+	"github.com/rehearse-dev/rehearse/internal/prose"
 )
 
 // maxNesting is how deep the JSON of a run folder goes. Decoders refuse what
@@ -107,11 +108,8 @@ func bound(v reflect.Value, limit int) (_ reflect.Value, changed bool) {
 
 // cut shortens a text and says so.
 func cut(s string, limit int) string {
-	n := limit
-	for n > 0 && !utf8.RuneStart(s[n]) {
-		n--
-	}
-	return fmt.Sprintf("%s\n[... %d of %d bytes are left out of this file]", s[:n], len(s)-n, len(s))
+	head, left := prose.Head(s, limit)
+	return fmt.Sprintf("%s\n[... %d of %d bytes are left out of this file]", head, left, len(s))
 }
 
 // shallow writes what nests deeper than limit in compact JSON as texts.

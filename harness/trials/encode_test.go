@@ -35,7 +35,7 @@ func TestDeepResult(t *testing.T) {
 	const depth = 9_999
 	deep := json.RawMessage(strings.Repeat(`{"a":`, depth) + "1" + strings.Repeat("}", depth))
 	dir := t.TempDir()
-	r := Record{Trajectory: []harness.Call{{Tool: "t", Args: deep, Result: deep}}}
+	r := Record{Outcome: harness.OutcomePassed, Trajectory: []harness.Call{{Tool: "t", Args: deep, Result: deep}}}
 	name, err := WriteDetail(dir, Detail{Tools: []harness.ToolExchange{{Tool: "t", Args: deep, Content: deep}}})
 	if err != nil {
 		t.Fatal(err)

@@ -3,7 +3,6 @@
 package trials
 
 import (
-	"bufio"
 	"bytes"
 	"encoding/json"
 	"errors"
@@ -14,10 +13,16 @@ import (
 	"os"
 	"path"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"unicode"
 	"unicode/utf8"
+
+	"github.com/rehearse-dev/rehearse/harness"
+	"github.com/rehearse-dev/rehearse/internal/filepos"
+	"github.com/rehearse-dev/rehearse/internal/plainfile"
+	"github.com/rehearse-dev/rehearse/internal/recfile"
 )
 
 // The names inside a run folder.
@@ -27,6 +32,9 @@ const (
 	DetailsDir   = "transcripts"
 )
 
+// ErrBusy is the error of a file of records that somebody writes to now.
+var ErrBusy = errors.New("another process writes records there now")
+
 // Writer appends records to a file, one at a time. Its methods may be called
 // concurrently.
 type Writer struct {
@@ -35,11 +43,21 @@ type Writer struct {
 }
 
 // Append opens a file of records for appending and makes it where there is
-// none. A torn last line of an earlier run is cut off first.
+// none. A torn last line of an earlier run is cut off first. The file is locked
+// until it is closed: a second writer, of this process or another, is an error
+// that is [ErrBusy]. The name has to be that of the file itself: a link is an
+// error.
 func Append(name string) (*Writer, error) {
-	f, err := os.OpenFile(name, os.O_RDWR|os.O_CREATE, 0o644)
+	if info, err := os.Lstat(name); err == nil && info.Mode()&fs.ModeSymlink != 0 {
+		return nil, &fs.PathError{Op: "append to", Path: name, Err: errors.New("it is a link, and records are not written through links")}
+	}
+	f, err := os.OpenFile(name, os.O_RDWR|os.O_CREATE, 0o600)
 	if err != nil {
 		return nil, err
+	}
+	if err := recfile.Lock(f); err != nil {
+		f.Close()
+		return nil, &fs.PathError{Op: "append to", Path: name, Err: ErrBusy}
 	}
 	if err := cutTorn(f); err != nil {
 		f.Close()
@@ -55,7 +73,7 @@ func cutTorn(f *os.File) error {
 		return err
 	}
 	last := data[bytes.LastIndexByte(data, '\n')+1:]
-	if _, err := decode(last); err == nil { // whole but for its newline
+	if _, _, err := decode(last); err == nil { // whole but for its newline
 		_, err = f.Write([]byte("\n"))
 		return err
 	}
@@ -89,49 +107,115 @@ func (w *Writer) Write(r Record) error {
 // Close closes the file.
 func (w *Writer) Close() error { return w.f.Close() }
 
-// Read reads records. A last line that has no newline and is not a record is
-// left out: it is what a killed run leaves. [Salvage] tells of it.
+// Read reads records: one a key, in the order in which the keys first appear.
+// Of a trial that was run again after an error the later record counts; a trial
+// that is finished twice is an error that names both lines. A last line that has
+// no newline and is not a record is left out: it is what a killed run leaves.
+// [Salvage] reports it.
 func Read(r io.Reader) ([]Record, error) {
-	records, _, err := read(r)
+	records, _, err := read(r, func(line int, err error) error { return fmt.Errorf("line %d: %w", line, err) })
 	return records, err
 }
 
-func read(r io.Reader) (out []Record, torn bool, err error) {
-	br := bufio.NewReader(r)
-	for n := 1; ; n++ {
-		line, err := br.ReadBytes('\n')
-		last := errors.Is(err, io.EOF)
-		if err != nil && !last {
-			return out, false, err
-		}
-		if text := bytes.TrimSpace(line); len(text) > 0 {
-			rec, derr := decode(text)
-			switch {
-			case derr == nil:
-				out = append(out, rec)
-			case !last || errors.Is(derr, errSchema):
-				return out, false, fmt.Errorf("line %d: %w", n, derr)
-			default:
-				torn = true
+func read(r io.Reader, wrong func(line int, err error) error) (out []Record, torn bool, err error) {
+	var old []int // the records of schema 1
+	at := map[Key]int{}
+	torn, err = scan(r, wrong, func(rec Record, _ Span, wrote int) error {
+		n, again := at[rec.Key]
+		if !again {
+			n = len(out)
+			at[rec.Key] = n
+			out = append(out, rec)
+			if wrote == 1 {
+				old = append(old, n)
 			}
 		}
-		if last {
-			return out, torn, nil
-		}
-	}
+		out[n] = rec
+		return nil
+	})
+	upgradeCases(out, old)
+	return out, torn, err
 }
 
-var errSchema = errors.New("unknown schema")
+// ended is where a file has the outcome of a trial, and which.
+type ended struct {
+	line    int
+	outcome harness.Outcome
+}
 
-func decode(line []byte) (Record, error) {
-	var r Record
+// replaces refuses a record whose trial is finished already: only an error is
+// replaced.
+func (e ended) replaces(r Record) error {
+	if e.outcome == "" || e.outcome == harness.OutcomeError {
+		return nil
+	}
+	return fmt.Errorf("trial %s is finished in line %d already (%s there, %s here): it was played by two runs, or the file was put together by hand; `rehearse merge` joins runs", r.Key, e.line, e.outcome, r.Outcome)
+}
+
+var (
+	errSchema = errors.New("unknown schema")
+	errValue  = errors.New("unknown value")
+)
+
+// decode reads a line, and tells the schema in which it was written.
+func decode(line []byte) (r Record, schema int, err error) {
 	if err := json.Unmarshal(line, &r); err != nil {
-		return Record{}, fmt.Errorf("not a trial record: %w", err)
+		return Record{}, 0, fmt.Errorf("not a trial record: %w", err)
 	}
-	if err := checkSchema(r.Schema); err != nil {
-		return Record{}, err
+	schema = r.Schema
+	if err := checkSchema(schema); err != nil {
+		return Record{}, 0, err
 	}
-	return r, nil
+	if schema == 1 {
+		if err := r.upgrade(line); err != nil {
+			return Record{}, 0, fmt.Errorf("not a trial record: %w", err)
+		}
+	}
+	if err := checkValues(&r); err != nil {
+		return Record{}, 0, err
+	}
+	r.Attribute()
+	return r, schema, nil
+}
+
+// checkValues looks at the members of a record that have one of a few values:
+// another one would be counted as nothing at all.
+func checkValues(r *Record) error {
+	err := oneOf("outcome", r.Outcome, harness.OutcomePassed, harness.OutcomeFailed, harness.OutcomeError, harness.OutcomeSkipped)
+	if r.Mode != "" && err == nil {
+		err = oneOf("mode", r.Mode, harness.ModeMock, harness.ModeReplay, harness.ModeRecord, harness.ModeLive)
+	}
+	if r.Cause != nil && r.Cause.Kind != "" && err == nil {
+		err = oneOf("cause.kind", r.Cause.Kind,
+			CauseScenario, CauseEndpoint, CauseRefusal, CauseMiss,
+			CauseLimits, CauseSubject, CauseConduct, CauseExpectation)
+	}
+	if r.Cause != nil && r.Cause.Blame != "" && err == nil {
+		err = oneOf("cause.blame", r.Cause.Blame, Blames()...)
+	}
+	for i, v := range r.Verdicts {
+		if err == nil {
+			err = oneOf(fmt.Sprintf("verdicts[%d].state", i), v.State,
+				Passed, Failed, Undecided, Skipped, Warned)
+		}
+		if v.Alignment == nil {
+			continue
+		}
+		for n, row := range v.Alignment.Rows {
+			if err == nil {
+				err = oneOf(fmt.Sprintf("verdicts[%d].alignment.rows[%d].status", i, n), row.Status,
+					AlignMatched, AlignMismatched, AlignMissing, AlignExtra, AlignOutOfOrder, AlignForbidden)
+			}
+		}
+	}
+	return err
+}
+
+func oneOf[T ~string](name string, got T, values ...T) error {
+	if slices.Contains(values, got) {
+		return nil
+	}
+	return fmt.Errorf("%w: %s is %q, want one of %q", errValue, name, got, values)
 }
 
 func checkSchema(n int) error {
@@ -152,34 +236,21 @@ func ReadFile(name string) ([]Record, error) {
 
 // Salvage is [ReadFile], and tells whether a torn last line was left out.
 func Salvage(name string) (records []Record, torn bool, err error) {
-	f, err := os.Open(name)
+	f, err := plainfile.Open(name)
 	if err != nil {
 		return nil, false, err
 	}
 	defer f.Close()
-	records, torn, err = read(f)
+	records, torn, err = read(f, func(line int, err error) error {
+		return &filepos.Error{Pos: harness.Position{File: name, Line: line}, Err: err}
+	})
+	if err != nil && filepos.Of(err).IsZero() {
+		err = fmt.Errorf("reading %q: %w", name, err)
+	}
 	if err != nil {
-		return records, false, fmt.Errorf("reading %q: %w", name, err)
+		return records, false, err
 	}
 	return records, torn, nil
-}
-
-// Merge joins lists of records: one record a key, the last one given, in the
-// order in which the keys first appear.
-func Merge(lists ...[]Record) []Record {
-	var out []Record
-	at := map[Key]int{}
-	for _, list := range lists {
-		for _, r := range list {
-			if i, ok := at[r.Key]; ok {
-				out[i] = r
-				continue
-			}
-			at[r.Key] = len(out)
-			out = append(out, r)
-		}
-	}
-	return out
 }
 
 // WriteManifest writes run.json into a run folder, whole or not at all. It
@@ -193,11 +264,17 @@ func WriteManifest(dir string, m Manifest) error {
 func ReadManifest(dir string) (Manifest, error) {
 	var m Manifest
 	name := filepath.Join(dir, ManifestFile)
-	if err := readJSON(name, &m); err != nil {
+	data, err := readJSON(name, &m)
+	if err != nil {
 		return m, err
 	}
 	if err := checkSchema(m.Schema); err != nil {
 		return m, fmt.Errorf("reading %q: %w", name, err)
+	}
+	if m.Schema == 1 {
+		if err := m.upgrade(data); err != nil {
+			return m, fmt.Errorf("reading %q: %w", name, err)
+		}
 	}
 	return m, nil
 }
@@ -208,7 +285,10 @@ func WriteDetail(dir string, d Detail) (string, error) {
 	d.Schema = Schema
 	rel := path.Join(DetailsDir, detailName(d.Key))
 	name := filepath.Join(dir, filepath.FromSlash(rel))
-	if err := os.MkdirAll(filepath.Dir(name), 0o755); err != nil {
+	if err := os.MkdirAll(dir, 0o700); err != nil {
+		return "", err
+	}
+	if err := plainfile.MakeFolder(filepath.Dir(name), 0o700); err != nil {
 		return "", err
 	}
 	return rel, writeJSON(name, d)
@@ -217,28 +297,49 @@ func WriteDetail(dir string, d Detail) (string, error) {
 // ReadDetail reads the detail that a record of a run folder names.
 func ReadDetail(dir string, r Record) (Detail, error) {
 	var d Detail
-	if r.Detail == "" {
-		return d, fmt.Errorf("trial %q has no detail file", r.Key)
+	name, err := detailFile(dir, r)
+	if err != nil {
+		return d, err
 	}
-	if !filepath.IsLocal(filepath.FromSlash(r.Detail)) {
-		return d, fmt.Errorf("trial %q names a detail file outside its folder: %q", r.Key, r.Detail)
-	}
-	name := filepath.Join(dir, filepath.FromSlash(r.Detail))
-	if err := readJSON(name, &d); err != nil {
+	if _, err := readJSON(name, &d); err != nil {
 		return d, err
 	}
 	if err := checkSchema(d.Schema); err != nil {
 		return d, fmt.Errorf("reading %q: %w", name, err)
 	}
+	if d.Schema == 1 {
+		d.Schema, d.Key = Schema, r.Key
+	}
 	return d, nil
+}
+
+// CheckDetail reports whether there is a file where a record says that its
+// detail is, and reads nothing of it.
+func CheckDetail(dir string, r Record) error {
+	name, err := detailFile(dir, r)
+	if err != nil {
+		return err
+	}
+	_, err = os.Stat(name)
+	return err
+}
+
+func detailFile(dir string, r Record) (string, error) {
+	if r.Detail == "" {
+		return "", fmt.Errorf("trial %q has no detail file", r.Key)
+	}
+	if !filepath.IsLocal(filepath.FromSlash(r.Detail)) {
+		return "", fmt.Errorf("trial %q names a detail file outside its folder: %q", r.Key, r.Detail)
+	}
+	return filepath.Join(dir, filepath.FromSlash(r.Detail)), nil
 }
 
 // detailName is readable, the same for the same key, and different for
 // different ones.
 func detailName(k Key) string {
 	h := fnv.New64a()
-	fmt.Fprintf(h, "%q", []string{k.Scenario, k.File, k.Subject, k.Model, string(k.Mode)})
-	return fmt.Sprintf("%s-%016x-%d.json", strings.ToLower(FileName(k.Scenario, "trial")), h.Sum64(), k.Attempt)
+	fmt.Fprintf(h, "%q", []string{k.Suite, k.Scenario, k.Case, k.Subject, k.Model, k.Variant, string(k.Mode)})
+	return fmt.Sprintf("%s-%016x-%d.json", strings.ToLower(FileName(k.Name(), "trial")), h.Sum64(), k.Attempt)
 }
 
 // FileName makes of a name what can be a part of the name of a file on every
@@ -281,20 +382,16 @@ func writeJSON(name string, v any) error {
 		}
 		data = text.Bytes()
 	}
-	tmp := name + ".tmp"
-	if err := os.WriteFile(tmp, append(data, '\n'), 0o644); err != nil {
-		return err
-	}
-	return os.Rename(tmp, name)
+	return plainfile.ReplaceBytes(name, 0o600, append(data, '\n'))
 }
 
-func readJSON(name string, v any) error {
-	data, err := os.ReadFile(name)
+func readJSON(name string, v any) ([]byte, error) {
+	data, err := plainfile.Read(name, plainfile.MaxRecording)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	if err := json.Unmarshal(data, v); err != nil {
-		return fmt.Errorf("reading %q: %w", name, err)
+		return nil, fmt.Errorf("reading %q: %w", name, err)
 	}
-	return nil
+	return data, nil
 }

@@ -11,55 +11,164 @@ import (
 )
 
 // Schema is the version of records, manifests and details that this package
-// writes.
-const Schema = 1
+// writes. Older ones are read as if they were of this schema.
+const Schema = 2
 
 // Key identifies a trial. Two records with one key are the same trial, run
-// twice.
+// twice. No part of it depends on the machine.
 type Key struct {
-	// Scenario is the name of the scenario, with its case: "units [metric]".
+	// Suite is what suite.yaml calls itself; without the file, the name of the
+	// folder. Empty where schema 1 did not say.
+	Suite string `json:"suite,omitempty"`
+	// Scenario is the name of the scenario, without its case.
 	Scenario string `json:"scenario"`
-	// File is the scenario's file as it was named to the run.
-	File string `json:"file,omitempty"`
+	// Case is the name of the case; empty for a scenario without cases.
+	Case string `json:"case,omitempty"`
 	// Subject is the name of the client under test.
 	Subject string `json:"subject,omitempty"`
-	// Model is the model as it was asked for.
-	Model string       `json:"model,omitempty"`
-	Mode  harness.Mode `json:"mode"`
-	// Attempt counts the trials of one scenario, subject and model, from 1.
+	// Model is the label of the model entry.
+	Model string `json:"model,omitempty"`
+	// Variant is the name of the suite's variant; empty for a suite without.
+	Variant string       `json:"variant,omitempty"`
+	Mode    harness.Mode `json:"mode"`
+	// Attempt counts the trials of all the rest of the key, from 1.
 	Attempt int `json:"attempt"`
 }
 
+// Name is the scenario with its case: look-up/atp.
+func (k Key) Name() string { return nameOf(k.Scenario, k.Case) }
+
+func nameOf(scenario, c string) string {
+	if c == "" {
+		return scenario
+	}
+	return scenario + "/" + c
+}
+
 func (k Key) String() string {
-	return fmt.Sprintf("%s (%s, %s, attempt %d)", k.Scenario, k.Model, k.Mode, k.Attempt)
+	with := k.Model
+	if k.Variant != "" {
+		with += ", variant " + k.Variant
+	}
+	return fmt.Sprintf("%s (%s, %s, attempt %d)", k.Name(), with, k.Mode, k.Attempt)
+}
+
+// Hashes name what a trial rests on: two trials of one key can be joined and
+// compared as far as their hashes are equal. An empty hash is not known and
+// differs from none.
+type Hashes struct {
+	// Scenario is of all that is asked: the scenario with its case, its servers
+	// and the defaults of its suite, but for what Scorers covers and for
+	// descriptions, tags and comments.
+	Scenario string `json:"scenario,omitempty"`
+	// Scorers is of the expectations and the settings of conduct.
+	Scorers string `json:"scorers,omitempty"`
+	// Tools is of the tools that the servers listed: names, descriptions and
+	// schemas.
+	Tools string `json:"tools,omitempty"`
+	// Entry is of the model entry, but for its label, key and price.
+	Entry string `json:"entry,omitempty"`
+	// Variant is of what the variant changes. In a [Source] it is of all variants
+	// that were played.
+	Variant string `json:"variant,omitempty"`
+}
+
+// Differences names the hashes that are known on both sides and not equal:
+// scenario, scorers, tools, entry, variant.
+func (h Hashes) Differences(o Hashes) []string {
+	var out []string
+	for _, pair := range []struct{ name, a, b string }{
+		{"scenario", h.Scenario, o.Scenario},
+		{"scorers", h.Scorers, o.Scorers},
+		{"tools", h.Tools, o.Tools},
+		{"entry", h.Entry, o.Entry},
+		{"variant", h.Variant, o.Variant},
+	} {
+		if pair.a != "" && pair.b != "" && pair.a != pair.b {
+			out = append(out, pair.name)
+		}
+	}
+	return out
+}
+
+// Tokens are tokens by the classes that have prices of their own.
+type Tokens struct {
+	// Input are those of the prompts that were neither read from a cache nor
+	// written to one.
+	Input int `json:"input"`
+	// Cached were read from a cache, CacheWrite were written to one.
+	Cached     int `json:"cached,omitempty"`
+	CacheWrite int `json:"cache_write,omitempty"`
+	// Output are those of the answers, with Reasoning among them.
+	Output    int `json:"output"`
+	Reasoning int `json:"reasoning,omitempty"`
+}
+
+// TokensOf sorts a usage into classes. What an endpoint counts in the total
+// alone is output.
+func TokensOf(u harness.Usage) Tokens {
+	u = u.Counted()
+	t := Tokens{Cached: min(u.CachedTokens, u.PromptTokens)}
+	t.CacheWrite = min(u.CacheWriteTokens, u.PromptTokens-t.Cached)
+	t.Input = u.PromptTokens - t.Cached - t.CacheWrite
+	t.Output = u.TotalTokens - u.PromptTokens
+	t.Reasoning = min(u.ReasoningTokens, t.Output)
+	return t
+}
+
+// Prompt are the tokens of the prompts, wherever they were read from.
+func (t Tokens) Prompt() int { return t.Input + t.Cached + t.CacheWrite }
+
+// Total are all tokens.
+func (t Tokens) Total() int { return t.Prompt() + t.Output }
+
+// Add returns the sum of two.
+func (t Tokens) Add(o Tokens) Tokens {
+	return Tokens{
+		Input: t.Input + o.Input, Cached: t.Cached + o.Cached, CacheWrite: t.CacheWrite + o.CacheWrite,
+		Output: t.Output + o.Output, Reasoning: t.Reasoning + o.Reasoning,
+	}
 }
 
 // Record is one line of trials.jsonl: one trial and how it was judged.
 type Record struct {
 	Schema int `json:"schema"`
 	Key
+	// File is the scenario's file as it was named to the run.
+	File string   `json:"file,omitempty"`
 	Tags []string `json:"tags,omitempty"`
-	// Critical is set where a gate fails when the scenario flips.
+	// Critical is set where the scenario says that it is.
 	Critical bool `json:"critical,omitempty"`
 	// Pos is where the scenario stands in its file.
 	Pos harness.Position `json:"pos,omitzero"`
-	// Hash of the scenario with its servers, as loaded.
-	Hash string `json:"hash,omitempty"`
-	Seed int64  `json:"seed"`
+	// Hashes of what the trial rests on.
+	Hashes Hashes `json:"hashes,omitzero"`
+	Seed   int64  `json:"seed"`
 	// Answered are the models that answered, as they call themselves.
 	Answered []string        `json:"answered,omitempty"`
 	Outcome  harness.Outcome `json:"outcome"`
 	// Cause is nil for a trial that passed.
-	Cause *harness.Cause `json:"cause,omitempty"`
+	Cause *Cause `json:"cause,omitempty"`
 	// Verdicts are the expectations in the order of the file, then the
 	// conduct checks in the order of the documentation.
-	Verdicts []harness.Verdict `json:"verdicts,omitempty"`
+	Verdicts []Verdict `json:"verdicts,omitempty"`
 	// Trajectory is the list of tool calls in the model's order.
 	Trajectory []harness.Call `json:"trajectory,omitempty"`
+	// Struck are the faults that struck, each with what and how often.
+	Struck []string `json:"struck,omitempty"`
 	// Answers are the subject's answers, one a turn, where it reported any.
-	Answers []string  `json:"answers,omitempty"`
-	Counts  Counts    `json:"counts"`
-	Start   time.Time `json:"start"`
+	Answers []string `json:"answers,omitempty"`
+	Counts  Counts   `json:"counts"`
+	// Tokens of the model calls, as the endpoint reports them.
+	Tokens Tokens `json:"tokens"`
+	// Cost in dollars, by the price of the model entry; nil where there is none.
+	Cost *float64 `json:"cost,omitempty"`
+	// TTFT are the times from a request to the first token of its answer, one
+	// for each model call that had one, in the order of the calls; Latency those
+	// to the end of the answer. Real time in modes live and record.
+	TTFT    []time.Duration `json:"ttft_ns,omitempty"`
+	Latency []time.Duration `json:"latency_ns,omitempty"`
+	Start   time.Time       `json:"start"`
 	// Duration is real time.
 	Duration time.Duration `json:"duration_ns"`
 	// Skipped is scripted waiting that a virtual clock spared the run.
@@ -89,8 +198,7 @@ type Counts struct {
 	// Retries are the model calls that repeated an earlier one.
 	Retries int `json:"retries,omitempty"`
 	// ToolCalls are the calls that reached a server.
-	ToolCalls int           `json:"tool_calls"`
-	Usage     harness.Usage `json:"usage"`
+	ToolCalls int `json:"tool_calls"`
 	// Checks are the expectations that came to a verdict; a conduct check is
 	// none.
 	Checks int `json:"checks"`
@@ -128,31 +236,109 @@ type Manifest struct {
 	Finished time.Time `json:"finished,omitzero"`
 	// Interrupted says that the run was stopped before its last trial.
 	Interrupted bool `json:"interrupted,omitempty"`
-	// Planned is the number of trials the run was to do.
-	Planned   int      `json:"planned"`
-	Models    []Model  `json:"models,omitempty"`
+	// Planned is the number of trials the run was to do: those of its shard,
+	// where it has one.
+	Planned int `json:"planned"`
+	// Shard is the part of the trials that the run was to do. The zero shard is
+	// all of them.
+	Shard Shard `json:"shard,omitzero"`
+	// Whole is the number of trials of all shards together; 0 without a shard.
+	Whole int `json:"whole,omitempty"`
+	// Continued counts how often the run was taken up again.
+	Continued int     `json:"continued,omitempty"`
+	Models    []Model `json:"models,omitempty"`
+	// Variants of the suites that were played, in their order.
+	Variants  []string `json:"variants,omitempty"`
 	Scenarios []Source `json:"scenarios,omitempty"`
+	// Thresholds are pass rates that the run must reach.
+	Thresholds []Threshold `json:"thresholds,omitempty"`
+	// Rules are what became of the thresholds and of the rules of scenarios;
+	// filled in at the end. [JudgeRules] makes them.
+	Rules []RuleResult `json:"rules,omitempty"`
 	// Warnings are doubts about the run as a whole.
 	Warnings []string `json:"warnings,omitempty"`
 }
 
-// Model is a model of a run.
+// Model is a model entry: a model at an endpoint with its settings, and what
+// they are called together.
 type Model struct {
-	// Asked is the name as it was asked for.
-	Asked string `json:"asked"`
+	// Label is the entry's name in keys and reports. Default: Name.
+	Label string `json:"label"`
+	// Name is the model as it is asked for.
+	Name string `json:"name"`
 	// Answered are the names that answered, sorted; filled in at the end.
 	Answered []string `json:"answered,omitempty"`
-	// BaseURL of the endpoint in live mode, without user and query.
+	// BaseURL of the endpoint in live mode; in files without user and query.
 	BaseURL string `json:"base_url,omitempty"`
+	// Dialect is the API that the subject is to speak: chat, responses, messages
+	// or gemini. Empty leaves it to the subject.
+	Dialect string `json:"dialect,omitempty"`
+	// Key names the environment variable with the key of the endpoint. Empty
+	// leaves it to the run.
+	Key      string   `json:"key,omitempty"`
+	Settings Settings `json:"settings,omitzero"`
+	// Price is nil where it is not known.
+	Price *Price `json:"price,omitempty"`
 }
 
-// Source is a scenario of a run.
+// Settings are those of a model entry for the requests to its model. They come
+// before those of a scenario.
+type Settings struct {
+	Temperature *float64 `json:"temperature,omitempty"`
+	TopP        *float64 `json:"top_p,omitempty"`
+	// MaxTokens of one reply; 0 leaves it to the scenario.
+	MaxTokens int `json:"max_tokens,omitempty"`
+	// Seed replaces the seed of each trial; nil leaves that. NoSeed sends none,
+	// to an endpoint that refuses it.
+	Seed   *int64 `json:"seed,omitempty"`
+	NoSeed bool   `json:"no_seed,omitempty"`
+	// Reasoning is the effort that is asked for: none, minimal, low, medium or
+	// high. Empty asks for none in particular.
+	Reasoning string `json:"reasoning,omitempty"`
+}
+
+// Price is what tokens cost, in dollars per million.
+type Price struct {
+	Input  float64 `json:"input"`
+	Output float64 `json:"output"`
+	// Cached and CacheWrite are nil where such tokens cost what Input does.
+	Cached     *float64 `json:"cached,omitempty"`
+	CacheWrite *float64 `json:"cache_write,omitempty"`
+	// Date is the day of the price, as 2026-01-31; may be empty.
+	Date string `json:"date,omitempty"`
+}
+
+// Cost of tokens in dollars; nil where p is.
+func (p *Price) Cost(t Tokens) *float64 {
+	if p == nil {
+		return nil
+	}
+	at := func(price *float64, n int) float64 {
+		if price == nil {
+			return float64(n) * p.Input
+		}
+		return float64(n) * *price
+	}
+	cost := (at(nil, t.Input) + at(p.Cached, t.Cached) + at(p.CacheWrite, t.CacheWrite) + float64(t.Output)*p.Output) / 1e6
+	return &cost
+}
+
+// Source is a scenario of a run, or one case of it.
 type Source struct {
-	Name        string   `json:"name"`
+	Suite string `json:"suite,omitempty"`
+	// Scenario and Case are as in [Key].
+	Scenario    string   `json:"scenario"`
+	Case        string   `json:"case,omitempty"`
 	File        string   `json:"file,omitempty"`
 	Description string   `json:"description,omitempty"`
 	Tags        []string `json:"tags,omitempty"`
-	Hash        string   `json:"hash,omitempty"`
-	// Trials planned per model.
+	// Hashes of its scenario and scorers.
+	Hashes Hashes `json:"hashes,omitzero"`
+	// Trials planned per model and variant.
 	Trials int `json:"trials"`
+	// Pass is the rule by which it passes; nil for none.
+	Pass *Pass `json:"pass,omitempty"`
 }
+
+// Name is the scenario with its case, as [Key.Name].
+func (s Source) Name() string { return nameOf(s.Scenario, s.Case) }

@@ -21,7 +21,8 @@ import (
 func record(name string, attempt int, outcome harness.Outcome) trials.Record {
 	return trials.Record{
 		Schema:  trials.Schema,
-		Key:     trials.Key{Scenario: name, File: "a.yaml", Model: "m", Mode: harness.ModeMock, Attempt: attempt},
+		Key:     trials.Key{Suite: "s", Scenario: name, Model: "m", Mode: harness.ModeMock, Attempt: attempt},
+		File:    "a.yaml",
 		Outcome: outcome,
 		Start:   time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC),
 	}
@@ -44,7 +45,7 @@ func write(t *testing.T, name string, records ...trials.Record) {
 func TestWriteThenRead(t *testing.T) {
 	name := filepath.Join(t.TempDir(), "trials.jsonl")
 	want := []trials.Record{record("a", 1, harness.OutcomePassed), record("a", 2, harness.OutcomeFailed)}
-	want[1].Cause = &harness.Cause{Kind: harness.CauseMiss, Message: "no", Folded: []string{"x"}}
+	want[1].Cause = &trials.Cause{Kind: trials.CauseMiss, Blame: trials.BlameSubject, Message: "no", Folded: []string{"x"}}
 	write(t, name, want[0])
 	write(t, name, want[1])
 	got, err := trials.ReadFile(name)
@@ -88,13 +89,20 @@ func TestTornLastLine(t *testing.T) {
 	}{
 		{name: "empty", data: "", want: 0},
 		{name: "whole", data: whole + "\n", want: 1},
-		{name: "no newline", data: whole + "\n" + whole, want: 2},
+		{name: "no newline", data: whole + "\n" + strings.Replace(whole, `"attempt":1`, `"attempt":2`, 1), want: 2},
 		{name: "torn", data: whole + "\n" + whole[:20], want: 1},
 		{name: "torn first line", data: whole[:20], want: 0},
 		{name: "blank lines", data: "\n" + whole + "\n\n", want: 1},
 		{name: "broken in the middle", data: whole + "\n{\n" + whole + "\n", err: "line 2: not a trial record"},
 		{name: "from the future", data: strings.Replace(whole, "1", "99", 1) + "\n", err: "99 was written by a newer rehearse"},
 		{name: "from the future, torn", data: strings.Replace(whole, "1", "99", 1), err: "99 was written by a newer rehearse"},
+		{name: "an unknown outcome", data: strings.Replace(whole, "passed", "Passed", 1) + "\n", err: `line 1: unknown value: outcome is "Passed", want one of`},
+		{name: "an unknown outcome, without a newline", data: strings.Replace(whole, "passed", "Passed", 1), err: `outcome is "Passed"`},
+		{name: "no outcome", data: strings.Replace(whole, "outcome", "out", 1) + "\n", err: `outcome is ""`},
+		{name: "an unknown mode", data: strings.Replace(whole, `"mock"`, `"mocked"`, 1) + "\n", err: `mode is "mocked"`},
+		{name: "an unknown cause", data: strings.Replace(whole, `"schema"`, `"cause":{"kind":"x"},"schema"`, 1) + "\n", err: `cause.kind is "x"`},
+		{name: "an unknown state", data: strings.Replace(whole, `"schema"`, `"verdicts":[{"state":"passed"},{"state":"pass"}],"schema"`, 1) + "\n", err: `verdicts[1].state is "pass"`},
+		{name: "an unknown status", data: strings.Replace(whole, `"schema"`, `"verdicts":[{"state":"failed","alignment":{"rows":[{"status":"odd"}]}}],"schema"`, 1) + "\n", err: `verdicts[0].alignment.rows[0].status is "odd"`},
 		{name: "no schema", data: "{}\n", err: "none given"},
 	}
 	for _, tt := range tests {
@@ -155,21 +163,9 @@ func TestFileName(t *testing.T) {
 	}
 }
 
-func TestMergeLastWins(t *testing.T) {
-	a := []trials.Record{record("a", 1, harness.OutcomeError), record("b", 1, harness.OutcomePassed)}
-	b := []trials.Record{record("c", 1, harness.OutcomePassed), record("a", 1, harness.OutcomePassed)}
-	want := []trials.Record{b[1], a[1], b[0]}
-	if d := cmp.Diff(want, trials.Merge(a, b)); d != "" {
-		t.Errorf("merged (-want +got):\n%s", d)
-	}
-	if got := trials.Merge(); got != nil {
-		t.Errorf("merging nothing gives %v", got)
-	}
-}
-
 func TestManifestAndDetail(t *testing.T) {
 	dir := t.TempDir()
-	m := trials.Manifest{Schema: trials.Schema, Name: "demo", Mode: harness.ModeMock, Planned: 2, Models: []trials.Model{{Asked: "m"}}}
+	m := trials.Manifest{Schema: trials.Schema, Name: "demo", Mode: harness.ModeMock, Planned: 2, Models: []trials.Model{{Label: "m", Name: "m"}}}
 	if err := trials.WriteManifest(dir, m); err != nil {
 		t.Fatal(err)
 	}
@@ -209,7 +205,7 @@ func FuzzRead(f *testing.F) {
 	}
 	f.Add(b.Bytes())
 	f.Add(b.Bytes()[:b.Len()-9])
-	f.Add([]byte(`{"schema":2}`))
+	f.Add([]byte(`{"schema":3}`))
 	f.Add([]byte("{}\n\x00"))
 	f.Fuzz(func(t *testing.T, data []byte) {
 		got, err := trials.Read(bytes.NewReader(data))
@@ -229,13 +225,12 @@ func FuzzRead(f *testing.F) {
 	})
 }
 
-func ExampleMerge() {
-	first, _ := trials.Read(strings.NewReader(`{"schema":1,"scenario":"weather","mode":"live","attempt":1,"outcome":"error"}
-{"schema":1,"scenario":"weather","mode":"live","attempt":2,"outcome":"passed"}
+func ExampleRead() {
+	records, _ := trials.Read(strings.NewReader(`{"schema":2,"scenario":"weather","mode":"live","attempt":1,"outcome":"error"}
+{"schema":2,"scenario":"weather","mode":"live","attempt":2,"outcome":"passed"}
+{"schema":2,"scenario":"weather","mode":"live","attempt":1,"outcome":"failed"}
 `))
-	resumed, _ := trials.Read(strings.NewReader(`{"schema":1,"scenario":"weather","mode":"live","attempt":1,"outcome":"failed"}
-`))
-	for _, r := range trials.Merge(first, resumed) {
+	for _, r := range records {
 		fmt.Println(r.Attempt, r.Outcome)
 	}
 	// Output:

@@ -242,7 +242,9 @@ func open(ctx context.Context, stream bool) (s *sides, err error) {
 		return s, err
 	}
 	s.closers = append(s.closers, host.Close)
-	s.mock = mockllm.New(weatherModel(), nil)
+	if s.mock, err = mockllm.New(weatherModel(), nil); err != nil {
+		return s, err
+	}
 	s.closers = append(s.closers, func() error { s.mock.Close(); return nil })
 	base, _ := host.Mount(s.mock)
 	server, err := weatherServer()

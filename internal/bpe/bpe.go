@@ -36,7 +36,7 @@ func number(at int) int {
 	return int(d[0]) | int(d[1])<<8 | int(d[2])<<16 | int(d[3])<<24
 }
 
-// none is the rank of what is no token.
+// none is the rank of anything that is not a token.
 const none = math.MaxInt
 
 // rank returns the rank of a token.

@@ -11,6 +11,7 @@ package cues
 
 import (
 	"context"
+	"errors"
 	"slices"
 	"sync"
 )
@@ -19,18 +20,33 @@ import (
 type Board struct {
 	mu      sync.Mutex // guards what follows
 	given   map[string]bool
-	held    map[string]int
+	holds   map[*hold]struct{}
 	wanted  map[string]bool // something has waited for it
 	changed chan struct{}   // closed when any of it changes
 }
 
+// hold is somebody who waits for a cue.
+type hold struct {
+	name string
+	end  context.CancelCauseFunc
+}
+
 // New returns a board on which no cue was given.
 func New() *Board {
-	return &Board{given: make(map[string]bool), held: make(map[string]int), wanted: make(map[string]bool), changed: make(chan struct{})}
+	return &Board{given: make(map[string]bool), holds: make(map[*hold]struct{}), wanted: make(map[string]bool), changed: make(chan struct{})}
 }
 
 // Give lets go what waits for a cue, and what will.
-func (b *Board) Give(name string) { b.set(func() { b.given[name] = true }) }
+func (b *Board) Give(name string) {
+	b.set(func() {
+		b.given[name] = true
+		for h := range b.holds {
+			if h.name == name {
+				h.end(errGiven)
+			}
+		}
+	})
+}
 
 // Reset forgets the cues that were given.
 func (b *Board) Reset() {
@@ -57,17 +73,46 @@ func (b *Board) InVain() []string {
 
 // Hold waits for a cue. The error is that of ctx.
 func (b *Board) Hold(ctx context.Context, name string) error {
+	held, done := b.Held(ctx, name)
+	defer done()
+	<-held.Done()
+	if context.Cause(held) == errGiven {
+		return nil
+	}
+	return context.Cause(held)
+}
+
+// errGiven ends the context of a hold whose cue was given.
+var errGiven = errors.New("the cue was given")
+
+// Held is a context that ends when a cue is given: before [Board.Give] returns.
+// done says that nothing waits with it any more.
+func (b *Board) Held(ctx context.Context, name string) (held context.Context, done func()) {
+	held, cancel := context.WithCancelCause(ctx)
+	h := &hold{name, cancel}
 	b.set(func() {
-		b.held[name]++
+		b.holds[h] = struct{}{}
 		b.wanted[name] = true
+		if b.given[name] {
+			cancel(errGiven)
+		}
 	})
-	defer b.set(func() { b.held[name]-- })
-	return b.await(ctx, func() bool { return b.given[name] })
+	return held, func() {
+		b.set(func() { delete(b.holds, h) })
+		cancel(nil)
+	}
 }
 
 // AwaitHeld waits until something waits for a cue. The error is that of ctx.
 func (b *Board) AwaitHeld(ctx context.Context, name string) error {
-	return b.await(ctx, func() bool { return b.held[name] > 0 })
+	return b.await(ctx, func() bool {
+		for h := range b.holds {
+			if h.name == name {
+				return true
+			}
+		}
+		return false
+	})
 }
 
 // set makes a change and tells those who wait.

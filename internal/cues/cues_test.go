@@ -41,6 +41,9 @@ func TestBoard(t *testing.T) {
 			t.Errorf("%q was waited for in vain", vain)
 		}
 		b.Reset()
+		if vain := b.InVain(); vain != nil {
+			t.Errorf("after a reset, %q was waited for in vain", vain)
+		}
 		why := errors.New("enough")
 		ctx, cancel := context.WithCancelCause(t.Context())
 		cancel(why)

@@ -30,7 +30,8 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/rehearse-dev/rehearse/harness"
+	"github.com/rehearse-dev/rehearse/internal/prose"
+	"github.com/rehearse-dev/rehearse/internal/value"
 )
 
 // Read reads words by a schema, which may be null, into a JSON object.
@@ -78,7 +79,9 @@ func Usage(schema json.RawMessage) string {
 	var required []string
 	_ = json.Unmarshal(root["required"], &required) // absent is fine
 	var usage []string
-	for _, key := range keys(root["properties"]) {
+	properties, _ := value.Parse(root["properties"]) // what cannot be read has none
+	for _, m := range properties.Members() {
+		key := m.Key
 		r.visits = 0
 		s := r.allowed(object(root["properties"])[key], 0)
 		arg := key + "=" + s.name()
@@ -88,23 +91,6 @@ func Usage(schema json.RawMessage) string {
 		usage = append(usage, arg)
 	}
 	return strings.Join(usage, " ")
-}
-
-// keys are the keys of an object in its order.
-func keys(raw json.RawMessage) (keys []string) {
-	dec := json.NewDecoder(bytes.NewReader(raw))
-	if t, err := dec.Token(); err != nil || t != json.Delim('{') {
-		return nil
-	}
-	for dec.More() {
-		key, err := dec.Token()
-		var value json.RawMessage
-		if err != nil || dec.Decode(&value) != nil {
-			return keys
-		}
-		keys = append(keys, key.(string)) // the decoder has seen to it
-	}
-	return keys
 }
 
 // word is one word as it was typed.
@@ -119,7 +105,7 @@ func split(typed string) (word, error) {
 		}
 	}
 	if !ok || key == "" {
-		return word{}, fmt.Errorf("%q is no argument: want key=value", typed)
+		return word{}, fmt.Errorf("%q is not an argument: want key=value", typed)
 	}
 	return word{key, op, text}, nil
 }
@@ -143,7 +129,7 @@ func (r *reader) argument(key string, words []word) (json.RawMessage, error) {
 		return r.word(words[0], s)
 	}
 	if !s.types["array"] && len(s.types) > 0 {
-		return nil, fmt.Errorf("it is given %d times, and is no array", len(words))
+		return nil, fmt.Errorf("it is given %d times, but is not an array", len(words))
 	}
 	items := r.allowed(s.items, 0)
 	out := []byte("[")
@@ -195,7 +181,7 @@ func (r *reader) read(typed string, s allowed) (json.RawMessage, error) {
 		}
 		return slices.Concat([]byte("["), v, []byte("]")), nil
 	}
-	return nil, fmt.Errorf("%s is no %s", short(typed), s)
+	return nil, fmt.Errorf("%s is not of type %s", short(typed), s)
 }
 
 // kindOf is the type, as schemas name it, of a JSON value.
@@ -230,15 +216,10 @@ func text(s string) json.RawMessage {
 	return bytes.TrimSuffix(b.Bytes(), []byte("\n"))
 }
 
-func short(typed string) string {
-	if len(typed) > 60 {
-		typed = strings.ToValidUTF8(typed[:60], "") + "..."
-	}
-	return string(text(typed))
-}
+func short(typed string) string { return string(text(prose.Excerpt(typed, 60))) }
 
-// object reads the members of what should be a schema. There are none of
-// true, false, and what is no schema at all.
+// object reads the members of what should be a schema. There are none of true,
+// false, and anything that is not a schema at all.
 func object(schema json.RawMessage) map[string]json.RawMessage {
 	var members map[string]json.RawMessage
 	_ = json.Unmarshal(schema, &members) // as above
@@ -262,7 +243,7 @@ func (r *reader) property(key string) (json.RawMessage, error) {
 	}
 	slices.Sort(known)
 	err := "the tool has no such argument"
-	if near := harness.Suggest(key, known); near != "" {
+	if near := prose.Suggest(key, known); near != "" {
 		err += fmt.Sprintf("; did you mean %s?", near)
 	} else if len(known) > 0 {
 		err += "; it has " + strings.Join(known, ", ")

@@ -26,7 +26,6 @@ import (
 
 	"github.com/rehearse-dev/rehearse/mockmcp"
 	"github.com/rehearse-dev/rehearse/mockmcp/fault"
-	"github.com/rehearse-dev/rehearse/mockmcp/protocol"
 )
 
 // Column is a way in which clients meet a server.
@@ -165,13 +164,13 @@ const (
 // made; nil is allowed.
 func Script(c Case, charged func()) mockmcp.Script {
 	answer := func(text string) *mockmcp.Answer { return &mockmcp.Answer{JSON: json.RawMessage(text)} }
-	modern := protocol.On
+	modern := mockmcp.ModernOn
 	if !c.Column.Modern {
-		modern = protocol.Off
+		modern = mockmcp.ModernOff
 	}
 	return mockmcp.Script{
 		Name:     "shop",
-		Protocol: protocol.Settings{Modern: modern, ListChanged: true},
+		Protocol: mockmcp.Protocol{Modern: modern, ListChanged: true},
 		Faults:   []fault.Fault{c.Fault},
 		Tools: []mockmcp.Tool{
 			{
@@ -233,7 +232,7 @@ const (
 	endlessLists = 500
 )
 
-// Cell says in a few words what came of it.
+// Cell summarises the outcome in a few words.
 func (o *Outcome) Cell() string {
 	switch {
 	case o.Hangs:

@@ -16,32 +16,41 @@ const pipeBuffer = 64 << 10
 // at the same time do not block each other. Closing an end ends both
 // directions: the other end reads what was written, then io.EOF, and its
 // writes fail with io.ErrClosedPipe.
-func Pipe() (a, b io.ReadWriteCloser) {
+func Pipe() (a, b *PipeEnd) {
 	there, back := newHalf(), newHalf()
-	return &end{in: back, out: there}, &end{in: there, out: back}
+	return &PipeEnd{in: back, out: there}, &PipeEnd{in: there, out: back}
 }
 
-type end struct{ in, out *half }
+// PipeEnd is one end of a [Pipe].
+type PipeEnd struct{ in, out *half }
 
-func (e *end) Read(p []byte) (int, error)  { return e.in.read(p) }
-func (e *end) Write(p []byte) (int, error) { return e.out.write(p) }
+func (e *PipeEnd) Read(p []byte) (int, error)  { return e.in.read(p) }
+func (e *PipeEnd) Write(p []byte) (int, error) { return e.out.write(p) }
 
 // Room reports whether n bytes can be written without a wait, as long as nobody
 // else writes.
-func (e *end) Room(n int) bool {
+func (e *PipeEnd) Room(n int) bool {
 	e.out.mu.Lock()
 	defer e.out.mu.Unlock()
 	return len(e.out.buf)+n <= pipeBuffer
 }
 
+// AllRead reports whether all that the other end has written was read here, and
+// whoever reads has come back for more.
+func (e *PipeEnd) AllRead() bool {
+	e.in.mu.Lock()
+	defer e.in.mu.Unlock()
+	return len(e.in.buf) == 0 && (e.in.reading > 0 || e.in.eof || e.in.gone)
+}
+
 // Drain ends both directions, but what the other end has written by now is
 // still read.
-func (e *end) Drain() {
+func (e *PipeEnd) Drain() {
 	e.in.close(false)
 	e.out.close(false)
 }
 
-func (e *end) Close() error {
+func (e *PipeEnd) Close() error {
 	e.in.close(true)
 	e.out.close(false)
 	return nil
@@ -54,6 +63,8 @@ type half struct {
 	buf    []byte
 	eof    bool // no more will be written
 	gone   bool // nobody will read
+	// reading counts those who wait for something to read.
+	reading int
 }
 
 func newHalf() *half {
@@ -72,7 +83,9 @@ func (h *half) read(p []byte) (int, error) {
 		case h.eof:
 			return 0, io.EOF
 		}
+		h.reading++
 		h.change.Wait()
+		h.reading--
 	}
 	n := copy(p, h.buf)
 	h.buf = h.buf[n:]

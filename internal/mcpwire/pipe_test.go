@@ -90,7 +90,7 @@ func TestWriterDoesNotInterleave(t *testing.T) {
 // TestPipeRoom: what there is room for is written without a reader.
 func TestPipeRoom(t *testing.T) {
 	a, b := mcpwire.Pipe()
-	room := a.(interface{ Room(n int) bool }).Room
+	room := a.Room
 	const size = 64 << 10
 	if !room(size) || room(size+1) {
 		t.Errorf("an empty pipe has room for %d bytes: %t, for one more: %t", size, room(size), room(size+1))

@@ -3,6 +3,7 @@
 package mcpwire
 
 import (
+	"crypto/rand"
 	"errors"
 	"fmt"
 	"io"
@@ -40,16 +41,22 @@ const stderrKept = 16 << 10
 
 // Process is a child process whose stdin and stdout carry messages. It has a
 // process group of its own, which is killed when the child ends: a launcher
-// such as npx leaves its real server behind otherwise.
+// such as npx leaves its real server behind otherwise. On Linux what has left
+// the group is killed too, as long as it kept its environment: the child gets
+// a variable that marks it and all that it starts.
+//
+// The streams of a child end with it. A process that it left behind may hold
+// them open, and would keep everybody waiting.
 type Process struct {
 	cmd    *exec.Cmd
 	stdin  *os.File
-	stdout *os.File
+	stdout *outlet
 	grace  time.Duration
 
 	stderr     tail
 	stderrDone chan struct{} // closed when the child's stderr has ended
-	exited     chan struct{} // closed when the child has ended and was waited for
+	ended      chan struct{} // closed when the child has ended
+	exited     chan struct{} // closed when what it left behind has ended too
 	closeOnce  sync.Once
 }
 
@@ -71,6 +78,11 @@ func Start(c Command) (*Process, error) {
 	}
 	cmd.Dir = c.Dir
 	ownGroup(cmd)
+	var mark string
+	if !c.AllEnv {
+		mark = markPrefix + rand.Text()
+		cmd.Env = append(cmd.Env, mark+"=1")
+	}
 
 	// Pipes of our own, not StdoutPipe: Wait would close those while the last
 	// answer is still in them.
@@ -101,20 +113,23 @@ func Start(c Command) (*Process, error) {
 	errW.Close()
 
 	p := &Process{
-		cmd: cmd, stdin: inW, stdout: outR, grace: grace,
-		stderrDone: make(chan struct{}), exited: make(chan struct{}),
+		cmd: cmd, stdin: inW, stdout: newOutlet(outR), grace: grace,
+		stderrDone: make(chan struct{}), ended: make(chan struct{}), exited: make(chan struct{}),
 	}
+	stderr := newOutlet(errR)
 	go func() {
 		defer close(p.stderrDone)
 		defer errR.Close()
-		p.stderr.fill(errR, c.Stderr)
+		p.stderr.fill(stderr, c.Stderr)
 	}()
 	go func() {
 		defer close(p.exited)
 		_ = cmd.Wait() // the state is read from cmd.ProcessState
-		// What the child started may hold its stdout open, and a reader would
-		// wait on it for ever.
+		close(p.ended)
 		killGroup(cmd)
+		endMarked(mark)
+		p.stdout.end()
+		stderr.end()
 	}()
 	if c.Abort != nil {
 		go func() {
@@ -127,6 +142,44 @@ func Start(c Command) (*Process, error) {
 	}
 	return p, nil
 }
+
+// markPrefix begins the name of the variable that marks a child.
+const markPrefix = "REHEARSE_PROCESS_"
+
+// outlet is a stream that a child writes to. It ends with the child, after all
+// that the child wrote.
+type outlet struct {
+	file *os.File
+	left int // bytes that are read after the end of the child at most
+}
+
+// latestBytes is more than a pipe holds.
+const latestBytes = 2 << 20
+
+func newOutlet(f *os.File) *outlet { return &outlet{file: f, left: latestBytes} }
+
+// end tells that the child has ended: what it wrote is in the pipe, and nothing
+// more is waited for.
+func (o *outlet) end() {
+	if err := o.file.SetReadDeadline(time.Unix(1, 0)); err != nil {
+		_ = o.file.Close() // where a pipe cannot be read without waiting
+	}
+}
+
+func (o *outlet) Read(b []byte) (int, error) {
+	n, err := o.file.Read(b)
+	if !errors.Is(err, os.ErrDeadlineExceeded) {
+		return n, err
+	}
+	if o.left <= 0 {
+		return 0, io.EOF // somebody else goes on writing
+	}
+	n, err = readNow(o.file, b[:min(len(b), o.left)])
+	o.left -= n
+	return n, err
+}
+
+func (o *outlet) Close() error { return o.file.Close() }
 
 // Read reads from the child's stdout.
 func (p *Process) Read(b []byte) (int, error) { return p.stdout.Read(b) }
@@ -147,6 +200,14 @@ func (p *Process) ExitCode() int {
 	return code
 }
 
+// ProcessConn is a connection that may lead to a process, and knows what is known
+// of it beyond its messages: a [Process], or what wraps one.
+type ProcessConn interface {
+	io.ReadWriteCloser
+	Ending() string // how it ended; "" when it has not, or is none
+	Stderr() string // the end of what it wrote there
+}
+
 // Exited is closed when the child has ended.
 func (p *Process) Exited() <-chan struct{} { return p.exited }
 
@@ -157,7 +218,7 @@ func (p *Process) Ending() string {
 	t := time.NewTimer(p.grace)
 	defer t.Stop()
 	select {
-	case <-p.exited:
+	case <-p.ended:
 	case <-t.C:
 		return ""
 	}
@@ -173,7 +234,7 @@ func (p *Process) Stderr() string { return p.stderr.String() }
 
 // Close closes the child's stdin, waits for it to end, tells it to terminate
 // when it does not, and kills it when it still does not. When Close returns,
-// the child has ended and what else is in its process group has been killed.
+// the child has ended and what it left behind has been killed, see [Process].
 func (p *Process) Close() error {
 	p.closeOnce.Do(func() {
 		p.stdin.Close()
@@ -213,6 +274,11 @@ func CleanEnv(pass []string) []string {
 	for _, name := range append(names, pass...) {
 		if v, ok := os.LookupEnv(name); ok {
 			env = append(env, name+"="+v)
+		}
+	}
+	for _, v := range os.Environ() {
+		if strings.HasPrefix(v, markPrefix) { // of whoever started us
+			env = append(env, v)
 		}
 	}
 	return env

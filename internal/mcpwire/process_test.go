@@ -13,6 +13,7 @@ import (
 	"os/exec"
 	"os/signal"
 	"path/filepath"
+	"runtime"
 	"strings"
 	"syscall"
 	"testing"
@@ -56,6 +57,44 @@ func child(mode string) {
 		grandchild := exec.Command(os.Args[0])
 		grandchild.Env = append(os.Environ(), "MCPWIRE_CHILD=grandchild")
 		grandchild.Stdout = os.Stdout
+		if err := grandchild.Start(); err != nil {
+			os.Exit(1)
+		}
+		_, _ = io.Copy(io.Discard, os.Stdin)
+	case "leaver", "leaver of a talker": // leaves a grandchild in a session of its own, with nothing of our environment
+		grandchild := exec.Command(os.Args[0])
+		grandchild.Env = []string{"MCPWIRE_CHILD=left behind", "MCPWIRE_SOCKET=" + os.Getenv("MCPWIRE_SOCKET")}
+		if mode == "leaver of a talker" {
+			grandchild.Env[0] = "MCPWIRE_CHILD=talker"
+		}
+		grandchild.Stdout, grandchild.Stderr = os.Stdout, os.Stderr
+		grandchild.SysProcAttr = &syscall.SysProcAttr{Setsid: true}
+		if err := grandchild.Start(); err != nil {
+			os.Exit(1)
+		}
+		_, _ = io.Copy(io.Discard, os.Stdin)
+		fmt.Print("last words")
+		fmt.Fprint(os.Stderr, "and why")
+	case "left behind", "talker": // ends with its connection
+		conn, err := net.Dial("unix", os.Getenv("MCPWIRE_SOCKET"))
+		if err != nil {
+			os.Exit(1)
+		}
+		if mode == "talker" {
+			go func() {
+				for {
+					if _, err := fmt.Print("still here "); err != nil {
+						return
+					}
+				}
+			}()
+		}
+		_, _ = conn.Write([]byte("x"))
+		_, _ = io.Copy(io.Discard, conn)
+	case "marked": // leaves a grandchild that kept the environment
+		grandchild := exec.Command(os.Args[0])
+		grandchild.Env = append(os.Environ(), "MCPWIRE_CHILD=grandchild")
+		grandchild.SysProcAttr = &syscall.SysProcAttr{Setsid: true}
 		if err := grandchild.Start(); err != nil {
 			os.Exit(1)
 		}
@@ -183,6 +222,71 @@ func TestProcessGroupEndsWithClose(t *testing.T) {
 	if _, err := io.ReadFull(conn, make([]byte, 1)); err != nil {
 		t.Fatal(err)
 	}
+	p.Close()
+	if _, err := io.Copy(io.Discard, conn); err != nil {
+		t.Errorf("the grandchild is alive after Close: %v", err)
+	}
+}
+
+// left starts a child in a mode that leaves a grandchild, and waits for that.
+func left(t *testing.T, mode string) (*mcpwire.Process, net.Conn) {
+	t.Helper()
+	socket := filepath.Join(t.TempDir(), "s")
+	listener, err := net.Listen("unix", socket)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer listener.Close()
+	p := start(t, mode, mcpwire.Command{Env: []string{"MCPWIRE_SOCKET=" + socket}})
+	conn, err := listener.Accept()
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { conn.Close() })
+	_ = conn.SetDeadline(time.Now().Add(time.Minute))
+	if _, err := io.ReadFull(conn, make([]byte, 1)); err != nil {
+		t.Fatal(err)
+	}
+	return p, conn
+}
+
+// TestHostileLeaver has a grandchild hold the streams of its dead parent open,
+// out of everybody's reach: they end with the parent, after its last words.
+func TestHostileLeaver(t *testing.T) {
+	p, _ := left(t, "leaver")
+	if err := p.CloseWrite(); err != nil {
+		t.Fatal(err)
+	}
+	if out, err := io.ReadAll(p); err != nil || string(out) != "last words" {
+		t.Errorf("read %q, %v", out, err)
+	}
+	if got := p.Ending(); got != "exit status 0" {
+		t.Errorf("Ending() = %q", got)
+	}
+	p.Close() // which waits for stderr
+	if got := p.Stderr(); got != "and why" {
+		t.Errorf("Stderr() = %q", got)
+	}
+}
+
+// TestHostileTalker has the grandchild write without end.
+func TestHostileTalker(t *testing.T) {
+	p, _ := left(t, "leaver of a talker")
+	go func() { _ = p.CloseWrite() }()
+	n, err := io.Copy(io.Discard, p)
+	if err != nil {
+		t.Errorf("read %d bytes, %v", n, err)
+	}
+	p.Close()
+}
+
+// TestHostileSession has a grandchild in a session of its own, which has the
+// environment of its parent.
+func TestHostileSession(t *testing.T) {
+	if runtime.GOOS != "linux" {
+		t.Skip("only Linux tells what a child left behind")
+	}
+	p, conn := left(t, "marked")
 	p.Close()
 	if _, err := io.Copy(io.Discard, conn); err != nil {
 		t.Errorf("the grandchild is alive after Close: %v", err)

@@ -5,6 +5,8 @@
 package mcpwire
 
 import (
+	"errors"
+	"io"
 	"os"
 	"os/exec"
 	"syscall"
@@ -21,8 +23,33 @@ func killGroup(cmd *exec.Cmd) { _ = syscall.Kill(-cmd.Process.Pid, syscall.SIGKI
 
 // signalOf is the signal that ended a process.
 func signalOf(s *os.ProcessState) int {
+	if s == nil { // somebody else waited for it
+		return 0
+	}
 	if w, ok := s.Sys().(syscall.WaitStatus); ok && w.Signaled() {
 		return int(w.Signal())
 	}
 	return 0
+}
+
+// readNow reads what a pipe holds, and ends where it holds nothing.
+func readNow(f *os.File, b []byte) (n int, err error) {
+	conn, err := f.SyscallConn()
+	if err != nil {
+		return 0, err
+	}
+	ctrl := conn.Control(func(fd uintptr) {
+		for {
+			if n, err = syscall.Read(int(fd), b); !errors.Is(err, syscall.EINTR) {
+				return
+			}
+		}
+	})
+	switch {
+	case ctrl != nil:
+		return 0, ctrl
+	case n <= 0 || errors.Is(err, syscall.EAGAIN):
+		return 0, io.EOF
+	}
+	return n, err
 }

@@ -228,6 +228,6 @@ func ExampleReader() {
 		fmt.Printf("answer to %s: %s\n", m.Key(), m.Result)
 	}
 	// Output:
-	// line is no JSON-RPC message (invalid character 'L' looking for beginning of value): "Listening..."
+	// line is not a JSON-RPC message (invalid character 'L' looking for beginning of value): "Listening..."
 	// answer to 1: {"tools":[]}
 }

@@ -97,7 +97,7 @@ func (s *Socket) Close() error {
 	return nil
 }
 
-// Abort ends the connection without a word.
+// Abort closes the connection without a close frame.
 func (s *Socket) Abort() {
 	s.end()
 	_ = s.conn.CloseNow() // as above
@@ -107,7 +107,7 @@ func closing(err error) error {
 	var e websocket.CloseError
 	switch {
 	case errors.Is(err, io.EOF) && !errors.As(err, &e):
-		return errors.New("the WebSocket broke off without a word")
+		return errors.New("the WebSocket was closed without a close frame")
 	case !errors.As(err, &e):
 		return err
 	case e.Code == websocket.StatusNormalClosure || e.Code == websocket.StatusGoingAway:

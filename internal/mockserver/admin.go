@@ -3,16 +3,19 @@
 package mockserver
 
 import (
+	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"net/http"
 	"slices"
 	"strings"
+	"time"
 
-	"github.com/rehearse-dev/rehearse/harness"
-	"github.com/rehearse-dev/rehearse/mockllm"
+	"github.com/rehearse-dev/rehearse/internal/gate"
+	"github.com/rehearse-dev/rehearse/internal/prose"
 )
 
 // target is what a request to the admin API is about.
@@ -25,125 +28,175 @@ type target struct {
 const maxAdminBytes = 8 << 20
 
 // serveAdmin answers a request to the admin API.
-func (s *Server) serveAdmin(w http.ResponseWriter, r *http.Request, t target, name string) {
+func (h *host[S, O, M]) serveAdmin(w http.ResponseWriter, r *http.Request, t target, name string) {
 	name, cue := cueAdmin(name)
-	switch r.Method + " " + name {
-	case "GET journal":
-		s.show(w, t, func(c *conversation) any {
-			list := c.mock.Journal()
-			if list == nil {
-				list = []harness.Exchange{}
-			}
-			return list
-		})
-	case "GET expectations":
-		s.show(w, t, func(c *conversation) any { return expectationsOf(c.mock) })
-	case "GET conversations":
-		s.serveConversations(w)
+	what := r.Method + " " + name
+	route, show := h.admin[what], h.shows[what]
+	switch {
+	case route != nil:
+		route(w, r, t)
+		return
+	case show != nil:
+		h.show(w, t, show)
+		return
+	}
+	switch what {
 	case "GET health":
-		s.serveHealth(w)
-	case "GET metrics":
-		w.Header().Set("Content-Type", metricsType)
-		ids, _ := s.conversations()
-		s.metrics.write(w, len(ids))
-	case "POST reset":
-		serveReset(w, t, s)
-	case "POST load":
-		serveLoad(w, r, t, s, s.opts.Parse)
-	case "POST verify":
-		s.serveVerify(w, r, t)
-	case "DELETE conversation":
-		serveForget(w, t, s)
+		h.serveHealth(w)
 	case "GET held/":
-		if c, err := s.enter(t.id); err != nil {
-			writeError(w, http.StatusServiceUnavailable, err)
-		} else {
-			defer s.leave(c)
-			serveHeld(w, r, c.mock, cue)
-		}
+		h.with(w, t, func(m M) { serveHeld(w, r, m, cue) })
 	case "POST cue/":
-		ids, list := s.conversations()
-		if i := slices.Index(ids, t.id); i >= 0 {
-			serveCue(w, list[i].mock, cue)
-		} else {
+		if ids, list := h.conversations(); !slices.Contains(ids, t.id) {
 			noConversation(w, t.id, ids)
+		} else {
+			serveCue(w, list[slices.Index(ids, t.id)], cue)
 		}
+	case "POST reset":
+		h.serveReset(w, t)
+	case "POST load":
+		h.serveLoad(w, r, t)
+	case "DELETE conversation":
+		h.forget(t.id)
+		w.WriteHeader(http.StatusNoContent)
 	default:
-		writeError(w, http.StatusNotFound, fmt.Errorf("there is no %s /rehearse/%s%s; there are GET journal, expectations, conversations, health, metrics and held/NAME, "+
-			"POST reset, load, verify and cue/NAME, and DELETE conversation", r.Method, name, cue))
+		known := slices.Concat(slices.Collect(maps.Keys(h.admin)), slices.Collect(maps.Keys(h.shows)),
+			[]string{"GET health", "GET held/NAME", "POST cue/NAME", "POST reset", "POST load", "DELETE conversation"})
+		slices.Sort(known)
+		writeError(w, http.StatusNotFound, fmt.Errorf("there is no %s /rehearse/%s%s; there are %s", r.Method, name, cue, strings.Join(known, ", ")))
 	}
 }
 
-// show answers with what a conversation has to show, even before it began.
-func (s *Server) show(w http.ResponseWriter, t target, f func(*conversation) any) {
-	c, err := s.enter(t.id)
+// with calls f with the mock of a conversation, also where it has not begun.
+func (h *host[S, O, M]) with(w http.ResponseWriter, t target, f func(M)) {
+	c, err := h.enter(t.id)
 	if err != nil {
 		writeError(w, http.StatusServiceUnavailable, err)
 		return
 	}
-	defer s.leave(c)
-	writeJSON(w, http.StatusOK, f(c))
+	defer h.leave(c)
+	f(c.mock)
 }
 
-// place is a position of the script for a client.
-type place struct {
-	Lane  string `json:"lane,omitempty"`
-	Turn  int    `json:"turn"`
-	Reply int    `json:"reply"`
-	Pos   string `json:"pos,omitempty"`
+// show answers with what a conversation has to show. To look at one that has not
+// begun does not begin it: its name may be mistyped, and a later verify must
+// find that nobody spoke.
+func (h *host[S, O, M]) show(w http.ResponseWriter, t target, f func(M) any) {
+	h.mu.Lock()
+	live, stopping := h.live[t.id] != nil, h.stopping
+	script := h.script
+	h.mu.Unlock()
+	if live || stopping {
+		h.with(w, t, func(m M) { writeJSON(w, http.StatusOK, f(m)) })
+		return
+	}
+	m, err := h.fresh(t.id, script)
+	if err != nil {
+		writeError(w, http.StatusServiceUnavailable, err)
+		return
+	}
+	defer m.Close()
+	writeJSON(w, http.StatusOK, f(m))
 }
 
-// expectations say how far the script was played, and what went against it.
-type expectations struct {
-	OK bool `json:"ok"` // nothing is unmet and there are no problems
-	// Met are the replies that were asked for, Unmet the others.
-	Met   []place `json:"met"`
-	Unmet []place `json:"unmet"`
-	// Problems are misses, refusals and errors of the script.
-	Problems []string `json:"problems"`
+// some is a list that is [] in JSON when it is empty.
+func some[T any](list []T) []T {
+	if list == nil {
+		return []T{}
+	}
+	return list
 }
 
-func expectationsOf(m *mockllm.Mock) expectations {
-	e := expectations{Met: []place{}, Unmet: []place{}, Problems: []string{}}
-	seen := map[place]bool{}
-	for _, x := range m.Outline() {
-		p := place{Lane: x.Lane, Turn: x.Turn, Reply: x.Reply}
-		if x.Kind == harness.KindReply && !seen[p] {
-			seen[p] = true
-			e.Met = append(e.Met, p)
+// serveHealth says 200 while there is something to serve, and 503 when the
+// server is about to end.
+func (h *host[S, O, M]) serveHealth(w http.ResponseWriter) {
+	type health struct {
+		Status        string `json:"status"` // healthy, stale or stopping
+		Script        int    `json:"script"` // how many were loaded so far
+		Conversations int    `json:"conversations"`
+		Reload        string `json:"reload_error,omitempty"`
+	}
+	h.mu.Lock()
+	answer, status := health{"healthy", h.version, len(h.live), h.reload}, http.StatusOK
+	switch {
+	case h.stopping:
+		answer.Status, status = "stopping", http.StatusServiceUnavailable
+	case h.reload != "":
+		answer.Status = "stale"
+	}
+	h.mu.Unlock()
+	writeJSON(w, status, answer)
+}
+
+// serveReset starts a conversation over; where none is named, all of them,
+// and those with names are forgotten.
+func (h *host[S, O, M]) serveReset(w http.ResponseWriter, t target) {
+	if t.all {
+		h.mu.Lock()
+		h.past = nil
+		h.mu.Unlock()
+	}
+	ids, list := h.conversations()
+	for i, id := range ids {
+		if t.all && id != "" {
+			h.forget(id)
+		} else if id == t.id {
+			list[i].Reset()
 		}
 	}
-	m.EachRemaining(func(lane string, turn, reply int, pos harness.Position) {
-		p := place{Lane: lane, Turn: turn, Reply: reply}
-		if !pos.IsZero() {
-			p.Pos = pos.String()
+	w.WriteHeader(http.StatusNoContent)
+}
+
+// serveLoad puts another script in place: for a conversation, or for all.
+func (h *host[S, O, M]) serveLoad(w http.ResponseWriter, r *http.Request, t target) {
+	data, ok := readBody(w, r, yamlTypes)
+	if !ok {
+		return
+	}
+	if h.opts.Parse == nil {
+		writeError(w, http.StatusNotImplemented, errors.New("this server loads no scripts"))
+		return
+	}
+	script, err := h.opts.Parse(data)
+	if err == nil && t.all {
+		err = h.Load(script)
+	} else if err == nil {
+		if err := h.room(posted{id: t.id}, len(data)); err != nil {
+			writeError(w, http.StatusServiceUnavailable, err)
+			return
 		}
-		e.Unmet = append(e.Unmet, p)
-	})
-	for _, err := range problems(m) {
-		e.Problems = append(e.Problems, err.Error())
+		err = h.replace(t.id, script)
 	}
-	e.OK = len(e.Unmet)+len(e.Problems) == 0
-	return e
+	if err != nil {
+		writeError(w, http.StatusBadRequest, fmt.Errorf("the script is not loaded, all is as before: %w", err))
+		return
+	}
+	w.WriteHeader(http.StatusNoContent)
 }
 
-func (s *Server) serveConversations(w http.ResponseWriter) {
-	type row struct {
-		ID       string `json:"id"`
-		Requests int    `json:"requests"`
-		Unmet    int    `json:"unmet"`
-		Problems int    `json:"problems"`
+// Types of what is sent to the admin API.
+var (
+	jsonTypes = []string{"application/json"}
+	yamlTypes = []string{"application/yaml", "application/x-yaml", "text/yaml", "text/x-yaml", "application/json"}
+)
+
+// mayAdmin reports whether a request may use the admin API, and answers one
+// that may not.
+func mayAdmin(w http.ResponseWriter, r *http.Request, token string) bool {
+	if gate.Bearer(r, token) {
+		return true
 	}
-	rows := []row{}
-	ids, list := s.conversations()
-	for i, c := range list {
-		e := expectationsOf(c.mock)
-		rows = append(rows, row{ids[i], len(c.mock.Outline()), len(e.Unmet), len(e.Problems)})
-	}
-	writeJSON(w, http.StatusOK, rows)
+	w.Header().Set("WWW-Authenticate", "Bearer")
+	writeError(w, http.StatusUnauthorized, errors.New("the admin API requires its token, as Authorization: Bearer TOKEN; see --admin-token"))
+	return false
 }
 
-func readBody(w http.ResponseWriter, r *http.Request) (data []byte, ok bool) {
+// readBody reads what is sent to the admin API, which must be of one of these
+// types.
+func readBody(w http.ResponseWriter, r *http.Request, types []string) (data []byte, ok bool) {
+	if !gate.Sent(r, types...) {
+		writeError(w, http.StatusUnsupportedMediaType, fmt.Errorf("the body is sent with Content-Type %q; the admin API takes it with Content-Type: %s", r.Header.Get("Content-Type"), types[0]))
+		return nil, false
+	}
 	data, err := io.ReadAll(http.MaxBytesReader(w, r.Body, maxAdminBytes))
 	if tooLarge := (*http.MaxBytesError)(nil); errors.As(err, &tooLarge) {
 		writeError(w, http.StatusRequestEntityTooLarge, fmt.Errorf("the body is larger than %d bytes", tooLarge.Limit))
@@ -171,4 +224,67 @@ func writeError(w http.ResponseWriter, status int, err error) {
 		Type    string `json:"type"`
 	}
 	writeJSON(w, status, map[string]body{"error": {strings.TrimSpace(err.Error()), "rehearse_admin"}})
+}
+
+// heldTimeout is how long a request waits for something to be held.
+const heldTimeout = 30 * time.Second
+
+// cued is a mock that waits for cues.
+type cued interface {
+	Cue(name string)
+	AwaitHeld(ctx context.Context, name string) error
+	// Cues are those that the script waits for; all is false when it may wait
+	// for others.
+	Cues() (names []string, all bool)
+}
+
+// cueAdmin takes a name of the admin API apart that is about a cue: cue/ or
+// held/, and the cue. Any other is left as it is.
+func cueAdmin(name string) (rest, cue string) {
+	if verb, cue, _ := strings.Cut(name, "/"); cue != "" && (verb == "cue" || verb == "held") {
+		return verb + "/", cue
+	}
+	return name, ""
+}
+
+// knownCue answers with 404 where the script waits for no such cue.
+func knownCue(w http.ResponseWriter, m cued, cue string) bool {
+	names, all := m.Cues()
+	if !all || slices.Contains(names, cue) {
+		return true
+	}
+	there := "; it waits for none"
+	if len(names) > 0 {
+		there = "; there are " + strings.Join(names, ", ")
+	}
+	writeError(w, http.StatusNotFound, fmt.Errorf("the script does not wait for the cue %q%s", cue, prose.MeantOr(cue, names, there)))
+	return false
+}
+
+// serveCue gives a cue to a conversation that has begun.
+func serveCue(w http.ResponseWriter, m cued, cue string) {
+	if knownCue(w, m, cue) {
+		m.Cue(cue)
+		w.WriteHeader(http.StatusNoContent)
+	}
+}
+
+// noConversation refuses to give a cue to a conversation that has not begun, or
+// to judge it: its name is mistyped, or nobody would hear.
+func noConversation(w http.ResponseWriter, id string, ids []string) {
+	writeError(w, http.StatusNotFound, fmt.Errorf("no conversation %q has begun%s: a request below /t/%s begins one, and so does GET /t/%s/rehearse/held/CUE", id, prose.DidYouMean(id, ids), id, id))
+}
+
+// serveHeld answers once something is held until a cue.
+func serveHeld(w http.ResponseWriter, r *http.Request, m cued, cue string) {
+	if !knownCue(w, m, cue) {
+		return
+	}
+	ctx, cancel := context.WithTimeout(r.Context(), heldTimeout)
+	defer cancel()
+	if err := m.AwaitHeld(ctx, cue); err != nil {
+		writeError(w, http.StatusGatewayTimeout, err)
+		return
+	}
+	w.WriteHeader(http.StatusNoContent)
 }

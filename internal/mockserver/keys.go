@@ -10,7 +10,8 @@ import (
 	"time"
 
 	"github.com/rehearse-dev/rehearse/harness"
-	"github.com/rehearse-dev/rehearse/harness/value"
+	"github.com/rehearse-dev/rehearse/internal/prose"
+	"github.com/rehearse-dev/rehearse/internal/value"
 )
 
 // knownKeys refuses an expectation of what is made of typ that names a key
@@ -42,11 +43,7 @@ func knownKeys(v value.Value, typ reflect.Type, path string) error {
 			for _, f := range fields {
 				names = append(names, f.name)
 			}
-			hint := "; there are " + strings.Join(names, ", ")
-			if best := harness.Suggest(m.Key, names); best != "" {
-				hint = fmt.Sprintf(" (did you mean %q?)", best)
-			}
-			return fmt.Errorf("%s has no key %q%s", path, m.Key, hint)
+			return fmt.Errorf("%s has no key %q%s", path, m.Key, prose.MeantOr(m.Key, names, "; there are "+strings.Join(names, ", ")))
 		}
 		if err := knownKeys(m.Value, fields[i].typ, path+"."+m.Key); err != nil {
 			return err

@@ -11,6 +11,8 @@ import (
 	"net/http"
 	"sync"
 	"time"
+
+	"github.com/rehearse-dev/rehearse/internal/gate"
 )
 
 // Listening are the settings of [Server.Serve]. Nil means the defaults.
@@ -24,22 +26,23 @@ type Listening struct {
 	Abort <-chan struct{}
 }
 
-// headerTimeout is how long a client may take to say what it wants.
-const headerTimeout = 30 * time.Second
-
-// Serve answers requests from l until ctx ends, then lets those go on that
-// are being answered. New connections are refused from then on, and those that
-// outlast the grace are cut, which is no error.
+// Serve answers requests from l until ctx ends, then lets those go on that are
+// being answered; what clients of an MCP server listen to ends. New connections
+// are refused from then on, and those that outlast the grace are cut, which is no
+// error.
 func (s *Server) Serve(ctx context.Context, l net.Listener, opts *Listening) error {
-	return serve(ctx, l, s, s.opts.Mock.Logf, opts)
+	return serve(ctx, l, s, s.logf, opts)
+}
+
+// Serve is [Server.Serve].
+func (s *MCP) Serve(ctx context.Context, l net.Listener, opts *Listening) error {
+	return serve(ctx, l, s, s.logf, opts)
 }
 
 // drain has nothing to end: a request ends when it is answered.
 func (s *Server) drain(context.Context) {}
 
-func (s *Server) underWay() int { return s.metrics.underWay() }
-
-func (s *MCP) underWay() int { return s.metrics.underWay() }
+func (h *host[S, O, M]) underWay() int { return h.metrics.underWay() }
 
 // mock is what serve serves.
 type mock interface {
@@ -61,16 +64,14 @@ func serve(ctx context.Context, l net.Listener, s mock, logf func(string, ...any
 	}
 	// Shutdown would wait five seconds for connections without a request.
 	var fresh sync.Map
-	server := &http.Server{
-		Handler: s, ReadHeaderTimeout: headerTimeout,
-		ErrorLog: log.New(logWriter(logf), "", 0),
-		ConnState: func(c net.Conn, state http.ConnState) {
-			if state == http.StateNew {
-				fresh.Store(c, nil)
-			} else {
-				fresh.Delete(c)
-			}
-		},
+	server := gate.NewServer(s)
+	server.ErrorLog = log.New(logWriter(logf), "", 0)
+	server.ConnState = func(c net.Conn, state http.ConnState) {
+		if state == http.StateNew {
+			fresh.Store(c, nil)
+		} else {
+			fresh.Delete(c)
+		}
 	}
 	done := make(chan error, 1)
 	go func() {

@@ -5,85 +5,71 @@ package mockserver
 import (
 	"cmp"
 	"context"
-	"errors"
+	"encoding/json"
 	"fmt"
-	"net"
 	"net/http"
 	"slices"
 	"strings"
 	"sync"
-	"time"
 
-	"github.com/rehearse-dev/rehearse/internal/mcpwire"
 	"github.com/rehearse-dev/rehearse/mockmcp"
 )
 
-// MCPOptions are the settings of an [MCP]. Nil means the defaults.
-type MCPOptions struct {
-	// Mock are the settings of each conversation's server. The hosts and
-	// origins that it lets in are those that the admin API lets in.
-	Mock mockmcp.Options
-	// Transport is http, sse or ws. Empty means http.
-	Transport string
-	// Isolate finds the conversation of a request that is not below /t/.
-	// Empty and nil find the default one.
-	Isolate func(*http.Request) string
-	// Parse reads a script that is sent to the admin API. Nil refuses all.
-	Parse func(data []byte) (mockmcp.Script, error)
-	// Origin is the origin whose pages a browser lets in, * for any. Empty
-	// lets in none.
-	Origin string
-	// MaxConversations bounds the conversations that are kept; a request for
-	// one more is answered 503. 0 means 10,000.
-	MaxConversations int
-	// Grace is how long a server that is replaced may go on with what it is
-	// answering. 0 cuts it at once.
-	Grace time.Duration
-}
+const defaultBytes = 256 << 20
 
 // MCP serves one script of a mock MCP server to many tests at once, each with
 // a server of its own. It is an [http.Handler] like [Server], with the same
 // paths; the server of a conversation is at /mcp, /sse or /ws. It is safe for
 // concurrent use.
 type MCP struct {
-	opts    MCPOptions
-	metrics metrics
-	ending  sync.WaitGroup // servers that were replaced
-
-	stock[mockmcp.Script, *stage]
-	tools map[string]bool // of the script; guarded by mu
+	*host[mockmcp.Script, mockmcp.Options, *toolServer]
+	ending sync.WaitGroup // servers that were replaced
 }
 
-// stage is the server of one conversation.
-type stage struct {
-	server  *mockmcp.Server
-	handler http.Handler
+// toolServer is the mock MCP server of one conversation.
+type toolServer struct {
+	*mockmcp.Server
+	http.Handler
 }
 
-func (g *stage) reset() { g.server.Reset() }
+// Close ends it at once.
+func (m *toolServer) Close() { _ = m.Server.Close() } // it has no errors
 
 // NewMCP returns a server of script. The error says why it cannot be played.
 func NewMCP(script mockmcp.Script, opts *MCPOptions) (*MCP, error) {
-	s := &MCP{}
-	if opts != nil {
-		s.opts = *opts
-	}
+	s := &MCP{host: newHost[mockmcp.Script, mockmcp.Options, *toolServer](opts)}
 	s.opts.Transport = cmp.Or(s.opts.Transport, "http")
-	if s.opts.MaxConversations <= 0 {
-		s.opts.MaxConversations = defaultConversations
+	mock := &s.opts.Mock
+	if mock.Logf == nil {
+		mock.Logf = func(string, ...any) {}
 	}
-	if s.opts.Mock.Logf == nil {
-		s.opts.Mock.Logf = func(string, ...any) {}
+	if mock.Memory == nil {
+		mock.Memory = &mockmcp.Memory{Bytes: cmp.Or(s.opts.MaxBytes, defaultBytes)}
 	}
-	if s.opts.Origin != "" {
-		s.opts.Mock.Origins = append(slices.Clone(s.opts.Mock.Origins), s.opts.Origin)
-	}
-	told := s.opts.Mock.OnCall
-	s.opts.Mock.OnCall = func(tool string) {
+	mock.Hosts, mock.Origins = s.opts.Gate.Hosts, s.opts.Gate.Origins
+	called := mock.OnCall
+	mock.OnCall = func(tool string) {
 		s.metrics.called(s.known(tool))
-		if told != nil {
-			told(tool)
+		if called != nil {
+			called(tool)
 		}
+	}
+	s.logf, s.fresh, s.end, s.atOnce, s.converse = mock.Logf, s.toolServer, s.shutdown, true, s.ask
+	s.shows = map[string]func(*toolServer) any{
+		"GET journal":      func(m *toolServer) any { return some(m.Journal()) },
+		"GET frames":       func(m *toolServer) any { return some(m.Frames()) },
+		"GET state":        func(m *toolServer) any { return m.State() },
+		"GET state/diff":   func(m *toolServer) any { return m.StateDiff() },
+		"GET expectations": func(m *toolServer) any { return findingsOf(m.Server) },
+	}
+	s.admin = map[string]adminRoute{
+		"PUT state":         s.serveSetState,
+		"GET conversations": s.serveConversations,
+		"GET metrics":       s.serveMetrics,
+		"POST verify": s.verify(func(data []byte) (judge[*toolServer], error) {
+			c, err := decodeClaims(data)
+			return func(ctx context.Context, m *toolServer) []check { return c.judge(ctx, m.Server) }, err
+		}),
 	}
 	if err := s.Load(script); err != nil {
 		return nil, err
@@ -103,149 +89,50 @@ func (s *MCP) Path() string {
 func (s *MCP) Default() *mockmcp.Server {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return s.live[""].server
-}
-
-// Load puts script in the place of the one that is played: all conversations
-// start over with it, and their clients have to connect again. On an error
-// everything is as before.
-func (s *MCP) Load(script mockmcp.Script) error {
-	first, err := s.stage("", script)
-	if err != nil {
-		return err
-	}
-	s.mu.Lock()
-	old := s.put(script, first)
-	s.tools = make(map[string]bool, len(script.Tools))
-	for _, t := range script.Tools {
-		s.tools[t.Name] = true
-	}
-	s.mu.Unlock()
-	s.retire(old)
-	return nil
+	return s.live[""].mock.Server
 }
 
 // known is a tool that metrics may name: those of the script.
 func (s *MCP) known(tool string) string {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.tools[tool] {
+	if slices.ContainsFunc(s.script.Tools, func(t mockmcp.Tool) bool { return t.Name == tool }) {
 		return tool
 	}
 	return "other"
 }
 
-// stage makes the server of a conversation that is not known yet.
-func (s *MCP) stage(id string, script mockmcp.Script) (*stage, error) {
+// toolServer makes the server of a conversation that is not known yet.
+func (s *MCP) toolServer(id string, script mockmcp.Script) (*toolServer, error) {
 	opts := s.opts.Mock
-	if id != "" {
-		logf := opts.Logf
-		opts.Logf = func(format string, args ...any) { logf("conversation %q: %s", id, fmt.Sprintf(format, args...)) }
-	}
+	opts.Logf = s.logOf(id)
 	server, err := mockmcp.New(script, &opts)
 	if err != nil {
 		return nil, err
 	}
-	g := &stage{server: server}
 	switch s.opts.Transport {
 	case "sse":
-		g.handler = server.SSEHandler()
+		return &toolServer{server, server.SSEHandler()}, nil
 	case "ws":
-		g.handler = server.WSHandler()
-	default:
-		g.handler = server.Handler()
+		return &toolServer{server, server.WSHandler()}, nil
 	}
-	return g, nil
+	return &toolServer{server, server.Handler()}, nil
 }
 
-// retire ends servers, each once it has answered what it is answering.
-func (s *MCP) retire(list []*stage) {
-	for _, g := range list {
-		s.ending.Go(func() {
-			ctx, cancel := context.WithTimeout(context.Background(), s.opts.Grace)
-			defer cancel()
-			_ = g.server.Shutdown(ctx) // what is left then is cut
-		})
-	}
+// shutdown has a server that was replaced end once it has answered what it is
+// answering.
+func (s *MCP) shutdown(m *toolServer) {
+	s.ending.Go(func() {
+		ctx, cancel := context.WithTimeout(context.Background(), s.opts.Grace)
+		defer cancel()
+		_ = m.Shutdown(ctx) // what is left then is cut
+	})
 }
 
-// find returns the server of a conversation, a new one where there is none.
-func (s *MCP) find(id string) (*stage, error) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if g := s.live[id]; g != nil {
-		return g, nil
-	}
-	if s.stopping {
-		return nil, errors.New("the mock server is stopping")
-	}
-	if len(s.live) >= s.opts.MaxConversations {
-		return nil, errTooMany
-	}
-	g, err := s.stage(id, s.script)
-	if err != nil {
-		return nil, err
-	}
-	s.live[id] = g
-	return g, nil
-}
-
-// replace starts a conversation over with a script of its own.
-func (s *MCP) replace(id string, script mockmcp.Script) error {
-	g, err := s.stage(id, script)
-	if err != nil {
-		return err
-	}
-	s.mu.Lock()
-	old := s.live[id]
-	s.live[id] = g
-	s.mu.Unlock()
-	if old != nil {
-		s.retire([]*stage{old})
-	}
-	return nil
-}
-
-// forget takes a conversation away; the next request begins it anew.
-func (s *MCP) forget(id string) {
-	s.mu.Lock()
-	old := s.live[id]
-	delete(s.live, id)
-	s.mu.Unlock()
-	if old != nil {
-		s.retire([]*stage{old})
-	}
-}
-
-// Err returns the misses and script errors of all conversations, joined; nil
-// when there were none. Conversations that started over or were deleted have
-// no part in it.
-func (s *MCP) Err() error {
-	var all []error
-	_, list := s.conversations()
-	for _, g := range list {
-		all = append(all, unjoin(g.server.Err())...)
-	}
-	return errors.Join(all...)
-}
-
-// unjoin returns the errors that one was joined from.
-func unjoin(err error) []error {
-	list, _ := err.(interface{ Unwrap() []error })
-	switch {
-	case list != nil:
-		return list.Unwrap()
-	case err != nil:
-		return []error{err}
-	}
-	return nil
-}
-
-// Serve answers requests from l until ctx ends, then ends streams and lets
-// calls go on that are being answered. Those that outlast the grace are cut,
-// which is no error.
-func (s *MCP) Serve(ctx context.Context, l net.Listener, opts *Listening) error {
-	return serve(ctx, l, s, s.opts.Mock.Logf, opts)
+// Close ends all servers and waits for them. Later requests are answered 503.
+func (s *MCP) Close() {
+	s.host.Close()
+	s.ending.Wait()
 }
 
 // drain ends all servers once they have answered what they are answering, or
@@ -253,60 +140,97 @@ func (s *MCP) Serve(ctx context.Context, l net.Listener, opts *Listening) error 
 func (s *MCP) drain(ctx context.Context) {
 	var all sync.WaitGroup
 	_, list := s.conversations()
-	for _, g := range list {
-		all.Go(func() { _ = g.server.Shutdown(ctx) })
+	for _, m := range list {
+		all.Go(func() { _ = m.Shutdown(ctx) })
 	}
 	all.Wait()
 }
 
-// Close ends all servers and waits for them. Later requests are answered 503.
-func (s *MCP) Close() {
-	s.Stop()
-	_, list := s.conversations()
-	for _, g := range list {
-		g.server.Close()
-	}
-	s.ending.Wait()
-}
-
-// ServeHTTP answers a request to a conversation or to the admin API.
-func (s *MCP) ServeHTTP(w http.ResponseWriter, r *http.Request) {
-	if s.opts.Origin != "" && allowOrigin(w, r, s.opts.Origin) {
-		return
-	}
-	id, path, named := split(r)
-	if named {
-		r = below(r, path)
-	}
-	admin, isAdmin := strings.CutPrefix(r.URL.Path, "/rehearse/")
-	health := !named && r.URL.Path == "/health"
-	switch {
-	case (isAdmin || health) && mcpwire.Foreign(r, s.opts.Mock.Hosts, s.opts.Mock.Origins) != "":
-		writeError(w, http.StatusForbidden, errors.New(mcpwire.Foreign(r, s.opts.Mock.Hosts, s.opts.Mock.Origins)))
-	case isAdmin:
-		s.serveAdmin(w, r, target{id: id, all: !named}, admin)
-	case health:
-		s.serveHealth(w)
-	default:
-		if !named && s.opts.Isolate != nil {
-			id = s.opts.Isolate(r)
-		}
-		s.converse(w, r, id)
-	}
-}
-
-// converse hands a request to the server of a conversation.
-func (s *MCP) converse(w http.ResponseWriter, r *http.Request, id string) {
+// ask hands a request to the server of a conversation.
+func (s *MCP) ask(w http.ResponseWriter, r *http.Request, id string) {
 	if path := r.URL.Path; path != s.Path() && !(s.opts.Transport == "sse" && path == "/message") && !strings.HasPrefix(path, "/.well-known/") {
-		writeError(w, http.StatusNotFound, fmt.Errorf("there is nothing at %s; the mock server is at %s", path, s.Path()))
+		writeError(w, http.StatusNotFound, fmt.Errorf("%s does not exist; the mock server is at %s", path, s.Path()))
 		return
 	}
-	g, err := s.find(id)
+	c, err := s.enter(id)
 	if err != nil {
 		writeError(w, http.StatusServiceUnavailable, err)
 		return
 	}
+	defer s.leave(c)
 	m := s.metrics.begin(w, r)
 	defer m.end()
-	g.handler.ServeHTTP(m, r)
+	c.mock.Handler.ServeHTTP(m, r)
+}
+
+// findings say how many calls came and what went against the script.
+type findings struct {
+	OK    bool `json:"ok"` // every fault struck, and there are no problems
+	Calls int  `json:"calls"`
+	// Unstruck are the faults that met no request yet.
+	Unstruck []string `json:"unstruck"`
+	// Problems are misses and errors of the script.
+	Problems []string `json:"problems"`
+}
+
+func findingsOf(m *mockmcp.Server) findings {
+	f := findings{Calls: m.Calls(), Unstruck: []string{}, Problems: []string{}}
+	for _, x := range m.IdleFaults() {
+		f.Unstruck = append(f.Unstruck, fmt.Sprintf("%s: %s", strings.TrimSpace(fmt.Sprintf("%s %s", x.Fault.Kind, x.Fault.Pos)), x.Why))
+	}
+	for _, err := range m.Problems() {
+		f.Problems = append(f.Problems, err.Error())
+	}
+	f.OK = len(f.Unstruck)+len(f.Problems) == 0
+	return f
+}
+
+func (s *MCP) serveSetState(w http.ResponseWriter, r *http.Request, t target) {
+	data, ok := readBody(w, r, jsonTypes)
+	if !ok {
+		return
+	}
+	s.with(w, t, func(m *toolServer) {
+		if err := s.room(posted{id: t.id, state: true}, len(data)); err != nil {
+			writeError(w, http.StatusServiceUnavailable, err)
+		} else if err := m.SetState(json.RawMessage(data)); err != nil {
+			writeError(w, http.StatusBadRequest, err)
+		} else {
+			w.WriteHeader(http.StatusNoContent)
+		}
+	})
+}
+
+func (s *MCP) serveConversations(w http.ResponseWriter, _ *http.Request, _ target) {
+	type row struct {
+		ID       string `json:"id"`
+		Calls    int    `json:"calls"`
+		Problems int    `json:"problems"`
+	}
+	rows := []row{}
+	ids, list := s.conversations()
+	for i, m := range list {
+		f := findingsOf(m.Server)
+		rows = append(rows, row{ids[i], f.Calls, len(f.Problems)})
+	}
+	writeJSON(w, http.StatusOK, rows)
+}
+
+func (s *MCP) serveMetrics(w http.ResponseWriter, _ *http.Request, _ target) {
+	misses := 0
+	faults := map[string]int{}
+	_, list := s.conversations()
+	for _, m := range list {
+		for _, x := range m.Journal() {
+			if x.Miss != "" {
+				misses++
+			}
+		}
+		for _, f := range m.Frames() {
+			if f.Fault != "" {
+				faults[f.Fault]++
+			}
+		}
+	}
+	s.metrics.writeMCP(w, len(list), misses, faults)
 }

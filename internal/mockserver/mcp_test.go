@@ -16,6 +16,7 @@ import (
 	"time"
 
 	"github.com/rehearse-dev/rehearse/harness"
+	"github.com/rehearse-dev/rehearse/internal/gate"
 	"github.com/rehearse-dev/rehearse/internal/mockserver"
 	"github.com/rehearse-dev/rehearse/mockmcp"
 	"github.com/rehearse-dev/rehearse/mockmcp/fault"
@@ -143,11 +144,11 @@ func TestMCPConversations(t *testing.T) {
 			a.want(200, `{"ok":true,"calls":1,"unstruck":[],"problems":[]}`, "GET", "/t/a/rehearse/expectations", "")
 			a.want(200, `{"ok":false,"calls":1,"unstruck":[],"problems":["no scripted result of counter.add fits`, "GET", "/t/b/rehearse/expectations", "")
 			a.want(200, `{"id":"","calls":0,"problems":0},{"id":"a","calls":1,"problems":0},{"id":"b","calls":1,"problems":1}`, "GET", "/rehearse/conversations", "")
-			if err := a.s.Err(); err == nil {
+			if err := errors.Join(a.s.Problems()...); err == nil {
 				t.Error("no error, and there was a miss")
 			}
 			a.want(204, "", "DELETE", "/t/b/rehearse/conversation", "")
-			if err := a.s.Err(); err != nil {
+			if err := errors.Join(a.s.Problems()...); err != nil {
 				t.Errorf("an error of a conversation that is no more: %v", err)
 			}
 			a.want(204, "", "POST", "/rehearse/reset", "")
@@ -180,12 +181,14 @@ func TestMCPAdmin(t *testing.T) {
 	a.want(200, `rehearse_tool_calls_total{tool="add"} 1`, "GET", "/rehearse/metrics", "")
 	a.want(200, `rehearse_tool_calls_total{tool="other"} 1`, "GET", "/rehearse/metrics", "")
 	a.want(200, `rehearse_requests_total{route="/mcp",method="POST",status="200"} 2`, "GET", "/rehearse/metrics", "")
-	a.want(404, "there is nothing at /sse; the mock server is at /mcp", "POST", "/sse", "")
-	a.want(404, "the admin API has no GET /rehearse/cue", "GET", "/rehearse/cue", "")
-	a.want(404, "the admin API has no POST /rehearse/cue", "POST", "/rehearse/cue", "")
-	a.want(404, "the admin API has no GET /rehearse/journal/x", "GET", "/rehearse/journal/x", "")
-	a.want(200, `[]`, "GET", "/t/one/rehearse/journal", "")
-	a.want(503, "too many conversations", "GET", "/t/two/rehearse/journal", "")
+	a.want(404, "/sse does not exist; the mock server is at /mcp", "POST", "/sse", "")
+	a.want(404, "there is no GET /rehearse/cue", "GET", "/rehearse/cue", "")
+	a.want(404, "there is no POST /rehearse/cue", "POST", "/rehearse/cue", "")
+	a.want(404, "there is no GET /rehearse/journal/x", "GET", "/rehearse/journal/x", "")
+	a.want(200, `[]`, "GET", "/t/one/rehearse/journal", "") // which begins nothing
+	a.want(200, `[]`, "GET", "/t/two/rehearse/journal", "")
+	a.want(204, "", "PUT", "/t/one/rehearse/state", `{}`)
+	a.want(503, "too many conversations", "PUT", "/t/two/rehearse/state", `{}`)
 	a.want(400, "the script is not loaded, all is as before: x.yaml:1:1: no server", "POST", "/rehearse/load", "bad")
 	a.want(204, "", "POST", "/t/one/rehearse/load", "other")
 	a.calls("added", "/mcp", "add", `{"by":1}`)
@@ -214,8 +217,8 @@ func TestMCPCues(t *testing.T) {
 	a.calls("not found", "/mcp", "late", `{}`)
 	a.want(204, "", "POST", "/rehearse/cue/more", "")
 	a.calls("here", "/mcp", "late", `{}`)
-	a.want(404, `the script waits for no cue \"mor\"`, "POST", "/rehearse/cue/mor", "")
-	a.want(404, `the script waits for no cue \"never\"; there are go, more`, "GET", "/rehearse/held/never", "")
+	a.want(404, `the script does not wait for the cue \"mor\"`, "POST", "/rehearse/cue/mor", "")
+	a.want(404, `the script does not wait for the cue \"never\"; there are go, more`, "GET", "/rehearse/held/never", "")
 	a.want(404, `no conversation \"y\" has begun`, "POST", "/t/y/rehearse/cue/go", "")
 	r := httptest.NewRequest("GET", "http://127.0.0.1/rehearse/held/go", nil)
 	ctx, cancel := context.WithCancel(t.Context())
@@ -232,6 +235,10 @@ func TestMCPVerify(t *testing.T) {
 	a := openMCP(t, counter(), nil)
 	a.calls("added", "/mcp", "add", `{"by":1}`)
 	a.calls("added", "/mcp", "add", `{"by":2}`)
+	a.want(200, `[]`, "GET", "/t/other/rehearse/journal", "") // a look begins nothing
+	a.want(404, `no conversation \"other\" has begun`, "POST", "/t/other/rehearse/verify", `{"calls": []}`)
+	a.calls("added", "/t/other/mcp", "add", `{"by":2}`)
+	a.want(200, `"passed":true`, "POST", "/t/other/rehearse/verify", `{"calls": ["add"]}`)
 	for _, tc := range []struct {
 		name, body string
 		status     int
@@ -256,7 +263,7 @@ func TestMCPVerify(t *testing.T) {
 		{"no object", `[]`, 400, "is an object"},
 		{"nothing", `{}`, 400, "claims nothing"},
 		{"order alone", `{"order": "any"}`, 400, "claims nothing"},
-		{"unknown key", `{"requests": []}`, 400, "requests: no such key: there are that, calls, state, frames, done, order, extra"},
+		{"unknown key", `{"requests": []}`, 400, "requests: unknown key; the keys are that, calls, state, frames, done, order, extra"},
 		{"no frames", `{"frames": []}`, 400, "frames: want a list that is not empty"},
 		{"bad frame", `{"frames": [{"method": {"$regexx": "x"}}]}`, 400, "frames: [0]"},
 		{"bad state", `{"state": {"$regexx": "x"}}`, 400, "state: "},
@@ -275,8 +282,8 @@ func TestMCPFaults(t *testing.T) {
 	script.Faults = []fault.Fault{{Kind: fault.RPCError, Match: fault.Match{Nth: 2}, Pos: harness.Position{File: "x.yaml", Line: 3, Col: 5}}}
 	a := openMCP(t, script, nil)
 	a.calls("added", "/mcp", "add", `{"by":1}`)
-	a.want(200, `{"ok":false,"calls":1,"unstruck":["rpc_error x.yaml:3:5"],"problems":[]}`, "GET", "/rehearse/expectations", "")
-	a.want(200, `"message":"never struck: rpc_error x.yaml:3:5"`, "POST", "/rehearse/verify", `{"done": true}`)
+	a.want(200, `{"ok":false,"calls":1,"unstruck":["rpc_error x.yaml:3:5: it strikes request 2 of those that it matches, and 1 matched"],"problems":[]}`, "GET", "/rehearse/expectations", "")
+	a.want(200, `"message":"never struck: rpc_error x.yaml:3:5: it strikes request 2 of those that it matches, and 1 matched"`, "POST", "/rehearse/verify", `{"done": true}`)
 	a.calls(`"error"`, "/mcp", "add", `{"by":1}`)
 	a.want(200, `"passed":true`, "POST", "/rehearse/verify", `{"done": true, "frames": [{"fault": "rpc_error"}]}`)
 	a.want(200, `rehearse_faulty_frames{fault="rpc_error"} 2`, "GET", "/rehearse/metrics", "")
@@ -294,9 +301,9 @@ func TestMCPForeign(t *testing.T) {
 		{"localhost", mockserver.MCPOptions{}, []string{"Host", "localhost:80", "Origin", "http://localhost:3000"}, 200},
 		{"foreign host", mockserver.MCPOptions{}, []string{"Host", "evil.example"}, 403},
 		{"foreign origin", mockserver.MCPOptions{}, []string{"Origin", "http://evil.example"}, 403},
-		{"host that is let in", mockserver.MCPOptions{Mock: mockmcp.Options{Hosts: []string{"mock"}}}, []string{"Host", "mock:8080"}, 200},
-		{"origin that is let in", mockserver.MCPOptions{Origin: "http://pages.example"}, []string{"Origin", "http://pages.example"}, 200},
-		{"another origin", mockserver.MCPOptions{Origin: "http://pages.example"}, []string{"Origin", "http://evil.example"}, 403},
+		{"host that is let in", mockserver.MCPOptions{Gate: gate.Rules{Hosts: []string{"mock"}}}, []string{"Host", "mock:8080"}, 200},
+		{"origin that is let in", mockserver.MCPOptions{Gate: gate.Rules{Origins: []string{"http://pages.example"}}}, []string{"Origin", "http://pages.example"}, 200},
+		{"another origin", mockserver.MCPOptions{Gate: gate.Rules{Origins: []string{"http://pages.example"}}}, []string{"Origin", "http://evil.example"}, 403},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			a := openMCP(t, counter(), &tc.opts)
@@ -310,7 +317,7 @@ func TestMCPForeign(t *testing.T) {
 
 // TestMCPPages lets the pages of one origin in.
 func TestMCPPages(t *testing.T) {
-	a := openMCP(t, counter(), &mockserver.MCPOptions{Origin: "http://pages.example"})
+	a := openMCP(t, counter(), &mockserver.MCPOptions{Gate: gate.Rules{Origins: []string{"http://pages.example"}}})
 	r := httptest.NewRequest("OPTIONS", "http://127.0.0.1/t/x/mcp", nil)
 	r.Header.Set("Access-Control-Request-Method", "POST")
 	r.Header.Set("Access-Control-Request-Headers", "mcp-protocol-version,mcp-method")

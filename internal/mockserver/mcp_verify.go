@@ -3,19 +3,20 @@
 package mockserver
 
 import (
+	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
-	"net/http"
 	"reflect"
 	"slices"
 	"strings"
 
 	"github.com/rehearse-dev/rehearse/harness"
-	"github.com/rehearse-dev/rehearse/harness/expr"
-	"github.com/rehearse-dev/rehearse/harness/match"
 	"github.com/rehearse-dev/rehearse/harness/score"
-	"github.com/rehearse-dev/rehearse/harness/value"
+	"github.com/rehearse-dev/rehearse/internal/expr"
+	"github.com/rehearse-dev/rehearse/internal/jsonrpc"
+	"github.com/rehearse-dev/rehearse/internal/match"
+	"github.com/rehearse-dev/rehearse/internal/value"
 	"github.com/rehearse-dev/rehearse/mockmcp"
 )
 
@@ -59,7 +60,7 @@ func decodeClaims(data []byte) (*claims, error) {
 		case slices.Contains(claimKeys[:], m.Key):
 			rest = append(rest, m)
 		default:
-			err = fmt.Errorf("no such key: there are %s", strings.Join(claimKeys[:], ", "))
+			err = fmt.Errorf("unknown key; the keys are %s", strings.Join(claimKeys[:], ", "))
 		}
 		if err != nil {
 			return nil, fmt.Errorf("%s: %w", m.Key, err)
@@ -76,54 +77,33 @@ func compileFrames(v value.Value) ([]*match.Matcher, error) {
 	if v.Kind() != value.Array || len(v.Items()) == 0 {
 		return nil, errors.New("want a list that is not empty")
 	}
-	var out []*match.Matcher
-	for i, item := range v.Items() {
-		m, err := match.Compile(item, &match.Options{Scope: expr.Expectation, Root: fmt.Sprintf("frames[%d]", i)})
-		if err != nil {
-			return nil, fmt.Errorf("[%d]: %w", i, err)
-		}
-		if err := knownKeys(item, reflect.TypeFor[frameOf](), "a frame"); err != nil {
-			return nil, fmt.Errorf("[%d]: %w", i, err)
-		}
-		out = append(out, m)
-	}
-	return out, nil
+	return compileList(v, "frames", reflect.TypeFor[frameOf](), "a frame")
 }
 
-// serveVerify judges an assertion: 200 whether it holds or not, 400 when it
-// is none.
-func (s *MCP) serveVerify(w http.ResponseWriter, r *http.Request, t target) {
-	data, ok := readBody(w, r)
-	if !ok {
-		return
-	}
-	c, err := decodeClaims(data)
-	if err != nil {
-		writeError(w, http.StatusBadRequest, err)
-		return
-	}
-	s.show(w, t, func(m *mockmcp.Server) any {
-		v := verdict{Passed: true, Checks: c.judge(m)}
-		for _, c := range v.Checks {
-			v.Passed = v.Passed && c.Passed
-		}
-		return v
-	})
+// frameOf is a frame as an assertion sees it: its body is JSON where it can be.
+type frameOf struct {
+	jsonrpc.Frame
+	Body json.RawMessage `json:"body,omitempty"`
 }
 
-func (c *claims) judge(m *mockmcp.Server) []check {
+func (c *claims) judge(ctx context.Context, m *mockmcp.Server) []check {
 	var out []check
 	if a := c.assertion; a != nil {
-		out = a.score(evidenceOfTools(m.Journal()))
+		evidence := evidenceOfTools(m.Journal())
+		evidence.Ctx = ctx
+		out = a.score(evidence)
 		if a.done != nil {
 			out = append(out, judgeFindings(*a.done, findingsOf(m)))
 		}
 	}
 	if c.state != nil {
-		out = append(out, judgeState(c.state, m.State()))
+		out = append(out, judgeState(ctx, c.state, m.State()))
 	}
 	if c.frames != nil {
-		out = append(out, judgeFrames(c.frames, m.Frames()))
+		frames := m.Frames()
+		out = append(out, judgeInOrder(ctx, "frame", c.frames, len(frames), false, func(i int) (value.Value, error) {
+			return value.From(frameOf{frames[i], bodyOf(frames[i].Body)})
+		}))
 	}
 	return out
 }
@@ -156,52 +136,20 @@ func judgeFindings(want bool, f findings) check {
 	return c
 }
 
-func judgeState(m *match.Matcher, state json.RawMessage) check {
+func judgeState(ctx context.Context, m *match.Matcher, state json.RawMessage) check {
 	c := check{Check: "state"}
 	got, err := value.Parse(state)
 	if err == nil {
-		c.Mismatches, err = m.Match(got, &expr.Vars{})
+		c.Mismatches, err = m.Match(got, &expr.Vars{Ctx: ctx})
 	}
 	switch {
 	case err != nil:
-		c.Message = err.Error()
+		c.Undecided, c.Message = true, err.Error()
 	case len(c.Mismatches) > 0:
 		c.Message = texts(c.Mismatches)
 	default:
 		c.Passed = true
 	}
-	return c
-}
-
-// judgeFrames looks for frames that fit, one after another.
-func judgeFrames(want []*match.Matcher, frames []harness.Frame) check {
-	c := check{Check: "frames"}
-	next := 0
-	for i, m := range want {
-		var nearest []harness.Mismatch
-		found := false
-		for ; next < len(frames) && !found; next++ {
-			got, err := value.From(frameOf{frames[next], bodyOf(frames[next].Body)})
-			var differ []harness.Mismatch
-			if err == nil {
-				differ, err = m.Match(got, &expr.Vars{})
-			}
-			if err != nil {
-				c.Message = fmt.Sprintf("frame %d: %v", frames[next].Seq, err)
-				return c
-			}
-			found = len(differ) == 0
-			if !found && (nearest == nil || len(differ) < len(nearest)) {
-				nearest = differ
-			}
-		}
-		if !found {
-			c.Mismatches = nearest
-			c.Message = strings.TrimSuffix(fmt.Sprintf("no frame fits frames[%d]: %s", i, texts(nearest)), ": ")
-			return c
-		}
-	}
-	c.Passed = true
 	return c
 }
 

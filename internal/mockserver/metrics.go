@@ -139,7 +139,8 @@ func method(name string) string {
 const metricsType = "text/plain; version=0.0.4; charset=utf-8"
 
 // write writes the counts in the text format of Prometheus.
-func (m *metrics) write(w io.Writer, conversations int) {
+func (m *metrics) write(w http.ResponseWriter, conversations int) {
+	w.Header().Set("Content-Type", metricsType)
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	m.writeRequests(w)
@@ -158,7 +159,8 @@ func (m *metrics) write(w io.Writer, conversations int) {
 
 // writeMCP is write for an MCP server. misses and faults are those of the
 // conversations that are kept.
-func (m *metrics) writeMCP(w io.Writer, conversations, misses int, faults map[string]int) {
+func (m *metrics) writeMCP(w http.ResponseWriter, conversations, misses int, faults map[string]int) {
+	w.Header().Set("Content-Type", metricsType)
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	m.writeRequests(w)

@@ -1,350 +1,248 @@
 // Copyright 2026 The rehearse Authors. SPDX-License-Identifier: Apache-2.0
 
-// Package mockserver serves one script to many tests at once, in any
-// language: each has a conversation of its own, told apart by URL, API key or
-// header, and an admin API to verify it with.
-//
-//	s, err := mockserver.New(script, nil)
-//	http.Serve(listener, s) // http://host/v1, http://host/t/any-id/v1
-//
-// # Paths
-//
-// Below /t/ID is the conversation ID, which begins with the first request;
-// without it, the one that [Options.Isolate] finds, else the default one.
-// Below /rehearse is the admin API, for a conversation below /t/ID/rehearse.
-//
-// [Server] is that for a mock model, [MCP] for a mock MCP server.
 package mockserver
 
 import (
-	"errors"
-	"fmt"
-	"maps"
+	"cmp"
+	"context"
+	"io"
 	"net/http"
-	"net/url"
 	"slices"
-	"strings"
+	"sync/atomic"
 
+	"github.com/rehearse-dev/rehearse/harness"
+	"github.com/rehearse-dev/rehearse/internal/budget"
+	"github.com/rehearse-dev/rehearse/internal/profile"
 	"github.com/rehearse-dev/rehearse/mockllm"
-	"github.com/rehearse-dev/rehearse/mockllm/profile"
+	"github.com/rehearse-dev/rehearse/mockllm/fault"
 )
 
-// Options are the settings of a [Server]. Nil means the defaults.
-type Options struct {
-	// Mock are the settings of each conversation's mock.
-	Mock mockllm.Options
-	// Isolate finds the conversation of a request that is not below /t/.
-	// Empty and nil find the default one.
-	Isolate func(*http.Request) string
-	// Parse reads a script that is sent to the admin API. Nil refuses all.
-	Parse func(data []byte) (mockllm.Script, error)
-	// Prepare changes each script before it is played. Nil leaves it.
-	Prepare func(*mockllm.Script)
-	// Origin is the origin whose pages a browser lets in, * for any. Empty
-	// lets in none.
-	Origin string
-	// MaxConversations bounds the conversations that are kept; a request for
-	// one more is answered 503. 0 means 10,000.
-	MaxConversations int
-}
-
-// Server is an [http.Handler]. It is safe for concurrent use.
+// Server is an [http.Handler] that plays a script of a mock model. It is safe
+// for concurrent use.
 type Server struct {
-	opts    Options
-	metrics metrics
-
-	stock[mockllm.Script, *conversation]
-	retired map[*conversation]bool // replaced, and still being asked; guarded by mu
+	*host[mockllm.Script, mockllm.Options, *model]
+	budget budget.Budget
 }
 
-// conversation is one playing of the script.
-type conversation struct {
-	mock   *mockllm.Mock
-	active int // requests being answered
-	gone   bool
+// model is the mock model of one conversation.
+type model struct {
+	*mockllm.Mock
+	share *budget.Share
+	bytes atomic.Int64 // of its requests
 }
 
-func (c *conversation) reset() { c.mock.Reset() }
+// Reset starts over.
+func (m *model) Reset() {
+	m.Mock.Reset()
+	m.bytes.Store(0)
+}
 
-const defaultConversations = 10_000
+// Close ends the replies being paced and waits for their requests.
+func (m *model) Close() {
+	m.Mock.Close()
+	m.share.Close()
+}
+
+// ServeHTTP answers a request, whose body the conversation keeps.
+func (m *model) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	if r.Body != nil && r.Body != http.NoBody {
+		with := *r
+		with.Body = counted{r.Body, m}
+		r = &with
+	}
+	m.Mock.ServeHTTP(w, r)
+}
+
+// counted is a body that a conversation keeps.
+type counted struct {
+	io.ReadCloser
+	m *model
+}
+
+func (b counted) Read(p []byte) (int, error) {
+	n, err := b.ReadCloser.Read(p)
+	b.m.bytes.Add(int64(n))
+	return n, err
+}
+
+const defaultRequestBytes = 512 << 20
 
 // New returns a server of script. The error says why it cannot be played.
 func New(script mockllm.Script, opts *Options) (*Server, error) {
-	s := &Server{retired: map[*conversation]bool{}}
-	if opts != nil {
-		s.opts = *opts
+	s := &Server{host: newHost[mockllm.Script, mockllm.Options, *model](opts)}
+	mock := &s.opts.Mock
+	s.opts.MaxBytes = cmp.Or(max(s.opts.MaxBytes, 0), defaultRequestBytes)
+	if mock.Memory == nil {
+		mock.Memory = new(mockllm.Memory)
 	}
-	if s.opts.MaxConversations <= 0 {
-		s.opts.MaxConversations = defaultConversations
+	if mock.Logf == nil {
+		mock.Logf = func(string, ...any) {}
 	}
-	if s.opts.Mock.Memory == nil {
-		s.opts.Mock.Memory = new(mockllm.Memory)
+	mock.Observe = s.metrics.observe
+	s.logf, s.fresh, s.end, s.converse = mock.Logf, s.model, (*model).Close, s.ask
+	s.ownHealth = func(script mockllm.Script) bool {
+		p, ok := profile.Lookup(script.Profile)
+		return ok && p.Proxy() && p.Has("/health")
 	}
-	if s.opts.Mock.Logf == nil {
-		s.opts.Mock.Logf = func(string, ...any) {}
+	s.shows = map[string]func(*model) any{
+		"GET journal":      func(m *model) any { return some(m.Journal()) },
+		"GET expectations": func(m *model) any { return expectationsOf(m.Mock) },
 	}
-	s.opts.Mock.Observe = s.metrics.observe
+	s.admin = map[string]adminRoute{
+		"GET conversations": s.serveConversations,
+		"GET metrics": func(w http.ResponseWriter, _ *http.Request, _ target) {
+			ids, _ := s.conversations()
+			s.metrics.write(w, len(ids))
+		},
+		"POST verify": s.verify(func(data []byte) (judge[*model], error) {
+			a, err := decodeAssertion(data)
+			return func(ctx context.Context, m *model) []check {
+				checks := a.judge(ctx, m.Journal(), m.Called())
+				if a.done != nil {
+					checks = append(checks, judgeDone(*a.done, expectationsOf(m.Mock)))
+				}
+				return checks
+			}, err
+		}),
+	}
 	if err := s.Load(script); err != nil {
 		return nil, err
 	}
 	return s, nil
 }
 
-// Load puts script in the place of the one that is played: all conversations
-// start over with it, requests that are being answered end with the old one.
-// On an error everything is as before.
-func (s *Server) Load(script mockllm.Script) error {
-	if s.opts.Prepare != nil {
-		s.opts.Prepare(&script)
-	}
-	first, err := s.conversation("", script)
-	if err != nil {
-		return err
-	}
-	s.mu.Lock()
-	idle := s.retire(s.put(script, first))
-	s.mu.Unlock()
-	closeAll(idle)
-	return nil
-}
-
-// conversation returns a new one, which is not known to the server yet.
-func (s *Server) conversation(id string, script mockllm.Script) (c *conversation, err error) {
-	defer func() {
-		if p := recover(); p != nil {
-			text, ok := p.(string)
-			if !ok || !strings.HasPrefix(text, "mockllm: ") {
-				panic(p)
-			}
-			err = errors.New(strings.TrimPrefix(text, "mockllm: "))
-		}
-	}()
+// model returns a mock for a conversation that is not known to the server yet.
+func (s *Server) model(id string, script mockllm.Script) (*model, error) {
 	opts := s.opts.Mock
-	if id != "" {
-		logf := opts.Logf
-		opts.Logf = func(format string, args ...any) { logf("conversation %q: %s", id, fmt.Sprintf(format, args...)) }
-	}
-	return &conversation{mock: mockllm.New(script, &opts)}, nil
-}
-
-// retire takes conversations away and returns those to be closed at once;
-// the others are when their last request ends. s.mu is held.
-func (s *Server) retire(list []*conversation) (idle []*conversation) {
-	for _, c := range list {
-		c.gone = true
-		if c.active == 0 {
-			idle = append(idle, c)
-		} else {
-			s.retired[c] = true
-		}
-	}
-	return idle
-}
-
-func closeAll(list []*conversation) {
-	for _, c := range list {
-		c.mock.Close()
-	}
-}
-
-var errTooMany = errors.New("too many conversations: DELETE those that are over at /t/ID/rehearse/conversation")
-
-// enter returns a conversation, a new one where there is none, and counts a
-// request of it that leave ends.
-func (s *Server) enter(id string) (*conversation, error) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	c := s.live[id]
-	if c == nil {
-		if len(s.live) >= s.opts.MaxConversations {
-			return nil, errTooMany
-		}
-		var err error
-		if c, err = s.conversation(id, s.script); err != nil {
-			return nil, err
-		}
-		s.live[id] = c
-	}
-	c.active++
-	return c, nil
-}
-
-func (s *Server) leave(c *conversation) {
-	s.mu.Lock()
-	c.active--
-	over := c.gone && c.active == 0
-	if over {
-		delete(s.retired, c)
-	}
-	s.mu.Unlock()
-	if over {
-		c.mock.Close()
-	}
-}
-
-// replace starts a conversation over with a script of its own.
-func (s *Server) replace(id string, script mockllm.Script) error {
-	if s.opts.Prepare != nil {
-		s.opts.Prepare(&script)
-	}
-	c, err := s.conversation(id, script)
+	opts.Logf = s.logOf(id)
+	mock, err := mockllm.New(script, &opts)
 	if err != nil {
-		return err
+		return nil, err
 	}
+	m := &model{Mock: mock}
+	m.share = s.budget.Join(s.opts.MaxBytes, func(int) int { return s.outgrown(id, m) })
+	return m, nil
+}
+
+// outgrown forgets a conversation that all others left no room for, unless it
+// is being asked. It returns what it keeps.
+func (s *Server) outgrown(id string, m *model) (kept int) {
 	s.mu.Lock()
-	var idle []*conversation
-	if old := s.live[id]; old != nil {
-		idle = s.retire([]*conversation{old})
+	c := s.live[id]
+	if c == nil || c.mock != m || c.active > 0 {
+		s.mu.Unlock()
+		return int(m.bytes.Load())
 	}
-	s.live[id] = c
+	s.remove(id)
+	found := m.Problems()
+	s.past = append(s.past, found[:min(len(found), maxPast-len(s.past))]...)
 	s.mu.Unlock()
-	closeAll(idle)
-	return nil
+	m.Mock.Close()
+	s.logf("conversation %q is forgotten: all of them keep more than %d MB of requests; DELETE those that are over at /t/ID/rehearse/conversation", id, s.opts.MaxBytes>>20)
+	return 0
 }
 
-// forget takes a conversation away; the next request begins it anew.
-func (s *Server) forget(id string) {
-	s.mu.Lock()
-	var idle []*conversation
-	if c := s.live[id]; c != nil {
-		delete(s.live, id)
-		idle = s.retire([]*conversation{c})
-	}
-	s.mu.Unlock()
-	closeAll(idle)
-}
-
-// Err returns the misses, refusals and script errors of all conversations,
-// joined; nil when there were none. Conversations that started over or were
-// deleted have no part in it.
-func (s *Server) Err() error {
-	var all []error
-	_, list := s.conversations()
-	for _, c := range list {
-		all = append(all, problems(c.mock)...)
-	}
-	return errors.Join(all...)
-}
-
-func problems(m *mockllm.Mock) []error {
-	return unjoin(m.Err())
-}
-
-// Close ends the replies being paced and waits for their requests. Later
-// requests are answered 503.
-func (s *Server) Close() {
-	s.mu.Lock()
-	s.stopping = true
-	all := slices.Concat(slices.Collect(maps.Values(s.live)), slices.Collect(maps.Keys(s.retired)))
-	s.mu.Unlock()
-	closeAll(all)
-}
-
-// ServeHTTP answers a request to a conversation or to the admin API.
-func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
-	if s.opts.Origin != "" && allowOrigin(w, r, s.opts.Origin) {
-		return
-	}
-	id, path, named := split(r)
-	if named {
-		r = below(r, path)
-	}
-	s.mu.Lock()
-	name := s.script.Profile
-	s.mu.Unlock()
-	switch admin, ok := strings.CutPrefix(r.URL.Path+"/", "/rehearse/"); {
-	case ok:
-		admin = strings.TrimSuffix(admin, "/")
-		s.serveAdmin(w, r, target{id: id, all: !named}, admin)
-		return
-	case !named && r.URL.Path == "/health" && !ownHealth(name):
-		s.serveHealth(w)
-		return
-	case !named && s.opts.Isolate != nil:
-		id = s.opts.Isolate(r)
-	}
-	s.converse(w, r, id)
-}
-
-// converse hands a request to the mock of a conversation.
-func (s *Server) converse(w http.ResponseWriter, r *http.Request, id string) {
+// ask hands a request to the mock of a conversation.
+func (s *Server) ask(w http.ResponseWriter, r *http.Request, id string) {
 	c, err := s.enter(id)
 	if err != nil {
 		writeError(w, http.StatusServiceUnavailable, err)
 		return
 	}
-	defer s.leave(c)
+	defer func() {
+		if !s.leave(c) {
+			c.mock.share.Keep(int(c.mock.bytes.Load()))
+		}
+	}()
 	m := s.metrics.begin(w, r)
 	defer m.end()
 	c.mock.ServeHTTP(m, r)
 }
 
-// split finds the conversation in a path, and what is below it.
-func split(r *http.Request) (id, path string, named bool) {
-	rest, ok := strings.CutPrefix(r.URL.EscapedPath(), "/t/")
-	if !ok {
-		return "", "", false
-	}
-	segment, path, _ := strings.Cut(rest, "/")
-	id, err := url.PathUnescape(segment)
-	if err != nil || id == "" {
-		return "", "", false
-	}
-	return id, "/" + path, true
+// place is a position of the script for a client.
+type place struct {
+	Lane  string `json:"lane,omitempty"`
+	Turn  int    `json:"turn"`
+	Reply int    `json:"reply"`
+	Pos   string `json:"pos,omitempty"`
 }
 
-// below returns a request with an escaped path in place of its own.
-func below(r *http.Request, path string) *http.Request {
-	plain, err := url.PathUnescape(path)
-	if err != nil {
-		plain = path // as it was unescaped before, it can be
-	}
-	u := *r.URL
-	u.Path, u.RawPath = plain, path
-	out := *r
-	out.URL = &u
-	return &out
+// expectations say how far the script was played, and what went against it.
+type expectations struct {
+	OK bool `json:"ok"` // nothing is unmet and there are no problems
+	// Met are the replies that were asked for, Unmet the others.
+	Met   []place `json:"met"`
+	Unmet []place `json:"unmet"`
+	// Problems are misses, refusals and errors of the script.
+	Problems []string `json:"problems"`
 }
 
-// ownHealth reports whether a profile's endpoint answers /health itself.
-func ownHealth(name string) bool {
-	p, ok := profile.Lookup(name)
-	return ok && p.Proxy() && p.Has("/health")
-}
-
-// allowOrigin answers preflights, which it reports, and lets pages in.
-func allowOrigin(w http.ResponseWriter, r *http.Request, origin string) (done bool) {
-	h := w.Header()
-	h.Set("Access-Control-Allow-Origin", origin)
-	h.Set("Access-Control-Expose-Headers", "*")
-	if origin != "*" {
-		h.Add("Vary", "Origin")
-	}
-	if r.Method != http.MethodOptions || r.Header.Get("Access-Control-Request-Method") == "" {
-		return false
-	}
-	h.Set("Access-Control-Allow-Methods", "GET, POST, PUT, DELETE")
-	if want := r.Header.Values("Access-Control-Request-Headers"); len(want) > 0 {
-		h["Access-Control-Allow-Headers"] = want
-	}
-	w.WriteHeader(http.StatusNoContent)
-	return true
-}
-
-// ByKey finds the conversation by the API key, wherever a client puts it.
-func ByKey(r *http.Request) string {
-	if key, ok := strings.CutPrefix(r.Header.Get("Authorization"), "Bearer "); ok {
-		return strings.TrimSpace(key)
-	}
-	for _, name := range []string{"X-Api-Key", "Api-Key", "X-Goog-Api-Key"} {
-		if key := r.Header.Get(name); key != "" {
-			return key
+func expectationsOf(m *mockllm.Mock) expectations {
+	e := expectations{Met: []place{}, Unmet: []place{}, Problems: []string{}}
+	seen := map[place]bool{}
+	for _, x := range m.Outline() {
+		p := place{Lane: x.Lane, Turn: x.Turn, Reply: x.Reply}
+		if x.Kind == harness.KindReply && !seen[p] {
+			seen[p] = true
+			e.Met = append(e.Met, p)
 		}
 	}
-	return r.URL.Query().Get("key")
+	m.EachRemaining(func(lane string, turn, reply int, pos harness.Position) {
+		p := place{Lane: lane, Turn: turn, Reply: reply}
+		if !pos.IsZero() {
+			p.Pos = pos.String()
+		}
+		e.Unmet = append(e.Unmet, p)
+	})
+	for _, err := range m.Problems() {
+		e.Problems = append(e.Problems, err.Error())
+	}
+	e.OK = len(e.Unmet)+len(e.Problems) == 0
+	return e
 }
 
-// ByHeader finds the conversation by the value of a header.
-func ByHeader(name string) func(*http.Request) string {
-	return func(r *http.Request) string { return r.Header.Get(name) }
+func (s *Server) serveConversations(w http.ResponseWriter, _ *http.Request, _ target) {
+	type row struct {
+		ID       string `json:"id"`
+		Requests int    `json:"requests"`
+		Unmet    int    `json:"unmet"`
+		Problems int    `json:"problems"`
+	}
+	rows := []row{}
+	ids, list := s.conversations()
+	for i, m := range list {
+		e := expectationsOf(m.Mock)
+		rows = append(rows, row{ids[i], len(m.Outline()), len(e.Unmet), len(e.Problems)})
+	}
+	writeJSON(w, http.StatusOK, rows)
+}
+
+// Chaos adds faults to a script that strike about rate of the requests, from
+// 0 to 1, by the mock's seed. They are such as a client should survive by
+// asking again: limits, errors of a server or of what stands before it, and
+// connections that end early.
+func Chaos(script *mockllm.Script, rate float64) {
+	kinds := []fault.Fault{
+		{Kind: fault.RateLimit},
+		{Kind: fault.ServerError},
+		{Kind: fault.ServerError, Status: http.StatusServiceUnavailable},
+		{Kind: fault.RequestTimeout},
+		{Kind: fault.HTMLPage},
+		{Kind: fault.Reset, Form: "before"},
+		{Kind: fault.Reset, Form: "during"},
+		{Kind: fault.Cut},
+	}
+	// Each is asked when those before it did not strike, and all are to be
+	// equally frequent.
+	share, left := rate/float64(len(kinds)), 1.0
+	faults := slices.Clone(script.Faults)
+	for _, f := range kinds {
+		if share <= 0 {
+			break
+		}
+		f.Probability = min(share/left, 1)
+		left -= share
+		faults = append(faults, f)
+	}
+	script.Faults = faults
 }

@@ -13,6 +13,7 @@ import (
 
 	"go.uber.org/goleak"
 
+	"github.com/rehearse-dev/rehearse/internal/gate"
 	"github.com/rehearse-dev/rehearse/internal/mockserver"
 	"github.com/rehearse-dev/rehearse/mockllm"
 )
@@ -93,11 +94,11 @@ func TestConversations(t *testing.T) {
 			c.want(200, `"problems":["miss: nothing scripted fits`, "GET", "/t/b/rehearse/expectations", "")
 			c.want(200, `"unmet":[{"turn":1,"reply":1}]`, "GET", "/rehearse/expectations", "")
 			c.want(200, `{"id":"b","requests":2,"unmet":0,"problems":1}`, "GET", "/rehearse/conversations", "")
-			if err := c.s.Err(); err == nil {
+			if err := errors.Join(c.s.Problems()...); err == nil {
 				t.Error("no error, and there was a miss")
 			}
 			c.want(204, "", "DELETE", "/t/b/rehearse/conversation", "")
-			if err := c.s.Err(); err != nil {
+			if err := errors.Join(c.s.Problems()...); err != nil {
 				t.Errorf("an error of a conversation that is no more: %v", err)
 			}
 			c.want(200, `[{"seq":1,`, "GET", "/t/a/rehearse/journal", "")
@@ -212,7 +213,7 @@ func TestMetrics(t *testing.T) {
 }
 
 func TestCORS(t *testing.T) {
-	c := open(t, says("hello"), &mockserver.Options{Origin: "http://localhost:3000"})
+	c := open(t, says("hello"), &mockserver.Options{Gate: gate.Rules{Origins: []string{"http://localhost:3000"}}})
 	r := httptest.NewRequest("OPTIONS", "/v1/chat/completions", nil)
 	r.Header.Set("Access-Control-Request-Method", "POST")
 	r.Header.Set("Access-Control-Request-Headers", "authorization")
@@ -230,7 +231,7 @@ func TestChaos(t *testing.T) {
 	played := func(rate float64) (faults int, list string) {
 		script := mockllm.Script{Arrival: true, Replies: []mockllm.Reply{{Say: "x", Repeat: 1000}}}
 		mockserver.Chaos(&script, rate)
-		s := mockllm.New(script, &mockllm.Options{Seed: 7})
+		s := newMock(t, script, &mockllm.Options{Seed: 7})
 		defer s.Close()
 		c := http.Client{Transport: s.Transport()}
 		for range 200 {
@@ -269,10 +270,10 @@ func TestChaos(t *testing.T) {
 func TestNoAdmin(t *testing.T) {
 	c := open(t, says("hello"), nil)
 	for _, path := range []string{"/rehearse", "/rehearse/", "/rehearse/verfy", "/t/mine/rehearse/verfy", "/rehearse/cue/x"} {
-		c.want(http.StatusNotFound, "; there are GET journal, expectations", "GET", path, "")
+		c.want(http.StatusNotFound, "; there are DELETE conversation, GET conversations, GET expectations", "GET", path, "")
 	}
 	c.want(http.StatusNotFound, `there is no GET /rehearse/reset`, "GET", "/rehearse/reset", "")
-	c.want(http.StatusNotFound, `the script waits for no cue \"x\"; it waits for none`, "POST", "/rehearse/cue/x", "")
+	c.want(http.StatusNotFound, `the script does not wait for the cue \"x\"; it waits for none`, "POST", "/rehearse/cue/x", "")
 	c.want(http.StatusOK, `"problems":[]`, "GET", "/rehearse/expectations", "")
 	c.want(http.StatusOK, `[]`, "GET", "/rehearse/journal", "")
 }
@@ -284,9 +285,9 @@ func TestCues(t *testing.T) {
 		Rules: []mockllm.Rule{{Reply: mockllm.Reply{Say: "x", Hold: "rule"}}},
 		Lanes: []mockllm.Lane{{Name: "l", When: func(*mockllm.Ask) (bool, error) { return false, nil }, Replies: []mockllm.Reply{{Say: "y", Hold: "lane"}}}},
 	}, nil)
-	c.want(404, `the script waits for no cue \"go\"`, "POST", "/rehearse/cue/go", "")
-	c.want(404, `the script waits for no cue \"lan\" (did you mean \"lane\"?)`, "POST", "/rehearse/cue/lan", "")
-	c.want(404, `the script waits for no cue \"stop\"; there are go on, lane, rule`, "GET", "/rehearse/held/stop", "")
+	c.want(404, `the script does not wait for the cue \"go\"`, "POST", "/rehearse/cue/go", "")
+	c.want(404, `the script does not wait for the cue \"lan\" (did you mean \"lane\"?)`, "POST", "/rehearse/cue/lan", "")
+	c.want(404, `the script does not wait for the cue \"stop\"; there are go on, lane, rule`, "GET", "/rehearse/held/stop", "")
 	c.want(404, "there is no POST /rehearse/held/lane", "POST", "/rehearse/held/lane", "")
 	c.want(204, "", "POST", "/rehearse/cue/rule", "")
 	answer := make(chan string, 1)
@@ -314,6 +315,18 @@ func TestStray(t *testing.T) {
 	c.want(200, `"stray":true`, "GET", "/rehearse/journal", "")
 }
 
+// TestProbe: a HEAD, by which a client sees whether somebody is there, is no
+// mistake and no model call.
+func TestProbe(t *testing.T) {
+	c := open(t, says("hello"), nil)
+	for _, path := range []string{"/", "/api/hello", "/v1"} {
+		c.ask("HEAD", path, "")
+	}
+	c.ask("POST", "/v1/chat/completions", `{"model":"m","messages":[{"role":"user","content":"hi"}]}`)
+	c.want(200, `"passed":true`, "POST", "/rehearse/verify", `{"that": "journal.model_calls == 1", "done": true}`)
+	c.want(200, `"kind":"probe"`, "GET", "/rehearse/journal", "")
+}
+
 // TestTextsInARow: replies without turns follow each other, whatever they say
 // and are asked; the same request again is a retry.
 func TestTextsInARow(t *testing.T) {
@@ -327,4 +340,14 @@ func TestTextsInARow(t *testing.T) {
 	ask("c", `"two"`)
 	ask("d", `"three"`)
 	c.want(200, `"unmet":[]`, "GET", "/rehearse/expectations", "")
+}
+
+// newMock is a mock model without a socket.
+func newMock(t testing.TB, script mockllm.Script, opts *mockllm.Options) *mockllm.Mock {
+	t.Helper()
+	m, err := mockllm.New(script, opts)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return m
 }

@@ -3,20 +3,25 @@
 package mockserver
 
 import (
+	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
 	"net/http"
 	"reflect"
 	"slices"
 	"strings"
 
 	"github.com/rehearse-dev/rehearse/harness"
-	"github.com/rehearse-dev/rehearse/harness/expr"
-	"github.com/rehearse-dev/rehearse/harness/match"
 	"github.com/rehearse-dev/rehearse/harness/score"
-	"github.com/rehearse-dev/rehearse/harness/trajectory"
-	"github.com/rehearse-dev/rehearse/harness/value"
+	"github.com/rehearse-dev/rehearse/harness/trials"
+	"github.com/rehearse-dev/rehearse/internal/expr"
+	"github.com/rehearse-dev/rehearse/internal/match"
+	"github.com/rehearse-dev/rehearse/internal/toolname"
+	"github.com/rehearse-dev/rehearse/internal/trajectory"
+	"github.com/rehearse-dev/rehearse/internal/value"
+	"github.com/rehearse-dev/rehearse/mockllm"
 )
 
 // assertion is what a client claims of a conversation. All of it must hold.
@@ -36,16 +41,18 @@ type verdict struct {
 }
 
 type check struct {
-	Check      string             `json:"check"`
-	Passed     bool               `json:"passed"`
-	Message    string             `json:"message,omitempty"`
-	Mismatches []harness.Mismatch `json:"mismatches,omitempty"`
+	Check      string            `json:"check"`
+	Passed     bool              `json:"passed"`
+	Undecided  bool              `json:"undecided,omitempty"` // it could not be judged
+	Message    string            `json:"message,omitempty"`
+	Mismatches []trials.Mismatch `json:"mismatches,omitempty"`
 }
 
 // decodeAssertion reads an assertion, an object with some of
 //
 //	that      an expression over trajectory, journal and results
-//	calls     the tool calls, each "tool" or {"tool": arguments}
+//	calls     the tool calls, each "tool" or {"tool": arguments}; the tool is
+//	          the name that the client offers, or server.tool
 //	requests  the exchanges of the journal, each an expectation of one
 //	order     of the calls, strict or any, which scenarios call in_order and
 //	          any_order; strict unless given
@@ -80,7 +87,7 @@ func decodeMembers(members []value.Member) (*assertion, error) {
 		case "requests":
 			claims++
 			a.asks = true
-			a.requests, err = compileRequests(m.Value)
+			a.requests, err = compileList(m.Value, "requests", reflect.TypeFor[harness.Exchange](), "an exchange of the journal")
 		case "done":
 			claims++
 			a.done = new(bool)
@@ -96,7 +103,7 @@ func decodeMembers(members []value.Member) (*assertion, error) {
 				order = "any"
 			}
 		default:
-			err = errors.New("no such key: there are that, calls, requests, done, order, extra")
+			err = errors.New("unknown key; the keys are that, calls, requests, done, order, extra")
 		}
 		if err != nil {
 			return nil, fmt.Errorf("%s: %w", m.Key, err)
@@ -151,17 +158,18 @@ func compileCalls(v value.Value) (*score.Calls, error) {
 	return calls, nil
 }
 
-func compileRequests(v value.Value) ([]*match.Matcher, error) {
+// compileList compiles expectations of things that are made of typ.
+func compileList(v value.Value, root string, typ reflect.Type, what string) ([]*match.Matcher, error) {
 	if v.Kind() != value.Array {
 		return nil, errors.New("want a list")
 	}
 	var out []*match.Matcher
 	for i, item := range v.Items() {
-		m, err := match.Compile(item, &match.Options{Scope: expr.Expectation, Root: fmt.Sprintf("requests[%d]", i)})
-		if err != nil {
-			return nil, fmt.Errorf("[%d]: %w", i, err)
+		m, err := match.Compile(item, &match.Options{Scope: expr.Expectation, Root: fmt.Sprintf("%s[%d]", root, i)})
+		if err == nil {
+			err = knownKeys(item, typ, what)
 		}
-		if err := knownKeys(item, reflect.TypeFor[harness.Exchange](), "an exchange of the journal"); err != nil {
+		if err != nil {
 			return nil, fmt.Errorf("[%d]: %w", i, err)
 		}
 		out = append(out, m)
@@ -169,36 +177,46 @@ func compileRequests(v value.Value) ([]*match.Matcher, error) {
 	return out, nil
 }
 
-// serveVerify judges an assertion: 200 whether it holds or not, 400 when it
-// is none.
-func (s *Server) serveVerify(w http.ResponseWriter, r *http.Request, t target) {
-	data, ok := readBody(w, r)
-	if !ok {
-		return
-	}
-	a, err := decodeAssertion(data)
-	if err != nil {
-		writeError(w, http.StatusBadRequest, err)
-		return
-	}
-	s.show(w, t, func(c *conversation) any {
-		exchanges := c.mock.Journal()
-		v := verdict{Passed: true, Checks: a.judge(exchanges)}
-		if a.done != nil {
-			v.Checks = append(v.Checks, judgeDone(*a.done, expectationsOf(c.mock)))
+// judge judges what a conversation says of an assertion.
+type judge[M any] func(ctx context.Context, m M) []check
+
+// verify judges an assertion: 200 whether it holds or not, 400 when it is none,
+// 404 for a conversation with an id that never began.
+func (h *host[S, O, M]) verify(decode func(data []byte) (judge[M], error)) adminRoute {
+	return func(w http.ResponseWriter, r *http.Request, t target) {
+		data, ok := readBody(w, r, jsonTypes)
+		if !ok {
+			return
 		}
-		for _, c := range v.Checks {
-			v.Passed = v.Passed && c.Passed
+		judge, err := decode(data)
+		if err != nil {
+			writeError(w, http.StatusBadRequest, err)
+			return
 		}
-		return v
-	})
+		if ids, _ := h.conversations(); t.id != "" && !slices.Contains(ids, t.id) {
+			noConversation(w, t.id, ids)
+			return
+		}
+		h.show(w, t, func(m M) any {
+			v := verdict{Passed: true, Checks: judge(r.Context(), m)}
+			for _, c := range v.Checks {
+				v.Passed = v.Passed && c.Passed
+			}
+			return v
+		})
+	}
 }
 
-// judge judges what an assertion says of exchanges.
-func (a *assertion) judge(exchanges []harness.Exchange) []check {
-	out := a.score(evidenceOf(exchanges))
+// judge judges what an assertion says of exchanges, as long as somebody waits
+// for it. called are the tools that the script called as server.tool, by offered
+// name.
+func (a *assertion) judge(ctx context.Context, exchanges []harness.Exchange, called map[string]string) []check {
+	names, unclear := a.offered(exchanges, called)
+	evidence := evidenceOf(exchanges, names)
+	evidence.Ctx = ctx
+	out := append(unclear, a.score(evidence)...)
 	if a.asks {
-		out = append(out, a.judgeRequests(exchanges))
+		out = append(out, a.judgeRequests(ctx, exchanges))
 	}
 	return out
 }
@@ -208,7 +226,7 @@ func (a *assertion) score(e *score.Evidence) []check {
 	var out []check
 	add := func(s score.Scorer) {
 		v := s.Score(e)
-		out = append(out, check{v.Check, v.State == harness.Passed, v.Message, v.Mismatches})
+		out = append(out, check{v.Check, v.State == trials.Passed, v.State == trials.Undecided, v.Message, v.Mismatches})
 	}
 	if a.that != nil {
 		add(score.That{Program: a.that})
@@ -219,16 +237,86 @@ func (a *assertion) score(e *score.Evidence) []check {
 	return out
 }
 
-// evidenceOf is what a journal tells of a conversation. A call was executed
-// when a later request has its result.
-func evidenceOf(exchanges []harness.Exchange) *score.Evidence {
+// offered maps the names under which a client offered tools to the server.tool
+// that the assertion names them by, in calls or in that, and those that the
+// script called, which are known. A call of another name keeps its own. A tool
+// in calls that could be any of two is a check that fails: what is judged
+// without knowing which would hold by chance.
+func (a *assertion) offered(exchanges []harness.Exchange, called map[string]string) (names map[string]string, unclear []check) {
+	names = map[string]string{}
+	known := map[string]bool{}
+	for _, tool := range called {
+		known[tool] = true
+	}
+	for i, tool := range a.tools() {
+		server, _ := toolname.Split(tool)
+		for j := range exchanges {
+			name, err := toolname.Resolve(tool, exchanges[j].Request.Tools, nil, nil)
+			if _, ok := errors.AsType[*toolname.AmbiguousError](err); ok && server != "" && !known[tool] && a.calls != nil && i < len(a.calls.List) {
+				unclear = append(unclear, check{Check: "calls", Message: fmt.Sprintf("request %d: %v", exchanges[j].Seq, err)})
+				break
+			}
+			if err != nil {
+				continue // a request that does not offer it, or not clearly, tells nothing
+			}
+			if server != "" {
+				names[name] = tool
+			} else if server := prefixOf(name, tool); server != "" && names[name] == "" {
+				names[name] = server + "." + tool
+			}
+		}
+	}
+	maps.Copy(names, called)
+	return names, unclear
+}
+
+// tools are the names in an assertion that may be those of tools.
+func (a *assertion) tools() []string {
+	var out []string
+	if a.calls != nil {
+		for _, p := range a.calls.List {
+			out = append(out, p.Tool)
+		}
+	}
+	if a.that != nil {
+		for _, text := range a.that.Texts() {
+			if server, tool := toolname.Split(text); toolname.Valid(tool) && (server == "" || toolname.Valid(server)) {
+				out = append(out, text)
+			}
+		}
+	}
+	return out
+}
+
+// prefixOf is the server that a client put before the name of a tool; empty
+// when it put none.
+func prefixOf(offered, tool string) string {
+	before, ok := strings.CutSuffix(offered, tool)
+	if !ok {
+		return ""
+	}
+	for _, client := range []string{"mcp__", "mcp_"} {
+		if rest, ok := strings.CutPrefix(before, client); ok {
+			before = rest
+			break
+		}
+	}
+	return strings.TrimRight(before, "_-.")
+}
+
+// evidenceOf is what a journal says about a conversation. A call was executed
+// when a later request has its result. names is server.tool by offered name.
+func evidenceOf(exchanges []harness.Exchange, names map[string]string) *score.Evidence {
 	e := &score.Evidence{Mode: harness.ModeMock, Exchanges: exchanges}
-	e.Trajectory = trajectory.Join(exchanges, nil, func(string) (string, string, bool) { return "", "", false })
+	e.Trajectory = trajectory.Join(exchanges, nil, func(offered string) (string, string, bool) {
+		server, tool := toolname.Split(names[offered])
+		return server, tool, server != ""
+	})
 	results := map[string]json.RawMessage{}
 	for i := range exchanges {
 		for _, m := range exchanges[i].Request.Messages {
 			if m.Role == harness.RoleTool {
-				results[m.CallID] = resultOf(m.Text)
+				results[m.CallID] = mockllm.ReadResult(m.Text)
 			}
 		}
 	}
@@ -239,7 +327,7 @@ func evidenceOf(exchanges []harness.Exchange) *score.Evidence {
 			continue
 		}
 		c.Executed, c.Result = true, result
-		e.Tools = append(e.Tools, harness.ToolExchange{Seq: len(e.Tools) + 1, Tool: c.Tool, Args: c.Args, Result: result})
+		e.Tools = append(e.Tools, harness.ToolExchange{Seq: len(e.Tools) + 1, Server: c.Server, Tool: c.Tool, Args: c.Args, Result: result})
 	}
 	return e
 }
@@ -254,47 +342,57 @@ func resultOf(text string) json.RawMessage {
 }
 
 // judgeRequests matches the expectations with the exchanges in their order.
-func (a *assertion) judgeRequests(exchanges []harness.Exchange) check {
-	c := check{Check: "requests"}
+func (a *assertion) judgeRequests(ctx context.Context, exchanges []harness.Exchange) check {
+	if !a.extra && len(a.requests) != len(exchanges) {
+		return check{Check: "requests", Message: fmt.Sprintf("want %d requests, got %d", len(a.requests), len(exchanges))}
+	}
+	return judgeInOrder(ctx, "request", a.requests, len(exchanges), !a.extra, func(i int) (value.Value, error) { return value.From(exchanges[i]) })
+}
+
+// judgeInOrder looks for things that fit, one after another; with strict there
+// are no others between them.
+func judgeInOrder(ctx context.Context, what string, want []*match.Matcher, n int, strict bool, item func(i int) (value.Value, error)) check {
+	c := check{Check: what + "s"}
 	fail := func(format string, args ...any) check {
-		c.Message = fmt.Sprintf(format, args...)
+		c.Message = strings.TrimSuffix(fmt.Sprintf(format, args...), ": ")
 		return c
 	}
-	if !a.extra && len(a.requests) != len(exchanges) {
-		return fail("want %d requests, got %d", len(a.requests), len(exchanges))
-	}
 	next := 0
-	for i, m := range a.requests {
-		var nearest []harness.Mismatch
+	for i, m := range want {
+		var nearest []trials.Mismatch
 		found := false
-		for ; next < len(exchanges) && !found; next++ {
-			got, err := value.From(exchanges[next])
-			if err != nil {
-				return fail("reading request %d: %v", next+1, err)
+		for ; next < n && !found; next++ {
+			got, err := item(next)
+			var differ []trials.Mismatch
+			if err == nil {
+				differ, err = m.Match(got, &expr.Vars{Ctx: ctx})
 			}
-			differ, err := m.Match(got, &expr.Vars{})
+			if err == nil {
+				err = ctx.Err()
+			}
 			if err != nil {
-				return fail("requests[%d]: %v", i, err)
+				c.Undecided = true
+				return fail("%ss[%d]: %v", what, i, err)
 			}
 			found = len(differ) == 0
 			if !found && (nearest == nil || len(differ) < len(nearest)) {
 				nearest = differ
 			}
-			if !found && !a.extra {
+			if !found && strict {
 				c.Mismatches = differ
-				return fail("request %d is not as expected: %s", next+1, texts(differ))
+				return fail("%s %d is not as expected: %s", what, next+1, texts(differ))
 			}
 		}
 		if !found {
 			c.Mismatches = nearest
-			return fail("no request fits requests[%d]: %s", i, texts(nearest))
+			return fail("no %s fits %ss[%d]: %s", what, what, i, texts(nearest))
 		}
 	}
 	c.Passed = true
 	return c
 }
 
-func texts(list []harness.Mismatch) string {
+func texts(list []trials.Mismatch) string {
 	out := make([]string, len(list))
 	for i, m := range list {
 		out[i] = m.String()

@@ -16,13 +16,13 @@
 package strictyaml
 
 import (
-	"bytes"
 	"encoding/json"
 	"fmt"
 	"strconv"
 	"strings"
 
 	"github.com/rehearse-dev/rehearse/harness"
+	"github.com/rehearse-dev/rehearse/internal/value"
 )
 
 // Kind is the type of a [Node].
@@ -69,6 +69,8 @@ type Node struct {
 	Text string
 	// Plain says that a scalar was written without quotes.
 	Plain bool
+	// Block says that a scalar was written as a block, with | or >.
+	Block bool
 	// Comment is the comment on the line of a scalar, with its #.
 	Comment string
 	// Cut says that a plain text ends one space before a comment, which may
@@ -76,6 +78,10 @@ type Node struct {
 	Cut   bool
 	Items []*Node // of a list
 	Pairs []Pair  // of a map, in the order of the file
+
+	// index has the places of the keys of a map with many, when it was read.
+	// A node that was made of another may have other pairs.
+	index map[string]int
 }
 
 // Pair is one entry of a map.
@@ -104,6 +110,9 @@ func (n *Node) pair(key string) *Pair {
 	if n == nil || n.Kind != Map {
 		return nil
 	}
+	if i, ok := n.index[key]; ok && i < len(n.Pairs) && n.Pairs[i].Key.Text == key {
+		return &n.Pairs[i]
+	}
 	for i := range n.Pairs {
 		if n.Pairs[i].Key.Text == key {
 			return &n.Pairs[i]
@@ -112,51 +121,35 @@ func (n *Node) pair(key string) *Pair {
 	return nil
 }
 
-// JSON returns the value as compact JSON with its key order and the spelling
-// of its numbers. An Invalid node is null.
-func (n *Node) JSON() json.RawMessage {
-	return n.appendJSON(nil)
-}
-
-func (n *Node) appendJSON(b []byte) []byte {
+// Value returns the value with its key order and the spelling of its numbers.
+// An Invalid node is null.
+func (n *Node) Value() value.Value {
 	switch n.Kind {
-	case Bool, Number:
-		return append(b, n.Text...)
+	case Bool:
+		return value.BoolOf(n.Text == "true")
+	case Number:
+		return value.NumberOf(n.Text)
 	case String:
-		return appendString(b, n.Text)
+		return value.StringOf(n.Text)
 	case List:
-		b = append(b, '[')
+		items := make([]value.Value, len(n.Items))
 		for i, item := range n.Items {
-			if i > 0 {
-				b = append(b, ',')
-			}
-			b = item.appendJSON(b)
+			items[i] = item.Value()
 		}
-		return append(b, ']')
+		return value.ArrayOf(items...)
 	case Map:
-		b = append(b, '{')
+		members := make([]value.Member, len(n.Pairs))
 		for i, p := range n.Pairs {
-			if i > 0 {
-				b = append(b, ',')
-			}
-			b = append(appendString(b, p.Key.Text), ':')
-			b = p.Value.appendJSON(b)
+			members[i] = value.Member{Key: p.Key.Text, Value: p.Value.Value()}
 		}
-		return append(b, '}')
+		return value.ObjectOf(members...)
 	default:
-		return append(b, "null"...)
+		return value.Value{}
 	}
 }
 
-func appendString(b []byte, s string) []byte {
-	var buf bytes.Buffer
-	enc := json.NewEncoder(&buf)
-	enc.SetEscapeHTML(false)
-	if err := enc.Encode(s); err != nil {
-		panic(fmt.Sprintf("strictyaml: encoding a string: %v", err)) // unreachable: every string has a JSON form
-	}
-	return append(b, bytes.TrimSuffix(buf.Bytes(), []byte("\n"))...)
-}
+// JSON returns [Node.Value] as compact JSON.
+func (n *Node) JSON() json.RawMessage { return n.Value().Append(nil) }
 
 // Walk follows a path, each step a key (string) or an index (int), and
 // returns the deepest node it reaches: the place to name in a message about

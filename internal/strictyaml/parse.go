@@ -8,13 +8,14 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"regexp"
 	"slices"
 	"strings"
 	"unicode/utf8"
 
-	"github.com/rehearse-dev/rehearse/harness"
 	"gopkg.in/yaml.v3"
+
+	"github.com/rehearse-dev/rehearse/harness"
+	"github.com/rehearse-dev/rehearse/internal/value"
 )
 
 // MaxBytes of a file: far above any scenario, and parsed in a second.
@@ -35,7 +36,7 @@ const (
 // read.
 func Parse(file string, data []byte) (*Node, []Problem) {
 	if len(data) > MaxBytes {
-		return nil, []Problem{problemAt(file, 1, 1, "the file has more than %d bytes, and no more are read: split it, or keep large texts out of it", MaxBytes)}
+		return nil, []Problem{problemAt(file, 1, 1, "the file exceeds the limit of %d bytes: split it, or keep large texts out of it", MaxBytes)}
 	}
 	if p, bad := badText(file, data); bad {
 		return nil, []Problem{p}
@@ -190,6 +191,10 @@ func (r *reader) mapping(y *yaml.Node, m *measured, depth int) {
 		m.node.Kind = Invalid
 		return
 	}
+	const many = 64
+	if len(y.Content) > 2*many {
+		m.node.index = make(map[string]int, len(y.Content)/2)
+	}
 	first := map[string]int{}
 	for i := 0; i+1 < len(y.Content); i += 2 {
 		k := y.Content[i]
@@ -209,6 +214,9 @@ func (r *reader) mapping(y *yaml.Node, m *measured, depth int) {
 			continue
 		}
 		first[key.Text] = k.Line
+		if m.node.index != nil {
+			m.node.index[key.Text] = len(m.node.Pairs)
+		}
 		m.node.Pairs = append(m.node.Pairs, Pair{key, value})
 	}
 }
@@ -288,10 +296,9 @@ func isPlain(y *yaml.Node) bool {
 	return y.Style&(yaml.SingleQuotedStyle|yaml.DoubleQuotedStyle|yaml.LiteralStyle|yaml.FoldedStyle) == 0
 }
 
-var jsonNumber = regexp.MustCompile(`^-?(0|[1-9][0-9]*)(\.[0-9]+)?([eE][-+]?[0-9]+)?$`)
-
 func (r *reader) scalar(y *yaml.Node, n *Node) {
 	n.Kind, n.Text, n.Plain = String, y.Value, isPlain(y)
+	n.Block = y.Style&(yaml.LiteralStyle|yaml.FoldedStyle) != 0
 	if !n.Plain || y.Style&yaml.TaggedStyle != 0 {
 		return
 	}
@@ -305,7 +312,7 @@ func (r *reader) scalar(y *yaml.Node, n *Node) {
 		n.Kind = Null
 	case y.Tag == "!!bool":
 		n.Kind, n.Text = Bool, strings.ToLower(y.Value)
-	case jsonNumber.MatchString(y.Value): // before the tag: 1e999 is a string to the parser
+	case value.ValidNumber(y.Value): // before the tag: 1e999 is a string to the parser
 		n.Kind = Number
 	case y.Tag == "!!int" || y.Tag == "!!float":
 		r.problem(y, "%s is not a JSON number: write it as JSON does, or quote it", y.Value)

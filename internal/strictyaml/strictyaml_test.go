@@ -67,7 +67,7 @@ func TestBytes(t *testing.T) {
 		{"not UTF-8", "a: 1\nb: \xff", "x:2:4: byte 0xff is not UTF-8: save the file as UTF-8"},
 		{"half a rune", "a: \xc3", "x:1:4: byte 0xc3 is not UTF-8: save the file as UTF-8"},
 		{"delete", "a: \x7f", "x:1:4: control character U+007F: write it as an escape between double quotes"},
-		{"too large", strings.Repeat("# x\n", 2<<20+1), "x:1:1: the file has more than 8388608 bytes, and no more are read: split it, or keep large texts out of it"},
+		{"too large", strings.Repeat("# x\n", 2<<20+1), "x:1:1: the file exceeds the limit of 8388608 bytes: split it, or keep large texts out of it"},
 		{"many aliases of a long text", "a: &x " + strings.Repeat("x", 2_000_000) + "\nb: [" + strings.Repeat("*x, ", 10) + "]", "x:2:21: aliases stand for more than 10000 values in this file: write them out, or use fewer"},
 		{"no search in a large file", strings.Repeat("a: b\n", 100_000) + "b: c: d\n", "x:100001:1: not YAML: mapping values are not allowed in this context"},
 	}

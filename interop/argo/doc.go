@@ -7,6 +7,11 @@
 //
 //	go run ./interop/argo            # record anew what stands in cassettes/argo-proxy
 //	go run ./interop/argo -drift     # record into a temporary folder, and compare
+//	go run ./interop/argo -exchanges DIR   # record single exchanges
+//
+// Exchanges are single requests, odd ones among them, before a stand-in for
+// the gateway that does whatever can go wrong; `go test ./mockllm` with
+// REHEARSE_EXCHANGES=DIR holds the profiles of the mock against them.
 //
 // Each release is installed from PyPI into an environment of its own below
 // interop/.venv, and runs on loopback in a temporary folder. With ARGO_BASE_URL

@@ -10,7 +10,7 @@ import (
 	"path/filepath"
 	"strings"
 
-	"github.com/rehearse-dev/rehearse/cassettes/shape"
+	"github.com/rehearse-dev/rehearse/internal/shape"
 )
 
 // errDrift is met when a new recording differs in a way that matters.

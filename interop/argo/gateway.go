@@ -12,8 +12,8 @@ import (
 	"time"
 
 	"github.com/rehearse-dev/rehearse/harness"
+	"github.com/rehearse-dev/rehearse/internal/dialect"
 	"github.com/rehearse-dev/rehearse/mockllm"
-	"github.com/rehearse-dev/rehearse/mockllm/wire"
 )
 
 // gateway is the stand-in for the Argo Gateway: one address, behind which one
@@ -34,24 +34,31 @@ func newGateway() (*gateway, error) {
 		return nil, err
 	}
 	g := &gateway{url: "http://" + l.Addr().String(), done: make(chan error, 1)}
-	g.play(mockllm.Script{}) // the list of models, which proxies ask for first
+	if err := g.play(mockllm.Script{}); err != nil { // the list of models, which proxies ask for first
+		return nil, err
+	}
 	g.server = &http.Server{Handler: g, ReadHeaderTimeout: 30 * time.Second}
 	go func() { g.done <- g.server.Serve(l) }()
 	return g, nil
 }
 
 // play has the gateway play a script from its beginning.
-func (g *gateway) play(script mockllm.Script) {
+func (g *gateway) play(script mockllm.Script) error {
 	script.Profile = "argo-gateway"
 	if script.Fragments == nil { // recordings of single tokens would be long
-		script.Fragments = &wire.Fragments{Unit: wire.Token, Min: 4}
+		script.Fragments = &dialect.Fragments{Unit: dialect.UnitToken, Min: 4}
+	}
+	mock, err := mockllm.New(script, &mockllm.Options{FlushEvents: true})
+	if err != nil {
+		return err
 	}
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	if g.mock != nil {
 		g.mock.Close()
 	}
-	g.mock = mockllm.New(script, &mockllm.Options{FlushEvents: true})
+	g.mock = mock
+	return nil
 }
 
 func (g *gateway) current() *mockllm.Mock {

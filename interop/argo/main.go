@@ -39,6 +39,7 @@ func main() {
 type job struct {
 	root, out string
 	drift     bool
+	exchanges string
 	models    []string
 	releases  []release
 	real      string // ARGO_BASE_URL
@@ -51,6 +52,7 @@ func command(ctx context.Context, args []string) error {
 	f.StringVar(&j.root, "root", ".", "root of the repository")
 	f.StringVar(&j.out, "out", "", "folder of the recordings (default "+shipped+" below the root)")
 	f.BoolVar(&j.drift, "drift", false, "write nothing: record into a temporary folder and compare; the exit code is 1 when a difference matters")
+	f.StringVar(&j.exchanges, "exchanges", "", "record single exchanges, with faults of the gateway, into this folder, and nothing else")
 	names := f.String("models", strings.Join(models(), ","), "models to ask for")
 	wanted := f.String("releases", "", "releases of argo-proxy to record (default all)")
 	if err := f.Parse(args); err != nil {
@@ -63,14 +65,26 @@ func command(ctx context.Context, args []string) error {
 	j.models = split(*names)
 	j.real = os.Getenv("ARGO_BASE_URL")
 	j.releases = releases()
+	if j.exchanges != "" {
+		j.releases = allReleases()
+	}
 	if *wanted != "" {
 		list := split(*wanted)
+		if j.exchanges != "" { // any release there is
+			j.releases = nil
+			for _, v := range list {
+				j.releases = append(j.releases, releaseOf(v))
+			}
+		}
 		for _, v := range list {
 			if !slices.ContainsFunc(j.releases, func(r release) bool { return r.version == v }) {
 				return fmt.Errorf("-releases %s: no such release here; there are %v", v, j.releases)
 			}
 		}
 		j.releases = slices.DeleteFunc(j.releases, func(r release) bool { return !slices.Contains(list, r.version) })
+	}
+	if j.exchanges != "" {
+		return j.recordExchanges(ctx)
 	}
 	if j.real != "" {
 		return j.recordReal(ctx)

@@ -5,6 +5,7 @@ package main
 import (
 	"fmt"
 	"path/filepath"
+	"strings"
 
 	"github.com/rehearse-dev/rehearse/scenarios"
 )
@@ -22,6 +23,27 @@ type release struct {
 // two of 3.x that stand for what was changed since, and the newest.
 func releases() []release {
 	return []release{{"2.8.9", ""}, {"3.0.4", "0.6.12"}, {"3.1.2", "0.6.12"}, {"3.3.3", "0.13.0"}}
+}
+
+// allReleases are those whose exchanges are recorded: those of which the wire
+// differs from the one before.
+func allReleases() []release {
+	var out []release
+	for _, v := range []string{"2.8.9", "3.0.4", "3.1.0", "3.1.2", "3.2.2", "3.3.2", "3.3.3"} {
+		out = append(out, releaseOf(v))
+	}
+	return out
+}
+
+// releaseOf is a version with the llm-rosetta that was current when it was.
+func releaseOf(version string) release {
+	switch {
+	case strings.HasPrefix(version, "2."):
+		return release{version, ""}
+	case strings.HasPrefix(version, "3.0."), strings.HasPrefix(version, "3.1."):
+		return release{version, "0.6.12"}
+	}
+	return release{version, "0.13.0"}
 }
 
 // models are one name of each family: every release treats the three in ways

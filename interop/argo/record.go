@@ -73,8 +73,8 @@ func (r recorded) problem() string {
 }
 
 // record records all scenarios with all models, streamed and not, into the
-// folder dir. A cassette that is there already stays as it is where nothing
-// but ids, times and the like has changed.
+// folder dir. An existing cassette stays as it is where nothing but ids, times
+// and the like has changed.
 func record(ctx context.Context, root, dir string, e *endpoint, logf func(string, ...any)) ([]recorded, error) {
 	var out []recorded
 	for _, variant := range variants() {
@@ -103,11 +103,13 @@ func record(ctx context.Context, root, dir string, e *endpoint, logf func(string
 // conversation records one scenario with one model.
 func conversation(ctx context.Context, s *scenarios.Scenario, dir, model string, e *endpoint) (recorded, error) {
 	if e.gateway != nil {
-		e.gateway.play(s.ModelScript())
+		if err := e.gateway.play(s.ModelScript()); err != nil {
+			return recorded{}, err
+		}
 	}
 	result, err := run.Run(ctx, []*scenarios.Scenario{s}, &run.Options{
-		Subject: agent.Subject(nil), SubjectName: subjectName, Mode: harness.ModeRecord, Models: []string{model}, Trials: 1,
-		BaseURL: address, APIKey: e.key, Transport: e, Cassettes: dir, LookupEnv: lookupEnv,
+		Subject: agent.Subject(nil), SubjectName: subjectName, Mode: harness.ModeRecord, Models: run.Models(model), Trials: 1,
+		BaseURL: address, APIKey: e.key, Transport: e, Cassettes: dir, LookupEnv: lookupEnv, Force: true,
 	})
 	if err == nil {
 		err = ctx.Err()

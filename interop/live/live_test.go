@@ -25,7 +25,7 @@ func TestLive(t *testing.T) {
 				Mode:    harness.ModeLive,
 				BaseURL: base,
 				APIKey:  os.Getenv("OPENAI_API_KEY"),
-				Models:  []string{model},
+				Models:  run.Models(model),
 				Trials:  1,
 			})
 		})

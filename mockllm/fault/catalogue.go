@@ -2,7 +2,11 @@
 
 package fault
 
-import "slices"
+import (
+	"slices"
+
+	"github.com/rehearse-dev/rehearse/internal/faults"
+)
 
 // Info says what a kind is.
 type Info struct {
@@ -12,7 +16,7 @@ type Info struct {
 	What string `json:"what"`
 	// For is what a test with it finds out about a client.
 	For string `json:"for"`
-	// Seen are the threads and documents that tell of it.
+	// Seen are the threads and documents that report it.
 	Seen []string `json:"seen"`
 	// Stream and Plain say whether it strikes requests for a stream and
 	// others.
@@ -40,7 +44,7 @@ type Form struct {
 // Groups returns the groups of kinds, in order, with a heading each.
 func Groups() [][2]string {
 	return [][2]string{
-		{"status", "An HTTP answer in place of the reply"},
+		{"status", "An HTTP answer instead of the reply"},
 		{"time", "Slow and silent"},
 		{"connection", "The connection and the body"},
 		{"stream", "The framing of a stream, and its chunks"},
@@ -58,50 +62,31 @@ func Kinds() []Info {
 }
 
 // Names returns the names of the kinds and of the presets.
-func Names() []string {
-	var names []string
-	for _, info := range Kinds() {
-		names = append(names, string(info.Kind))
-	}
-	for _, p := range Presets() {
-		names = append(names, p.Name)
-	}
-	return names
-}
+func Names() []string { return slices.Concat(faults.Names(Kinds()), faults.Names(Presets())) }
+
+// String is the name of the kind.
+func (i Info) String() string { return string(i.Kind) }
+
+// String is the name of the preset.
+func (p Preset) String() string { return p.Name }
 
 // Lookup returns the fault that name stands for, a kind or a preset. The
 // error says what was meant.
 func Lookup(name string) (Fault, error) {
-	if _, ok := infoOf(Kind(name)); ok {
+	if _, ok := Describe(Kind(name)); ok {
 		return Fault{Kind: Kind(name)}, nil
 	}
-	for _, p := range Presets() {
-		if p.Name == name {
-			return p.Fault, nil
-		}
+	if p, ok := faults.Find(Presets(), name); ok {
+		return p.Fault, nil
 	}
-	return Fault{}, unknownKind(name)
+	return Fault{}, faults.Unknown(name, Names())
 }
 
 // Describe returns what is known of a kind.
-func Describe(kind Kind) (Info, bool) { return infoOf(kind) }
+func Describe(kind Kind) (Info, bool) { return faults.Find(Kinds(), string(kind)) }
 
-func infoOf(kind Kind) (Info, bool) {
-	for _, info := range Kinds() {
-		if info.Kind == kind {
-			return info, true
-		}
-	}
-	return Info{}, false
-}
-
-func (i *Info) formNames() []string {
-	var names []string
-	for _, f := range i.Forms {
-		names = append(names, f.Name)
-	}
-	return names
-}
+// String is the name of the form.
+func (f Form) String() string { return f.Name }
 
 // formFits reports whether a form strikes a request of that sort. Empty is
 // the first that does.
@@ -123,7 +108,7 @@ func (f *Fault) FormFor(stream bool) string {
 	if f.Form != "" {
 		return f.Form
 	}
-	info, _ := infoOf(f.Kind)
+	info, _ := Describe(f.Kind)
 	for _, form := range info.Forms {
 		if info.formFits(form.Name, stream) {
 			return form.Name

@@ -1,9 +1,8 @@
 // Copyright 2026 The rehearse Authors. SPDX-License-Identifier: Apache-2.0
 
 // Package fault is the catalogue of what a model endpoint can do wrong: every
-// [Kind] of misbehaviour that was seen at a real one, where it is told to
-// strike, and how often. It only describes and decides; package mockllm does
-// the misbehaving.
+// [Kind] of misbehaviour that was seen at a real one, where it strikes, and how
+// often. It only describes and decides; package mockllm carries it out.
 //
 //	mockllm.Reply{Say: "Sunny.", Faults: []fault.Fault{
 //		{Kind: fault.RateLimit, RetryAfter: time.Second},
@@ -12,24 +11,22 @@
 //
 // # Terms
 //
-// A kind may have forms: one thing gone wrong in several spellings. A preset
-// is a fault under a name of its own, as one endpoint was seen to have it;
-// [Lookup] knows kinds and presets alike.
+// A kind may have forms: variants of the same misbehaviour. A preset is a fault
+// under an unknown name, as one endpoint was seen to have it; [Lookup] knows
+// kinds and presets alike.
 //
 // A fault strikes a request when its [At] and its When fit, counted by Every,
-// Times and Probability; and it strikes inside the reply at a chunk, a byte or
-// a token. A kind that exists for streams alone passes a plain request by, and
-// the other way round: that request does not count.
+// Times and Probability, or drawn by its Chance; and it strikes inside the reply at a chunk, a byte or
+// a token. A kind that exists only for streams ignores a plain request, and the
+// other way round: that request does not count.
 package fault
 
 import (
-	"errors"
-	"fmt"
 	"slices"
-	"strings"
 	"time"
 
 	"github.com/rehearse-dev/rehearse/harness"
+	"github.com/rehearse-dev/rehearse/internal/faults"
 )
 
 // Kind names a misbehaviour.
@@ -56,6 +53,13 @@ type Fault struct {
 	// Probability is the chance with which it strikes a request that it
 	// fits, drawn from the seed. 0 means 1.
 	Probability float64
+	// Chance is the probability with which it strikes a request that it fits,
+	// drawn from the request itself: see Chance of the rules of package mockllm.
+	// 0 means 1. A request that is repeated draws the same, and Times counts for
+	// each such request by itself: with 2, one that is drawn meets the fault
+	// twice and then its reply. 0 times is without end. It goes with neither
+	// Every nor Probability.
+	Chance float64
 
 	// Status is the HTTP status of a fault that answers with one. 0 means
 	// the kind's own.
@@ -95,74 +99,61 @@ type Request struct {
 	Turn, Reply int // its position, from 1; 0 when it has none
 	Model       string
 	Stream      bool
+	Behind      bool   // the reply is streamed to an endpoint that hands it on as one document
 	User        string // the text of the turn's user message
 	NoCalls     bool   // the reply calls no tools: faults of calls pass it by
 	// Full returns the whole request. Nil returns none.
 	Full func() harness.Request
+	// Draw returns the number from 0 to below 1 that the request has for a
+	// label, and what tells the request from others. Nil is for a request that
+	// has none: no fault with a Chance strikes it.
+	Draw func(label string) (n float64, request string)
+	// Apart counts Times and Every for each request by itself.
+	Apart bool
 }
 
 // Endless reports whether the fault strikes again and again.
-func (f *Fault) Endless() bool {
-	return f.Times < 0 || f.Times == 0 && (f.Every > 0 || f.Probability > 0)
+func (f *Fault) Endless() bool { return f.schedule().IsEndless() }
+
+func (f *Fault) schedule() faults.Schedule {
+	return faults.Schedule{Times: f.Times, Every: f.Every, Probability: f.Probability, Endless: f.Chance > 0}
 }
 
 // String names the fault for messages: its kind, and its form after a slash.
-func (f *Fault) String() string {
-	if f.Form == "" {
-		return string(f.Kind)
-	}
-	return string(f.Kind) + "/" + f.Form
-}
+func (f *Fault) String() string { return faults.Name(string(f.Kind), f.Form) }
 
 // Check reports what is wrong with the fault as it is written: an unknown
 // kind or form, a value out of range, a setting that the kind has no use for.
 func (f *Fault) Check() error {
-	info, ok := infoOf(f.Kind)
+	info, ok := Describe(f.Kind)
 	if !ok {
-		return unknownKind(string(f.Kind))
+		return faults.Unknown(string(f.Kind), Names())
 	}
-	var bad []error
-	report := func(format string, args ...any) { bad = append(bad, fmt.Errorf(format, args...)) }
-	if f.Form != "" && !slices.ContainsFunc(info.Forms, func(form Form) bool { return form.Name == f.Form }) {
-		switch names := info.formNames(); {
-		case len(names) == 0:
-			report("fault %s has no forms, and %q is given", f.Kind, f.Form)
-		default:
-			report("fault %s has no form %q%s; it has %s", f.Kind, f.Form, suggest(f.Form, names), strings.Join(names, ", "))
-		}
-	}
-	for _, set := range []struct {
-		name string
-		set  bool
-	}{
+	check := faults.Check{Kind: string(f.Kind)}
+	check.Form(f.Form, faults.Names(info.Forms))
+	check.Uses(info.Uses, []faults.Setting{
 		{"status", f.Status != 0},
 		{"body", f.Body != ""},
 		{"retry_after", f.RetryAfter != 0},
 		{"delay", f.Delay != 0},
 		{"size", f.Size != 0},
-		{"at", f.At.Chunk != 0 || f.At.Byte != 0 || f.At.Token != 0},
-	} {
-		if set.set && !slices.Contains(info.Uses, set.name) {
-			if set.name == "at" {
-				report("fault %s strikes the whole reply: at has no use for chunk, byte and token", f.Kind)
-				continue
-			}
-			report("fault %s has no use for %s", f.Kind, set.name)
-		}
+	})
+	if f.At.places() > 0 && !slices.Contains(info.Uses, "at") {
+		check.Report("fault %s strikes the whole reply: at does not use chunk, byte and token", f.Kind)
 	}
-	if least, most := f.Kind.statuses(); f.Status != 0 && (f.Status < least || f.Status > most) {
-		report("status %d of fault %s is not between %d and %d", f.Status, f.Kind, least, most)
+	least, most := f.Kind.statuses()
+	check.Between("status", f.Status, least, most)
+	check.Schedule(f.Probability, f.Every < 0 || f.RetryAfter < 0 || f.Delay < 0 || f.Size < 0)
+	if !(f.Chance >= 0 && f.Chance <= 1) { // not a number neither
+		check.Report("chance %v of fault %s is not between 0 and 1", f.Chance, f.Kind)
 	}
-	if f.Probability < 0 || f.Probability > 1 {
-		report("probability %v of fault %s is not between 0 and 1", f.Probability, f.Kind)
-	}
-	if f.Every < 0 || f.RetryAfter < 0 || f.Delay < 0 || f.Size < 0 {
-		report("fault %s has a setting below zero", f.Kind)
+	if f.Chance > 0 && (f.Every > 0 || f.Probability > 0) {
+		check.Report("fault %s has a chance beside every or probability, which go by the order of requests: give one of them", f.Kind)
 	}
 	if n := f.At.places(); n > 1 {
-		report("fault %s strikes at %d places of a reply: give one of chunk, byte and token", f.Kind, n)
+		check.Report("fault %s strikes at %d places of a reply: give one of chunk, byte and token", f.Kind, n)
 	}
-	return errors.Join(bad...)
+	return check.Err()
 }
 
 // statuses are the bounds of the status that a kind can have.
@@ -187,15 +178,4 @@ func (a At) places() int {
 		}
 	}
 	return n
-}
-
-func unknownKind(name string) error {
-	return fmt.Errorf("unknown fault %q%s; `rehearse faults` lists them", name, suggest(name, Names()))
-}
-
-func suggest(name string, known []string) string {
-	if near := harness.Suggest(name, known); near != "" {
-		return fmt.Sprintf(", did you mean %q?", near)
-	}
-	return ""
 }

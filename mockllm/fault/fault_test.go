@@ -71,12 +71,12 @@ func TestCheck(t *testing.T) {
 		{"right", Fault{Kind: ServerError, Status: 529, Times: 3}, ""},
 		{"kind", Fault{Kind: "rate_limits"}, "unknown fault \"rate_limits\", did you mean \"rate_limit\"?; `rehearse faults` lists them"},
 		{"form", Fault{Kind: Reset, Form: "befor"}, "fault reset has no form \"befor\", did you mean \"before\"?; it has before, during, after"},
-		{"no forms", Fault{Kind: CRLF, Form: "x"}, "fault crlf has no forms, and \"x\" is given"},
-		{"setting", Fault{Kind: CRLF, Status: 500}, "fault crlf has no use for status"},
-		{"place", Fault{Kind: CRLF, At: At{Byte: 2}}, "fault crlf strikes the whole reply: at has no use for chunk, byte and token"},
+		{"no forms", Fault{Kind: CRLF, Form: "x"}, "fault crlf has no forms, but \"x\" is given"},
+		{"setting", Fault{Kind: CRLF, Status: 500}, "fault crlf does not use status"},
+		{"place", Fault{Kind: CRLF, At: At{Byte: 2}}, "fault crlf strikes the whole reply: at does not use chunk, byte and token"},
 		{"status", Fault{Kind: HTTPStatus, Status: 99}, "status 99 of fault status is not between 200 and 599"},
 		{"chance", Fault{Kind: CRLF, Probability: 2}, "probability 2 of fault crlf is not between 0 and 1"},
-		{"negative", Fault{Kind: Stall, Delay: -1}, "fault stall has a setting below zero"},
+		{"negative", Fault{Kind: Stall, Delay: -1}, "fault stall has a negative setting"},
 		{"two places", Fault{Kind: Cut, At: At{Byte: 2, Chunk: 1}}, "fault cut strikes at 2 places of a reply: give one of chunk, byte and token"},
 	} {
 		t.Run(test.name, func(t *testing.T) {
@@ -132,6 +132,58 @@ func TestPlayer(t *testing.T) {
 			}
 			if got.String() != test.want {
 				t.Errorf("struck %s, want %s", got.String(), test.want)
+			}
+		})
+	}
+}
+
+// TestBehind: an error inside a stream strikes a reply that is streamed to an
+// endpoint which hands it on as one document; faults of a stream alone do not.
+func TestBehind(t *testing.T) {
+	for _, tt := range []struct {
+		kind   Kind
+		form   string
+		behind bool
+		want   bool
+	}{{InStreamError, "held", true, true}, {InStreamError, "held", false, false}, {MissingDone, "", true, false}, {MissingDone, "", false, false}} {
+		f, err := NewPlayer([]Fault{{Kind: tt.kind, Form: tt.form}}, 1, "test").Next(&Request{Number: 1, Behind: tt.behind})
+		if err != nil || (f != nil) != tt.want {
+			t.Errorf("%s %s, behind %t: struck %t, %v", tt.kind, tt.form, tt.behind, f != nil, err)
+		}
+	}
+}
+
+func TestIdleOf(t *testing.T) {
+	never := func(*Request) (bool, error) { return false, nil }
+	for _, tt := range []struct {
+		name     string
+		fault    Fault
+		requests []Request
+		want     string // empty where it struck
+	}{
+		{"it struck", Fault{Kind: CRLF}, []Request{{Stream: true}}, ""},
+		{"no stream", Fault{Kind: MissingDone}, []Request{{}}, "it strikes only streams, and no request asked for one"},
+		{"streams alone", Fault{Kind: SSEForPlain}, []Request{{Stream: true}}, "it strikes only requests without a stream, and all asked for streams"},
+		{"another request", Fault{Kind: CRLF, At: At{Request: 3}}, []Request{{Stream: true}}, "no request was at its place (request 3)"},
+		{"another place", Fault{Kind: CRLF, At: At{Model: "m", Turn: 2, Reply: 1}}, []Request{{Stream: true}}, `no request was at its place (model "m", turn 2, reply 1)`},
+		{"its condition", Fault{Kind: CRLF, When: never}, []Request{{Stream: true}}, "its condition held for no request"},
+		{"too few", Fault{Kind: CRLF, Every: 3}, []Request{{Stream: true}, {Stream: true}}, "it strikes every request number 3 of those that it matches, and 2 matched"},
+		{"chance", Fault{Kind: CRLF, Probability: 1e-9}, []Request{{Stream: true}}, ""},
+		{"chance, and another place", Fault{Kind: CRLF, Probability: 1, At: At{Turn: 2}}, []Request{{Stream: true}}, "no request was at its place (turn 2)"},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			p := NewPlayer([]Fault{tt.fault}, 1, "test")
+			for _, r := range tt.requests {
+				if _, err := p.Next(&r); err != nil {
+					t.Fatal(err)
+				}
+			}
+			var why []string
+			for _, idle := range IdleOf([]*Player{p}) {
+				why = append(why, idle.Why)
+			}
+			if got := strings.Join(why, "; "); got != tt.want {
+				t.Errorf("idle: %q, want %q", got, tt.want)
 			}
 		})
 	}

@@ -24,9 +24,9 @@ func IdleOf(players []*Player) []Idle {
 		for _, p := range players {
 			c := p.counts[i]
 			sum.asked, sum.apt, sum.able, sum.placed = sum.asked+c.asked, sum.apt+c.apt, sum.able+c.able, sum.placed+c.placed
-			sum.fitted, sum.struck = sum.fitted+c.fitted, sum.struck+c.struck
+			sum.Fitted, sum.Struck = sum.Fitted+c.Fitted, sum.Struck+c.Struck
 		}
-		if sum.struck == 0 && !(f.Probability > 0 && sum.fitted > 0) {
+		if sum.Struck == 0 && !((f.Probability > 0 || f.Chance > 0) && sum.Fitted > 0) {
 			out = append(out, Idle{f, f.why(info, sum)})
 		}
 	}
@@ -37,19 +37,19 @@ func IdleOf(players []*Player) []Idle {
 func (f *Fault) why(info *Info, c count) string {
 	switch {
 	case c.asked == 0:
-		return "those before it struck every request"
+		return "the faults before it struck every request"
 	case c.apt == 0 && info.applies(f.Form, true):
-		return "it strikes streams alone, and no request asked for one"
+		return "it strikes only streams, and no request asked for one"
 	case c.apt == 0:
-		return "it strikes plain requests alone, and all asked for streams"
+		return "it strikes only requests without a stream, and all asked for streams"
 	case c.able == 0:
-		return "it strikes tool calls, and no reply that it met has any"
+		return "it strikes tool calls, and no matching reply has any"
 	case c.placed == 0:
 		return fmt.Sprintf("no request was at its place (%s)", f.At)
-	case c.fitted == 0:
+	case c.Fitted == 0:
 		return "its condition held for no request"
 	}
-	return fmt.Sprintf("it strikes each %d. request that it fits, and fitted %d", f.Every, c.fitted)
+	return fmt.Sprintf("it strikes every request number %d of those that it matches, and %d matched", f.Every, c.Fitted)
 }
 
 // String names the requests of a place.

@@ -5,7 +5,7 @@ package fault
 // The kinds. [Describe] says what each does, what it is for and where it was
 // seen.
 const (
-	// An HTTP answer in place of the reply.
+	// An HTTP answer instead of the reply.
 
 	RateLimit       Kind = "rate_limit"
 	Quota           Kind = "quota"

@@ -10,7 +10,7 @@ func callKinds() []Info {
 	return []Info{
 		calls(Info{
 			Kind: BadArguments, What: "the arguments of the first call are not the JSON object that was scripted",
-			For:  "is the tool not run, or run with what was meant, and the model told",
+			For:  "is the tool not run, or run with the intended arguments, and is the model told",
 			Seen: []string{"https://github.com/OpenHands/software-agent-sdk/issues/2488", "https://github.com/coder/coder/pull/28044"},
 			Forms: []Form{
 				{Name: "cut", What: "they end in the middle, https://github.com/agent0ai/agent-zero/issues/1836"},
@@ -31,7 +31,7 @@ func callKinds() []Info {
 			For:  "is the model told which tools there are",
 			Seen: []string{"https://github.com/run-llama/llama_index/issues/7170", "https://github.com/mastra-ai/mastra/issues/12895"}, Stream: true, Plain: true,
 			Forms: []Form{
-				{Name: "invented", What: "a name of its own"},
+				{Name: "invented", What: "an unknown name"},
 				{Name: "prefixed", What: "the right name with default_api: before it"},
 			},
 		}),
@@ -47,7 +47,7 @@ func callKinds() []Info {
 		}),
 		calls(Info{
 			Kind: MissingID, What: "calls have no id",
-			For:  "is one made up, and used in the result",
+			For:  "is an id generated, and used in the result",
 			Seen: []string{"https://github.com/sgl-project/sglang/issues/7048", "https://github.com/anomalyco/opencode/pull/25925"}, Stream: true, Plain: true,
 			Forms: []Form{
 				{Name: "empty", What: "an empty text"},
@@ -57,12 +57,12 @@ func callKinds() []Info {
 		}),
 		calls(Info{
 			Kind: MissingName, What: "the first call has an empty name",
-			For:  "is it an error and not a call of nothing",
+			For:  "is it an error, and not a call without a tool",
 			Seen: []string{"https://github.com/odysseus-dev/odysseus/issues/5202"}, Stream: true, Plain: true,
 		}),
 		calls(Info{
 			Kind: IndexZero, What: "every call of a stream has the index 0",
-			For:  "are two calls run as two",
+			For:  "are two calls run separately",
 			Seen: []string{"https://github.com/ai-dynamo/dynamo/pull/4723", "Oaklight/llm-rosetta#88"}, Stream: true,
 			Forms: []Form{
 				{Name: "zero", What: "index 0 everywhere"},
@@ -71,7 +71,7 @@ func callKinds() []Info {
 		}),
 		calls(Info{
 			Kind: NullDeltas, What: "chunks that continue a call have id, type and name null",
-			For:  "does a null overwrite the name",
+			For:  "does null overwrite the name",
 			Seen: []string{"argo-proxy 3.0, GPT", "https://github.com/sgl-project/sglang/pull/35542"}, Stream: true,
 		}),
 	}
@@ -91,12 +91,12 @@ func finishKinds() []Info {
 		}),
 		calls(Info{
 			Kind: FinishStop, What: "a reply with calls says finish_reason stop",
-			For:  "are the calls run all the same",
+			For:  "are the calls still run",
 			Seen: []string{"argo-proxy before 2.8.1", "https://github.com/dphnAI/sonar/pull/1257"}, Stream: true, Plain: true,
 		}),
 		calls(Info{
-			Kind: LeakedCall, What: "the calls stand in the text, finish_reason is stop",
-			For:  "is a call in the text taken for the answer",
+			Kind: LeakedCall, What: "the calls are in the text, and finish_reason is stop",
+			For:  "is a call in the text mistaken for the answer",
 			Seen: []string{"https://github.com/Oaklight/argo-proxy/issues/70", "https://github.com/QwenLM/qwen-code/issues/10692"},
 			Forms: []Form{
 				{Name: "python", What: "Python's repr of Claude's block: {'id': 'toolu_vrtx_…', 'input': {…}, 'name': …, 'type': 'tool_use', 'cache_control': None}"},
@@ -105,7 +105,7 @@ func finishKinds() []Info {
 				{Name: "openai", What: "{'function': {…}} as OpenAI has it"},
 				{Name: "several", What: "several of them in a row"},
 				{Name: "text_after", What: "and text after it"},
-				{Name: "xml", What: "<tool_call>{…}</tool_call>, as prompts teach it"},
+				{Name: "xml", What: "<tool_call>{…}</tool_call>, as prompts teach"},
 				{Name: "invoke", What: "<invoke name=…>, https://github.com/NousResearch/hermes-agent/pull/35706"},
 				{Name: "invalid", What: "<invalid>…</invalid>, argo-proxy 2.7 where it cannot parse"},
 				{Name: "json", What: "the bare arguments object with name beside it, https://github.com/earendil-works/pi/pull/6635"},
@@ -113,12 +113,12 @@ func finishKinds() []Info {
 			Stream: true, Plain: true,
 		}),
 		calls(Info{
-			Kind: TextAndCalls, What: "text stands beside the calls",
+			Kind: TextAndCalls, What: "the reply has text besides the calls",
 			For:  "is the text kept and are the calls run",
 			Seen: []string{"https://github.com/openbraininstitute/neuroagent/issues/364", "argo-proxy, Claude"}, Stream: true, Plain: true, Uses: []string{"body"},
 		}),
 		calls(Info{
-			Kind: ToolsIgnored, What: "plain text where a call was scripted, as if no tools had been offered",
+			Kind: ToolsIgnored, What: "plain text instead of the scripted call, as if no tools had been offered",
 			For:  "does a test notice that nothing was called",
 			Seen: []string{"https://github.com/Oaklight/argo-proxy/issues/24"}, Stream: true, Plain: true, Uses: []string{"body"},
 		}),

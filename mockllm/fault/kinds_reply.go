@@ -6,8 +6,8 @@ func replyKinds() []Info {
 	const group = "reply"
 	return []Info{
 		{
-			Kind: EmptyReply, Group: group, What: "a reply in good order that says nothing and calls nothing",
-			For:  "is it told to the user, and not taken for an answer",
+			Kind: EmptyReply, Group: group, What: "a valid reply with neither text nor calls",
+			For:  "is it reported to the user, and not taken for an answer",
 			Seen: []string{"https://github.com/nugget/thane-ai-agent/issues/167", "https://github.com/vellum-ai/vellum-assistant/pull/25880"},
 			Forms: []Form{
 				{Name: "empty", What: "content \"\""},
@@ -20,12 +20,12 @@ func replyKinds() []Info {
 			Stream: true, Plain: true,
 		},
 		{
-			Kind: LongReply, Group: group, What: "the text goes on to 1 MiB, or size",
-			For:  "does a limit hold, and does memory",
+			Kind: LongReply, Group: group, What: "the text has 1 MiB, or size",
+			For:  "do limits and memory hold",
 			Seen: []string{"https://github.com/huggingface/chat-ui/pull/2383"}, Stream: true, Plain: true, Uses: []string{"size"},
 		},
 		{
-			Kind: Repetition, Group: group, What: "one sentence again and again until the limit: 8 KiB, or size, and finish_reason length",
+			Kind: Repetition, Group: group, What: "one sentence repeated until the limit: 8 KiB, or size, and finish_reason length",
 			For:  "is a reply that was cut off taken for an answer",
 			Seen: []string{"https://github.com/QwenLM/qwen-code/issues/1403", "https://github.com/anthropics/claude-code/issues/82803"}, Stream: true, Plain: true, Uses: []string{"size"},
 		},
@@ -40,19 +40,19 @@ func replyKinds() []Info {
 				{Name: "negative", What: "completion_tokens is -1"},
 				{Name: "huge", What: "a number beyond 64 bits"},
 				{Name: "zero", What: "all zero"},
-				{Name: "number", What: "a number in place of the object"},
-				{Name: "flat_details", What: "a number in place of the details, https://github.com/MoonshotAI/kimi-cli/pull/383"},
+				{Name: "number", What: "a number instead of the object"},
+				{Name: "flat_details", What: "a number instead of the details, https://github.com/MoonshotAI/kimi-cli/pull/383"},
 			},
 			Stream: true, Plain: true,
 		},
 		{
-			Kind: WrongModel, Group: group, What: "another model than the one that was asked for, or body, says that it answered",
+			Kind: WrongModel, Group: group, What: "the reply names another model than requested, or body",
 			For:  "is a silent fall-back noticed",
 			Seen: []string{"https://github.com/Oaklight/argo-proxy/issues/67", "argo-proxy: an unknown chat model is answered by another"}, Stream: true, Plain: true, Uses: []string{"body"},
 		},
 		{
-			Kind: OtherText, Group: group, What: "body, which is not what a model said, as an ordinary answer; no client can tell by itself",
-			For:  "what becomes of a notice or of an error text as answer",
+			Kind: OtherText, Group: group, What: "body, which is not from a model, as an ordinary answer; no client can tell",
+			For:  "what happens to a notice or an error text as the answer",
 			Seen: []string{"https://github.com/Oaklight/argo-proxy/issues/111", "argo-proxy before 3.0.0b8: AUTHENTICATION NOTICE FROM ARGO"}, Stream: true, Plain: true, Uses: []string{"body"},
 		},
 	}

@@ -7,12 +7,12 @@ func streamKinds() []Info {
 	return []Info{
 		{
 			Kind: MissingDone, Group: group, What: "the stream ends after its last chunk, without data: [DONE]",
-			For:  "is the end of the body enough for a reply with a finish_reason",
+			For:  "is a reply with a finish_reason complete when the body ends",
 			Seen: []string{"https://github.com/ikawrakow/ik_llama.cpp/issues/467", "https://github.com/huggingface/text-generation-inference/issues/1896"}, Stream: true,
 		},
 		{
 			Kind: MissingFinish, Group: group, What: "no chunk has a finish_reason; data: [DONE] comes",
-			For:  "is the reply told from one that was cut off",
+			For:  "is the reply distinguished from one that was cut off",
 			Seen: []string{"https://github.com/openclaw/openclaw/issues/4298", "https://github.com/anomalyco/opencode/issues/43882"},
 			Forms: []Form{
 				{Name: "usage", What: "the chunk with the usage comes all the same"},
@@ -22,7 +22,7 @@ func streamKinds() []Info {
 		},
 		{
 			Kind: OpenEnd, Group: group, What: "neither a finish_reason nor data: [DONE]: the stream just ends",
-			For:  "is it told from a stream that was cut off, which looks the same",
+			For:  "is it distinguished from a stream that was cut off, which looks the same",
 			Seen: []string{"argo-proxy 2.8 on every real stream"}, Stream: true,
 		},
 		{
@@ -32,12 +32,12 @@ func streamKinds() []Info {
 		},
 		{
 			Kind: DuplicateChunk, Group: group, What: "one chunk comes twice; no client can tell it from a model that repeats itself",
-			For:  "what becomes of text and arguments that repeat",
+			For:  "what happens to repeated text and arguments",
 			Seen: []string{"https://github.com/kirodotdev/KiroCrew/pull/9551", "https://github.com/agentscope-ai/QwenPaw/issues/7417"}, Stream: true, Uses: []string{"at"},
 		},
 		{
 			Kind: ReorderedChunks, Group: group, What: "two chunks come in the wrong order; no client can tell",
-			For:  "what becomes of text and arguments out of order",
+			For:  "what happens to text and arguments out of order",
 			Seen: []string{"https://github.com/runtypelabs/persona/pull/164"}, Stream: true, Uses: []string{"at"},
 		},
 		{
@@ -61,12 +61,12 @@ func framingKinds() []Info {
 	return []Info{
 		{
 			Kind: CRLF, Group: group, What: "lines end with CR LF",
-			For:  "are events told apart",
+			For:  "are events separated",
 			Seen: []string{"https://github.com/hey-api/hey-api/issues/3054", "https://github.com/miruamel/xuan/issues/194"}, Stream: true,
 		},
 		{
 			Kind: CR, Group: group, What: "lines end with CR alone",
-			For:  "are events told apart",
+			For:  "are events separated",
 			Seen: []string{"https://github.com/a2aproject/a2a-js/issues/714", "https://github.com/EdamAme-x/pentect/issues/1438"}, Stream: true,
 		},
 		{
@@ -125,8 +125,8 @@ func chunkKinds() []Info {
 			Stream: true, Plain: true, Uses: []string{"at"},
 		},
 		{
-			Kind: OddTypes, Group: group, What: "a member has another type than it should",
-			For:  "does a member that nobody needs cost the reply",
+			Kind: OddTypes, Group: group, What: "a member has the wrong type",
+			For:  "does an unneeded member break the reply",
 			Seen: []string{"https://github.com/sgl-project/sglang/issues/3912", "go-openai v1.43 refuses each of these"},
 			Forms: []Form{
 				{Name: "created_float", What: "created is 1767225600.5"},
@@ -149,12 +149,12 @@ func chunkKinds() []Info {
 		},
 		{
 			Kind: NewIDs, Group: group, What: "each chunk has an id of its own",
-			For:  "are they one reply all the same",
+			For:  "are they still one reply",
 			Seen: []string{"argo-proxy before 2.8.1"}, Stream: true,
 		},
 		{
 			Kind: CreatedZero, Group: group, What: "created is 0: 1970",
-			For:  "is a time that makes no sense of no consequence",
+			For:  "is a meaningless time harmless",
 			Seen: []string{"argo-proxy 3.x, Claude, streams"}, Stream: true, Plain: true,
 		},
 	}
@@ -164,7 +164,7 @@ func errorKinds() []Info {
 	return []Info{
 		{
 			Kind: InStreamError, Group: "error", What: "200, the beginning of the reply, and then an error in its place: an event of the stream, or the document",
-			For:  "is an error inside a 200 an error, whatever its spelling",
+			For:  "is an error inside a 200 recognised as an error, whatever its spelling",
 			Seen: []string{"Oaklight/llm-rosetta#345", "https://github.com/farzaa/clicky/issues/132"},
 			Forms: []Form{
 				{Name: "object", What: "data: {\"error\":{\"message\":…}}, then [DONE]"},
@@ -182,7 +182,7 @@ func errorKinds() []Info {
 			Stream: true, Plain: true, Uses: []string{"body", "at"},
 		},
 		{
-			Kind: SwallowedError, Group: "error", What: "200 and nothing but data: [DONE]; of a document {}",
+			Kind: SwallowedError, Group: "error", What: "200 with only data: [DONE]; as a document {}",
 			For:  "is a reply without a choice an error and not an empty answer",
 			Seen: []string{"argo-proxy 3.1 and 3.2; 3.3 for Claude's error events (Oaklight/llm-rosetta#345)", "https://github.com/griffinwork40/agent-afk/pull/635"}, Stream: true, Plain: true,
 		},

@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"hash/fnv"
 	"math/rand/v2"
+
+	"github.com/rehearse-dev/rehearse/internal/faults"
 )
 
 // Player decides which of a list of faults strikes a request. The faults of a
@@ -16,25 +18,38 @@ type Player struct {
 	infos  []Info // of the kinds of faults
 	counts []count
 	random *rand.Rand
+	label  string
+	// apart are how far faults have come with each request that they are counted
+	// for by itself.
+	apart map[requestOf]*faults.Count
 }
+
+// requestOf is a request and the place of a fault in its list.
+type requestOf struct {
+	fault   int
+	request string
+}
+
+// maxApart is how many requests are remembered. Then all are forgotten: an
+// endpoint may stand for weeks.
+const maxApart = 1 << 16
 
 // count is how far one fault has come.
 type count struct {
-	asked  int // requests that it was tried on
-	apt    int // of those, of the sort that the kind strikes
-	able   int // of those, with something in the reply to go wrong
-	placed int // of those, at its place
-	fitted int // of those, for which its condition held
-	struck int
+	asked        int // requests that it was tried on
+	apt          int // of those, of the sort that the kind strikes
+	able         int // of those, with something in the reply to go wrong
+	placed       int // of those, at its place
+	faults.Count     // of those, for which its condition held
 }
 
 // NewPlayer plays faults. What is left to chance follows from seed and label.
 func NewPlayer(faults []Fault, seed int64, label string) *Player {
 	h := fnv.New64a()
 	fmt.Fprint(h, label)
-	p := &Player{faults: faults, counts: make([]count, len(faults)), random: rand.New(rand.NewPCG(uint64(seed), h.Sum64()))}
+	p := &Player{label: label, faults: faults, counts: make([]count, len(faults)), random: rand.New(rand.NewPCG(uint64(seed), h.Sum64()))}
 	for _, f := range faults {
-		info, _ := infoOf(f.Kind)
+		info, _ := Describe(f.Kind)
 		p.infos = append(p.infos, info)
 	}
 	return p
@@ -45,7 +60,7 @@ func NewPlayer(faults []Fault, seed int64, label string) *Player {
 func (p *Player) Next(r *Request) (*Fault, error) {
 	for i := range p.faults {
 		f := &p.faults[i]
-		ok, err := p.strikes(f, &p.infos[i], &p.counts[i], r)
+		ok, err := p.strikes(i, r)
 		if err != nil {
 			return f, err
 		}
@@ -56,12 +71,16 @@ func (p *Player) Next(r *Request) (*Fault, error) {
 	return nil, nil
 }
 
-func (p *Player) strikes(f *Fault, info *Info, c *count, r *Request) (bool, error) {
-	if !f.Endless() && c.struck >= max(f.Times, 1) {
+func (p *Player) strikes(i int, r *Request) (bool, error) {
+	f, info, c := &p.faults[i], &p.infos[i], &p.counts[i]
+	schedule := f.schedule()
+	apart := (f.Chance > 0 || r.Apart) && r.Draw != nil
+	if !apart && c.Spent(schedule) {
 		return false, nil
 	}
 	c.asked++
-	if !info.applies(f.Form, r.Stream) {
+	inside := r.Behind && f.Kind == InStreamError && info.applies(f.Form, true)
+	if !info.applies(f.Form, r.Stream) && !inside {
 		return false, nil
 	}
 	c.apt++
@@ -78,20 +97,39 @@ func (p *Player) strikes(f *Fault, info *Info, c *count, r *Request) (bool, erro
 			return false, err
 		}
 	}
-	c.fitted++
-	if f.Every > 0 && c.fitted%f.Every != 0 {
+	if !apart {
+		return f.Chance == 0 && c.Fits(schedule, p.random), nil
+	}
+	c.Fitted++
+	drawn, request := r.Draw(fmt.Sprintf("%s, fault %d", p.label, i))
+	if f.Chance > 0 && drawn >= f.Chance {
 		return false, nil
 	}
-	if f.Probability > 0 && p.random.Float64() >= f.Probability {
+	own := p.of(i, request)
+	if own.Spent(schedule) || !own.Fits(schedule, p.random) {
 		return false, nil
 	}
-	c.struck++
+	c.Struck++
 	return true, nil
+}
+
+// of is how far a fault has come with a request.
+func (p *Player) of(i int, request string) *faults.Count {
+	key := requestOf{i, request}
+	if c := p.apart[key]; c != nil {
+		return c
+	}
+	if p.apart == nil || len(p.apart) >= maxApart {
+		p.apart = map[requestOf]*faults.Count{}
+	}
+	c := new(faults.Count)
+	p.apart[key] = c
+	return c
 }
 
 // Applies reports whether the fault strikes requests for a stream, or others.
 func (f *Fault) Applies(stream bool) bool {
-	info, ok := infoOf(f.Kind)
+	info, ok := Describe(f.Kind)
 	return ok && info.applies(f.Form, stream)
 }
 

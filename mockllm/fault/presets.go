@@ -2,7 +2,7 @@
 
 package fault
 
-// Preset is a fault under a name of its own, as one endpoint was seen to have
+// Preset is a fault with its own name, as one endpoint was seen to have
 // it.
 type Preset struct {
 	Name  string `json:"name"`
@@ -100,8 +100,8 @@ func NotOffered() []Absent {
 	return []Absent{
 		{"3.x, /v1/messages from GPT", "content_block index 0 is used again and the first block is not closed", "not on the path of chat completions"},
 		{"3.3.x", "405 in JSON where a path is misspelled", "a habit of routing, not of a reply: the profile argo-proxy-3.3 has it"},
-		{"#79, #83", "no message_stop, no response.completed", "not on the path of chat completions; missing_done and open_end are its like there"},
-		{"#67", "/v1/messages with an unknown name falls back to gpt4o", "not on the path of chat completions; wrong_model is its like there"},
+		{"#79, #83", "no message_stop, no response.completed", "not on the path of chat completions; missing_done and open_end are the equivalents there"},
+		{"#67", "/v1/messages with an unknown name falls back to gpt4o", "not on the path of chat completions; wrong_model is the equivalent there"},
 		{"rosetta#204", "an OpenAI body from /v1/messages", "not on the path of chat completions"},
 		{"#81", "Claude Code crashes on Gemini's answers to MCP results", "the answers were not published"},
 		{"before 2.7.10", "every embedding has index 0", "not on the path of chat completions"},

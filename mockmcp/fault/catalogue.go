@@ -5,6 +5,8 @@ package fault
 import (
 	"slices"
 	"strings"
+
+	"github.com/rehearse-dev/rehearse/internal/faults"
 )
 
 // Info says what a kind is.
@@ -15,7 +17,7 @@ type Info struct {
 	What string `json:"what"`
 	// For is what a test with it finds out about a client.
 	For string `json:"for"`
-	// Seen are the threads and documents that tell of it.
+	// Seen are the threads and documents that report it.
 	Seen []string `json:"seen"`
 	// On are the events that it can strike: methods, [Start], [End]. Empty is
 	// any request, a call of a tool where the fault does not say.
@@ -65,7 +67,7 @@ func Groups() [][2]string {
 		{"http", "HTTP and its streams"},
 		{"list", "The list of tools"},
 		{"notify", "Notifications and requests of the server"},
-		{"probe", "The question which era a server is of"},
+		{"probe", "Finding the era of a server"},
 	}
 }
 
@@ -75,16 +77,13 @@ func Kinds() []Info {
 }
 
 // Names returns the names of the kinds and of the presets.
-func Names() []string {
-	var names []string
-	for _, info := range Kinds() {
-		names = append(names, string(info.Kind))
-	}
-	for _, p := range Presets() {
-		names = append(names, p.Name)
-	}
-	return names
-}
+func Names() []string { return slices.Concat(faults.Names(Kinds()), faults.Names(Presets())) }
+
+// String is the name of the kind.
+func (i Info) String() string { return string(i.Kind) }
+
+// String is the name of the preset.
+func (p Preset) String() string { return p.Name }
 
 // Lookup returns the fault that name stands for, a kind or a preset. The
 // error says what was meant.
@@ -92,23 +91,14 @@ func Lookup(name string) (Fault, error) {
 	if _, ok := Describe(Kind(name)); ok {
 		return Fault{Kind: Kind(name)}, nil
 	}
-	for _, p := range Presets() {
-		if p.Name == name {
-			return p.Fault, nil
-		}
+	if p, ok := faults.Find(Presets(), name); ok {
+		return p.Fault, nil
 	}
-	return Fault{}, unknownKind(name)
+	return Fault{}, faults.Unknown(name, Names())
 }
 
 // Describe returns what is known of a kind.
-func Describe(kind Kind) (Info, bool) {
-	for _, info := range Kinds() {
-		if info.Kind == kind {
-			return info, true
-		}
-	}
-	return Info{}, false
-}
+func Describe(kind Kind) (Info, bool) { return faults.Find(Kinds(), string(kind)) }
 
 // FormOf returns the form that f has: its own, or the first of the kind.
 func (f *Fault) FormOf() string {
@@ -125,7 +115,7 @@ func (f *Fault) FormOf() string {
 // a connection".
 func (i *Info) Where() string {
 	if len(i.On) == 0 {
-		return "any request, tools/call unless told otherwise"
+		return "any request, tools/call by default"
 	}
 	words := make([]string, len(i.On))
 	for j, on := range i.On {
@@ -143,15 +133,10 @@ func (i *Info) Where() string {
 // aboutList reports whether a tool that is matched is one of the list.
 func (i *Info) aboutList() bool { return slices.Contains(i.On, methodList) && i.Group == "list" }
 
-func (i *Info) formNames() []string {
-	var names []string
-	for _, f := range i.Forms {
-		names = append(names, f.Name)
-	}
-	return names
-}
+// String is the name of the form.
+func (f Form) String() string { return f.Name }
 
-// Preset is a fault under a name of its own, as one server was seen to have
+// Preset is a fault with its own name, as one server was seen to have
 // it.
 type Preset struct {
 	Name  string `json:"name"`

@@ -1,9 +1,9 @@
 // Copyright 2026 The rehearse Authors. SPDX-License-Identifier: Apache-2.0
 
 // Package fault is the catalogue of what an MCP server can do wrong: every
-// [Kind] of misbehaviour that was seen at a real one, which request it
-// strikes, on which transports, and how often. It only describes and decides;
-// package mockmcp does the misbehaving.
+// [Kind] of misbehaviour that was seen at a real one, which request it strikes,
+// on which transports, and how often. It only describes and decides; package
+// mockmcp carries it out.
 //
 //	mockmcp.Script{Name: "weather", Tools: tools, Faults: []fault.Fault{
 //		{Kind: fault.RPCError, Code: -32050, Match: fault.Match{Tool: "get_weather"}},
@@ -12,28 +12,25 @@
 //
 // # Terms
 //
-// A kind may have forms: one thing gone wrong in several spellings. A preset
-// is a fault under a name of its own, as one server was seen to have it;
-// [Lookup] knows kinds and presets alike.
+// A kind may have forms: variants of the same misbehaviour. A preset is a fault
+// under an unknown name, as one server was seen to have it; [Lookup] knows
+// kinds and presets alike.
 //
-// A fault strikes an event: a request, the start of a connection, or the end
-// of the client's input. It strikes those that its [Match] fits, counted by
-// Every, Times and Probability. Without a method it strikes what its kind is
-// about, a call of a tool most often. A kind that makes no sense on a
-// transport passes it by, and so does an event that comes over it: it does not
-// count.
+// A fault strikes an event: a request, the start of a connection, or the end of
+// the client's input. It strikes those that its [Match] fits, counted by Every,
+// Times and Probability. Without a method it strikes the requests of its kind,
+// usually tool calls. A kind that makes no sense on a transport ignores that
+// transport: its events do not count.
 package fault
 
 import (
 	"encoding/json"
-	"errors"
-	"fmt"
 	"net/http"
 	"slices"
-	"strings"
 	"time"
 
 	"github.com/rehearse-dev/rehearse/harness"
+	"github.com/rehearse-dev/rehearse/internal/faults"
 )
 
 // Kind names a misbehaviour.
@@ -150,41 +147,26 @@ type Event struct {
 // Endless reports whether the fault strikes again and again.
 func (f *Fault) Endless() bool {
 	info, _ := Describe(f.Kind)
-	return f.endless(&info)
+	return f.schedule(&info).IsEndless()
 }
 
-func (f *Fault) endless(info *Info) bool {
-	return f.Times < 0 || f.Times == 0 && (f.Every > 0 || f.Probability > 0 || info.Lasts && f.Match.Nth == 0)
+func (f *Fault) schedule(info *Info) faults.Schedule {
+	return faults.Schedule{Times: f.Times, Every: f.Every, Nth: f.Match.Nth, Probability: f.Probability, Endless: info.Lasts && f.Match.Nth == 0}
 }
 
 // String names the fault for messages: its kind, and its form after a slash.
-func (f *Fault) String() string {
-	if f.Form == "" {
-		return string(f.Kind)
-	}
-	return string(f.Kind) + "/" + f.Form
-}
+func (f *Fault) String() string { return faults.Name(string(f.Kind), f.Form) }
 
 // Check reports what is wrong with the fault as it is written: an unknown
 // kind or form, a value out of range, a setting that the kind has no use for.
 func (f *Fault) Check() error {
 	info, ok := Describe(f.Kind)
 	if !ok {
-		return unknownKind(string(f.Kind))
+		return faults.Unknown(string(f.Kind), Names())
 	}
-	var bad []error
-	report := func(format string, args ...any) { bad = append(bad, fmt.Errorf(format, args...)) }
-	if names := info.formNames(); f.Form != "" && !slices.Contains(names, f.Form) {
-		if len(names) == 0 {
-			report("fault %s has no forms, and %q is given", f.Kind, f.Form)
-		} else {
-			report("fault %s has no form %q%s; it has %s", f.Kind, f.Form, suggest(f.Form, names), strings.Join(names, ", "))
-		}
-	}
-	for _, set := range []struct {
-		name string
-		set  bool
-	}{
+	check := faults.Check{Kind: string(f.Kind)}
+	check.Form(f.Form, faults.Names(info.Forms))
+	check.Uses(info.Uses, []faults.Setting{
 		{"code", f.Code != 0},
 		{"message", f.Message != ""},
 		{"data", f.Data != nil},
@@ -197,51 +179,27 @@ func (f *Fault) Check() error {
 		{"bytes", f.Bytes != 0},
 		{"exit_code", f.ExitCode != 0},
 		{"stderr", f.Stderr != ""},
-	} {
-		if set.set && !slices.Contains(info.Uses, set.name) {
-			report("fault %s has no use for %s", f.Kind, set.name)
-		}
-	}
-	f.checkMatch(&info, report)
-	if f.Status != 0 && (f.Status < 200 || f.Status > 599) {
-		report("status %d of fault %s is not between 200 and 599", f.Status, f.Kind)
-	}
-	if f.ExitCode < 0 || f.ExitCode > 255 {
-		report("exit code %d of fault %s is not between 0 and 255", f.ExitCode, f.Kind)
-	}
-	if f.Probability < 0 || f.Probability > 1 {
-		report("probability %v of fault %s is not between 0 and 1", f.Probability, f.Kind)
-	}
-	if f.Every < 0 || f.Delay < 0 || f.Size < 0 || f.Count < 0 || f.Match.Nth < 0 {
-		report("fault %s has a setting below zero", f.Kind)
-	}
+	})
+	f.checkMatch(&info, check.Report)
+	check.Between("status", f.Status, 200, 599)
+	check.Between("exit code", f.ExitCode, 0, 255)
+	check.Schedule(f.Probability, f.Every < 0 || f.Delay < 0 || f.Size < 0 || f.Count < 0 || f.Match.Nth < 0)
 	if f.Data != nil && !json.Valid(f.Data) {
-		report("the data of fault %s is not JSON", f.Kind)
+		check.Report("the data of fault %s is not JSON", f.Kind)
 	}
-	return errors.Join(bad...)
+	return check.Err()
 }
 
 func (f *Fault) checkMatch(info *Info, report func(string, ...any)) {
 	m := f.Match
 	if m.Method != "" && len(info.On) > 0 && !slices.Contains(info.On, m.Method) {
-		report("fault %s strikes %s, and never %q%s", f.Kind, info.Where(), m.Method, suggest(m.Method, info.On))
+		report("fault %s strikes %s, but never %q%s", f.Kind, info.Where(), m.Method, faults.Suggest(m.Method, info.On))
 	}
 	called := m.Method == "" && (len(info.On) == 0 || slices.Contains(info.On, methodCall)) || m.Method == methodCall
 	if m.Tool != "" && !called && !info.aboutList() {
-		report("fault %s does not strike calls here: match has no use for tool", f.Kind)
+		report("fault %s does not strike calls here: match does not use tool", f.Kind)
 	}
 	if m.Args != nil && !called {
-		report("fault %s does not strike calls here: match has no use for args", f.Kind)
+		report("fault %s does not strike calls here: match does not use args", f.Kind)
 	}
-}
-
-func unknownKind(name string) error {
-	return fmt.Errorf("unknown fault %q%s; `rehearse faults` lists them", name, suggest(name, Names()))
-}
-
-func suggest(name string, known []string) string {
-	if near := harness.Suggest(name, known); near != "" {
-		return fmt.Sprintf(", did you mean %q?", near)
-	}
-	return ""
 }

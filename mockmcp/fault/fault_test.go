@@ -24,7 +24,7 @@ func TestCatalogue(t *testing.T) {
 		name := string(info.Kind)
 		switch {
 		case seen[name]:
-			t.Errorf("%s is there twice", name)
+			t.Errorf("%s is duplicated", name)
 		case info.What == "" || info.For == "" || len(info.Seen) == 0:
 			t.Errorf("%s does not say what it is, what it is for, or where it was seen", name)
 		case !groups[info.Group]:
@@ -56,7 +56,7 @@ func TestCatalogue(t *testing.T) {
 	}
 	for _, p := range Presets() {
 		if seen[p.Name] || p.Ref == "" || p.What == "" {
-			t.Errorf("preset %s is there twice, or does not say what it is", p.Name)
+			t.Errorf("preset %s is duplicated, or does not say what it is", p.Name)
 		}
 		seen[p.Name] = true
 		if err := p.Fault.Check(); err != nil {
@@ -79,19 +79,19 @@ func TestCheck(t *testing.T) {
 		{"right", Fault{Kind: RPCError, Code: -32050, Data: json.RawMessage(`{"a":1}`), Times: 3}, ""},
 		{"kind", Fault{Kind: "junk_lines"}, "unknown fault \"junk_lines\", did you mean \"junk_line\"?; `rehearse faults` lists them"},
 		{"form", Fault{Kind: Exit, Form: "befor"}, "fault exit has no form \"befor\", did you mean \"before\"?; it has after, before"},
-		{"no forms", Fault{Kind: CRLF, Form: "x"}, "fault crlf has no forms, and \"x\" is given"},
-		{"setting", Fault{Kind: CRLF, Status: 500}, "fault crlf has no use for status"},
+		{"no forms", Fault{Kind: CRLF, Form: "x"}, "fault crlf has no forms, but \"x\" is given"},
+		{"setting", Fault{Kind: CRLF, Status: 500}, "fault crlf does not use status"},
 		{"status", Fault{Kind: HTTPStatus, Status: 99}, "status 99 of fault http_status is not between 200 and 599"},
 		{"exit code", Fault{Kind: Exit, ExitCode: 256}, "exit code 256 of fault exit is not between 0 and 255"},
 		{"chance", Fault{Kind: CRLF, Probability: 2}, "probability 2 of fault crlf is not between 0 and 1"},
-		{"negative", Fault{Kind: Delay, Delay: -1}, "fault delay has a setting below zero"},
+		{"negative", Fault{Kind: Delay, Delay: -1}, "fault delay has a negative setting"},
 		{"data", Fault{Kind: RPCError, Data: json.RawMessage(`{`)}, "the data of fault rpc_error is not JSON"},
 		{"tool of a drift", Fault{Kind: ToolDrift, Match: Match{Method: "tools/call", Tool: "refund"}}, ""},
-		{"method of a kind", Fault{Kind: CursorLoop, Match: Match{Method: "tools/lists"}}, "fault cursor_loop strikes tools/list, and never \"tools/lists\", did you mean \"tools/list\"?"},
+		{"method of a kind", Fault{Kind: CursorLoop, Match: Match{Method: "tools/lists"}}, "fault cursor_loop strikes tools/list, but never \"tools/lists\", did you mean \"tools/list\"?"},
 		{"tool of a list", Fault{Kind: BadSchema, Match: Match{Tool: "refund"}}, ""},
-		{"tool at the start", Fault{Kind: DieAtStart, Match: Match{Tool: "refund"}}, "fault die_at_start does not strike calls here: match has no use for tool"},
-		{"tool of another method", Fault{Kind: Hang, Match: Match{Method: "ping", Tool: "refund"}}, "fault hang does not strike calls here: match has no use for tool"},
-		{"args of a list", Fault{Kind: BadSchema, Match: Match{Args: args}}, "fault bad_schema does not strike calls here: match has no use for args"},
+		{"tool at the start", Fault{Kind: DieAtStart, Match: Match{Tool: "refund"}}, "fault die_at_start does not strike calls here: match does not use tool"},
+		{"tool of another method", Fault{Kind: Hang, Match: Match{Method: "ping", Tool: "refund"}}, "fault hang does not strike calls here: match does not use tool"},
+		{"args of a list", Fault{Kind: BadSchema, Match: Match{Args: args}}, "fault bad_schema does not strike calls here: match does not use args"},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			got := ""

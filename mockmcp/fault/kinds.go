@@ -73,7 +73,7 @@ const (
 	ServerRequest       Kind = "server_request"
 	CancelRace          Kind = "cancel_race"
 
-	// The question which era a server is of.
+	// Finding the era of a server.
 
 	DiscoverError Kind = "discover_error"
 )
@@ -109,7 +109,7 @@ func answerKinds() []Info {
 		},
 		{
 			Kind: RPCError, Group: group, Transports: everywhere(),
-			What: "a JSON-RPC error in place of the result, -32603 unless told otherwise",
+			What: "a JSON-RPC error instead of the result, -32603 by default",
 			For:  "can code, message and data be read by the caller, and does the run survive",
 			Seen: append(gh("mark3labs/mcp-go", "issues/381", "issues/593"), gh("korotovsky/slack-mcp-server", "pull/196")...),
 			Uses: []string{"code", "message", "data"},
@@ -124,31 +124,31 @@ func answerKinds() []Info {
 		{
 			Kind: MissingContent, Group: group, On: on, Transports: everywhere(),
 			What: "a result without content",
-			For:  "is it an empty result or a broken one, and is that said",
+			For:  "is it an empty result or a broken one, and is that reported",
 			Seen: append(gh("modelcontextprotocol/python-sdk", "issues/1796"), append(gh("kirodotdev/Kiro", "issues/10882"), gh("nicobailon/pi-mcp-adapter", "issues/113")...)...),
 			Forms: []Form{
 				{"absent", "no content; structured content where there is some"},
 				{"null", "content is null"},
 				{"structured", "content is an empty array beside structured content"},
 				{"empty", "content is an empty array, and nothing else"},
-				{"text", "content is a text in place of an array"},
+				{"text", "content is a text instead of an array"},
 			},
 		},
 		{
 			Kind: SchemaMismatchOutput, Group: group, On: on, Transports: everywhere(),
-			What: "structured content that breaks the output schema of the tool, beside a text that is fine",
+			What: "structured content that breaks the output schema of the tool, beside a valid text",
 			For:  "is the text still used, and are the other tools of the server",
 			Seen: gh("NousResearch/hermes-agent", "issues/101330"),
 			Forms: []Form{
 				{"type", "an object whose values have other types"},
-				{"array", "an array in place of the object"},
+				{"array", "an array instead of the object"},
 				{"absent", "no structured content at all"},
 			},
 		},
 		{
 			Kind: Huge, Group: group, On: on, Transports: everywhere(),
-			What: "a text of many bytes, 1 MiB unless told otherwise",
-			For:  "is there a limit, is it said, and does the connection live",
+			What: "a text of many bytes, 1 MiB by default",
+			For:  "is there a limit, is it reported, and does the connection survive",
 			Seen: append(gh("modelcontextprotocol/typescript-sdk", "pull/2239"), append(gh("elastic/kibana", "issues/268715"), gh("IBM/mcp-context-forge", "pull/2616")...)...),
 			Uses: []string{"size"},
 		},
@@ -160,8 +160,8 @@ func timeKinds() []Info {
 	return []Info{
 		{
 			Kind: Delay, Group: group, Transports: everywhere(),
-			What: "the reply comes late, after 2 s unless told otherwise",
-			For:  "is the wait borne, or ended with a cancellation",
+			What: "the reply comes late, after 2 s by default",
+			For:  "is the wait tolerated, or ended with a cancellation",
 			Seen: gh("anomalyco/opencode", "issues/28186", "issues/24965"),
 			Uses: []string{"delay"},
 			Forms: []Form{
@@ -172,7 +172,7 @@ func timeKinds() []Info {
 		{
 			Kind: Hang, Group: group, Transports: everywhere(),
 			What: "there is no reply; the connection stays",
-			For:  "is there a deadline, is it said whose, and is notifications/cancelled sent",
+			For:  "is there a deadline, does the error say whose, and is notifications/cancelled sent",
 			Seen: append(gh("anthropics/claude-code", "issues/69593"), gh("modelcontextprotocol/modelcontextprotocol", "issues/418")...),
 			Forms: []Form{
 				{"after", "the tool has run"},
@@ -182,14 +182,14 @@ func timeKinds() []Info {
 		},
 		{
 			Kind: LateReply, Group: group, Transports: everywhere(),
-			What: "no reply until the client cancels the request or drops it; then the reply comes all the same",
-			For:  "is a reply that nobody waits for ignored, and does the connection live",
+			What: "no reply until the client cancels or drops the request; then the reply still comes",
+			For:  "is a late reply ignored, and does the connection survive",
 			Seen: append(gh("anthropics/claude-code", "issues/51073"), gh("strands-agents/harness-sdk", "issues/1221")...),
 		},
 		{
 			Kind: SlowStart, Group: group, On: []string{Start}, Transports: everywhere(),
-			What: "nothing is read for a while after the start, 5 s unless told otherwise; over HTTP the first request is answered that late",
-			For:  "is there a deadline of its own for the start, and does it say so",
+			What: "nothing is read for a while after the start, 5 s by default; over HTTP the first request is answered that late",
+			For:  "does the start have its own deadline, and does the error say so",
 			Seen: gh("anthropics/claude-code", "issues/35287"),
 			Uses: []string{"delay"},
 		},
@@ -201,14 +201,14 @@ func processKinds() []Info {
 	return []Info{
 		{
 			Kind: DieAtStart, Group: group, On: []string{Start}, Transports: everywhere(),
-			What: "the process says a line on stderr and ends before it has read anything, with 1 unless told otherwise",
+			What: "the process writes a line to stderr and exits before it has read anything, with 1 by default",
 			For:  "is there an error at once, with the exit code and the text from stderr",
 			Seen: append(gh("mark3labs/mcp-go", "issues/498"), gh("anthropics/claude-code", "issues/35287")...),
 			Uses: []string{"exit_code", "stderr"}, InProcess: "the connection ends; over HTTP the first request is cut off",
 		},
 		{
 			Kind: Exit, Group: group, Transports: everywhere(),
-			What: "the process ends while the request is under way, with 1 unless told otherwise",
+			What: "the process ends while the request is under way, with 1 by default",
 			For:  "is the failure fast, is the server started again, and is no side effect doubled",
 			Seen: gh("MoonshotAI/kimi-code", "issues/2109"),
 			Uses: []string{"exit_code", "stderr"}, InProcess: "the connection is cut; over HTTP the sessions are forgotten as well, as if it had been started again",
@@ -219,26 +219,26 @@ func processKinds() []Info {
 		},
 		{
 			Kind: CloseStdout, Group: group, Transports: framed(),
-			What: "stdout is closed in place of the reply, and the process goes on",
+			What: "stdout is closed instead of the reply, and the process goes on",
 			For:  "is the end of the output noticed though the process lives",
 			Seen: gh("MoonshotAI/kimi-code", "issues/2109"), InProcess: "the connection is cut",
 		},
 		{
 			Kind: IgnoreEOF, Group: group, On: []string{End}, Transports: []string{Stdio},
 			What:      "the process goes on after its input has ended, and after the signal to terminate",
-			For:       "does closing take a bounded time, and is no process left",
+			For:       "does closing take a bounded time, and does no process remain",
 			Seen:      append(gh("mark3labs/mcp-go", "issues/783"), gh("mcpjungle/MCPJungle", "issues/207")...),
 			InProcess: "there is none",
 		},
 		{
 			Kind: StderrFlood, Group: group, Transports: []string{Stdio},
-			What: "many bytes go to stderr before the reply, 400 kB unless told otherwise",
-			For:  "is stderr read at all, and kept within bounds",
+			What: "many bytes go to stderr before the reply, 400 kB by default",
+			For:  "is stderr read, and bounded",
 			Seen: gh("mark3labs/mcp-go", "issues/956"),
 			Uses: []string{"size"}, InProcess: "there is no stderr",
 			Forms: []Form{
 				{"lines", "many lines"},
-				{"line", "one line without end"},
+				{"line", "one endless line"},
 			},
 		},
 	}
@@ -260,7 +260,7 @@ func probeKinds() []Info {
 			{"null_id", "-32600 with the id null"},
 			{"silent", "nothing"},
 			{"exit", "the process ends"},
-			{"status", "over HTTP 404 with a text, unless told otherwise; elsewhere -32601"},
+			{"status", "over HTTP 404 with a text, by default; elsewhere -32601"},
 			{"unsupported", "-32022 with a list of versions that holds the one asked for"},
 		},
 	}}

@@ -7,21 +7,21 @@ func frameKinds() []Info {
 	return []Info{
 		{
 			Kind: JunkLine, Group: group, On: []string{Start, methodInitialize, methodDiscover, methodCall, methodList}, Transports: everywhere(),
-			What: "a line that is none of the protocol's: a banner or a log",
-			For:  "does the connection live, or fail with a message that quotes the line",
+			What: "a line that is not part of the protocol: a banner or a log",
+			For:  "does the connection survive, or fail with a message that quotes the line",
 			Seen: append(gh("microsoft/azure-devops-mcp", "issues/147"), append(gh("editor-code-assistant/eca", "issues/298"), gh("anomalyco/opencode", "issues/24414")...)...),
 			Uses: []string{"body", "count"},
 			Forms: []Form{
 				{"banner", "before the first frame; with a method, before its reply. Over HTTP an event with that text, over WebSocket a message"},
 				{"empty", "empty lines"},
-				{"json", "JSON that is no message: a log in JSON"},
+				{"json", "JSON that is not a message: a log in JSON"},
 				{"bracket", "a line that begins like JSON and is not"},
 			},
 		},
 		{
 			Kind: TruncateFrame, Group: group, Transports: everywhere(),
 			What: "half of the reply, and then nothing",
-			For:  "is there a deadline, and is the half never taken for the whole",
+			For:  "is there a deadline, and is the half never mistaken for the whole",
 			Seen: append(gh("webstudio-is/webstudio", "issues/6066"), gh("ruvnet/ruflo", "issues/2426")...),
 			Uses: []string{"bytes", "exit_code"},
 			Forms: []Form{
@@ -32,7 +32,7 @@ func frameKinds() []Info {
 		},
 		{
 			Kind: SplitFrame, Group: group, Transports: []string{Pipe, Stdio, HTTP, SSE},
-			What: "the reply in two writes with 20 ms between them, unless told otherwise",
+			What: "the reply in two writes with 20 ms between them, by default",
 			For:  "are frames put together from what is read",
 			Seen: gh("tontinton/maki", "pull/68"),
 			Uses: []string{"bytes", "delay"},
@@ -51,7 +51,7 @@ func frameKinds() []Info {
 		{
 			Kind: StringID, Group: group, Transports: everywhere(),
 			What: "a number as id comes back as a string, and a string as a number where it is one",
-			For:  "is it told apart or borne, and in either case no wait without end",
+			For:  "is it distinguished or tolerated, without an endless wait",
 			Seen: append(gh("modelcontextprotocol/python-sdk", "issues/961", "issues/192"), append(gh("cognizant-ai-lab/neuro-san", "pull/526"), gh("kdr/overcast", "pull/74")...)...),
 		},
 		{
@@ -61,7 +61,7 @@ func frameKinds() []Info {
 			Seen: gh("helidon-io/helidon-mcp", "issues/65"),
 			Uses: []string{"code", "message"},
 			Forms: []Form{
-				{"error", "a JSON-RPC error, -32700 unless told otherwise"},
+				{"error", "a JSON-RPC error, -32700 by default"},
 				{"result", "the result"},
 			},
 		},
@@ -80,7 +80,7 @@ func frameKinds() []Info {
 		{
 			Kind: BatchReply, Group: group, Transports: everywhere(),
 			What: "the reply in an array, as JSON-RPC allowed until 2025-06-18",
-			For:  "is it borne, or refused in time",
+			For:  "is it tolerated, or refused in time",
 			Seen: gh("modelcontextprotocol/modelcontextprotocol", "pull/416"),
 		},
 	}
@@ -93,7 +93,7 @@ func spellingKinds() []Info {
 		{
 			Kind: BadUTF8, Group: group, Transports: everywhere(),
 			What: "bytes that are not UTF-8 inside the first text of the reply",
-			For:  "does the connection live",
+			For:  "does the connection survive",
 			Seen: append(gh("DeusData/codebase-memory-mcp", "issues/511"), gh("modelcontextprotocol/python-sdk", "pull/2456")...),
 		},
 		{
@@ -129,14 +129,14 @@ func httpKinds() []Info {
 	return []Info{
 		{
 			Kind: HTTPStatus, Group: group, Transports: web(),
-			What: "an HTTP answer in place of the reply, 503 unless told otherwise; the tool does not run",
-			For:  "is the status said, and is a call not made again unless it is safe",
+			What: "an HTTP answer instead of the reply, 503 by default; the tool does not run",
+			For:  "is the status reported, and is a call not repeated unless that is safe",
 			Seen: gh("anthropics/claude-code", "issues/94273"),
 			Uses: []string{"status", "headers", "body"},
 		},
 		{
 			Kind: AbortConnection, Group: group, Transports: []string{HTTP, SSE, WS},
-			What: "the connection breaks in place of the reply",
+			What: "the connection breaks instead of the reply",
 			For:  "is there an error in time",
 			Seen: append(gh("modelcontextprotocol/python-sdk", "issues/1577"), gh("anthropics/claude-code", "issues/69593")...),
 			Uses: []string{"bytes"},
@@ -149,7 +149,7 @@ func httpKinds() []Info {
 		{
 			Kind: SSEEndWithoutReply, Group: group, Transports: web(),
 			What: "the stream ends in good order and without the reply; the tool has run",
-			For:  "is there an error in time, and is the call not made again",
+			For:  "is there an error in time, and is the call not repeated",
 			Seen: gh("modelcontextprotocol/python-sdk", "issues/1577"),
 			Forms: []Form{
 				{"empty", "no event at all"},
@@ -167,22 +167,22 @@ func httpKinds() []Info {
 		{
 			Kind: Session404, Group: group, Transports: web(), Era: Legacy,
 			What: "the session is forgotten, as after a restart: 404 for this request and all that follow in it; the tool does not run",
-			For:  "does the client initialize again without the session, and make the call once more",
+			For:  "does the client initialize again without the session, and repeat the call",
 			Seen: append(gh("modelcontextprotocol/python-sdk", "issues/3556"), append(gh("modelcontextprotocol/rust-sdk", "issues/733"), gh("anthropics/claude-code", "issues/62008")...)...),
 			Forms: []Form{
 				{"json", "404 with a JSON-RPC error"},
 				{"text", "404 with a text"},
-				{"400", "400 with a JSON-RPC error, as some servers say it"},
+				{"400", "400 with a JSON-RPC error, as some servers send it"},
 			},
 		},
 		{
 			Kind: WrongContentType, Group: group, Transports: []string{HTTP},
-			What: "the reply under a Content-Type that is not its own; the tool has run",
+			What: "the reply has the wrong Content-Type; the tool has run",
 			For:  "is it refused with a message that names the type",
 			Seen: append(gh("modelcontextprotocol/python-sdk", "issues/1072", "issues/1382"), append(gh("modelcontextprotocol/java-sdk", "issues/748"), gh("helidon-io/helidon-mcp", "issues/97")...)...),
 			Forms: []Form{
 				{"text", "JSON as text/plain"},
-				{"html", "a page of HTML with status 200, as a proxy has it"},
+				{"html", "an HTML page with status 200, as from a proxy"},
 				{"none", "JSON without a type"},
 				{"json_for_sse", "a stream of events as application/json"},
 				{"sse_for_json", "JSON as text/event-stream"},
@@ -198,7 +198,7 @@ func listKinds() []Info {
 		{
 			Kind: ListChanged, Group: group, Transports: everywhere(),
 			What: "notifications/tools/list_changed at a bad moment",
-			For:  "is the list asked for again, and does nothing freeze",
+			For:  "is the list requested again, and does nothing freeze",
 			Seen: append(gh("aaif-goose/goose", "issues/10433"), append(gh("openai/codex", "issues/33266"), gh("anthropics/claude-code", "issues/79826")...)...),
 			Forms: []Form{
 				{"before", "right before the reply to the request"},
@@ -215,8 +215,8 @@ func listKinds() []Info {
 		},
 		{
 			Kind: ToolDrift, Group: group, On: []string{methodList, methodCall}, Transports: everywhere(),
-			What: "one tool becomes another: at a list, or at a call, which meets the new one and comes with list_changed; it stays",
-			For:  "is the tool as it was listed last the one that is offered to the model",
+			What: "a tool changes at a list or at a call; the call meets the new tool and sends list_changed; the change stays",
+			For:  "is the model offered the tool as it was last listed",
 			Seen: append(gh("maximhq/bifrost", "issues/6885"), gh("aaif-goose/goose", "issues/10433")...),
 			Forms: []Form{
 				{"rename", "under another name, with _v2 behind it"},
@@ -245,13 +245,13 @@ func listKinds() []Info {
 		{
 			Kind: CursorLoop, Group: group, On: on, Transports: everywhere(), Lasts: true,
 			What: "the list never ends",
-			For:  "is the number of pages bounded, and are the tools not there many times",
+			For:  "is the number of pages bounded, and is each tool offered once",
 			Seen: append(gh("DeusData/codebase-memory-mcp", "issues/1247"), append(gh("modelcontextprotocol/csharp-sdk", "issues/1072"), gh("sparfenyuk/mcp-proxy", "issues/233")...)...),
 			Forms: []Form{
 				{"same", "the same cursor on each page, with the same tools"},
 				{"new", "a new cursor on each page, with the same tools"},
 				{"empty", "an empty cursor on each page, with the same tools"},
-				{"no_tools", "a new cursor on each page, without tools behind the first"},
+				{"no_tools", "a new cursor on each page, without tools after the first"},
 			},
 		},
 	}
@@ -262,8 +262,8 @@ func notifyKinds() []Info {
 	return []Info{
 		{
 			Kind: NotificationBurst, Group: group, Transports: everywhere(),
-			What: "many log messages right before the reply, 100 unless told otherwise",
-			For:  "does nothing freeze, and are they told before the reply",
+			What: "many log messages right before the reply, 100 by default",
+			For:  "does nothing freeze, and are they reported before the reply",
 			Seen: append(gh("mark3labs/mcp-go", "pull/969", "issues/334"), append(gh("Effect-TS/effect", "issues/8060"), gh("modelcontextprotocol/go-sdk", "issues/227")...)...),
 			Uses: []string{"count"},
 			Forms: []Form{
@@ -275,20 +275,20 @@ func notifyKinds() []Info {
 		{
 			Kind: SettleZero, Group: group, Transports: everywhere(),
 			What: "no time between the last notification of the script and the reply",
-			For:  "is every notification told, and before the reply",
+			For:  "is every notification reported, and before the reply",
 			Seen: append(gh("mark3labs/mcp-go", "pull/969"), gh("Effect-TS/effect", "issues/8060")...),
 		},
 		{
 			Kind: LateProgress, Group: group, Transports: everywhere(),
 			What: "progress for the request after its reply",
-			For:  "is it ignored, and does the connection live",
+			For:  "is it ignored, and does the connection survive",
 			Seen: append(gh("anthropics/claude-code", "issues/47765"), gh("lennix1337/Genexus18MCP", "issues/44")...),
 			Uses: []string{"count"},
 		},
 		{
 			Kind: UnknownProgress, Group: group, Transports: everywhere(),
 			What: "progress under a token that the client never gave",
-			For:  "is it ignored, and does the connection live",
+			For:  "is it ignored, and does the connection survive",
 			Seen: append(gh("twentyhq/twenty", "issues/24559"), append(gh("kaeawc/auto-mobile", "issues/6118"), gh("anthropics/claude-code", "issues/47765")...)...),
 			Uses: []string{"count"},
 			Forms: []Form{
@@ -305,8 +305,8 @@ func notifyKinds() []Info {
 		},
 		{
 			Kind: ServerRequest, Group: group, Transports: everywhere(), Era: Legacy,
-			What: "the server asks something while the request is under way, and replies only when it has an answer, an error included",
-			For:  "is a ping answered, is what is not known refused, and does the call go on",
+			What: "the server asks something during the request, and replies only when it has an answer, which may be an error",
+			For:  "is a ping answered, is an unknown request refused, and does the call continue",
 			Seen: append(gh("vercel/ai", "issues/6282", "pull/15701"), gh("modelcontextprotocol/csharp-sdk", "issues/1390")...),
 			Forms: []Form{
 				{"ping", "ping"},
@@ -320,11 +320,11 @@ func notifyKinds() []Info {
 		{
 			Kind: CancelRace, Group: group, Transports: everywhere(),
 			What: "the reply and, in one write with it, notifications/cancelled for a request of the server's that the client has never had",
-			For:  "does the peer bear a cancellation that comes too late, and answer the next request",
+			For:  "does the peer tolerate a late cancellation, and answer the next request",
 			Seen: append(gh("cbcoutinho/nextcloud-mcp-server", "issues/717"), gh("modelcontextprotocol/python-sdk", "issues/2416")...),
 			Forms: []Form{
 				{"after", "the cancellation after the reply"},
-				{"before", "a cancellation of the client's own request, and then the reply all the same"},
+				{"before", "a cancellation of the client's own request, and then the reply anyway"},
 			},
 		},
 	}

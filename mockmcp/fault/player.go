@@ -3,9 +3,13 @@
 package fault
 
 import (
+	"cmp"
 	"fmt"
 	"math/rand/v2"
 	"slices"
+	"strings"
+
+	"github.com/rehearse-dev/rehearse/internal/faults"
 )
 
 // Player decides which of a list of faults strikes an event. The faults of a
@@ -18,9 +22,16 @@ type Player struct {
 	random []*rand.Rand
 }
 
-// count is how far one fault has come: events that its place fits, and those
-// that it struck.
-type count struct{ fitted, struck int }
+// count is how far one fault has come.
+type count struct {
+	// wire are events of its place over a transport that its kind does not
+	// strike, over is the last of these; era are those of the other era.
+	wire, era    int
+	over         string
+	placed       int // events that its place fits
+	faults.Count     // of those, with its arguments
+	taken        int // of those, that another fault struck
+}
 
 // NewPlayer plays faults.
 func NewPlayer(faults []Fault) *Player {
@@ -55,54 +66,122 @@ func (p *Player) Next(e *Event) (*Fault, error) {
 // says that no other fault has.
 func (p *Player) strikes(i int, e *Event, free bool) (bool, error) {
 	f, c := &p.faults[i], &p.counts[i]
-	if !f.endless(&p.infos[i]) && c.struck >= max(f.Times, 1) || !f.fits(&p.infos[i], e) {
+	schedule := f.schedule(&p.infos[i])
+	if c.Spent(schedule) || !f.fits(&p.infos[i], e) {
 		return false, nil
 	}
+	switch info := &p.infos[i]; {
+	case !slices.Contains(info.Transports, e.Transport):
+		c.wire, c.over = c.wire+1, e.Transport
+		return false, nil
+	case e.Method != Start && e.Method != End && (info.Era == Legacy && e.Modern || info.Era == Modern && !e.Modern):
+		c.era++
+		return false, nil
+	}
+	c.placed++
 	if f.Match.Args != nil {
 		if ok, err := f.Match.Args(e.Args); !ok || err != nil {
 			return false, err
 		}
 	}
-	c.fitted++
-	switch {
-	case !free,
-		f.Match.Nth > 0 && c.fitted != f.Match.Nth,
-		f.Every > 0 && c.fitted%f.Every != 0,
-		f.Probability > 0 && p.random[i].Float64() >= f.Probability:
+	if !free {
+		c.Fitted, c.taken = c.Fitted+1, c.taken+1
 		return false, nil
 	}
-	c.struck++
-	return true, nil
+	return c.Fits(schedule, p.random[i]), nil
 }
 
 // Struck returns how often each of the faults has struck, in their order.
 func (p *Player) Struck() []int {
 	n := make([]int, len(p.counts))
 	for i, c := range p.counts {
-		n[i] = c.struck
+		n[i] = c.Struck
 	}
 	return n
 }
 
-// Unstruck returns the faults that have not struck.
-func (p *Player) Unstruck() []Fault {
-	var out []Fault
+// Idle is a fault that has struck nothing, and why.
+type Idle struct {
+	Fault Fault
+	Why   string
+}
+
+// Idle returns the faults that have not struck, with the reason.
+func (p *Player) Idle() []Idle {
+	var out []Idle
 	for i, c := range p.counts {
-		if c.struck == 0 {
-			out = append(out, p.faults[i])
+		if c.Struck == 0 {
+			out = append(out, Idle{p.faults[i], p.faults[i].why(&p.infos[i], c)})
 		}
 	}
 	return out
 }
 
-// fits reports whether the fault can strike e by its place and its kind.
+// Unstruck returns the faults that have not struck.
+func (p *Player) Unstruck() []Fault {
+	var out []Fault
+	for _, idle := range p.Idle() {
+		out = append(out, idle.Fault)
+	}
+	return out
+}
+
+// why says why a fault has not struck.
+func (f *Fault) why(info *Info, c count) string {
+	switch {
+	case c.placed > 0 && c.Fitted == 0:
+		return "its arguments matched no call"
+	case c.placed > 0 && c.taken == c.Fitted:
+		return "other faults struck every request that it matches"
+	case c.placed > 0 && f.Match.Nth > 0:
+		return fmt.Sprintf("it strikes request %d of those that it matches, and %d matched", f.Match.Nth, c.Fitted)
+	case c.placed > 0 && f.Every > 0:
+		return fmt.Sprintf("it strikes every request number %d of those that it matches, and %d matched", f.Every, c.Fitted)
+	case c.placed > 0:
+		return fmt.Sprintf("its probability spared all %d matching requests", c.Fitted)
+	case c.wire > 0:
+		return fmt.Sprintf("it does not strike over %s, which the client used, but only over %s", transportName(c.over), transportNames(info.Transports))
+	case c.era > 0:
+		return fmt.Sprintf("it strikes only %s clients, and this client was not one", info.Era)
+	}
+	return "no matching request came: " + f.place(info)
+}
+
+// place names what the fault waits for.
+func (f *Fault) place(info *Info) string {
+	switch {
+	case f.Match.Tool != "" && !info.aboutList():
+		return fmt.Sprintf("%s of %q", cmp.Or(f.Match.Method, methodCall), f.Match.Tool)
+	case f.Match.Method != "":
+		return f.Match.Method
+	case len(info.On) > 0:
+		return info.Where()
+	}
+	return methodCall
+}
+
+// transportName is a transport in the words of files: a pipe stands for stdio,
+// and stdio for a process.
+func transportName(t string) string {
+	switch t {
+	case Pipe:
+		return "stdio"
+	case Stdio:
+		return "process"
+	}
+	return t
+}
+
+func transportNames(list []string) string {
+	var out []string
+	for _, t := range list {
+		out = append(out, transportName(t))
+	}
+	return strings.Join(out, ", ")
+}
+
+// fits reports whether e is at the place of the fault.
 func (f *Fault) fits(info *Info, e *Event) bool {
-	if !slices.Contains(info.Transports, e.Transport) {
-		return false
-	}
-	if e.Method != Start && e.Method != End && (info.Era == Legacy && e.Modern || info.Era == Modern && !e.Modern) {
-		return false
-	}
 	m := f.Match
 	switch {
 	case m.Method != "":

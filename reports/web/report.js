@@ -1,54 +1,297 @@
-// Conveniences only: the page says everything without them.
+// The first views and the first failing trials need none of this. It expands
+// what stands compressed, filters, moves, copies, and holds two trials side by
+// side.
 "use strict";
 (() => {
   const $ = (id) => document.getElementById(id);
-  const all = (selector) => [...document.querySelectorAll(selector)];
-  const trials = all("details.trial");
-  const failing = trials.filter((d) => !("ok" in d.dataset));
-  $("tools").hidden = trials.length === 0;
-  $("next").hidden = failing.length === 0;
+  const all = (selector, of = document) => [...of.querySelectorAll(selector)];
+  document.documentElement.classList.add("js");
+  for (const e of all(".sidelink")) e.hidden = false;
+  for (const e of all(".taglink")) e.disabled = false;
+  $("tools-bar").hidden = false;
 
+  // Details of trials: gzip in base64, some trials together. The text was
+  // escaped before it was compressed, and the policy of this page lets nothing
+  // in it act.
+  const chunks = new Map();
+  const unpack = async (id) => {
+    const bytes = Uint8Array.from(atob($(id).textContent), (c) => c.charCodeAt(0));
+    const stream = new Blob([bytes]).stream().pipeThrough(new DecompressionStream("gzip"));
+    const holder = document.createElement("template");
+    holder.innerHTML = await new Response(stream).text();
+    return holder.content;
+  };
+  const expand = async (trial) => {
+    const id = trial.dataset.chunk;
+    if (id) {
+      const body = trial.querySelector(".body");
+      try {
+        if (!chunks.has(id)) {
+          if (chunks.size > 4) chunks.delete(chunks.keys().next().value);
+          chunks.set(id, unpack(id));
+        }
+        const content = await chunks.get(id);
+        const packed = content.querySelector(`[data-trial="${trial.id}"]`);
+        if (trial.dataset.chunk && packed) {
+          body.replaceChildren(...packed.cloneNode(true).childNodes);
+          delete trial.dataset.chunk;
+        }
+      } catch (e) {
+        body.textContent = "This browser cannot expand the details: " + e.message;
+      }
+    }
+    for (const b of all(".copy", trial)) b.hidden = false;
+    reach(trial);
+  };
+  // A text that scrolls can be scrolled by keys.
+  const reach = (of) => {
+    for (const p of all("pre", of)) {
+      if (p.scrollHeight > p.clientHeight + 1 || p.scrollWidth > p.clientWidth + 1) p.tabIndex = 0;
+    }
+  };
+  document.addEventListener("toggle", (e) => {
+    if (!e.target.open) return;
+    if (e.target.matches("details.trial")) expand(e.target);
+    else reach(e.target);
+  }, true);
+  for (const t of all("details.trial[open]")) expand(t);
+
+  // Rows: by kind, by tag, by name.
+  let tag = "";
   const filter = () => {
-    document.body.classList.toggle("only-failing", $("only").checked);
     const text = $("find").value.trim().toLowerCase();
     for (const e of all("[data-name]")) {
-      e.hidden = !e.dataset.name.toLowerCase().includes(text);
+      const named = e.dataset.name.toLowerCase().includes(text);
+      e.hidden = !named || (tag !== "" && !e.dataset.tags.split("\n").includes(tag));
+    }
+    const shown = $("tag-shown");
+    if (shown) {
+      shown.hidden = tag === "";
+      shown.replaceChildren();
+      if (tag !== "") {
+        const clear = document.createElement("button");
+        clear.type = "button";
+        clear.textContent = "tag " + tag + " ✕";
+        clear.addEventListener("click", () => { tag = ""; filter(); });
+        shown.append(clear);
+      }
     }
   };
-  $("only").addEventListener("change", filter);
   $("find").addEventListener("input", filter);
+  for (const e of all(".taglink")) {
+    e.addEventListener("click", () => {
+      tag = e.dataset.tag;
+      filter();
+      $("matrix").scrollIntoView();
+      history.replaceState(null, "", "#tag-" + encodeURIComponent(tag));
+    });
+  }
+  const show = (name) => {
+    const radio = $("show-" + name);
+    if (!radio) return;
+    radio.checked = true;
+    history.replaceState(null, "", "#show-" + name);
+  };
+  for (const e of all("input[name=show]")) {
+    e.addEventListener("change", () => history.replaceState(null, "", "#" + e.id));
+  }
+  const unfilter = () => {
+    $("find").value = "";
+    tag = "";
+    filter();
+    const radio = $("show-all");
+    if (radio) radio.checked = true;
+  };
 
-  $("open").addEventListener("click", () => {
-    const open = trials.some((d) => !d.open);
-    for (const d of trials) d.open = open;
-    $("open").textContent = open ? "Close all" : "Open all";
-  });
-
-  // A link to a trial opens it; newer browsers do so by themselves.
-  const reveal = () => {
-    const target = location.hash && $(location.hash.slice(1));
-    const trial = target && target.closest("details.trial");
-    if (trial) {
-      trial.open = true;
-      target.scrollIntoView();
+  // Links: #trial-1-1-1, #scenario-1, #side-trial-1-1-1-and-trial-1-2-1,
+  // #show-failing, #tag-name.
+  const reveal = async () => {
+    const name = decodeURIComponent(location.hash.slice(1));
+    let m;
+    if ((m = /^side-(trial-[\d-]+)-and-(trial-[\d-]+)$/.exec(name))) return side($(m[1]), $(m[2]));
+    if ((m = /^show-(\w+)$/.exec(name))) { show(m[1]); return $("matrix")?.scrollIntoView(); }
+    if (name.startsWith("tag-")) { tag = name.slice(4); filter(); return $("matrix")?.scrollIntoView(); }
+    const target = name && $(name);
+    if (!target) return;
+    if (target.closest("[data-name]") && target.closest("[data-name]").offsetParent === null) unfilter();
+    for (let d = target.closest("details"); d; d = d.parentElement.closest("details")) d.open = true;
+    if (target.matches("details.trial")) {
+      await expand(target);
+      at = failing().indexOf(target);
     }
+    target.scrollIntoView();
   };
   addEventListener("hashchange", reveal);
-  reveal();
 
+  // Keys and the button for the next failing trial.
   let at = -1;
-  const move = (step) => {
-    const list = failing.filter((d) => d.offsetParent !== null);
+  const failing = () => all("details.trial:not([data-ok])").filter((d) => d.closest(".scenario").offsetParent !== null);
+  const move = async (step) => {
+    const list = failing();
     if (list.length === 0) return;
-    at = (at + step + list.length) % list.length;
+    at = at < 0 && step < 0 ? list.length - 1 : (at + step + list.length) % list.length;
     list[at].open = true;
+    await expand(list[at]);
     list[at].scrollIntoView();
     list[at].querySelector("summary").focus({ preventScroll: true });
+    history.replaceState(null, "", "#" + list[at].id);
   };
+  $("next").hidden = failing().length === 0;
   $("next").addEventListener("click", () => move(1));
+  let row = -1;
+  const moveDifferent = (step) => {
+    const list = all(".scenario.r-different").filter((e) => e.offsetParent !== null);
+    if (list.length === 0) return;
+    row = row < 0 && step < 0 ? list.length - 1 : (row + step + list.length) % list.length;
+    list[row].scrollIntoView();
+    const first = list[row].querySelector("button, summary");
+    if (first) first.focus({ preventScroll: true });
+    history.replaceState(null, "", "#" + list[row].id);
+  };
+  const help = (open) => {
+    $("help").hidden = !open;
+    $("keys").setAttribute("aria-expanded", String(open));
+  };
+  $("keys").addEventListener("click", () => help($("help").hidden));
+  const here = () => document.activeElement.closest?.(".scenario") ||
+    all(".scenario").find((e) => e.offsetParent !== null && e.getBoundingClientRect().bottom > 80);
   addEventListener("keydown", (e) => {
-    if (e.ctrlKey || e.metaKey || e.altKey || /^(INPUT|TEXTAREA)$/.test(e.target.tagName)) return;
-    if (e.key === "n") move(1);
-    if (e.key === "p") move(-1);
+    if (e.key === "Escape") {
+      help(false);
+      if (!$("side").hidden) close();
+      return;
+    }
+    if (e.ctrlKey || e.metaKey || e.altKey || /^(TEXTAREA|SELECT)$/.test(e.target.tagName) || e.target.type === "search") return;
+    const keys = {
+      n: () => move(1), p: () => move(-1), d: () => moveDifferent(1), D: () => moveDifferent(-1),
+      s: () => { const s = here(); if (s) sides(s); },
+      "/": () => $("find").focus(), "?": () => help($("help").hidden),
+      1: () => show("all"), 2: () => show("failing"), 3: () => show("different"), 4: () => show("flaky"), 5: () => show("errors"),
+    };
+    if (keys[e.key]) {
+      e.preventDefault();
+      keys[e.key]();
+    }
   });
+
+  // Copying. A page from disk may have no clipboard of its own.
+  const copy = async (text) => {
+    try {
+      await navigator.clipboard.writeText(text);
+    } catch {
+      const area = document.createElement("textarea");
+      area.value = text;
+      document.body.append(area);
+      area.select();
+      document.execCommand("copy");
+      area.remove();
+    }
+  };
+  document.addEventListener("click", async (e) => {
+    const button = e.target.closest?.("button.copy");
+    if (!button) return;
+    const text = button.dataset.link ? location.href.split("#")[0] + "#" + button.dataset.link : button.dataset.copy;
+    await copy(text);
+    const words = button.textContent;
+    button.textContent = "Copied";
+    setTimeout(() => { button.textContent = words; }, 1200);
+  });
+
+  // Two trials side by side, and where they part.
+  let back = null;
+  const plain = (trial) => {
+    const part = (c) => trial.querySelector("summary " + c)?.textContent ?? "";
+    const attempt = trial.querySelector("summary > span.muted")?.textContent ?? "";
+    return [part(".name"), attempt, part(".word")].filter((s) => s !== "").join(" ");
+  };
+  const sides = (scenario) => {
+    const list = all("details.trial", scenario);
+    if (list.length < 2) return;
+    const model = (d) => d.querySelector("summary .name")?.textContent ?? "";
+    const a = list.find((d) => d.matches(".failed")) ?? list[0];
+    const b = list.find((d) => d !== a && model(d) !== model(a) && d.matches(".passed")) ??
+      list.find((d) => d !== a && model(d) !== model(a)) ?? list.find((d) => d !== a && !d.matches(".failed")) ?? list.find((d) => d !== a);
+    location.hash = `#side-${a.id}-and-${b.id}`;
+  };
+  const side = async (a, b) => {
+    if (!a || !b) return;
+    const scenario = a.closest(".scenario");
+    back = scenario;
+    const box = $("side");
+    box.hidden = false;
+    box.querySelector("h3").textContent = "Side by side: " + scenario.dataset.name;
+    for (const [id, chosen] of [["side-a", a], ["side-b", b]]) {
+      const select = $(id);
+      select.replaceChildren(...all("details.trial", scenario).map((t) => {
+        const o = document.createElement("option");
+        o.value = t.id;
+        o.textContent = plain(t);
+        o.selected = t === chosen;
+        return o;
+      }));
+      await expand(chosen);
+      $(id + "-body").replaceChildren(...chosen.querySelector(".body").cloneNode(true).childNodes);
+      // What is told of one trial alone stays where that trial is.
+      for (const e of all(".again, dl.facts, .fall, .fallhead, .wire", $(id + "-body"))) e.remove();
+    }
+    $("side-words").textContent = part($("side-a-body"), $("side-b-body"), plain(a), plain(b));
+    reach(box);
+    box.scrollIntoView();
+    box.querySelector("h3").focus({ preventScroll: true });
+  };
+  const callOf = (card) => (card.querySelector(".call")?.textContent ?? "") + " " + (card.querySelector(".io > div")?.textContent ?? "");
+  const resultOf = (card) => card.querySelector(".io > div + div")?.textContent ?? "";
+  // part marks the first call in which two trials differ and says how.
+  const part = (left, right, a, b) => {
+    const x = all(".card", left), y = all(".card", right);
+    for (const list of [x, y]) {
+      list.forEach((card, i) => {
+        const mark = document.createElement("span");
+        mark.className = "muted small nth";
+        mark.textContent = "call " + (i + 1);
+        card.querySelector(".cardhead").prepend(mark);
+      });
+    }
+    const mark = (i) => {
+      for (const list of [x, y]) {
+        if (!list[i]) continue;
+        list[i].classList.add("parts");
+        const word = document.createElement("strong");
+        word.className = "partsword";
+        word.textContent = "they part here";
+        list[i].querySelector(".cardhead").prepend(word);
+      }
+    };
+    const called = (card) => card.querySelector(".call").textContent;
+    for (let i = 0; i < Math.max(x.length, y.length); i++) {
+      if (x[i] && y[i] && callOf(x[i]) === callOf(y[i])) continue;
+      mark(i);
+      if (!x[i]) return `They part at call ${i + 1}: “${a}” makes no further call, “${b}” calls ${called(y[i])}.`;
+      if (!y[i]) return `They part at call ${i + 1}: “${a}” calls ${called(x[i])}, “${b}” makes no further call.`;
+      return called(x[i]) === called(y[i]) ? `They part at call ${i + 1}: both call ${called(x[i])}, with other arguments.` :
+        `They part at call ${i + 1}: “${a}” calls ${called(x[i])}, “${b}” calls ${called(y[i])}.`;
+    }
+    for (let i = 0; i < x.length; i++) {
+      if (resultOf(x[i]) !== resultOf(y[i])) {
+        mark(i);
+        return `The calls are the same; the results of call ${i + 1} differ.`;
+      }
+    }
+    return x.length === 0 ? "Neither makes a call." : "Calls and results are the same; what was said may differ.";
+  };
+  const close = () => {
+    $("side").hidden = true;
+    if (back) {
+      history.replaceState(null, "", "#" + back.id);
+      back.scrollIntoView();
+      back.querySelector("button, summary")?.focus({ preventScroll: true });
+    }
+  };
+  $("side-close").addEventListener("click", close);
+  for (const id of ["side-a", "side-b"]) {
+    $(id).addEventListener("change", () => { location.hash = `#side-${$("side-a").value}-and-${$("side-b").value}`; });
+  }
+  for (const e of all(".sidelink")) e.addEventListener("click", () => sides(e.closest(".scenario")));
+
+  reveal();
 })();

@@ -1,24 +1,23 @@
 // Copyright 2026 The rehearse Authors. SPDX-License-Identifier: Apache-2.0
 
 // Package openai asks models over the OpenAI chat completions protocol, and
-// over its many near relatives, by way of go-openai.
+// over its many near relatives.
 //
 //	client := openai.New(openai.Config{BaseURL: "http://localhost:8000/v1"})
 //	for event, err := range client.Generate(ctx, &model.Request{Model: "gpt-5", Messages: msgs}) {
 //		...
 //	}
 //
-// Everything on the wire passes through one place of ours. On the way out it
-// adds what go-openai's structs cannot say: a temperature of zero, an empty
-// tool result. On the way back the status and the first bytes of a reply
-// decide what it is, whatever was asked for: a stream, a JSON document, an
-// HTML page, nothing. A reply ends as the model's answer or as a
-// [*model.Error] that says what was wrong with it, never as an empty answer.
+// A request says what it means: a temperature of zero and an empty tool result
+// are sent. The status and the first bytes of a reply decide what it is,
+// whatever was asked for: a stream, a JSON document, an HTML page, nothing. A
+// reply ends as the model's answer or as a [*model.Error] that says what was
+// wrong with it, never as an empty answer.
 package openai
 
 import (
+	"cmp"
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -26,14 +25,15 @@ import (
 	"math"
 	"net/http"
 	"net/url"
+	"slices"
 	"strings"
 	"time"
 
-	oai "github.com/sashabaranov/go-openai"
-
 	"github.com/rehearse-dev/rehearse/harness"
 	"github.com/rehearse-dev/rehearse/harness/model"
-	"github.com/rehearse-dev/rehearse/harness/retry"
+	"github.com/rehearse-dev/rehearse/internal/dialect"
+	"github.com/rehearse-dev/rehearse/internal/dialect/chat"
+	"github.com/rehearse-dev/rehearse/internal/retry"
 )
 
 // Config says where the endpoint is and how to treat it. Only BaseURL is
@@ -85,22 +85,19 @@ func New(cfg Config) *Client {
 	if cfg.Clock == nil {
 		cfg.Clock = harness.SystemClock()
 	}
-	cfg.IdleTimeout = defaultTo(cfg.IdleTimeout, 10*time.Minute)
-	cfg.MaxBodyBytes = defaultTo(cfg.MaxBodyBytes, 32<<20)
-	cfg.MaxEventBytes = defaultTo(cfg.MaxEventBytes, 8<<20)
-	cfg.MaxArgumentBytes = defaultTo(cfg.MaxArgumentBytes, 1<<20)
+	cfg.IdleTimeout = cmp.Or(cfg.IdleTimeout, 10*time.Minute)
+	cfg.MaxBodyBytes = cmp.Or(cfg.MaxBodyBytes, 32<<20)
+	cfg.MaxEventBytes = cmp.Or(cfg.MaxEventBytes, 8<<20)
+	cfg.MaxArgumentBytes = cmp.Or(cfg.MaxArgumentBytes, 1<<20)
 	if cfg.IdleTimeout < 0 {
 		cfg.IdleTimeout = math.MaxInt64
 	}
 	return &Client{cfg: cfg, badURL: checkURL(cfg.BaseURL)}
 }
 
-func defaultTo[T comparable](v, d T) T {
-	var zero T
-	if v == zero {
-		return d
-	}
-	return v
+// limits are what the reader of replies is bounded by.
+func (c *Config) limits() dialect.Limits {
+	return dialect.Limits{Body: c.MaxBodyBytes, Event: c.MaxEventBytes, Arguments: c.MaxArgumentBytes}
 }
 
 // Generate implements [model.Model].
@@ -115,11 +112,7 @@ func (c *Client) Generate(ctx context.Context, req *model.Request) iter.Seq2[mod
 			return
 		}
 		for attempts := c.cfg.Retry.Start(); ; {
-			a := &attempt{
-				x:    &exchange{cfg: &c.cfg, out: out},
-				asm:  assembler{maxArguments: c.cfg.MaxArgumentBytes},
-				said: req.Messages,
-			}
+			a := &attempt{cfg: &c.cfg, out: out, reader: dialect.NewReader(chat.Dialect, c.cfg.limits()), before: req.Messages}
 			err := a.run(ctx, yield)
 			if err == nil {
 				return
@@ -139,7 +132,7 @@ func (c *Client) Generate(ctx context.Context, req *model.Request) iter.Seq2[mod
 				yield(nil, err)
 				return
 			}
-			if !yield(model.Withdrawn{Attempt: made, Err: err, Wait: wait, Text: a.asm.text.sb.String()}, nil) {
+			if !yield(model.Withdrawn{Attempt: made, Err: err, Wait: wait, Text: a.reader.Text()}, nil) {
 				return
 			}
 			if err := c.cfg.Clock.Sleep(ctx, wait); err != nil {
@@ -166,42 +159,21 @@ func finalError(ctx context.Context, err error, req *model.Request, made int) er
 		return fmt.Errorf("asking model %q: %w", req.Model, context.Cause(ctx))
 	}
 	var e *model.Error
-	if !errors.As(err, &e) {
-		return &model.Error{Kind: model.KindInvalid, Message: unsent(req), Err: err}
+	if errors.As(err, &e) {
+		e.Attempts = made
 	}
-	e.Attempts = made
-	return e
-}
-
-// attempt is one request with its reply.
-type attempt struct {
-	x    *exchange
-	asm  assembler
-	said []harness.Message // before
+	return err
 }
 
 // run makes the attempt. It returns nil when the reply was delivered, and
 // also when yield wants no more of it.
 func (a *attempt) run(ctx context.Context, yield func(model.Event, error) bool) error {
-	config := oai.DefaultConfig(a.x.cfg.APIKey)
-	config.BaseURL = a.x.cfg.BaseURL
-	config.HTTPClient = a.x
-	client := oai.NewClientWithConfig(config)
-	if a.x.out.plain {
-		if _, err := client.CreateChatCompletion(ctx, a.x.out.req); err != nil {
-			return err
-		}
-	} else {
-		stream, err := client.CreateChatCompletionStream(ctx, a.x.out.req)
-		if err != nil {
-			return err
-		}
-		defer stream.Close()
+	if err := a.send(ctx); err != nil {
+		return err
 	}
-	defer a.x.body.Close()
-	var ch chunk
+	defer a.body.Close()
 	for {
-		raw, err := a.x.next()
+		doc, err := a.next()
 		if err != nil {
 			done, err := a.end(err)
 			if err == nil {
@@ -209,64 +181,94 @@ func (a *attempt) run(ctx context.Context, yield func(model.Event, error) bool) 
 			}
 			return err
 		}
-		ch = chunk{}
-		if err := json.Unmarshal(raw, &ch); err != nil {
-			return a.x.badEvent(err, raw)
-		}
-		events, err := a.asm.add(&ch)
-		if err != nil {
-			return err
-		}
-		for _, event := range events {
-			if !yield(event, nil) {
+		deltas, err := a.reader.Add(a.reply, doc)
+		for _, d := range deltas {
+			if err == nil && !yield(eventOf(d), nil) {
 				return nil
 			}
 		}
+		if err != nil {
+			return a.readError(err)
+		}
 	}
+}
+
+// eventOf is what a piece of a reply is to the user of a model.
+func eventOf(d dialect.Delta) model.Event {
+	switch d.Kind {
+	case dialect.ReasoningDelta:
+		return model.ReasoningDelta{Text: d.Text}
+	case dialect.CallDelta:
+		return model.CallDelta{Call: d.Call, ID: d.ID, Name: d.Name, Arguments: d.Text}
+	}
+	return model.TextDelta{Text: d.Text}
 }
 
 // end decides what the end of a reply makes of it: done, or cut off. err is
 // io.EOF when it ended in order.
 func (a *attempt) end(err error) (model.Event, error) {
-	inOrder := errors.Is(err, io.EOF)
-	asm := &a.asm
-	switch {
-	case inOrder && !asm.answered:
-		e := a.x.err(model.KindEmpty, "the reply has no choices with a message")
-		e.Repeatable = true
-		return nil, e
-	case asm.finish == "error":
-		e := a.x.err(model.KindServer, `the endpoint gave up the reply: finish_reason "error"`)
-		e.Repeatable = true
-		return nil, e
-	case asm.finish != "":
-		if !inOrder {
-			var e *model.Error
-			if errors.As(err, &e) && e.Kind != model.KindReset && e.Kind != model.KindTimeout && e.Kind != model.KindCutStream {
-				return nil, err
-			}
-			asm.note("the stream broke after its finish_reason: %v", err)
-		}
-	case !inOrder:
-		return nil, err
-	case a.x.single, a.x.marked && asm.whole(), a.x.cfg.OpenEnd:
-		asm.note("the reply has no finish_reason")
-	default:
-		e := a.x.err(model.KindCutStream, "the stream ends without a finish_reason: the reply is cut off")
-		e.Repeatable = true
-		return nil, e
+	if f := (*dialect.Fault)(nil); !errors.Is(err, io.EOF) && !errors.As(err, &f) {
+		err = a.readError(err)
 	}
-	m, err := asm.message(a.said)
+	notes, err := a.reader.End(a.reply, err, a.cfg.OpenEnd)
 	if err != nil {
-		return nil, err
+		return nil, a.lacking(err)
 	}
+	reply := a.reader.Reply()
+	named, err := nameCalls(&reply.Message, a.before)
+	if err != nil {
+		return nil, a.lacking(err)
+	}
+	notes = append(notes, named...)
 	return model.Done{
-		Message:      m,
-		FinishReason: asm.finish,
-		Usage:        asm.usage,
-		Model:        asm.model,
-		ID:           asm.id,
-		RequestID:    a.x.requestID(),
-		Notes:        append(a.x.out.notes[:len(a.x.out.notes):len(a.x.out.notes)], asm.notes...),
+		Message:      reply.Message,
+		FinishReason: reply.Finish,
+		Usage:        reply.Usage,
+		Model:        reply.Model,
+		ID:           reply.ID,
+		RequestID:    a.requestID(),
+		Notes:        slices.Concat(a.out.notes, notes),
 	}, nil
+}
+
+// lacking is the error of a reply that can be read and is none. Its status
+// says nothing of that.
+func (a *attempt) lacking(err error) error {
+	f := (*dialect.Fault)(nil)
+	if !errors.As(err, &f) {
+		return err
+	}
+	e := a.faulty(f)
+	if f.Object == nil {
+		e.Status = 0
+	}
+	return e
+}
+
+// nameCalls gives the calls of a reply that have no id, or one that another
+// has, an id of their own; said are the messages before, whose ids of calls are
+// taken. It returns what to report about them.
+func nameCalls(m *harness.Message, said []harness.Message) (notes []string, err error) {
+	taken := map[string]bool{"": true}
+	for _, before := range said {
+		for _, c := range before.Calls {
+			taken[c.ID] = true
+		}
+	}
+	own := map[string]bool{}
+	for i := range m.Calls {
+		c := &m.Calls[i]
+		if c.Name == "" {
+			return nil, &dialect.Fault{Kind: dialect.Malformed, Message: fmt.Sprintf("tool call %d of the reply has no name", i+1)}
+		}
+		if c.ID == "" || own[c.ID] {
+			old := c.ID
+			for n := len(taken) - 1; taken[c.ID]; n++ {
+				c.ID = fmt.Sprintf("call_%d", n)
+			}
+			notes = append(notes, fmt.Sprintf("call of %s came with the id %q and was given %q", c.Name, old, c.ID))
+		}
+		own[c.ID], taken[c.ID] = true, true
+	}
+	return notes, nil
 }

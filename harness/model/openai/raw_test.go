@@ -17,7 +17,7 @@ import (
 
 	"github.com/rehearse-dev/rehearse/harness"
 	"github.com/rehearse-dev/rehearse/harness/model"
-	"github.com/rehearse-dev/rehearse/harness/retry"
+	"github.com/rehearse-dev/rehearse/internal/retry"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
@@ -100,6 +100,7 @@ const (
 
 // fakeClock never waits and remembers what it was asked to.
 type fakeClock struct {
+	harness.Clock
 	mu    sync.Mutex
 	now   time.Time
 	slept []time.Duration
@@ -120,7 +121,7 @@ func (c *fakeClock) Sleep(ctx context.Context, d time.Duration) error {
 }
 
 func newFakeClock() *fakeClock {
-	return &fakeClock{now: time.Date(2026, 1, 5, 9, 0, 0, 0, time.UTC)}
+	return &fakeClock{Clock: harness.SystemClock(), now: time.Date(2026, 1, 5, 9, 0, 0, 0, time.UTC)}
 }
 
 // once is a client that does not repeat.

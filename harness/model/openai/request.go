@@ -3,7 +3,6 @@
 package openai
 
 import (
-	"bytes"
 	"encoding/json"
 	"fmt"
 	"maps"
@@ -21,40 +20,61 @@ import (
 // refused.
 const emptySchema = `{"type":"object","properties":{}}`
 
-// outgoing is a request in go-openai's words, and what they cannot say.
+// outgoing is a request as it is sent.
 type outgoing struct {
-	req   oai.ChatCompletionRequest
-	plain bool // asked without streaming
-	// members are added to the body, as ,"key":value.
-	members []byte
-	// inMessages are members to add to messages, and inCalls to their calls,
-	// by index.
-	inMessages map[int]string
-	inCalls    map[int]map[int]string
-	notes      []string
+	body   []byte
+	stream bool
+	notes  []string // of what was left out
 }
 
-// prepare says a request in go-openai's words. The error is of the kind
-// invalid: the request cannot be sent as it is.
+// wireRequest is the body, but for the members that addSampling and
+// [model.Request.Extra] add at its end.
+type wireRequest struct {
+	Model         string             `json:"model"`
+	Messages      []json.RawMessage  `json:"messages"`
+	Stream        bool               `json:"stream"`
+	Tools         []oai.Tool         `json:"tools,omitempty"`
+	ToolChoice    any                `json:"tool_choice,omitempty"`
+	StreamOptions *oai.StreamOptions `json:"stream_options,omitempty"`
+}
+
+// wireMessage is a message, but for its extra members.
+type wireMessage struct {
+	Role             harness.Role      `json:"role"`
+	Content          string            `json:"content,omitempty"`
+	Refusal          string            `json:"refusal,omitempty"`
+	ReasoningContent string            `json:"reasoning_content,omitempty"`
+	ToolCalls        []json.RawMessage `json:"tool_calls,omitempty"`
+	ToolCallID       string            `json:"tool_call_id,omitempty"`
+}
+
+// prepare writes a request. The error is of the kind invalid: the request
+// cannot be sent as it is.
 func (c *Client) prepare(req *model.Request) (*outgoing, error) {
+	out := &outgoing{stream: req.Stream}
 	if err := checkText(req); err != nil {
 		return nil, &model.Error{Kind: model.KindInvalid, Message: err.Error()}
 	}
-	out := &outgoing{plain: !req.Stream}
-	out.req = oai.ChatCompletionRequest{Model: req.Model}
+	wire := wireRequest{Model: req.Model, Messages: make([]json.RawMessage, 0, len(req.Messages)), Stream: req.Stream}
 	if req.Stream {
-		out.req.StreamOptions = &oai.StreamOptions{IncludeUsage: true}
+		wire.StreamOptions = &oai.StreamOptions{IncludeUsage: true}
 	}
-	out.req.Messages = make([]oai.ChatCompletionMessage, 0, len(req.Messages))
 	for i, m := range req.Messages {
-		out.addMessage(i, m, c.cfg.SendReasoning)
+		raw, err := encodeMessage(m, c.cfg.SendReasoning)
+		if err != nil {
+			return nil, &model.Error{Kind: model.KindInvalid, Err: err, Message: fmt.Sprintf("writing message %d (%s)", i+1, m.Role)}
+		}
+		wire.Messages = append(wire.Messages, raw)
 	}
 	for _, t := range req.Tools {
 		schema := t.Schema
 		if len(schema) == 0 || string(schema) == "null" {
 			schema = json.RawMessage(emptySchema)
 		}
-		out.req.Tools = append(out.req.Tools, oai.Tool{
+		if !json.Valid(schema) {
+			return nil, &model.Error{Kind: model.KindInvalid, Message: fmt.Sprintf("schema of tool %q is not JSON", t.Name)}
+		}
+		wire.Tools = append(wire.Tools, oai.Tool{
 			Type:     oai.ToolTypeFunction,
 			Function: &oai.FunctionDefinition{Name: t.Name, Description: t.Description, Parameters: schema},
 		})
@@ -62,57 +82,84 @@ func (c *Client) prepare(req *model.Request) (*outgoing, error) {
 	switch req.ToolChoice {
 	case "":
 	case "none", "auto", "required":
-		out.req.ToolChoice = req.ToolChoice
+		wire.ToolChoice = req.ToolChoice
 	default:
-		out.req.ToolChoice = oai.ToolChoice{Type: oai.ToolTypeFunction, Function: oai.ToolFunction{Name: req.ToolChoice}}
+		wire.ToolChoice = oai.ToolChoice{Type: oai.ToolTypeFunction, Function: oai.ToolFunction{Name: req.ToolChoice}}
 	}
-	out.addSampling(req)
+	body, err := json.Marshal(wire)
+	if err != nil {
+		return nil, &model.Error{Kind: model.KindInvalid, Err: err, Message: "writing the request"}
+	}
+	more := out.addSampling(nil, req)
 	for _, key := range slices.Sorted(maps.Keys(req.Extra)) {
 		switch key {
 		case "model", "messages", "tools", "tool_choice", "stream", "stream_options":
 			return nil, &model.Error{Kind: model.KindInvalid, Message: fmt.Sprintf("extra field %q has a place of its own in a request", key)}
 		}
-		out.add(key, req.Extra[key])
+		if !json.Valid(req.Extra[key]) {
+			return nil, &model.Error{Kind: model.KindInvalid, Message: fmt.Sprintf("extra field %q is not JSON", key)}
+		}
+		more = addMember(more, key, req.Extra[key])
 	}
+	out.body = addMembers(body, more)
 	return out, nil
 }
 
-func (out *outgoing) addMessage(i int, m harness.Message, reasoning bool) {
-	msg := oai.ChatCompletionMessage{
-		Role:       string(m.Role),
-		Content:    m.Text,
-		Refusal:    m.Refusal,
-		ToolCallID: m.CallID,
-	}
+// encodeMessage writes a message with the members that the endpoint may want
+// back. Content that is required is there also when it is empty.
+func encodeMessage(m harness.Message, reasoning bool) ([]byte, error) {
+	msg := wireMessage{Role: m.Role, Content: m.Text, Refusal: m.Refusal, ToolCallID: m.CallID}
 	if reasoning {
 		msg.ReasoningContent = m.Reasoning
 	}
-	for j, call := range m.Calls {
+	for _, call := range m.Calls {
 		if strings.TrimSpace(call.Arguments) == "" {
 			call.Arguments = "{}"
 		}
-		msg.ToolCalls = append(msg.ToolCalls, oai.ToolCall{
+		raw, err := json.Marshal(oai.ToolCall{
 			ID:       call.ID,
 			Type:     oai.ToolTypeFunction,
 			Function: oai.FunctionCall{Name: wireName(call.Name), Arguments: call.Arguments},
 		})
+		if err != nil {
+			return nil, err
+		}
 		if extra := strings.TrimSpace(call.Extra); len(extra) > 2 {
-			if out.inCalls == nil {
-				out.inCalls = make(map[int]map[int]string)
-			}
-			if out.inCalls[i] == nil {
-				out.inCalls[i] = make(map[int]string)
-			}
-			out.inCalls[i][j] = "," + extra[1:len(extra)-1]
+			raw = addMembers(raw, []byte(","+extra[1:len(extra)-1]))
 		}
+		msg.ToolCalls = append(msg.ToolCalls, raw)
 	}
+	raw, err := json.Marshal(msg)
+	if err != nil {
+		return nil, err
+	}
+	var more []byte
 	if m.Text == "" && len(m.Calls) == 0 {
-		if out.inMessages == nil {
-			out.inMessages = make(map[int]string)
-		}
-		out.inMessages[i] = `,"content":""`
+		more = []byte(`,"content":""`)
 	}
-	out.req.Messages = append(out.req.Messages, msg)
+	return addMembers(raw, append(more, extraMembers(m, reasoning)...)), nil
+}
+
+// extraMembers are the members that the endpoint sent with a message and may
+// want back, such as reasoning_details, as ,"key":value. Reasoning goes back
+// where it is asked for, and also an empty one.
+func extraMembers(m harness.Message, reasoning bool) (out []byte) {
+	var extra map[string]json.RawMessage
+	if m.Role != harness.RoleAssistant || m.Extra == "" || json.Unmarshal([]byte(m.Extra), &extra) != nil {
+		return nil
+	}
+	for _, key := range slices.Sorted(maps.Keys(extra)) {
+		switch key {
+		case "role", "content", "refusal", "name", "tool_calls", "tool_call_id", "function_call":
+			continue // they have places of their own
+		case "reasoning_content":
+			if !reasoning || m.Reasoning != "" {
+				continue
+			}
+		}
+		out = addMember(out, key, extra[key])
+	}
+	return out
 }
 
 // wireName is a name that the endpoint takes back. A model may have called a
@@ -130,19 +177,26 @@ func wireName(name string) string {
 	return name[:min(len(name), longest)]
 }
 
-func (out *outgoing) add(key string, value any) {
+// addMember writes a member with the comma before it. Values are made here or
+// known to be JSON.
+func addMember(out []byte, key string, value any) []byte {
 	k, _ := json.Marshal(key)
-	v, err := json.Marshal(value)
-	if err != nil {
-		v = []byte("null")
+	v, _ := json.Marshal(value)
+	return fmt.Appendf(out, ",%s:%s", k, v)
+}
+
+// addMembers adds ,"key":value members to a JSON object.
+func addMembers(object, members []byte) []byte {
+	if len(members) == 0 {
+		return object
 	}
-	out.members = fmt.Appendf(out.members, ",%s:%s", k, v)
+	return slices.Concat(object[:len(object)-1], members, []byte("}"))
 }
 
 // addSampling adds the parameters that models of some families refuse, as
 // far as this one takes them. What is left out is noted: a scenario that runs
 // over many models asks them all for temperature 0.
-func (out *outgoing) addSampling(req *model.Request) {
+func (out *outgoing) addSampling(more []byte, req *model.Request) []byte {
 	f := familyOf(req.Model)
 	skip := func(name string, value *float64) {
 		out.notes = append(out.notes, fmt.Sprintf("%s %v left out: %s takes none", name, *value, req.Model))
@@ -157,21 +211,25 @@ func (out *outgoing) addSampling(req *model.Request) {
 		topP = nil
 	}
 	if temperature != nil {
-		out.add("temperature", *temperature)
+		more = addMember(more, "temperature", *temperature)
 	}
 	if topP != nil {
-		out.add("top_p", *topP)
+		more = addMember(more, "top_p", *topP)
 	}
 	if req.MaxTokens > 0 {
 		if f.completionTokens {
-			out.add("max_completion_tokens", req.MaxTokens)
+			more = addMember(more, "max_completion_tokens", req.MaxTokens)
 		} else {
-			out.add("max_tokens", req.MaxTokens)
+			more = addMember(more, "max_tokens", req.MaxTokens)
 		}
 	}
 	if req.Seed != nil {
-		out.add("seed", *req.Seed)
+		more = addMember(more, "seed", *req.Seed)
 	}
+	if req.Reasoning != "" {
+		more = addMember(more, "reasoning_effort", req.Reasoning)
+	}
+	return more
 }
 
 // family is what the models of one family have in common.
@@ -214,7 +272,7 @@ func familyOf(name string) family {
 // checkText finds text that JSON cannot carry: it would arrive changed.
 func checkText(req *model.Request) error {
 	for i, m := range req.Messages {
-		if at := invalidAt(m.Text, m.Refusal, m.Reasoning, m.CallID); at >= 0 {
+		if at := invalidAt(m.Text, m.Refusal, m.Reasoning, m.CallID, m.Extra); at >= 0 {
 			return fmt.Errorf("message %d (%s) is not UTF-8 at byte %d", i+1, m.Role, at)
 		}
 		for _, call := range m.Calls {
@@ -235,17 +293,6 @@ func checkText(req *model.Request) error {
 	return nil
 }
 
-// unsent says why go-openai did not send a request.
-func unsent(req *model.Request) string {
-	for _, t := range req.Tools {
-		if len(t.Schema) > 0 && !json.Valid(t.Schema) {
-			return fmt.Sprintf("schema of tool %q is not JSON", t.Name)
-		}
-	}
-	// It refuses some models and parameters by itself.
-	return "go-openai does not send the request"
-}
-
 // invalidAt returns where the first of the texts that is no UTF-8 breaks, or
 // -1.
 func invalidAt(texts ...string) int {
@@ -262,73 +309,4 @@ func invalidAt(texts ...string) int {
 		}
 	}
 	return -1
-}
-
-// isWhole says that the body is sent as go-openai writes it.
-func (out *outgoing) isWhole() bool {
-	return len(out.members)+len(out.inMessages)+len(out.inCalls) == 0
-}
-
-// complete makes the body that is sent of the one that go-openai wrote.
-func (out *outgoing) complete(body []byte) ([]byte, error) {
-	if len(out.inMessages)+len(out.inCalls) > 0 {
-		var doc struct {
-			Messages json.RawMessage `json:"messages"`
-		}
-		if err := json.Unmarshal(body, &doc); err != nil {
-			return nil, err
-		}
-		messages, err := out.completeMessages(doc.Messages)
-		if err != nil {
-			return nil, err
-		}
-		body = bytes.Replace(body, doc.Messages, messages, 1)
-	}
-	return addMembers(body, out.members), nil
-}
-
-func (out *outgoing) completeMessages(raw json.RawMessage) ([]byte, error) {
-	var list []json.RawMessage
-	if err := json.Unmarshal(raw, &list); err != nil {
-		return nil, err
-	}
-	for i, members := range out.inMessages {
-		list[i] = addMembers(list[i], []byte(members))
-	}
-	for i, calls := range out.inCalls {
-		var doc struct {
-			ToolCalls json.RawMessage `json:"tool_calls"`
-		}
-		var each []json.RawMessage
-		if err := json.Unmarshal(list[i], &doc); err != nil {
-			return nil, err
-		}
-		if err := json.Unmarshal(doc.ToolCalls, &each); err != nil {
-			return nil, err
-		}
-		for j, members := range calls {
-			each[j] = addMembers(each[j], []byte(members))
-		}
-		list[i] = bytes.Replace(list[i], doc.ToolCalls, joinArray(each), 1)
-	}
-	return joinArray(list), nil
-}
-
-// addMembers adds ,"key":value members to a JSON object.
-func addMembers(object, members []byte) []byte {
-	if len(members) == 0 {
-		return object
-	}
-	return slices.Concat(object[:len(object)-1], members, []byte("}"))
-}
-
-func joinArray(list []json.RawMessage) []byte {
-	out := []byte("[")
-	for i, e := range list {
-		if i > 0 {
-			out = append(out, ',')
-		}
-		out = append(out, e...)
-	}
-	return append(out, ']')
 }

@@ -41,7 +41,7 @@ func sent(t *testing.T, cfg Config, req *model.Request) (body string, done *mode
 
 func ptr[T any](v T) *T { return &v }
 
-// conversation has everything in it that go-openai sends wrong by itself.
+// conversation has everything in it that clients are known to send wrong.
 func conversation() *model.Request {
 	return &model.Request{
 		Model: "test-model",
@@ -115,8 +115,8 @@ func TestSentJSON(t *testing.T) {
 	}
 }
 
-// TestSent has a case for every row of what go-openai sends, and for the
-// rules of the model families.
+// TestSent has a case for everything that clients are known to send wrong, and
+// for the rules of the model families.
 func TestSent(t *testing.T) {
 	user := []harness.Message{{Role: harness.RoleUser, Text: "hi"}}
 	for _, tc := range []struct {
@@ -135,6 +135,11 @@ func TestSent(t *testing.T) {
 		{name: "empty tool content", req: model.Request{Model: "m"}, messages: []harness.Message{{Role: harness.RoleTool, CallID: "a"}}, has: []string{`{"role":"tool","tool_call_id":"a","content":""}`}},
 		{name: "empty user content", req: model.Request{Model: "m"}, messages: []harness.Message{{Role: harness.RoleUser}}, has: []string{`{"role":"user","content":""}`}},
 		{name: "empty arguments", req: model.Request{Model: "m"}, messages: []harness.Message{{Role: harness.RoleAssistant, Calls: []harness.ToolCall{{ID: "a", Name: "f"}}}}, has: []string{`"function":{"name":"f","arguments":"{}"}`}, hasNot: []string{`"content"`}},
+		{name: "members that the endpoint wants back", req: model.Request{Model: "m"}, messages: []harness.Message{
+			{Role: harness.RoleAssistant, Extra: `{"reasoning_details":[{"type":"reasoning.encrypted","data":"gAAA","index":0}],"content":"x","reasoning_content":""}`, Calls: []harness.ToolCall{{ID: "a", Name: "f"}}},
+		}, has: []string{`"arguments":"{}"}}],"reasoning_details":[{"type":"reasoning.encrypted","data":"gAAA","index":0}]}`}, hasNot: []string{`"content"`, "reasoning_content"}},
+		{name: "members of a message without text", req: model.Request{Model: "m"}, messages: []harness.Message{{Role: harness.RoleAssistant, Extra: `{"a":1}`}}, has: []string{`{"role":"assistant","content":"","a":1}`}},
+		{name: "members that are no JSON, and of a user", req: model.Request{Model: "m"}, messages: []harness.Message{{Role: harness.RoleAssistant, Text: "x", Extra: `{`}, {Role: harness.RoleUser, Text: "hi", Extra: `{"a":1}`}}, has: []string{`{"role":"assistant","content":"x"},{"role":"user","content":"hi"}]`}},
 		{name: "no parameters", req: model.Request{Model: "m", Tools: []harness.Tool{{Name: "f"}, {Name: "g", Schema: json.RawMessage("null")}}}, has: []string{`{"name":"f","parameters":{"type":"object","properties":{}}}`, `{"name":"g","parameters":{"type":"object","properties":{}}}`}},
 		{name: "schema keeps its value", req: model.Request{Model: "m", Tools: []harness.Tool{{Name: "f", Schema: json.RawMessage(`{"z": 1.10, "a": "<"}`)}}}, has: []string{`"parameters":{"z":1.10,"a":"\u003c"}`}},
 		{name: "invalid UTF-8 in content", req: model.Request{Model: "m"}, messages: []harness.Message{{Role: harness.RoleTool, CallID: "a", Text: "ab\xff"}}, invalid: "message 1 (tool) is not UTF-8 at byte 2"},
@@ -151,7 +156,9 @@ func TestSent(t *testing.T) {
 		{name: "gpt-oss:20b", req: model.Request{Model: "gpt-oss:20b", Temperature: ptr(0.0), MaxTokens: 9}, has: []string{`"temperature":0`, `"max_tokens":9`}},
 		{name: "claude takes one of two", req: model.Request{Model: "argo:claude-opus-4.5", Temperature: ptr(0.0), TopP: ptr(0.9)}, has: []string{`"temperature":0`}, hasNot: []string{"top_p"}, note: "top_p 0.9 left out"},
 		{name: "claude opus 4.7 takes none", req: model.Request{Model: "claudeopus47", Temperature: ptr(0.0)}, hasNot: []string{"temperature"}, note: "temperature 0 left out"},
-		{name: "a model of the completion era", req: model.Request{Model: "text-davinci-003"}, invalid: "go-openai does not send the request"},
+		{name: "a model of the completion era", req: model.Request{Model: "text-davinci-003"}, has: []string{`"model":"text-davinci-003"`}},
+		{name: "extra field that is no JSON", req: model.Request{Model: "m", Extra: map[string]json.RawMessage{"top_k": json.RawMessage("{")}}, invalid: `extra field "top_k" is not JSON`},
+		{name: "members of a call that are no JSON", req: model.Request{Model: "m"}, messages: []harness.Message{{Role: harness.RoleAssistant, Calls: []harness.ToolCall{{ID: "a", Name: "f", Extra: "{a}"}}}}, invalid: "writing message 1 (assistant)"},
 		{name: "extra field with a place of its own", req: model.Request{Model: "m", Extra: map[string]json.RawMessage{"model": json.RawMessage("1")}}, invalid: `extra field "model"`},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
@@ -180,6 +187,30 @@ func TestSent(t *testing.T) {
 			}
 			if !strings.Contains(strings.Join(done.Notes, "\n"), tc.note) {
 				t.Errorf("notes: got %q, want %q", done.Notes, tc.note)
+			}
+		})
+	}
+}
+
+// Reasoning goes back where the endpoint wants it: what there was of it, and that
+// there was none.
+func TestSentReasoning(t *testing.T) {
+	for _, tc := range []struct {
+		name string
+		send bool
+		m    harness.Message
+		want string // of the body, or not
+	}{
+		{"empty", true, harness.Message{Extra: `{"reasoning_content":""}`}, `"reasoning_content":""`},
+		{"empty and not wanted", false, harness.Message{Extra: `{"reasoning_content":""}`}, ""},
+		{"some", true, harness.Message{Reasoning: "hm", Extra: `{"reasoning_content":""}`}, `"reasoning_content":"hm"`},
+		{"some and not wanted", false, harness.Message{Reasoning: "hm"}, ""},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			tc.m.Role, tc.m.Calls = harness.RoleAssistant, []harness.ToolCall{{ID: "a", Name: "f"}}
+			body, _ := sent(t, Config{SendReasoning: tc.send}, &model.Request{Model: "m", Messages: []harness.Message{tc.m}})
+			if n := strings.Count(body, "reasoning_content"); tc.want == "" && n > 0 || tc.want != "" && (n != 1 || !strings.Contains(body, tc.want)) {
+				t.Errorf("want %q in\n%s", tc.want, body)
 			}
 		})
 	}

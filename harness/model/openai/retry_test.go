@@ -18,7 +18,7 @@ import (
 
 	"github.com/rehearse-dev/rehearse/harness"
 	"github.com/rehearse-dev/rehearse/harness/model"
-	"github.com/rehearse-dev/rehearse/harness/retry"
+	"github.com/rehearse-dev/rehearse/internal/retry"
 )
 
 func TestRetry(t *testing.T) {

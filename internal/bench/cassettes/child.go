@@ -23,7 +23,7 @@ import (
 	"github.com/dnaeon/go-vcr/v2/recorder"
 
 	"github.com/rehearse-dev/rehearse/cassettes"
-	"github.com/rehearse-dev/rehearse/cassettes/vcr"
+	"github.com/rehearse-dev/rehearse/internal/vcr"
 )
 
 // The libraries.

@@ -11,7 +11,7 @@ import (
 	"path/filepath"
 	"text/tabwriter"
 
-	"github.com/rehearse-dev/rehearse/cassettes/vcr"
+	"github.com/rehearse-dev/rehearse/internal/vcr"
 )
 
 // files prints what it takes to load and to save a large file. We save to a

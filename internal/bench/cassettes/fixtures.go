@@ -12,7 +12,7 @@ import (
 	"net/http"
 	"strings"
 
-	"github.com/rehearse-dev/rehearse/cassettes/vcr"
+	"github.com/rehearse-dev/rehearse/internal/vcr"
 )
 
 // fixture is traffic that is recorded: how the nth request looks. Its answer

@@ -7,7 +7,7 @@
 // go-vcr's, what it costs a stream to be recorded, and how far the events of
 // a replay are from those of the live stream. It prints ratios.
 //
-//	go run ./internal/bench/cassettes
+//	go -C internal/bench build -o "$PWD/bin/bench/" ./... && bin/bench/cassettes
 //
 // What is compared is measured in turns, so that a busy machine is busy for
 // all; the medians of the rounds and of their ratios count. Each replay, load

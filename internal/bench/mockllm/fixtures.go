@@ -11,7 +11,6 @@ import (
 	"strings"
 
 	"github.com/rehearse-dev/rehearse/mockllm"
-	"github.com/rehearse-dev/rehearse/mockllm/wire"
 )
 
 // fixture is a request and the reply to it.
@@ -54,7 +53,7 @@ func fixtures() []fixture {
 		},
 		{
 			name: "32 fragments", body: request(another, tools+`,"stream":true`), stream: true, bareRate: 2,
-			reply: mockllm.Reply{Say: strings.Repeat(chunk, chunks), Fragments: &wire.Fragments{Unit: wire.Byte, Min: len(chunk)}},
+			reply: mockllm.Reply{Say: strings.Repeat(chunk, chunks), Fragments: &mockllm.Fragments{Unit: mockllm.UnitByte, Min: len(chunk)}},
 		},
 		{name: "136 kB history", body: request(history(), tools), reply: mockllm.Reply{Say: text}, peerCPU: 0.25},
 	}

@@ -6,7 +6,7 @@
 // handler that writes the same bytes, a stream event by event, and beside
 // aimock, a mock for Node; and prints ratios.
 //
-//	go run ./internal/bench/mockllm
+//	go -C internal/bench build -o "$PWD/bin/bench/" ./... && bin/bench/mockllm
 //
 // The servers are child processes of this one. They are measured in turns, in
 // short rounds, so that a busy machine is busy for all; the medians of the

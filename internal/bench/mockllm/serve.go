@@ -70,7 +70,11 @@ func handlerOf(kind string, fixture int) http.Handler {
 // newMock gives the same reply for ever.
 func newMock(reply mockllm.Reply, opts *mockllm.Options) *mockllm.Mock {
 	reply.Repeat = 1 << 40
-	return mockllm.New(mockllm.Script{Replies: []mockllm.Reply{reply}, Arrival: true}, opts)
+	m, err := mockllm.New(mockllm.Script{Replies: []mockllm.Reply{reply}, Arrival: true}, opts)
+	if err != nil {
+		panic(err) // the script is ours
+	}
+	return m
 }
 
 // longTalk is a reply that takes a minute.

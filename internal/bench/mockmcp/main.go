@@ -7,7 +7,7 @@
 // child process over stdio, and over streamable HTTP in both eras; then many
 // sessions at once, and the memory that they take. It prints ratios.
 //
-//	go run ./internal/bench/mockmcp
+//	go -C internal/bench build -o "$PWD/bin/bench/" ./... && bin/bench/mockmcp
 //
 // Both are measured in turns, in short rounds, so that a busy machine is busy
 // for both; the medians of the rounds and of their ratios count. Rates depend

@@ -1,0 +1,13 @@
+// Copyright 2026 The rehearse Authors. SPDX-License-Identifier: Apache-2.0
+
+package mcptape
+
+import "github.com/rehearse-dev/rehearse/internal/shape"
+
+// How a recorded answer and that of a new server differ.
+type (
+	// Difference is one place where they do.
+	Difference = shape.Difference
+	// Tier says how much of a client may depend on a [Difference].
+	Tier = shape.Tier
+)

@@ -1,0 +1,50 @@
+// Copyright 2026 The rehearse Authors. SPDX-License-Identifier: Apache-2.0
+
+package redact
+
+import (
+	"net/http"
+	"slices"
+	"strings"
+)
+
+// HeaderSecrets are the values of headers that somebody hands over for a server,
+// on the command line or in a scenario, which are taken for secrets, whatever the header's name: a server may repeat them. What is plainly
+// none is left out: types and languages, names of programs, words.
+func HeaderSecrets(h http.Header) []string {
+	const least = 6 // what is shorter is found in any text
+	var out []string
+	for name, values := range h {
+		switch http.CanonicalHeaderKey(name) {
+		case "Accept", "Accept-Encoding", "Accept-Language", "Cache-Control", "Content-Type", "Content-Encoding", "Host", "Mcp-Protocol-Version", "Origin", "Referer", "User-Agent":
+			continue
+		}
+		for _, v := range values {
+			if scheme, word, ok := strings.Cut(v, " "); ok && len(scheme) < 12 && !strings.ContainsAny(word, " ,;") {
+				v = word
+			}
+			if v = strings.TrimSpace(v); len(v) >= least && (!plainWord(v) || name == "Authorization") {
+				out = append(out, v)
+			}
+		}
+	}
+	slices.Sort(out)
+	return slices.Compact(out)
+}
+
+// plainWord reports whether a value is a short word, or a number or a date.
+func plainWord(v string) bool {
+	const longest = 12
+	letters, digits, other := false, false, false
+	for _, c := range v {
+		switch {
+		case c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z':
+			letters = true
+		case c >= '0' && c <= '9' || c == '.':
+			digits = true
+		case c != '-' && c != '_' && c != '/':
+			other = true
+		}
+	}
+	return !other && len(v) <= longest && letters != digits
+}

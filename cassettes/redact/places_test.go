@@ -1,0 +1,146 @@
+// Copyright 2026 The rehearse Authors. SPDX-License-Identifier: Apache-2.0
+
+package redact
+
+import (
+	"net/http"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/rehearse-dev/rehearse/internal/vcr"
+)
+
+// TestLayers: what is decoded knows of each byte where it came from, also where
+// an escape is cut off.
+func TestLayers(t *testing.T) {
+	for _, tt := range []struct {
+		name, in, text string
+		at             []int
+		decode         func([]byte) *layer
+	}{
+		{"plain", "ab", "ab", []int{0, 1, 2}, unescape},
+		{"letters", `\n\t\r\b\f\/\"\\`, "\n\t\r  /\"\\", []int{0, 2, 4, 6, 8, 10, 12, 14, 16}, unescape},
+		{"characters", `\u0041\x42\U00000043.`, "ABC.", []int{0, 6, 10, 20, 21}, unescape},
+		{"of two bytes", `\u00e9x`, "éx", []int{0, 0, 6, 7}, unescape},
+		{"cut off", `\u004`, "\x04", []int{0, 5}, unescape},
+		{"cut off at once", `\u`, "\x00", []int{0, 2}, unescape},
+		{"no digit", `\u00g1`, "\x00g1", []int{0, 4, 5, 6}, unescape},
+		{"a backslash at the end", `a\`, `a\`, []int{0, 1, 2}, unescape},
+		{"a line of YAML", "a\\\n \tb", "ab", []int{0, 5, 6}, unescape},
+		{"percent", "%41%7ab", "Azb", []int{0, 3, 6, 7}, unpercent},
+		{"capitals", "%4F%c3", "O\xc3", []int{0, 3, 6}, unpercent},
+		{"no digits", "%4g%", "%4g%", []int{0, 1, 2, 3, 4}, unpercent},
+		{"cut off", "x%4", "x%4", []int{0, 1, 2, 3}, unpercent},
+		{"at the end", "x%41", "xA", []int{0, 1, 4}, unpercent},
+	} {
+		l := tt.decode([]byte(tt.in))
+		if string(l.text) != tt.text || cmp.Diff(tt.at, l.at) != "" {
+			t.Errorf("%s: %q is %q at %v, want %q at %v", tt.name, tt.in, l.text, l.at, tt.text, tt.at)
+		}
+	}
+	for in, want := range map[string]string{"plain": "plain", `a"b\c`: `a\"b\\c`} {
+		if got := escapeJSON(in); got != want {
+			t.Errorf("%q in JSON is %q", in, got)
+		}
+	}
+	for in, want := range map[string]string{"plain-_.": "plain-_.", "a+b": "a%2Bb", "a&b": "a%26b", "a%b": "a%25b", `a"b`: "a%22b"} {
+		if got := escapeQuery(in); got != want {
+			t.Errorf("%q in a query is %q", in, got)
+		}
+	}
+}
+
+// TestEdits: edits that overlap become one, what is certain before what is
+// guessed, and the parts of a body grow with what is put into them.
+func TestEdits(t *testing.T) {
+	for _, tt := range []struct {
+		name string
+		in   []edit
+		want []edit
+	}{
+		{"none", nil, nil},
+		{"in another order", []edit{{5, 6, "b", "x"}, {1, 2, "a", "x"}}, []edit{{1, 2, "a", "x"}, {5, 6, "b", "x"}}},
+		{"side by side", []edit{{1, 3, "a", "x"}, {3, 5, "b", "y"}}, []edit{{1, 3, "a", "x"}, {3, 5, "b", "y"}}},
+		{"over each other", []edit{{1, 4, "a", "x"}, {3, 6, "b", "y"}}, []edit{{1, 6, "a", "x"}}},
+		{"one in the other", []edit{{2, 3, "b", "y"}, {1, 6, "a", "x"}}, []edit{{1, 6, "a", "x"}}},
+		{"the longer first", []edit{{1, 3, "b", "y"}, {1, 6, "a", "x"}}, []edit{{1, 6, "a", "x"}}},
+		{"a guess", []edit{{1, 6, "", guessRule}, {2, 3, "b", "y"}}, []edit{{1, 6, "b", "y"}}},
+	} {
+		if d := cmp.Diff(tt.want, tidy(tt.in), cmp.AllowUnexported(edit{})); d != "" {
+			t.Errorf("%s (-want +got):\n%s", tt.name, d)
+		}
+	}
+	sizes := func(list ...int) (out []vcr.Chunk) {
+		for _, n := range list {
+			out = append(out, vcr.Chunk{Size: n})
+		}
+		return out
+	}
+	for _, tt := range []struct {
+		name     string
+		in, want []vcr.Chunk
+		edits    []edit
+	}{
+		{"no edit", sizes(3, 4), sizes(3, 4), nil},
+		{"no part", nil, nil, []edit{{0, 1, "abc", ""}}},
+		{"in the first", sizes(3, 4), sizes(5, 4), []edit{{0, 1, "abc", ""}}},
+		{"in the second", sizes(3, 4), sizes(3, 6), []edit{{3, 4, "abc", ""}}},
+		{"at the end of the first", sizes(3, 4), sizes(5, 4), []edit{{2, 3, "abc", ""}}},
+		{"over both", sizes(3, 4), sizes(5, 2), []edit{{2, 5, "abc", ""}}},
+		{"over three", sizes(3, 1, 4), sizes(5, 0, 3), []edit{{2, 5, "abc", ""}}},
+		{"in both", sizes(3, 4), sizes(5, 6), []edit{{0, 1, "abc", ""}, {4, 5, "abc", ""}}},
+		{"taken out", sizes(3, 4), sizes(1, 4), []edit{{0, 2, "", ""}}},
+	} {
+		if d := cmp.Diff(tt.want, fitChunks(tt.in, tt.edits)); d != "" {
+			t.Errorf("parts with an edit %s (-want +got):\n%s", tt.name, d)
+		}
+	}
+	if got := string(apply([]byte("abcdef"), []edit{{1, 2, "XY", ""}, {4, 6, "", ""}})); got != "aXYcd" {
+		t.Errorf("applied: %s", got)
+	}
+}
+
+// TestMorePlaces are secrets in places of which others of the kind have a test:
+// a plain event, the end of an address, a user that only the answer names.
+func TestMorePlaces(t *testing.T) {
+	r := newRedactor(t, &Rules{Users: []string{}, Places: []Place{}})
+	key, user := r.mark("github", githubKey), Mark("user")
+	for want, i := range map[string]*vcr.Interaction{
+		"data: key " + key + "\n\n":                        sse("data: key " + githubKey + "\n\n"),
+		"event: x\ndata: key " + key + "\n\n":              answer("", "event: x\ndata: key "+githubKey+"\n\n"),
+		"id: 1\n: " + key + "\n":                           answer("text/plain", "id: 1\n: "+githubKey+"\n"),
+		`{"user":"` + user + `","note":"by ` + user + `"}`: answer("application/json", `{"user":"jdoe42","note":"by jdoe42"}`),
+		`{"user":"` + user + `","note":"by"}`:              answer("application/json", `{"user":"j d","note":"by"}`),
+	} {
+		if got := string(r.Interaction(i).Response.Body); got != want {
+			t.Errorf("%s\nbecomes %s\nwant    %s", i.Response.Body, got, want)
+		}
+	}
+	for in, want := range map[string]string{
+		"https://h/x?y=1#" + githubKey: "https://h/x?y=1#" + key, "https://h/x#" + githubKey: "https://h/x#" + key, "https://h/x?a=1;key=word;b=2": "https://h/x?a=1;key=" + r.mark("query", "word") + ";b=2",
+		"https://h/x?key=": "https://h/x?key=", "https://h/x?" + githubKey + "=1": "https://h/x?" + key + "=1", "https://h/x?key": "https://h/x?key", "https://h/x?code=abc": "https://h/x?code=abc", "https://h/x?key=***": "https://h/x?key=***",
+		"https://h/x?a=b&&c=" + githubKey: "https://h/x?a=b&&c=" + key,
+	} {
+		if got := r.Request(vcr.Request{URL: in}).URL; got != want {
+			t.Errorf("%s\nbecomes %s\nwant    %s", in, got, want)
+		}
+	}
+	// A field of a form is taken out whole, whatever lines are in it, and what
+	// only begins as gzip is a text.
+	if got := string(r.Interaction(multipart("api_key", "first\n\nsecond")).Request.Body); strings.Contains(got, "first") || strings.Contains(got, "second") || !strings.Contains(got, "whisper") {
+		t.Errorf("a field over lines: %s", got)
+	}
+	if got := string(r.Interaction(post(zip("x")[:10] + " key " + githubKey)).Request.Body); strings.Contains(got, githubKey) {
+		t.Errorf("what begins as gzip: %q", got)
+	}
+	// A short key counts as a word of its own alone.
+	i := with(func(i *vcr.Interaction) {
+		i.Request.Header = http.Header{"Authorization": {"Bearer k7Qx9z"}}
+		i.Response.Body = []byte("ak7Qx9z k7Qx9zb k7Qx9z-c k7Qx9z")
+	})
+	if got := string(r.Interaction(i).Response.Body); !strings.HasPrefix(got, "ak7Qx9z k7Qx9zb k7Qx9z-c REDACTED-header-") {
+		t.Errorf("a short key: %s", got)
+	}
+}

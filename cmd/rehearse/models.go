@@ -1,0 +1,119 @@
+// Copyright 2026 The rehearse Authors. SPDX-License-Identifier: Apache-2.0
+
+package main
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/rehearse-dev/rehearse/harness/trials"
+	"github.com/rehearse-dev/rehearse/internal/project"
+)
+
+// modelFlags name the model entries of a run.
+type modelFlags struct {
+	models []string // --model
+	file   string   // --models
+}
+
+// entries are the model entries that flags name, and, where they name none and
+// all is set, all that the project has.
+func (f *modelFlags) entries(paths []string, all bool) ([]trials.Model, error) {
+	known, file, err := f.known(paths)
+	if err != nil {
+		return nil, err
+	}
+	if len(f.models) == 0 {
+		if all || f.file != "" {
+			return known, nil
+		}
+		return nil, nil
+	}
+	var out []trials.Model
+	for _, text := range f.models {
+		m, err := modelFlag(text, known)
+		if err != nil {
+			return nil, err
+		}
+		if f.file != "" && !slices.ContainsFunc(known, func(k trials.Model) bool { return k.Label == m.Label }) && m.Label == text {
+			return nil, fmt.Errorf("%s; %s has %s", unknown(fmt.Sprintf("--model %q is not in --models", text), text, labels(known)), file, strings.Join(labels(known), ", "))
+		}
+		out = append(out, m)
+	}
+	return out, nil
+}
+
+func labels(list []trials.Model) []string {
+	var out []string
+	for _, m := range list {
+		out = append(out, m.Label)
+	}
+	return out
+}
+
+// known are the entries that have a label in a file: in that of --models, else
+// in the rehearse.yaml that the scenarios are of.
+func (f *modelFlags) known(paths []string) (list []trials.Model, file string, err error) {
+	if f.file != "" {
+		p, err := project.Load(f.file)
+		if err != nil {
+			return nil, "", err
+		}
+		if len(p.Models) == 0 {
+			return nil, "", fmt.Errorf("--models %q has no model: want a file with the key models, as in rehearse.yaml", f.file)
+		}
+		return p.Models, f.file, nil
+	}
+	for _, path := range paths {
+		dir := path
+		if info, err := os.Stat(path); err != nil || !info.IsDir() {
+			dir = filepath.Dir(path)
+		}
+		p, err := project.Find(dir)
+		if err != nil {
+			return nil, "", err
+		}
+		switch {
+		case len(p.Models) == 0 || p.Path == file:
+		case file != "":
+			return nil, "", fmt.Errorf("the scenarios are of two projects with models, %s and %s: name one with --models", file, p.Path)
+		default:
+			list, file = p.Models, p.Path
+		}
+	}
+	return list, file, nil
+}
+
+// modelFlag reads one --model: a label of a file, the name of a model, or
+// LABEL=NAME@URL with or without a label or a URL.
+func modelFlag(text string, known []trials.Model) (trials.Model, error) {
+	for _, m := range known {
+		if m.Label == text {
+			return m, nil
+		}
+	}
+	label, name, labelled := strings.Cut(text, "=")
+	if !labelled || strings.Contains(label, "://") { // a URL may have a = of its own
+		label, name = "", text
+	}
+	var m trials.Model
+	for _, scheme := range []string{"@http://", "@https://"} {
+		if at := strings.LastIndex(name, scheme); at >= 0 {
+			name, m.BaseURL = name[:at], name[at+1:]
+		}
+	}
+	m.Label, m.Name = label, name
+	if !labelled || label == "" && !strings.HasPrefix(text, "=") {
+		m.Label = name
+	}
+	switch {
+	case m.Name == "" || m.Label == "":
+		return m, fmt.Errorf("--model %q: want the name of a model, or LABEL=NAME@URL", text)
+	case m.BaseURL != "" && !wholeURL(m.BaseURL):
+		return m, fmt.Errorf("--model %q: %q is not %s", text, m.BaseURL, wantURL)
+	}
+	return m, nil
+}

@@ -1,0 +1,72 @@
+// Copyright 2026 The rehearse Authors. SPDX-License-Identifier: Apache-2.0
+
+package mcppool
+
+import (
+	"context"
+	"errors"
+	"strings"
+	"testing"
+	"time"
+)
+
+// TestErrorsInWords: an error names what was done, the server and the last five
+// lines that its process wrote.
+func TestErrorsInWords(t *testing.T) {
+	cause := errors.New("boom")
+	e := &Error{Op: `calling "refund" on`, Server: "shop", Err: cause}
+	if got := e.Error(); got != `calling "refund" on server "shop": boom` || !errors.Is(e, cause) {
+		t.Errorf("got %s", got)
+	}
+	for n, want := range map[int]string{1: "x1", 5: "x1\nx2\nx3\nx4\nx5", 6: "x2\nx3\nx4\nx5\nx6"} {
+		var lines []string
+		for i := range n {
+			lines = append(lines, "x"+string(rune('1'+i)))
+		}
+		e.Stderr = strings.Join(lines, "\n")
+		if got := e.Error(); got != `calling "refund" on server "shop": boom; its stderr ends: `+want {
+			t.Errorf("%d lines: %s", n, got)
+		}
+	}
+}
+
+// TestWaitsInWords: a wait that was too long says how long it was, and how far
+// the server had come.
+func TestWaitsInWords(t *testing.T) {
+	for _, tt := range []struct {
+		name string
+		p    *patience
+		want string
+	}{
+		{"silence", &patience{limit: time.Second}, "no answer within 1s; then"},
+		{"silence from then on", &patience{limit: time.Second, words: 2, last: "3 of 5"}, "no answer within 1s after its last progress, 3 of 5; then"},
+		{"in all", &patience{limit: time.Second, total: time.Minute, words: 2, last: "3 of 5", spent: true}, "no answer within the total limit of 1m0s, although progress arrived at 3 of 5; then"},
+		{"in all, and silence", &patience{limit: time.Second, total: time.Minute, spent: true}, "no answer within 1m0s; then"},
+	} {
+		err := tt.p.ran("; then")
+		if err.Error() != tt.want || !errors.Is(err, context.DeadlineExceeded) {
+			t.Errorf("%s: %v, want %s", tt.name, err, tt.want)
+		}
+	}
+	for want, p := range map[string]progress{
+		"3": {Progress: "3"}, "3 of 5": {Progress: "3", Total: "5"}, "3, half": {Progress: "3", Message: "half"}, "3 of 5, half": {Progress: "3", Total: "5", Message: "half"},
+	} {
+		if got := p.String(); got != want {
+			t.Errorf("progress %s, want %s", got, want)
+		}
+	}
+}
+
+// TestNotes: what is noted of a server goes to the log at once, and fifty notes
+// are kept.
+func TestNotes(t *testing.T) {
+	logged := 0
+	s := &Session{opts: Options{Logf: func(string, ...any) { logged++ }}}
+	s.server.Name = "shop"
+	for range maxNotes + 2 {
+		s.note("said %d", 1)
+	}
+	if notes := s.Notes(); len(notes) != maxNotes || notes[0] != `server "shop": said 1` || logged != maxNotes+2 {
+		t.Errorf("%d notes, %d logged", len(notes), logged)
+	}
+}

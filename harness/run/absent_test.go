@@ -1,0 +1,47 @@
+// Copyright 2026 The rehearse Authors. SPDX-License-Identifier: Apache-2.0
+
+package run
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/rehearse-dev/rehearse/harness"
+	"github.com/rehearse-dev/rehearse/harness/trials"
+)
+
+// TestExplainAbsent: the first cause that names a tool which no model can be
+// offered says why.
+func TestExplainAbsent(t *testing.T) {
+	tr := &trial{reports: []harness.TurnReport{{Notes: []string{`server "kit": tool "late" is not offered: it has no input schema`}}}, servers: []*toolServer{{
+		name:   "kit",
+		tools:  []harness.Tool{{Name: "note"}, {Name: "odd"}, {Name: "late"}},
+		absent: []absentTool{{"odd", "its input schema is odd"}, {"", `server "kit": entry 3 of page 1 of its tools is left out`}},
+	}}}
+	for _, tt := range []struct {
+		name   string
+		causes []string
+		want   []string // what is added to each
+	}{
+		{"the tool", []string{`tool "kit.odd" is not offered`, "missing kit.odd"}, []string{"kit.odd is not offered to models: its input schema is odd", ""}},
+		{"one that the subject noted", []string{`tool "kit.late" is not offered`}, []string{`the subject noted: server "kit": tool "late" is not offered: it has no input schema`}},
+		{"another that begins alike", []string{`"kit.odder" has another result`}, []string{"entry 3 of page 1"}},
+		{"a tool that is listed", []string{"missing kit.note"}, []string{""}},
+		{"another server", []string{"missing toolkit.odd and toolkit.other"}, []string{""}},
+		{"none", []string{"the answer is another"}, []string{""}},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			var causes []trials.Cause
+			for _, msg := range tt.causes {
+				causes = append(causes, trials.Cause{Kind: trials.CauseMiss, Message: msg})
+			}
+			tr.explainAbsent(causes)
+			for i, c := range causes {
+				added := strings.TrimPrefix(c.Message, tt.causes[i])
+				if (tt.want[i] == "") != (added == "") || !strings.Contains(added, tt.want[i]) {
+					t.Errorf("to %q was added %q, want %q", tt.causes[i], added, tt.want[i])
+				}
+			}
+		})
+	}
+}

@@ -1,0 +1,363 @@
+// Copyright 2026 The rehearse Authors. SPDX-License-Identifier: Apache-2.0
+
+package run
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/rehearse-dev/rehearse/harness"
+	"github.com/rehearse-dev/rehearse/harness/trials"
+	"github.com/rehearse-dev/rehearse/internal/conduct"
+	"github.com/rehearse-dev/rehearse/internal/prose"
+)
+
+// decide finds the outcome and the primary cause.
+func (t *trial) decide(e *evidence, checks int) (harness.Outcome, *trials.Cause) {
+	if t.unable != nil {
+		return harness.OutcomeSkipped, t.unable
+	}
+	causes := t.causes(e)
+	t.explainAbsent(causes)
+	if len(causes) == 0 {
+		switch {
+		case checks > 0 || t.scenario.ConductOnly && t.opts.Mode.Alone():
+			return harness.OutcomePassed, nil
+		case t.opts.Mode.Real() && !t.scenario.HasExpectations():
+			return harness.OutcomeSkipped, &trials.Cause{
+				Kind: trials.CauseScenario, Pos: t.scenario.Pos, Message: fmt.Sprintf("a trial in mode %s needs expectations, but the scenario has none", t.opts.Mode),
+			}
+		default:
+			return harness.OutcomeError, &trials.Cause{
+				Kind: trials.CauseScenario, Pos: t.scenario.Pos, Message: nothingChecked(e.verdicts),
+			}
+		}
+	}
+	primary := causes[0]
+	primary.Folded = t.fold(e, causes)
+	if primary.Kind == trials.CauseScenario || primary.Kind == trials.CauseEndpoint {
+		return harness.OutcomeError, &primary
+	}
+	return harness.OutcomeFailed, &primary
+}
+
+// blameOfStop says whose doing it is that a turn has ended with an error. A
+// reply that is cut off, withheld or empty is the model's, whatever the subject
+// makes of it; a panic never is.
+func (t *trial) blameOfStop(e *evidence) trials.Blame {
+	if panicked := (*panicError)(nil); t.opts.Mode == harness.ModeMock || t.brokeIn == 0 || errors.As(t.broke, &panicked) {
+		return trials.BlameSubject
+	}
+	switch t.reports[t.brokeIn-1].Stop {
+	case harness.StopLength, harness.StopEmptyReply, harness.StopContentFilter, harness.StopRefusal,
+		harness.StopModelCalls, harness.StopTokens, harness.StopRepeatedCall:
+		return trials.BlameModel
+	case "":
+		if last := lastOf(e.exchanges, t.brokeIn); last != nil && last.Delivered && last.FinishReason == "length" {
+			return trials.BlameModel
+		}
+	}
+	return trials.BlameSubject
+}
+
+// asked reports whether a reply of the model asks for a call that a server got.
+func (e *evidence) asked(x harness.ToolExchange) bool {
+	return slices.ContainsFunc(e.calls, func(c harness.Call) bool {
+		return c.Server == x.Server && c.Exec == x.Seq && !c.Unasked
+	})
+}
+
+// nothingChecked says why no expectation came to a verdict.
+func nothingChecked(verdicts []trials.Verdict) string {
+	var why []string
+	for _, v := range verdicts {
+		if !v.Conduct {
+			why = append(why, fmt.Sprintf("%s: %s", v.Check, v.Message))
+		}
+	}
+	if len(why) == 0 {
+		return "nothing was checked: the scenario has no expectations and does not set conduct_only"
+	}
+	return "nothing was checked: every expectation was skipped (" + strings.Join(why, "; ") + ")"
+}
+
+// stopped reports whether the scenario expects that a turn stops as it did.
+func (e *evidence) stopped(turn int) bool {
+	return slices.ContainsFunc(e.verdicts, func(v trials.Verdict) bool {
+		return v.Check == "stops" && !v.Conduct && v.Turn == turn && v.State == trials.Passed
+	})
+}
+
+// causes lists what went wrong, the first being primary.
+func (t *trial) causes(e *evidence) []trials.Cause {
+	var out []trials.Cause
+	add := func(kind trials.CauseKind, pos harness.Position, format string, args ...any) {
+		out = append(out, trials.Cause{Kind: kind, Message: fmt.Sprintf(format, args...), Pos: cmp.Or(pos, t.scenario.Pos)})
+	}
+	found := func(kind trials.CauseKind, v *trials.Verdict) {
+		add(kind, v.Pos, "%s: %s", v.Check, v.Message)
+		out[len(out)-1].Check = v.Check
+	}
+	if t.infra != nil {
+		out = append(out, *t.infra)
+	}
+	script := t.scriptErrors(e)
+	altered := alteration(e.verdicts)
+	explained := altered != nil && len(script) > 0
+	if !explained {
+		out = append(out, script...)
+	}
+	live, _ := t.model.(*liveModel)
+	if t.opts.Mode.Real() && live != nil {
+		if c := t.slowEndpoint(e.exchanges); c != nil {
+			out = append(out, *c)
+		} else if t.passed() != nil {
+			// a limit of calls or tokens, or of the subject's own time
+		} else if c := endpointCause(e.exchanges, live.brokeOff, t.reports, t.broke, e.stopped); c != nil {
+			out = append(out, *c)
+		}
+	}
+	out = append(out, t.tapeMisses()...) // the model's may follow from them
+	for _, x := range e.exchanges {
+		switch x.Kind {
+		case harness.KindRefusal:
+			add(trials.CauseRefusal, t.turnPos(x.Turn), "the provider would refuse request %d: %s", x.Seq, x.Error)
+		case harness.KindMiss:
+			add(trials.CauseMiss, t.turnPos(x.Turn), "%s", x.Error)
+		}
+	}
+	if live != nil {
+		for _, text := range live.strays() {
+			add(trials.CauseMiss, harness.Position{}, "%s", text)
+		}
+	}
+	for _, x := range e.tools {
+		if x.Miss != "" {
+			add(trials.CauseMiss, harness.Position{}, "%s", x.Miss) // names the tool
+			if t.opts.Mode != harness.ModeMock && e.asked(x) {
+				out[len(out)-1].Blame = trials.BlameModel
+			}
+		}
+	}
+	inVain := t.heldInVain()
+	for _, h := range inVain {
+		switch {
+		case h.nobody || !t.waited():
+		case t.broke != nil:
+			add(trials.CauseSubject, h.pos, "%s; %s", h.msg, t.subjectFault(e))
+		default:
+			add(trials.CauseSubject, h.pos, "%s", h.msg)
+		}
+	}
+	if l := t.passed(); l != nil {
+		add(trials.CauseLimits, t.scenario.Limits.Pos[l.key], "limit exceeded: %s", l)
+		if t.opts.Mode != harness.ModeMock && l.key != limitTime {
+			out[len(out)-1].Blame = trials.BlameModel // which asks for more and more
+		}
+	}
+	if explained {
+		found(trials.CauseConduct, &trials.Verdict{Check: altered.Check, Message: altered.Message})
+	}
+	// An error of the subject after any of these is how it reports them. A
+	// panic is never.
+	if panicked := (*panicError)(nil); t.broke != nil && (len(out) == 0 || errors.As(t.broke, &panicked)) {
+		add(trials.CauseSubject, t.turnPos(len(t.reports)), "%s", t.subjectFault(e))
+		out[len(out)-1].Blame = t.blameOfStop(e)
+	}
+	for _, v := range primaryConduct(e.verdicts) {
+		if !explained || v.Check != altered.Check {
+			found(trials.CauseConduct, &v)
+		}
+	}
+	for _, v := range e.verdicts {
+		if !v.Conduct && v.State == trials.Failed {
+			found(trials.CauseExpectation, &v)
+			if v.Check == "retries" || v.Check == "start_error" {
+				out[len(out)-1].Blame = trials.BlameSubject
+			}
+		}
+	}
+	for _, v := range e.verdicts {
+		if !v.Conduct && v.State == trials.Undecided {
+			found(trials.CauseScenario, &v)
+		}
+	}
+	for _, h := range inVain {
+		if h.nobody && len(out) > 0 {
+			out = slices.Insert(out, 0, trials.Cause{Kind: trials.CauseScenario, Message: h.msg, Pos: cmp.Or(h.pos, t.scenario.Pos)})
+		}
+	}
+	if c := t.serverCause(); len(out) > 0 && c != nil {
+		out = slices.Insert(out, 0, *c) // what else is wrong may follow from it
+	}
+	return out
+}
+
+// alteration is the conduct that explains an error of the script, if any: the
+// subject dropped or changed a result that the script goes on from.
+func alteration(verdicts []trials.Verdict) *trials.Verdict {
+	for i, v := range verdicts {
+		if v.Conduct && v.State == trials.Failed && slices.Contains([]string{conduct.AnsweredOnce, conduct.Results, conduct.WitnessesAgree}, v.Check) {
+			return &verdicts[i]
+		}
+	}
+	return nil
+}
+
+// scriptErrors are the errors of the script in the order in which they came
+// about: one of a server leads to those of the model's replies that read its
+// result.
+func (t *trial) scriptErrors(e *evidence) []trials.Cause {
+	type scriptError struct {
+		at    time.Time
+		cause trials.Cause
+	}
+	var all []scriptError
+	for _, x := range e.tools {
+		if x.ScriptError != "" {
+			pos := t.resultPos(x)
+			msg := x.ScriptError
+			if name := x.Server + "." + x.Tool; !strings.Contains(msg, name) {
+				msg = name + ": " + msg
+			}
+			all = append(all, scriptError{x.Start, trials.Cause{Kind: trials.CauseScenario, Pos: pos, Message: msg}})
+		}
+	}
+	for _, x := range e.exchanges {
+		if x.Kind == harness.KindScript {
+			pos := cmp.Or(x.Pos, t.turnPos(x.Turn), t.scenario.Pos)
+			msg := x.Error + t.strangeArguments(e.tools)
+			all = append(all, scriptError{x.Start, trials.Cause{Kind: trials.CauseScenario, Pos: pos, Message: msg}})
+		}
+	}
+	slices.SortStableFunc(all, func(a, b scriptError) int { return a.at.Compare(b.at) })
+	out := make([]trials.Cause, len(all))
+	for i := range all {
+		out[i] = all[i].cause
+	}
+	return out
+}
+
+// resultPos is where the expression or the result stands whose error x has.
+// Else it is where the server does.
+func (t *trial) resultPos(x harness.ToolExchange) harness.Position {
+	for _, server := range t.scenario.Servers {
+		if server.Name == x.Server {
+			return cmp.Or(x.ScriptPos, server.Pos)
+		}
+	}
+	return cmp.Or(x.ScriptPos, t.scenario.Pos)
+}
+
+// primaryConduct lists failed conduct checks. That replies were not reached
+// comes last, since it follows from most of the others; limits have a cause
+// of their own, and refusals too.
+func primaryConduct(verdicts []trials.Verdict) []trials.Verdict {
+	var out, last []trials.Verdict
+	for _, v := range verdicts {
+		switch {
+		case !v.Conduct || v.State != trials.Failed, v.Check == conduct.Limits, v.Check == conduct.ProviderAccepts:
+		case v.Check == conduct.AllRepliesReached:
+			last = append(last, v)
+		default:
+			out = append(out, v)
+		}
+	}
+	return append(out, last...)
+}
+
+// subjectFault says how the subject broke.
+func (t *trial) subjectFault(e *evidence) string {
+	where := ""
+	if n := len(t.reports); n > 0 {
+		where = fmt.Sprintf("turn %d: ", n)
+	}
+	if errors.Is(t.broke, errHang) || errors.Is(t.broke, errAbandoned) {
+		c, _ := counts(e.exchanges)
+		return fmt.Sprintf("%sthe subject hangs: no answer within %s, after %d model calls and %d tool calls (%v)",
+			where, t.opts.Timeout, c.ModelCalls, len(e.tools), t.broke)
+	}
+	if panicked := (*panicError)(nil); errors.As(t.broke, &panicked) {
+		return where + t.broke.Error() + panicked.stack
+	}
+	hint := ""
+	if n := len(t.reports); n > 0 && t.reports[n-1].Stop != "" {
+		hint = fmt.Sprintf("; if the turn should end like this, expect it with `stops: %s`", t.reports[n-1].Stop)
+	}
+	return where + t.broke.Error() + hint
+}
+
+// turnPos is where a turn stands in its file; for 0 the last that was played.
+func (t *trial) turnPos(turn int) harness.Position {
+	if turn == 0 {
+		turn = len(t.reports)
+	}
+	if turn < 1 || turn > len(t.scenario.Turns) {
+		return harness.Position{}
+	}
+	return t.scenario.Turns[turn-1].Pos
+}
+
+// fold says in a few words what followed from the primary cause.
+func (t *trial) fold(e *evidence, causes []trials.Cause) []string {
+	var out, unmet []string
+	for _, c := range causes[1:] {
+		switch {
+		case c.Kind == trials.CauseExpectation:
+			unmet = append(unmet, fmt.Sprintf("%s: %s", c.Pos, inShort(c.Message)))
+		case c.Kind == trials.CauseSubject:
+			out = append(out, fmt.Sprintf("%s: %s", c.Kind, c.Message)) // a panic, with its stack
+		case c.Check == conduct.AllRepliesReached:
+			// counted below
+		case c.Kind == trials.CauseScenario && c.Pos != t.scenario.Pos && c.Message != causes[0].Message:
+			out = append(out, fmt.Sprintf("%s: %s: %s", c.Kind, c.Pos, inShort(c.Message)))
+		case c.Message != causes[0].Message:
+			out = append(out, fmt.Sprintf("%s: %s", c.Kind, inShort(c.Message)))
+		}
+	}
+	const most = 5
+	if n := len(out); n > most {
+		out = append(out[:most], fmt.Sprintf("%d more findings", n-most))
+	}
+	const mostUnmet = 20
+	if n := len(unmet); n > mostUnmet {
+		unmet = append(unmet[:mostUnmet], prose.Count(n-mostUnmet, "more expectation")+" not met")
+	}
+	out = append(out, unmet...)
+	if t.model != nil && causes[0].Check != conduct.AllRepliesReached {
+		if n := len(t.unreached(e)); n == 1 {
+			out = append(out, "1 reply not reached")
+		} else if n > 1 {
+			out = append(out, fmt.Sprintf("%d replies not reached", n))
+		}
+	}
+	if t.opts.Mode != harness.ModeMock {
+		for i, turn := range t.reports {
+			if turn.Stop == harness.StopLength && i+1 != t.brokeIn && !e.stopped(i+1) {
+				out = append(out, fmt.Sprintf("turn %d: %s", i+1, inShort(turn.Error)))
+			}
+		}
+	}
+	if e.unreached > 0 {
+		out = append(out, prose.Count(e.unreached, "later turn")+" not played")
+	}
+	return out
+}
+
+// inShort is the first line of a message, without its middle when it is long:
+// what to do stands at the end.
+func inShort(s string) string {
+	const head, tail = 140, 100
+	short, rest, _ := strings.Cut(s, "\n")
+	if n := len(short); n > head+tail {
+		short = strings.ToValidUTF8(short[:head], "") + " … " + strings.ToValidUTF8(short[n-tail:], "")
+	}
+	if rest != "" {
+		short += " …"
+	}
+	return short
+}

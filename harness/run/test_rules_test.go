@@ -1,0 +1,60 @@
+// Copyright 2026 The rehearse Authors. SPDX-License-Identifier: Apache-2.0
+
+package run_test
+
+import (
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+
+	"github.com/rehearse-dev/rehearse/harness"
+	"github.com/rehearse-dev/rehearse/harness/run"
+	"github.com/rehearse-dev/rehearse/mockllm"
+)
+
+// TestRules shows what somebody sees whose scenarios have rules, against an
+// endpoint that gives the third answer to most of them wrong.
+func TestRules(t *testing.T) {
+	var replies []mockllm.Reply
+	for range 4 * 3 { // scenarios and attempts
+		replies = append(replies, mockllm.Reply{Say: "hello"})
+	}
+	replies[2].Say, replies[5].Say, replies[8].Say = "bye", "bye", "bye"
+	mock := newMock(mockllm.Script{Replies: replies, Arrival: true}, nil)
+	defer mock.Close()
+	upstream := httptest.NewServer(mock)
+	defer upstream.Close()
+	transport := &http.Transport{}
+	defer transport.CloseIdleConnections()
+	dir := t.TempDir()
+	put := func(name, text string) {
+		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	const turns = "\nturns: [{user: hi, expect: [{answer: {equals: hello}}]}]\n"
+	put("suite.yaml", "suite: s\nthresholds: {by: {smoke: 0.9}}\n")
+	put("a.yaml", "scenario: a\npass: {rate: 0.6}"+turns)
+	put("b.yaml", "scenario: b\npass: {at_least: 3}"+turns)
+	put("c.yaml", "scenario: c\ntags: [smoke]"+turns)
+	put("d.yaml", "scenario: d"+turns)
+	out := &strings.Builder{}
+	ft := &fakeT{ctx: t.Context(), name: "TestAgent", out: out, state: "PASS"}
+	opts := &run.Options{
+		Subject: loop{}, Mode: harness.ModeLive, BaseURL: upstream.URL + "/v1", Models: run.Models("gpt"), Trials: 3, Transport: transport, Out: filepath.Join(dir, "runs"),
+	}
+	run.AllowLive(opts)
+	run.RunTest(ft, dir, opts)
+	ft.end()
+	runs, err := filepath.Glob(filepath.Join(dir, "runs", "*", "report.html"))
+	if err != nil || len(runs) != 1 {
+		t.Errorf("reports %q, %v", runs, err)
+	}
+	got := strings.ReplaceAll(filepath.ToSlash(out.String()), filepath.ToSlash(dir)+"/", "")
+	got = regexp.MustCompile(`(?m)^    report: .*\n`).ReplaceAllString(got, "")
+	golden(t, "testdata/rules.golden", got+ft.state+"\n")
+}

@@ -1,0 +1,8 @@
+// Copyright 2026 The rehearse Authors. SPDX-License-Identifier: Apache-2.0
+
+package tools
+
+import "github.com/rehearse-dev/rehearse/internal/toolname"
+
+// NameStyle says how the names of tools are offered.
+type NameStyle = toolname.Style

@@ -1,0 +1,123 @@
+// Copyright 2026 The rehearse Authors. SPDX-License-Identifier: Apache-2.0
+
+package trials
+
+import (
+	"fmt"
+
+	"github.com/rehearse-dev/rehearse/harness"
+)
+
+// State is what a check found.
+type State string
+
+// The states of a verdict. Undecided and skipped are neither a pass nor a
+// failure.
+const (
+	Passed    State = "passed"
+	Failed    State = "failed"
+	Undecided State = "undecided" // could not be judged
+	Skipped   State = "skipped"   // does not apply, or was switched off
+	Warned    State = "warning"   // a finding that fails nothing
+)
+
+// Verdict is what one check says of a trial.
+type Verdict struct {
+	// Check names it: calls, never, answer, state, retries, stops, that, or
+	// the name of a conduct check.
+	Check string `json:"check"`
+	// Conduct tells conduct checks from expectations.
+	Conduct bool  `json:"conduct,omitempty"`
+	State   State `json:"state"`
+	// Score in 0..1 where the check measures; nil elsewhere.
+	Score *float64 `json:"score,omitempty"`
+	// Turn the check belongs to, from 1; 0 for the whole conversation.
+	Turn int `json:"turn,omitempty"`
+	// Pos is where the expectation stands in its file.
+	Pos harness.Position `json:"pos,omitzero"`
+	// Message says what was wrong; empty when passed.
+	Message    string     `json:"message,omitempty"`
+	Mismatches []Mismatch `json:"mismatches,omitempty"`
+	Alignment  *Alignment `json:"alignment,omitempty"`
+}
+
+// Mismatch is one place where a value is not as expected.
+type Mismatch struct {
+	Path string `json:"path"`           // into the value: args.genome_id, [0].x
+	Rule string `json:"rule"`           // the operator or comparison that failed
+	Want string `json:"want,omitempty"` // as JSON or words
+	Got  string `json:"got,omitempty"`
+	// Pos is where the value is expected.
+	Pos harness.Position `json:"pos,omitzero"`
+}
+
+func (m Mismatch) String() string {
+	if m.Rule == "equal" { // want and got say it
+		return fmt.Sprintf("%s: want %s, got %s", m.Path, m.Want, m.Got)
+	}
+	return fmt.Sprintf("%s: %s: want %s, got %s", m.Path, m.Rule, m.Want, m.Got)
+}
+
+// Alignment pairs expected calls with actual ones.
+type Alignment struct {
+	Rows []AlignmentRow `json:"rows"`
+}
+
+// AlignmentRow is one expected call, one actual call, or a pair of both.
+type AlignmentRow struct {
+	// Status is matched, mismatched, missing, extra, out_of_order or
+	// forbidden.
+	Status AlignmentStatus `json:"status"`
+	// Expected and Actual are empty where that side has no call; otherwise a
+	// name with arguments, for a person.
+	Expected string `json:"expected,omitempty"`
+	Actual   string `json:"actual,omitempty"`
+	// Call is the index into the trajectory, from 0; -1 when missing.
+	Call       int              `json:"call"`
+	Pos        harness.Position `json:"pos,omitzero"`
+	Mismatches []Mismatch       `json:"mismatches,omitempty"`
+}
+
+// AlignmentStatus is the fate of one row of an [Alignment].
+type AlignmentStatus string
+
+// The fates.
+const (
+	AlignMatched    AlignmentStatus = "matched"
+	AlignMismatched AlignmentStatus = "mismatched"
+	AlignMissing    AlignmentStatus = "missing"
+	AlignExtra      AlignmentStatus = "extra"
+	AlignOutOfOrder AlignmentStatus = "out_of_order"
+	AlignForbidden  AlignmentStatus = "forbidden"
+)
+
+// Cause is why a trial failed or could not be judged: one primary cause, what
+// follows from it folded.
+type Cause struct {
+	Kind CauseKind `json:"kind"`
+	// Blame says whose doing it is. A file that does not say is read as if it
+	// said what the kind tells.
+	Blame   Blame            `json:"blame,omitempty"`
+	Message string           `json:"message"`
+	Pos     harness.Position `json:"pos,omitzero"`
+	// Check names the check that found the cause, where one did. It is not in
+	// files.
+	Check string `json:"-"`
+	// Folded are consequences of the cause: "3 replies not reached".
+	Folded []string `json:"folded,omitempty"`
+}
+
+// CauseKind orders causes: the first that applies is the primary one.
+type CauseKind string
+
+// The kinds of cause, in order of precedence.
+const (
+	CauseScenario    CauseKind = "scenario"    // the script itself is wrong
+	CauseEndpoint    CauseKind = "endpoint"    // infrastructure: model endpoint or server
+	CauseRefusal     CauseKind = "refusal"     // the provider would have refused a request
+	CauseMiss        CauseKind = "miss"        // a request that nobody scripted
+	CauseLimits      CauseKind = "limits"      // the runner's limits were passed
+	CauseSubject     CauseKind = "subject"     // the subject broke
+	CauseConduct     CauseKind = "conduct"     // a conduct check failed
+	CauseExpectation CauseKind = "expectation" // an expectation failed
+)

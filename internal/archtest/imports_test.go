@@ -1,0 +1,233 @@
+// Copyright 2026 The rehearse Authors. SPDX-License-Identifier: Apache-2.0
+
+package archtest
+
+import (
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+// imports says of each package which of our own it imports, and so which it may:
+// an import that is not in the table is looked at in review. The first line that
+// a package fits counts; one without a line fails. "..." stands for any end.
+const imports = `
+cassettes: cassettes/redact harness harness/trials internal/exactjson internal/filepos internal/key internal/plainfile
+	internal/prose internal/recfile internal/shape internal/sse internal/vcr
+cassettes/mcptape: cassettes/redact harness internal/exactjson internal/filepos internal/jsonrpc internal/key
+	internal/mcphttp internal/mcpwire internal/plainfile internal/prose internal/recfile internal/shape internal/sse
+	internal/value internal/vcr
+cassettes/redact: internal/key internal/sse internal/value internal/vcr
+cmd/rehearse: cassettes cassettes/mcptape cassettes/redact harness harness/agent harness/mcppool harness/run
+	harness/stats harness/tools harness/trials internal/dialect internal/filepos internal/gate internal/key
+	internal/mcpargs internal/mcpwire internal/mockserver internal/plainfile internal/profile internal/project
+	internal/prose internal/shape internal/timeline internal/vcr mockllm mockllm/fault mockmcp mockmcp/fault reports
+	scenarios
+harness: internal/jsonrpc
+harness/agent: harness harness/mcppool harness/model harness/model/openai harness/tools internal/plainfile
+	internal/value
+harness/goopenai: harness
+harness/mcpgo: harness internal/mcpwire
+harness/mcppool: harness internal/exactjson internal/jsonrpc internal/mcphttp internal/mcpwire
+harness/model: harness
+harness/model/openai: harness harness/model internal/dialect internal/dialect/chat internal/retry
+harness/run: cassettes cassettes/mcptape cassettes/redact harness harness/mcppool harness/score harness/tools
+	harness/trials internal/conduct internal/dialect internal/dialect/dialects internal/expr internal/filepos
+	internal/gate internal/jsonrpc internal/key internal/mcpwire internal/passthrough internal/plainfile internal/profile
+	internal/project internal/prose internal/retry internal/shape internal/toolname internal/trajectory internal/value
+	internal/vcr mockllm mockmcp mockmcp/fault reports scenarios
+harness/score: harness harness/trials internal/expr internal/match internal/prose internal/trajectory internal/value
+harness/stats: harness
+harness/tools: harness harness/mcppool internal/dialect internal/exactjson internal/mcpwire internal/toolname
+	internal/value
+harness/trials: harness internal/filepos internal/plainfile internal/prose internal/recfile
+internal/archtest:
+internal/bpe:
+internal/budget:
+internal/conduct: harness harness/trials internal/exactjson internal/jsonrpc internal/mcpwire internal/prose
+	internal/toolname internal/trajectory internal/value
+internal/cues:
+internal/dialect: harness internal/exactjson internal/prose internal/sse internal/toolname
+internal/dialect/chat: harness internal/dialect internal/exactjson internal/sse internal/toolname
+internal/dialect/dialects: internal/dialect internal/dialect/chat internal/dialect/gemini internal/dialect/messages
+	internal/dialect/responses
+internal/dialect/gemini: harness internal/dialect internal/sse
+internal/dialect/messages: harness internal/dialect internal/sse
+internal/dialect/responses: harness internal/dialect internal/sse internal/toolname
+internal/exactjson: internal/value
+internal/expr: harness internal/filepos internal/prose internal/value
+internal/faults: internal/prose
+internal/filepos: harness
+internal/gate:
+internal/jsonrpc:
+internal/key: internal/value
+internal/match: harness harness/trials internal/expr internal/prose internal/schema internal/value
+internal/mcpargs: internal/prose internal/value
+internal/mcphttp: internal/exactjson internal/jsonrpc internal/mcpwire internal/sse
+internal/mcpmatrix: mockmcp mockmcp/fault
+internal/mcpwire: harness internal/exactjson internal/jsonrpc
+internal/mockserver: harness harness/score harness/trials internal/budget internal/expr internal/gate internal/jsonrpc
+	internal/match internal/profile internal/prose internal/toolname internal/trajectory internal/value mockllm
+	mockllm/fault mockmcp
+internal/mutants:
+internal/passthrough: harness internal/exactjson internal/mcphttp internal/mcpwire internal/sse
+internal/plainfile:
+internal/procstat:
+internal/profile: internal/dialect internal/dialect/chat internal/dialect/gemini internal/dialect/messages
+internal/project: harness harness/trials internal/key internal/plainfile internal/prose internal/strictyaml
+internal/prose:
+internal/recfile:
+internal/retry:
+internal/samplerun: harness harness/trials
+internal/schema: internal/value
+internal/shape: harness internal/dialect internal/dialect/chat internal/dialect/gemini internal/dialect/messages
+	internal/dialect/responses internal/sse internal/value internal/vcr
+internal/simulate: harness harness/stats
+internal/sse:
+internal/strictyaml: harness internal/value
+internal/timeline: cassettes/mcptape internal/mcpwire internal/prose internal/shape internal/value internal/vcr
+internal/toolname: harness internal/prose
+internal/trajectory: harness internal/value
+internal/value:
+internal/walk: cassettes harness harness/agent harness/run internal/gate internal/mcpwire mockllm mockmcp scenarios
+internal/vcr: harness internal/filepos internal/plainfile internal/recfile internal/value
+interop:
+interop/argo: harness harness/agent harness/run harness/trials internal/dialect internal/shape mockllm scenarios
+interop/cases: internal/prose
+interop/live:
+mockllm: harness internal/bpe internal/cues internal/dialect internal/dialect/chat internal/dialect/dialects
+	internal/dialect/gemini internal/dialect/messages internal/dialect/responses internal/filepos internal/gate
+	internal/profile internal/prose internal/schema internal/toolname internal/value mockllm/fault
+mockllm/fault: harness internal/faults
+mockmcp: harness internal/budget internal/cues internal/filepos internal/gate internal/jsonrpc internal/mcpwire
+	internal/plainfile internal/prose internal/schema internal/value mockmcp/fault
+mockmcp/fault: harness internal/faults
+reports: harness harness/stats harness/trials internal/jsonrpc internal/prose
+scenarios: harness harness/score harness/trials internal/conduct internal/dialect internal/expr internal/filepos
+	internal/gate internal/jsonrpc internal/key internal/match internal/mcpwire internal/plainfile internal/profile internal/project
+	internal/prose internal/strictyaml internal/toolname internal/value mockllm mockllm/fault mockmcp mockmcp/fault
+`
+
+// allowed reads the table: what a package may import, and whether it has a line.
+func allowed(table, name string) (deps []string, ok bool) {
+	for line := range strings.SplitSeq(strings.ReplaceAll(table, "\n\t", " "), "\n") {
+		pattern, list, found := strings.Cut(line, ":")
+		if found && fits(pattern, name) {
+			return strings.Fields(list), true
+		}
+	}
+	return nil, false
+}
+
+// fits reports whether a name fits a pattern of the table.
+func fits(pattern, name string) bool {
+	begin, open := strings.CutSuffix(pattern, "...")
+	return open && strings.HasPrefix(name, begin) || pattern == name
+}
+
+// misplaced lists the imports of a package that a table does not have.
+func misplaced(table string, p listed) []string {
+	name := strings.TrimPrefix(p.ImportPath, module)
+	deps, ok := allowed(table, name)
+	if !ok {
+		return []string{name + ": no line in the table of imports; add one and say in docs/design.md what the package owns"}
+	}
+	var bad []string
+next:
+	for _, imp := range p.Imports {
+		dep, own := strings.CutPrefix(imp, module)
+		if !own {
+			if outside, _, _ := strings.Cut(imp, "/"); name == "harness" && strings.Contains(outside, ".") {
+				bad = append(bad, "harness imports "+imp+"; it may use the standard library only")
+			}
+			continue
+		}
+		for _, pattern := range deps {
+			if fits(pattern, dep) {
+				continue next
+			}
+		}
+		bad = append(bad, name+" imports "+dep+", which its line in the table of imports does not have")
+	}
+	return bad
+}
+
+// never says which imports no table may have, and why.
+var never = []struct{ from, to, why string }{
+	{"harness/run", "harness/agent", "the runner knows subjects by their interface"},
+	{"harness/score", "mock...", "what judges reads journals"},
+	{"internal/conduct", "mock...", "what judges reads journals"},
+	{"internal/trajectory", "mock...", "what judges reads journals"},
+	{"mockllm...", "mockmcp...", "the two mocks know nothing of each other"},
+	{"mockmcp...", "mockllm...", "the two mocks know nothing of each other"},
+	{"mock...", "harness/...", "a fake never imports the client it fakes for"},
+	{"reports", "harness/run", "reports are a function of files"},
+	{"harness...", "cmd/...", "a command is nobody's library"},
+	{"mock...", "scenarios", "the language is above what it compiles to"},
+}
+
+func TestImportTable(t *testing.T) {
+	for _, p := range list(t) {
+		for _, bad := range misplaced(imports, p) {
+			t.Error(bad)
+		}
+		for _, rule := range never {
+			for _, imp := range p.Imports {
+				if dep, own := strings.CutPrefix(imp, module); own && fits(rule.from, strings.TrimPrefix(p.ImportPath, module)) && fits(rule.to, dep) {
+					t.Errorf("%s imports %s: %s", p.ImportPath, imp, rule.why)
+				}
+			}
+		}
+	}
+	// The table does not allow what a rule forbids.
+	for line := range strings.Lines(strings.ReplaceAll(imports, "\n\t", " ")) {
+		name, deps, _ := strings.Cut(line, ":")
+		for _, rule := range never {
+			for dep := range strings.FieldsSeq(deps) {
+				if fits(rule.from, name) && fits(rule.to, dep) {
+					t.Errorf("the table lets %s import %s: %s", name, dep, rule.why)
+				}
+			}
+		}
+	}
+}
+
+// TestMisplaced makes sure that the check can fail.
+func TestMisplaced(t *testing.T) {
+	for _, tc := range []struct {
+		name, from, to, want string
+	}{
+		{"no line", "harness/nowhere", "harness", "no line"},
+		{"the runner and a subject", "harness/run", "harness/agent", "does not have"},
+		{"a scorer and a mock", "harness/score", "mockllm", "does not have"},
+		{"conduct and a mock", "internal/conduct", "mockmcp/fault", "does not have"},
+		{"a mock and the language", "mockllm", "scenarios", "does not have"},
+		{"the other mock", "mockllm", "mockmcp", "does not have"},
+		{"the vocabulary", "harness", "internal/value", "does not have"},
+		{"what is allowed", "harness/run", "scenarios", ""},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			got := strings.Join(misplaced(imports, listed{ImportPath: module + tc.from, Imports: []string{module + tc.to}}), "\n")
+			if tc.want == "" && got != "" || !strings.Contains(got, tc.want) {
+				t.Errorf("misplaced = %q, want %q", got, tc.want)
+			}
+		})
+	}
+	const first = "a/b: x\n\ty\na/...: z\n"
+	for name, want := range map[string]string{"a/b": "x y", "a/c/d": "z", "b": ""} {
+		if deps, _ := allowed(first, name); strings.Join(deps, " ") != want {
+			t.Errorf("%s may import %q, want %q", name, deps, want)
+		}
+	}
+}
+
+// maxLines is how long a file may be.
+const maxLines = 600
+
+func TestFileLength(t *testing.T) {
+	files(t, func(path string, data []byte) {
+		if n := strings.Count(string(data), "\n"); filepath.Ext(path) == ".go" && n > maxLines {
+			t.Errorf("%s has %d lines: split it by subject, %d are the most", path, n, maxLines)
+		}
+	})
+}

@@ -1,0 +1,60 @@
+// Copyright 2026 The rehearse Authors. SPDX-License-Identifier: Apache-2.0
+
+package conduct
+
+import "github.com/rehearse-dev/rehearse/harness"
+
+// adoptIDs gives the calls whose ids are of no use (none, or one that another
+// call has) the ids that the client made for them: those of its own message,
+// where it hands the calls back. Other ids are the model's to choose.
+func (c *checker) adoptIDs() {
+	seen := map[string]bool{}
+	for i := range c.replies {
+		r := &c.replies[i]
+		useless := false
+		for _, call := range r.Answer.Calls {
+			useless = useless || call.ID == "" || seen[call.ID]
+			seen[call.ID] = true
+		}
+		if useless {
+			c.adopt(r)
+		}
+	}
+}
+
+func (c *checker) adopt(r *harness.Exchange) {
+	ids := c.idsOf(r)
+	if ids == nil {
+		return
+	}
+	for i := range c.Trajectory {
+		call := &c.Trajectory[i]
+		if call.Turn == r.Turn && call.Reply == r.Reply && call.Lane == r.Lane && call.Index < len(ids) {
+			call.ID = ids[call.Index]
+		}
+	}
+}
+
+// idsOf returns the ids under which the next request hands back the calls of a
+// reply; nil when it does not.
+func (c *checker) idsOf(r *harness.Exchange) []string {
+	at := len(r.Request.Messages)
+	for _, x := range c.requests {
+		if x.Seq <= r.Seq || len(x.Request.Messages) <= at {
+			continue
+		}
+		m := x.Request.Messages[at]
+		if m.Role != harness.RoleAssistant || len(m.Calls) != len(r.Answer.Calls) {
+			continue
+		}
+		var ids []string
+		for i, call := range m.Calls {
+			if call.Name != r.Answer.Calls[i].Name {
+				return nil
+			}
+			ids = append(ids, call.ID)
+		}
+		return ids
+	}
+	return nil
+}

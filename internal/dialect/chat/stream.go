@@ -1,0 +1,488 @@
+// Copyright 2026 The rehearse Authors. SPDX-License-Identifier: Apache-2.0
+
+package chat
+
+import (
+	"bytes"
+	"encoding/json"
+	"net/http"
+	"strconv"
+	"sync"
+	"time"
+
+	"github.com/rehearse-dev/rehearse/internal/dialect"
+	"github.com/rehearse-dev/rehearse/internal/sse"
+)
+
+// Write is OpenAI's chat completions.
+//
+// The objects for the keys of a style are chat.completion, chat.choice,
+// chat.message, chat.call and chat.function of a whole answer; chat.chunk,
+// chat.chunk.usage, chat.chunk.choice, chat.delta, chat.delta.role,
+// chat.delta.calls, chat.delta.last, chat.call.delta and chat.function.delta
+// of a stream; chat.usage, chat.usage.prompt and chat.usage.completion.
+func Write(r *dialect.Reply, style *dialect.Style, stream bool) *dialect.Body {
+	return write(r, style, stream, new(dialect.Buffers))
+}
+
+// write is Write into buffers.
+func write(r *dialect.Reply, style *dialect.Style, stream bool, into *dialect.Buffers) *dialect.Body {
+	w := writers.Get().(*writer)
+	defer writers.Put(w)
+	*w = writer{r: r, style: style, out: into.Bytes[:0], frames: into.Frames[:0], list: w.list[:0], parts: w.parts[:0], before: w.before[:0], after: w.after[:0], head: w.head[:0]}
+	into.Body = dialect.Body{Status: http.StatusOK, Header: dialect.JSONHeader}
+	body := &into.Body
+	if stream {
+		w.stream()
+		body.Stream, body.Header, body.EarlyHead, body.Writes = true, dialect.StreamHeader, style.EarlyHead, style.Fragments.Writes
+	} else {
+		w.whole()
+	}
+	body.Frames = w.frames
+	into.Bytes, into.Frames = w.out, w.frames
+	w.r, w.style, w.out, w.frames = nil, nil, nil, nil
+	return body
+}
+
+// writers are those to use again.
+var writers = sync.Pool{New: func() any { return new(writer) }}
+
+type writer struct {
+	r      *dialect.Reply
+	style  *dialect.Style
+	out    []byte // all that is written; the data of the frames are parts of it
+	frames []dialect.Frame
+	list   []delta     // of the choice that is written
+	parts  []callDelta // what they say about calls
+	// Most events of a stream differ from the one before in one text: before and
+	// after are what stands around it in those like the one for the delta like.
+	before, after []byte
+	like          sort
+	// head is a chunk with a mark at split for its choices.
+	head  []byte
+	split int
+}
+
+// sort tells deltas apart that differ in more than a text.
+type sort struct {
+	kind         dialect.Kind
+	choice, call int
+	index        string
+}
+
+func (w *writer) keys(o object) dialect.Keys {
+	if len(w.style.Keys) == 0 {
+		return objects[o].keys
+	}
+	if k, ok := w.style.Keys[objects[o].name]; ok {
+		return k
+	}
+	switch o {
+	case chatUsageChunk:
+		return w.keys(chatChunk)
+	case chatCallDelta:
+		return w.keys(chatDelta)
+	}
+	return objects[o].keys
+}
+
+func quoteIf(b []byte, s string) []byte {
+	if s == "" {
+		return b
+	}
+	return dialect.AppendQuote(b, s)
+}
+
+// shared is a member that answers and chunks have.
+func (w *writer) shared(b []byte, member string) []byte {
+	switch member {
+	case "id":
+		return dialect.AppendQuote(b, w.r.ID)
+	case "model":
+		return dialect.AppendQuote(b, w.r.Model)
+	case "system_fingerprint":
+		return quoteIf(b, w.r.Fingerprint)
+	}
+	return b
+}
+
+// silent reports whether the content of a choice is null: an empty text beside
+// something else.
+func (w *writer) silent(ch *dialect.Choice, other bool) bool {
+	return ch.Text == "" && !w.style.EmptyContent && (len(ch.Calls) > 0 || other)
+}
+
+// stream writes the answer as server-sent events.
+func (w *writer) stream() {
+	s, r := w.style, w.r
+	for _, data := range s.Preflight {
+		w.event(dialect.Frame{Kind: dialect.KindPreamble}, func(b []byte) []byte { return append(b, data...) })
+	}
+	for i := range r.Choices {
+		w.choice(i)
+	}
+	if s.Usage == dialect.WhenAlways || s.Usage == dialect.WhenAsked && r.IncludeUsage {
+		w.event(dialect.Frame{Kind: dialect.KindUsage}, func(b []byte) []byte {
+			return dialect.Append(b, w.keys(chatUsageChunk), func(b []byte, member string) []byte {
+				switch member {
+				case "choices":
+					return append(b, "[]"...)
+				case "usage":
+					return w.usage(b)
+				}
+				return w.ofChunk(b, member)
+			})
+		})
+	}
+	if !s.NoDone {
+		w.event(dialect.Frame{Kind: dialect.KindDone}, func(b []byte) []byte { return append(b, "[DONE]"...) })
+	}
+}
+
+const dataField = "data: "
+
+// event adds an event with the data that write appends.
+func (w *writer) event(f dialect.Frame, write func(b []byte) []byte) {
+	from := len(w.out)
+	w.out = write(append(w.out, dataField...))
+	if data := w.out[from+len(dataField):]; severalLines(data) { // in values that are sent as they are spelled
+		w.out = append(w.out[:from], sse.Data("", data)...)
+	} else {
+		w.out = append(w.out, "\n\n"...)
+	}
+	f.Data = w.out[from:len(w.out):len(w.out)]
+	w.frames = append(w.frames, f)
+}
+
+func severalLines(b []byte) bool {
+	return bytes.IndexByte(b, '\n') >= 0 || bytes.IndexByte(b, '\r') >= 0
+}
+
+// ofChunk is a member of a chunk.
+func (w *writer) ofChunk(b []byte, member string) []byte {
+	r := w.r
+	switch {
+	case member == "id" && w.style.ChunkIDs:
+		return dialect.AppendQuote(b, chunkID(r, w.style, len(w.frames)))
+	case member == "object":
+		return append(b, chunkObject...)
+	case member == "created" && w.style.CreatedZero:
+		return append(b, '0')
+	case member == "created":
+		return strconv.AppendInt(b, r.Created, 10)
+	case member == "usage" && r.IncludeUsage:
+		return append(b, "null"...)
+	}
+	return w.shared(b, member)
+}
+
+// choice writes the chunks of one choice.
+func (w *writer) choice(n int) {
+	ch := &w.r.Choices[n]
+	w.deltas(ch)
+	w.placeRole()
+	w.placeFinish(ch)
+	logprobs := ch.Logprobs // with the first text
+	for i := range w.list {
+		d := &w.list[i]
+		f := dialect.Frame{Kind: d.kind, Choice: n, Call: d.first(), Tokens: d.tokens, Delay: d.delay}
+		if d.kind == dialect.KindText && logprobs != nil {
+			w.event(f, func(b []byte) []byte { return w.chunk(b, n, d, logprobs) })
+			logprobs = nil
+			continue
+		}
+		hole, ok := w.hole(d)
+		if !ok {
+			w.event(f, func(b []byte) []byte { return w.chunk(b, n, d, nil) })
+			continue
+		}
+		if like := (sort{d.kind, n, f.Call, d.index()}); w.like != like && !w.template(n, d, hole, like) {
+			w.event(f, func(b []byte) []byte { return w.chunk(b, n, d, nil) })
+			continue
+		}
+		from := len(w.out)
+		w.out = append(dialect.AppendQuote(append(w.out, w.before...), hole.text), w.after...)
+		f.Data = w.out[from:len(w.out):len(w.out)]
+		w.frames = append(w.frames, f)
+	}
+}
+
+// hole is the one text in which a delta differs from others of its sort; ok is
+// false where there is more.
+func (w *writer) hole(d *delta) (v *value, ok bool) {
+	switch {
+	case d.role, d.finish != "", w.style.ChunkIDs, d.kind == dialect.KindReasoning && w.style.Habits.ReasoningDetails:
+		return nil, false
+	case len(d.calls) == 1:
+		c := &d.calls[0]
+		plain := c.id.form == absent && c.name.form == absent && c.kind.form == absent && c.extra == nil && c.args.form == quoted
+		return &c.args, plain
+	}
+	return &d.text, len(d.calls) == 0 && d.text.form == quoted && d.kind != dialect.KindRole && d.kind != dialect.KindFinish
+}
+
+// mark stands for a text in a template: no JSON has it.
+const mark = 0
+
+// template makes before and after of a delta. It reports false where the event
+// is more than one line.
+func (w *writer) template(n int, d *delta, hole *value, like sort) bool {
+	text := *hole
+	*hole = value{form: marked}
+	b := append(w.chunk(append(w.before[:0], dataField...), n, d, nil), "\n\n"...)
+	*hole = text
+	at := bytes.IndexByte(b, mark)
+	if at < 0 || severalLines(b[:len(b)-len("\n\n")]) {
+		w.like = sort{}
+		return false
+	}
+	w.after = append(w.after[:0], b[at+1:]...)
+	w.before, w.like = b[:at], like
+	return true
+}
+
+// chunk appends a chunk with one delta.
+func (w *writer) chunk(b []byte, n int, d *delta, logprobs json.RawMessage) []byte {
+	if len(w.head) == 0 || w.style.ChunkIDs {
+		w.head = dialect.Append(w.head[:0], w.keys(chatChunk), func(b []byte, member string) []byte {
+			if member == "choices" {
+				return append(b, mark)
+			}
+			return w.ofChunk(b, member)
+		})
+		w.split = bytes.IndexByte(w.head, mark)
+	}
+	if w.split < 0 { // a style without choices
+		return append(b, w.head...)
+	}
+	b = append(append(b, w.head[:w.split]...), '[')
+	b = dialect.Append(b, w.keys(chatChoice), func(b []byte, member string) []byte {
+		switch member {
+		case "index":
+			return strconv.AppendInt(b, int64(n), 10)
+		case "delta":
+			return w.delta(b, d)
+		case "logprobs":
+			return append(b, logprobs...)
+		case "finish_reason":
+			return quoteIf(b, d.finish)
+		}
+		return b
+	})
+	return append(append(b, ']'), w.head[w.split+1:]...)
+}
+
+// functionCall is the member that chat completions had before tools; nil is
+// none.
+func (w *writer) functionCall() string {
+	switch w.style.Habits.FunctionCall {
+	case dialect.FunctionEmpty:
+		return `{"name":"","arguments":""}`
+	case dialect.FunctionObject:
+		return "{}"
+	case dialect.FunctionNull:
+		return "null"
+	}
+	return ""
+}
+
+// Request is a request of chat completions.
+type Request struct{ dialect.Plain }
+
+// Write writes the reply to it.
+func (Request) Write(r *dialect.Reply, w dialect.Writing) *dialect.Body {
+	into := w.Buffers
+	if into == nil {
+		into = new(dialect.Buffers)
+	}
+	return write(r, w.Style, w.Stream, into)
+}
+
+// value is a JSON value of a delta, which is encoded when it is written.
+type value struct {
+	form form
+	text string
+}
+
+// form says what a value is.
+type form int
+
+const (
+	absent form = iota // not there
+	null
+	quoted // a text
+	raw    // JSON
+	marked // the place of a text in a template
+)
+
+func (v value) append(b []byte) []byte {
+	switch v.form {
+	case null:
+		return append(b, "null"...)
+	case quoted:
+		return dialect.AppendQuote(b, v.text)
+	case raw:
+		return append(b, v.text...)
+	case marked:
+		return append(b, mark)
+	}
+	return b
+}
+
+func textValue(s string) value { return value{quoted, s} }
+
+// delta is one delta of a choice before it is encoded.
+type delta struct {
+	kind   dialect.Kind
+	role   bool
+	text   value // content, reasoning or refusal, by kind
+	last   bool  // of the pieces of that
+	calls  []callDelta
+	finish string
+	tokens int
+	delay  time.Duration
+}
+
+func (d *delta) first() int {
+	if len(d.calls) == 0 {
+		return 0
+	}
+	return d.calls[0].call
+}
+
+// index is the number of the call that the delta describes, as it is sent.
+func (d *delta) index() string {
+	if len(d.calls) == 0 {
+		return ""
+	}
+	return d.calls[0].index.text
+}
+
+// delta appends a delta.
+func (w *writer) delta(b []byte, d *delta) []byte {
+	o := chatDelta
+	switch d.kind {
+	case dialect.KindRole:
+		o = chatRoleDelta
+	case dialect.KindFinish:
+		o = chatLastDelta
+	case dialect.KindCallStart, dialect.KindCallArgs:
+		o = chatCallDelta
+	}
+	return dialect.Append(b, w.keys(o), func(b []byte, member string) []byte {
+		switch {
+		case member == "content" && d.kind != dialect.KindReasoning && d.kind != dialect.KindRefusal,
+			member == "reasoning_content" && d.kind == dialect.KindReasoning,
+			member == "refusal" && d.kind == dialect.KindRefusal:
+			return d.text.append(b)
+		case member == "role" && d.role:
+			return append(b, `"assistant"`...)
+		case member == "function_call" && d.kind == dialect.KindRole:
+			return append(b, w.functionCall()...)
+		case member == "reasoning_details" && d.kind == dialect.KindReasoning:
+			return w.details(b, d.text.text, d.last)
+		case member == "tool_calls" && o == chatCallDelta:
+			for i := range d.calls {
+				b = w.callDelta(append(b, "[,"[min(i, 1)]), &d.calls[i])
+			}
+			return append(b, ']')
+		}
+		return b
+	})
+}
+
+// deltas lists what a choice says, without role and finish reason.
+func (w *writer) deltas(ch *dialect.Choice) {
+	w.list = w.list[:0]
+	if w.style.Role == dialect.RoleOwn {
+		head := delta{kind: dialect.KindRole}
+		if !w.silent(ch, false) {
+			head.text = textValue("")
+		}
+		w.list = append(w.list, head)
+	}
+	calls := len(ch.Calls) > 0
+	if calls && w.style.CallsFirst {
+		w.callDeltas(ch)
+	}
+	w.pieces(dialect.KindReasoning, ch.Reasoning)
+	w.pieces(dialect.KindText, ch.Text)
+	w.pieces(dialect.KindRefusal, ch.Refusal)
+	if calls && !w.style.CallsFirst {
+		w.callDeltas(ch)
+	}
+}
+
+// pieces lists the pieces of a text.
+func (w *writer) pieces(kind dialect.Kind, text string) {
+	if text == "" {
+		return
+	}
+	pieces, words := w.cut(text, w.r.Seed^uint64(kind))
+	tokens := share(words, len(pieces))
+	for i, p := range pieces {
+		d := delta{kind: kind, text: textValue(p), tokens: tokens(i), last: i == len(pieces)-1}
+		if i > 0 {
+			d.delay = w.style.PiecePause
+		}
+		w.list = append(w.list, d)
+	}
+}
+
+// cut returns the pieces of a text, and the number of its words.
+func (w *writer) cut(text string, seed uint64) (pieces []string, words int) {
+	if w.r.Cut != nil && w.style.Fragments.Unit == "" && w.style.PieceRunes == 0 {
+		if pieces = w.r.Cut.WordsOf(text); pieces != nil {
+			return pieces, len(pieces)
+		}
+	}
+	return dialect.Pieces(text, w.style, seed), dialect.CountWords(text)
+}
+
+// share shares n tokens among so many pieces.
+func share(n, pieces int) func(i int) int {
+	return func(i int) int { return n*(i+1)/pieces - n*i/pieces }
+}
+
+// placeRole says the role where the style does.
+func (w *writer) placeRole() {
+	for i := range w.list {
+		switch w.style.Role {
+		case dialect.RoleNever:
+		case dialect.RoleEvery:
+			w.list[i].role = true
+		default:
+			w.list[i].role = i == 0
+		}
+	}
+}
+
+// placeFinish says the finish reason where the style does.
+func (w *writer) placeFinish(ch *dialect.Choice) {
+	where := w.style.Finish
+	if f := w.style.Fragments.Finish; f != "" {
+		where = f
+	}
+	deltas := w.list
+	last := len(deltas) - 1
+	switch where {
+	case dialect.FinishNever:
+	case dialect.FinishLast:
+		if last >= 0 {
+			deltas[last].finish = ch.Finish
+			break
+		}
+		fallthrough
+	case dialect.FinishOwn:
+		w.list = append(deltas, delta{kind: dialect.KindFinish, finish: ch.Finish})
+	case dialect.FinishEachCall:
+		for i := range deltas {
+			if len(deltas[i].calls) > 0 {
+				deltas[i].finish = "tool_calls"
+			}
+		}
+		if last >= 0 && deltas[last].kind != dialect.KindRole {
+			deltas[last].finish = ch.Finish
+		}
+	}
+}

@@ -1,0 +1,359 @@
+// Copyright 2026 The rehearse Authors. SPDX-License-Identifier: Apache-2.0
+
+package responses
+
+import (
+	"cmp"
+	"encoding/json"
+	"slices"
+	"strings"
+
+	"github.com/rehearse-dev/rehearse/harness"
+	"github.com/rehearse-dev/rehearse/internal/dialect"
+)
+
+// item is an item of the output of a response, as far as it came.
+type item struct {
+	index              dialect.Number
+	id, callID         dialect.Text
+	kind               string
+	namespace, name    dialect.Text
+	text, refusal      string
+	summary, arguments string
+	done               bool // a whole item came
+}
+
+// items are the items of a response in the order of its output.
+type items struct{ list []*item }
+
+// ref is how an event names an item.
+type ref struct {
+	index      dialect.Number
+	id, callID dialect.Text
+}
+
+// agrees compares two ids: more than 0 when they are the same, less when they
+// differ, 0 when one of them is not there.
+func agrees(a, b dialect.Text) int {
+	switch {
+	case a == "" || b == "":
+		return 0
+	case a == b:
+		return 1
+	}
+	return -1
+}
+
+// byAll returns the item with which nothing in ref is at odds.
+func (l *items) byAll(ref ref) *item {
+	for _, it := range slices.Backward(l.list) {
+		id, callID := agrees(it.id, ref.id), agrees(it.callID, ref.callID)
+		sameIndex := it.index.Set && it.index == ref.index
+		if id < 0 || callID < 0 || it.index.Set && ref.index.Set && !sameIndex {
+			continue
+		}
+		if id > 0 || callID > 0 || sameIndex {
+			return it
+		}
+	}
+	return nil
+}
+
+// byID returns the item of an id, whatever its index: some endpoints number
+// all items 0.
+func (l *items) byID(ref ref) *item {
+	for _, it := range slices.Backward(l.list) {
+		if agrees(it.id, ref.id) > 0 || agrees(it.callID, ref.callID) > 0 {
+			return it
+		}
+	}
+	return nil
+}
+
+// byIndex returns the latest item of an index, whatever its id: some endpoints
+// give an item another id in each event. Of items that are over, a whole one
+// is no repetition.
+func (l *items) byIndex(ref ref, open bool) *item {
+	for _, it := range slices.Backward(l.list) {
+		if ref.index.Set && it.index == ref.index && (!open || !it.done) {
+			return it
+		}
+	}
+	return nil
+}
+
+// piece returns the item that a piece belongs to; nil if none has begun.
+func (l *items) piece(ref ref) *item {
+	for _, it := range []*item{l.byAll(ref), l.byID(ref), l.byIndex(ref, false)} {
+		if it != nil {
+			return it
+		}
+	}
+	if !ref.index.Set && len(l.list) > 0 {
+		return l.list[len(l.list)-1]
+	}
+	return nil
+}
+
+// nameless returns the item whose pieces came without an index and without an
+// id: the first whole one after them is it.
+func (l *items) nameless() *item {
+	for _, it := range l.list {
+		if !it.index.Set && it.id == "" && it.callID == "" && !it.done {
+			return it
+		}
+	}
+	return nil
+}
+
+// itemState says where an item stands: in the event of its beginning, of its
+// end, or in the output of a response.
+type itemState int
+
+const (
+	begun itemState = iota
+	ended
+	final
+)
+
+// begin returns a new item.
+func (l *items) begin(index dialect.Number) *item {
+	it := &item{index: index}
+	l.list = append(l.list, it)
+	return it
+}
+
+// set takes a whole item, over what came of it in pieces.
+func (it *item) set(o dialect.Members) {
+	it.id, it.callID = over(it.id, o.Text("id")), over(it.callID, o.Text("call_id"))
+	if kind := o.Text("type"); kind != "" {
+		it.kind = string(kind)
+	}
+	it.namespace, it.name = over(it.namespace, o.Text("namespace")), over(it.name, o.Text("name"))
+	it.arguments = string(over(dialect.Text(it.arguments), o.Text("arguments", "input")))
+	var said, refused, summed strings.Builder
+	for _, part := range o.List("content") {
+		readPart(part, &said, &refused)
+	}
+	for _, part := range o.Objects("summary") {
+		summed.WriteString(string(part.Text("text")))
+	}
+	it.text = string(over(dialect.Text(it.text), dialect.Text(said.String())))
+	it.refusal = string(over(dialect.Text(it.refusal), dialect.Text(refused.String())))
+	it.summary = string(over(dialect.Text(it.summary), dialect.Text(summed.String())))
+}
+
+// readPart reads a part of a message: a text, or an object with one.
+func readPart(raw json.RawMessage, said, refused *strings.Builder) {
+	var t dialect.Text
+	if len(raw) > 0 && raw[0] == '"' {
+		_ = t.UnmarshalJSON(raw) // it was decoded before
+		said.WriteString(string(t))
+		return
+	}
+	var part dialect.Members
+	_ = json.Unmarshal(raw, &part) // likewise
+	switch part.Text("type") {
+	case "refusal":
+		refused.WriteString(string(part.Text("refusal")))
+	case "", "output_text", "text":
+		said.WriteString(string(part.Text("text")))
+	}
+}
+
+// over is what was said last, if anything was.
+func over(before, now dialect.Text) dialect.Text {
+	if now != "" {
+		return now
+	}
+	return before
+}
+
+// parser puts a response together.
+type parser struct{ items items }
+
+// Add takes a response, or an event of one. Its name is in the data
+// as a rule, and some endpoints have it in the event field alone.
+func (p *parser) Add(r *dialect.Reader, d dialect.Document) error {
+	var o dialect.Members
+	if err := json.Unmarshal(d.Data, &o); err != nil {
+		return err
+	}
+	kind := string(o.Text("type"))
+	if kind == "" || !strings.Contains(kind, ".") && d.Name != "" {
+		kind = d.Name
+	}
+	switch kind {
+	case "response.created", "response.in_progress", "response.queued", "response.completed", "response.incomplete", "response.done", "response.failed":
+		return p.addResponse(r, o.Object("response"), kind)
+	case "response.output_item.added", "response.output_item.done":
+		how := begun
+		if kind == "response.output_item.done" {
+			how = ended
+		}
+		return p.setItem(r, o.Number("output_index"), o.Object("item"), how)
+	}
+	if !strings.HasPrefix(kind, "response.") {
+		if o["output"] != nil || o["status"] != nil || o.Text("object") == "response" {
+			return p.addResponse(r, o, "")
+		}
+		return nil // an event that tells nothing of the reply
+	}
+	return p.addItemEvent(r, kind, o)
+}
+
+// addItemEvent takes a piece of an item, or the whole of what came in pieces.
+func (p *parser) addItemEvent(r *dialect.Reader, kind string, o dialect.Members) error {
+	what, how, _ := strings.Cut(strings.TrimPrefix(kind, "response."), ".")
+	if i := strings.LastIndexByte(how, '.'); i >= 0 {
+		how = how[i+1:]
+	}
+	about := ref{o.Number("output_index"), o.Text("item_id"), o.Text("call_id")}
+	it := p.items.piece(about)
+	if it == nil {
+		it = p.items.begin(about.index)
+		it.id = about.id
+	}
+	var at *string
+	var now dialect.Text
+	switch what {
+	case "output_text":
+		at, now = &it.text, o.Text("text")
+	case "refusal":
+		at, now = &it.refusal, o.Text("refusal")
+	case "reasoning_summary_text", "reasoning_text", "reasoning":
+		at, now = &it.summary, o.Text("text")
+	case "function_call_arguments":
+		at, now = &it.arguments, o.Text("arguments")
+		it.name, it.callID = over(it.name, o.Text("name")), over(it.callID, o.Text("call_id"))
+	case "custom_tool_call_input":
+		at, now = &it.arguments, o.Text("input")
+	default:
+		return nil
+	}
+	r.Answered = true
+	switch how {
+	case "delta":
+		*at += string(o.Text("delta"))
+	case "done":
+		if what != "reasoning_summary_text" { // of which there may be several
+			*at = string(over(dialect.Text(*at), now))
+		}
+	}
+	if len(it.arguments) > r.Limits.Arguments {
+		return r.LongArguments(it.name)
+	}
+	return nil
+}
+
+// setItem takes an item as it begins or as it ends.
+func (p *parser) setItem(r *dialect.Reader, index dialect.Number, o dialect.Members, how itemState) error {
+	if o == nil {
+		return nil
+	}
+	about := ref{index, o.Text("id"), o.Text("call_id")}
+	it := p.items.byAll(about)
+	if it == nil && how == final {
+		it = p.items.byID(about)
+	}
+	if it == nil && how != begun {
+		it = p.items.byIndex(about, how == ended)
+	}
+	if it == nil && how != begun {
+		it = p.items.nameless()
+	}
+	if it == nil || how == begun && it.done {
+		it = p.items.begin(index)
+	}
+	if !it.index.Set {
+		it.index = index
+	}
+	it.done = it.done || how != begun
+	it.set(o)
+	if it.kind == "message" || strings.HasSuffix(it.kind, "_call") {
+		r.Answered = true
+	}
+	if len(p.items.list) > dialect.MaxCalls {
+		return &dialect.Fault{Kind: dialect.TooLong, Message: "too many items in one response"}
+	}
+	if len(it.arguments) > r.Limits.Arguments {
+		return r.LongArguments(it.name)
+	}
+	return nil
+}
+
+// addResponse takes a response object. One at the end has the whole output.
+func (p *parser) addResponse(r *dialect.Reader, o dialect.Members, kind string) error {
+	r.SetID(o.Text("id"), o.Text("model"))
+	if raw := o.Get("usage"); raw != nil {
+		var u dialect.OpenAIUsage
+		_ = u.UnmarshalJSON(raw) // it was decoded before
+		r.SetUsage(u.Total())
+	}
+	status := string(o.Text("status"))
+	switch {
+	case kind == "response.failed", status == "failed", status == "cancelled":
+		w, ok := o.ErrorObject(nil)
+		if !ok {
+			w = dialect.ErrorObject{Message: "the response has the status " + cmp.Or(status, "failed")}
+		}
+		return &dialect.Fault{Kind: dialect.Refused, Object: &w}
+	case kind == "response.created", kind == "response.in_progress", kind == "response.queued":
+		return nil
+	}
+	r.Ended = kind != ""
+	for i, it := range o.Objects("output") {
+		if err := p.setItem(r, dialect.Number{N: i, Set: true}, it, final); err != nil {
+			return err
+		}
+	}
+	switch reason := string(o.Object("incomplete_details").Text("reason")); {
+	case reason != "":
+		r.Finish, r.Answered = reason, true
+	case status != "" && status != "in_progress" && status != "queued":
+		r.Finish = status
+	case kind == "response.completed":
+		r.Finish = "completed"
+	case kind == "response.incomplete":
+		r.Finish, r.Answered = "max_output_tokens", true
+	}
+	return nil
+}
+
+// End puts the items into the reply, in the order of the output.
+func (p *parser) End(r *dialect.Reader) {
+	l := &p.items
+
+	slices.SortStableFunc(l.list, func(x, y *item) int { return x.index.N - y.index.N })
+	for _, it := range l.list {
+		if it.kind == "function_call" || it.kind == "custom_tool_call" || it.kind == "" && it.name != "" {
+			r.Calls = append(r.Calls, it.call())
+			continue
+		}
+		r.Said.Add(dialect.Text(it.text))
+		r.Refusal.Add(dialect.Text(it.refusal))
+		r.Reasoning.Add(dialect.Text(it.summary))
+	}
+	r.Items = l.messages()
+}
+
+// call is the call that an item is.
+func (it *item) call() *dialect.PendingCall {
+	c := &dialect.PendingCall{ID: string(over(it.id, it.callID)), Name: joinNamespace(string(it.namespace), string(it.name))}
+	c.Arguments.Add(dialect.Text(it.arguments))
+	return c
+}
+
+// messages are the items, each as a message of its own; nil for dialects that
+// have none.
+func (l *items) messages() []dialect.Item {
+	var out []dialect.Item
+	for _, it := range l.list {
+		m := harness.Message{Role: harness.RoleAssistant, Text: dialect.ToValid(it.text), Refusal: dialect.ToValid(it.refusal), Reasoning: dialect.ToValid(it.summary)}
+		if it.name != "" {
+			m.Calls = []harness.ToolCall{it.call().Whole()}
+		}
+		out = append(out, dialect.Item{ID: dialect.ToValid(string(it.id)), Message: m})
+	}
+	return out
+}

@@ -1,0 +1,152 @@
+// Copyright 2026 The rehearse Authors. SPDX-License-Identifier: Apache-2.0
+
+package key_test
+
+import (
+	"fmt"
+	"net/http"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/rehearse-dev/rehearse/internal/key"
+)
+
+func jsonKey(body string) *key.Key {
+	return key.Of("POST", "http://127.0.0.1:8000/v1/chat/completions", http.Header{"Content-Type": {"application/json"}}, []byte(body), nil)
+}
+
+func TestSame(t *testing.T) {
+	multipart := func(boundary string) *key.Key {
+		body := "--B\r\nContent-Disposition: form-data; name=\"file\"; filename=\"a.txt\"\r\n\r\nhello\r\n--B--\r\n"
+		return key.Of("POST", "/v1/files", http.Header{"Content-Type": {"multipart/form-data; boundary=" + boundary}}, []byte(strings.ReplaceAll(body, "B", boundary)), nil)
+	}
+	form := func(body string) *key.Key {
+		return key.Of("POST", "/token", http.Header{"Content-Type": {"application/x-www-form-urlencoded"}}, []byte(body), nil)
+	}
+	tests := []struct {
+		name string
+		a, b *key.Key
+		same bool
+	}{
+		{"order of keys", jsonKey(`{"a":1,"b":{"c":2,"d":3}}`), jsonKey(`{"b":{"d":3,"c":2},"a":1}`), true},
+		{"blanks", jsonKey(`{"a": 1}`), jsonKey(`{"a":1}` + "\n"), true},
+		{"spelling of a number", jsonKey(`{"a":1.0}`), jsonKey(`{"a":1}`), true},
+		{"long id", jsonKey(`{"a":12345678901234567890}`), jsonKey(`{"a":12345678901234567891}`), false},
+		{"user and seed", jsonKey(`{"a":1,"user":"x","seed":1}`), jsonKey(`{"a":1,"user":"y"}`), true},
+		{"a user within", jsonKey(`{"a":{"user":"x"}}`), jsonKey(`{"a":{"user":"y"}}`), false},
+		{"cache control anywhere", jsonKey(`{"m":[{"cache_control":{"type":"ephemeral"},"t":1}]}`), jsonKey(`{"m":[{"t":1}]}`), true},
+		{
+			"ids of calls",
+			jsonKey(`{"messages":[{"tool_calls":[{"id":"call_a","type":"function","function":{"name":"f"}}]},{"role":"tool","tool_call_id":"call_a"}]}`),
+			jsonKey(`{"messages":[{"tool_calls":[{"id":"call_z","type":"function","function":{"name":"f"}}]},{"role":"tool","tool_call_id":"call_z"}]}`), true,
+		},
+		{
+			"ids that are crossed",
+			jsonKey(`{"m":[{"id":"a","type":"tool_use"},{"id":"b","type":"tool_use"},{"tool_use_id":"a"},{"tool_use_id":"b"}]}`),
+			jsonKey(`{"m":[{"id":"a","type":"tool_use"},{"id":"b","type":"tool_use"},{"tool_use_id":"b"},{"tool_use_id":"a"}]}`), false,
+		},
+		{"an id that is no call's", jsonKey(`{"m":{"id":"a"}}`), jsonKey(`{"m":{"id":"b"}}`), false},
+		{"order of tools", jsonKey(`{"tools":[{"name":"a"},{"name":"b"}]}`), jsonKey(`{"tools":[{"name":"b"},{"name":"a"}]}`), true},
+		{"order of messages", jsonKey(`{"messages":[1,2]}`), jsonKey(`{"messages":[2,1]}`), false},
+		{"boundary", multipart("abc"), multipart("xyz"), true},
+		{"form", form("b=2&a=1"), form("a=1&b=2"), true},
+		{"form value", form("a=1"), form("a=2"), false},
+		{"query order, host, slash", key.Of("GET", "http://a:1/x/?b=2&a=1", nil, nil, nil), key.Of("get", "http://b:2/x?a=1&b=2", nil, nil, nil), true},
+		{"query", key.Of("GET", "/x?a=1", nil, nil, nil), key.Of("GET", "/x?a=2", nil, nil, nil), false},
+		{"method", key.Of("GET", "/x", nil, nil, nil), key.Of("DELETE", "/x", nil, nil, nil), false},
+		{"text", key.Of("POST", "/x", nil, []byte("a"), nil), key.Of("POST", "/x", nil, []byte("b"), nil), false},
+		{"an empty body and none", key.Of("POST", "/x", nil, []byte(" "), nil), key.Of("POST", "/x", nil, nil, nil), true},
+		{"absent and null", jsonKey(`{"a":null}`), jsonKey(`{}`), false},
+	}
+	for _, test := range tests {
+		t.Run(test.name, func(t *testing.T) {
+			if same := test.a.ID == test.b.ID; same != test.same {
+				t.Errorf("same = %v, want %v", same, test.same)
+			}
+			if diff := key.Diff(test.a, test.b); (len(diff) == 0) != test.same {
+				t.Errorf("Diff says %v", diff)
+			}
+		})
+	}
+}
+
+func TestDiff(t *testing.T) {
+	long := strings.Repeat("x", 300)
+	a := jsonKey(`{"model":"m","messages":[{"role":"user","content":"Hi"},{"role":"user","content":"` + long + `a"}],"temperature":0}`)
+	b := jsonKey(`{"model":"m","messages":[{"role":"user","content":"Hello"},{"role":"user","content":"` + long + `b"}],"top_p":1}`)
+	var got []string
+	for _, d := range key.Diff(a, b) {
+		got = append(got, d.String())
+	}
+	want := []string{
+		`body.messages[0].content: recorded "Hi", now "Hello"`,
+		`body.messages[1].content: recorded …` + strings.Repeat("x", 20) + `a", now …` + strings.Repeat("x", 20) + `b"`,
+		`body.temperature: recorded 0, now absent`,
+		`body.top_p: not recorded, now 1`,
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+}
+
+func TestReordered(t *testing.T) {
+	got := key.Reordered(jsonKey(`{"tools":[{"type":"function","function":{"name":"a"}},{"name":"b"}]}`), jsonKey(`{"tools":[{"name":"b"},{"type":"function","function":{"name":"a"}}]}`))
+	if want := "the tools come in another order: recorded a, b, now b, a"; got != want {
+		t.Errorf("got %q, want %q", got, want)
+	}
+}
+
+func TestRules(t *testing.T) {
+	rules := &key.Rules{Ignore: []string{"messages.0", "*.volatile"}, Also: []string{"**.date"}, IgnoreQuery: []string{"t"}}
+	of := func(address, body string) *key.Key { return key.Of("POST", address, nil, []byte(body), rules) }
+	a := of("/x?t=1", `{"messages":[1,2],"a":{"volatile":1,"deep":{"date":1}},"user":"x"}`)
+	if b := of("/x?t=2", `{"messages":[9,2],"a":{"volatile":2,"deep":{"date":2}},"user":"x"}`); a.ID != b.ID {
+		t.Errorf("differ: %v", key.Diff(a, b))
+	}
+	if b := of("/x", `{"messages":[1,2],"a":{"volatile":1,"deep":{"date":1}},"user":"y"}`); a.ID == b.ID {
+		t.Error("the defaults count beside Ignore")
+	}
+}
+
+func FuzzOf(f *testing.F) {
+	f.Add("application/json", []byte(`{"messages":[{"tool_calls":[{"id":"a"}]}]}`))
+	f.Add("multipart/form-data; boundary=b", []byte("--b\r\n\r\nx\r\n--b--"))
+	f.Add("application/x-www-form-urlencoded", []byte("a=%zz"))
+	f.Fuzz(func(t *testing.T, kind string, body []byte) {
+		a := key.Of("POST", "http://x/y?z", http.Header{"Content-Type": {kind}}, body, nil)
+		b := key.Of("POST", "http://x/y?z", http.Header{"Content-Type": {kind}}, body, nil)
+		if a.ID != b.ID || key.Diff(a, b) != nil {
+			t.Error("a request differs from itself")
+		}
+	})
+}
+
+func Example() {
+	recorded := jsonKey(`{"model": "gpt-4o", "messages": [{"role": "user", "content": "Hi"}], "user": "ann"}`)
+	now := jsonKey(`{"messages": [{"content": "Hello", "role": "user"}], "model": "gpt-4o"}`)
+	for _, d := range key.Diff(recorded, now) {
+		fmt.Println(d)
+	}
+	// Output: body.messages[0].content: recorded "Hi", now "Hello"
+}
+
+// TestPack: a packed key tells what it told before.
+func TestPack(t *testing.T) {
+	for _, body := range []string{`{"model":"m","messages":[{"role":"system","content":"Be brief."}],"n":1.50,"z":null}`, `[1,"a"]`, `text`, ``} {
+		plain, packed := jsonKey(body), jsonKey(body)
+		packed.Pack()
+		other := jsonKey(`{"model":"m2"}`)
+		if diff := key.Diff(plain, packed); len(diff) > 0 || packed.ID != plain.ID {
+			t.Errorf("%s: it differs from itself: %v", body, diff)
+		}
+		if diff := cmp.Diff(key.Diff(plain, other), key.Diff(packed, other)); diff != "" {
+			t.Errorf("%s (-plain +packed):\n%s", body, diff)
+		}
+		wantChat, wantOK := plain.Chat()
+		if chat, ok := packed.Chat(); chat != wantChat || ok != wantOK {
+			t.Errorf("%s: chat %v, %v, want %v, %v", body, chat, ok, wantChat, wantOK)
+		}
+	}
+}

@@ -1,0 +1,444 @@
+// Copyright 2026 The rehearse Authors. SPDX-License-Identifier: Apache-2.0
+
+// Package mcpwire is the wire of the Model Context Protocol without its
+// meaning: JSON-RPC messages in newline-delimited frames, pipes and child
+// processes that carry them. It keeps bytes as they came and reports what it
+// could not read instead of skipping it.
+//
+//	r := mcpwire.NewReader(conn, nil)
+//	for {
+//		m, err := r.Next()
+//		var junk *mcpwire.JunkError
+//		if errors.As(err, &junk) {
+//			log.Print(junk) // not fatal
+//			continue
+//		}
+//		if err != nil {
+//			return err // io.EOF at the end
+//		}
+//		...
+//	}
+package mcpwire
+
+import (
+	"bufio"
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+	"sync"
+	"unicode/utf8"
+
+	"github.com/rehearse-dev/rehearse/internal/exactjson"
+	"github.com/rehearse-dev/rehearse/internal/jsonrpc"
+)
+
+// Message is one JSON-RPC message: a request, a notification or a response.
+// Its raw parts share memory with Frame.
+type Message struct {
+	// ID is null or absent in a notification; a number or a string elsewhere.
+	ID     json.RawMessage
+	Method string
+	Params json.RawMessage
+	Result json.RawMessage
+	Error  *jsonrpc.Error
+	// Version is the member jsonrpc, "2.0" where a peer follows the rules.
+	Version string
+	// Frame is the whole message as it came, without its newline.
+	Frame []byte
+}
+
+// IsRequest reports whether m asks for an answer.
+func (m Message) IsRequest() bool { return m.Method != "" && hasValue(m.ID) }
+
+// IsNotification reports whether m tells something and asks for no answer.
+func (m Message) IsNotification() bool { return m.Method != "" && !hasValue(m.ID) }
+
+// IsResponse reports whether m answers a request.
+func (m Message) IsResponse() bool { return m.Method == "" }
+
+// Key returns the id in a form that compares equal for the number 7, the
+// string "7" and 7.0, since some servers send ids back as strings, and
+// languages without integers as 7.0. It is empty when there is no id.
+func (m Message) Key() string { return Key(m.ID) }
+
+// Key is [Message.Key] for an id alone.
+func Key(id json.RawMessage) string {
+	if !hasValue(id) {
+		return ""
+	}
+	var s string
+	if json.Unmarshal(id, &s) == nil {
+		return s
+	}
+	whole, fraction, _ := bytes.Cut(id, []byte("."))
+	if len(bytes.Trim(fraction, "0")) == 0 {
+		return string(whole)
+	}
+	return string(id)
+}
+
+func hasValue(raw json.RawMessage) bool { return len(raw) > 0 && string(raw) != "null" }
+
+// wireMessage is Message as it stands on the wire.
+type wireMessage struct {
+	JSONRPC string          `json:"jsonrpc"`
+	ID      json.RawMessage `json:"id,omitempty"`
+	Method  string          `json:"method,omitempty"`
+	Params  json.RawMessage `json:"params,omitempty"`
+	Result  json.RawMessage `json:"result,omitempty"`
+	Error   *jsonrpc.Error  `json:"error,omitempty"`
+}
+
+// Parse reads one message. A missing jsonrpc member is forgiven.
+func Parse(frame []byte) (Message, error) {
+	var w wireMessage
+	if err := exactjson.Unmarshal(frame, &w); err != nil {
+		return Message{}, err
+	}
+	if w.Method == "" && len(w.Result) == 0 && w.Error == nil {
+		return Message{}, errors.New("neither method, result nor error")
+	}
+	if w.Error != nil && !hasValue(w.Result) {
+		w.Result = nil // a null beside an error is as if absent
+	}
+	return Message{ID: w.ID, Method: w.Method, Params: w.Params, Result: w.Result, Error: w.Error, Version: w.JSONRPC, Frame: frame}, nil
+}
+
+// Encode writes m as one line without its newline. Raw parts are compacted
+// but otherwise kept; Frame is not looked at. It panics when a raw part is
+// not JSON, which is a mistake of the caller.
+func (m Message) Encode() []byte {
+	return Marshal(wireMessage{JSONRPC: "2.0", ID: m.ID, Method: m.Method, Params: m.Params, Result: m.Result, Error: m.Error})
+}
+
+// EncodeReply writes a response as one line: an error, or a result that is
+// compact and is not looked at, since it may be long.
+func EncodeReply(id, result json.RawMessage, rpc *jsonrpc.Error) []byte {
+	switch {
+	case len(id) == 0:
+		id = json.RawMessage("null")
+	case bytes.ContainsAny(id, "\r\n"):
+		id = Marshal(id)
+	}
+	name, body := `,"result":`, []byte(result)
+	if rpc != nil {
+		name, body = `,"error":`, Marshal(rpc)
+	}
+	b := make([]byte, 0, len(`{"jsonrpc":"2.0","id":,"result":}`)+len(id)+len(body))
+	b = append(append(b, `{"jsonrpc":"2.0","id":`...), id...)
+	return append(append(append(b, name...), body...), '}')
+}
+
+// Marshal is [json.Marshal] without the escaping of <, > and &, which would
+// change the text of raw parts. It panics when v cannot be encoded.
+func Marshal(v any) []byte {
+	var b bytes.Buffer
+	enc := json.NewEncoder(&b)
+	enc.SetEscapeHTML(false)
+	if err := enc.Encode(v); err != nil {
+		panic(fmt.Sprintf("mcpwire: encoding %T: %v", v, err))
+	}
+	return bytes.TrimSuffix(b.Bytes(), []byte("\n"))
+}
+
+// DefaultMaxFrame is the longest frame that a [Reader] takes by default:
+// 64 MiB, well above what servers send in earnest (a 20 MB image is).
+const DefaultMaxFrame = 64 << 20
+
+// JunkError reports a line that is no JSON-RPC message. The reader can go on.
+type JunkError struct {
+	Line []byte // the line, or its beginning
+	Why  string
+	// ID is the id of the message that the line was to be, as far as one can
+	// tell: of one that is cut off, too long or nested too deep. Else nil.
+	ID json.RawMessage
+	// Torn says that the stream ended inside the line.
+	Torn bool
+}
+
+func (e *JunkError) Error() string {
+	return fmt.Sprintf("line is not a JSON-RPC message (%s): %q", e.Why, Excerpt(e.Line, 120))
+}
+
+// Excerpt returns at most n bytes of b in whole runes, with a mark when
+// something was cut.
+func Excerpt(b []byte, n int) string {
+	if len(b) <= n {
+		return string(b)
+	}
+	b = b[:n]
+	for range utf8.UTFMax {
+		if r, size := utf8.DecodeLastRune(b); r != utf8.RuneError || size != 1 {
+			break
+		}
+		b = b[:len(b)-1]
+	}
+	return string(b) + "..."
+}
+
+// Reader reads messages, one a line. It is for one goroutine.
+type Reader struct {
+	br    *bufio.Reader
+	max   int
+	whole bool // an array is no message
+	batch []json.RawMessage
+	torn  bool // the last line had no newline
+}
+
+// ReaderOptions are settings of a [Reader]. nil means all defaults.
+type ReaderOptions struct {
+	// MaxFrame is the longest line in bytes; longer ones are skipped and
+	// reported. Default [DefaultMaxFrame].
+	MaxFrame int
+	// NoBatches has an array of messages be none. Default: it is taken apart.
+	NoBatches bool
+}
+
+// NewReader returns a reader of the messages in r.
+func NewReader(r io.Reader, opts *ReaderOptions) *Reader {
+	var o ReaderOptions
+	if opts != nil {
+		o = *opts
+	}
+	if o.MaxFrame <= 0 {
+		o.MaxFrame = DefaultMaxFrame
+	}
+	return &Reader{br: bufio.NewReader(r), max: o.MaxFrame, whole: o.NoBatches}
+}
+
+// Next returns the next message. Blank lines are skipped, a last line without
+// newline counts, and an array is taken as its messages, one by one, unless
+// [ReaderOptions.NoBatches] is set. The
+// error is a [*JunkError] for a line that is no message; any other error is
+// final, and io.EOF says that the stream ended.
+func (r *Reader) Next() (Message, error) {
+	for {
+		if len(r.batch) > 0 {
+			frame := r.batch[0]
+			r.batch = r.batch[1:]
+			return r.parse(frame)
+		}
+		line, err := r.line()
+		if err != nil {
+			return Message{}, err
+		}
+		line = bytes.TrimSpace(line)
+		if len(line) == 0 {
+			continue
+		}
+		if line[0] == '[' && !r.whole && json.Unmarshal(line, &r.batch) == nil {
+			continue
+		}
+		return r.parse(line)
+	}
+}
+
+func (r *Reader) parse(line []byte) (Message, error) {
+	m, err := Parse(line)
+	if err != nil {
+		return m, &JunkError{Line: line, Why: err.Error(), ID: IDOf(line), Torn: r.torn}
+	}
+	return m, nil
+}
+
+// line returns the next line in memory of its own.
+func (r *Reader) line() ([]byte, error) {
+	var line []byte
+	total := 0
+	for {
+		part, err := r.br.ReadSlice('\n')
+		total += len(part)
+		room := r.max + 1 - len(line) // the newline is not part of the frame
+		part = part[:min(room, len(part))]
+		if cap(line)-len(line) < len(part) {
+			line = slices.Grow(line, max(len(part), len(line))) // twice as much: frames can be long
+		}
+		line = append(line, part...)
+		switch {
+		case errors.Is(err, bufio.ErrBufferFull):
+			continue
+		case err != nil && !(errors.Is(err, io.EOF) && total > 0):
+			return nil, err
+		}
+		r.torn = err != nil
+		if total > r.max+1 {
+			return nil, &JunkError{
+				Line: bytes.Clone(line[:min(len(line), 200)]), Why: fmt.Sprintf("longer than %d bytes", r.max), ID: bytes.Clone(IDOf(line)), Torn: r.torn,
+			}
+		}
+		return line, nil
+	}
+}
+
+// ParseAll reads a message, or a batch as its messages. There is one at least
+// unless junk says why not.
+func ParseAll(raw []byte) (messages []Message, junk *JunkError) {
+	frames := []json.RawMessage{raw}
+	if trimmed := bytes.TrimSpace(raw); len(trimmed) > 0 && trimmed[0] == '[' {
+		if json.Unmarshal(trimmed, &frames) != nil || len(frames) == 0 {
+			frames = []json.RawMessage{raw}
+		}
+	}
+	for _, frame := range frames {
+		m, err := Parse(frame)
+		if err != nil {
+			return messages, &JunkError{Line: frame, Why: err.Error(), ID: IDOf(frame)}
+		}
+		messages = append(messages, m)
+	}
+	return messages, nil
+}
+
+// Writer writes messages, one a line. It may be used concurrently.
+type Writer struct {
+	mu sync.Mutex // guards w: lines must not interleave
+	w  io.Writer
+}
+
+// NewWriter returns a writer to w.
+func NewWriter(w io.Writer) *Writer { return &Writer{w: w} }
+
+// Write writes one frame and its newline in one call to the writer below.
+// The frame must hold no newline.
+func (w *Writer) Write(frame []byte) error {
+	line := make([]byte, 0, len(frame)+1)
+	line = append(append(line, frame...), '\n')
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	_, err := w.w.Write(line)
+	return err
+}
+
+// IDOf looks for the member "id" of a message that cannot be decoded: one that
+// is cut off, or nested too deep. It is nil where there is none, and where the
+// line may be one of a log, since it lacks "jsonrpc".
+func IDOf(line []byte) json.RawMessage {
+	line = bytes.TrimLeft(line, " \t\r\n")
+	if len(line) == 0 || line[0] != '{' || !bytes.Contains(line, []byte(`"jsonrpc"`)) {
+		return nil
+	}
+	depth := 0
+	for i := 0; i < len(line); i++ {
+		switch line[i] {
+		case '{', '[':
+			depth++
+		case '}', ']':
+			depth--
+		case '"':
+			end := stringEnd(line, i)
+			if end < 0 {
+				return nil
+			}
+			if depth == 1 && string(line[i:end]) == `"id"` {
+				if id := idAfter(line[end:]); id != nil {
+					return id
+				}
+			}
+			i = end - 1
+		}
+	}
+	return nil
+}
+
+// stringEnd returns the index after the string that begins at i, or -1.
+func stringEnd(b []byte, i int) int {
+	for i++; i < len(b); i++ {
+		switch b[i] {
+		case '\\':
+			i++
+		case '"':
+			return i + 1
+		}
+	}
+	return -1
+}
+
+// idAfter reads a whole id after a colon.
+func idAfter(b []byte) json.RawMessage {
+	b, ok := bytes.CutPrefix(bytes.TrimLeft(b, " \t"), []byte(":"))
+	if !ok {
+		return nil // "id" was a value
+	}
+	end := bytes.IndexAny(b, ",}")
+	if end < 0 {
+		return nil
+	}
+	id := bytes.TrimSpace(b[:end])
+	if !json.Valid(id) || !hasValue(id) {
+		return nil
+	}
+	return id
+}
+
+// Result is the result object of a tools/call, as far as everybody needs it.
+type Result struct {
+	Content    []json.RawMessage `json:"content"`
+	Structured json.RawMessage   `json:"structuredContent"`
+	IsError    bool              `json:"isError"`
+	// Type is null before 2026-07-28.
+	Type json.RawMessage `json:"resultType"`
+}
+
+// ParseResult reads the result object of a tools/call. Content may be absent
+// and its blocks of any type.
+func ParseResult(raw json.RawMessage) (*Result, error) {
+	var r *Result
+	if err := exactjson.Unmarshal(raw, &r); err != nil {
+		return nil, fmt.Errorf("the result is not a tool result: %w", err)
+	}
+	if r == nil {
+		return nil, fmt.Errorf("the result is not a tool result: null")
+	}
+	if !hasValue(r.Structured) {
+		r.Structured = nil
+	}
+	return r, nil
+}
+
+// NeedsInput reports whether the server asks for more before the call is over.
+func (r *Result) NeedsInput() bool { return string(r.Type) == `"input_required"` }
+
+// Text joins the text of the text blocks with newlines.
+func (r *Result) Text() string { return Text(r.Content) }
+
+// Value is the structured content, else the text parsed as JSON, else the
+// text as a JSON string.
+func (r *Result) Value() json.RawMessage {
+	if r.Structured != nil {
+		return r.Structured
+	}
+	return TextValue(r.Text())
+}
+
+// Text joins the text of those content blocks that are text with newlines.
+func Text(content []json.RawMessage) string {
+	var parts []string
+	for _, raw := range content {
+		var b struct {
+			Type string `json:"type"`
+			Text string `json:"text"`
+		}
+		if exactjson.Unmarshal(raw, &b) == nil && b.Type == "text" {
+			parts = append(parts, b.Text)
+		}
+	}
+	return strings.Join(parts, "\n")
+}
+
+// TextValue is text parsed as JSON, else text as a JSON string.
+func TextValue(text string) json.RawMessage {
+	if json.Valid([]byte(text)) {
+		return json.RawMessage(text)
+	}
+	return Marshal(text)
+}
+
+// IsObject reports whether raw is a JSON object.
+func IsObject(raw []byte) bool {
+	raw = bytes.TrimLeft(raw, " \t\r\n")
+	return len(raw) > 0 && raw[0] == '{' && json.Valid(raw)
+}

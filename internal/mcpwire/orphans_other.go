@@ -1,0 +1,17 @@
+// Copyright 2026 The rehearse Authors. SPDX-License-Identifier: Apache-2.0
+
+//go:build !linux
+
+package mcpwire
+
+// Orphans are processes that a child left behind. Only on Linux they can be
+// found.
+type Orphans struct{}
+
+// Adopt does nothing here.
+func (o *Orphans) Adopt() error { return nil }
+
+// End does nothing here.
+func (o *Orphans) End() {}
+
+func endMarked(string) {}

@@ -1,0 +1,279 @@
+// Copyright 2026 The rehearse Authors. SPDX-License-Identifier: Apache-2.0
+
+// Command mutants changes one thing in the product at a time and prints which
+// changes no test notices. The tree is not touched: the compiler is given
+// the changed file in an overlay.
+//
+// Mutants are drawn with a seed: the same number from each of eight groups of
+// packages that decide verdicts or keep secrets, the rest from the other
+// packages. One that does not compile is drawn again. The tests of its
+// package run first, then those of the packages that import it.
+package main
+
+import (
+	"context"
+	"flag"
+	"fmt"
+	"hash/fnv"
+	"math/rand/v2"
+	"os"
+	"os/signal"
+	"slices"
+	"strconv"
+	"strings"
+	"syscall"
+	"time"
+)
+
+// groups are the packages of which each group has its own number of mutants.
+var groups = []group{
+	{"conduct", []string{"internal/conduct"}},
+	{"score", []string{"harness/score"}},
+	{"trajectory", []string{"internal/trajectory"}},
+	{"match", []string{"internal/match"}},
+	{"redact", []string{"cassettes/redact"}},
+	{"cassettes", []string{"cassettes"}},
+	{"mcppool", []string{"harness/mcppool"}},
+	{"faults", []string{"internal/faults", "mockllm/fault", "mockmcp/fault"}},
+}
+
+const rest = "the rest"
+
+type group struct {
+	name     string
+	packages []string
+}
+
+// options say what is drawn and how it is tested.
+type options struct {
+	seed    uint64
+	n, each int      // mutants in all, and in each of the groups
+	only    []string // these groups or packages alone, each mutants of each
+	at      string   // every mutant of this FILE:LINE instead
+	own     bool     // no tests of importers
+	timeout time.Duration
+	memory  int // of a test, in MiB
+}
+
+func main() {
+	var o options
+	flag.Uint64Var(&o.seed, "seed", 1, "draws the mutants")
+	flag.IntVar(&o.n, "n", 300, "`mutants` in all")
+	flag.IntVar(&o.each, "each", 25, "`mutants` of each of the eight groups")
+	only := flag.String("only", "", "groups or packages, separated by commas: -each mutants of each of these and no others")
+	flag.StringVar(&o.at, "at", "", "try every mutant of this `FILE:LINE` instead")
+	flag.BoolVar(&o.own, "own", false, "run the tests of a mutant's package alone: quick, and more survive")
+	flag.DurationVar(&o.timeout, "timeout", 2*time.Minute, "of the tests of one package at most; a mutant that takes it, or four times as long as the tests do without it, is killed")
+	flag.IntVar(&o.memory, "memory", 8192, "address space of a test, in `MiB`; a mutant that exceeds it is killed")
+	flag.Parse()
+	if *only != "" {
+		o.only = strings.Split(*only, ",")
+	}
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	defer stop()
+	if err := run(ctx, o); err != nil {
+		fmt.Fprintln(os.Stderr, "mutants:", err)
+		os.Exit(1)
+	}
+}
+
+func run(ctx context.Context, o options) error {
+	t, err := newTree(ctx, o)
+	if err != nil {
+		return err
+	}
+	defer os.RemoveAll(t.dir)
+	if o.at != "" {
+		return t.line(ctx, o.at)
+	}
+	list, err := t.plan(o)
+	if err != nil {
+		return err
+	}
+	fmt.Printf("seed %d\n", o.seed)
+	var rows []*row
+	for _, g := range list {
+		r, err := t.group(ctx, g, o.seed)
+		if err != nil {
+			return fmt.Errorf("testing mutants of %s: %w", g.name, err)
+		}
+		rows = append(rows, r)
+	}
+	table(rows)
+	return nil
+}
+
+// A share is a group and how many mutants it gets.
+type share struct {
+	group
+	n int
+}
+
+// plan says how many mutants each group gets.
+func (t *tree) plan(o options) ([]share, error) {
+	var list []share
+	if len(o.only) > 0 {
+		for _, name := range o.only {
+			i := slices.IndexFunc(groups, func(g group) bool { return g.name == name })
+			switch {
+			case i >= 0:
+				list = append(list, share{groups[i], o.each})
+			case t.packages[name] != nil:
+				list = append(list, share{group{name, []string{name}}, o.each})
+			default:
+				return nil, fmt.Errorf("-only %s: no such group or package", name)
+			}
+		}
+		return list, nil
+	}
+	others := group{name: rest}
+	for name := range t.packages {
+		if !slices.ContainsFunc(groups, func(g group) bool { return slices.Contains(g.packages, name) }) {
+			others.packages = append(others.packages, name)
+		}
+	}
+	slices.Sort(others.packages)
+	for _, g := range groups {
+		list = append(list, share{g, o.each})
+	}
+	if n := o.n - o.each*len(groups); n > 0 {
+		list = append(list, share{others, n})
+	}
+	return list, nil
+}
+
+// draw returns the sites in the order in which they are tried: one of each
+// kind in turn, at random among those of a kind.
+func draw(all []site, seed uint64, name string) []site {
+	h := fnv.New64a()
+	h.Write([]byte(name))
+	random := rand.New(rand.NewPCG(seed, h.Sum64()))
+	byKind := map[string][]site{}
+	for _, s := range all {
+		byKind[s.kind] = append(byKind[s.kind], s)
+	}
+	for _, kind := range kinds {
+		random.Shuffle(len(byKind[kind]), func(i, j int) {
+			byKind[kind][i], byKind[kind][j] = byKind[kind][j], byKind[kind][i]
+		})
+	}
+	var out []site
+	for len(out) < len(all) {
+		for _, kind := range kinds {
+			if list := byKind[kind]; len(list) > 0 {
+				out, byKind[kind] = append(out, list[0]), list[1:]
+			}
+		}
+	}
+	return out
+}
+
+// A row counts what became of the mutants of a group.
+type row struct {
+	name          string
+	mutants, slow int
+	survivors     []site
+}
+
+func (t *tree) group(ctx context.Context, g share, seed uint64) (*row, error) {
+	var all []site
+	for _, name := range g.packages {
+		for _, file := range t.packages[name].files {
+			list, err := sitesOf(file)
+			if err != nil {
+				return nil, err
+			}
+			all = append(all, list...)
+		}
+	}
+	r := &row{name: g.name}
+	// A kind that compiles rarely would otherwise be drawn rarely.
+	left := map[string]int{}
+	for i, kind := range kinds {
+		left[kind] = (g.n + len(kinds) - 1 - i) / len(kinds)
+	}
+	queue := draw(all, seed, g.name)
+	for _, strict := range []bool{true, false} { // then whatever there is
+		var later []site
+		for _, s := range queue {
+			if r.mutants == g.n {
+				break
+			}
+			if strict && left[s.kind] == 0 {
+				later = append(later, s)
+				continue
+			}
+			end, err := t.try(ctx, s)
+			if err != nil {
+				return nil, fmt.Errorf("%v: %w", s, err)
+			}
+			if end == notCompiled {
+				continue
+			}
+			left[s.kind]--
+			r.count(s, end)
+			fmt.Fprintf(os.Stderr, "%s %d/%d: %s: %v\n", g.name, r.mutants, g.n, end, s)
+		}
+		queue = later
+	}
+	return r, nil
+}
+
+func (r *row) count(s site, e end) {
+	r.mutants++
+	switch e {
+	case survived:
+		r.survivors = append(r.survivors, s)
+	case slow:
+		r.slow++
+	}
+}
+
+// line tries every mutant of one line.
+func (t *tree) line(ctx context.Context, at string) error {
+	file, number, _ := strings.Cut(at, ":")
+	n, err := strconv.Atoi(number)
+	if err != nil {
+		return fmt.Errorf("-at %s: want FILE:LINE", at)
+	}
+	list, err := sitesOf(file)
+	if err != nil {
+		return err
+	}
+	for _, s := range list {
+		if s.line != n {
+			continue
+		}
+		end, err := t.try(ctx, s)
+		if err != nil {
+			return fmt.Errorf("%v: %w", s, err)
+		}
+		fmt.Printf("%s: %v\n", end, s)
+	}
+	return nil
+}
+
+func table(rows []*row) {
+	var sum row
+	for _, r := range rows {
+		for _, s := range r.survivors {
+			fmt.Println(s)
+		}
+	}
+	fmt.Printf("\n%-16s %8s %8s %8s %9s %6s\n", "", "mutants", "killed", "of these", "survived", "share")
+	fmt.Printf("%-16s %8s %8s %8s %9s %6s\n", "", "", "", "too slow", "", "")
+	show := func(r *row) {
+		n := len(r.survivors)
+		fmt.Printf("%-16s %8d %8d %8d %9d %5.1f%%\n", r.name, r.mutants, r.mutants-n, r.slow, n, 100*float64(n)/float64(max(r.mutants, 1)))
+	}
+	for i, r := range rows {
+		if r.name == rest && i > 0 {
+			sum.name = "the groups"
+			show(&sum)
+		}
+		show(r)
+		sum.mutants, sum.slow, sum.survivors = sum.mutants+r.mutants, sum.slow+r.slow, append(sum.survivors, r.survivors...)
+	}
+	sum.name = "all"
+	show(&sum)
+}

@@ -1,0 +1,185 @@
+// Copyright 2026 The rehearse Authors. SPDX-License-Identifier: Apache-2.0
+
+package main
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"syscall"
+	"time"
+)
+
+const module = "github.com/rehearse-dev/rehearse"
+
+// excluded are programs that measure, check or meet peers; they are not the
+// product, and their tests do not hold it.
+var excluded = []string{"internal/archtest", "internal/bench", "internal/mutants", "interop"}
+
+// A pkg is a package, its files and the packages that import it.
+type pkg struct {
+	files, importers []string
+}
+
+// A tree is the module as it is on disk, and where overlays are written.
+type tree struct {
+	packages map[string]*pkg
+	dir      string
+	timeout  time.Duration
+	memory   int
+	took     map[string]time.Duration // by the tests of packages, which passed without a mutant
+}
+
+// within is a package's path below the module.
+func within(importPath string) string {
+	return strings.TrimPrefix(strings.TrimPrefix(importPath, module), "/")
+}
+
+func newTree(ctx context.Context, o options) (*tree, error) {
+	cmd := exec.CommandContext(ctx, "go", "list", "-json=ImportPath,GoFiles,Imports,TestGoFiles,XTestGoFiles", "./...")
+	out, err := cmd.Output()
+	if err != nil {
+		return nil, fmt.Errorf("listing packages: %w", err)
+	}
+	t := &tree{packages: map[string]*pkg{}, timeout: o.timeout, memory: o.memory, took: map[string]time.Duration{}}
+	imports := map[string][]string{}
+	for dec := json.NewDecoder(bytes.NewReader(out)); ; {
+		var p struct {
+			ImportPath                                  string
+			GoFiles, Imports, TestGoFiles, XTestGoFiles []string
+		}
+		if err := dec.Decode(&p); errors.Is(err, io.EOF) {
+			break
+		} else if err != nil {
+			return nil, fmt.Errorf("listing packages: %w", err)
+		}
+		own := within(p.ImportPath)
+		if slices.ContainsFunc(excluded, func(e string) bool { return own == e || strings.HasPrefix(own, e+"/") }) {
+			continue
+		}
+		t.packages[own] = &pkg{}
+		for _, f := range p.GoFiles {
+			t.packages[own].files = append(t.packages[own].files, filepath.Join(own, f))
+		}
+		if len(p.TestGoFiles)+len(p.XTestGoFiles) > 0 {
+			imports[own] = p.Imports
+		}
+	}
+	for own, list := range imports {
+		if o.own {
+			break
+		}
+		for _, i := range list {
+			if p := t.packages[within(i)]; p != nil && strings.HasPrefix(i, module) {
+				p.importers = append(p.importers, own)
+			}
+		}
+	}
+	for _, p := range t.packages {
+		slices.Sort(p.importers)
+	}
+	t.dir, err = os.MkdirTemp("", "mutants")
+	return t, err
+}
+
+// An end is what became of a mutant.
+type end string
+
+const (
+	notCompiled end = "did not compile"
+	killed      end = "killed"
+	slow        end = "killed, too slow"
+	survived    end = "SURVIVED"
+)
+
+// try compiles a mutant and runs the tests that ought to notice it.
+func (t *tree) try(ctx context.Context, s site) (end, error) {
+	src, err := os.ReadFile(s.file)
+	if err != nil {
+		return "", err
+	}
+	path, err := filepath.Abs(s.file)
+	if err != nil {
+		return "", err
+	}
+	changed, overlay := filepath.Join(t.dir, "mutant.go"), filepath.Join(t.dir, "overlay.json")
+	data, err := json.Marshal(map[string]map[string]string{"Replace": {path: changed}})
+	if err != nil {
+		return "", err
+	}
+	if err := errors.Join(os.WriteFile(changed, s.apply(src), 0o600), os.WriteFile(overlay, data, 0o600)); err != nil {
+		return "", err
+	}
+	own := filepath.ToSlash(filepath.Dir(s.file))
+	if t.packages[own] == nil {
+		return "", fmt.Errorf("%s is not a package of the product", own)
+	}
+	if _, err := t.run(ctx, overlay, "go", "build", "-o", os.DevNull, "./"+own); ctx.Err() != nil {
+		return "", ctx.Err()
+	} else if err != nil {
+		return notCompiled, nil
+	}
+	for _, p := range append([]string{own}, t.packages[own].importers...) {
+		if err := t.check(ctx, p); err != nil {
+			return "", err
+		}
+		out, err := t.test(ctx, overlay, p)
+		switch {
+		case ctx.Err() != nil:
+			return "", ctx.Err()
+		case err != nil && bytes.Contains(out, []byte("panic: test timed out")):
+			return slow, nil
+		case err != nil:
+			return killed, nil
+		}
+	}
+	return survived, nil
+}
+
+// check makes sure once that the tests of a package pass without a mutant:
+// otherwise they kill everything.
+func (t *tree) check(ctx context.Context, p string) error {
+	if t.took[p] > 0 {
+		return nil
+	}
+	begun := time.Now()
+	if out, err := t.run(ctx, "", "go", "test", "-count=1", "-vet=off", "./"+p); err != nil {
+		return fmt.Errorf("the tests of %s fail without a mutant: %w\n%s", p, err, out)
+	}
+	t.took[p] = time.Since(begun)
+	return nil
+}
+
+// test gives a mutant a multiple of the time that the tests took without it,
+// so that an endless loop costs seconds.
+func (t *tree) test(ctx context.Context, overlay, p string) ([]byte, error) {
+	timeout := min(t.timeout, max(4*t.took[p], 20*time.Second))
+	return t.run(ctx, overlay, "go", "test", "-failfast", "-vet=off", "-timeout", timeout.String(), "./"+p)
+}
+
+// run runs a command that sees the overlay, as do the go commands below it.
+// A mutant may allocate without end, and leave processes behind.
+func (t *tree) run(ctx context.Context, overlay string, args ...string) ([]byte, error) {
+	limit := fmt.Sprintf(`ulimit -v %d && exec "$@"`, t.memory<<10)
+	cmd := exec.CommandContext(ctx, "sh", append([]string{"-c", limit, "sh"}, args...)...)
+	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
+	kill := func() error { return syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL) }
+	cmd.Cancel = kill
+	cmd.WaitDelay = 10 * time.Second
+	if overlay != "" {
+		cmd.Env = append(os.Environ(), "RAPID_SHRINKTIME=100ms", "GOFLAGS="+strings.TrimSpace(os.Getenv("GOFLAGS")+" -overlay="+overlay))
+	}
+	out, err := cmd.CombinedOutput()
+	if cmd.Process != nil {
+		_ = kill() // most often nothing is left
+	}
+	return out, err
+}

@@ -1,0 +1,109 @@
+// Copyright 2026 The rehearse Authors. SPDX-License-Identifier: Apache-2.0
+
+package passthrough
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"log"
+	"mime"
+	"net/http"
+	"net/http/httputil"
+	"net/url"
+
+	"github.com/rehearse-dev/rehearse/internal/mcphttp"
+	"github.com/rehearse-dev/rehearse/internal/mcpwire"
+	"github.com/rehearse-dev/rehearse/internal/sse"
+)
+
+// Handler hands every request on to the server's URL, with the headers that
+// [harness.Server] has for it, whatever the path. The error is that of a URL
+// that cannot be read.
+func (s *Server) Handler() (http.Handler, error) {
+	target, err := url.Parse(s.server.URL)
+	if err != nil {
+		return nil, err
+	}
+	return &httputil.ReverseProxy{
+		FlushInterval: -1, // streams go on as they come
+		Transport:     &mcphttp.Tap{Inner: s.opts.Transport, Begin: s.begin},
+		Rewrite: func(r *httputil.ProxyRequest) {
+			to := *target
+			r.Out.URL, r.Out.Host = &to, to.Host
+			for k, v := range s.server.Headers {
+				r.Out.Header.Set(k, v)
+			}
+		},
+		ErrorLog: log.New(io.Discard, "", 0),
+		ErrorHandler: func(w http.ResponseWriter, _ *http.Request, err error) {
+			if errors.Is(err, mcphttp.ErrTooLong) {
+				http.Error(w, err.Error(), http.StatusRequestEntityTooLarge)
+				return
+			}
+			http.Error(w, fmt.Sprintf("server %q: %v", s.server.Name, err), http.StatusBadGateway)
+		},
+	}, nil
+}
+
+// webRequest is a request over HTTP whose answer goes by.
+type webRequest struct {
+	s       *Server
+	ctx     context.Context
+	session string // ids are unique in a session; where a client opens several, the header tells them apart
+	key     string // of what the server has to answer; "" for nothing
+}
+
+func (s *Server) begin(r *http.Request, body []byte) mcphttp.Watcher {
+	x := &webRequest{s: s, ctx: r.Context(), session: r.Header.Get(mcpwire.HeaderSession)}
+	if r.Method == http.MethodPost {
+		x.key = s.request(x.session, nil, body)
+	}
+	return x
+}
+
+func (x *webRequest) noAnswer(why string) { x.s.noAnswer(x.key, why) }
+
+func (x *webRequest) Head(resp *http.Response) {
+	switch kind, _, _ := mime.ParseMediaType(resp.Header.Get("Content-Type")); kind {
+	case "text/event-stream", "application/json":
+	default:
+		x.noAnswer(fmt.Sprintf("it answered with HTTP %d", resp.StatusCode))
+	}
+}
+
+func (x *webRequest) Body(body []byte) { x.take(len(body) > mcpwire.DefaultMaxFrame, body) }
+
+func (x *webRequest) Event(ev sse.Event) {
+	if !ev.Stray && (ev.TooLong || len(ev.Data) > 0) {
+		x.take(ev.TooLong, ev.Data)
+	}
+}
+
+func (x *webRequest) take(tooLong bool, frame []byte) {
+	if tooLong {
+		x.noAnswer("its answer exceeds the size limit")
+		return
+	}
+	x.s.response(x.session, bytes.TrimPrefix(frame, []byte("\ufeff")))
+}
+
+func (x *webRequest) Failed(err error) {
+	if x.ctx.Err() == nil {
+		x.noAnswer(err.Error())
+	}
+}
+
+// End tells how the answer ended. That the client left is not the server's
+// doing.
+func (x *webRequest) End(err error) {
+	switch {
+	case errors.Is(err, mcphttp.ErrLeft), errors.Is(err, context.Canceled), x.ctx.Err() != nil:
+	case err == nil, errors.Is(err, io.EOF):
+		x.noAnswer("its answer has no result")
+	default:
+		x.noAnswer(fmt.Sprintf("its answer broke off: %v", err))
+	}
+}

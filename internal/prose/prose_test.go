@@ -1,0 +1,64 @@
+// Copyright 2026 The rehearse Authors. SPDX-License-Identifier: Apache-2.0
+
+package prose_test
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+	"unicode/utf8"
+
+	"github.com/rehearse-dev/rehearse/internal/prose"
+)
+
+func Example() {
+	fmt.Println(prose.Count(1, "call"), prose.Count(0, "call"), prose.CountOf(2, "reply", "replies"))
+	fmt.Println(prose.Shorten("a long story", 6))
+	fmt.Println(prose.Excerpt("a long story", 6))
+	// Output:
+	// 1 call 0 calls 2 replies
+	// a long… (6 bytes more)
+	// a long...
+}
+
+func TestCut(t *testing.T) {
+	for _, tc := range []struct {
+		s       string
+		most    int
+		shorten string
+		excerpt string
+	}{
+		{"", 0, "", ""},
+		{"abc", 3, "abc", "abc"},
+		{"abcd", 3, "abc… (1 bytes more)", "abc..."},
+		{"aéb", 2, "a… (3 bytes more)", "a..."},
+		{"aéb", 3, "aé… (1 bytes more)", "aé..."},
+		{"aé", 3, "aé", "aé"},
+		{"日本", 2, "… (6 bytes more)", "..."},
+		{"abc", 0, "… (3 bytes more)", "..."},
+		{"abc", -1, "… (3 bytes more)", "..."},
+		{"a\xffbcd", 3, "a\xffb… (2 bytes more)", "ab..."},
+		{"a\xff", 3, "a\xff", "a\xff"},
+	} {
+		if got := prose.Shorten(tc.s, tc.most); got != tc.shorten {
+			t.Errorf("Shorten(%q, %d) = %q, want %q", tc.s, tc.most, got, tc.shorten)
+		}
+		if got := prose.Excerpt(tc.s, tc.most); got != tc.excerpt {
+			t.Errorf("Excerpt(%q, %d) = %q, want %q", tc.s, tc.most, got, tc.excerpt)
+		}
+	}
+}
+
+func FuzzHead(f *testing.F) {
+	f.Add("日本", 4)
+	f.Add("\x80\x80\x80", 2)
+	f.Fuzz(func(t *testing.T, s string, most int) {
+		head, left := prose.Head(s, most)
+		if len(head)+left != len(s) || !strings.HasPrefix(s, head) || len(head) > max(0, most) {
+			t.Errorf("Head(%q, %d) = %q, %d", s, most, head, left)
+		}
+		if utf8.ValidString(s) && !utf8.ValidString(head) {
+			t.Errorf("Head(%q, %d) = %q, which ends in a character", s, most, head)
+		}
+	})
+}

@@ -1,0 +1,222 @@
+// A reader of reports: opens a page in Chromium and does what a person does.
+//
+// usage: report.mjs PAGE rich|hostile|diff [PICTURES]
+//
+// Prints what is wrong as one JSON list of texts, which is empty when all is
+// well. With PICTURES, a folder, it leaves a picture of each view there.
+
+import { readFileSync } from "node:fs";
+import { createRequire } from "node:module";
+import { pathToFileURL } from "node:url";
+import { chromium } from "playwright-core";
+
+const [, , file, kind, pictures] = process.argv;
+const url = pathToFileURL(file).href;
+const axe = readFileSync(createRequire(import.meta.url).resolve("axe-core/axe.min.js"), "utf8");
+const wrong = [];
+const browser = await chromium.launch({ executablePath: "/usr/bin/chromium", args: ["--no-sandbox", "--disable-gpu"] });
+
+// open gives the page in a context that tells of errors and requests.
+const open = async (where, options, hash = "") => {
+  const context = await browser.newContext(options);
+  const page = await context.newPage();
+  page.on("console", (m) => { if (["error", "warning"].includes(m.type())) wrong.push(`${where}: console: ${m.text()}`); });
+  page.on("pageerror", (e) => wrong.push(`${where}: error: ${e.message}`));
+  page.on("request", (r) => { if (!r.url().startsWith(url)) wrong.push(`${where}: request: ${r.url().slice(0, 200)}`); });
+  page.on("dialog", (d) => { wrong.push(`${where}: dialog: ${d.message()}`); d.dismiss(); });
+  page.setDefaultTimeout(10_000);
+  await page.goto(url + hash);
+  return page;
+};
+const check = async (where, what, ok) => {
+  try {
+    const got = await ok();
+    if (got !== true) wrong.push(`${where}: ${what}: ${JSON.stringify(got)}`);
+  } catch (e) {
+    wrong.push(`${where}: ${what}: ${String(e.message).slice(0, 400)}`);
+  }
+};
+const sideways = (page) => page.evaluate(() => {
+  const e = document.documentElement;
+  return e.scrollWidth <= e.clientWidth || `the page is ${e.scrollWidth} wide, of which ${e.clientWidth} are seen`;
+});
+const views = kind === "diff" ? ["changes", "overview", "matrix", "trials", "cost", "provenance"] :
+  ["overview", "matrix", "pairs", "causes", "trials", "tools", "cost", "gold", "provenance"];
+const sizes = [[1280, 900], [400, 800]];
+
+for (const [width, height] of sizes) {
+  for (const colorScheme of ["light", "dark"]) {
+    const where = `${width} ${colorScheme}`;
+    const page = await open(where, { viewport: { width, height }, colorScheme });
+    for (const id of views) {
+      if (kind === "hostile" && (await page.locator("#" + id).count()) === 0) continue;
+      await check(where, `view ${id}`, async () => {
+        if (width > 1000) await page.locator(`nav a[href="#${id}"]`).click();
+        else await page.evaluate((id) => { location.hash = id; }, id);
+        const box = await page.locator("#" + id).boundingBox();
+        return box !== null && box.y > -5 && box.y < height ? true : box;
+      });
+      if (pictures) await page.screenshot({ path: `${pictures}/${kind}-${width}-${colorScheme}-${id}.png` });
+    }
+    await check(where, "as it opens", () => sideways(page));
+    // Everything open, as far as a page of hundreds of trials allows.
+    await page.evaluate(() => {
+      const list = [...document.querySelectorAll("details:not(.trial)"), ...[...document.querySelectorAll("details.trial")].slice(0, 10)];
+      for (const d of list) d.open = true;
+    });
+    await page.waitForFunction(() => document.querySelectorAll("details.trial[open][data-chunk]").length === 0);
+    await page.evaluate(() => { for (const d of document.querySelectorAll("details.trial[open] details")) d.open = true; });
+    await check(where, "all open", () => sideways(page));
+    await page.evaluate(axe);
+    const result = await page.evaluate(() => axe.run(document, { resultTypes: ["violations"], runOnly: ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "best-practice"] }));
+    for (const v of result.violations) {
+      if (["serious", "critical"].includes(v.impact)) {
+        wrong.push(`${where}: axe: ${v.id}: ${v.help}: ${v.nodes.length} times, such as ${v.nodes[0].html.slice(0, 200)} ${(v.nodes[0].any[0] ?? {}).message ?? ""}`);
+      }
+    }
+    await page.context().close();
+  }
+}
+
+const opened = (page) => page.evaluate(() => location.hash);
+if (kind === "rich") {
+  const page = await open("keys", { viewport: { width: 1280, height: 900 } });
+  const rows = () => page.evaluate(() => [...document.querySelectorAll(".matrix tbody tr")].filter((e) => e.offsetParent !== null).length);
+  const every = await rows();
+  await check("keys", "n goes to a failing trial", async () => {
+    await page.keyboard.press("n");
+    await page.waitForFunction(() => location.hash.startsWith("#trial-"));
+    return page.evaluate(() => {
+      const t = document.querySelector(location.hash);
+      return t.open && t.matches(".failed, .error") && document.activeElement === t.querySelector("summary") || t.outerHTML.slice(0, 200);
+    });
+  });
+  await check("keys", "n again goes to another", async () => {
+    const before = await opened(page);
+    await page.keyboard.press("n");
+    await page.waitForFunction((b) => location.hash !== b, before);
+    await page.keyboard.press("p");
+    await page.waitForFunction((b) => location.hash === b, before);
+    return true;
+  });
+  await check("keys", "d goes to a scenario that differs", async () => {
+    await page.keyboard.press("d");
+    return page.evaluate(() => document.querySelector(location.hash).matches(".scenario.r-different") || location.hash);
+  });
+  await check("keys", "s holds two models side by side", async () => {
+    await page.keyboard.press("s");
+    await page.waitForFunction(() => !document.getElementById("side").hidden && document.getElementById("side-words").textContent !== "");
+    const said = await page.locator("#side-words").textContent();
+    const marks = await page.locator("#side .partsword").count();
+    if (pictures) await page.screenshot({ path: `${pictures}/side.png` });
+    return /^They part at call \d|results of call|^Neither|^Calls and results/.test(said) && (marks > 0 || /^Neither|^Calls/.test(said)) || said;
+  });
+  await check("keys", "Escape closes it", async () => {
+    await page.keyboard.press("Escape");
+    return page.locator("#side").isHidden();
+  });
+  await check("keys", "2 shows failing rows, 3 different ones, 1 all", async () => {
+    const seen = [];
+    for (const key of ["2", "3", "4", "5", "1"]) {
+      await page.keyboard.press(key);
+      seen.push(await rows());
+    }
+    return seen[4] === every && seen.slice(0, 4).every((n) => n > 0 && n < every) || seen;
+  });
+  await check("keys", "? shows the keys", async () => {
+    await page.keyboard.press("?");
+    const shown = await page.locator("#help").isVisible();
+    await page.keyboard.press("Escape");
+    return shown && page.locator("#help").isHidden();
+  });
+  await check("keys", "/ finds a scenario", async () => {
+    await page.keyboard.press("/");
+    await page.keyboard.type("book a room in turin");
+    const n = await rows();
+    await page.locator("#find").fill("");
+    return n === 1 || n;
+  });
+  await check("clicks", "a tag shows its rows, and is in the link", async () => {
+    await page.locator(".taglink").first().click();
+    const n = await rows();
+    const hash = await opened(page);
+    await page.locator("#tag-shown button").click();
+    return n > 0 && n < every && hash.startsWith("#tag-") && (await rows()) === every || [n, hash];
+  });
+  await check("clicks", "a mark of the matrix opens its trial", async () => {
+    const dot = page.locator(".matrix tbody .dot.passed").last();
+    await dot.click();
+    const t = page.locator("details.trial[open]" + (await opened(page)));
+    await t.locator(".script").waitFor();
+    if ((await t.getAttribute("data-chunk")) !== null) return "it is still compressed";
+    if (pictures) await page.screenshot({ path: `${pictures}/trial.png` });
+    return (await t.locator(".fall li").count()) > 0 && (await t.locator(".frames").count()) > 0 && (await t.locator("details.wire").count()) > 0 || "no waterfall, frames or wire";
+  });
+  await check("clicks", "a flip leads to a trial", async () => {
+    await page.locator("details.flips summary").nth(1).click();
+    await page.locator("details.flips[open] .fliplist a").first().click();
+    return (await opened(page)).startsWith("#scenario-") || opened(page);
+  });
+  await check("clicks", "copying", async () => {
+    const p = await open("copy", { viewport: { width: 1280, height: 900 }, permissions: ["clipboard-read", "clipboard-write"] });
+    const t = p.locator("details.trial.failed[open]").first();
+    const texts = [];
+    for (const b of await t.locator("button.copy").all()) {
+      await b.click();
+      texts.push(await p.evaluate(() => navigator.clipboard.readText()));
+    }
+    await p.context().close();
+    return texts.length === 3 && /^rehearse run \S+ --run /.test(texts[0]) && /^scenario: /.test(texts[1]) && texts[2].startsWith(url + "#trial-") || texts;
+  });
+  await check("clicks", "a link to a compressed trial opens it", async () => {
+    const id = await page.locator("details.trial[data-chunk]").last().getAttribute("id");
+    const p = await open("link", { viewport: { width: 400, height: 800 } }, "#" + id);
+    await p.locator(`#${id}[open] .script`).waitFor();
+    const box = await p.locator("#" + id).boundingBox();
+    await p.context().close();
+    return box.y >= 0 && box.y < 800 || box;
+  });
+  await page.context().close();
+
+  // The first three views and the first failing trials need no script.
+  const still = await open("no script", { viewport: { width: 1280, height: 900 }, javaScriptEnabled: false });
+  for (const id of ["overview", "matrix", "pairs"]) {
+    await check("no script", id, () => still.locator("#" + id).isVisible());
+  }
+  await check("no script", "rows are chosen", async () => {
+    await still.locator("#show-errors").check();
+    const shown = await still.locator(".matrix tbody tr:visible").count();
+    await still.locator("#show-all").check();
+    return shown > 0 && shown < every || shown;
+  });
+  await check("no script", "a failing trial is there", () => still.locator("details.trial[open] .script").first().isVisible());
+  await check("no script", "no button that would do nothing", async () => (await still.locator("button:visible:enabled").count()) === 0);
+  await still.context().close();
+
+  // On paper, what is open is there and the page is white.
+  const paper = await open("print", { viewport: { width: 800, height: 1100 }, colorScheme: "dark" });
+  await paper.emulateMedia({ media: "print", colorScheme: "light" });
+  await check("print", "the plot and the matrix", async () => (await paper.locator(".plot svg:visible").count()) > 0 && paper.locator(".matrix").isVisible());
+  await paper.context().close();
+}
+
+if (kind === "hostile") {
+  const page = await open("hostile", { viewport: { width: 1280, height: 900 } });
+  // Every trial once, two held side by side.
+  await page.evaluate(() => { for (const d of document.querySelectorAll("details")) d.open = true; });
+  await page.waitForFunction(() => document.querySelectorAll("details.trial[data-chunk]").length === 0, null, { timeout: 60_000 });
+  await page.evaluate(() => { for (const d of document.querySelectorAll("details")) d.open = true; });
+  await check("hostile", "side by side", async () => {
+    await page.locator(".sidelink").first().click();
+    return page.locator("#side").isVisible();
+  });
+  await check("hostile", "no text has acted", () => page.evaluate(() => {
+    const found = [...document.querySelectorAll("img, iframe, base, form, link, object, embed, meta[http-equiv=refresh], textarea, main script, main style, [onerror], [onload], [onmouseover], [ontoggle], [href^='javascript']")];
+    return window.pwned === undefined && found.length === 0 || [String(window.pwned), found.slice(0, 3).map((e) => e.outerHTML)];
+  }));
+  await check("hostile", "they are there to be read", async () => (await page.evaluate(() => document.body.textContent.split("window.pwned").length)) > 100);
+  await page.context().close();
+}
+
+await browser.close();
+console.log(JSON.stringify(wrong));

@@ -1,0 +1,191 @@
+// Copyright 2026 The rehearse Authors. SPDX-License-Identifier: Apache-2.0
+
+package reports
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"regexp"
+	"strings"
+
+	"gopkg.in/yaml.v3"
+
+	"github.com/rehearse-dev/rehearse/harness"
+)
+
+// command is the line for a shell that plays just this trial's scenario again,
+// with the same model. It is empty where no line can: the subject is not
+// rehearse's own agent, or the file is not known.
+func (b *pageBuilder) command(t *Trial) string {
+	if t.File == "" || t.Subject != "" && t.Subject != "agent" {
+		return ""
+	}
+	args := []string{"rehearse", "run", t.File, "--run", "^" + regexp.QuoteMeta(t.Name()) + "$"}
+	if t.Mode != "" && t.Mode != harness.ModeMock {
+		args = append(args, "--mode", string(t.Mode))
+	}
+	if t.Model != "" && t.Mode != harness.ModeMock {
+		args = append(args, "--model", b.entry(t))
+	}
+	if t.Seed != 0 && !t.Mode.Real() {
+		args = append(args, "--seed", fmt.Sprint(b.run.Manifest.Seed))
+	}
+	for i, a := range args {
+		args[i] = shellWord(a)
+	}
+	return clean(strings.Join(args, " "))
+}
+
+// entry is what --model is given: a label alone where it is a name, too.
+func (b *pageBuilder) entry(t *Trial) string {
+	for _, m := range b.run.Manifest.Models {
+		if m.Label != t.Model || !t.Mode.Real() {
+			continue
+		}
+		switch {
+		case m.BaseURL != "":
+			return m.Label + "=" + m.Name + "@" + m.BaseURL
+		case m.Name != m.Label:
+			return m.Label + "=" + m.Name
+		}
+	}
+	return t.Model
+}
+
+var plainWord = regexp.MustCompile(`^[A-Za-z0-9_./:=@%+,-]+$`)
+
+// shellWord quotes a word for a POSIX shell, where it must be.
+func shellWord(s string) string {
+	if plainWord.MatchString(s) {
+		return s
+	}
+	return "'" + strings.ReplaceAll(s, "'", `'\''`) + "'"
+}
+
+// asScenario writes what happened in a trial as a scenario: what the user said,
+// what the model did, and its calls as an expectation. It is empty where nobody
+// said anything. It names no servers: the suite has them.
+func asScenario(t *Trial) string {
+	turns := map[int]*yaml.Node{}
+	var order []int
+	if t.Witness == nil || t.Witness.Transcript == nil {
+		return ""
+	}
+	for i, r := range t.Witness.Transcript.Turns {
+		turn := mapNode()
+		put(turn, "user", textNode(r.User))
+		turns[i+1] = turn
+		order = append(order, i+1)
+	}
+	replies, expect := map[int]*yaml.Node{}, map[int]*yaml.Node{}
+	for i := range t.Witness.Exchanges {
+		x := &t.Witness.Exchanges[i]
+		if turns[x.Turn] == nil || x.Kind.Outside() || !x.Delivered {
+			continue
+		}
+		reply := mapNode()
+		if calls := callNodes(t.Trajectory, x.Turn, x.Reply); calls != nil {
+			put(reply, "calls", calls)
+		}
+		if x.Answer.Text != "" {
+			put(reply, "say", textNode(x.Answer.Text))
+		}
+		if len(reply.Content) == 0 {
+			continue
+		}
+		if replies[x.Turn] == nil {
+			replies[x.Turn] = &yaml.Node{Kind: yaml.SequenceNode}
+		}
+		replies[x.Turn].Content = append(replies[x.Turn].Content, reply)
+	}
+	for _, n := range order {
+		calls := callNodes(t.Trajectory, n, 0)
+		if calls == nil {
+			calls = &yaml.Node{Kind: yaml.SequenceNode, Style: yaml.FlowStyle}
+		}
+		item := mapNode()
+		put(item, "calls", calls)
+		expect[n] = &yaml.Node{Kind: yaml.SequenceNode, Content: []*yaml.Node{item}}
+	}
+	list := &yaml.Node{Kind: yaml.SequenceNode}
+	for _, n := range order {
+		if replies[n] != nil {
+			put(turns[n], "replies", replies[n])
+		}
+		put(turns[n], "expect", expect[n])
+		list.Content = append(list.Content, turns[n])
+	}
+	if len(list.Content) == 0 {
+		return ""
+	}
+	doc := mapNode()
+	put(doc, "scenario", plainText(t.Name()+", as it went"))
+	put(doc, "turns", list)
+	var b bytes.Buffer
+	enc := yaml.NewEncoder(&b)
+	enc.SetIndent(2)
+	if err := enc.Encode(doc); err != nil {
+		return ""
+	}
+	return clean(b.String())
+}
+
+// callNodes are the calls of a reply, of all replies of the turn with 0.
+func callNodes(calls []harness.Call, turn, reply int) *yaml.Node {
+	var out *yaml.Node
+	for i := range calls {
+		c := &calls[i]
+		if c.Turn != turn || c.Unasked || reply != 0 && c.Reply != reply {
+			continue
+		}
+		if out == nil {
+			out = &yaml.Node{Kind: yaml.SequenceNode}
+		}
+		item := mapNode()
+		put(item, c.Name(), jsonNode(c.Args))
+		out.Content = append(out.Content, item)
+	}
+	return out
+}
+
+func mapNode() *yaml.Node { return &yaml.Node{Kind: yaml.MappingNode} }
+
+func put(m *yaml.Node, key string, v *yaml.Node) {
+	m.Content = append(m.Content, plainText(key), v)
+}
+
+func plainText(s string) *yaml.Node {
+	var n yaml.Node
+	n.SetString(clean(s))
+	return &n
+}
+
+// textNode is a text of which nothing is computed: what would begin an
+// expression is the value of one.
+func textNode(s string) *yaml.Node {
+	return plainText(strings.ReplaceAll(s, "{{", `{{"{{"}}`))
+}
+
+func literal(n *yaml.Node) *yaml.Node {
+	m := mapNode()
+	put(m, "$literal", n)
+	return m
+}
+
+// jsonNode is a JSON value as YAML, which any JSON is; values that have
+// operators or templates in them are literal.
+func jsonNode(raw json.RawMessage) *yaml.Node {
+	if len(raw) == 0 || tooDeep(raw) {
+		return mapNode()
+	}
+	var doc yaml.Node
+	if err := yaml.Unmarshal([]byte(clean(string(raw))), &doc); err != nil || len(doc.Content) != 1 {
+		return mapNode()
+	}
+	n := doc.Content[0]
+	if bytes.Contains(raw, []byte(`"$`)) || bytes.Contains(raw, []byte("{{")) {
+		return literal(n)
+	}
+	return n
+}

@@ -1,0 +1,299 @@
+// Copyright 2026 The rehearse Authors. SPDX-License-Identifier: Apache-2.0
+
+package reports
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"math"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/rehearse-dev/rehearse/harness"
+	"github.com/rehearse-dev/rehearse/harness/stats"
+	"github.com/rehearse-dev/rehearse/internal/prose"
+)
+
+// estimand is the question that the page answers: which model is better is a
+// choice, and the scenarios are a sample.
+const estimand = stats.ScenariosInGeneral
+
+// standing is what the outcomes of a table allow to be said of its columns.
+type standing struct {
+	// Said says that there is something to be said: several columns, several
+	// attempts, or a real endpoint. What a mock does once is no sample.
+	Said  bool
+	Rates []rated // one a column
+	K     int     // of pass^k: the least attempts of any scenario, at most 10
+	Best  int     // a column; -1 where there is none
+	Tied  []int   // with the best, in the order of the columns
+	Pairs []pair
+	Notes []string // what could not be computed
+}
+
+// rated is a column's rates.
+type rated struct {
+	stats.Rate
+	Err error
+	Hat *stats.Rate // pass^k; nil where there are too few data
+}
+
+// pair is two columns compared.
+type pair struct {
+	stats.Comparison
+	A, B int
+}
+
+// tableName names a column for harness/stats, where names must differ and are
+// not shown.
+func tableName(c int) string { return fmt.Sprintf("column %d", c+1) }
+
+// outcomes are the columns as harness/stats wants them.
+func (tab *table) outcomes() []stats.Table {
+	out := make([]stats.Table, len(tab.Columns))
+	for c := range out {
+		out[c].Name = tableName(c)
+		for i, s := range tab.Scenarios {
+			if len(s.Cells[c]) == 0 {
+				continue
+			}
+			row := stats.Scenario{Name: fmt.Sprint(i)}
+			for _, t := range s.Cells[c] {
+				o := t.Outcome
+				if outcomeOf(o).Word != string(o) {
+					o = harness.OutcomeError // one that nobody knows judges nothing
+				}
+				row.Attempts = append(row.Attempts, o)
+			}
+			out[c].Scenarios = append(out[c].Scenarios, row)
+		}
+	}
+	return out
+}
+
+// stand computes the standing of a table.
+func (tab *table) stand() (*standing, error) {
+	s := &standing{Best: -1, Said: len(tab.Columns) > 1}
+	tables := tab.outcomes()
+	s.K = 10
+	for c, col := range tab.Columns {
+		s.Said = s.Said || col.key.Mode.Real()
+		for _, sc := range tab.Scenarios {
+			if n := judged(sc.Cells[c]); n > 0 {
+				s.K = min(s.K, n)
+			}
+			s.Said = s.Said || len(sc.Cells[c]) > 1
+		}
+	}
+	for _, t := range tables {
+		r := rated{}
+		r.Rate, r.Err = t.PassRate(estimand, nil)
+		if r.Err != nil && !errors.Is(r.Err, stats.ErrTooFew) {
+			return nil, fmt.Errorf("computing pass rates: %w", r.Err)
+		}
+		if hat, err := t.PassHat(s.K, nil); err == nil && s.K > 1 {
+			r.Hat = &hat
+		}
+		s.Rates = append(s.Rates, r)
+	}
+	if len(tables) < 2 {
+		return s, nil
+	}
+	rank, err := stats.Rank(tables, estimand, nil)
+	if err != nil {
+		if errors.Is(err, stats.ErrTooFew) {
+			s.Notes = append(s.Notes, err.Error())
+			return s, nil
+		}
+		return nil, fmt.Errorf("comparing models: %w", err)
+	}
+	at := map[string]int{}
+	for c := range tables {
+		at[tableName(c)] = c
+	}
+	if c, ok := at[rank.Best]; ok {
+		s.Best = c
+	}
+	for _, name := range rank.Tied {
+		s.Tied = append(s.Tied, at[name])
+	}
+	slices.Sort(s.Tied)
+	for _, c := range rank.Pairs {
+		s.Pairs = append(s.Pairs, pair{c, at[c.A], at[c.B]})
+	}
+	for _, u := range rank.Uncompared {
+		s.Notes = append(s.Notes, fmt.Sprintf("%s and %s: %s", tab.Columns[at[u.A]].Label, tab.Columns[at[u.B]].Label, u.Reason))
+	}
+	for _, l := range rank.LeftOut {
+		s.Notes = append(s.Notes, fmt.Sprintf("%s: %s", tab.Columns[at[l.Name]].Label, l.Reason))
+	}
+	return s, nil
+}
+
+// judged counts the attempts of a cell that are in a denominator.
+func judged(cell []*Trial) int {
+	n := 0
+	for _, t := range cell {
+		if t.Outcome == harness.OutcomePassed || t.Outcome == harness.OutcomeFailed {
+			n++
+		}
+	}
+	return n
+}
+
+// verdict is the sentences under which a run is remembered, the first of which
+// is enough.
+func (s *standing) verdict(tab *table) []string {
+	switch {
+	case tab.Total.Judged() == 0 || !s.Said:
+		return nil // the counts say it
+	case len(tab.Columns) == 1:
+		return s.alone(tab)
+	case s.Best < 0:
+		return []string{"The models cannot be compared: too few trials were judged."}
+	}
+	best := tab.Columns[s.Best].Label
+	var out []string
+	var behind []string
+	var worst *pair
+	for i := range s.Pairs {
+		p := s.Pairs[i].from(s.Best)
+		if p == nil || slices.Contains(s.Tied, p.B) {
+			continue
+		}
+		behind = append(behind, fmt.Sprintf("%s by %s", tab.Columns[p.B].Label, p.gap()))
+		if worst == nil || p.Adjusted > worst.Adjusted {
+			worst = p
+		}
+	}
+	switch {
+	case len(s.Tied) == 0 && len(behind) > 0:
+		out = append(out, fmt.Sprintf("%s is the best model here. It beats %s.", best, join(behind)))
+	case len(behind) == 0:
+		names := []string{best}
+		for _, c := range s.Tied {
+			names = append(names, tab.Columns[c].Label)
+		}
+		out = append(out, fmt.Sprintf("No model is shown to be better: %s are tied.", join(names)))
+	default:
+		names := []string{best}
+		for _, c := range s.Tied {
+			names = append(names, tab.Columns[c].Label)
+		}
+		out = append(out, fmt.Sprintf("%s are tied for the best. %s beats %s.", join(names), best, join(behind)))
+	}
+	if worst != nil {
+		what := "That difference is"
+		if len(behind) > 1 {
+			what = "Each of these differences is"
+		}
+		out = append(out, fmt.Sprintf("%s unlikely to be chance (p %s, corrected for %s).", what, pText(worst.Adjusted), prose.Count(len(s.Pairs), "pair")))
+	}
+	for i := range s.Pairs {
+		if p := s.Pairs[i].from(s.Best); p != nil && slices.Contains(s.Tied, p.B) {
+			out = append(out, fmt.Sprintf("%s passes %s more than %s, which may be chance.", best, p.gap(), tab.Columns[p.B].Label))
+		}
+	}
+	if p := s.least(); p > 0 {
+		out = append(out, fmt.Sprintf("This suite finds a difference of %s or more four times in five.", points(p)))
+	}
+	return out
+}
+
+func (s *standing) alone(tab *table) []string {
+	r := s.Rates[0]
+	if r.Err != nil {
+		return []string{fmt.Sprintf("%s passed %s of the judged trials; for an interval there are too few data.", tab.Columns[0].Label, tab.Total.Rate())}
+	}
+	return []string{fmt.Sprintf("%s passes %s of such scenarios, with 95 %% confidence between %s and %s.",
+		tab.Columns[0].Label, percentText(r.Value), percentText(r.Interval.Low), percentText(r.Interval.High))}
+}
+
+// least is the smallest minimum detectable effect of a pair with the best.
+func (s *standing) least() float64 {
+	out := 0.0
+	for i := range s.Pairs {
+		if p := s.Pairs[i].from(s.Best); p != nil && p.MDE > 0 && (out == 0 || p.MDE < out) {
+			out = p.MDE
+		}
+	}
+	return out
+}
+
+// from is the pair seen from a column, which comes first in it; nil when the
+// column is not in it.
+func (p pair) from(c int) *pair {
+	switch c {
+	case p.A:
+		return &p
+	case p.B:
+		p.A, p.B = p.B, p.A
+		p.RateA, p.RateB, p.BetterA, p.BetterB = p.RateB, p.RateA, p.BetterB, p.BetterA
+		p.Difference = -p.Difference
+		p.Interval.Low, p.Interval.High = -p.Interval.High, -p.Interval.Low
+		return &p
+	}
+	return nil
+}
+
+// gap is a difference with its interval in words.
+func (p *pair) gap() string {
+	return fmt.Sprintf("%s (95 %% interval %s to %s)", points(p.Difference), signed(p.Interval.Low), signed(p.Interval.High))
+}
+
+// points is a difference of shares in points of a hundred.
+func points(d float64) string {
+	return strings.TrimPrefix(signed(d), "+") + " points"
+}
+
+// signed is a difference in points, with its sign.
+func signed(d float64) string {
+	s := fmt.Sprintf("%+.1f", 100*d)
+	if s == "-0.0" || s == "+0.0" {
+		return "0.0"
+	}
+	return strings.Replace(s, "-", "−", 1)
+}
+
+// percentText is a share. One that rounds to 0 or 100 and is neither is not
+// shown as such.
+func percentText(p float64) string {
+	s := fmt.Sprintf("%.1f", 100*p)
+	switch {
+	case s == "100.0" && p < 1:
+		return "above 99.9 %"
+	case s == "0.0" && p > 0:
+		return "below 0.1 %"
+	case s == "100.0" || s == "0.0":
+		return strings.TrimSuffix(s, ".0") + " %"
+	}
+	return s + " %"
+}
+
+// pText is a p-value as it stands in a sentence.
+func pText(p float64) string {
+	if p < 0.001 {
+		return "< 0.001"
+	}
+	return fmt.Sprintf("= %.3f", p)
+}
+
+// join lists names in a sentence.
+func join(list []string) string {
+	if len(list) < 2 {
+		return strings.Join(list, "")
+	}
+	return strings.Join(list[:len(list)-1], ", ") + " and " + list[len(list)-1]
+}
+
+// quantile is a quantile of durations by the nearest rank: one that was
+// measured.
+func quantile(d []time.Duration, q float64) time.Duration {
+	if len(d) == 0 {
+		return 0
+	}
+	d = slices.SortedFunc(slices.Values(d), cmp.Compare[time.Duration])
+	return d[min(len(d)-1, max(0, int(math.Ceil(q*float64(len(d))))-1))]
+}
