@@ -30,7 +30,7 @@ type hostileTarget struct {
 func hostileTargets(t *testing.T, asked *atomic.Int64) []hostileTarget {
 	t.Helper()
 	dir := t.TempDir()
-	llm, mcp := filepath.Join(dir, "llm.yaml"), filepath.Join(dir, "mcp.yaml")
+	llm, mcp, registry := filepath.Join(dir, "llm.yaml"), filepath.Join(dir, "mcp.yaml"), filepath.Join(dir, "tools.json")
 	write(t, llm, "llm: a\nprofile: argo-proxy-3.3\nreplies: [{say: hello}]\n") // whose own answers let every page in
 	write(t, mcp, counterFile)
 	endpoint := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -60,6 +60,12 @@ func hostileTargets(t *testing.T, asked *atomic.Int64) []hostileTarget {
 		{"proxy record", with("proxy", "--mode=record", "--cassette", filepath.Join(dir, "c.yaml"), "--upstream", endpoint.URL), []string{"/v1/chat/completions", "/v1/models"}, "/v1/models", count},
 		{"tape record", with("tape", "--out="+filepath.Join(dir, "t.tape"), "--url", endpoint.URL+"/mcp"), []string{"/mcp"}, "/mcp", count},
 	}
+	write(t, registry, `{"toolsets": [{"id": "a", "active": true, "tools": [{"name": "ping", "url": "`+endpoint.URL+`"}]}]}`)
+	targets = append(targets, hostileTarget{
+		"tools", with("serve", "tools", registry), []string{"/tools", "/tools/ping", "/mcp", "/mcp/admin/toolsets", "/mcp/admin/views/x"}, "/health", count,
+	}, hostileTarget{
+		"agent", with("serve", "agent", "--model=m", "--base-url", endpoint.URL), []string{"/agent/execute_task", "/agent/tasks", "/agent/tasks/x"}, "/health", count,
+	})
 	for transport, path := range map[string]string{"http": "/mcp", "sse": "/sse", "ws": "/ws"} {
 		targets = append(targets, hostileTarget{
 			"mcp over " + transport, with("serve", "mcp", "--transport", transport, mcp),

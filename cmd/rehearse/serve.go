@@ -20,20 +20,21 @@ const listenHelp = "address to listen on; keep it on loopback, because the mocks
 
 func serveCommand(p *process) *cobra.Command {
 	cmd := &cobra.Command{
-		Use:   "serve llm|mcp FILE",
-		Short: "Serve one mock to clients in any language",
-		Long: `serve starts one mock and prints one line of JSON when it is ready:
-{"url": "...", "admin": "..."}. It runs until it is interrupted.`,
-		Example: "  rehearse serve llm assistant.yaml\n  rehearse serve mcp --transport stdio server.yaml",
+		Use:   "serve llm|mcp|tools|agent",
+		Short: "Serve a mock, tools or an agent to clients in any language",
+		Long: `serve starts one server and prints one line of JSON when it is ready:
+{"url": "...", "admin": "..."}. It runs until it is interrupted. llm and mcp are mocks;
+tools and agent are a tool server and an agent that work.`,
+		Example: "  rehearse serve llm assistant.yaml\n  rehearse serve mcp --transport stdio server.yaml\n  rehearse serve tools tool_registry.json\n  rehearse serve agent --model argo:gpt-4o --tools http://127.0.0.1:8001",
 		Args: func(cmd *cobra.Command, args []string) error {
 			if len(args) > 0 {
-				return fmt.Errorf("unknown mock %q: want llm or mcp", args[0])
+				return fmt.Errorf("unknown server %q: want llm, mcp, tools or agent", args[0])
 			}
-			return errors.New("no mock: want `rehearse serve llm FILE` or `rehearse serve mcp FILE`")
+			return errors.New("no server: want `rehearse serve llm FILE`, `mcp FILE`, `tools FILE` or `agent`")
 		},
 		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
-	cmd.AddCommand(serveLLMCommand(p), serveMCPCommand(p))
+	cmd.AddCommand(serveLLMCommand(p), serveMCPCommand(p), serveToolsCommand(p), serveAgentCommand(p))
 	return cmd
 }
 

@@ -5,7 +5,6 @@ package main
 import (
 	"context"
 	"errors"
-	"net"
 	"net/http"
 	"net/url"
 
@@ -60,20 +59,5 @@ func tapeServe(ctx context.Context, p *process, flags *tapeFlags) error {
 
 // serveTape serves h until ctx ends. The client finds it at path.
 func serveTape(ctx context.Context, p *process, flags *tapeFlags, path string, h http.Handler) error {
-	listener, err := net.Listen("tcp", flags.listen)
-	if err != nil {
-		return err
-	}
-	p.ready(p.stdout, "http://"+dialled(listener.Addr())+path, "")
-	srv := flags.admits.Server(h)
-	done := make(chan error, 1)
-	go func() { done <- srv.Serve(listener) }()
-	select {
-	case err := <-done:
-		return err
-	case <-ctx.Done():
-	}
-	err = srv.Close() // streams that clients hold open are cut
-	<-done
-	return err
+	return serveHandler(ctx, flags.listen, 0, flags.admits.Handler(h), func(host string) { p.ready(p.stdout, "http://"+host+path, "") })
 }

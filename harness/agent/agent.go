@@ -89,6 +89,9 @@ type Config struct {
 	// MaxToolConcurrency bounds the calls of one reply that run at once. 0
 	// means 8.
 	MaxToolConcurrency int
+	// InOrder names tools whose calls in one reply run one after another, in the
+	// model's order: those that change what others see.
+	InOrder []string
 	// ToolTimeout bounds each call. 0 means 2 minutes. A [*tools.Router] gives
 	// up earlier on a server that reports no progress of a call.
 	ToolTimeout time.Duration

@@ -288,6 +288,32 @@ func TestCallsRunConcurrently(t *testing.T) {
 	}
 }
 
+// TestInOrder holds that calls of tools that are named in InOrder run one after
+// another, beside those of others.
+func TestInOrder(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var mu sync.Mutex
+		var log []string
+		tool := func(_ context.Context, args string) (tools.Result, error) {
+			var n int
+			_, _ = fmt.Sscanf(args, `{"n":%d}`, &n)
+			time.Sleep(time.Duration(10-n) * time.Second) // of the bubble's clock
+			mu.Lock()
+			defer mu.Unlock()
+			log = append(log, fmt.Sprint(n))
+			return tools.Result{Text: args}, nil
+		}
+		m := &script{replies: [][]any{called(call("a", "switch", `{"n":1}`), call("b", "free", `{"n":9}`), call("c", "switch", `{"n":7}`), call("d", "switch", `{"n":8}`)), said("ok")}}
+		c := New(Config{Model: m, InOrder: []string{"switch"}, Tools: box{"switch": tool, "free": tool}}).Conversation()
+		if p := play(t.Context(), c, "go"); p.err != nil {
+			t.Fatal(p.err)
+		}
+		if got := strings.Join(log, " "); got != "9 1 7 8" {
+			t.Errorf("the calls ended as %s, want 9, which waits for none, and then 1 7 8", got)
+		}
+	})
+}
+
 // TestBadCalls has the ways in which a call goes wrong: each is a result that
 // the model reads, and the turn goes on to an answer.
 func TestBadCalls(t *testing.T) {

@@ -60,6 +60,7 @@ func (t *turn) runSeveral(ctx context.Context, calls []harness.ToolCall, offered
 	ended := make(chan func(), len(calls))
 	reports := make([]harness.ReportedCall, len(calls))
 	started := 0
+	turnOf := inOrder(t.cfg.InOrder)
 	// A clock that skips waits is told of all calls that can begin before the
 	// first of them does, and of the next one before the last is over.
 	var start func(most int)
@@ -69,8 +70,11 @@ func (t *turn) runSeveral(ctx context.Context, calls []harness.ToolCall, offered
 			i, call := started, calls[started]
 			t.yield(ToolStarted{Call: call})
 			ctx, done := t.cfg.Clock.Waiting(ctx)
+			mine, next := turnOf(call.Name)
 			begin = append(begin, func() {
+				<-mine
 				report, notes := t.runCall(ctx, call, offered)
+				close(next)
 				ended <- func() {
 					reports[i] = report
 					t.finished(report, notes)
@@ -93,6 +97,23 @@ func (t *turn) runSeveral(ctx context.Context, calls []harness.ToolCall, offered
 		(<-ended)()
 	}
 	return reports
+}
+
+// inOrder has the calls of some tools wait for each other. The function that it
+// returns is asked for each call, in the model's order: mine is closed when the
+// call may run, and whoever ran it closes next.
+func inOrder(tools []string) func(tool string) (mine, next chan struct{}) {
+	free := make(chan struct{})
+	close(free)
+	last := free
+	return func(tool string) (mine, next chan struct{}) {
+		next = make(chan struct{})
+		if !slices.Contains(tools, tool) {
+			return free, next
+		}
+		mine, last = last, next
+		return mine, next
+	}
 }
 
 // errToolTimeout ends a call that takes longer than Config.ToolTimeout.

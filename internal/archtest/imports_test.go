@@ -18,14 +18,15 @@ cassettes/mcptape: cassettes/redact harness internal/exactjson internal/filepos 
 	internal/mcphttp internal/mcpwire internal/plainfile internal/prose internal/recfile internal/shape internal/sse
 	internal/value internal/vcr
 cassettes/redact: internal/key internal/sse internal/value internal/vcr
-cmd/rehearse: cassettes cassettes/mcptape cassettes/redact harness harness/agent harness/mcppool harness/run
-	harness/stats harness/tools harness/trials internal/dialect internal/filepos internal/gate internal/key
+cmd/rehearse: cassettes cassettes/mcptape cassettes/redact harness harness/agent harness/agentserver harness/mcppool
+	harness/model/openai harness/run harness/stats harness/tools harness/toolserver harness/trials internal/dialect internal/filepos internal/gate internal/key
 	internal/mcpargs internal/mcpwire internal/mockserver internal/plainfile internal/profile internal/project
 	internal/prose internal/shape internal/timeline internal/vcr mockllm mockllm/fault mockmcp mockmcp/fault reports
 	scenarios
 harness: internal/jsonrpc
 harness/agent: harness harness/mcppool harness/model harness/model/openai harness/tools internal/plainfile
 	internal/value
+harness/agentserver: harness harness/agent internal/gate internal/sse
 harness/goopenai: harness
 harness/mcpgo: harness internal/mcpwire
 harness/mcppool: harness internal/exactjson internal/jsonrpc internal/mcphttp internal/mcpwire
@@ -40,6 +41,8 @@ harness/score: harness harness/trials internal/expr internal/match internal/pros
 harness/stats: harness
 harness/tools: harness harness/mcppool internal/dialect internal/exactjson internal/mcpwire internal/toolname
 	internal/value
+harness/toolserver: harness harness/mcppool harness/tools internal/filepos internal/gate internal/plainfile internal/schema
+	internal/toolname internal/value
 harness/trials: harness internal/filepos internal/plainfile internal/prose internal/recfile
 internal/archtest:
 internal/bpe:

@@ -1,0 +1,103 @@
+// Copyright 2026 The rehearse Authors. SPDX-License-Identifier: Apache-2.0
+
+package main
+
+import (
+	"fmt"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"gopkg.in/yaml.v3"
+)
+
+// TestServeAgent has an agent switch its toolsets, with every part a server of
+// its own: the model, the tool server, a tool behind it, an MCP server behind it.
+func TestServeAgent(t *testing.T) {
+	dir := t.TempDir()
+	search := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		body, _ := io.ReadAll(r.Body)
+		fmt.Fprintf(w, `{"hits":["Lima"],"for":%s}`, body)
+	}))
+	defer search.Close()
+	write(t, filepath.Join(dir, "files.yaml"), "server: files\ntools: [{name: write_file, description: Writes., results: [{text: written}]}]\n")
+	files := serveArgs(t, &process{}, "serve", "mcp", filepath.Join(dir, "files.yaml"))
+	defer files.end()
+
+	registry := filepath.Join(dir, "tool_registry.json")
+	write(t, registry, `{"toolsets": [
+  {"id": "web_tools", "description": "The web.", "active": true, "tools": [{"name": "web_search", "url": "${SEARCH_URL:-`+search.URL+`}",
+    "parameters": {"type": "object", "properties": {"q": {"type": "string"}}, "required": ["q"]}}]},
+  {"id": "file_system_tools", "server": {"url": "`+files.URL+`"}}
+]}`)
+	env := map[string]string{"REHEARSE_ADMIN_TOKEN": "sesame"}
+	getenv := func(name string) (string, bool) { v, ok := env[name]; return v, ok }
+	tools := serveArgs(t, &process{getenv: getenv}, "serve", "tools", registry)
+	defer tools.end()
+	root := strings.TrimSuffix(tools.Admin, "/mcp/admin/toolsets")
+	tools.expect(`"tools":["write_file"]`, "GET", root+"/tools", "")
+	tools.expect(`200 {"hits":["Lima"],"for":{"q":"Peru"}}`, "POST", root+"/tools/web_search", `{"q":"Peru"}`)
+	tools.expect("422 ", "POST", root+"/tools/web_search", `{"query":"Peru"}`)
+	tools.expect("409 ", "POST", root+"/tools/write_file", `{}`)
+	tools.expect("401 ", "POST", tools.Admin, `{"action":"ACTIVATE","toolset_ids":["file_system_tools"]}`)
+
+	write(t, filepath.Join(dir, "llm.yaml"), `llm: peru
+replies:
+  - calls: [{web_search: {q: Peru}}]
+  - calls: [{manage_toolsets: {action: DEACTIVATE, toolset_ids: [web_tools]}}, {manage_toolsets: {action: ACTIVATE, toolset_ids: [file_system_tools]}}]
+  - calls: [{write_file: {}}]
+  - say: The capital is Lima.
+`)
+	llm := serveArgs(t, &process{}, "serve", "llm", filepath.Join(dir, "llm.yaml"))
+	env["MCP_SERVER_URL"], env["ARGO_BASE_URL"], env["ARGO_DEFAULT_MODEL"] = root, llm.URL, "gpt-5"
+	agent := serveArgs(t, &process{getenv: getenv}, "serve", "agent", "--system", "Be brief.")
+	answer := agent.ask("POST", agent.URL, `{"goal":"Write down the capital of Peru."}`)
+	if !strings.HasPrefix(answer, "200 ") || !strings.Contains(answer, `"status":"completed","final_answer":"The capital is Lima."`) {
+		t.Errorf("the task came to %s", answer)
+	}
+	llm.expect("- file_system_tools (write_file)", "GET", llm.Admin+"/journal", "")
+	if code, stderr := agent.end(); code != exitPassed {
+		t.Errorf("the agent server ended with %d: %s", code, stderr)
+	}
+	if code, stderr := llm.end(); code != exitPassed {
+		t.Errorf("the model was asked what it was not to be: %s", stderr)
+	}
+	tools.expect(`"web_tools","description":"The web.","active":true`, "GET", root+"/tools", "") // the default view
+}
+
+// TestDeploy holds the compose file to the flags, and its registry to the reader.
+func TestDeploy(t *testing.T) {
+	const folder = "../../docs/deploy/"
+	data, err := os.ReadFile(folder + "compose.yaml")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var compose struct {
+		Services map[string]struct {
+			Command     []string
+			Environment map[string]string
+		}
+	}
+	if err := yaml.Unmarshal(data, &compose); err != nil || len(compose.Services) != 2 {
+		t.Fatalf("%d services (%v), want 2", len(compose.Services), err)
+	}
+	for name, service := range compose.Services {
+		args := service.Command
+		for i, arg := range args {
+			if strings.HasPrefix(arg, "0.0.0.0:") {
+				args[i] = "127.0.0.1:0"
+			}
+			if file, ok := strings.CutPrefix(arg, "/config/"); ok {
+				args[i] = folder + file
+			}
+		}
+		s := serveArgs(t, &process{getenv: func(key string) (string, bool) { v, ok := service.Environment[key]; return v, ok }}, args...)
+		if code, stderr := s.end(); code != exitPassed {
+			t.Errorf("%s: exit code %d, %s", name, code, stderr)
+		}
+	}
+}

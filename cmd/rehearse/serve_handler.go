@@ -1,0 +1,54 @@
+// Copyright 2026 The rehearse Authors. SPDX-License-Identifier: Apache-2.0
+
+package main
+
+import (
+	"context"
+	"fmt"
+	"net"
+	"net/http"
+	"strings"
+	"time"
+
+	"github.com/rehearse-dev/rehearse/internal/gate"
+	"github.com/rehearse-dev/rehearse/internal/plainfile"
+)
+
+// serveHandler serves h until ctx ends, and then for as long as grace while
+// requests go on. h guards itself: see [gate.Rules]. say is told the host of the listener before the first request.
+func serveHandler(ctx context.Context, listen string, grace time.Duration, h http.Handler, say func(host string)) error {
+	listener, err := net.Listen("tcp", listen)
+	if err != nil {
+		return err
+	}
+	say(dialled(listener.Addr()))
+	srv := gate.NewServer(h)
+	done := make(chan error, 1)
+	go func() { done <- srv.Serve(listener) }()
+	select {
+	case err := <-done:
+		return err
+	case <-ctx.Done():
+	}
+	if grace > 0 {
+		ending, cancel := context.WithTimeout(context.WithoutCancel(ctx), grace)
+		_ = srv.Shutdown(ending) // what outlasts the grace is cut
+		cancel()
+	}
+	err = srv.Close() // streams that clients hold open are cut
+	<-done
+	return err
+}
+
+// textOrFile is the value of a flag that is a text, or @FILE.
+func textOrFile(flag, text string) (string, error) {
+	path, ok := strings.CutPrefix(text, "@")
+	if !ok {
+		return text, nil
+	}
+	data, err := plainfile.Read(path, plainfile.MaxSettings)
+	if err != nil {
+		return "", fmt.Errorf("--%s: %w", flag, err)
+	}
+	return strings.TrimSpace(string(data)), nil
+}

@@ -1,0 +1,165 @@
+// Copyright 2026 The rehearse Authors. SPDX-License-Identifier: Apache-2.0
+
+package toolserver
+
+import (
+	"bytes"
+	_ "embed"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net/url"
+	"os"
+	"regexp"
+
+	"github.com/rehearse-dev/rehearse/harness"
+	"github.com/rehearse-dev/rehearse/internal/filepos"
+	"github.com/rehearse-dev/rehearse/internal/plainfile"
+	"github.com/rehearse-dev/rehearse/internal/toolname"
+)
+
+// RegistrySchema is the JSON Schema of tool_registry.json.
+//
+//go:embed registry.schema.json
+var RegistrySchema []byte
+
+// maxRegistry bounds the file of a registry.
+const maxRegistry = 16 << 20
+
+// ReadRegistry reads a registry from a JSON file. In the texts of servers,
+// addresses and environments ${VAR} is the variable of that name, and
+// ${VAR:-DEFAULT} a default for one that is not set or empty.
+func ReadRegistry(path string) (*Registry, error) {
+	data, err := plainfile.Read(path, maxRegistry)
+	if err != nil {
+		return nil, fmt.Errorf("reading a tool registry: %w", err)
+	}
+	r, err := parseRegistry(path, data)
+	if err != nil {
+		return nil, err
+	}
+	if err := r.expand(os.LookupEnv); err != nil {
+		return nil, filepos.Errorf(harness.Position{File: path}, "%w", err)
+	}
+	if err := r.check(); err != nil {
+		return nil, filepos.Errorf(harness.Position{File: path}, "%w", err)
+	}
+	return r, nil
+}
+
+func parseRegistry(path string, data []byte) (*Registry, error) {
+	dec := json.NewDecoder(bytes.NewReader(data))
+	dec.DisallowUnknownFields()
+	r := new(Registry)
+	err := dec.Decode(r)
+	if err == nil {
+		if _, more := dec.Token(); !errors.Is(more, io.EOF) {
+			err = errors.New("there is more behind the end of the registry")
+		}
+	}
+	if err == nil {
+		return r, nil
+	}
+	at := dec.InputOffset()
+	var syntax *json.SyntaxError
+	var kind *json.UnmarshalTypeError
+	switch {
+	case errors.As(err, &syntax):
+		at = syntax.Offset
+	case errors.As(err, &kind):
+		at = kind.Offset
+		err = fmt.Errorf("%s is %s, where %s is wanted", kind.Field, kind.Value, kind.Type)
+	}
+	line := 1 + bytes.Count(data[:min(at, int64(len(data)))], []byte("\n"))
+	return nil, filepos.Errorf(harness.Position{File: path, Line: line}, "this is no tool registry: %w", err)
+}
+
+// variable is how a text names an environment variable.
+var variable = regexp.MustCompile(`\$\{([A-Za-z_][A-Za-z0-9_]*)(:-([^}]*))?\}`)
+
+// expand puts variables in their places.
+func (r *Registry) expand(lookup func(string) (string, bool)) error {
+	var missing error
+	fill := func(text string) string {
+		return variable.ReplaceAllStringFunc(text, func(found string) string {
+			m := variable.FindStringSubmatch(found)
+			got, _ := lookup(m[1])
+			switch {
+			case got != "":
+			case m[2] != "":
+				got = m[3]
+			case missing == nil:
+				missing = fmt.Errorf("the environment variable %s is not set; set it, or write ${%s:-DEFAULT}", m[1], m[1])
+			}
+			return got
+		})
+	}
+	for i := range r.Toolsets {
+		set := &r.Toolsets[i]
+		for j := range set.Tools {
+			set.Tools[j].URL = fill(set.Tools[j].URL)
+		}
+		if s := set.Server; s != nil {
+			for j := range s.Command {
+				s.Command[j] = fill(s.Command[j])
+			}
+			s.URL = fill(s.URL)
+			for name, text := range s.Env {
+				s.Env[name] = fill(text)
+			}
+			for name, text := range s.Headers {
+				s.Headers[name] = fill(text)
+			}
+		}
+	}
+	return missing
+}
+
+// check says what is wrong with a registry.
+func (r *Registry) check() error {
+	if len(r.Toolsets) == 0 {
+		return errors.New("there is no toolset in \"toolsets\"")
+	}
+	seen := make(map[string]bool)
+	for i, set := range r.Toolsets {
+		switch {
+		case set.ID == "":
+			return fmt.Errorf("toolset %d has no id", i+1)
+		case seen[set.ID]:
+			return fmt.Errorf("two toolsets have the id %q", set.ID)
+		case len(set.Tools) == 0 && set.Server == nil:
+			return fmt.Errorf("toolset %q has neither tools nor a server", set.ID)
+		case len(set.Only) > 0 && set.Server == nil:
+			return fmt.Errorf("toolset %q: \"only\" chooses among the tools of a server, and it has none", set.ID)
+		}
+		seen[set.ID] = true
+		if s := set.Server; s != nil && s.Dial.Dial == nil && (len(s.Command) > 0) == (s.URL != "") {
+			return fmt.Errorf("toolset %q: its server needs a command or a url, and not both", set.ID)
+		}
+		for _, t := range set.Tools {
+			if err := t.check(); err != nil {
+				return fmt.Errorf("toolset %q: %w", set.ID, err)
+			}
+		}
+	}
+	return nil
+}
+
+func (t *Tool) check() error {
+	if !toolname.Valid(t.Name) {
+		return fmt.Errorf("%q is no name of a tool: 1 to %d letters, digits, _ and -", t.Name, toolname.MaxLen)
+	}
+	if t.Name == ManageTool {
+		return fmt.Errorf("the name %q is that of the tool by which a model switches toolsets", t.Name)
+	}
+	if (t.Run == nil) == (t.URL == "") {
+		return fmt.Errorf("tool %q needs a url", t.Name)
+	}
+	if t.URL != "" {
+		if u, err := url.Parse(t.URL); err != nil || u.Host == "" || u.Scheme != "http" && u.Scheme != "https" {
+			return fmt.Errorf("tool %q: %q is no http address", t.Name, t.URL)
+		}
+	}
+	return nil
+}
