@@ -44,6 +44,8 @@ type process struct {
 	abort  <-chan struct{} // closed when there is no time left; may be nil
 	grace  time.Duration   // for a server's process to end by itself; 0 is the default
 	hangup *hangups        // signals that a command may ask for; may be nil
+	// interrupt are those of Ctrl-C, which a command may ask for too.
+	interrupt *hangups
 	// orphans are what servers leave behind. Nil where this process has other
 	// children than servers.
 	orphans *mcpwire.Orphans
@@ -185,7 +187,7 @@ judged.`,
 	root.SetFlagErrorFunc(flagError)
 	root.SetHelpCommand(helpCommand())
 	root.AddCommand(
-		initCommand(p), checkCommand(p), runCommand(p), shardCommand(p), fuzzCommand(p), reportCommand(p), mergeCommand(p), serveCommand(p),
+		initCommand(p), checkCommand(p), runCommand(p), shardCommand(p), fuzzCommand(p), reportCommand(p), mergeCommand(p), serveCommand(p), chatCommand(p),
 		mcpCommand(p), proxyCommand(p), cassetteCommand(p), tapeCommand(p), importCommand(p),
 		compareRunsCommand(p), gateCommand(p), planCommand(p), faultsCommand(p), schemaCommand(p), versionCommand(p),
 	)

@@ -6,11 +6,14 @@
 //	rehearse init             a folder with one scenario to begin from
 //	rehearse check PATH...    find mistakes in scenarios and mocks
 //	rehearse run PATH...      play scenarios and write a report
+//	rehearse chat             talk with a model that has the tools of MCP servers
 //	rehearse shard PATH...    the job file of a run on several machines
 //	rehearse fuzz PATH...     split streams at different points
 //	rehearse report RUN       show a finished run again
 //	rehearse serve llm FILE   a mock model endpoint by itself
 //	rehearse serve mcp FILE   a mock MCP server by itself
+//	rehearse serve tools FILE tools in sets that an agent switches
+//	rehearse serve agent      an agent that is given goals
 //	rehearse proxy            record or replay HTTP traffic
 //	rehearse cassette         compare, check and export what was recorded
 //	rehearse tape             record or replay an MCP server over stdio
@@ -54,22 +57,23 @@ func program(grace time.Duration) {
 	}
 	signal.Ignore(syscall.SIGPIPE) // a reader that leaves must not keep us from ending the servers
 	done := make(chan exitCode, 1)
-	hangups := newHangups()
+	hangups, interrupts := newHangups(), newHangups()
 	var stay atomic.Bool
 	orphans := new(mcpwire.Orphans)
 	go func() {
 		done <- command(ctx, &process{
-			args:    os.Args[1:],
-			getenv:  os.LookupEnv,
-			stdin:   os.Stdin,
-			stdout:  onTerminal(os.Stdout),
-			stderr:  onTerminal(os.Stderr),
-			abort:   abort,
-			grace:   grace,
-			hangup:  hangups,
-			orphans: orphans,
-			exit:    os.Exit,
-			stay:    func() { stay.Store(true) },
+			args:      os.Args[1:],
+			getenv:    os.LookupEnv,
+			stdin:     os.Stdin,
+			stdout:    onTerminal(os.Stdout),
+			stderr:    onTerminal(os.Stderr),
+			abort:     abort,
+			grace:     grace,
+			hangup:    hangups,
+			interrupt: interrupts,
+			orphans:   orphans,
+			exit:      os.Exit,
+			stay:      func() { stay.Store(true) },
 		})
 	}()
 	for running := true; running; {
@@ -77,7 +81,7 @@ func program(grace time.Duration) {
 		case code := <-done:
 			os.Exit(int(code))
 		case sig := <-signals:
-			running = stay.Load() || sig == syscall.SIGHUP && hangups.pass()
+			running = stay.Load() || sig == syscall.SIGHUP && hangups.pass() || sig == os.Interrupt && interrupts.pass()
 		}
 	}
 	stop()

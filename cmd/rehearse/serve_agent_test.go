@@ -60,6 +60,13 @@ replies:
 		t.Errorf("the task came to %s", answer)
 	}
 	llm.expect("- file_system_tools (write_file)", "GET", llm.Admin+"/journal", "")
+	llm.expect("", "POST", llm.Admin+"/reset", "")
+	var said, steps strings.Builder
+	talk := &process{args: []string{"chat", "--agent", strings.TrimSuffix(agent.URL, "/agent/execute_task")}, stdin: strings.NewReader("Write down the capital of Peru.\nquit\n"), stdout: &said, stderr: &steps, getenv: getenv}
+	if code := command(t.Context(), talk); code != exitPassed || said.String() != "The capital is Lima.\n" || !strings.Contains(steps.String(), "write_file {} -> written\n") {
+		t.Errorf("a chat with the agent server ended with %d: %s%s", code, said.String(), steps.String())
+	}
+	http.DefaultClient.CloseIdleConnections()
 	if code, stderr := agent.end(); code != exitPassed {
 		t.Errorf("the agent server ended with %d: %s", code, stderr)
 	}

@@ -3,6 +3,7 @@
 package agent
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -26,6 +27,7 @@ type Conversation struct {
 	messages []harness.Message // without the system message
 	calls    []harness.ReportedCall
 	tokens   int
+	name     string // of the model; empty means that of the configuration
 }
 
 // Send gives the agent one user message and yields what happens. It starts when
@@ -79,6 +81,20 @@ func (c *Conversation) Reset() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.messages, c.calls, c.tokens = nil, nil, 0
+}
+
+// SetModel has the conversation ask another model of the same endpoint, from the
+// next model call on. Empty means that of the configuration.
+func (c *Conversation) SetModel(name string) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.name = name
+}
+
+func (c *Conversation) model() string {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return cmp.Or(c.name, c.cfg.Name)
 }
 
 // Messages returns a copy of the history, without the system message.
@@ -209,7 +225,7 @@ func (t *turn) ended(ctx context.Context, err error) error {
 // ask makes one model call.
 func (t *turn) ask(ctx context.Context, offered []harness.Tool) (*model.Done, error) {
 	req := &model.Request{
-		Model:       t.cfg.Name,
+		Model:       t.model(),
 		Tools:       offered,
 		Temperature: t.cfg.Temperature,
 		TopP:        t.cfg.TopP,

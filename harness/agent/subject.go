@@ -80,7 +80,7 @@ func open(ctx context.Context, cfg Config, env *harness.Env) (harness.Session, e
 	}
 	servers := env.Servers
 	if env.ConfigFile != "" {
-		if servers, err = readServers(env.ConfigFile); err != nil {
+		if servers, err = ReadServers(env.ConfigFile); err != nil {
 			return nil, err
 		}
 	}
@@ -279,8 +279,9 @@ func blame(err error) error {
 	return &harness.EndpointError{Status: e.Status, Err: err}
 }
 
-// readServers reads an mcp.json, as editors and chat programs write it.
-func readServers(path string) ([]harness.Server, error) {
+// ReadServers reads the servers of an mcp.json, as editors and chat programs
+// write it, in the order of their names. Those that are disabled are left out.
+func ReadServers(path string) ([]harness.Server, error) {
 	raw, err := plainfile.Read(path, plainfile.MaxSettings)
 	if err != nil {
 		return nil, fmt.Errorf("reading MCP servers: %w", err)

@@ -258,7 +258,7 @@ func TestReadServers(t *testing.T) {
 			if err := os.WriteFile(path, []byte(tc.file), 0o644); err != nil {
 				t.Fatal(err)
 			}
-			got, err := readServers(path)
+			got, err := ReadServers(path)
 			if tc.err != "" {
 				if err == nil || !strings.Contains(err.Error(), tc.err) || !strings.Contains(err.Error(), path) {
 					t.Errorf("got %v, want %q with the path", err, tc.err)
@@ -273,7 +273,7 @@ func TestReadServers(t *testing.T) {
 			}
 		})
 	}
-	if _, err := readServers(filepath.Join(t.TempDir(), "none.json")); !errors.Is(err, os.ErrNotExist) {
+	if _, err := ReadServers(filepath.Join(t.TempDir(), "none.json")); !errors.Is(err, os.ErrNotExist) {
 		t.Errorf("no file: got %v", err)
 	}
 }

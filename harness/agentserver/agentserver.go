@@ -290,7 +290,7 @@ func (s *Server) play(ctx context.Context, t task, tell func(name string, v any)
 			tell("withdrawn", map[string]string{"text": e.Text})
 		case agent.ModelCalled:
 			result.ModelCalls++
-			result.count(e.Usage)
+			result.Usage = result.Usage.Add(e.Usage)
 		case agent.ToolStarted:
 			tell("tool_started", map[string]string{"id": e.Call.ID, "tool": e.Call.Name, "arguments": e.Call.Arguments})
 		case agent.ToolFinished:
@@ -310,16 +310,6 @@ func (s *Server) play(ctx context.Context, t task, tell func(name string, v any)
 
 func call(c harness.ReportedCall) Call {
 	return Call{c.ID, c.Tool, c.Arguments, c.Result, c.Error}
-}
-
-func (r *Result) count(u harness.Usage) {
-	u = u.Counted()
-	r.Usage.PromptTokens += u.PromptTokens
-	r.Usage.CompletionTokens += u.CompletionTokens
-	r.Usage.TotalTokens += u.TotalTokens
-	r.Usage.ReasoningTokens += u.ReasoningTokens
-	r.Usage.CachedTokens += u.CachedTokens
-	r.Usage.CacheWriteTokens += u.CacheWriteTokens
 }
 
 // end says how the task ended.

@@ -21,7 +21,7 @@ cassettes/redact: internal/key internal/sse internal/value internal/vcr
 cmd/rehearse: cassettes cassettes/mcptape cassettes/redact harness harness/agent harness/agentserver harness/mcppool
 	harness/model/openai harness/run harness/stats harness/tools harness/toolserver harness/trials internal/dialect internal/filepos internal/gate internal/key
 	internal/mcpargs internal/mcpwire internal/mockserver internal/plainfile internal/profile internal/project
-	internal/prose internal/shape internal/timeline internal/vcr mockllm mockllm/fault mockmcp mockmcp/fault reports
+	internal/prose internal/shape internal/sse internal/timeline internal/vcr mockllm mockllm/fault mockmcp mockmcp/fault reports
 	scenarios
 harness: internal/jsonrpc
 harness/agent: harness harness/mcppool harness/model harness/model/openai harness/tools internal/plainfile

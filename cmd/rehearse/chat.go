@@ -1,0 +1,394 @@
+// Copyright 2026 The rehearse Authors. SPDX-License-Identifier: Apache-2.0
+
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"strings"
+	"sync"
+
+	"github.com/spf13/cobra"
+
+	"github.com/rehearse-dev/rehearse/harness"
+	"github.com/rehearse-dev/rehearse/harness/agent"
+	"github.com/rehearse-dev/rehearse/harness/mcppool"
+	"github.com/rehearse-dev/rehearse/harness/model/openai"
+	"github.com/rehearse-dev/rehearse/harness/run"
+	"github.com/rehearse-dev/rehearse/harness/tools"
+	"github.com/rehearse-dev/rehearse/internal/prose"
+)
+
+// chatFlags are what the flags of `chat` say.
+type chatFlags struct {
+	config, model, baseURL, system string
+	agentURL                       string
+	whole, logs                    bool
+}
+
+func chatCommand(p *process) *cobra.Command {
+	var flags chatFlags
+	cmd := &cobra.Command{
+		Use:   "chat [--config mcp.json] [--model NAME]",
+		Short: "Talk with a model that has the tools of MCP servers",
+		Long: `chat connects to the servers of an mcp.json, all at the same time, and talks with a
+model that may call their tools. A server that cannot be reached costs a warning; the
+others are used. What goes wrong with a call is told to the model.
+
+The answer goes to standard output; a line for each tool call, with its arguments and
+its outcome, to standard error.
+
+  /tools          the tools and their servers
+  /servers        the servers and what they say of themselves
+  /model [NAME]   the model, or another one from now on
+  /reset          forget the conversation
+  /save FILE      write the conversation as a scenario
+  /help           these commands
+  exit, quit      end, as the end of the input does
+
+Ctrl-C stops an answer; at the prompt, or twice, it ends the program.
+
+The endpoint and its key are those of ` + "`rehearse run --mode live`" + `: --base-url, else
+ARGO_BASE_URL, else OPENAI_BASE_URL, else http://localhost:8000/v1; OPENAI_API_KEY. The
+model is --model, else ARGO_DEFAULT_MODEL.
+
+With --agent the other side is an agent server (` + "`rehearse serve agent`" + `): each line is
+a goal, and there are no commands but exit and quit.`,
+		Example: `  rehearse chat --config mcp.json --model argo:gpt-4o
+  echo "What is in notes.txt?" | rehearse chat --config mcp.json --model argo:gpt-4o
+  rehearse chat --agent http://127.0.0.1:8002`,
+		Args: cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			if err := checkFlags(cmd, rule{"base-url", wholeURL(flags.baseURL), wantURL}, rule{"agent", wholeURL(flags.agentURL), wantURL}); err != nil {
+				return err
+			}
+			if flags.agentURL != "" {
+				for _, name := range []string{"config", "model", "base-url", "system", "logs", "no-stream"} {
+					if cmd.Flags().Changed(name) {
+						return fmt.Errorf("--%s has no effect with --agent: the agent server has a model and tools of its own", name)
+					}
+				}
+				return runChat(cmd.Context(), p, &goalChat{p: p, url: strings.TrimSuffix(flags.agentURL, "/")})
+			}
+			c, err := openChat(cmd.Context(), p, &flags)
+			if err != nil {
+				return err
+			}
+			return errors.Join(runChat(cmd.Context(), p, c), c.close())
+		},
+	}
+	f := cmd.Flags()
+	f.StringVar(&flags.config, "config", "", "mcp.json with the servers (key mcpServers)")
+	f.StringVar(&flags.model, "model", "", "name of the model")
+	f.StringVar(&flags.baseURL, "base-url", "", "base URL of the model's endpoint, ending in /v1")
+	f.StringVar(&flags.system, "system", "", "system prompt, or @FILE")
+	f.BoolVar(&flags.whole, "no-stream", false, "ask the model for whole replies")
+	f.BoolVar(&flags.logs, "logs", false, "print what the servers log")
+	f.StringVar(&flags.agentURL, "agent", "", "address of an agent server, to be given goals")
+	return cmd
+}
+
+// partner is the other side of a chat.
+type partner interface {
+	// say sends a line and prints the answer. An error is one of the
+	// answer, and the chat goes on.
+	say(ctx context.Context, line string) error
+	// command runs a line that begins with a slash.
+	command(ctx context.Context, name, rest string) error
+}
+
+// runChat talks until the input ends or somebody ends it.
+func runChat(ctx context.Context, p *process, with partner) error {
+	ctx, end := context.WithCancel(ctx)
+	defer end()
+	in, failed := openLines(p), false
+	over := func() error {
+		if failed {
+			return &codeError{exitFailed, nil} // it was said
+		}
+		return nil
+	}
+	// An interrupt stops what is being answered; without that, the program.
+	var mu sync.Mutex
+	var stop context.CancelFunc
+	interrupts := p.interrupt.take()
+	var watching sync.WaitGroup
+	defer watching.Wait()
+	defer end()
+	watching.Go(func() {
+		for {
+			select {
+			case <-interrupts:
+			case <-ctx.Done():
+				return
+			}
+			mu.Lock()
+			if stop == nil {
+				end()
+			} else {
+				stop()
+				stop = nil
+			}
+			mu.Unlock()
+		}
+	})
+	for {
+		line, err := in.next(ctx)
+		if errors.Is(err, io.EOF) || ctx.Err() != nil {
+			return over()
+		}
+		if err != nil {
+			return err
+		}
+		line = strings.TrimSpace(line)
+		switch line {
+		case "":
+			continue
+		case "exit", "quit", "/exit", "/quit":
+			return over()
+		}
+		answering, cancel := context.WithCancel(ctx)
+		mu.Lock()
+		stop = cancel
+		mu.Unlock()
+		if name, rest, _ := strings.Cut(line, " "); strings.HasPrefix(name, "/") {
+			err = with.command(answering, name, strings.TrimSpace(rest))
+		} else {
+			err = with.say(answering, line)
+		}
+		stopped := answering.Err() != nil
+		mu.Lock()
+		stop = nil
+		mu.Unlock()
+		cancel()
+		switch {
+		case ctx.Err() != nil:
+			return over()
+		case stopped:
+			fmt.Fprintln(p.stderr, "rehearse: the answer was stopped")
+		case err != nil:
+			fmt.Fprintf(p.stderr, "rehearse: %v\n", err)
+			failed = true
+		}
+	}
+}
+
+// chat is a conversation with a model that has tools.
+type chat struct {
+	p        *process
+	cfg      agent.Config
+	talk     *agent.Conversation
+	router   *tools.Router
+	sessions []*mcppool.Session
+	told     map[string]bool // warnings that were printed
+}
+
+// openChat connects with all servers at once.
+func openChat(ctx context.Context, p *process, flags *chatFlags) (*chat, error) {
+	opts := run.Options{BaseURL: flags.baseURL}
+	if flags.model != "" {
+		opts.Models = run.Models(flags.model)
+	}
+	if err := liveDefaults(p, &opts); err != nil {
+		return nil, err
+	}
+	system, err := textOrFile("system", flags.system)
+	if err != nil {
+		return nil, err
+	}
+	var servers []harness.Server
+	if flags.config != "" {
+		if servers, err = agent.ReadServers(flags.config); err != nil {
+			return nil, err
+		}
+	}
+	c := &chat{p: p, told: make(map[string]bool)}
+	c.connect(ctx, servers, flags.logs)
+	if ctx.Err() != nil {
+		return nil, errors.Join(context.Cause(ctx), c.close())
+	}
+	if c.router, err = tools.NewRouter(ctx, c.sessions, nil); err != nil {
+		return nil, err
+	}
+	c.cfg = agent.Config{
+		Model: openai.New(openai.Config{BaseURL: opts.BaseURL, APIKey: opts.APIKey}), Name: opts.Models[0].Name,
+		System: system, Stream: !flags.whole, Tools: c.router, MaxModelCalls: 50,
+	}
+	c.talk = agent.New(c.cfg).Conversation()
+	offered, err := c.router.Tools(ctx)
+	if err != nil {
+		return nil, errors.Join(err, c.close())
+	}
+	c.warn()
+	if p.terminal(p.stdout) {
+		fmt.Fprintf(p.stderr, "%s at %s, %s of %s. /help shows the commands.\n", c.cfg.Name, opts.BaseURL, prose.Count(len(offered), "tool"), prose.Count(len(c.sessions), "server"))
+	}
+	return c, nil
+}
+
+// connect opens a session with each server that can be reached.
+func (c *chat) connect(ctx context.Context, servers []harness.Server, logs bool) {
+	sessions, errs := make([]*mcppool.Session, len(servers)), make([]error, len(servers))
+	var wg sync.WaitGroup
+	for i, server := range servers {
+		wg.Go(func() {
+			opts := &mcppool.Options{Abort: c.p.abort}
+			if c.p.grace > 0 {
+				opts.CloseGrace = c.p.grace
+			}
+			if logs {
+				opts.LogLevel, opts.Logf = "debug", c.p.logf
+				opts.Notified = func(method string, params json.RawMessage) { c.p.logf("%s: %s %s", server.Name, method, params) }
+			}
+			sessions[i], errs[i] = mcppool.Open(ctx, server, opts)
+		})
+	}
+	wg.Wait()
+	for i, s := range sessions {
+		if errs[i] != nil {
+			fmt.Fprintf(c.p.stderr, "rehearse: server %q is left out: %v\n", servers[i].Name, errs[i])
+		} else {
+			c.sessions = append(c.sessions, s)
+		}
+	}
+}
+
+func (c *chat) close() error {
+	if c.router != nil {
+		return c.router.Close()
+	}
+	var err error
+	for _, s := range c.sessions {
+		err = errors.Join(err, s.Close())
+	}
+	return err
+}
+
+// warn prints what the router has to say, once.
+func (c *chat) warn() {
+	for _, w := range c.router.Warnings() {
+		if !c.told[w] {
+			c.told[w] = true
+			fmt.Fprintf(c.p.stderr, "rehearse: %s\n", w)
+		}
+	}
+}
+
+func (c *chat) say(ctx context.Context, line string) error {
+	open := false // a line of the answer is not at its end
+	end := func() {
+		if open {
+			fmt.Fprintln(c.p.stdout)
+			open = false
+		}
+	}
+	defer end()
+	defer c.warn()
+	said := false
+	for event, err := range c.talk.Send(ctx, line) {
+		if err != nil {
+			return err
+		}
+		switch e := event.(type) {
+		case agent.Delta:
+			if e.Text != "" {
+				fmt.Fprint(c.p.stdout, e.Text)
+				said, open = true, !strings.HasSuffix(e.Text, "\n")
+			}
+		case agent.Withdrawn:
+			end()
+			fmt.Fprintf(c.p.stderr, "rehearse: asking again after %v: %v\n", e.Wait, e.Err)
+		case agent.ModelCalled:
+			end()
+			if len(e.Message.Calls) > 0 {
+				said = false
+			}
+		case agent.ToolStarted:
+			fmt.Fprintf(c.p.stderr, "%s %s\n", e.Call.Name, oneLineOf(e.Call.Arguments, 200))
+		case agent.ToolFinished:
+			if e.Call.Error != "" {
+				fmt.Fprintf(c.p.stderr, "%s failed: %s\n", e.Call.Tool, oneLineOf(e.Call.Error, 200))
+			} else {
+				fmt.Fprintf(c.p.stderr, "%s -> %s\n", e.Call.Tool, oneLineOf(e.Call.Result, 200))
+			}
+		case agent.Notice:
+			fmt.Fprintf(c.p.stderr, "rehearse: %s\n", e.Text)
+		case agent.Answer:
+			if !said {
+				fmt.Fprintln(c.p.stdout, e.Text)
+			}
+		}
+	}
+	return nil
+}
+
+// oneLineOf is a text in one line, cut to so many bytes.
+func oneLineOf(text string, most int) string {
+	return prose.Shorten(strings.Join(strings.Fields(text), " "), most)
+}
+
+// chatCommands are what /help prints.
+const chatCommands = `/tools          the tools and their servers
+/servers        the servers and what they say of themselves
+/model [NAME]   the model, or another one from now on
+/reset          forget the conversation
+/save FILE      write the conversation as a scenario
+exit, quit      end`
+
+func (c *chat) command(ctx context.Context, name, rest string) error {
+	out := c.p.stdout
+	switch name {
+	case "/help":
+		fmt.Fprintln(out, chatCommands)
+	case "/tools":
+		for _, s := range c.sessions {
+			listed, _, err := s.Tools(ctx)
+			if err != nil {
+				return err
+			}
+			for _, t := range listed {
+				fmt.Fprintf(out, "%s: %s: %s\n", s.Name(), t.Name, oneLineOf(t.Description, 100))
+			}
+		}
+	case "/servers":
+		for _, s := range c.sessions {
+			info := s.Info()
+			fmt.Fprintf(out, "%s: %s %s, MCP %s\n", s.Name(), info.Name, info.Version, info.Protocol)
+		}
+	case "/model":
+		if rest != "" {
+			c.talk.SetModel(rest)
+			c.cfg.Name = rest
+		}
+		fmt.Fprintln(out, c.cfg.Name)
+	case "/reset":
+		c.talk.Reset()
+	case "/save":
+		if rest == "" {
+			return errors.New("/save needs the name of a file, such as weather.yaml")
+		}
+		if _, err := os.Stat(rest); err == nil {
+			return fmt.Errorf("%s already exists; save to another file", rest)
+		}
+		offered, err := c.router.Tools(ctx)
+		if err != nil {
+			return err
+		}
+		notes, err := saveChat(rest, c.cfg.System, c.talk.Messages(), c.talk.Calls(), offered)
+		if err != nil {
+			return err
+		}
+		for _, note := range notes {
+			fmt.Fprintf(c.p.stderr, "rehearse: %s\n", note)
+		}
+		fmt.Fprintf(out, "%s\n", rest)
+	default:
+		names := []string{"/help", "/tools", "/servers", "/model", "/reset", "/save"}
+		return errors.New(unknown(fmt.Sprintf("%s is no command", name), name, names))
+	}
+	return nil
+}
