@@ -180,7 +180,7 @@ func (l *loader) userText(t turnScript, turn int, row caseRow) string {
 	}
 	text, err := t.user.Render(&expr.Vars{Turn: turn, Vars: row.vars})
 	lacks := func(p *expr.Program) bool { return len(row.lacks(p)) > 0 } // reported already
-	if err != nil && !slices.ContainsFunc(t.user.Programs(), lacks) {
+	if err != nil && !row.broken && !slices.ContainsFunc(t.user.Programs(), lacks) {
 		where := ""
 		if row.name != "" {
 			where = fmt.Sprintf(" in case %q", row.name)
@@ -210,6 +210,9 @@ func (r caseRow) lacks(p *expr.Program) []string {
 func (l *loader) cases(list *strictyaml.Node) []caseRow {
 	if !usable(list) {
 		return []caseRow{{vars: emptyVars(), broken: list != nil}}
+	}
+	if list.Kind == strictyaml.Map {
+		return l.tableOfCases(list)
 	}
 	var rows []caseRow
 	names := map[string]bool{}

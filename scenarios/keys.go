@@ -41,6 +41,7 @@ func objects() []*object {
 				{name: "vars", typ: anyMap(), def: "{}", doc: "The values that expressions read as `vars`."},
 			},
 		},
+		tableObject(),
 		{
 			name: "live", doc: "Settings of live mode.",
 			keys: []key{{name: "trials", typ: count(1), def: "1", doc: "The number of trials; the command line overrides it."}},
@@ -213,7 +214,7 @@ func scenarioObject() *object {
 			{name: "conduct", typ: mapOf(either(text(), boolean())), def: "all on", doc: conductDoc},
 			{name: "conduct_only", typ: boolean(), def: "false", doc: "Accepts a scenario without expectations; only conduct is judged."},
 			{name: "cassette", typ: objectOf("cassette"), doc: "How the scenario is recorded and replayed."},
-			{name: "cases", typ: list(objectOf("case")), def: "one, without vars", doc: "Repeats the scenario with different `vars`."},
+			{name: "cases", typ: either(list(objectOf("case")), objectOf("table of cases")), def: "one, without vars", doc: "Repeats the scenario with different `vars`, written here or in a CSV or JSONL file."},
 			asidesKey(), rulesKey(), lanesKey(), turnsKey("turn", true), expectKey("over the whole conversation"),
 		},
 	}

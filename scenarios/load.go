@@ -103,11 +103,12 @@ type loader struct {
 	found   []*document
 	notes   []string
 	suites  []string // looked for
+	tables  []string // of cases
 }
 
 // files are all that were read or looked for.
 func (l *loader) files() []string {
-	list := append(slices.Collect(maps.Keys(l.docs)), l.suites...)
+	list := slices.Concat(slices.Collect(maps.Keys(l.docs)), l.suites, l.tables)
 	slices.Sort(list)
 	return slices.Compact(list)
 }
