@@ -68,11 +68,7 @@ func (f *modelFlags) known(paths []string) (list []trials.Model, file string, er
 		return p.Models, f.file, nil
 	}
 	for _, path := range paths {
-		dir := path
-		if info, err := os.Stat(path); err != nil || !info.IsDir() {
-			dir = filepath.Dir(path)
-		}
-		p, err := project.Find(dir)
+		p, err := project.Find(folderOf(path))
 		if err != nil {
 			return nil, "", err
 		}
@@ -85,6 +81,38 @@ func (f *modelFlags) known(paths []string) (list []trials.Model, file string, er
 		}
 	}
 	return list, file, nil
+}
+
+// budget is that of the file of --models, else of the rehearse.yaml that the
+// scenarios are of. The zero Budget is none.
+func (f *modelFlags) budget(paths []string) (trials.Budget, error) {
+	if f.file != "" {
+		p, err := project.Load(f.file)
+		if err != nil {
+			return trials.Budget{}, err
+		}
+		return p.Budget, nil
+	}
+	var of *project.Project
+	for _, path := range paths {
+		p, err := project.Find(folderOf(path))
+		if err != nil {
+			return trials.Budget{}, err
+		}
+		if of != nil && of.Budget != p.Budget {
+			return trials.Budget{}, fmt.Errorf("the scenarios are of projects with different budgets, %s and %s: give one with --budget", of.Path, p.Path)
+		}
+		of = p
+	}
+	return of.Budget, nil
+}
+
+// folderOf is the folder in which the project of a path is looked for.
+func folderOf(path string) string {
+	if info, err := os.Stat(path); err != nil || !info.IsDir() {
+		return filepath.Dir(path)
+	}
+	return path
 }
 
 // modelFlag reads one --model: a label of a file, the name of a model, or

@@ -6,7 +6,8 @@ import (
 	"fmt"
 	"io"
 	"strings"
-	"sync/atomic"
+	"sync"
+	"time"
 
 	"github.com/vbauerster/mpb/v8"
 	"github.com/vbauerster/mpb/v8/decor"
@@ -17,19 +18,29 @@ import (
 	"github.com/rehearse-dev/rehearse/internal/prose"
 )
 
-// progress shows how a run goes on: a bar on a terminal, a line a trial where
-// asked for, else nothing.
+// logEvery is the time after which a log that is no terminal says how far the run
+// has come.
+const logEvery = time.Minute
+
+// progress shows how a run goes on: a bar on a terminal, a line a minute
+// elsewhere, and a line a trial where asked for.
 type progress struct {
 	lines io.Writer // nil without --verbose
 	err   io.Writer // for lines beside the bar
 	total *mpb.Progress
 	bar   *mpb.Bar
-	// The bar is drawn by a goroutine of its own.
-	failed, errors atomic.Int64
+	now   func() time.Time
+
+	mu             sync.Mutex // guards the rest: the bar is drawn by a goroutine of its own
+	start, told    time.Time
+	all, done      int // trials of this run
+	failed, errors int
+	real           bool // an endpoint is asked, so that tokens count
+	spent          trials.Spend
 }
 
 func newProgress(p *process, flags *runFlags) *progress {
-	g := &progress{err: p.stderr}
+	g := &progress{err: p.stderr, now: time.Now, real: harness.Mode(flags.mode).Real()}
 	switch {
 	case flags.verbose:
 		g.lines = p.stderr
@@ -45,26 +56,22 @@ func (g *progress) Planned(p run.Plan) {
 	if line := planLine(p); line != "" {
 		fmt.Fprintln(g.err, line)
 	}
+	g.mu.Lock()
+	g.start = g.now()
+	g.told, g.all, g.spent = g.start, p.Trials, p.Spent
+	g.mu.Unlock()
 	if g.total == nil {
 		return
 	}
 	g.bar = g.total.AddBar(int64(p.Trials),
 		mpb.BarRemoveOnComplete(),
 		mpb.PrependDecorators(decor.CountersNoUnit("%d of %d trials")),
-		mpb.AppendDecorators(decor.Any(func(decor.Statistics) string {
-			return fmt.Sprintf("%d failed, %d errors", g.failed.Load(), g.errors.Load())
-		})))
+		mpb.AppendDecorators(decor.Any(func(decor.Statistics) string { return g.status() })))
 }
 
 // Ended counts a trial.
 func (g *progress) Ended(r trials.Record) {
-	switch r.Outcome {
-	case harness.OutcomeFailed:
-		g.failed.Add(1)
-	case harness.OutcomeError:
-		g.errors.Add(1)
-	case harness.OutcomePassed, harness.OutcomeSkipped:
-	}
+	g.count(&r)
 	if g.bar != nil {
 		g.bar.Increment()
 	}
@@ -74,6 +81,78 @@ func (g *progress) Ended(r trials.Record) {
 	if r.Mode == harness.ModeRecord {
 		fmt.Fprintln(g.err, recordingLine(r))
 	}
+	if g.bar == nil {
+		g.log()
+	}
+}
+
+func (g *progress) count(r *trials.Record) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	g.done++
+	g.spent = g.spent.Add(trials.SpendOf(r))
+	switch r.Outcome {
+	case harness.OutcomeFailed:
+		g.failed++
+	case harness.OutcomeError:
+		g.errors++
+	case harness.OutcomePassed, harness.OutcomeSkipped:
+	}
+}
+
+// log says how far the run has come, now and then.
+func (g *progress) log() {
+	g.mu.Lock()
+	due := g.now().Sub(g.told) >= logEvery && g.done < g.all
+	if due {
+		g.told = g.now()
+	}
+	done, all := g.done, g.all
+	g.mu.Unlock()
+	if due {
+		fmt.Fprintf(g.err, "%d of %s, %s\n", done, prose.Count(all, "trial"), g.status())
+	}
+}
+
+// status is what became of the trials so far, what they used, and how long the
+// others may take.
+func (g *progress) status() string {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	parts := []string{fmt.Sprintf("%d failed", g.failed), prose.Count(g.errors, "error")}
+	if g.real && g.spent.Tokens > 0 {
+		if g.spent.Unpriced == 0 {
+			parts = append(parts, fmt.Sprintf("$%.2f", g.spent.Dollars))
+		}
+		parts = append(parts, tokensText(g.spent.Tokens))
+	}
+	if left := g.all - g.done; g.done > 0 && left > 0 {
+		took := g.now().Sub(g.start)
+		parts = append(parts, "about "+roughly(time.Duration(float64(took)/float64(g.done)*float64(left)))+" left")
+	}
+	return strings.Join(parts, ", ")
+}
+
+// tokensText is a number of tokens in about three digits.
+func tokensText(n int) string {
+	switch {
+	case n < 10_000:
+		return prose.Count(n, "token")
+	case n < 10_000_000:
+		return fmt.Sprintf("%dk tokens", (n+500)/1000)
+	}
+	return fmt.Sprintf("%.1fM tokens", float64(n)/1e6)
+}
+
+// roughly is a duration in its largest units.
+func roughly(d time.Duration) string {
+	switch {
+	case d < time.Minute:
+		return fmt.Sprintf("%ds", int(d.Seconds())+1)
+	case d < time.Hour:
+		return fmt.Sprintf("%dm", int(d.Minutes()+0.5))
+	}
+	return fmt.Sprintf("%dh%02dm", int(d.Hours()), int(d.Minutes())%60)
 }
 
 // recordingLine says where a recording was written, or why not.

@@ -36,6 +36,8 @@ type runFlags struct {
 	thresholds []string
 	summary    bool
 	shard      string
+	budget     string
+	rate       string
 	models     modelFlags
 	files      files
 }
@@ -79,6 +81,16 @@ With a pass rule in a scenario, or a threshold in a suite or by --threshold, the
 decide the exit code, not single trials: 1 if one is missed. Trials that passed or
 failed count, for each model by itself.
 
+--budget stops a run against an endpoint once it has used so many dollars or tokens:
+no further trial begins, and the exit code is 3 unless a trial failed. --resume goes
+on with a larger budget, which is for all of the run. Dollars need the price of each
+model entry.
+
+An endpoint that answers 429 is asked by half as many trials at a time, and by more
+again later; what it asks to wait is waited. --rate bounds the requests besides. The
+trials of several models or variants follow each other in an order that is drawn from
+--seed.
+
 A run that was stopped or killed goes on with --resume RUN and otherwise the same
 command line. It refuses when scenarios or models are no longer those of the run.
 --shard has one of several machines play its part of the trials. --shard auto is for
@@ -94,6 +106,7 @@ Ctrl-C does not wait for servers that are slow to end.`,
   rehearse run scenarios --trials 5 --threshold 0.9 --threshold smoke=1
   rehearse run scenarios --junit junit.xml --summary --annotations
   rehearse run scenarios --mode live --model a=qwen3@http://gpu1:8000/v1 --model b=qwen3@http://gpu2:8000/v1
+  rehearse run scenarios --mode live --parallel 8 --rate 60/min --budget 5usd
   rehearse run scenarios --mode record --model argo:gpt-4o
   rehearse run scenarios --mode replay
   rehearse run scenarios --resume runs/20260102-150405-scenarios --retry-errors
@@ -128,6 +141,8 @@ Ctrl-C does not wait for servers that are slow to end.`,
 	f.StringArrayVar(&opts.Variants, "variant", nil, "play this variant of the suites alone; may be repeated (default: all that suite.yaml has)")
 	f.IntVar(&opts.Trials, "trials", 0, "trials of each scenario (default: 1; in modes live and record what the scenario says; in replay all recorded ones)")
 	f.IntVar(&opts.Parallel, "parallel", 0, "number of trials at a time (default: number of CPUs; 1 in modes live and record)")
+	f.StringVar(&flags.budget, "budget", "", "begin no further trial once the run has used this much: `5usd`, 200000tokens, or both with a comma between (default: that of rehearse.yaml, else none)")
+	f.StringVar(&flags.rate, "rate", "", "maximum number of requests to each endpoint, such as `60/min` or 2/s (default: that of the model entries, else none)")
 	f.Int64Var(&opts.Seed, "seed", 0, "seed of the run")
 	f.DurationVar(&opts.Timeout, "timeout", 0, "time limit of a trial that has none of its own (default 30s; 10m in modes live and record)")
 	f.StringSliceVar(&flags.tags, "tags", nil, "play only the scenarios with one of these tags, and without those after ! or -: smoke,!slow")
@@ -159,6 +174,9 @@ func runScenarios(ctx context.Context, p *process, paths []string, opts *run.Opt
 		if opts.Mode == harness.ModeMock && opts.Cassettes != "" {
 			return errors.New("--cassettes needs --mode record or replay")
 		}
+		if flags.budget != "" || flags.rate != "" {
+			return fmt.Errorf("--budget and --rate need --mode live or record; mode %s asks no endpoint", opts.Mode)
+		}
 		models, err := flags.models.entries(paths, false)
 		if err != nil {
 			return err
@@ -171,6 +189,9 @@ func runScenarios(ctx context.Context, p *process, paths []string, opts *run.Opt
 		}
 		opts.Models = models
 		if err := liveDefaults(p, opts); err != nil {
+			return err
+		}
+		if err := bounds(opts, flags, paths); err != nil {
 			return err
 		}
 	default:
@@ -224,8 +245,8 @@ func runScenarios(ctx context.Context, p *process, paths []string, opts *run.Opt
 		return err
 	}
 	if missing := result.Manifest.Planned - len(result.Records); missing > 0 {
-		fmt.Fprintf(p.stderr, "rehearse: %s not played; to play what is missing:\n  %s\n",
-			prose.CountOf(missing, "trial was", "trials were"), howToResume(p.args, result.Dir, opts.Shard))
+		fmt.Fprintf(p.stderr, "rehearse: %s not played%s; to play what is missing:\n  %s%s\n",
+			prose.CountOf(missing, "trial was", "trials were"), overBudget(result), howToResume(p.args, result.Dir, opts.Shard), largerBudget(result))
 	}
 	return showRun(p, result, flags)
 }

@@ -154,7 +154,7 @@ func howToResume(args []string, dir string, shard trials.Shard) string {
 	var out []string
 	for i := 0; i < len(args); i++ {
 		switch name, _, whole := strings.Cut(args[i], "="); name {
-		case "--resume", "--shard", "--retry-errors":
+		case "--resume", "--shard", "--retry-errors", "--budget":
 			if !whole && name != "--retry-errors" {
 				i++ // its value
 			}

@@ -31,6 +31,8 @@ type entry struct {
 	trials.Model
 	keys keys
 	hash string
+	// throttle of the endpoint; nil where none is asked.
+	throttle *throttle
 }
 
 // findEntries completes the model entries and finds their keys.
@@ -76,6 +78,7 @@ func (o *Options) entry(m trials.Model) (*entry, error) {
 		return nil, fmt.Errorf("mode %s needs the base URL of an endpoint for model %q", o.Mode, m.Label)
 	}
 	e := &entry{Model: m, keys: o.keys(), hash: entryHash(m, redacted(m.BaseURL))}
+	e.throttle = o.throttles.of(m.BaseURL, o.Parallel, max(o.Rate.Gap(), m.Rate.Gap()))
 	if m.Key != "" {
 		lookup := o.LookupEnv
 		if lookup == nil {

@@ -33,11 +33,13 @@ const maxBody = 64 << 20
 // liveModel is a journaling proxy in front of a real endpoint. It hands on
 // bytes as they come and reads them for the journal only.
 type liveModel struct {
-	base    string // of the endpoint
-	key     func(e dialects.Endpoint, places map[string]bool) string
-	client  *http.Client
-	clock   harness.Clock
-	check   func()
+	base   string // of the endpoint
+	key    func(e dialects.Endpoint, places map[string]bool) string
+	client *http.Client
+	clock  harness.Clock
+	check  func()
+	// enter waits until the endpoint may be asked; nil in replay, which asks none.
+	enter   func(context.Context) (*request, error)
 	unmount func()
 	over    context.Context // ends with the conversation
 	end     context.CancelFunc
@@ -106,6 +108,12 @@ func (t *trial) openLive() (harness.Endpoint, error) {
 			}
 		}
 	}
+	if throttle := t.entry.throttle; throttle != nil {
+		m.enter = func(ctx context.Context) (*request, error) {
+			defer t.deadline.hold()()
+			return throttle.enter(ctx, t)
+		}
+	}
 	m.over, m.end = context.WithCancel(context.Background())
 	base, unmount := t.gateway.mount(m)
 	m.unmount = unmount
@@ -167,8 +175,8 @@ func (m *liveModel) close() {
 	m.unmount()
 }
 
-// enter admits a request, as long as there is a conversation.
-func (m *liveModel) enter() bool {
+// admit lets a request in, as long as there is a conversation.
+func (m *liveModel) admit() bool {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	if m.over.Err() != nil {
@@ -179,7 +187,7 @@ func (m *liveModel) enter() bool {
 }
 
 func (m *liveModel) ServeHTTP(w http.ResponseWriter, r *http.Request) {
-	if !m.enter() {
+	if !m.admit() {
 		http.Error(w, "the conversation is over", http.StatusGone)
 		return
 	}
@@ -205,10 +213,19 @@ func (m *liveModel) relay(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	e := dialects.EndpointOf(r.URL.Path)
+	arrived := m.clock.Now()
+	turn, waiting := m.ask(r.Context())
+	defer turn.leave()
 	var x *asked
 	if r.Method == http.MethodPost && e.Dialect != nil {
 		x = m.begin(r, e, body)
 		defer m.check()
+	}
+	if waiting != nil {
+		err := fmt.Errorf("the request was held back for %s, by the rate or because the endpoint had too many, and the subject did not wait longer", rounded(m.clock.Now().Sub(arrived)))
+		m.done(x, func(x *asked) { x.Status, x.Error, x.broke = http.StatusBadGateway, err.Error(), unanswered })
+		writeUpstreamError(w, err)
+		return
 	}
 	res, err := m.forward(r, e, body)
 	if miss := (*cassettes.MissError)(nil); errors.As(err, &miss) {
@@ -228,6 +245,7 @@ func (m *liveModel) relay(w http.ResponseWriter, r *http.Request) {
 		writeUpstreamError(w, err)
 		return
 	}
+	turn.answered(res.StatusCode, res.Header)
 	defer res.Body.Close()
 	for k, v := range res.Header {
 		if !hopByHop[k] {
@@ -263,6 +281,14 @@ func (m *liveModel) relay(w http.ResponseWriter, r *http.Request) {
 	if err != nil {
 		panic(http.ErrAbortHandler) // an answer that breaks off breaks off here too
 	}
+}
+
+// ask waits until the endpoint may be asked.
+func (m *liveModel) ask(ctx context.Context) (*request, error) {
+	if m.enter == nil {
+		return nil, nil
+	}
+	return m.enter(ctx)
 }
 
 // withoutAnswer says why the endpoint at base gave no answer, in words that do

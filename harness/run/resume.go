@@ -53,10 +53,12 @@ func (r *runner) place(res *Result, jobs []job) ([]job, *folder, error) {
 	for _, rec := range res.Records {
 		kept[rec.Key] = true
 	}
+	r.ledger.add(res.Records...)
 	jobs = only(jobs, func(k trials.Key) bool { return !kept[k] })
 	if r.opts.Observer != nil {
 		r.opts.Observer.Planned(Plan{
 			Dir: res.Dir, Trials: len(jobs), Kept: len(kept), Retried: retried, Shard: res.Manifest.Shard, Whole: res.Manifest.Whole,
+			Spent: r.ledger.spent(),
 		})
 	}
 	return jobs, out, nil
@@ -138,6 +140,7 @@ func (r *runner) resume(res *Result, jobs []job) (retried int, err error) {
 		case !planned[rec.Key]:
 			return 0, fmt.Errorf("run folder %q has a trial that this run does not have: %s", res.Dir, rec.Key)
 		case r.opts.RetryErrors && rec.Outcome == harness.OutcomeError:
+			r.ledger.add(rec) // it was paid for
 			retried++
 		default:
 			res.Records = append(res.Records, rec)
@@ -181,7 +184,7 @@ func sameRun(dir string, was, now *trials.Manifest) error {
 
 // entryText is what counts of a model entry: what is asked, where and how.
 func entryText(m trials.Model) string {
-	m.Label, m.Answered, m.Key, m.Price = "", nil, "", nil
+	m.Label, m.Answered, m.Key, m.Price, m.Rate = "", nil, "", nil, trials.Rate{}
 	text, err := json.Marshal(m)
 	if err != nil {
 		panic(err) // names, texts and numbers

@@ -10,7 +10,6 @@ import (
 	"net/http"
 	"runtime"
 	"slices"
-	"sync"
 	"testing"
 	"time"
 
@@ -86,9 +85,19 @@ type Options struct {
 	// 1.
 	Trials int
 	// Parallel is how many trials run at a time. Default: the number of CPUs
-	// in the modes mock and replay, else 1; in [Test] 1.
+	// in the modes mock and replay, else 1; in [Test] 1. An endpoint that has too
+	// many requests is asked by fewer trials at a time, until it answers again.
 	Parallel int
-	// Seed goes into the seed of each trial. Zero is a seed like any other.
+	// Budget of the run in the modes live and record: once it is used up, no
+	// further trial begins, and those under way end. What a run that is resumed
+	// has used before counts. Default: no bounds. A bound in dollars needs a price
+	// in each model entry.
+	Budget trials.Budget
+	// Rate bounds the requests to each endpoint in the modes live and record,
+	// beside the rates of the entries; the lowest counts. Default: no bound.
+	Rate trials.Rate
+	// Seed goes into the seed of each trial, and decides the order of the trials
+	// of several models or variants. Zero is a seed like any other.
 	Seed int64
 	// Timeout of a trial that has no time limit of its own. Default 30
 	// seconds in the modes mock and replay, else ten minutes.
@@ -139,9 +148,10 @@ type Options struct {
 	// never does.
 	Abort <-chan struct{}
 
-	liveInTest bool    // lets our own tests of live mode run without the tag
-	goTest     string  // the name of the test that plays this; empty outside of one
-	into       *folder // of several runs; nil when this run has one of its own
+	liveInTest bool       // lets our own tests of live mode run without the tag
+	goTest     string     // the name of the test that plays this; empty outside of one
+	into       *folder    // of several runs; nil when this run has one of its own
+	throttles  *throttles // of several runs; nil when this run has its own
 	// readReply reads replies for the journal in place of the one reader.
 	readReply replyReader
 }
@@ -167,6 +177,8 @@ type Plan struct {
 	// of trials of all shards together. Both are zero without a shard.
 	Shard trials.Shard
 	Whole int
+	// Spent is what the Kept have used.
+	Spent trials.Spend
 }
 
 // Result is what a run came to.
@@ -177,6 +189,10 @@ type Result struct {
 	// Records of the trials that were finished, in the order of their end; first
 	// those that a resumed run kept.
 	Records []trials.Record
+	// Spent is what these used. OverBudget says that the budget was used up
+	// before all trials had begun.
+	Spent      trials.Spend
+	OverBudget bool
 }
 
 // ExitCode is the exit status of a program for this run: 0 when all trials
@@ -241,6 +257,7 @@ type job struct {
 type runner struct {
 	opts      Options
 	entries   []*entry // of opts.Models
+	ledger    *ledger
 	gateway   *gateway
 	idle      func()  // closes idle connections to the endpoint; may be nil
 	keyless   keyless // nil where there is no key
@@ -273,6 +290,9 @@ func Run(ctx context.Context, list []*scenarios.Scenario, opts *Options) (*Resul
 	if err != nil {
 		return nil, err
 	}
+	if r.opts.Mode.Real() {
+		jobs = interleaved(jobs, r.opts.Seed)
+	}
 	res := &Result{Manifest: r.manifest(list, jobs)}
 	jobs, out, err := r.place(res, jobs)
 	if err != nil {
@@ -291,12 +311,13 @@ func Run(ctx context.Context, list []*scenarios.Scenario, opts *Options) (*Resul
 			}
 		}
 		res.Records = append(res.Records, rec)
+		r.ledger.add(rec)
 		if r.opts.Observer != nil {
 			r.opts.Observer.Ended(rec)
 		}
 		return nil
 	})
-	res.finish(ctx.Err() != nil)
+	res.finish(ctx.Err() != nil, r.ledger)
 	if r.opts.Unmeasured {
 		res.Manifest.Started, res.Manifest.Finished = time.Time{}, time.Time{}
 	}
@@ -343,7 +364,14 @@ func newRunner(opts *Options) (*runner, error) {
 			return nil, err
 		}
 	}
+	if o.throttles == nil {
+		o.throttles = newThrottles()
+	}
 	if err := r.findEntries(); err != nil {
+		return nil, err
+	}
+	var err error
+	if r.ledger, err = r.newLedger(); err != nil {
 		return nil, err
 	}
 	if o.Transport == nil {
@@ -354,7 +382,6 @@ func newRunner(opts *Options) (*runner, error) {
 		}
 		o.Transport = own
 	}
-	var err error
 	if r.keyless, err = newKeyless(r.allKeys()...); err != nil {
 		return nil, err
 	}
@@ -420,42 +447,6 @@ func (r *runner) keyOf(s *scenarios.Scenario, e *entry, attempt int) trials.Key 
 	}
 }
 
-// play runs the jobs, some at a time, and hands each finished one to done,
-// one at a time. The first error of done stops it.
-func (r *runner) play(ctx context.Context, jobs []job, done func(trials.Record, trials.Detail) error) error {
-	ctx, stop := context.WithCancel(ctx)
-	defer stop()
-	var (
-		wg    sync.WaitGroup
-		mu    sync.Mutex // guards calls of done, and first
-		first error
-	)
-	slots := make(chan struct{}, max(r.opts.Parallel, 1))
-	for _, j := range jobs {
-		select {
-		case slots <- struct{}{}:
-		case <-ctx.Done():
-		}
-		if ctx.Err() != nil {
-			break
-		}
-		wg.Go(func() {
-			defer func() { <-slots }()
-			rec, detail, complete := r.trial(ctx, j)
-			mu.Lock()
-			defer mu.Unlock()
-			if !complete || first != nil {
-				return // cut short, it says nothing about the subject
-			}
-			if first = done(rec, detail); first != nil {
-				stop()
-			}
-		})
-	}
-	wg.Wait()
-	return first
-}
-
 // seed makes a trial's own seed, the same whatever else is run.
 func (r *runner) seed(k trials.Key) int64 {
 	h := fnv.New64a()
@@ -467,7 +458,7 @@ func (r *runner) manifest(list []*scenarios.Scenario, jobs []job) trials.Manifes
 	o := &r.opts
 	m := trials.Manifest{
 		Name: o.Name, Rehearse: o.Version, Go: runtime.Version(), Mode: o.Mode, Subject: o.SubjectName,
-		Seed: o.Seed, Started: time.Now().UTC(), Planned: len(jobs), Schema: trials.Schema,
+		Seed: o.Seed, Started: time.Now().UTC(), Planned: len(jobs), Schema: trials.Schema, Budget: o.Budget,
 	}
 	type source struct{ file, name string }
 	most, variants := map[source]int{}, map[source][]string{} // trials with a model and a variant
@@ -521,10 +512,13 @@ func thresholds(given []trials.Threshold, list []*scenarios.Scenario) []trials.T
 }
 
 // finish fills in what is known at the end only.
-func (r *Result) finish(interrupted bool) {
+func (r *Result) finish(interrupted bool, l *ledger) {
 	m := &r.Manifest
 	m.Finished = time.Now().UTC()
-	m.Interrupted = interrupted && len(r.Records) < m.Planned
+	missing := m.Planned - len(r.Records)
+	r.Spent, r.OverBudget = l.spent(), missing > 0 && l.usedUp()
+	m.Interrupted = missing > 0 && (interrupted || r.OverBudget)
+	m.Warnings = append(m.Warnings, l.warnings(missing)...)
 	m.Rules = trials.JudgeRules(m, r.Records)
 	if r.checkedNothing() && m.Rules == nil {
 		m.Warnings = append(m.Warnings, "nothing was checked in the whole run, so it counts as failed (exit code 1)")

@@ -112,6 +112,7 @@ func test(t tester, path string, opts *Options) {
 			o.into.named(t)
 		})
 	}
+	o.throttles = newThrottles()
 	sum := &summary{}
 	t.Cleanup(func() {
 		t.Helper()

@@ -58,6 +58,7 @@ type trial struct {
 	servers   []*toolServer
 	model     modelSide
 
+	deadline deadline
 	prompter *prompter
 	recorder *cassettes.Recorder // of modes record and replay
 	before   *vcr.File           // the recording that is made anew; nil for none
@@ -106,8 +107,8 @@ func (t *trial) play(ctx context.Context) {
 		limit = t.scenario.Limits.Time
 		expired = func() { t.pass(limitTime, "the trial takes longer than %s", limit) }
 	}
-	timer := time.AfterFunc(limit, expired)
-	defer timer.Stop()
+	t.deadline.start(limit, expired)
+	defer t.deadline.stop()
 	t.clock = harness.SystemClock()
 	if t.opts.Mode.Alone() {
 		t.virtual = newVirtualClock(t.start, t.scenario.Limits.Time, expired)
@@ -386,7 +387,7 @@ func (t *trial) onToolCall() {
 // checkLimits ends the trial when the model's side has passed a limit.
 func (t *trial) checkLimits() {
 	l := t.scenario.Limits
-	if l.ModelCalls == 0 && l.Tokens == 0 {
+	if l.ModelCalls == 0 && l.Tokens == 0 && t.ledger.budget == (trials.Budget{}) {
 		return
 	}
 	var c trials.Counts
@@ -395,6 +396,7 @@ func (t *trial) checkLimits() {
 		count(&c, &used, x)
 		return true
 	})
+	t.ledger.note(t, used)
 	if l.ModelCalls > 0 && c.ModelCalls > l.ModelCalls {
 		t.pass(limitModelCalls, "%d, the limit is %d", c.ModelCalls, l.ModelCalls)
 	}
@@ -443,6 +445,9 @@ func (t *trial) cleanUp() {
 	}
 	if t.model != nil {
 		t.model.close()
+	}
+	if t.entry.throttle != nil {
+		t.entry.throttle.forget(t)
 	}
 	if t.recorder != nil {
 		// What is worth keeping is written by now; there is no journal to lose.

@@ -70,6 +70,8 @@ func putsOff(x harness.Exchange) bool {
 		x.Status >= http.StatusInternalServerError && x.Error != leftBefore
 }
 
+const subjectTimeLimit = "subject.time_limit"
+
 // late is the time limit that ended a trial or a turn, and when it began to
 // run; zero for none.
 func (t *trial) late() (what string, start time.Time, limit time.Duration) {
@@ -81,7 +83,7 @@ func (t *trial) late() (what string, start time.Time, limit time.Duration) {
 	case errors.Is(t.broke, errHang), errors.Is(t.broke, errAbandoned):
 		return "the time limit of the run", t.start, t.opts.Timeout
 	case errors.As(t.broke, &stop) && stop.Reason == harness.StopTime && t.scenario.Settings.TimeLimit > 0:
-		return "subject.time_limit", t.turnStart, t.scenario.Settings.TimeLimit
+		return subjectTimeLimit, t.turnStart, t.scenario.Settings.TimeLimit
 	}
 	return "", time.Time{}, 0
 }
@@ -93,7 +95,11 @@ func (t *trial) slowEndpoint(exchanges []harness.Exchange) *trials.Cause {
 	if limit == 0 {
 		return nil
 	}
-	waited := waitedFor(exchanges, start, limit)
+	held := t.deadline.held() // the limits of the trial do not count it
+	waited := waitedFor(exchanges, start, limit+held)
+	if what == subjectTimeLimit {
+		waited = min(waitedFor(exchanges, start, limit)+held, limit)
+	}
 	if waited < limit/2 {
 		return nil
 	}

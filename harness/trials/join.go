@@ -101,7 +101,7 @@ func (j *joining) manifest(i int) {
 	m, o := &j.Manifest, &j.parts[i].Manifest
 	if i == 0 {
 		*m = *o
-		m.Planned, m.Whole, m.Shard = 0, 0, Shard{}
+		m.Planned, m.Whole, m.Shard, m.Budget = 0, 0, Shard{}, Budget{}
 		m.Models, m.Scenarios, m.Variants, m.Thresholds, m.Warnings, m.Rules = nil, nil, nil, nil, nil, nil
 	} else {
 		m.Name = both(m.Name, o.Name, " + ")

@@ -236,6 +236,8 @@ type Manifest struct {
 	Finished time.Time `json:"finished,omitzero"`
 	// Interrupted says that the run was stopped before its last trial.
 	Interrupted bool `json:"interrupted,omitempty"`
+	// Budget of the run; the zero Budget has no bounds.
+	Budget Budget `json:"budget,omitzero"`
 	// Planned is the number of trials the run was to do: those of its shard,
 	// where it has one.
 	Planned int `json:"planned"`
@@ -279,6 +281,8 @@ type Model struct {
 	Settings Settings `json:"settings,omitzero"`
 	// Price is nil where it is not known.
 	Price *Price `json:"price,omitempty"`
+	// Rate bounds the requests to the endpoint; the zero Rate leaves it to the run.
+	Rate Rate `json:"rate,omitzero"`
 }
 
 // Settings are those of a model entry for the requests to its model. They come

@@ -56,6 +56,7 @@ func (r *reader) model(n *strictyaml.Node, what string, m *trials.Model) {
 		},
 		"reasoning": func(n *strictyaml.Node) { m.Settings.Reasoning = r.word(n, what+": reasoning", efforts()) },
 		"price":     func(n *strictyaml.Node) { m.Price = r.price(n, what+": price") },
+		"rate":      func(n *strictyaml.Node) { m.Rate = parsed(r, n, what+": rate", trials.ParseRate) },
 	})
 }
 
@@ -98,6 +99,19 @@ func (r *reader) text(n *strictyaml.Node, what string) string {
 		return ""
 	}
 	return n.Text
+}
+
+// parsed reads a text that has a form of its own.
+func parsed[T any](r *reader, n *strictyaml.Node, what string, parse func(string) (T, error)) (v T) {
+	text := r.text(n, what)
+	if text == "" {
+		return v
+	}
+	v, err := parse(text)
+	if err != nil {
+		r.add(n.Pos, "%s: %v", what, err)
+	}
+	return v
 }
 
 func (r *reader) word(n *strictyaml.Node, what string, words []string) string {

@@ -17,7 +17,8 @@
 //	models:
 //	  gpt:     {model: argo:gpt-4o, base_url: "http://localhost:8000/v1", price: {input: 2.5, output: 10, date: "2026-01-31"}}
 //	  gpt-hot: {model: argo:gpt-4o, temperature: 1}
-//	  gemini:  {model: gemini-2.5-flash, key: GEMINI_API_KEY} # the name of the variable, never the key
+//	  gemini:  {model: gemini-2.5-flash, key: GEMINI_API_KEY, rate: 60/min} # the name of the variable, never the key
+//	budget: 5usd # of each run against a real endpoint
 package project
 
 import (
@@ -47,6 +48,8 @@ type Project struct {
 	Redact Redact
 	// Models are the model entries, in their order.
 	Models []trials.Model
+	// Budget of each run against a real endpoint that is given no other.
+	Budget trials.Budget
 }
 
 // Redact says what is taken out of what is written.
@@ -114,6 +117,7 @@ func Parse(path string, data []byte) (*Project, error) {
 		r.object(root, "the file", map[string]func(*strictyaml.Node){
 			"redact": func(n *strictyaml.Node) { r.redact(n, &p.Redact) },
 			"models": func(n *strictyaml.Node) { p.Models = r.models(n) },
+			"budget": func(n *strictyaml.Node) { p.Budget = parsed(r, n, "budget", trials.ParseBudget) },
 		})
 	}
 	if len(r.problems) == 0 {
