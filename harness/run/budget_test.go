@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"net/http"
+	"net/http/httptest"
 	"strings"
 	"sync"
 	"testing"
@@ -122,8 +123,10 @@ func TestThrottled(t *testing.T) {
 		met       = make(chan struct{})
 		pair      = make(chan struct{})
 	)
-	// together waits until so many requests are there. A pair of good ones shows
-	// that it is two, and not one, that ask at a time.
+	clock := httptest.NewServer(http.NotFoundHandler())
+	defer clock.Close()
+	// A pair of good requests shows that it is two, and not one, that ask at a
+	// time, and takes long enough for a third to come if nothing holds it back.
 	endpoint := answering(func(*http.Request) (int, string, []string) {
 		mu.Lock()
 		n++
@@ -144,6 +147,14 @@ func TestThrottled(t *testing.T) {
 		}
 		mu.Unlock()
 		<-mine
+		for range 20 {
+			res, err := clock.Client().Get(clock.URL)
+			if err != nil {
+				t.Error(err)
+				break
+			}
+			res.Body.Close()
+		}
 		mu.Lock()
 		now--
 		mu.Unlock()
