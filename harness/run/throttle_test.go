@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"net/http/httptest"
 	"slices"
 	"strings"
 	"testing"
@@ -441,6 +442,37 @@ func TestQueue(t *testing.T) {
 		synctest.Wait()
 		if _, more := <-begun; more {
 			t.Error("more trials than there are")
+		}
+	})
+}
+
+// TestHeldBack makes an error of the endpoint's of a request that is held back
+// for longer than its subject waits.
+func TestHeldBack(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		th := newThrottles().of("http://h/v1", 1, time.Hour)
+		asks(t, th, new(trial))(200)
+		who := new(trial)
+		m := &liveModel{clock: harness.SystemClock(), check: func() {}, enter: func(ctx context.Context) (*request, error) {
+			defer who.deadline.hold()()
+			return th.enter(ctx, who)
+		}}
+		m.over, m.end = context.WithCancel(t.Context())
+		defer m.end()
+		ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+		defer cancel()
+		m.beginTurn(1)
+		w := httptest.NewRecorder()
+		m.ServeHTTP(w, httptest.NewRequestWithContext(ctx, http.MethodPost, "/v1/chat/completions", strings.NewReader(`{"model":"m","messages":[]}`)))
+		const want = "the request was held back for 1m0s, by the rate or because the endpoint had too many, and the subject did not wait longer"
+		list := m.journal()
+		if len(list) != 1 || list[0].Error != want || w.Code != http.StatusBadGateway || who.deadline.held() != time.Minute {
+			t.Fatalf("HTTP %d, held %s, journal %+v", w.Code, who.deadline.held(), list)
+		}
+		never := func(int) bool { return false }
+		cause := endpointCause(list, m.brokeOff, []harness.TurnReport{{Error: "timeout"}}, errors.New("timeout"), never)
+		if cause == nil || cause.Kind != trials.CauseEndpoint || cause.Message != want+" (request 1)" {
+			t.Errorf("cause %+v", cause)
 		}
 	})
 }
