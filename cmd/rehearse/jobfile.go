@@ -38,6 +38,23 @@ var notInJobs = map[string]string{
 	"html":         "write it of the merged run: rehearse report RUN --html FILE",
 }
 
+// partOf are flags whose value is for all shards together, and what one of n
+// shards has of it.
+var partOf = map[string]func(value string, n int) (string, error){
+	"budget": func(value string, n int) (string, error) {
+		b, err := trials.ParseBudget(value)
+		return b.Part(n).String(), err
+	},
+	"rate": func(value string, n int) (string, error) {
+		r, err := trials.ParseRate(value)
+		part, ok := r.Part(n)
+		if err == nil && !ok {
+			err = fmt.Errorf("%s divided by %d shards is less than one request an hour", value, n)
+		}
+		return part.String(), err
+	},
+}
+
 // jobFile is what the templates show.
 type jobFile struct {
 	Shards int
@@ -131,6 +148,12 @@ func (j *jobFile) fill(flags *pflag.FlagSet, paths []string) error {
 		if why, ok := notInJobs[f.Name]; ok {
 			err = fmt.Errorf("--%s is not for job files: %s", f.Name, why)
 		}
+		value := f.Value.String()
+		if part := partOf[f.Name]; part != nil && err == nil {
+			if value, err = part(value, j.Shards); err != nil {
+				err = fmt.Errorf("--%s: %w", f.Name, err)
+			}
+		}
 		flag := "--" + f.Name
 		list, many := f.Value.(pflag.SliceValue)
 		switch {
@@ -145,7 +168,7 @@ func (j *jobFile) fill(flags *pflag.FlagSet, paths []string) error {
 		case f.Value.Type() == "bool":
 			j.Words = append(j.Words, flag+"=false")
 		default:
-			j.Words = append(j.Words, flag, f.Value.String())
+			j.Words = append(j.Words, flag, value)
 		}
 	})
 	if err != nil {

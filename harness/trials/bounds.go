@@ -50,6 +50,19 @@ func (b Budget) String() string {
 	return strings.Join(parts, ",")
 }
 
+// Part is the budget of one of n runs that share one, rounded down.
+func (b Budget) Part(n int) Budget {
+	if d := b.Dollars / float64(n); d >= 1 {
+		b.Dollars = math.Floor(d*100) / 100
+	} else {
+		b.Dollars = d
+	}
+	if b.Tokens > 0 {
+		b.Tokens = max(b.Tokens/n, 1)
+	}
+	return b
+}
+
 // Covers reports whether a budget leaves anything of each bound after what was
 // spent.
 func (b Budget) Covers(s Spend) bool {
@@ -115,6 +128,18 @@ func (r Rate) String() string {
 		}
 	}
 	return ""
+}
+
+// Part is the rate of one of n runs that share one, rounded down: per a longer
+// time where needed. It is not ok when that is less than one an hour.
+func (r Rate) Part(n int) (part Rate, ok bool) {
+	for _, per := range []time.Duration{r.Per, time.Minute, time.Hour} {
+		whole := time.Duration(r.Requests) * (per / max(r.Per, 1)) / time.Duration(n)
+		if per >= r.Per && whole > 0 && (whole*time.Duration(n) == time.Duration(r.Requests)*(per/max(r.Per, 1)) || per == time.Hour) {
+			return Rate{int(whole), per}, true
+		}
+	}
+	return Rate{}, r == Rate{}
 }
 
 // Gap is the time between two requests.

@@ -77,3 +77,44 @@ func TestRate(t *testing.T) {
 		t.Errorf("%s, %v", data, err)
 	}
 }
+
+func TestPart(t *testing.T) {
+	for _, tc := range []struct {
+		rate string
+		n    int
+		want string
+	}{
+		{"60/min", 4, "15/min"},
+		{"2/s", 4, "30/min"},
+		{"2/s", 2, "1/s"},
+		{"1/s", 7, "514/h"},
+		{"100/h", 3, "33/h"},
+		{"1/h", 2, ""},
+	} {
+		r, err := trials.ParseRate(tc.rate)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if part, ok := r.Part(tc.n); part.String() != tc.want || ok != (tc.want != "") {
+			t.Errorf("%s of %d: got %s, %v", tc.rate, tc.n, part, ok)
+		}
+	}
+	for _, tc := range []struct {
+		budget string
+		n      int
+		want   string
+	}{
+		{"5usd", 4, "1.25usd"},
+		{"5usd,100tokens", 3, "1.66usd,33tokens"},
+		{"1usd", 4, "0.25usd"},
+		{"2tokens", 4, "1tokens"},
+	} {
+		b, err := trials.ParseBudget(tc.budget)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if part := b.Part(tc.n).String(); part != tc.want {
+			t.Errorf("%s of %d: got %s", tc.budget, tc.n, part)
+		}
+	}
+}
