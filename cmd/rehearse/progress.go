@@ -45,7 +45,7 @@ func newProgress(p *process, flags *runFlags) *progress {
 	case flags.verbose:
 		g.lines = p.stderr
 	case p.terminal(p.stderr):
-		g.total = mpb.New(mpb.WithOutput(bare(p.stderr)), mpb.WithWidth(40))
+		g.total = mpb.New(mpb.WithOutput(bare(p.stderr)), mpb.WithWidth(20))
 		g.err = tamed{g.total}
 	}
 	return g
@@ -114,21 +114,21 @@ func (g *progress) log() {
 	}
 }
 
-// status is what became of the trials so far, what they used, and how long the
-// others may take.
+// status is what became of the trials so far, how long the others may take, and
+// what was used: in a narrow terminal the end is cut off.
 func (g *progress) status() string {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	parts := []string{fmt.Sprintf("%d failed", g.failed), prose.Count(g.errors, "error")}
+	if left := g.all - g.done; g.done > 0 && left > 0 {
+		took := g.now().Sub(g.start)
+		parts = append(parts, "about "+roughly(time.Duration(float64(took)/float64(g.done)*float64(left)))+" left")
+	}
 	if g.real && g.spent.Tokens > 0 {
 		if g.spent.Unpriced == 0 {
 			parts = append(parts, fmt.Sprintf("$%.2f", g.spent.Dollars))
 		}
 		parts = append(parts, tokensText(g.spent.Tokens))
-	}
-	if left := g.all - g.done; g.done > 0 && left > 0 {
-		took := g.now().Sub(g.start)
-		parts = append(parts, "about "+roughly(time.Duration(float64(took)/float64(g.done)*float64(left)))+" left")
 	}
 	return strings.Join(parts, ", ")
 }

@@ -36,10 +36,10 @@ func TestProgressLog(t *testing.T) {
 			"each minute at most", true,
 			trials.Spend{},
 			[]ended{{50 * time.Second, priced}, {20 * time.Second, failed}, {30 * time.Second, priced}, {30 * time.Second, priced}},
-			"2 of 6 trials, 1 failed, 0 errors, $0.03, 6600 tokens, about 2m left\n4 of 6 trials, 1 failed, 0 errors, $0.06, 19k tokens, about 1m left\n",
+			"2 of 6 trials, 1 failed, 0 errors, about 2m left, $0.03, 6600 tokens\n4 of 6 trials, 1 failed, 0 errors, about 1m left, $0.06, 19k tokens\n",
 		},
-		{"what was kept", true, trials.Spend{Dollars: 1, Tokens: 20_000_000}, []ended{{time.Hour, priced}}, "1 of 6 trials, 0 failed, 0 errors, $1.01, 20.0M tokens, about 5h00m left\n"},
-		{"no price", true, trials.Spend{}, []ended{{61 * time.Second, unpriced}}, "1 of 6 trials, 0 failed, 1 error, 60 tokens, about 5m left\n"},
+		{"what was kept", true, trials.Spend{Dollars: 1, Tokens: 20_000_000}, []ended{{time.Hour, priced}}, "1 of 6 trials, 0 failed, 0 errors, about 5h00m left, $1.01, 20.0M tokens\n"},
+		{"no price", true, trials.Spend{}, []ended{{61 * time.Second, unpriced}}, "1 of 6 trials, 0 failed, 1 error, about 5m left, 60 tokens\n"},
 		{"mock", false, trials.Spend{}, []ended{{61 * time.Second, priced}}, "1 of 6 trials, 0 failed, 0 errors, about 5m left\n"},
 		{"the last one", true, trials.Spend{}, []ended{{0, priced}, {0, priced}, {0, priced}, {0, priced}, {0, priced}, {time.Hour, priced}}, ""},
 	} {
