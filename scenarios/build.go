@@ -115,7 +115,7 @@ func (l *loader) scenario(d *document) []*Scenario {
 		for _, e := range entries {
 			s.Servers = append(s.Servers, e.bind(row.vars))
 		}
-		s.Hash, s.ScorersHash = text.of(row)
+		s.Hash, s.ScorersHash, s.Parts = text.of(row)
 		out = append(out, &s)
 	}
 	return out

@@ -7,6 +7,8 @@ import (
 	"encoding/hex"
 	"fmt"
 	"hash"
+	"io"
+	"maps"
 	"slices"
 
 	"github.com/rehearse-dev/rehearse/internal/strictyaml"
@@ -23,13 +25,17 @@ func unhashed() []string {
 func scoring() []string { return []string{"expect", "conduct", "conduct_only"} }
 
 // hashes sum up what a scenario is made of, as values: comments and the layout
-// of files are not in them, nor where files lie.
-type hashes struct{ scenario, scorers hash.Cloner }
+// of files are not in them, nor where files lie. The parts are those of the
+// scenario, each by itself, so that a change has a name.
+type hashes struct {
+	scenario, scorers hash.Cloner
+	parts             map[string]string
+}
 
 // hashOf sums up a scenario over which the defaults of its suite lie, and the
 // server files that it uses.
 func hashOf(root *strictyaml.Node, servers []*document) hashes {
-	h := hashes{sha256.New().(hash.Cloner), sha256.New().(hash.Cloner)} // as the package promises
+	h := hashes{sha256.New().(hash.Cloner), sha256.New().(hash.Cloner), map[string]string{}} // as the package promises
 	for _, p := range root.Pairs {
 		switch name := p.Key.Text; {
 		case slices.Contains(unhashed(), name):
@@ -38,42 +44,54 @@ func hashOf(root *strictyaml.Node, servers []*document) hashes {
 		case name == "turns":
 			h.turns(p.Value)
 		default:
-			fmt.Fprintf(h.scenario, "%q %s\n", name, p.Value.JSON())
+			h.add(name, "%q %s\n", name, p.Value.JSON())
 		}
 	}
 	for _, file := range servers {
 		fmt.Fprintln(h.scenario, "server")
 		for _, p := range file.root.Pairs {
 			if !slices.Contains(unhashed(), p.Key.Text) {
-				fmt.Fprintf(h.scenario, "%q %s\n", p.Key.Text, p.Value.JSON())
+				h.add("server file "+textOf(file.root.Get("server"))+" "+p.Key.Text, "%q %s\n", p.Key.Text, p.Value.JSON())
 			}
 		}
 	}
 	return h
 }
 
+// add sums up a part of what is asked.
+func (h hashes) add(part, format string, args ...any) {
+	text := fmt.Sprintf(format, args...)
+	_, _ = io.WriteString(h.scenario, text) // a hash takes everything
+	of := sha256.Sum256([]byte(h.parts[part] + text)) // two of one name count together
+	h.parts[part] = hex.EncodeToString(of[:6])
+}
+
 func (h hashes) turns(list *strictyaml.Node) {
 	for i, turn := range itemsOf(list) {
 		fmt.Fprintf(h.scenario, "turn %d\n", i+1)
 		for _, p := range pairsOf(turn) {
-			into := h.scenario
 			if slices.Contains(scoring(), p.Key.Text) {
-				into = h.scorers
-				fmt.Fprintf(into, "turn %d ", i+1)
+				fmt.Fprintf(h.scorers, "turn %d %q %s\n", i+1, p.Key.Text, p.Value.JSON())
+				continue
 			}
-			fmt.Fprintf(into, "%q %s\n", p.Key.Text, p.Value.JSON())
+			h.add(fmt.Sprintf("turn %d %s", i+1, p.Key.Text), "%q %s\n", p.Key.Text, p.Value.JSON())
 		}
 	}
 }
 
 // of are the hashes of one case.
-func (h hashes) of(row caseRow) (scenario, scorers string) {
+func (h hashes) of(row caseRow) (scenario, scorers string, parts map[string]string) {
 	c, err := h.scenario.Clone()
 	if err != nil {
 		panic(fmt.Sprintf("scenarios: cloning a hash: %v", err)) // unreachable: SHA-256 can be cloned
 	}
 	fmt.Fprintf(c, "%s\n", row.vars)
-	return sum(c), sum(h.scorers)
+	parts = maps.Clone(h.parts)
+	if row.name != "" {
+		of := sha256.Sum256(fmt.Append(nil, row.vars))
+		parts["vars"] = hex.EncodeToString(of[:6])
+	}
+	return sum(c), sum(h.scorers), parts
 }
 
 func sum(h hash.Hash) string { return hex.EncodeToString(h.Sum(nil)[:16]) }

@@ -95,6 +95,8 @@ type Scenario struct {
 	// Hash is of all that is asked, and ScorersHash of how it is judged: see
 	// [trials.Hashes]. Neither depends on where the files lie.
 	Hash, ScorersHash string
+	// Parts are short hashes of the parts that Hash is of, by name.
+	Parts map[string]string
 	// Variant is the variant of the suite in which it is played, see
 	// [Scenario.In], and VariantHash of what that changes. Empty for the scenario
 	// as it stands.

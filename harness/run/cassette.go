@@ -273,7 +273,7 @@ func unused(rec *cassettes.Recorder) []conduct.Unreached {
 
 // finishCassette says in a record what was replayed, or writes what was
 // recorded.
-func (t *trial) finishCassette(rec *trials.Record) {
+func (t *trial) finishCassette(rec *trials.Record, e *evidence) {
 	if t.recorder == nil {
 		return
 	}
@@ -304,6 +304,7 @@ func (t *trial) finishCassette(rec *trials.Record) {
 			cause.Folded = append([]string{fmt.Sprintf("%s: %s: %s", c.Pos, c.Kind, inShort(c.Message))}, c.Folded...)
 		}
 		rec.Outcome, rec.Cause = harness.OutcomeError, cause
+		e.played.Faults.Setup = append(e.played.Faults.Setup, *cause)
 		return
 	}
 	rec.Cassette, rec.Written = t.cassette, written

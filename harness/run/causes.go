@@ -17,28 +17,28 @@ import (
 )
 
 // decide finds the outcome and the primary cause.
-func (t *trial) decide(e *evidence, checks int) (harness.Outcome, *trials.Cause) {
-	if t.unable != nil {
-		return harness.OutcomeSkipped, t.unable
+func (e *evidence) decide(checks int, explain func([]trials.Cause)) (harness.Outcome, *trials.Cause) {
+	if e.played.Unable != nil {
+		return harness.OutcomeSkipped, e.played.Unable
 	}
-	causes := t.causes(e)
-	t.explainAbsent(causes)
+	causes := e.causes()
+	explain(causes)
 	if len(causes) == 0 {
 		switch {
-		case checks > 0 || t.scenario.ConductOnly && t.opts.Mode.Alone():
+		case checks > 0 || e.scenario.ConductOnly && e.mode.Alone():
 			return harness.OutcomePassed, nil
-		case t.opts.Mode.Real() && !t.scenario.HasExpectations():
+		case e.mode.Real() && !e.scenario.HasExpectations():
 			return harness.OutcomeSkipped, &trials.Cause{
-				Kind: trials.CauseScenario, Pos: t.scenario.Pos, Message: fmt.Sprintf("a trial in mode %s needs expectations, but the scenario has none", t.opts.Mode),
+				Kind: trials.CauseScenario, Pos: e.scenario.Pos, Message: fmt.Sprintf("a trial in mode %s needs expectations, but the scenario has none", e.mode),
 			}
 		default:
 			return harness.OutcomeError, &trials.Cause{
-				Kind: trials.CauseScenario, Pos: t.scenario.Pos, Message: nothingChecked(e.verdicts),
+				Kind: trials.CauseScenario, Pos: e.scenario.Pos, Message: nothingChecked(e.verdicts),
 			}
 		}
 	}
 	primary := causes[0]
-	primary.Folded = t.fold(e, causes)
+	primary.Folded = e.fold(causes)
 	if primary.Kind == trials.CauseScenario || primary.Kind == trials.CauseEndpoint {
 		return harness.OutcomeError, &primary
 	}
@@ -93,35 +93,76 @@ func (e *evidence) stopped(turn int) bool {
 }
 
 // causes lists what went wrong, the first being primary.
-func (t *trial) causes(e *evidence) []trials.Cause {
-	var out []trials.Cause
-	add := func(kind trials.CauseKind, pos harness.Position, format string, args ...any) {
-		out = append(out, trials.Cause{Kind: kind, Message: fmt.Sprintf(format, args...), Pos: cmp.Or(pos, t.scenario.Pos)})
+func (e *evidence) causes() []trials.Cause {
+	f := &e.played.Faults
+	found := func(kind trials.CauseKind, v *trials.Verdict) trials.Cause {
+		return trials.Cause{Kind: kind, Message: v.Check + ": " + v.Message, Pos: cmp.Or(v.Pos, e.scenario.Pos), Check: v.Check}
 	}
-	found := func(kind trials.CauseKind, v *trials.Verdict) {
-		add(kind, v.Pos, "%s: %s", v.Check, v.Message)
-		out[len(out)-1].Check = v.Check
+	out := slices.Clone(f.Setup)
+	altered := alteration(e.verdicts)
+	explained := altered != nil && len(f.Script) > 0
+	if !explained {
+		out = append(out, f.Script...)
+	}
+	out = append(out, f.Course...)
+	if explained {
+		out = append(out, found(trials.CauseConduct, &trials.Verdict{Check: altered.Check, Message: altered.Message}))
+	}
+	// An error of the subject after any of these is how it reports them. A
+	// panic is never.
+	if f.Subject != nil && (len(out) == 0 || f.Panicked) {
+		out = append(out, *f.Subject)
+	}
+	for _, v := range primaryConduct(e.verdicts) {
+		if !explained || v.Check != altered.Check {
+			out = append(out, found(trials.CauseConduct, &v))
+		}
+	}
+	for _, v := range e.verdicts {
+		if !v.Conduct && v.State == trials.Failed {
+			c := found(trials.CauseExpectation, &v)
+			if v.Check == "retries" || v.Check == "start_error" {
+				c.Blame = trials.BlameSubject
+			}
+			out = append(out, c)
+		}
+	}
+	for _, v := range e.verdicts {
+		if v.State == trials.Undecided {
+			out = append(out, found(trials.CauseScenario, &v))
+		}
+	}
+	if len(out) > 0 { // what else is wrong may follow from them
+		out = slices.Concat(f.Behind, out)
+	}
+	return out
+}
+
+// faults lists what went wrong while the trial was played.
+func (t *trial) faults(e *evidence) trials.Faults {
+	var f trials.Faults
+	cause := func(kind trials.CauseKind, pos harness.Position, format string, args ...any) trials.Cause {
+		return trials.Cause{Kind: kind, Message: fmt.Sprintf(format, args...), Pos: cmp.Or(pos, t.scenario.Pos)}
+	}
+	add := func(kind trials.CauseKind, pos harness.Position, format string, args ...any) *trials.Cause {
+		f.Course = append(f.Course, cause(kind, pos, format, args...))
+		return &f.Course[len(f.Course)-1]
 	}
 	if t.infra != nil {
-		out = append(out, *t.infra)
+		f.Setup = []trials.Cause{*t.infra}
 	}
-	script := t.scriptErrors(e)
-	altered := alteration(e.verdicts)
-	explained := altered != nil && len(script) > 0
-	if !explained {
-		out = append(out, script...)
-	}
+	f.Script = t.scriptErrors(e)
 	live, _ := t.model.(*liveModel)
 	if t.opts.Mode.Real() && live != nil {
 		if c := t.slowEndpoint(e.exchanges); c != nil {
-			out = append(out, *c)
+			f.Course = append(f.Course, *c)
 		} else if t.passed() != nil {
 			// a limit of calls or tokens, or of the subject's own time
 		} else if c := endpointCause(e.exchanges, live.brokeOff, t.reports, t.broke, e.stopped); c != nil {
-			out = append(out, *c)
+			f.Course = append(f.Course, *c)
 		}
 	}
-	out = append(out, t.tapeMisses()...) // the model's may follow from them
+	f.Course = append(f.Course, t.tapeMisses()...) // the model's may follow from them
 	for _, x := range e.exchanges {
 		switch x.Kind {
 		case harness.KindRefusal:
@@ -137,16 +178,17 @@ func (t *trial) causes(e *evidence) []trials.Cause {
 	}
 	for _, x := range e.tools {
 		if x.Miss != "" {
-			add(trials.CauseMiss, harness.Position{}, "%s", x.Miss) // names the tool
+			c := add(trials.CauseMiss, harness.Position{}, "%s", x.Miss) // names the tool
 			if t.opts.Mode != harness.ModeMock && e.asked(x) {
-				out[len(out)-1].Blame = trials.BlameModel
+				c.Blame = trials.BlameModel
 			}
 		}
 	}
-	inVain := t.heldInVain()
-	for _, h := range inVain {
+	for _, h := range t.heldInVain() {
 		switch {
-		case h.nobody || !t.waited():
+		case h.nobody:
+			f.Behind = append([]trials.Cause{cause(trials.CauseScenario, h.pos, "%s", h.msg)}, f.Behind...)
+		case !t.waited():
 		case t.broke != nil:
 			add(trials.CauseSubject, h.pos, "%s; %s", h.msg, t.subjectFault(e))
 		default:
@@ -154,47 +196,21 @@ func (t *trial) causes(e *evidence) []trials.Cause {
 		}
 	}
 	if l := t.passed(); l != nil {
-		add(trials.CauseLimits, t.scenario.Limits.Pos[l.key], "limit exceeded: %s", l)
+		c := add(trials.CauseLimits, t.scenario.Limits.Pos[l.key], "limit exceeded: %s", l)
 		if t.opts.Mode != harness.ModeMock && l.key != limitTime {
-			out[len(out)-1].Blame = trials.BlameModel // which asks for more and more
+			c.Blame = trials.BlameModel // which asks for more and more
 		}
 	}
-	if explained {
-		found(trials.CauseConduct, &trials.Verdict{Check: altered.Check, Message: altered.Message})
+	if t.broke != nil {
+		c := cause(trials.CauseSubject, t.turnPos(len(t.reports)), "%s", t.subjectFault(e))
+		c.Blame = t.blameOfStop(e)
+		panicked := (*panicError)(nil)
+		f.Subject, f.Panicked = &c, errors.As(t.broke, &panicked)
 	}
-	// An error of the subject after any of these is how it reports them. A
-	// panic is never.
-	if panicked := (*panicError)(nil); t.broke != nil && (len(out) == 0 || errors.As(t.broke, &panicked)) {
-		add(trials.CauseSubject, t.turnPos(len(t.reports)), "%s", t.subjectFault(e))
-		out[len(out)-1].Blame = t.blameOfStop(e)
+	if c := t.serverCause(); c != nil {
+		f.Behind = append([]trials.Cause{*c}, f.Behind...)
 	}
-	for _, v := range primaryConduct(e.verdicts) {
-		if !explained || v.Check != altered.Check {
-			found(trials.CauseConduct, &v)
-		}
-	}
-	for _, v := range e.verdicts {
-		if !v.Conduct && v.State == trials.Failed {
-			found(trials.CauseExpectation, &v)
-			if v.Check == "retries" || v.Check == "start_error" {
-				out[len(out)-1].Blame = trials.BlameSubject
-			}
-		}
-	}
-	for _, v := range e.verdicts {
-		if !v.Conduct && v.State == trials.Undecided {
-			found(trials.CauseScenario, &v)
-		}
-	}
-	for _, h := range inVain {
-		if h.nobody && len(out) > 0 {
-			out = slices.Insert(out, 0, trials.Cause{Kind: trials.CauseScenario, Message: h.msg, Pos: cmp.Or(h.pos, t.scenario.Pos)})
-		}
-	}
-	if c := t.serverCause(); len(out) > 0 && c != nil {
-		out = slices.Insert(out, 0, *c) // what else is wrong may follow from it
-	}
-	return out
+	return f
 }
 
 // alteration is the conduct that explains an error of the script, if any: the
@@ -303,7 +319,7 @@ func (t *trial) turnPos(turn int) harness.Position {
 }
 
 // fold says in a few words what followed from the primary cause.
-func (t *trial) fold(e *evidence, causes []trials.Cause) []string {
+func (e *evidence) fold(causes []trials.Cause) []string {
 	var out, unmet []string
 	for _, c := range causes[1:] {
 		switch {
@@ -313,7 +329,7 @@ func (t *trial) fold(e *evidence, causes []trials.Cause) []string {
 			out = append(out, fmt.Sprintf("%s: %s", c.Kind, c.Message)) // a panic, with its stack
 		case c.Check == conduct.AllRepliesReached:
 			// counted below
-		case c.Kind == trials.CauseScenario && c.Pos != t.scenario.Pos && c.Message != causes[0].Message:
+		case c.Kind == trials.CauseScenario && c.Pos != e.scenario.Pos && c.Message != causes[0].Message:
 			out = append(out, fmt.Sprintf("%s: %s: %s", c.Kind, c.Pos, inShort(c.Message)))
 		case c.Message != causes[0].Message:
 			out = append(out, fmt.Sprintf("%s: %s", c.Kind, inShort(c.Message)))
@@ -328,22 +344,23 @@ func (t *trial) fold(e *evidence, causes []trials.Cause) []string {
 		unmet = append(unmet[:mostUnmet], prose.Count(n-mostUnmet, "more expectation")+" not met")
 	}
 	out = append(out, unmet...)
-	if t.model != nil && causes[0].Check != conduct.AllRepliesReached {
-		if n := len(t.unreached(e)); n == 1 {
+	if n := e.played.Unreached; causes[0].Check != conduct.AllRepliesReached {
+		if n == 1 {
 			out = append(out, "1 reply not reached")
 		} else if n > 1 {
 			out = append(out, fmt.Sprintf("%d replies not reached", n))
 		}
 	}
-	if t.opts.Mode != harness.ModeMock {
-		for i, turn := range t.reports {
-			if turn.Stop == harness.StopLength && i+1 != t.brokeIn && !e.stopped(i+1) {
+	if e.mode != harness.ModeMock && e.transcript != nil {
+		for i, turn := range e.transcript.Turns {
+			broke := e.played.Ended != nil && e.played.Ended.Turn == i+1
+			if turn.Stop == harness.StopLength && !broke && !e.stopped(i+1) {
 				out = append(out, fmt.Sprintf("turn %d: %s", i+1, inShort(turn.Error)))
 			}
 		}
 	}
-	if e.unreached > 0 {
-		out = append(out, prose.Count(e.unreached, "later turn")+" not played")
+	if n := e.unplayed(); n > 0 {
+		out = append(out, prose.Count(n, "later turn")+" not played")
 	}
 	return out
 }

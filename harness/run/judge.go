@@ -17,20 +17,34 @@ import (
 	"github.com/rehearse-dev/rehearse/internal/filepos"
 	"github.com/rehearse-dev/rehearse/internal/toolname"
 	"github.com/rehearse-dev/rehearse/internal/trajectory"
+	"github.com/rehearse-dev/rehearse/scenarios"
 )
 
 // judgeSteps is what the expectations of a trial may take together: two of
 // the most costly ones.
 const judgeSteps = 20_000_000
 
-// evidence is everything that is known when a trial has ended.
+// evidence is everything that is known when a trial has ended: in the run that
+// played it, and when it is judged again.
 type evidence struct {
+	scenario   *scenarios.Scenario
+	mode       harness.Mode
 	exchanges  []harness.Exchange
 	tools      []harness.ToolExchange
 	calls      []harness.Call
 	transcript *harness.Transcript
+	states     map[string]json.RawMessage // of the mock servers at the end
+	played     trials.Played
 	verdicts   []trials.Verdict // expectations, then conduct
-	unreached  int              // turns that were not played
+}
+
+// unplayed is the number of turns that were not sent. After an error at the
+// start that is judged there was nothing to send.
+func (e *evidence) unplayed() int {
+	if e.played.StartError != "" {
+		return 0
+	}
+	return len(e.scenario.Turns) - e.played.Turns
 }
 
 // judge makes the record of a trial that was played.
@@ -51,11 +65,6 @@ func (t *trial) judge() (trials.Record, trials.Detail) {
 	if t.virtual != nil {
 		rec.Skipped = t.virtual.total()
 	}
-	for _, v := range e.verdicts {
-		if !v.Conduct && v.State != trials.Skipped {
-			rec.Counts.Checks++
-		}
-	}
 	rec.Counts.ToolCalls = len(e.tools)
 	rec.Answered = answered(e.exchanges)
 	if e.transcript != nil {
@@ -64,22 +73,11 @@ func (t *trial) judge() (trials.Record, trials.Detail) {
 		}
 	}
 	rec.Struck = t.struck(e.exchanges)
-	rec.Outcome, rec.Cause = t.decide(e, rec.Counts.Checks)
-	rec.Attribute()
-	if rec.Cause != nil { // an endpoint that fails is nowhere in the file
-		rec.Cause.Pos = cmp.Or(rec.Cause.Pos, t.scenario.Pos)
-	}
-	if rec.Outcome == harness.OutcomePassed { // a check that nobody made must not look like one that held
-		for _, v := range e.verdicts {
-			if !v.Conduct && v.State == trials.Skipped {
-				rec.Warnings = append(rec.Warnings, filepos.Told(v.Pos, fmt.Sprintf("%s was not judged: %s", v.Check, v.Message)))
-			}
-		}
-	}
-	t.finishCassette(&rec)
+	e.settle(&rec, t.explainAbsent)
+	t.finishCassette(&rec, e)
 	detail := trials.Detail{
 		Key: t.key, Schema: trials.Schema, System: t.scenario.Settings.System,
-		Transcript: e.transcript, Exchanges: e.exchanges, Tools: e.tools, States: t.stateOfServers(),
+		Transcript: e.transcript, Exchanges: e.exchanges, Tools: e.tools, States: e.states, Played: &e.played,
 	}
 	for i := range detail.Exchanges {
 		detail.Exchanges[i].Body = nil // the request is there, decoded
@@ -88,6 +86,38 @@ func (t *trial) judge() (trials.Record, trials.Detail) {
 	detail.Log = slices.Clone(t.log)
 	t.mu.Unlock()
 	return rec, detail
+}
+
+// settle says in a record what the verdicts come to. explain adds what it knows
+// to causes.
+func (e *evidence) settle(rec *trials.Record, explain func([]trials.Cause)) {
+	rec.Verdicts, rec.Counts.Checks = e.verdicts, 0
+	for _, v := range e.verdicts {
+		if !v.Conduct && v.State != trials.Skipped {
+			rec.Counts.Checks++
+		}
+	}
+	rec.Outcome, rec.Cause = e.decide(rec.Counts.Checks, explain)
+	rec.Attribute()
+	if rec.Cause != nil { // an endpoint that fails is nowhere in the file
+		rec.Cause.Pos = cmp.Or(rec.Cause.Pos, e.scenario.Pos)
+	}
+	rec.Warnings = append(rec.Warnings, notJudged(rec)...)
+}
+
+// notJudged warns of the checks of a trial that passed that nobody made: they
+// must not look like ones that held.
+func notJudged(rec *trials.Record) []string {
+	if rec.Outcome != harness.OutcomePassed {
+		return nil
+	}
+	var out []string
+	for _, v := range rec.Verdicts {
+		if !v.Conduct && v.State == trials.Skipped {
+			out = append(out, filepos.Told(v.Pos, fmt.Sprintf("%s was not judged: %s", v.Check, v.Message)))
+		}
+	}
+	return out
 }
 
 func answered(exchanges []harness.Exchange) []string {
@@ -103,7 +133,7 @@ func answered(exchanges []harness.Exchange) []string {
 
 // collect joins the witnesses and lets every check look at them.
 func (t *trial) collect() *evidence {
-	e := &evidence{tools: t.toolJournal()}
+	e := &evidence{scenario: t.scenario, mode: t.opts.Mode, tools: t.toolJournal(), states: t.stateOfServers()}
 	if t.model != nil {
 		t.model.settle()
 		e.exchanges = t.model.journal()
@@ -111,15 +141,34 @@ func (t *trial) collect() *evidence {
 	if t.reported {
 		e.transcript = &harness.Transcript{Turns: t.reports}
 	}
-	if t.startError == "" { // else it is what start_error judges, and nothing was to be played
-		e.unreached = len(t.scenario.Turns) - len(t.reports)
-	}
 	listed, offered := t.listed()
 	e.calls = trajectory.Whole(e.exchanges, e.tools, offeredBy(e.exchanges, listed, t.scenario.Names), t.turnOf)
-	t.score(e, listed)
+	e.played = trials.Played{
+		Turns: len(t.reports), Listed: undescribed(listed), States: t.states, Conduct: t.scenario.Conduct, StartError: t.startError,
+		Unable: t.unable,
+	}
+	if t.broke != nil {
+		e.played.Ended = &trials.Ended{Turn: t.brokeIn, Fatal: t.fatal}
+	}
+	e.score()
 	t.conduct(e, offered)
 	e.verdicts = append(e.verdicts, t.unstruck()...)
+	e.played.Faults = t.faults(e)
+	if t.model != nil {
+		e.played.Unreached = len(t.unreached(e))
+	}
 	return e
+}
+
+// undescribed are tools without what only a model reads.
+func undescribed(listed map[string][]harness.Tool) map[string][]harness.Tool {
+	out := map[string][]harness.Tool{}
+	for server, tools := range listed {
+		for _, tool := range tools {
+			out[server] = append(out[server], harness.Tool{Name: tool.Name, Schema: tool.Schema})
+		}
+	}
+	return out
 }
 
 // turnOf tells the turn in which a tool was executed.
@@ -150,52 +199,53 @@ func offeredBy(exchanges []harness.Exchange, listed map[string][]harness.Tool, n
 }
 
 // score judges the expectations of each turn and of the whole conversation.
-func (t *trial) score(e *evidence, listed map[string][]harness.Tool) {
+func (e *evidence) score() {
+	s := e.scenario
 	base := score.Evidence{
 		Budget: expr.NewBudget(judgeSteps),
-		Mode:   t.opts.Mode, Trajectory: e.calls, Exchanges: e.exchanges, Tools: e.tools, Transcript: t.brokenOff(e.transcript),
-		Vars: t.scenario.Vars, Schemas: schemas(listed), StartError: t.startError,
+		Mode:   e.mode, Trajectory: e.calls, Exchanges: e.exchanges, Tools: e.tools, Transcript: e.brokenOff(),
+		Vars: s.Vars, Schemas: schemas(e.played.Listed), StartError: e.played.StartError, Untimed: e.played.Untimed,
 	}
-	for i, turn := range t.scenario.Turns {
+	for i, turn := range s.Turns {
 		ev := base
 		ev.Turn, ev.User = i+1, turn.User
-		reached := i < len(t.reports)
+		reached := i < e.played.Turns
 		if reached {
-			ev.States = t.states[i]
+			ev.States = e.played.States[i]
 		}
-		for _, s := range turn.Expect {
+		for _, scorer := range turn.Expect {
 			v := trials.Verdict{Turn: i + 1, Pos: turn.Pos, State: trials.Skipped, Message: "the turn was not reached"}
 			if reached {
-				v = s.Score(&ev)
-				hintTools(&v, listed)
+				v = scorer.Score(&ev)
+				hintTools(&v, e.played.Listed)
 			} else {
 				// Scored on nothing, for its name and place alone.
-				named := s.Score(&score.Evidence{Budget: base.Budget, Mode: t.opts.Mode, Turn: i + 1, Vars: t.scenario.Vars})
+				named := scorer.Score(&score.Evidence{Budget: base.Budget, Mode: e.mode, Turn: i + 1, Vars: s.Vars})
 				v.Check, v.Pos = named.Check, cmp.Or(named.Pos, v.Pos)
 			}
 			e.verdicts = append(e.verdicts, v)
 		}
 	}
 	ev := base
-	ev.States = t.stateOfServers()
-	if n := len(t.scenario.Turns); n > 0 {
-		ev.User = t.scenario.Turns[n-1].User
+	ev.States = e.states
+	if n := len(s.Turns); n > 0 {
+		ev.User = s.Turns[n-1].User
 	}
-	for _, s := range t.scenario.Expect {
-		v := s.Score(&ev)
-		hintTools(&v, listed)
+	for _, scorer := range s.Expect {
+		v := scorer.Score(&ev)
+		hintTools(&v, e.played.Listed)
 		e.verdicts = append(e.verdicts, v)
 	}
 }
 
-// brokenOff is a transcript in which the error that ended the conversation is
+// brokenOff is the transcript in which the error that ended the conversation is
 // named only: it is told whole as the cause of the trial, or follows from it.
-func (t *trial) brokenOff(transcript *harness.Transcript) *harness.Transcript {
-	if transcript == nil || t.broke == nil {
-		return transcript
+func (e *evidence) brokenOff() *harness.Transcript {
+	if e.transcript == nil || e.played.Ended == nil {
+		return e.transcript
 	}
-	turns := slices.Clone(transcript.Turns)
-	if last := len(turns) - 1; last >= 0 && turns[last].Stop == "" && t.brokeIn == last+1 {
+	turns := slices.Clone(e.transcript.Turns)
+	if last := len(turns) - 1; last >= 0 && turns[last].Stop == "" && e.played.Ended.Turn == last+1 {
 		turns[last].Error = "the turn broke off"
 	}
 	return &harness.Transcript{Turns: turns}

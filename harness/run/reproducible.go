@@ -29,6 +29,9 @@ func unmeasured(rec *trials.Record, detail *trials.Detail) {
 			}
 		}
 	}
+	if detail.Played != nil {
+		detail.Played.Untimed = true
+	}
 	orderTools(rec.Trajectory, detail.Tools)
 	for i := range rec.Trajectory {
 		rec.Trajectory[i].Duration = 0

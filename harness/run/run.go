@@ -489,7 +489,7 @@ func (r *runner) manifest(list []*scenarios.Scenario, jobs []job) trials.Manifes
 		}
 		m.Scenarios = append(m.Scenarios, trials.Source{
 			Suite: s.Suite, Scenario: s.Bare(), Case: s.Case, File: s.Pos.File, Description: s.Description, Tags: s.Tags,
-			Hashes: trials.Hashes{Scenario: s.Hash, Scorers: s.ScorersHash, Variant: hash}, Trials: most[of], Pass: s.Pass,
+			Hashes: trials.Hashes{Scenario: s.Hash, Scorers: s.ScorersHash, Variant: hash}, Parts: s.Parts, Trials: most[of], Pass: s.Pass,
 		})
 	}
 	m.Thresholds = thresholds(o.Thresholds, list)

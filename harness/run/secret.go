@@ -141,20 +141,30 @@ func inJSON(text string, html bool) (string, error) {
 // model and a tool may repeat it. So it does with what has the known shape of a
 // key, unless that is to be seen. Names of trials and files stay.
 func (t *trial) withoutKeys(rec trials.Record, detail trials.Detail) (trials.Record, trials.Detail) {
-	cassette := rec.Cassette
+	cassette, changed := rec.Cassette, false
+	take := func(r replacer) {
+		rec, _ = replaced(r, rec)
+		var did bool
+		detail, did = replaced(r, detail)
+		changed = changed || did
+	}
 	if t.keyless != nil {
-		rec, detail = replaced(t.keyless, rec), replaced(t.keyless, detail)
+		take(t.keyless)
 	}
 	if !t.opts.ShowSecrets && t.project(t.scenario).Redact.Runs {
-		rec, detail = replaced(t.shapeless, rec), replaced(t.shapeless, detail)
+		take(t.shapeless)
 	}
 	rec.Cassette = cassette
+	if changed && detail.Played != nil {
+		played := *detail.Played
+		played.Redacted, detail.Played = true, &played
+	}
 	return rec, detail
 }
 
-func replaced[T any](r replacer, v T) T {
-	out, _ := replaceIn(r, reflect.ValueOf(&v).Elem())
-	return out.Interface().(T)
+func replaced[T any](r replacer, v T) (_ T, changed bool) {
+	out, changed := replaceIn(r, reflect.ValueOf(&v).Elem())
+	return out.Interface().(T), changed
 }
 
 // replaceIn returns v with each text in it replaced, and whether that changed

@@ -79,6 +79,7 @@ type trial struct {
 	executed []map[string]int // after each turn, the last call of each server
 	broke    error            // what ended the conversation early
 	brokeIn  int              // the turn that it ended, from 1; 0 for none
+	fatal    bool             // no expectation could have excused it
 	// startError is an error at the start that an expectation judges.
 	startError string
 	// unable is why the subject cannot play the scenario; nil when it can.
@@ -177,14 +178,15 @@ func (t *trial) converse(ctx context.Context, env *harness.Env) {
 	case exhausted(err):
 		t.infra = t.outOf(err)
 		return
-	case err != nil && ctx.Err() == nil && !errors.As(err, &panicked) && t.startErrorExpected():
+	case err != nil && ctx.Err() == nil && !errors.As(err, &panicked) && startErrorExpected(t.scenario):
 		t.startError = err.Error()
 		return
 	case err != nil:
 		t.broke = fmt.Errorf("opening the subject: %w", err)
+		t.fatal = ctx.Err() != nil || errors.As(err, &panicked)
 		return
 	case session == nil:
-		t.broke = errors.New("opening the subject: it returned neither a session nor an error")
+		t.broke, t.fatal = errors.New("opening the subject: it returned neither a session nor an error"), true
 		return
 	}
 	defer func() {
@@ -193,7 +195,7 @@ func (t *trial) converse(ctx context.Context, env *harness.Env) {
 		if _, err := guard(closing, t, func() (any, error) { return nil, session.Close() }); err != nil {
 			t.logf("closing the subject: %v", err)
 			if panicked := (*panicError)(nil); t.broke == nil && errors.As(err, &panicked) {
-				t.broke = fmt.Errorf("closing the subject: %w", err)
+				t.broke, t.fatal = fmt.Errorf("closing the subject: %w", err), true
 			}
 		}
 	}()
@@ -336,8 +338,8 @@ func panicStack() string {
 
 // startErrorExpected reports whether an expectation judges an error with which
 // the subject cannot be opened.
-func (t *trial) startErrorExpected() bool {
-	return slices.ContainsFunc(t.scenario.Expect, func(s score.Scorer) bool {
+func startErrorExpected(s *scenarios.Scenario) bool {
+	return slices.ContainsFunc(s.Expect, func(s score.Scorer) bool {
 		_, ok := s.(score.StartError)
 		return ok
 	})
@@ -348,20 +350,26 @@ func (t *trial) startErrorExpected() bool {
 func (t *trial) stopExpected(ctx context.Context, turn scenarios.Turn, err error) bool {
 	report := &t.reports[len(t.reports)-1]
 	if panicked := (*panicError)(nil); report.Stop == "" && ctx.Err() != nil || errors.As(err, &panicked) {
+		t.fatal = true
 		return false
 	}
-	excuses := func(s score.Scorer) bool {
-		stops, ok := s.(score.Stops)
-		return ok && stops.Excuses(report.Stop)
-	}
-	// A real model that was cut off at its limit of tokens is judged by what it
-	// said so far.
-	cut := report.Stop == harness.StopLength && t.opts.Mode != harness.ModeMock
-	if !cut && !slices.ContainsFunc(turn.Expect, excuses) && !slices.ContainsFunc(t.scenario.Expect, excuses) {
+	if !mayStop(t.scenario, turn, report.Stop, t.opts.Mode) {
 		return false
 	}
 	t.reported = true // the error is a report, if the subject gives no other
 	return true
+}
+
+// mayStop reports whether a turn may end with an error, for that reason.
+func mayStop(s *scenarios.Scenario, turn scenarios.Turn, reason harness.StopReason, mode harness.Mode) bool {
+	excuses := func(s score.Scorer) bool {
+		stops, ok := s.(score.Stops)
+		return ok && stops.Excuses(reason)
+	}
+	// A real model that was cut off at its limit of tokens is judged by what it
+	// said so far.
+	cut := reason == harness.StopLength && mode != harness.ModeMock
+	return cut || slices.ContainsFunc(turn.Expect, excuses) || slices.ContainsFunc(s.Expect, excuses)
 }
 
 // missed reports whether the conversation left the script.

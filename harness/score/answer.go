@@ -251,6 +251,9 @@ func (s Retries) Score(e *Evidence) trials.Verdict {
 		fail(&v, "want at least %d repeated model requests, got %d", *s.Min, retries)
 	case s.Max != nil && retries > *s.Max:
 		fail(&v, "want at most %d repeated model requests, got %d", *s.Max, retries)
+	case s.Honoured && e.Untimed:
+		v.State = trials.Undecided
+		v.Message = "whether waits were honoured cannot be judged without times, which this run left out (--unmeasured)"
 	case s.Honoured && len(early) > 0:
 		fail(&v, "want every requested wait honoured: %s", strings.Join(early, "; "))
 	case s.Honoured && asked == 0:

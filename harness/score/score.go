@@ -71,6 +71,8 @@ type Evidence struct {
 	// StartError is the error with which the subject could not be opened; empty
 	// when it was.
 	StartError string
+	// Untimed says that when things happened is not known.
+	Untimed bool
 }
 
 // upTo reports whether something of a turn has happened for the evidence.

@@ -23,12 +23,18 @@ const maxText = 1 << 20
 // are too long for a file are cut, visibly, and values that nest too deep
 // become texts of their JSON.
 func encode(v any) ([]byte, error) {
-	short, _ := bound(reflect.ValueOf(v), maxText)
-	data, err := json.Marshal(short.Interface())
-	if err != nil {
-		return nil, err
+	data, _, err := encodeWhole(v)
+	return data, err
+}
+
+// encodeWhole is [encode], and tells whether nothing was cut or turned.
+func encodeWhole(v any) (data []byte, whole bool, err error) {
+	short, cut := bound(reflect.ValueOf(v), maxText)
+	if data, err = json.Marshal(short.Interface()); err != nil {
+		return nil, false, err
 	}
-	return shallow(data, maxNesting), nil
+	flat := shallow(data, maxNesting)
+	return flat, !cut && len(flat) == len(data), nil
 }
 
 // bound returns v with each text in it cut to limit bytes, and whether that

@@ -291,7 +291,16 @@ func WriteDetail(dir string, d Detail) (string, error) {
 	if err := plainfile.MakeFolder(filepath.Dir(name), 0o700); err != nil {
 		return "", err
 	}
-	return rel, writeJSON(name, d)
+	data, whole, err := encodeWhole(d)
+	if err == nil && !whole && d.Played != nil {
+		played := *d.Played
+		played.Cut, d.Played = true, &played
+		data, err = encode(d)
+	}
+	if err != nil {
+		return "", fmt.Errorf("encoding %q: %w", name, err)
+	}
+	return rel, writeEncoded(name, data)
 }
 
 // ReadDetail reads the detail that a record of a run folder names.
@@ -374,6 +383,10 @@ func writeJSON(name string, v any) error {
 	if err != nil {
 		return fmt.Errorf("encoding %q: %w", name, err)
 	}
+	return writeEncoded(name, data)
+}
+
+func writeEncoded(name string, data []byte) error {
 	const readable = 1 << 20 // nobody reads what is larger, and it is large enough
 	if len(data) <= readable {
 		var text bytes.Buffer

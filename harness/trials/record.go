@@ -217,6 +217,9 @@ type Detail struct {
 	Tools      []harness.ToolExchange `json:"tools,omitempty"`
 	// States are the states of the mock servers at the end, by server.
 	States map[string]json.RawMessage `json:"states,omitempty"`
+	// Played is nil in the files of versions that did not write it: their trials
+	// cannot be judged again.
+	Played *Played `json:"played,omitempty"`
 	// Log are the lines that the subject and the runner logged.
 	Log []string `json:"log,omitempty"`
 }
@@ -252,6 +255,9 @@ type Manifest struct {
 	// Variants of the suites that were played, in their order.
 	Variants  []string `json:"variants,omitempty"`
 	Scenarios []Source `json:"scenarios,omitempty"`
+	// ScoredFrom is the run folder whose trials were judged again for this run;
+	// empty for a run that was played.
+	ScoredFrom string `json:"scored_from,omitempty"`
 	// Thresholds are pass rates that the run must reach.
 	Thresholds []Threshold `json:"thresholds,omitempty"`
 	// Rules are what became of the thresholds and of the rules of scenarios;
@@ -338,6 +344,10 @@ type Source struct {
 	Tags        []string `json:"tags,omitempty"`
 	// Hashes of its scenario and scorers.
 	Hashes Hashes `json:"hashes,omitzero"`
+	// Parts are short hashes of the parts of what is asked, by name ("servers",
+	// "turn 1 replies"): they tell what changed where the hash of the scenario
+	// did.
+	Parts map[string]string `json:"parts,omitempty"`
 	// Trials planned per model and variant.
 	Trials int `json:"trials"`
 	// Pass is the rule by which it passes; nil for none.
