@@ -118,6 +118,8 @@ func causeWord(k trials.CauseKind) string {
 		return "conduct"
 	case trials.CauseExpectation:
 		return "expectation"
+	case trials.CauseJudge:
+		return "could not be judged"
 	default:
 		return oneLine(string(k), 40)
 	}

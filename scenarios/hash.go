@@ -61,7 +61,7 @@ func hashOf(root *strictyaml.Node, servers []*document) hashes {
 // add sums up a part of what is asked.
 func (h hashes) add(part, format string, args ...any) {
 	text := fmt.Sprintf(format, args...)
-	_, _ = io.WriteString(h.scenario, text) // a hash takes everything
+	_, _ = io.WriteString(h.scenario, text)           // a hash takes everything
 	of := sha256.Sum256([]byte(h.parts[part] + text)) // two of one name count together
 	h.parts[part] = hex.EncodeToString(of[:6])
 }

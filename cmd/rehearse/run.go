@@ -324,20 +324,26 @@ func runName(path string) string {
 }
 
 func showRun(p *process, result *run.Result, flags *runFlags) error {
-	loaded, err := reports.Load(result.Dir)
-	if err != nil {
-		return err
-	}
-	// What the flags name first: the text ends with the report in the folder.
-	if err := writeFiles(p, loaded, flags.files); err != nil {
-		return err
-	}
 	if flags.json {
 		if err := printRunJSON(p, result); err != nil {
 			return err
 		}
 	}
-	if flags.json || flags.files.onStdout() > 0 {
+	return showResult(p, result, flags.files, flags.json)
+}
+
+// showResult prints a run that has ended and writes its reports. Its exit code
+// is the error.
+func showResult(p *process, result *run.Result, to files, asJSON bool) error {
+	loaded, err := reports.Load(result.Dir)
+	if err != nil {
+		return err
+	}
+	// What the flags name first: the text ends with the report in the folder.
+	if err := writeFiles(p, loaded, to); err != nil {
+		return err
+	}
+	if asJSON || to.onStdout() > 0 {
 		quiet := *p
 		quiet.stdout = io.Discard
 		p = &quiet

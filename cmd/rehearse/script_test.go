@@ -11,6 +11,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 
 	"github.com/rogpeppe/go-internal/testscript"
@@ -46,6 +47,7 @@ func TestScript(t *testing.T) {
 		Setup: func(env *testscript.Env) error {
 			env.Setenv("SUITES", suites)
 			env.Setenv("HOME", env.WorkDir)
+			env.Values[endpoints{}] = map[string]func(){}
 			return nil
 		},
 		Cmds: map[string]func(ts *testscript.TestScript, neg bool, args []string){
@@ -88,21 +90,31 @@ func code(ts *testscript.TestScript, neg bool, args []string) {
 	}
 }
 
+// endpoints is the key of what ends the endpoints of a script.
+type endpoints struct{}
+
 // endpoint serves an llm file to the rest of the script, as a model that is not
-// the program's own: endpoint URL models.yaml sets URL to its base URL.
+// the program's own: endpoint URL models.yaml sets URL to its base URL. With
+// ! endpoint URL it is gone.
 func endpoint(ts *testscript.TestScript, neg bool, args []string) {
+	open := ts.Value(endpoints{}).(map[string]func())
+	if neg && len(args) == 1 && open[args[0]] != nil {
+		open[args[0]]()
+		return
+	}
 	if neg || len(args) != 2 {
-		ts.Fatalf("usage: endpoint NAME FILE")
+		ts.Fatalf("usage: endpoint NAME FILE, ! endpoint NAME")
 	}
 	set, err := scenarios.Load([]string{ts.MkAbs(args[1])}, nil)
 	ts.Check(err)
 	mock, err := mockllm.New(set.LLMs[0].Script, nil)
 	ts.Check(err)
 	server := httptest.NewServer(mock)
-	ts.Defer(func() {
+	open[args[0]] = sync.OnceFunc(func() {
 		server.Close()
 		mock.Close()
 	})
+	ts.Defer(open[args[0]])
 	ts.Setenv(args[0], server.URL+"/v1")
 }
 

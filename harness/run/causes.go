@@ -39,7 +39,8 @@ func (e *evidence) decide(checks int, explain func([]trials.Cause)) (harness.Out
 	}
 	primary := causes[0]
 	primary.Folded = e.fold(causes)
-	if primary.Kind == trials.CauseScenario || primary.Kind == trials.CauseEndpoint {
+	switch primary.Kind {
+	case trials.CauseScenario, trials.CauseEndpoint, trials.CauseJudge:
 		return harness.OutcomeError, &primary
 	}
 	return harness.OutcomeFailed, &primary
@@ -128,7 +129,11 @@ func (e *evidence) causes() []trials.Cause {
 		}
 	}
 	for _, v := range e.verdicts {
-		if v.State == trials.Undecided {
+		switch {
+		case v.State != trials.Undecided:
+		case v.Conduct: // of a trial that is judged again
+			out = append(out, found(trials.CauseJudge, &v))
+		default:
 			out = append(out, found(trials.CauseScenario, &v))
 		}
 	}
@@ -251,9 +256,9 @@ func (t *trial) scriptErrors(e *evidence) []trials.Cause {
 		}
 	}
 	slices.SortStableFunc(all, func(a, b scriptError) int { return a.at.Compare(b.at) })
-	out := make([]trials.Cause, len(all))
-	for i := range all {
-		out[i] = all[i].cause
+	var out []trials.Cause
+	for _, e := range all {
+		out = append(out, e.cause)
 	}
 	return out
 }

@@ -511,6 +511,18 @@ func thresholds(given []trials.Threshold, list []*scenarios.Scenario) []trials.T
 	return out
 }
 
+// judged fills in what the trials come to together.
+func (r *Result) judged() {
+	m := &r.Manifest
+	m.Rules = trials.JudgeRules(m, r.Records)
+	if r.checkedNothing() && m.Rules == nil {
+		m.Warnings = append(m.Warnings, checkedNothing)
+	}
+}
+
+// checkedNothing warns of a run that shows nothing.
+const checkedNothing = "nothing was checked in the whole run, so it counts as failed (exit code 1)"
+
 // finish fills in what is known at the end only.
 func (r *Result) finish(interrupted bool, l *ledger) {
 	m := &r.Manifest
@@ -519,10 +531,7 @@ func (r *Result) finish(interrupted bool, l *ledger) {
 	r.Spent, r.OverBudget = l.spent(), missing > 0 && l.usedUp()
 	m.Interrupted = missing > 0 && (interrupted || r.OverBudget)
 	m.Warnings = append(m.Warnings, l.warnings(missing)...)
-	m.Rules = trials.JudgeRules(m, r.Records)
-	if r.checkedNothing() && m.Rules == nil {
-		m.Warnings = append(m.Warnings, "nothing was checked in the whole run, so it counts as failed (exit code 1)")
-	}
+	r.judged()
 	for i := range m.Models {
 		seen := map[string]bool{}
 		for _, rec := range r.Records {

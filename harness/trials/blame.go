@@ -25,7 +25,7 @@ func Blames() []Blame {
 // says what is scripted, so what goes wrong there is the subject's.
 func blameOf(kind CauseKind, mode harness.Mode) Blame {
 	switch kind {
-	case CauseScenario:
+	case CauseScenario, CauseJudge:
 		return BlameJudge
 	case CauseEndpoint:
 		return BlameInfrastructure

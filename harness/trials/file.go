@@ -188,7 +188,7 @@ func checkValues(r *Record) error {
 	if r.Cause != nil && r.Cause.Kind != "" && err == nil {
 		err = oneOf("cause.kind", r.Cause.Kind,
 			CauseScenario, CauseEndpoint, CauseRefusal, CauseMiss,
-			CauseLimits, CauseSubject, CauseConduct, CauseExpectation)
+			CauseLimits, CauseSubject, CauseConduct, CauseExpectation, CauseJudge)
 	}
 	if r.Cause != nil && r.Cause.Blame != "" && err == nil {
 		err = oneOf("cause.blame", r.Cause.Blame, Blames()...)

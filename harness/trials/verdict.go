@@ -120,4 +120,5 @@ const (
 	CauseSubject     CauseKind = "subject"     // the subject broke
 	CauseConduct     CauseKind = "conduct"     // a conduct check failed
 	CauseExpectation CauseKind = "expectation" // an expectation failed
+	CauseJudge       CauseKind = "judge"       // nothing failed, and what decides could not be judged
 )
