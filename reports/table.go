@@ -90,7 +90,7 @@ func (y *tally) add(t *Trial) {
 		y.latency, y.ttft = append(y.latency, t.Latency...), append(y.ttft, t.TTFT...)
 	}
 	for _, v := range t.Verdicts {
-		if v.State == trials.Undecided {
+		if v.State == trials.Undecided && !v.Advisory {
 			y.Undecided++
 		}
 	}

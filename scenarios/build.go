@@ -38,6 +38,8 @@ func (l *loader) scenario(d *document) []*Scenario {
 		root, suiteName = merged(suite.root, d.root), textOf(suite.root.Get("suite"))
 		thresholds = thresholdsOf(suite.root)
 	}
+	l.judging, l.judges = root.Get("judge"), map[harness.Position][]replyScript{}
+	defer func() { l.judging, l.judges = nil, nil }()
 	entries, used := l.servers(root.Get("servers"))
 	model := l.modelScript(root, root.Get("model"))
 
@@ -64,6 +66,7 @@ func (l *loader) scenario(d *document) []*Scenario {
 		MCPConfig:   textOf(root.Get("mcp_config")),
 		Cassette:    l.cassette(root.Get("cassette")),
 		Cues:        model.cues(),
+		judges:      l.judges,
 		model:       model,
 		lint:        lintFacts{root: root, servers: entries},
 	}

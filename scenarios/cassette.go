@@ -101,6 +101,10 @@ func TapePath(cassette, server string) string {
 	return strings.TrimSuffix(cassette, ".yaml") + "." + slug(server, "server") + ".tape"
 }
 
+// JudgePath is the file that holds what the LLM judges were asked, and said, of
+// the trial whose cassette is at path.
+func JudgePath(cassette string) string { return strings.TrimSuffix(cassette, ".yaml") + ".judge" }
+
 func slug(name, none string) string { return strings.ToLower(trials.FileName(name, none)) }
 
 func cassetteObject() *object {

@@ -63,6 +63,8 @@ func (l *loader) expectation(kind string, n *strictyaml.Node, pos harness.Positi
 		if p := l.condition(n, expr.That); p != nil {
 			return score.That{Program: p, Pos: pos}
 		}
+	case "judge":
+		return l.judge(n, pos)
 	}
 	return nil
 }

@@ -22,7 +22,7 @@ func unhashed() []string {
 
 // scoring are the keys, of a scenario and of its turns, that say how it is
 // judged.
-func scoring() []string { return []string{"expect", "conduct", "conduct_only"} }
+func scoring() []string { return []string{"expect", "judge", "conduct", "conduct_only"} }
 
 // hashes sum up what a scenario is made of, as values: comments and the layout
 // of files are not in them, nor where files lie. The parts are those of the

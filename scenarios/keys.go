@@ -20,7 +20,7 @@ import (
 func reserved() []string {
 	return []string{
 		"grants", "after", "interrupt", "kill", "approvals",
-		"judge", "cost_usd",
+		"cost_usd",
 	}
 }
 
@@ -97,7 +97,7 @@ func objects() []*object {
 				{name: "honoured", typ: boolean(), def: "not judged", doc: "Whether each waited as long as it was asked to."},
 			},
 		},
-		startErrorObject(), serverObject(), toolObject(), resultObject(),
+		startErrorObject(), judgeObject(), judgeSettingsObject(), serverObject(), toolObject(), resultObject(),
 		{
 			name: "rpc_error", doc: "A JSON-RPC error instead of a result.",
 			keys: []key{
@@ -212,6 +212,7 @@ func scenarioObject() *object {
 			{name: "mcp_config", typ: filled(), def: "none", doc: "Path of an mcp.json that is written for the subject and names the same servers."},
 			{name: "names", typ: mapOf(filled()), def: "none", doc: "The name under which the subject offers a tool, by `server.tool`."},
 			{name: "conduct", typ: mapOf(either(text(), boolean())), def: "all on", doc: conductDoc},
+			judgeKey("Settings of the LLM judges in this scenario."),
 			{name: "conduct_only", typ: boolean(), def: "false", doc: "Accepts a scenario without expectations; only conduct is judged."},
 			{name: "cassette", typ: objectOf("cassette"), doc: "How the scenario is recorded and replayed."},
 			{name: "cases", typ: either(list(objectOf("case")), objectOf("table of cases")), def: "one, without vars", doc: "Repeats the scenario with different `vars`, written here or in a CSV or JSONL file."},
@@ -323,7 +324,7 @@ func replyObject() *object {
 func expectationObject() *object {
 	return &object{
 		name: "expectation", doc: "One thing that is expected; two kinds in one item are an error.",
-		one: []string{"calls", "never", "answer", "state", "retries", "stops", "start_error", "that"},
+		one: []string{"calls", "never", "answer", "state", "retries", "stops", "start_error", "that", "judge"},
 		keys: []key{
 			{name: "calls", typ: either(list(callItem(anyMap())), objectOf("calls")), doc: "The tool calls in the model's order, including executions that no reply asks for; `[]` means none at all. A name alone accepts any arguments."},
 			{name: "never", typ: list(filled()), doc: "Tools that must be neither called nor executed: `server.tool`; `*` stands for any text."},
@@ -333,6 +334,7 @@ func expectationObject() *object {
 			{name: "stops", typ: enum(stopReasons()...), doc: "Why the subject ended the turn without an answer: its own limit, something the model said, or something the endpoint did. `error` accepts any reason and any error. `too_large` is a reply that exceeds what the subject reads; `context_overflow` is a request that exceeds what the endpoint reads."},
 			{name: "start_error", typ: objectOf("start_error"), doc: "The subject gives up when it is opened on its servers, before the first turn, and says why. Over the whole conversation only."},
 			{name: "that", typ: celText(), doc: "A CEL condition; reads " + known(expr.That) + "."},
+			{name: "judge", typ: objectOf("judge"), doc: "What a language model says of the answer, or of the conversation. It is advisory unless `decides` is true."},
 		},
 	}
 }
@@ -463,6 +465,7 @@ func suiteObject() *object {
 			{name: "thresholds", typ: objectOf("thresholds"), def: "none", doc: "Pass rates that the scenarios of this folder must reach together, with each model by itself. They replace no `pass` of a scenario."},
 			{name: "variants", typ: mapOf(objectOf("variant")), def: "none", doc: "Ways to play the scenarios of this folder, by name: each is a column of its own in reports. `rehearse run --variant NAME` plays one of them; without it all are played."},
 			{name: "cassette", typ: objectOf("cassette"), doc: doc + "see cassette."},
+			judgeKey(doc + "see judge settings."),
 			expectKey("in every scenario, over the whole conversation"),
 		},
 	}

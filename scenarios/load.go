@@ -104,6 +104,10 @@ type loader struct {
 	notes   []string
 	suites  []string // looked for
 	tables  []string // of cases
+	// Of the scenario that is being compiled: the settings of its judges, and
+	// what they say in mode mock.
+	judging *strictyaml.Node
+	judges  map[harness.Position][]replyScript
 }
 
 // files are all that were read or looked for.
@@ -343,7 +347,7 @@ func merged(suite, scenario *strictyaml.Node) *strictyaml.Node {
 		name := p.Key.Text
 		i := slices.IndexFunc(out.Pairs, func(q strictyaml.Pair) bool { return q.Key.Text == name })
 		switch {
-		case !slices.Contains([]string{"model", "servers", "limits", "subject", "live", "expect", "pass"}, name):
+		case !slices.Contains([]string{"model", "servers", "limits", "subject", "live", "expect", "pass", "judge"}, name):
 		case i < 0:
 			out.Pairs = append(out.Pairs, p)
 		case name == "pass": // one rule, not a mixture of two

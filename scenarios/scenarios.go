@@ -103,6 +103,7 @@ type Scenario struct {
 	Variant, VariantHash string
 
 	variants []variant
+	judges   map[harness.Position][]replyScript // of scripted judges, by their place
 	model    modelScript
 	lint     lintFacts
 }

@@ -34,6 +34,7 @@ const (
 	aJournal // of a cassette that is being recorded, or was
 	aPart    // of a tape, likewise
 	aBody    // of a cassette, beside it
+	aJudge   // what judges said of the trial of a cassette
 )
 
 // kindOf tells by its name, and where that does not do by its beginning, what
@@ -48,6 +49,8 @@ func kindOf(path string) recordedKind {
 		return aPart
 	case strings.HasSuffix(path, ".tape"):
 		return aTape
+	case strings.HasSuffix(path, ".judge"):
+		return aJudge
 	case strings.HasSuffix(path, ".har"):
 		return aCassette
 	case filepath.Ext(path) != ".yaml" && filepath.Ext(path) != ".yml":

@@ -3,6 +3,7 @@
 package main
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 
@@ -13,7 +14,7 @@ import (
 // definition is what a scenario of a run was made of. An empty hash is not
 // known.
 type definition struct {
-	scenario, scorers string
+	scenario, scorers, judge string
 	// tools that the servers listed, by variant, which may change them; more than
 	// one hash where they changed in the course of the run.
 	tools map[string][]string
@@ -28,6 +29,9 @@ func (d *definition) differs(o *definition) (parts []string) {
 	}
 	if d.scorers != "" && o.scorers != "" && d.scorers != o.scorers {
 		parts = append(parts, "expectations")
+	}
+	if d.judge != "" && o.judge != "" && d.judge != o.judge {
+		parts = append(parts, "judge")
 	}
 	for variant, hashes := range d.variants {
 		if other, ok := o.variants[variant]; ok && !slices.Equal(hashes, other) {
@@ -56,6 +60,7 @@ func definitions(records []trials.Record, name func(trials.Key) string, dir stri
 		if d.scenario != r.Hashes.Scenario || d.scorers != r.Hashes.Scorers {
 			return nil, fmt.Errorf("run %q has two definitions of scenario %q", dir, n)
 		}
+		d.judge = cmp.Or(d.judge, r.Hashes.Judge)
 		if h := r.Hashes.Variant; h != "" && !slices.Contains(d.variants[r.Variant], h) {
 			d.variants[r.Variant] = append(d.variants[r.Variant], h)
 		}

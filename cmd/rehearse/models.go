@@ -3,6 +3,7 @@
 package main
 
 import (
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -44,6 +45,19 @@ func (f *modelFlags) entries(paths []string, all bool) ([]trials.Model, error) {
 		out = append(out, m)
 	}
 	return out, nil
+}
+
+// judge is the model entry that --judge names.
+func (f *modelFlags) judge(text string, paths []string) (trials.Model, error) {
+	known, _, err := f.known(paths)
+	if err != nil {
+		return trials.Model{}, err
+	}
+	m, err := modelFlag(text, known)
+	if err != nil {
+		err = errors.New(strings.Replace(err.Error(), "--model", "--judge", 1))
+	}
+	return m, err
 }
 
 func labels(list []trials.Model) []string {

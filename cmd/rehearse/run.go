@@ -38,6 +38,7 @@ type runFlags struct {
 	shard      string
 	budget     string
 	rate       string
+	judge      string
 	models     modelFlags
 	files      files
 }
@@ -91,6 +92,10 @@ again later; what it asks to wait is waited. --rate bounds the requests besides.
 trials of several models or variants follow each other in an order that is drawn from
 --seed.
 
+An expectation may be an LLM judge. It asks a model of its own: that of --judge, else
+of the expectation or its suite, else of judge in rehearse.yaml. In mode mock its
+replies stand in the scenario, and in mode replay they are recorded.
+
 A run that was stopped or killed goes on with --resume RUN and otherwise the same
 command line. It refuses when scenarios or models are no longer those of the run.
 --shard has one of several machines play its part of the trials. --shard auto is for
@@ -107,6 +112,7 @@ Ctrl-C does not wait for servers that are slow to end.`,
   rehearse run scenarios --junit junit.xml --summary --annotations
   rehearse run scenarios --mode live --model a=qwen3@http://gpu1:8000/v1 --model b=qwen3@http://gpu2:8000/v1
   rehearse run scenarios --mode live --parallel 8 --rate 60/min --budget 5usd
+  rehearse run scenarios --mode live --model argo:gpt-4o --judge j=gpt-5@http://localhost:8000/v1
   rehearse run scenarios --mode record --model argo:gpt-4o
   rehearse run scenarios --mode replay
   rehearse run scenarios --resume runs/20260102-150405-scenarios --retry-errors
@@ -135,6 +141,7 @@ Ctrl-C does not wait for servers that are slow to end.`,
 	f.StringVar(&flags.mode, "mode", "mock", "what answers as the model: mock, live, record or replay")
 	f.StringArrayVar(&flags.models.models, "model", nil, "model to ask for: its name, a label of rehearse.yaml, or `LABEL=NAME@URL`; may be repeated")
 	f.StringVar(&flags.models.file, "models", "", "take the models from this file, which has the key models as in rehearse.yaml; without --model, all of them")
+	f.StringVar(&flags.judge, "judge", "", "model that LLM judges ask: a label of rehearse.yaml, a name, or `LABEL=NAME@URL`; replaces what scenarios, suites and rehearse.yaml name")
 	f.StringVar(&opts.BaseURL, "base-url", "", "base URL of the endpoint in modes live and record, ending in /v1")
 	f.StringVar(&opts.Cassettes, "cassettes", "", "folder of the recordings (default: the folder cassettes beside each scenario file)")
 	f.BoolVar(&stream, "stream", false, "ask for streamed replies, or with --stream=false for whole ones (default: what each scenario says)")
@@ -197,6 +204,13 @@ func runScenarios(ctx context.Context, p *process, paths []string, opts *run.Opt
 	default:
 		modes := []string{"mock", "live", "record", "replay"}
 		return errors.New(unknown(fmt.Sprintf("--mode %q is not known: want mock, live, record or replay", flags.mode), flags.mode, modes))
+	}
+	if flags.judge != "" {
+		judge, err := flags.models.judge(flags.judge, paths)
+		if err != nil {
+			return err
+		}
+		opts.Judge = &judge
 	}
 	if n := flags.files.onStdout(); n > 1 || n == 1 && flags.json {
 		return errTwoOnStdout

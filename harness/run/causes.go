@@ -75,15 +75,20 @@ func (e *evidence) asked(x harness.ToolExchange) bool {
 // nothingChecked says why no expectation came to a verdict.
 func nothingChecked(verdicts []trials.Verdict) string {
 	var why []string
+	what := "every expectation was skipped"
 	for _, v := range verdicts {
-		if !v.Conduct {
+		switch {
+		case v.Advisory && v.State != trials.Skipped:
+			what = "no expectation decides"
+			why = append(why, v.Check+": it is advisory; set decides: true, or expect something else too")
+		case !v.Conduct:
 			why = append(why, fmt.Sprintf("%s: %s", v.Check, v.Message))
 		}
 	}
 	if len(why) == 0 {
 		return "nothing was checked: the scenario has no expectations and does not set conduct_only"
 	}
-	return "nothing was checked: every expectation was skipped (" + strings.Join(why, "; ") + ")"
+	return "nothing was checked: " + what + " (" + strings.Join(why, "; ") + ")"
 }
 
 // stopped reports whether the scenario expects that a turn stops as it did.
@@ -130,8 +135,8 @@ func (e *evidence) causes() []trials.Cause {
 	}
 	for _, v := range e.verdicts {
 		switch {
-		case v.State != trials.Undecided:
-		case v.Conduct: // of a trial that is judged again
+		case v.State != trials.Undecided || v.Advisory:
+		case v.Conduct, v.Check == "judge": // conduct: of a trial that is judged again
 			out = append(out, found(trials.CauseJudge, &v))
 		default:
 			out = append(out, found(trials.CauseScenario, &v))

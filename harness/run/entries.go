@@ -148,7 +148,7 @@ func (t *trial) settings() harness.Settings {
 // allKeys are the keys of all entries.
 func (r *runner) allKeys() []string {
 	out := r.opts.keys().all()
-	for _, e := range r.entries {
+	for _, e := range slices.Concat(r.entries, r.judges) {
 		out = append(out, e.keys.all()...)
 	}
 	slices.Sort(out)

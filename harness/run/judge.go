@@ -4,6 +4,7 @@ package run
 
 import (
 	"cmp"
+	"context"
 	"encoding/json"
 	"fmt"
 	"slices"
@@ -35,7 +36,8 @@ type evidence struct {
 	transcript *harness.Transcript
 	states     map[string]json.RawMessage // of the mock servers at the end
 	played     trials.Played
-	verdicts   []trials.Verdict // expectations, then conduct
+	ask        func(*score.Question) score.Asked // has LLM judges asked
+	verdicts   []trials.Verdict                  // expectations, then conduct
 }
 
 // unplayed is the number of turns that were not sent. After an error at the
@@ -48,13 +50,15 @@ func (e *evidence) unplayed() int {
 }
 
 // judge makes the record of a trial that was played.
-func (t *trial) judge() (trials.Record, trials.Detail) {
+func (t *trial) judge(ctx context.Context) (trials.Record, trials.Detail) {
 	t.hangUp()
-	e := t.collect()
+	took := time.Since(t.start) // what judges take is theirs
+	jury := t.newJury(ctx)
+	e := t.collect(jury)
 	rec := trials.Record{
 		Key: t.key, Schema: trials.Schema, Tags: t.scenario.Tags, Critical: t.scenario.Critical,
 		File: t.scenario.Pos.File, Pos: t.scenario.Pos, Hashes: t.hashes(), Seed: t.seed, Verdicts: e.verdicts, Trajectory: e.calls,
-		Start: t.start.UTC(), Duration: time.Since(t.start),
+		Start: t.start.UTC(), Duration: took, Judges: jury.used(),
 	}
 	var used harness.Usage
 	rec.Counts, used = counts(e.exchanges)
@@ -75,9 +79,12 @@ func (t *trial) judge() (trials.Record, trials.Detail) {
 	rec.Struck = t.struck(e.exchanges)
 	e.settle(&rec, t.explainAbsent)
 	t.finishCassette(&rec, e)
+	if err := jury.close(rec.Cassette != ""); err != nil {
+		rec.Warnings = append(rec.Warnings, fmt.Sprintf("what the judges said was not recorded: %v", err))
+	}
 	detail := trials.Detail{
 		Key: t.key, Schema: trials.Schema, System: t.scenario.Settings.System,
-		Transcript: e.transcript, Exchanges: e.exchanges, Tools: e.tools, States: e.states, Played: &e.played,
+		Transcript: e.transcript, Exchanges: e.exchanges, Tools: e.tools, States: e.states, Judges: jury.exchanges, Played: &e.played,
 	}
 	for i := range detail.Exchanges {
 		detail.Exchanges[i].Body = nil // the request is there, decoded
@@ -93,7 +100,7 @@ func (t *trial) judge() (trials.Record, trials.Detail) {
 func (e *evidence) settle(rec *trials.Record, explain func([]trials.Cause)) {
 	rec.Verdicts, rec.Counts.Checks = e.verdicts, 0
 	for _, v := range e.verdicts {
-		if !v.Conduct && v.State != trials.Skipped {
+		if !v.Conduct && !v.Advisory && v.State != trials.Skipped {
 			rec.Counts.Checks++
 		}
 	}
@@ -132,8 +139,8 @@ func answered(exchanges []harness.Exchange) []string {
 }
 
 // collect joins the witnesses and lets every check look at them.
-func (t *trial) collect() *evidence {
-	e := &evidence{scenario: t.scenario, mode: t.opts.Mode, tools: t.toolJournal(), states: t.stateOfServers()}
+func (t *trial) collect(jury *jury) *evidence {
+	e := &evidence{scenario: t.scenario, mode: t.opts.Mode, ask: jury.ask, tools: t.toolJournal(), states: t.stateOfServers()}
 	if t.model != nil {
 		t.model.settle()
 		e.exchanges = t.model.journal()
@@ -204,7 +211,7 @@ func (e *evidence) score() {
 	base := score.Evidence{
 		Budget: expr.NewBudget(judgeSteps),
 		Mode:   e.mode, Trajectory: e.calls, Exchanges: e.exchanges, Tools: e.tools, Transcript: e.brokenOff(),
-		Vars: s.Vars, Schemas: schemas(e.played.Listed), StartError: e.played.StartError, Untimed: e.played.Untimed,
+		Vars: s.Vars, Schemas: schemas(e.played.Listed), StartError: e.played.StartError, Untimed: e.played.Untimed, Ask: e.ask,
 	}
 	for i, turn := range s.Turns {
 		ev := base
@@ -221,7 +228,7 @@ func (e *evidence) score() {
 			} else {
 				// Scored on nothing, for its name and place alone.
 				named := scorer.Score(&score.Evidence{Budget: base.Budget, Mode: e.mode, Turn: i + 1, Vars: s.Vars})
-				v.Check, v.Pos = named.Check, cmp.Or(named.Pos, v.Pos)
+				v.Check, v.Pos, v.Advisory = named.Check, cmp.Or(named.Pos, v.Pos), named.Advisory
 			}
 			e.verdicts = append(e.verdicts, v)
 		}

@@ -17,6 +17,9 @@ import (
 // same time, and the headers of requests.
 func unmeasured(rec *trials.Record, detail *trials.Detail) {
 	rec.Start, rec.Duration, rec.Skipped = time.Time{}, 0, 0
+	for i := range detail.Judges {
+		detail.Judges[i].Start, detail.Judges[i].Duration = time.Time{}, 0
+	}
 	for i := range detail.Exchanges {
 		x := &detail.Exchanges[i]
 		x.Start, x.Duration = time.Time{}, 0

@@ -43,6 +43,10 @@ type Options struct {
 	// names. Default in mock mode [MockModel], in replay those that are recorded;
 	// live and record need at least one.
 	Models []trials.Model
+	// Judge is the model entry that LLM judges ask, in place of those that
+	// expectations, suites and rehearse.yaml name. Default: those; in the modes
+	// live and record every judge needs one.
+	Judge *trials.Model
 	// Variants selects of the variants of a suite. Default: all that the suite has;
 	// the scenarios of a suite without variants are played as they stand.
 	Variants []string
@@ -258,6 +262,7 @@ type runner struct {
 	opts      Options
 	entries   []*entry // of opts.Models
 	ledger    *ledger
+	judges    []*entry // that LLM judges ask
 	gateway   *gateway
 	idle      func()  // closes idle connections to the endpoint; may be nil
 	keyless   keyless // nil where there is no key
@@ -284,6 +289,9 @@ func Run(ctx context.Context, list []*scenarios.Scenario, opts *Options) (*Resul
 		}
 	}
 	if err := r.findProjects(list); err != nil {
+		return nil, err
+	}
+	if err := r.findJudges(list); err != nil {
 		return nil, err
 	}
 	jobs, err := r.jobs(list)
@@ -480,6 +488,11 @@ func (r *runner) manifest(list []*scenarios.Scenario, jobs []job) trials.Manifes
 		model := e.Model
 		model.BaseURL = redacted(model.BaseURL)
 		m.Models = append(m.Models, model)
+	}
+	for _, e := range r.judges {
+		judge := e.Model
+		judge.BaseURL = redacted(judge.BaseURL)
+		m.Judges = append(m.Judges, judge)
 	}
 	for _, s := range list {
 		of := source{s.Pos.File, s.Name}

@@ -4,6 +4,7 @@ package run
 
 import (
 	"cmp"
+	"context"
 	"fmt"
 	"maps"
 	"path/filepath"
@@ -11,6 +12,7 @@ import (
 	"strings"
 
 	"github.com/rehearse-dev/rehearse/harness"
+	"github.com/rehearse-dev/rehearse/harness/score"
 	"github.com/rehearse-dev/rehearse/harness/trials"
 	"github.com/rehearse-dev/rehearse/internal/conduct"
 	"github.com/rehearse-dev/rehearse/internal/prose"
@@ -267,6 +269,13 @@ func rescored(dir string, was trials.Record, s *scenarios.Scenario) (trials.Reco
 	case otherwise != "":
 		unable("%s; play it again", otherwise)
 	default:
+		e.ask = keptVotes(was.Verdicts)
+		if was.Mode == harness.ModeMock { // whose judges stand in the scenario
+			e.ask = func(q *score.Question) score.Asked {
+				asked, _ := askScripted(context.Background(), s, q)
+				return asked
+			}
+		}
 		e.score()
 		e.keepConduct(was.Verdicts)
 		played := *detail.Played

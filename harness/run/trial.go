@@ -95,8 +95,9 @@ func (r *runner) trial(ctx context.Context, j job) (rec trials.Record, detail tr
 	if ctx.Err() != nil {
 		return rec, detail, false
 	}
-	rec, detail = t.withoutKeys(t.judge())
-	return rec, detail, true
+	rec, detail = t.withoutKeys(t.judge(ctx))
+	// A judge that was cut short says nothing either.
+	return rec, detail, len(detail.Judges) == 0 || ctx.Err() == nil
 }
 
 // play does everything up to the judging.

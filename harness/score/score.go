@@ -73,6 +73,9 @@ type Evidence struct {
 	StartError string
 	// Untimed says that when things happened is not known.
 	Untimed bool
+	// Ask has an LLM judge asked a question, once for each of its prompts, and
+	// returns as many replies. Nil asks nobody.
+	Ask func(*Question) Asked
 }
 
 // upTo reports whether something of a turn has happened for the evidence.

@@ -102,7 +102,7 @@ func (j *joining) manifest(i int) {
 	if i == 0 {
 		*m = *o
 		m.Planned, m.Whole, m.Shard, m.Budget = 0, 0, Shard{}, Budget{}
-		m.Models, m.Scenarios, m.Variants, m.Thresholds, m.Warnings, m.Rules = nil, nil, nil, nil, nil, nil
+		m.Models, m.Judges, m.Scenarios, m.Variants, m.Thresholds, m.Warnings, m.Rules = nil, nil, nil, nil, nil, nil, nil
 	} else {
 		m.Name = both(m.Name, o.Name, " + ")
 		m.Mode = harness.Mode(both(string(m.Mode), string(o.Mode), " and "))
@@ -134,6 +134,11 @@ func (j *joining) manifest(i int) {
 	}
 	for _, s := range o.Scenarios {
 		j.source(i, s)
+	}
+	for _, judge := range o.Judges { // whose differences hashes of trials tell
+		if !slices.ContainsFunc(m.Judges, func(x Model) bool { return encoded(x) == encoded(judge) }) {
+			m.Judges = append(m.Judges, judge)
+		}
 	}
 	for _, w := range o.Warnings {
 		j.warn("%s: %s", o.Name, w)
@@ -235,7 +240,7 @@ func hashNames(names []string) string {
 	var out []string
 	for _, n := range names {
 		out = append(out, map[string]string{
-			"scenario": "definition", "scorers": "expectations", "tools": "tools", "entry": "model entry", "variant": "variant",
+			"scenario": "definition", "scorers": "expectations", "tools": "tools", "entry": "model entry", "judge": "judge", "variant": "variant",
 		}[n])
 	}
 	return strings.Join(out, " and ")

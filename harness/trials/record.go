@@ -68,13 +68,15 @@ type Hashes struct {
 	Tools string `json:"tools,omitempty"`
 	// Entry is of the model entry, but for its label, key and price.
 	Entry string `json:"entry,omitempty"`
+	// Judge is of the model entries of the LLM judges.
+	Judge string `json:"judge,omitempty"`
 	// Variant is of what the variant changes. In a [Source] it is of all variants
 	// that were played.
 	Variant string `json:"variant,omitempty"`
 }
 
 // Differences names the hashes that are known on both sides and not equal:
-// scenario, scorers, tools, entry, variant.
+// scenario, scorers, tools, entry, judge, variant.
 func (h Hashes) Differences(o Hashes) []string {
 	var out []string
 	for _, pair := range []struct{ name, a, b string }{
@@ -82,6 +84,7 @@ func (h Hashes) Differences(o Hashes) []string {
 		{"scorers", h.Scorers, o.Scorers},
 		{"tools", h.Tools, o.Tools},
 		{"entry", h.Entry, o.Entry},
+		{"judge", h.Judge, o.Judge},
 		{"variant", h.Variant, o.Variant},
 	} {
 		if pair.a != "" && pair.b != "" && pair.a != pair.b {
@@ -163,6 +166,9 @@ type Record struct {
 	Tokens Tokens `json:"tokens"`
 	// Cost in dollars, by the price of the model entry; nil where there is none.
 	Cost *float64 `json:"cost,omitempty"`
+	// Judges is what LLM judges took, which is in none of the other counts; nil
+	// where none was asked.
+	Judges *JudgeUse `json:"judges,omitempty"`
 	// TTFT are the times from a request to the first token of its answer, one
 	// for each model call that had one, in the order of the calls; Latency those
 	// to the end of the answer. Real time in modes live and record.
@@ -204,6 +210,16 @@ type Counts struct {
 	Checks int `json:"checks"`
 }
 
+// JudgeUse is what the LLM judges of one trial took.
+type JudgeUse struct {
+	// Calls are the requests, one a vote, repeated ones counted once.
+	Calls  int    `json:"calls"`
+	Tokens Tokens `json:"tokens"`
+	// Cost in dollars, by the prices of the model entries; nil where one is not
+	// known.
+	Cost *float64 `json:"cost,omitempty"`
+}
+
 // Detail is what the two witnesses of one trial said, whole: the file behind
 // a transcript in a report.
 type Detail struct {
@@ -217,6 +233,8 @@ type Detail struct {
 	Tools      []harness.ToolExchange `json:"tools,omitempty"`
 	// States are the states of the mock servers at the end, by server.
 	States map[string]json.RawMessage `json:"states,omitempty"`
+	// Judges are the requests to LLM judges, with their replies, in order.
+	Judges []harness.Exchange `json:"judges,omitempty"`
 	// Played is nil in the files of versions that did not write it: their trials
 	// cannot be judged again.
 	Played *Played `json:"played,omitempty"`
@@ -252,6 +270,8 @@ type Manifest struct {
 	// Continued counts how often the run was taken up again.
 	Continued int     `json:"continued,omitempty"`
 	Models    []Model `json:"models,omitempty"`
+	// Judges are the model entries of the LLM judges.
+	Judges []Model `json:"judges,omitempty"`
 	// Variants of the suites that were played, in their order.
 	Variants  []string `json:"variants,omitempty"`
 	Scenarios []Source `json:"scenarios,omitempty"`

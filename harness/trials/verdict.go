@@ -23,8 +23,8 @@ const (
 
 // Verdict is what one check says of a trial.
 type Verdict struct {
-	// Check names it: calls, never, answer, state, retries, stops, that, or
-	// the name of a conduct check.
+	// Check names it: calls, never, answer, state, retries, stops, that, judge,
+	// or the name of a conduct check.
 	Check string `json:"check"`
 	// Conduct tells conduct checks from expectations.
 	Conduct bool  `json:"conduct,omitempty"`
@@ -39,6 +39,37 @@ type Verdict struct {
 	Message    string     `json:"message,omitempty"`
 	Mismatches []Mismatch `json:"mismatches,omitempty"`
 	Alignment  *Alignment `json:"alignment,omitempty"`
+	// Advisory says that it decides nothing: its failure is a warning, and what
+	// it could not judge is no error of the trial.
+	Advisory bool `json:"advisory,omitempty"`
+	// Judgement is what an LLM judge said; nil for every other check.
+	Judgement *Judgement `json:"judgement,omitempty"`
+}
+
+// Judgement is what an LLM judge said when it was asked one question, once or
+// several times.
+type Judgement struct {
+	// Judge is the label of its model entry; empty for a scripted one.
+	Judge string `json:"judge,omitempty"`
+	// Question is a hash of what it was asked.
+	Question string `json:"question"`
+	Votes    []Vote `json:"votes"`
+	// Agreement is the share of the votes that are on the side of the most:
+	// passing, failing, or without a verdict.
+	Agreement float64 `json:"agreement"`
+}
+
+// Vote is one reply of a judge.
+type Vote struct {
+	// Verdict is the choice, or the score, that it gave; empty where there is an
+	// Error.
+	Verdict string `json:"verdict,omitempty"`
+	Passes  bool   `json:"passes,omitempty"`
+	Reason  string `json:"reason,omitempty"`
+	// Error says why the reply is no verdict, or why there was none.
+	Error string `json:"error,omitempty"`
+	// Reply is the whole reply; empty where there was none.
+	Reply string `json:"reply,omitempty"`
 }
 
 // Mismatch is one place where a value is not as expected.

@@ -32,7 +32,8 @@ harness/mcpgo: harness internal/mcpwire
 harness/mcppool: harness internal/exactjson internal/jsonrpc internal/mcphttp internal/mcpwire
 harness/model: harness
 harness/model/openai: harness harness/model internal/dialect internal/dialect/chat internal/retry
-harness/run: cassettes cassettes/mcptape cassettes/redact harness harness/mcppool harness/score harness/tools
+harness/run: cassettes cassettes/mcptape cassettes/redact harness harness/mcppool harness/model harness/model/openai
+	harness/score harness/tools
 	harness/trials internal/conduct internal/dialect internal/dialect/dialects internal/expr internal/filepos
 	internal/gate internal/jsonrpc internal/key internal/mcpwire internal/passthrough internal/plainfile internal/profile
 	internal/project internal/prose internal/retry internal/shape internal/toolname internal/trajectory internal/value

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/rehearse-dev/rehearse/harness/trials"
+	"github.com/rehearse-dev/rehearse/internal/prose"
 	"github.com/rehearse-dev/rehearse/internal/strictyaml"
 )
 
@@ -58,6 +59,27 @@ func (r *reader) model(n *strictyaml.Node, what string, m *trials.Model) {
 		"price":     func(n *strictyaml.Node) { m.Price = r.price(n, what+": price") },
 		"rate":      func(n *strictyaml.Node) { m.Rate = parsed(r, n, what+": rate", trials.ParseRate) },
 	})
+}
+
+// judge reads the label of the entry of LLM judges.
+func (r *reader) judge(n *strictyaml.Node) string {
+	label := ""
+	r.object(n, "judge", map[string]func(*strictyaml.Node){
+		"model": func(n *strictyaml.Node) { label = r.text(n, "judge: model") },
+	})
+	return label
+}
+
+// known refuses a judge that is no entry of the file.
+func (r *reader) known(n *strictyaml.Node, p *Project) {
+	if p.Judge == "" || slices.ContainsFunc(p.Models, func(m trials.Model) bool { return m.Label == p.Judge }) {
+		return
+	}
+	var labels []string
+	for _, m := range p.Models {
+		labels = append(labels, m.Label)
+	}
+	r.add(n.Get("model").Pos, "judge: model: %q is not the label of an entry of models%s", p.Judge, prose.DidYouMean(p.Judge, labels))
 }
 
 // price reads dollars for a million tokens.

@@ -19,6 +19,7 @@
 //	  gpt-hot: {model: argo:gpt-4o, temperature: 1}
 //	  gemini:  {model: gemini-2.5-flash, key: GEMINI_API_KEY, rate: 60/min} # the name of the variable, never the key
 //	budget: 5usd # of each run against a real endpoint
+//	judge: {model: gpt} # whom the LLM judges ask
 package project
 
 import (
@@ -50,6 +51,9 @@ type Project struct {
 	Models []trials.Model
 	// Budget of each run against a real endpoint that is given no other.
 	Budget trials.Budget
+	// Judge is the label of the model entry that LLM judges are asked by where
+	// nothing else names one. Empty is none.
+	Judge string
 }
 
 // Redact says what is taken out of what is written.
@@ -113,12 +117,15 @@ func Parse(path string, data []byte) (*Project, error) {
 	}
 	root, problems := strictyaml.Parse(path, data)
 	r := &reader{problems: problems}
+	var judge *strictyaml.Node
 	if root != nil && root.Kind != strictyaml.Null {
 		r.object(root, "the file", map[string]func(*strictyaml.Node){
 			"redact": func(n *strictyaml.Node) { r.redact(n, &p.Redact) },
 			"models": func(n *strictyaml.Node) { p.Models = r.models(n) },
 			"budget": func(n *strictyaml.Node) { p.Budget = parsed(r, n, "budget", trials.ParseBudget) },
+			"judge":  func(n *strictyaml.Node) { judge, p.Judge = n, r.judge(n) },
 		})
+		r.known(judge, p)
 	}
 	if len(r.problems) == 0 {
 		return p, nil
