@@ -157,7 +157,7 @@ func (l *loader) light(r trials.Record) trials.Record {
 	r.Trajectory, r.Answers = nil, nil
 	var kept []trials.Verdict
 	for _, v := range r.Verdicts {
-		if v.State != trials.Passed && v.State != trials.Skipped {
+		if v.State != trials.Passed && v.State != trials.Skipped || v.Judgement != nil {
 			kept = append(kept, v)
 		}
 	}

@@ -48,6 +48,9 @@ func Text(w io.Writer, run *Run, opts *TextOptions) error {
 	if sum := driftSum(tab); sum != "" {
 		p.line(0, "%s", sum)
 	}
+	if use := judgeSum(tab); use != nil {
+		p.line(0, "judges: %s; in no other figure", judgeUse(use))
+	}
 	p.line(0, "%s", p.paint(tab.Outcome(), tab.Words()))
 	_, err := w.Write(p.b.Bytes())
 	return err
@@ -171,8 +174,11 @@ func (p *textPrinter) explain(t *Trial) {
 			p.line(6, "%s", oneLine(t.Cause.Message, p.max))
 		}
 		for _, v := range t.Verdicts {
-			if v.State == trials.Warned || v.State == trials.Undecided {
-				p.line(6, "%s: %s", stateWord(v.State), oneLine(v.Check+": "+v.Message, 300))
+			switch {
+			case v.State == trials.Warned || v.State == trials.Undecided:
+				p.line(6, "%s: %s", stateWord(v.State), oneLine(checkName(&v)+": "+v.Message, 300))
+			case v.Judgement != nil:
+				p.line(6, "%s: %s", checkName(&v), oneLine(v.Message, 300))
 			}
 		}
 		for _, w := range t.Warnings {
@@ -237,6 +243,8 @@ func (p *textPrinter) cause(t *Trial) int {
 // say at all.
 func told(c *trials.Cause, v *trials.Verdict) bool {
 	switch {
+	case v.State == trials.Passed && v.Judgement != nil:
+		return false
 	case v.State == trials.Passed || v.State == trials.Skipped:
 		return true
 	case !v.Conduct || c == nil:
@@ -272,7 +280,7 @@ func stateWord(s trials.State) string {
 }
 
 func (p *textPrinter) verdict(v *trials.Verdict) {
-	title := oneLine(v.Check, 80)
+	title := checkName(v)
 	if v.Conduct {
 		title = "conduct " + title
 	}

@@ -150,6 +150,9 @@ func trialFacts(t *Trial) []factView {
 		{"Attempt", fmt.Sprint(t.Attempt)},
 		{"Seed", fmt.Sprint(t.Seed)},
 	}
+	if use := judgeUse(t.Judges); use != "" {
+		facts = append(facts, factView{"Judges, counted apart", use})
+	}
 	if t.Recorded > 0 {
 		facts = append(facts, factView{"Recorded", prose.Count(t.Recorded, "interaction")})
 	}
@@ -164,7 +167,7 @@ func trialFacts(t *Trial) []factView {
 
 func (b *pageBuilder) check(v *trials.Verdict) checkView {
 	out := checkView{
-		Class: string(v.State), Word: stateWord(v.State), Name: oneLine(v.Check, 80), Turn: v.Turn,
+		Class: string(v.State), Word: stateWord(v.State), Name: checkName(v), Turn: v.Turn,
 		Pos: oneLine(v.Pos.String(), 400), Text: b.text(headline(v)), Mismatches: b.mismatches(v.Mismatches),
 	}
 	switch v.State {

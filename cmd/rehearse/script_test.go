@@ -68,7 +68,7 @@ func code(ts *testscript.TestScript, neg bool, args []string) {
 	}
 	path, err := exec.LookPath(args[1])
 	ts.Check(err)
-	if slices.Contains(args, "live") { // which a test binary has not
+	if slices.Contains(args, "live") || slices.Contains(args, "record") { // which a test binary does not have
 		path, err = built()
 		ts.Check(err)
 	}
