@@ -149,7 +149,7 @@ func (l *loader) choices(n *strictyaml.Node, s *score.Judge) {
 	}
 	for i, c := range s.Choices {
 		if slices.ContainsFunc(s.Choices[:i], func(o string) bool { return strings.EqualFold(o, c) }) {
-			l.problems.add(n.Get("choices").Pos, "the choice %q is there twice; capital and small letters are the same", c)
+			l.problems.add(n.Get("choices").Pos, "the choice %q is duplicated; case does not tell choices apart", c)
 		}
 	}
 	s.Passing = s.Choices[:1]

@@ -126,7 +126,7 @@ func (s Judge) material(e *Evidence, answer string) (string, error) {
 	type call struct {
 		Tool      string          `json:"tool"`
 		Arguments json.RawMessage `json:"arguments,omitempty"`
-		Text      string          `json:"arguments_text,omitempty"` // of what is no JSON
+		Text      string          `json:"arguments_text,omitempty"` // where they are not JSON
 		Result    json.RawMessage `json:"result,omitempty"`
 		Failed    bool            `json:"failed,omitempty"`
 	}

@@ -66,11 +66,15 @@ func TestMistakes(t *testing.T) {
 		"models: {a: {max_tokens: 0}}\n":     `r.yaml:1:26: model "a": max_tokens: want a whole number from 1, got the number 0`,
 		"models: {a: {price: {input: 1}}}\n": `r.yaml:1:21: model "a": price needs output, in dollars per million tokens`,
 		"models: {a: {price: {input: 1, output: 2, date: May}}}\n": `r.yaml:1:49: model "a": price: date: want a day such as 2026-01-31, got "May"`,
-		"budget: 5\n":                         `r.yaml:1:9: budget: want a text, got the number 5`,
-		"budget: 5eur\n":                      `r.yaml:1:9: budget: "5eur" is no budget: want dollars or tokens, or both: 5usd, 200000tokens, or 5usd,200000tokens`,
-		"models: {a: {rate: 60}}\n":           `r.yaml:1:20: model "a": rate: want a text, got the number 60`,
-		"models: {a: {rate: 60/m}}\n":         `r.yaml:1:20: model "a": rate: "60/m" is no rate: want requests per second, minute or hour, such as 2/s, 60/min or 1000/h`,
-		"zzz: 1\nredact: {keep: 7, kep: 1}\n": `r.yaml:1:1: the file has no key "zzz"; it has budget, models, redact` + "\n" + `r.yaml:2:16: redact.keep: want a list of paths, got the number 7` + "\n" + `r.yaml:2:19: redact has no key "kep"; did you mean keep?`,
+		"models: {a: {}}\njudge: {model: b}\n":                     `r.yaml:2:16: judge: model: "b" is not the label of an entry of models`,
+		"judge: a\n":                                               "r.yaml:1:8: judge: want a map",
+		"judge: {label: a}\n":                                      `r.yaml:1:9: judge has no key "label"`,
+		"models: {a: {}}\njudge: {model: a}\n":                     "",
+		"budget: 5\n":                                              `r.yaml:1:9: budget: want a text, got the number 5`,
+		"budget: 5eur\n":                                           `r.yaml:1:9: budget: "5eur" is no budget: want dollars or tokens, or both: 5usd, 200000tokens, or 5usd,200000tokens`,
+		"models: {a: {rate: 60}}\n":                                `r.yaml:1:20: model "a": rate: want a text, got the number 60`,
+		"models: {a: {rate: 60/m}}\n":                              `r.yaml:1:20: model "a": rate: "60/m" is no rate: want requests per second, minute or hour, such as 2/s, 60/min or 1000/h`,
+		"zzz: 1\nredact: {keep: 7, kep: 1}\n":                      `r.yaml:1:1: the file has no key "zzz"; it has budget, judge, models, redact` + "\n" + `r.yaml:2:16: redact.keep: want a list of paths, got the number 7` + "\n" + `r.yaml:2:19: redact has no key "kep"; did you mean keep?`,
 	} {
 		_, err := project.Parse("r.yaml", []byte(text))
 		switch {
@@ -97,6 +101,7 @@ func TestModels(t *testing.T) {
       price: {input: 1, output: 2.5, cached: 0, date: "2026-01-31"}}
   a: {seed: none, rate: 60/min}
 budget: 5usd,1000tokens
+judge: {model: a}
 `))
 	if err != nil {
 		t.Fatal(err)
@@ -110,7 +115,7 @@ budget: 5usd,1000tokens
 	if want := (trials.Budget{Dollars: 5, Tokens: 1000}); p.Budget != want {
 		t.Errorf("budget %+v, want %+v", p.Budget, want)
 	}
-	if d := cmp.Diff(want, p.Models); d != "" {
-		t.Errorf("models (-want +got):\n%s", d)
+	if d := cmp.Diff(want, p.Models); d != "" || p.Judge != "a" {
+		t.Errorf("judge %q, models (-want +got):\n%s", p.Judge, d)
 	}
 }
