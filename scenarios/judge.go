@@ -10,6 +10,7 @@ import (
 	"github.com/rehearse-dev/rehearse/harness"
 	"github.com/rehearse-dev/rehearse/harness/score"
 	"github.com/rehearse-dev/rehearse/internal/expr"
+	"github.com/rehearse-dev/rehearse/internal/prose"
 	"github.com/rehearse-dev/rehearse/internal/strictyaml"
 	"github.com/rehearse-dev/rehearse/mockllm"
 )
@@ -99,7 +100,7 @@ func (l *loader) judge(n *strictyaml.Node, pos harness.Position) score.Scorer {
 		}
 	}
 	if len(script) > s.Votes {
-		l.problems.add(script[s.Votes].pos, "the judge is asked %d times, so this reply is never asked for", s.Votes)
+		l.problems.add(script[s.Votes].pos, "a judge with %s is never asked for this reply", prose.Count(s.Votes, "vote"))
 	}
 	if l.judges != nil {
 		l.judges[pos] = script
