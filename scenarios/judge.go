@@ -97,6 +97,9 @@ func (l *loader) judge(n *strictyaml.Node, pos harness.Position) score.Scorer {
 			if calls := item.Key("calls"); calls != nil {
 				l.problems.add(calls.Pos, "a judge has no tools to call")
 			}
+			if hold := item.Key("hold"); hold != nil {
+				l.problems.add(hold.Pos, "the reply of a judge cannot be held: nothing happens any more that could let it go")
+			}
 		}
 	}
 	if len(script) > s.Votes {

@@ -293,7 +293,7 @@ func report(t tester, rec trials.Record, label string, ruled bool) {
 	switch rec.Outcome {
 	case harness.OutcomePassed:
 		for _, v := range rec.Verdicts {
-			if v.State == trials.Warned {
+			if v.State == trials.Warned || v.State == trials.Undecided {
 				t.Logf("%swarning: %s: %s", label, v.Check, v.Message)
 			}
 		}
