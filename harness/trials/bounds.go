@@ -78,7 +78,7 @@ type Spend struct {
 	Unpriced, Uncounted int
 }
 
-// SpendOf is what one trial has used.
+// SpendOf is what one trial has used, that of its judges included.
 func SpendOf(r *Record) Spend {
 	s := Spend{Tokens: r.Tokens.Total()}
 	switch {
@@ -89,6 +89,14 @@ func SpendOf(r *Record) Spend {
 	}
 	if s.Tokens == 0 && r.Counts.ModelCalls > 0 {
 		s.Uncounted = 1
+	}
+	if judges := r.Judges; judges != nil {
+		s.Tokens += judges.Tokens.Total()
+		if judges.Cost != nil {
+			s.Dollars += *judges.Cost
+		} else {
+			s.Unpriced = 1
+		}
 	}
 	return s
 }
