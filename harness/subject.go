@@ -76,6 +76,10 @@ type Env struct {
 	// ConfigFile is the path of an mcp.json that names the same servers, when
 	// the scenario asks for one. Empty otherwise.
 	ConfigFile string
+	// Grants are the servers that each agent may use, by the agent's name, where
+	// the scenario says so; an agent that is not in it may use none. Nil means that
+	// everyone may use all. ConfigFile has the same as agent_permissions.
+	Grants map[string][]string
 	// Workdir is the trial's own empty folder; see [SubjectInfo].
 	Workdir string
 	// Seed is the trial's seed; zero is a seed like any other.
@@ -160,6 +164,9 @@ type Server struct {
 	// Dial opens a pipe that carries newline-delimited JSON-RPC, as stdio
 	// does, to a server in this process. Each call is a new session.
 	Dial func(ctx context.Context) (io.ReadWriteCloser, error)
+	// Optional says that the subject may begin without the server when it cannot
+	// be reached. The scenario says so by `required: false`.
+	Optional bool
 }
 
 // StopReason says why a subject ended a turn without an answer.

@@ -20,6 +20,7 @@ import (
 	"github.com/rehearse-dev/rehearse/harness/model/openai"
 	"github.com/rehearse-dev/rehearse/harness/run"
 	"github.com/rehearse-dev/rehearse/harness/tools"
+	"github.com/rehearse-dev/rehearse/internal/mcpconfig"
 	"github.com/rehearse-dev/rehearse/internal/prose"
 )
 
@@ -202,9 +203,11 @@ func openChat(ctx context.Context, p *process, flags *chatFlags) (*chat, error) 
 	}
 	var servers []harness.Server
 	if flags.config != "" {
-		if servers, err = agent.ReadServers(flags.config); err != nil {
+		config, err := mcpconfig.Read(flags.config, p.getenv)
+		if err != nil {
 			return nil, err
 		}
+		servers = config.Servers
 	}
 	c := &chat{p: p, told: make(map[string]bool)}
 	c.connect(ctx, servers, flags.logs)

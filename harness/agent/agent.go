@@ -56,6 +56,10 @@ type Config struct {
 	Name string
 	// Tools that the model may call. Nil means none.
 	Tools Toolbox
+	// Denied says why a tool that is not offered may not be called, such as
+	// [tools.Router.Denied]: the model is told so, and a [Notice] says it. Where it
+	// is nil, or returns nil, there is no such tool.
+	Denied func(tool string) error
 	// System is the system message. Empty means none.
 	System string
 	// Temperature and TopP are sent when not nil, zero too.

@@ -129,10 +129,16 @@ func (t *turn) runCall(ctx context.Context, call harness.ToolCall, offered []har
 	}
 	defer func() {
 		report.Duration = t.cfg.Clock.Now().Sub(start)
-		report.Result, notes = t.readable(call.Name, report.Result)
+		var more []string
+		report.Result, more = t.readable(call.Name, report.Result)
+		notes = append(notes, more...)
 	}()
 
 	if !slices.ContainsFunc(offered, func(o harness.Tool) bool { return o.Name == call.Name }) {
+		if err := t.denied(call.Name); err != nil {
+			fail("%v", err)
+			return report, []string{"refused: " + err.Error()}
+		}
 		fail("there is no tool %q; the tools are %s", call.Name, names(offered))
 		return report, nil
 	}
@@ -160,6 +166,14 @@ func (t *turn) runCall(ctx context.Context, call harness.ToolCall, offered []har
 		report.Error = res.Text
 	}
 	return report, nil
+}
+
+// denied says why a tool that is not offered may not be called.
+func (t *turn) denied(tool string) error {
+	if t.cfg.Denied == nil {
+		return nil
+	}
+	return t.cfg.Denied(tool)
 }
 
 // readable makes a result one that a request can carry: text, and not too

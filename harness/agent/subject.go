@@ -10,6 +10,7 @@ import (
 	"fmt"
 	"iter"
 	"maps"
+	"os"
 	"slices"
 	"strings"
 	"time"
@@ -19,7 +20,7 @@ import (
 	"github.com/rehearse-dev/rehearse/harness/model"
 	"github.com/rehearse-dev/rehearse/harness/model/openai"
 	"github.com/rehearse-dev/rehearse/harness/tools"
-	"github.com/rehearse-dev/rehearse/internal/plainfile"
+	"github.com/rehearse-dev/rehearse/internal/mcpconfig"
 )
 
 // Subject is the reference subject: an [Agent] with an OpenAI client on
@@ -29,7 +30,11 @@ import (
 //
 // Of the settings without a field of their own it knows tool_concurrency,
 // max_result_bytes, max_repeats (whole numbers), recover_leaked_calls,
-// send_reasoning, open_end (true or false), and these times, such as 30s:
+// send_reasoning, open_end (true or false), of [tools.Options] tool_names (bare,
+// mcp or dotted; with mcp, descriptions begin with [MCP:server]),
+// check_arguments, drop_private (true or false) and as (the name of the agent,
+// for permissions), tool_prompt (true puts [tools.Router.Prompt] behind the
+// system message), and these times, such as 30s:
 // tool_time_limit (how long a call may take, [Config.ToolTimeout]), and of
 // [mcppool.Options] tool_timeout (how long a server may send nothing about a
 // call), connect_timeout, discover_timeout and close_grace.
@@ -58,6 +63,7 @@ func (subject) NeedsWorkdir() bool { return false }
 type session struct {
 	conversation *Conversation
 	router       *tools.Router
+	pool         *mcppool.Pool
 	warned       map[string]bool // warnings of the router that were reported
 }
 
@@ -71,31 +77,73 @@ func open(ctx context.Context, cfg Config, env *harness.Env) (harness.Session, e
 	if env.Mode.Alone() {
 		client.Retry.Jitter = -1 // nobody else waits, and two trials are to be the same
 	}
-	pool, err := settings(&cfg, &client, env)
+	servers, err := settings(&cfg, &client, env)
 	if err != nil {
 		return nil, err
 	}
 	if cfg.Model == nil {
 		cfg.Model = openai.New(client)
 	}
-	servers := env.Servers
-	if env.ConfigFile != "" {
-		if servers, err = ReadServers(env.ConfigFile); err != nil {
-			return nil, err
-		}
-	}
-	router, err := connect(ctx, servers, pool)
-	if err != nil {
+	if err := servers.read(env); err != nil {
 		return nil, err
 	}
-	cfg.Tools = router
-	return &session{conversation: New(cfg).Conversation(), router: router, warned: map[string]bool{}}, nil
+	pool := mcppool.NewPool(&servers.pool)
+	router, err := tools.Connect(ctx, pool, servers.list, &servers.router)
+	if err == nil && servers.prompt {
+		var text string
+		text, err = router.Prompt(ctx)
+		cfg.System = strings.TrimPrefix(cfg.System+"\n\n"+text, "\n\n")
+	}
+	if err != nil {
+		return nil, errors.Join(blameServer(err), pool.Close())
+	}
+	cfg.Tools, cfg.Denied = router, router.Denied
+	return &session{conversation: New(cfg).Conversation(), router: router, pool: pool, warned: map[string]bool{}}, nil
+}
+
+// blameServer marks what is a server's fault: that it cannot be reached.
+func blameServer(err error) error {
+	var e *mcppool.Error
+	if errors.As(err, &e) && e.Op == "connecting to" {
+		return &harness.EndpointError{Err: err}
+	}
+	return err
+}
+
+// served are the servers of a conversation and how they are used.
+type served struct {
+	list   []harness.Server
+	pool   mcppool.Options
+	router tools.Options
+	prompt bool
+}
+
+// read takes the servers of the trial, or of its configuration where there is
+// one.
+func (s *served) read(env *harness.Env) error {
+	s.list, s.router.Grants = env.Servers, env.Grants
+	if env.ConfigFile == "" {
+		return nil
+	}
+	file, err := mcpconfig.Read(env.ConfigFile, os.LookupEnv)
+	if err != nil {
+		return err
+	}
+	s.list, s.router.Grants = file.Servers, file.Grants
+	for i := range s.list { // whether it may be missing is not in the file
+		same := func(other harness.Server) bool { return other.Name == s.list[i].Name }
+		if at := slices.IndexFunc(env.Servers, same); at >= 0 {
+			s.list[i].Optional = env.Servers[at].Optional
+		}
+	}
+	return nil
 }
 
 // settings puts the scenario's settings over cfg, and makes the options for
 // the servers of them.
-func settings(cfg *Config, client *openai.Config, env *harness.Env) (*mcppool.Options, error) {
-	pool := &mcppool.Options{Logf: env.Logf, Clock: env.Clock}
+func settings(cfg *Config, client *openai.Config, env *harness.Env) (*served, error) {
+	servers := &served{pool: mcppool.Options{Logf: env.Logf, Clock: env.Clock}}
+	pool := &servers.pool
 	s := env.Settings
 	cfg.Name = cmp.Or(env.Endpoint.Model, cfg.Name)
 	cfg.System = cmp.Or(s.System, cfg.System)
@@ -118,6 +166,9 @@ func settings(cfg *Config, client *openai.Config, env *harness.Env) (*mcppool.Op
 		"recover_leaked_calls": &cfg.RecoverLeakedCalls,
 		"send_reasoning":       &client.SendReasoning,
 		"open_end":             &client.OpenEnd,
+		"check_arguments":      &servers.router.CheckArguments,
+		"drop_private":         &servers.router.DropPrivate,
+		"tool_prompt":          &servers.prompt,
 	}
 	times := map[string]*time.Duration{
 		"tool_timeout":     &pool.CallTimeout,
@@ -147,15 +198,29 @@ func settings(cfg *Config, client *openai.Config, env *harness.Env) (*mcppool.Op
 				return nil, fmt.Errorf("subject setting %q is %v; want a duration such as 30s", name, value)
 			}
 			*p = d
+		} else if name == "as" || name == "tool_names" {
+			text, ok := value.(string)
+			if style, known := nameStyles()[text]; name == "tool_names" && known {
+				servers.router.Prefix, servers.router.NameServers = style, style == tools.NamesMCP
+			} else if name == "tool_names" {
+				return nil, fmt.Errorf("subject setting %q is %v; want bare, mcp or dotted", name, value)
+			} else if servers.router.As = text; !ok || text == "" {
+				return nil, fmt.Errorf("subject setting %q is %v; want the name of an agent", name, value)
+			}
 		} else {
-			known := slices.Concat(slices.Collect(maps.Keys(whole)), slices.Collect(maps.Keys(flags)), slices.Collect(maps.Keys(times)))
+			known := slices.Concat([]string{"as", "tool_names"}, slices.Collect(maps.Keys(whole)), slices.Collect(maps.Keys(flags)), slices.Collect(maps.Keys(times)))
 			slices.Sort(known)
 			return nil, fmt.Errorf("unknown subject setting %q; the agent knows %s", name, strings.Join(known, ", "))
 		}
 	}
 	cfg.ToolTimeout = max(pool.CallTimeout, cmp.Or(cfg.ToolTimeout, defaultToolTimeout))
 	pool.TotalTimeout = cfg.ToolTimeout
-	return pool, nil
+	return servers, nil
+}
+
+// nameStyles are the words for the styles of names.
+func nameStyles() map[string]tools.NameStyle {
+	return map[string]tools.NameStyle{"bare": tools.NamesBare, "mcp": tools.NamesMCP, "dotted": tools.NamesDotted}
 }
 
 // wholeNumber reads a number in whichever type a decoder made of it.
@@ -166,30 +231,6 @@ func wholeNumber(v any) (int, bool) {
 	}
 	var n int
 	return n, v != nil && json.Unmarshal(raw, &n) == nil
-}
-
-// connect opens a session with each server and a router over all of them.
-// A server that cannot be reached is the infrastructure's fault.
-func connect(ctx context.Context, servers []harness.Server, opts *mcppool.Options) (*tools.Router, error) {
-	var sessions []*mcppool.Session
-	closeAll := func(err error) error {
-		for _, s := range sessions {
-			err = errors.Join(err, s.Close())
-		}
-		return err
-	}
-	for _, server := range servers {
-		s, err := mcppool.Open(ctx, server, opts)
-		if err != nil {
-			return nil, closeAll(&harness.EndpointError{Err: err})
-		}
-		sessions = append(sessions, s)
-	}
-	router, err := tools.NewRouter(ctx, sessions, nil)
-	if err != nil {
-		return nil, closeAll(err)
-	}
-	return router, nil
 }
 
 // Send implements [harness.Session].
@@ -262,7 +303,7 @@ func stopFor(kind model.ErrorKind) harness.StopReason {
 }
 
 // Close implements [harness.Session].
-func (s *session) Close() error { return s.router.Close() }
+func (s *session) Close() error { return errors.Join(s.router.Close(), s.pool.Close()) }
 
 // blame marks what is the endpoint's fault. A request that the endpoint will
 // not take, or that a mock has nothing scripted for, is not.
@@ -277,59 +318,4 @@ func blame(err error) error {
 		return err
 	}
 	return &harness.EndpointError{Status: e.Status, Err: err}
-}
-
-// ReadServers reads the servers of an mcp.json, as editors and chat programs
-// write it, in the order of their names. Those that are disabled are left out.
-func ReadServers(path string) ([]harness.Server, error) {
-	raw, err := plainfile.Read(path, plainfile.MaxSettings)
-	if err != nil {
-		return nil, fmt.Errorf("reading MCP servers: %w", err)
-	}
-	var file struct {
-		Servers map[string]struct {
-			Command   string            `json:"command"`
-			Args      []string          `json:"args"`
-			Env       map[string]string `json:"env"`
-			URL       string            `json:"url"`
-			Headers   map[string]string `json:"headers"`
-			Transport string            `json:"transport"`
-			Type      string            `json:"type"` // another name for transport
-			Disabled  bool              `json:"disabled"`
-		} `json:"mcpServers"`
-	}
-	if err := json.Unmarshal(raw, &file); err != nil {
-		return nil, fmt.Errorf("reading MCP servers from %q: %w", path, err)
-	}
-	if file.Servers == nil {
-		return nil, fmt.Errorf("reading MCP servers from %q: it has no mcpServers", path)
-	}
-	var servers []harness.Server
-	for _, name := range slices.Sorted(maps.Keys(file.Servers)) {
-		f := file.Servers[name]
-		if f.Disabled {
-			continue
-		}
-		s := harness.Server{Name: name, URL: f.URL, Headers: f.Headers}
-		switch transport := cmp.Or(f.Transport, f.Type); transport {
-		case "sse":
-			s.Transport = "sse"
-		case "ws", "websocket":
-			s.Transport = "ws"
-		case "", "stdio", "http", "streamable-http", "streamable_http", "streamableHttp":
-		default:
-			return nil, fmt.Errorf("reading MCP servers from %q: server %q has the unknown transport %q", path, name, transport)
-		}
-		if (f.Command == "") == (f.URL == "") {
-			return nil, fmt.Errorf("reading MCP servers from %q: server %q needs either a command or a url", path, name)
-		}
-		if f.Command != "" {
-			s.Command = append([]string{f.Command}, f.Args...)
-			for _, key := range slices.Sorted(maps.Keys(f.Env)) {
-				s.Env = append(s.Env, key+"="+f.Env[key])
-			}
-		}
-		servers = append(servers, s)
-	}
-	return servers, nil
 }

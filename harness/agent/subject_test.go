@@ -210,7 +210,7 @@ func TestSubjectSettings(t *testing.T) {
 		{"times", map[string]any{"tool_timeout": "3m", "tool_time_limit": "1m", "connect_timeout": "500ms", "discover_timeout": "1s", "close_grace": "1s"}, ""},
 		{"not a time", map[string]any{"tool_timeout": 5}, `subject setting "tool_timeout" is 5; want a duration such as 30s`},
 		{"no time at all", map[string]any{"close_grace": "0s"}, `want a duration such as 30s`},
-		{"unknown", map[string]any{"max_result_byte": 10}, `unknown subject setting "max_result_byte"; the agent knows close_grace,`},
+		{"unknown", map[string]any{"max_result_byte": 10}, `unknown subject setting "max_result_byte"; the agent knows as, check_arguments, close_grace,`},
 		{"not whole", map[string]any{"max_repeats": 1.5}, `subject setting "max_repeats" is 1.5; want a whole number`},
 		{"nothing", map[string]any{"max_repeats": nil}, "want a whole number"},
 		{"not a bool", map[string]any{"open_end": "yes"}, "want true or false"},
@@ -228,53 +228,6 @@ func TestSubjectSettings(t *testing.T) {
 				}
 			}
 		})
-	}
-}
-
-func TestReadServers(t *testing.T) {
-	for _, tc := range []struct {
-		name, file string
-		want       []harness.Server
-		err        string
-	}{
-		{"all kinds", `{"mcpServers": {
-			"weather": {"command": "uv", "args": ["run", "weather"], "env": {"B": "2", "A": "1"}, "autoApprove": []},
-			"calc": {"type": "http", "url": "http://127.0.0.1:1/mcp", "headers": {"X-Key": "k"}},
-			"old": {"transport": "sse", "url": "http://127.0.0.1:1/sse"},
-			"off": {"command": "x", "disabled": true}
-		}}`, []harness.Server{
-			{Name: "calc", URL: "http://127.0.0.1:1/mcp", Headers: map[string]string{"X-Key": "k"}},
-			{Name: "old", URL: "http://127.0.0.1:1/sse", Transport: "sse"},
-			{Name: "weather", Command: []string{"uv", "run", "weather"}, Env: []string{"A=1", "B=2"}},
-		}, ""},
-		{"no JSON", `{`, nil, "unexpected end of JSON input"},
-		{"no servers", `{"servers": {}}`, nil, "it has no mcpServers"},
-		{"neither command nor url", `{"mcpServers": {"a": {}}}`, nil, `server "a" needs either a command or a url`},
-		{"both", `{"mcpServers": {"a": {"command": "x", "url": "http://y"}}}`, nil, `server "a" needs either`},
-		{"unknown transport", `{"mcpServers": {"a": {"type": "pigeon", "url": "http://y"}}}`, nil, `unknown transport "pigeon"`},
-	} {
-		t.Run(tc.name, func(t *testing.T) {
-			path := filepath.Join(t.TempDir(), "mcp.json")
-			if err := os.WriteFile(path, []byte(tc.file), 0o644); err != nil {
-				t.Fatal(err)
-			}
-			got, err := ReadServers(path)
-			if tc.err != "" {
-				if err == nil || !strings.Contains(err.Error(), tc.err) || !strings.Contains(err.Error(), path) {
-					t.Errorf("got %v, want %q with the path", err, tc.err)
-				}
-				return
-			}
-			if err != nil {
-				t.Fatal(err)
-			}
-			if diff := cmp.Diff(tc.want, got); diff != "" {
-				t.Errorf("servers (-want +got):\n%s", diff)
-			}
-		})
-	}
-	if _, err := ReadServers(filepath.Join(t.TempDir(), "none.json")); !errors.Is(err, os.ErrNotExist) {
-		t.Errorf("no file: got %v", err)
 	}
 }
 

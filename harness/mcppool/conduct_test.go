@@ -427,11 +427,11 @@ func TestListeningBeginsFirst(t *testing.T) {
 			<-time.After(300 * time.Millisecond)
 			say(out, m, `{"jsonrpc":"2.0","method":"notifications/subscriptions/acknowledged","params":{}}`)
 		}, 300 * time.Millisecond, ""},
-		{"not acknowledged", func(mcpwire.Message, *mcpwire.Writer) {}, time.Second, "does not confirm that it will announce changes of its tools"},
-		{"refused", func(m mcpwire.Message, out *mcpwire.Writer) { say(out, m, discoverRefused) }, 0, "no longer announces changes of its tools: MCP error -32601: Method not found"},
+		{"not acknowledged", func(mcpwire.Message, *mcpwire.Writer) {}, time.Second, "does not confirm that it will announce changes"},
+		{"refused", func(m mcpwire.Message, out *mcpwire.Writer) { say(out, m, discoverRefused) }, 0, "no longer announces changes: MCP error -32601: Method not found"},
 		{"ended", func(m mcpwire.Message, out *mcpwire.Writer) {
 			say(out, m, `{"jsonrpc":"2.0","id":ID,"result":{"resultType":"complete"}}`)
-		}, 0, "no longer announces changes of its tools: it ended the stream"},
+		}, 0, "no longer announces changes: it ended the stream"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {

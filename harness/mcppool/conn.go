@@ -70,6 +70,9 @@ type conn struct {
 		Tools   struct {
 			ListChanged bool `json:"listChanged"`
 		} `json:"tools"`
+		Resources *struct {
+			Subscribe bool `json:"subscribe"`
+		} `json:"resources"`
 	}
 	// The probe of the era met a server that disconnected, or that did not answer in
 	// time.
@@ -140,6 +143,7 @@ func (s *Session) attempt(ctx context.Context, in Era) (*conn, error) {
 		return nil, err
 	}
 	s.listen(inner, c)
+	s.connectedOnce()
 	return c, nil
 }
 
@@ -485,17 +489,22 @@ func (c *conn) mirrors() bool {
 	return overHTTP && c.modern()
 }
 
-// listen asks a server of the new era to tell when its tools change, and waits
-// until it says that it will: what it tells before that is lost. Older ones
-// tell unasked.
+// listen asks a server of the new era to announce changes of its tools and of the
+// resources that were subscribed to, and waits until it confirms: what it
+// announces before that is lost. Older servers announce changes of tools unasked.
 func (s *Session) listen(ctx context.Context, c *conn) {
-	if !c.server.Tools.ListChanged || !c.modern() {
+	wanted := s.wanted(c)
+	if !c.modern() {
 		return
 	}
 	c.listenMu.Lock()
 	defer c.listenMu.Unlock()
 	if c.stopListen != nil {
-		c.stopListen() // it has ended
+		c.stopListen() // it has ended, or something else is wanted now
+		c.stopListen = nil
+	}
+	if len(wanted) == 0 {
+		return
 	}
 	c.deaf.Store(false)
 	select {
@@ -506,11 +515,11 @@ func (s *Session) listen(ctx context.Context, c *conn) {
 	ended := make(chan struct{})
 	go func() {
 		defer close(ended)
-		_, err := c.request(life, mcpwire.MethodListen, map[string]any{"notifications": map[string]bool{"toolsListChanged": true}}, nil)
+		_, err := c.request(life, mcpwire.MethodListen, map[string]any{"notifications": wanted}, nil)
 		if life.Err() != nil || c.gone() {
 			return
 		}
-		s.once("no longer announces changes of its tools: %v", cmp.Or(err, errors.New("it ended the stream")))
+		s.once("no longer announces changes: %v", cmp.Or(err, errors.New("it ended the stream")))
 		c.deaf.Store(true)
 	}()
 	c.stopListen = func() {
@@ -523,7 +532,7 @@ func (s *Session) listen(ctx context.Context, c *conn) {
 	case <-s.acknowledged:
 	case <-ended:
 	case <-wait.C:
-		s.once("does not confirm that it will announce changes of its tools")
+		s.once("does not confirm that it will announce changes")
 	case <-ctx.Done():
 	}
 }

@@ -278,7 +278,7 @@ func TestHTTPListensToLegacyServers(t *testing.T) {
 	s := openHTTP(t, p, nil)
 	<-p.listens
 	deadline := time.Now().Add(30 * time.Second)
-	for !s.ListChanged() { // it was sent; wait until it was read
+	for s.ListChanges() == 0 { // it was sent; wait until it was read
 		if time.Now().After(deadline) {
 			t.Fatal("the notification did not arrive")
 		}

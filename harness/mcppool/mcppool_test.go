@@ -172,17 +172,17 @@ func TestListChangedDuringACall(t *testing.T) {
 		"tools/list": {tool("a")},
 		"tools/call": {`{"jsonrpc":"2.0","method":"notifications/tools/list_changed"}`, result("done")},
 	}), nil)
-	if s.ListChanged() {
+	if s.ListChanges() != 0 {
 		t.Error("changed before anything happened")
 	}
 	if r, err := s.Call(t.Context(), "a", nil); err != nil || r.Text != "done" {
 		t.Fatalf("Call() = %v, %v", r, err)
 	}
-	if !s.ListChanged() {
+	if s.ListChanges() == 0 {
 		t.Error("the notification was lost")
 	}
-	if _, _, err := s.Tools(t.Context()); err != nil || s.ListChanged() {
-		t.Errorf("listing again: %v, changed %v", err, s.ListChanged())
+	if _, _, err := s.Tools(t.Context()); err != nil || s.ListChanges() != 1 {
+		t.Errorf("listing again: %v, changed %d times", err, s.ListChanges())
 	}
 }
 
@@ -214,7 +214,7 @@ func TestToolsKeepTheirSchemas(t *testing.T) {
 	wantWarnings := []string{
 		`server "p": entry 5 of page 1 of its tools is left out: json: cannot unmarshal string into Go value of type struct`,
 		`server "p": entry 6 of page 1 of its tools is left out: it has no name: {"inputSchema":{}}`,
-		`server "p": tool "full" is listed twice; the second is left out`,
+		`server "p": entry 7 of page 1 of its tools is left out: "full" is listed twice: {"name":"full"}`,
 	}
 	if len(warnings) != len(wantWarnings) {
 		t.Fatalf("warnings: %q", warnings)
@@ -415,6 +415,14 @@ func child(mode string) {
 		legacy(peer{"tools/call": {"EXIT"}}).serve(in, os.Stdout)
 		fmt.Fprintln(os.Stderr, "panic: out of models")
 		os.Exit(7)
+	case "counts its starts":
+		f, err := os.OpenFile(os.Getenv("LOG"), os.O_APPEND|os.O_CREATE|os.O_WRONLY, 0o600)
+		if err != nil {
+			panic(err)
+		}
+		fmt.Fprintln(f, "start")
+		f.Close()
+		legacy(peer{"tools/call": {result("alive")}}).serve(in, os.Stdout)
 	case "dies when told", "ends after a call":
 		if path := os.Getenv("ALIVE"); path != "" {
 			alive, err := net.Dial("unix", path)

@@ -20,46 +20,64 @@ import (
 // tool is left out and costs a warning, never the list. Schemas are not
 // looked at.
 func (s *Session) Tools(ctx context.Context) (tools []Tool, warnings []string, err error) {
-	s.changed.Store(false)
 	if c := s.current(); c.deaf.Load() {
 		s.listen(ctx, c)
 	}
+	names := map[string]bool{}
+	warnings, err = s.pages(ctx, listing{mcpwire.MethodTools, "tools", "tools"}, func(raw json.RawMessage) error {
+		tool, err := parseTool(raw)
+		if err == nil {
+			err = s.current().mark(tool)
+		}
+		switch {
+		case err != nil:
+			return err
+		case names[tool.Name]:
+			return fmt.Errorf("%q is listed twice", tool.Name)
+		}
+		names[tool.Name] = true
+		tools = append(tools, tool)
+		return nil
+	})
+	if err != nil {
+		return nil, nil, err
+	}
+	return tools, warnings, nil
+}
+
+// listing is a list that servers give page by page.
+type listing struct{ method, member, what string }
+
+// pages walks all pages of a list and gives each entry to take. One that take
+// has no use for is left out and costs a warning.
+func (s *Session) pages(ctx context.Context, of listing, take func(json.RawMessage) error) (warnings []string, err error) {
 	warn := func(format string, args ...any) {
 		warnings = append(warnings, fmt.Sprintf("server %q: ", s.server.Name)+fmt.Sprintf(format, args...))
 	}
-	names := map[string]bool{}
 	cursors := map[string]bool{"": true}
 	var cursor string
-	for page := 1; ; page++ {
-		list, err := s.page(ctx, cursor)
+	for page, taken := 1, 0; ; page++ {
+		entries, next, err := s.page(ctx, of, cursor)
 		if err != nil {
-			return nil, nil, err
+			return nil, err
 		}
-		for i, raw := range list.Tools {
-			tool, err := parseTool(raw)
-			if err == nil {
-				err = s.current().mark(tool)
+		for i, raw := range entries {
+			if err := take(raw); err != nil {
+				warn("entry %d of page %d of its %s is left out: %v: %s", i+1, page, of.what, err, mcpwire.Excerpt(raw, 100))
+				continue
 			}
-			switch {
-			case err != nil:
-				warn("entry %d of page %d of its tools is left out: %v: %s", i+1, page, err, mcpwire.Excerpt(raw, 100))
-			case names[tool.Name]:
-				warn("tool %q is listed twice; the second is left out", tool.Name)
-			default:
-				names[tool.Name] = true
-				tools = append(tools, tool)
-			}
+			taken++
 		}
-		cursor = list.NextCursor
+		cursor = next
 		switch {
 		case cursor == "":
-			return tools, warnings, nil
+			return warnings, nil
 		case cursors[cursor]:
-			warn("its list of tools repeats the cursor %q; the first %d tools are used", cursor, len(tools))
-			return tools, warnings, nil
+			warn("its list of %s repeats the cursor %q; the first %d %s are used", of.what, cursor, taken, of.what)
+			return warnings, nil
 		case page >= s.opts.MaxPages:
-			warn("its list of tools has more than %d pages; the first %d tools are used", page, len(tools))
-			return tools, warnings, nil
+			warn("its list of %s has more than %d pages; the first %d %s are used", of.what, page, taken, of.what)
+			return warnings, nil
 		}
 		cursors[cursor] = true
 	}
@@ -81,31 +99,43 @@ func (c *conn) mark(t Tool) error {
 	return err
 }
 
-type toolPage struct {
-	Tools      []json.RawMessage `json:"tools"`
-	NextCursor string            `json:"nextCursor,omitempty"`
-}
-
-func (s *Session) page(ctx context.Context, cursor string) (*toolPage, error) {
-	const op = "listing the tools of"
+// page asks for one page of a list.
+func (s *Session) page(ctx context.Context, of listing, cursor string) (entries []json.RawMessage, next string, err error) {
+	op := "listing the " + of.what + " of"
 	params := map[string]string{}
 	if cursor != "" {
 		params["cursor"] = cursor
 	}
-	result, err := s.do(ctx, op, &patience{limit: s.opts.ConnectTimeout, clock: s.opts.Clock}, func(ctx context.Context, c *conn) (json.RawMessage, error) {
-		return c.request(ctx, mcpwire.MethodTools, params, nil)
-	})
+	result, err := s.ask(ctx, op, of.method, params)
 	if err != nil {
-		return nil, err
+		return nil, "", err
 	}
-	page := new(toolPage)
-	if err := exactjson.Unmarshal(result, page); err != nil {
-		return nil, &Error{
-			Kind: ErrMalformed, Server: s.server.Name, Op: op,
-			Err: fmt.Errorf("the answer is not a list of tools: %w: %s", err, mcpwire.Excerpt(result, 200)),
-		}
+	var page struct {
+		NextCursor string `json:"nextCursor"`
 	}
-	return page, nil
+	members := map[string]json.RawMessage{}
+	if err = exactjson.Unmarshal(result, &page); err == nil {
+		err = json.Unmarshal(result, &members)
+	}
+	if err == nil && len(members[of.member]) > 0 {
+		err = json.Unmarshal(members[of.member], &entries)
+	}
+	if err != nil {
+		return nil, "", s.malformed(op, fmt.Errorf("the answer is not a list of %s: %w: %s", of.what, err, mcpwire.Excerpt(result, 200)))
+	}
+	return entries, page.NextCursor, nil
+}
+
+// ask makes a request that takes no longer than a server may take to start.
+func (s *Session) ask(ctx context.Context, op, method string, params any) (json.RawMessage, error) {
+	return s.do(ctx, op, &patience{limit: s.opts.ConnectTimeout, clock: s.opts.Clock}, func(ctx context.Context, c *conn) (json.RawMessage, error) {
+		return c.request(ctx, method, params, nil)
+	})
+}
+
+// malformed is the error of an answer that cannot be used.
+func (s *Session) malformed(op string, err error) error {
+	return &Error{Kind: ErrMalformed, Server: s.server.Name, Op: op, Err: err}
 }
 
 func parseTool(raw json.RawMessage) (Tool, error) {
@@ -144,6 +174,7 @@ func (s *Session) Call(ctx context.Context, tool string, args json.RawMessage) (
 	p := &patience{limit: s.opts.CallTimeout, total: s.opts.TotalTimeout, clock: s.opts.Clock}
 	token, done := s.follow(p)
 	defer done()
+	s.called()
 	raw, err := s.do(ctx, op, p, func(ctx context.Context, c *conn) (json.RawMessage, error) {
 		return s.callOn(ctx, c, &callParams{Name: tool, Arguments: args, Meta: callMeta{token}})
 	})
@@ -246,7 +277,7 @@ func (s *Session) follow(p *patience) (token int64, done func()) {
 func (s *Session) notified(m mcpwire.Message) {
 	switch m.Method {
 	case mcpwire.NoticeTools:
-		s.changed.Store(true)
+		s.changes.Add(1)
 	case mcpwire.NoticeAcknowledged:
 		select {
 		case s.acknowledged <- struct{}{}:

@@ -15,6 +15,7 @@ import (
 	"sync"
 	"syscall"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/rehearse-dev/rehearse/harness"
@@ -90,7 +91,7 @@ func TestServerThatDiesIsStartedAgain(t *testing.T) {
 	if p.calls["die"] != 10 || p.calls["live"] != 10 || p.lives != 11 {
 		t.Errorf("%d lives with %v", p.lives, p.calls)
 	}
-	if !s.ListChanged() {
+	if s.ListChanges() == 0 {
 		t.Error("the tools of the new server are not asked for")
 	}
 	if notes := s.Notes(); len(notes) == 0 || notes[0] != `server "p": disconnected; opened a new one` {
@@ -123,24 +124,61 @@ func TestRestartsAreBounded(t *testing.T) {
 	s.Close()
 }
 
+// A server that cannot be started is tried again after longer and longer waits,
+// so often, and once more after a while.
 func TestRestartThatFails(t *testing.T) {
-	p := &mortal{}
-	s := open(t, harness.Server{Dial: p.dial}, nil)
-	_, _ = s.Call(t.Context(), "die", nil)
-	p.unborn = 2
-	want := `calling "live" on server "p": the server disconnected, and connecting again: cannot open /data`
-	for range 2 {
+	synctest.Test(t, func(t *testing.T) {
+		p := &mortal{}
+		s := open(t, harness.Server{Dial: p.dial}, &mcppool.Options{MaxRestarts: 4, Backoff: time.Second})
+		begin := time.Now()
+		after := func(want time.Duration) {
+			t.Helper()
+			if got := time.Since(begin); got != want {
+				t.Errorf("it took %v, want %v", got, want)
+			}
+			begin = time.Now()
+		}
+		_, _ = s.Call(t.Context(), "die", nil)
+		p.unborn = 3
+		if r, err := s.Call(t.Context(), "live", nil); err != nil || r.Text != "alive" {
+			t.Errorf("when it can be started: %v, %v", r, err)
+		}
+		after(0 + 1*time.Second + 2*time.Second + 4*time.Second)
+
+		_, _ = s.Call(t.Context(), "die", nil)
+		p.unborn = 100
+		want := `calling "live" on server "p": the server disconnected, and connecting again: cannot open /data`
 		if _, err := s.Call(t.Context(), "live", nil); err == nil || err.Error() != want {
 			t.Errorf("got %v, want %s", err, want)
 		}
-	}
-	if r, err := s.Call(t.Context(), "live", nil); err != nil || r.Text != "alive" {
-		t.Errorf("when it can be started: %v, %v", r, err)
-	}
-	s.Close()
-	if _, err := s.Call(t.Context(), "live", nil); err == nil || !strings.HasSuffix(err.Error(), "the session was closed") {
-		t.Errorf("after Close: %v", err)
-	}
+		after(7 * time.Second)
+		want = `calling "live" on server "p": the server disconnected, as it did before each of 4 restarts; it is not started again`
+		for range 3 {
+			if _, err := s.Call(t.Context(), "live", nil); err == nil || err.Error() != want {
+				t.Errorf("got %v, want %s", err, want)
+			}
+		}
+		after(0)
+		time.Sleep(30 * time.Second)
+		p.unborn = 0
+		if r, err := s.Call(t.Context(), "live", nil); err != nil || r.Text != "alive" {
+			t.Errorf("30 s later: %v, %v", r, err)
+		}
+		after(30 * time.Second)
+
+		ctx, cancel := context.WithTimeout(t.Context(), 1500*time.Millisecond)
+		defer cancel()
+		_, _ = s.Call(t.Context(), "die", nil)
+		p.unborn = 100
+		if _, err := s.Call(ctx, "live", nil); err == nil {
+			t.Error("a caller that gives up in a wait got an answer")
+		}
+		after(1500 * time.Millisecond)
+		s.Close()
+		if _, err := s.Call(t.Context(), "live", nil); err == nil || !strings.HasSuffix(err.Error(), "the session was closed") {
+			t.Errorf("after Close: %v", err)
+		}
+	})
 }
 
 // Callers that find a server dead at the same time start one, not one each.

@@ -30,6 +30,7 @@ import (
 
 	"github.com/rehearse-dev/rehearse/harness"
 	"github.com/rehearse-dev/rehearse/internal/mcpwire"
+	"github.com/rehearse-dev/rehearse/internal/retry"
 )
 
 // Era restricts which protocol is spoken.
@@ -64,8 +65,15 @@ type Options struct {
 	CloseGrace time.Duration
 	// MaxRestarts is how often in a row a server that disconnected is started
 	// again, or connected to again, for the next request. An answer begins the
-	// count anew. Default 3; a negative number means never.
+	// count anew, and 30 s after the last restart there may be one more. Default
+	// 3; a negative number means never.
 	MaxRestarts int
+	// Backoff is the wait before the second restart in a row; the first is made at
+	// once, and each further wait is twice as long, up to 30 s. Default 500 ms.
+	Backoff time.Duration
+	// Slow is how long a request may take before a note says that it was slow.
+	// Default 5 s; a negative value means any time.
+	Slow time.Duration
 	// Abort, once closed, has child processes killed at once. nil never does.
 	Abort <-chan struct{}
 	// PassEnv names variables of our environment that a child process gets
@@ -108,6 +116,8 @@ func (o *Options) withDefaults() Options {
 	c.ConnectTimeout = cmp.Or(c.ConnectTimeout, 30*time.Second)
 	c.DiscoverTimeout = cmp.Or(c.DiscoverTimeout, time.Second)
 	c.MaxRestarts = cmp.Or(c.MaxRestarts, 3)
+	c.Backoff = cmp.Or(c.Backoff, 500*time.Millisecond)
+	c.Slow = cmp.Or(c.Slow, 5*time.Second)
 	c.MaxPages = cmp.Or(c.MaxPages, 100)
 	c.MaxFrame = cmp.Or(c.MaxFrame, mcpwire.DefaultMaxFrame)
 	c.ClientName = cmp.Or(c.ClientName, "rehearse")
@@ -127,28 +137,34 @@ func (o *Options) withDefaults() Options {
 type Session struct {
 	server  harness.Server
 	opts    Options
-	changed atomic.Bool // the list of tools has changed since it was asked for
+	changes atomic.Int64 // how often the list of tools has changed
+	pooled  bool         // its pool closes it
 	life    context.Context
 	end     context.CancelFunc
 	// renewing is held by who opens the connection anew.
 	renewing     chan struct{}
 	acknowledged chan struct{} // the server announces changes
 
-	mu       sync.Mutex // guards the fields below
-	conn     *conn
-	notes    []string
-	closed   bool
-	restarts int                  // since the last answer
-	tokens   int64                // how many progress tokens were given out
-	patient  map[string]*patience // the calls under way, by progress token
-	noted    map[string]bool      // the notes of which one is enough
+	mu         sync.Mutex // guards the fields below
+	conn       *conn
+	notes      []string
+	closed     bool
+	restarts   *retry.Attempts // since the last answer; nil when there were none
+	restarted  time.Time       // when the last one was made
+	heard      time.Time       // when the server answered last
+	stats      Stats
+	took       []time.Duration      // of the latest requests
+	subscribed map[string]bool      // resources, by URI
+	tokens     int64                // how many progress tokens were given out
+	patient    map[string]*patience // the calls under way, by progress token
+	noted      map[string]bool      // the notes of which one is enough
 }
 
 // Open connects to a server and shakes hands. The error is of type [*Error].
 func Open(ctx context.Context, server harness.Server, opts *Options) (*Session, error) {
 	s := &Session{
 		server: server, opts: opts.withDefaults(),
-		renewing: make(chan struct{}, 1), acknowledged: make(chan struct{}, 1), patient: map[string]*patience{}, noted: map[string]bool{},
+		renewing: make(chan struct{}, 1), acknowledged: make(chan struct{}, 1), patient: map[string]*patience{}, noted: map[string]bool{}, subscribed: map[string]bool{},
 	}
 	if s.opts.DialContext == nil {
 		s.opts.DialContext = server.DialContext
@@ -159,7 +175,7 @@ func Open(ctx context.Context, server harness.Server, opts *Options) (*Session, 
 		s.end()
 		return nil, err
 	}
-	s.conn = c
+	s.conn, s.heard = c, s.opts.Clock.Now()
 	return s, nil
 }
 
@@ -172,9 +188,10 @@ func (s *Session) Info() Info { return s.current().info }
 // ProtocolVersion returns the version that was agreed on.
 func (s *Session) ProtocolVersion() string { return s.current().version }
 
-// ListChanged reports whether the server said that its tools changed after
-// the last call of [Session.Tools] began.
-func (s *Session) ListChanged() bool { return s.changed.Load() }
+// ListChanges counts how often the server said that its tools changed, and how
+// often it was started anew. Whoever has listed the tools compares it with what
+// it was before: a session may have several users.
+func (s *Session) ListChanges() int64 { return s.changes.Load() }
 
 // Notes are remarks about the connection for a report: a probe that timed
 // out, lines that were no JSON-RPC, a session that was opened anew.
@@ -209,15 +226,22 @@ func (s *Session) once(format string, args ...any) {
 }
 
 // Close ends the session and waits until nothing of it is left. A child
-// process is ended with all processes that it started.
+// process is ended with all processes that it started. A session of a [Pool]
+// stays open for its other users until the pool closes it.
 func (s *Session) Close() error {
+	if !s.pooled {
+		s.close()
+	}
+	return nil
+}
+
+func (s *Session) close() {
 	s.mu.Lock()
 	s.closed = true
 	c := s.conn
 	s.mu.Unlock()
 	s.end()
 	c.close()
-	return nil
 }
 
 func (s *Session) current() *conn {

@@ -46,7 +46,7 @@ func TestWebSocket(t *testing.T) {
 		}).serve(s, s)
 	})
 	s := open(t, harness.Server{URL: url, Headers: map[string]string{"Authorization": "Bearer k"}}, nil)
-	if r, err := s.Call(t.Context(), "x", nil); err != nil || len(r.Text) != 200_000 || !s.ListChanged() {
+	if r, err := s.Call(t.Context(), "x", nil); err != nil || len(r.Text) != 200_000 || s.ListChanges() == 0 {
 		t.Errorf("Call() = %.40v, %v", r, err)
 	}
 	if notes := s.Notes(); len(notes) != 1 || !strings.Contains(notes[0], "Server running") {

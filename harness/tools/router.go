@@ -24,15 +24,31 @@ import (
 
 	"github.com/rehearse-dev/rehearse/harness"
 	"github.com/rehearse-dev/rehearse/harness/mcppool"
-	"github.com/rehearse-dev/rehearse/internal/mcpwire"
+	"github.com/rehearse-dev/rehearse/internal/schema"
 	"github.com/rehearse-dev/rehearse/internal/toolname"
 )
 
 // Options are settings of a [Router]. nil means all defaults.
 type Options struct {
-	// Prefix is the style of the offered names. Default [toolname.Bare]: the
-	// tools' own names, fitted to what OpenAI accepts.
-	Prefix toolname.Style
+	// Prefix is the style of the offered names. Default [NamesBare]: the tools' own
+	// names, fitted to what OpenAI accepts.
+	Prefix NameStyle
+	// NameServers begins each description with [MCP:server]. Default: it is as the
+	// server has it.
+	NameServers bool
+	// CheckArguments has calls whose arguments do not fit the tool's schema fail
+	// before the server sees them. Default: the server decides.
+	CheckArguments bool
+	// DropPrivate leaves out arguments whose names begin with _, which some clients
+	// add for themselves, unless the tool's schema has them. Default: arguments are
+	// sent as the model wrote them.
+	DropPrivate bool
+	// As is the name of the agent that uses the router. Default: none.
+	As string
+	// Grants are the servers that each agent may use, by its name. An agent that is
+	// not in it may use none: their tools are neither offered nor called. nil means
+	// that everyone may use all.
+	Grants map[string][]string
 }
 
 // Result is what a call came to, always with a text that the model can read.
@@ -51,19 +67,29 @@ type Result struct {
 // Router offers the tools of several sessions under one list of names. Its
 // methods may be called concurrently.
 type Router struct {
-	sessions []*mcppool.Session
-	style    toolname.Style
+	opts Options
+	pool *mcppool.Pool // of the servers that are waited for; nil means none
 
-	listing sync.Mutex // held by who lists anew, so that one does; guards failed
-	failed  []int      // how often in a row each list could not be had anew
+	listing sync.Mutex // held by who lists anew, connects, or changes the members
 
 	mu       sync.Mutex // guards the fields below
-	lists    [][]mcppool.Tool
-	warned   [][]string // what there is to say of each list
+	members  []*member
+	awaited  []*arrival // servers that could not be reached
+	denied   []string   // names of servers that the agent may not use
 	table    *toolname.Table
+	checks   map[string]*schema.Schema // of the arguments, by offered name
 	offered  []harness.Tool
 	warnings []string // what was left out of them all
-	stale    []string // what became of lists that could not be had anew
+	told     []string // what became of lists and servers that could not be had
+}
+
+// member is a server of a router. The one who holds listing changes it.
+type member struct {
+	session *mcppool.Session
+	list    []mcppool.Tool
+	warned  []string // what there is to say of the list
+	listed  int64    // which of the session's lists it is
+	failed  int      // how often in a row it could not be had anew
 }
 
 // maxTools is how many tools an OpenAI endpoint accepts.
@@ -73,50 +99,83 @@ const maxTools = 128
 // [Router.Close] closes them, and so does a failing NewRouter. A name offered
 // by two servers is an error unless names are prefixed.
 func NewRouter(ctx context.Context, sessions []*mcppool.Session, opts *Options) (*Router, error) {
-	r := &Router{sessions: slices.Clone(sessions), style: toolname.Bare, failed: make([]int, len(sessions))}
-	if opts != nil {
-		r.style = cmp.Or(opts.Prefix, r.style)
+	r := newRouter(opts)
+	for _, s := range sessions {
+		r.members = append(r.members, &member{session: s})
 	}
-	if err := r.list(ctx); err != nil {
+	if err := r.begin(ctx); err != nil {
 		r.Close()
 		return nil, err
 	}
 	return r, nil
 }
 
-// list asks all servers for their tools, the first time.
-func (r *Router) list(ctx context.Context) error {
-	lists, warned := make([][]mcppool.Tool, len(r.sessions)), make([][]string, len(r.sessions))
-	for i, s := range r.sessions {
-		var err error
-		if lists[i], warned[i], err = s.Tools(ctx); err != nil {
+func newRouter(opts *Options) *Router {
+	r := new(Router)
+	if opts != nil {
+		r.opts = *opts
+	}
+	r.opts.Prefix = cmp.Or(r.opts.Prefix, NamesBare)
+	return r
+}
+
+// begin asks all servers for their tools, the first time, but those that the
+// agent may not use.
+func (r *Router) begin(ctx context.Context) error {
+	members := r.members
+	for _, m := range members {
+		if !r.grants(m.session.Name()) {
+			r.deny(m.session.Name())
+			continue
+		}
+		if err := m.relist(ctx); err != nil {
 			return err
 		}
 	}
-	if collision := r.offer(lists, warned); collision != nil {
+	if collision := r.offer(members); collision != nil {
 		return collision
 	}
 	return nil
 }
 
+// relist asks a server for its tools.
+func (m *member) relist(ctx context.Context) error {
+	before := m.session.ListChanges()
+	list, warned, err := m.session.Tools(ctx)
+	if err == nil {
+		m.list, m.warned, m.listed, m.failed = list, warned, before, 0
+	}
+	return err
+}
+
 // offer makes of the servers' lists what is offered to the model. Of two tools
 // of one name the second is left out; the error names the first such pair.
-func (r *Router) offer(lists [][]mcppool.Tool, warned [][]string) (collision error) {
-	table := toolname.NewTable(r.style)
+func (r *Router) offer(members []*member) (collision error) {
+	table := toolname.NewTable(r.opts.Prefix)
 	var offered []harness.Tool
 	var warnings []string
-	for i, s := range r.sessions {
-		warnings = append(warnings, warned[i]...)
-		for _, tool := range lists[i] {
+	checks := map[string]*schema.Schema{}
+	for _, m := range members {
+		server := m.session.Name()
+		warnings = append(warnings, m.warned...)
+		for _, tool := range m.list {
 			offer, err := Offerable(tool)
 			if err == nil {
-				if offer.Name, err = table.Add(s.Name(), tool.Name); err != nil {
+				if offer.Name, err = table.Add(server, tool.Name); err != nil {
 					collision = cmp.Or(collision, err)
 				}
 			}
 			if err != nil {
-				warnings = append(warnings, fmt.Sprintf("server %q: tool %q is not offered: %v", s.Name(), tool.Name, err))
+				warnings = append(warnings, fmt.Sprintf("server %q: tool %q is not offered: %v", server, tool.Name, err))
 				continue
+			}
+			if r.opts.NameServers {
+				offer.Description = strings.TrimSpace("[MCP:" + server + "] " + offer.Description)
+			}
+			if r.opts.CheckArguments {
+				if checks[offer.Name], err = compile(tool.Schema); err != nil {
+					warnings = append(warnings, fmt.Sprintf("server %q: arguments of tool %q are not checked: %v", server, tool.Name, err))
+				}
 			}
 			offered = append(offered, offer)
 		}
@@ -126,8 +185,7 @@ func (r *Router) offer(lists [][]mcppool.Tool, warned [][]string) (collision err
 	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	r.lists, r.warned = lists, warned
-	r.table, r.offered, r.warnings = table, offered, warnings
+	r.members, r.table, r.checks, r.offered, r.warnings = members, table, checks, offered, warnings
 	return collision
 }
 
@@ -135,7 +193,8 @@ func (r *Router) offer(lists [][]mcppool.Tool, warned [][]string) (collision err
 // and their lists. A server that has said that its list changed is asked for
 // it anew, once however often it said so. One that does not answer then, or
 // offers what another server has already, costs a warning and no more: the
-// conversation goes on with the tools that are known.
+// conversation goes on with the tools that are known. Servers that could not be
+// reached are tried again.
 func (r *Router) Tools(ctx context.Context) ([]harness.Tool, error) {
 	if err := r.refresh(ctx); err != nil {
 		return nil, err
@@ -153,43 +212,57 @@ const maxFailed = 3
 func (r *Router) refresh(ctx context.Context) error {
 	r.listing.Lock()
 	defer r.listing.Unlock()
-	r.mu.Lock()
-	lists, warned := slices.Clone(r.lists), slices.Clone(r.warned)
-	r.mu.Unlock()
-	changed := false
-	for i, s := range r.sessions {
-		if !s.ListChanged() && r.failed[i] == 0 || r.failed[i] >= maxFailed {
+	members, changed := r.arrivals(ctx)
+	for _, m := range members {
+		if m.session.ListChanges() == m.listed && m.failed == 0 || m.failed >= maxFailed || !r.grants(m.session.Name()) {
 			continue
 		}
-		listed, warnings, err := s.Tools(ctx)
+		err := m.relist(ctx)
 		switch {
 		case ctx.Err() != nil:
 			return context.Cause(ctx)
 		case err != nil:
-			r.failed[i]++
-			r.mu.Lock()
-			r.stale = append(r.stale, fmt.Sprintf("%v; the tools listed before are used", err))
-			r.mu.Unlock()
+			m.failed++
+			r.tell("%v; the tools listed before are used", err)
 		default:
-			lists[i], warned[i], changed, r.failed[i] = listed, warnings, true, 0
+			changed = true
 		}
 	}
 	if changed {
-		_ = r.offer(lists, warned) // it is among the warnings
+		_ = r.offer(members) // it is among the warnings
 	}
 	return nil
 }
 
-// Warnings are remarks about tools that were left out, and notes of the
-// sessions.
+// tell keeps a warning.
+func (r *Router) tell(format string, args ...any) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.told = append(r.told, fmt.Sprintf(format, args...))
+}
+
+// Warnings are remarks about tools that were left out and about servers that
+// could not be reached, and notes of the sessions.
 func (r *Router) Warnings() []string {
 	r.mu.Lock()
-	warnings := slices.Concat(r.warnings, r.stale)
+	warnings, members := slices.Concat(r.warnings, r.told), r.members
 	r.mu.Unlock()
-	for _, s := range r.sessions {
-		warnings = append(warnings, s.Notes()...)
+	for _, m := range members {
+		warnings = append(warnings, m.session.Notes()...)
 	}
 	return warnings
+}
+
+// Stats are the figures of the sessions, in the order of the servers.
+func (r *Router) Stats() []mcppool.Stats {
+	r.mu.Lock()
+	members := r.members
+	r.mu.Unlock()
+	var out []mcppool.Stats
+	for _, m := range members {
+		out = append(out, m.session.Stats())
+	}
+	return out
 }
 
 // Call runs one tool call that the model made; name is the offered name and
@@ -197,21 +270,27 @@ func (r *Router) Warnings() []string {
 // result that the model can read; the error is non-nil only when ctx has
 // ended.
 func (r *Router) Call(ctx context.Context, name, args string) (Result, error) {
-	r.mu.Lock()
-	server, tool, ok := r.table.Lookup(name)
-	r.mu.Unlock()
-	if !ok {
+	if err := r.Denied(name); err != nil {
+		return failed(Result{Tool: name}, err), nil
+	}
+	session, tool, check := r.lookup(name)
+	if session == nil {
 		return failed(Result{Tool: name}, fmt.Errorf("there is no tool %q; there are: %s", name, r.names())), nil
 	}
-	result := Result{Server: server, Tool: tool}
+	result := Result{Server: session.Name(), Tool: tool.Name}
 	if args = strings.TrimSpace(args); args == "" {
 		args = "{}"
 	}
 	if err := checkArguments(args); err != nil {
 		return failed(result, err), nil
 	}
-	i := slices.IndexFunc(r.sessions, func(s *mcppool.Session) bool { return s.Name() == server })
-	got, err := r.sessions[i].Call(ctx, tool, json.RawMessage(args))
+	if r.opts.DropPrivate {
+		args = withoutPrivate(args, tool.Schema)
+	}
+	if err := fits(check, args); err != nil {
+		return failed(result, fmt.Errorf("the arguments do not fit the schema of %s: %w", name, err)), nil
+	}
+	got, err := session.Call(ctx, tool.Name, json.RawMessage(args))
 	if err != nil {
 		if ctx.Err() != nil {
 			return failed(result, err), context.Cause(ctx)
@@ -220,6 +299,25 @@ func (r *Router) Call(ctx context.Context, name, args string) (Result, error) {
 	}
 	result.Text, result.IsError, result.Raw = messageText(got), got.IsError, got.Raw
 	return result, nil
+}
+
+// lookup finds the tool that is offered under a name, where it is, and the check
+// of its arguments. Without one the session is nil.
+func (r *Router) lookup(name string) (*mcppool.Session, mcppool.Tool, *schema.Schema) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	server, tool, ok := r.table.Lookup(name)
+	for _, m := range r.members {
+		if !ok || m.session.Name() != server {
+			continue
+		}
+		for _, t := range m.list {
+			if t.Name == tool {
+				return m.session, t, r.checks[name]
+			}
+		}
+	}
+	return nil, mcppool.Tool{}, nil
 }
 
 func (r *Router) names() string {
@@ -233,23 +331,6 @@ func (r *Router) names() string {
 		return "none"
 	}
 	return strings.Join(names, ", ")
-}
-
-// checkArguments refuses anything that is not JSON object, in words that help a
-// model to write it again.
-func checkArguments(args string) error {
-	if mcpwire.IsObject([]byte(args)) {
-		return nil
-	}
-	var object map[string]json.RawMessage
-	err := json.Unmarshal([]byte(args), &object)
-	switch {
-	case err != nil && !json.Valid([]byte(args)):
-		return fmt.Errorf("the arguments are not valid JSON (%w): %s", err, mcpwire.Excerpt([]byte(args), 200))
-	case err != nil || object == nil:
-		return fmt.Errorf("the arguments must be a JSON object, not %s", mcpwire.Excerpt([]byte(args), 200))
-	}
-	return nil
 }
 
 // failed is the result of a call that has none.
@@ -268,10 +349,14 @@ func failed(r Result, err error) Result {
 
 // Close closes the sessions, all at once: a server may take its time to end.
 func (r *Router) Close() error {
-	errs := make([]error, len(r.sessions))
+	r.forget()
+	r.mu.Lock()
+	members := r.members
+	r.mu.Unlock()
+	errs := make([]error, len(members))
 	var wg sync.WaitGroup
-	for i, s := range r.sessions {
-		wg.Go(func() { errs[i] = s.Close() })
+	for i, m := range members {
+		wg.Go(func() { errs[i] = m.session.Close() })
 	}
 	wg.Wait()
 	return errors.Join(errs...)

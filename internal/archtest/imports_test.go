@@ -20,16 +20,16 @@ cassettes/mcptape: cassettes/redact harness internal/exactjson internal/filepos 
 cassettes/redact: internal/key internal/sse internal/value internal/vcr
 cmd/rehearse: cassettes cassettes/mcptape cassettes/redact harness harness/agent harness/agentserver harness/mcppool
 	harness/model/openai harness/run harness/stats harness/tools harness/toolserver harness/trials internal/dialect internal/filepos internal/gate internal/key
-	internal/mcpargs internal/mcpwire internal/mockserver internal/plainfile internal/profile internal/project
+	internal/mcpargs internal/mcpconfig internal/mcpwire internal/mockserver internal/plainfile internal/profile internal/project
 	internal/prose internal/shape internal/sse internal/timeline internal/vcr mockllm mockllm/fault mockmcp mockmcp/fault reports
 	scenarios
 harness: internal/jsonrpc
-harness/agent: harness harness/mcppool harness/model harness/model/openai harness/tools internal/plainfile
+harness/agent: harness harness/mcppool harness/model harness/model/openai harness/tools internal/mcpconfig
 	internal/value
 harness/agentserver: harness harness/agent internal/gate internal/sse
 harness/goopenai: harness
 harness/mcpgo: harness internal/mcpwire
-harness/mcppool: harness internal/exactjson internal/jsonrpc internal/mcphttp internal/mcpwire
+harness/mcppool: harness internal/exactjson internal/jsonrpc internal/mcphttp internal/mcpwire internal/retry
 harness/model: harness
 harness/model/openai: harness harness/model internal/dialect internal/dialect/chat internal/retry
 harness/run: cassettes cassettes/mcptape cassettes/redact harness harness/mcppool harness/model harness/model/openai
@@ -40,7 +40,7 @@ harness/run: cassettes cassettes/mcptape cassettes/redact harness harness/mcppoo
 	internal/vcr mockllm mockmcp mockmcp/fault reports scenarios
 harness/score: harness harness/trials internal/expr internal/match internal/prose internal/trajectory internal/value
 harness/stats: harness
-harness/tools: harness harness/mcppool internal/dialect internal/exactjson internal/mcpwire internal/toolname
+harness/tools: harness harness/mcppool internal/dialect internal/exactjson internal/mcpwire internal/schema internal/toolname
 	internal/value
 harness/toolserver: harness harness/mcppool harness/tools internal/filepos internal/gate internal/plainfile internal/schema
 	internal/toolname internal/value
@@ -67,6 +67,7 @@ internal/jsonrpc:
 internal/key: internal/value
 internal/match: harness harness/trials internal/expr internal/prose internal/schema internal/value
 internal/mcpargs: internal/prose internal/value
+internal/mcpconfig: harness internal/filepos internal/plainfile internal/prose internal/strictyaml
 internal/mcphttp: internal/exactjson internal/jsonrpc internal/mcpwire internal/sse
 internal/mcpmatrix: mockmcp mockmcp/fault
 internal/mcpwire: harness internal/exactjson internal/jsonrpc
@@ -108,7 +109,7 @@ mockmcp: harness internal/budget internal/cues internal/filepos internal/gate in
 mockmcp/fault: harness internal/faults
 reports: harness harness/stats harness/trials internal/jsonrpc internal/prose
 scenarios: harness harness/score harness/trials internal/conduct internal/dialect internal/expr internal/filepos
-	internal/gate internal/jsonrpc internal/key internal/match internal/mcpwire internal/plainfile internal/profile internal/project
+	internal/gate internal/jsonrpc internal/key internal/match internal/mcpconfig internal/mcpwire internal/plainfile internal/profile internal/project
 	internal/prose internal/strictyaml internal/toolname internal/value mockllm mockllm/fault mockmcp mockmcp/fault
 `
 

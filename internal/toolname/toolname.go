@@ -138,3 +138,14 @@ func (t *Table) Lookup(name string) (server, tool string, ok bool) {
 	e, ok := t.byName[name]
 	return e.server, e.tool, ok
 }
+
+// Of reports whether name may be that of a tool of server in style s, by its
+// beginning. In the style [Bare] any name may be.
+func (s Style) Of(name, server string) bool {
+	before, _ := strings.CutSuffix(s.Name(server, "x"), "x")
+	if before == "" {
+		return true
+	}
+	fitted := Fit(before)
+	return strings.HasPrefix(name, fitted[:min(len(fitted), MaxLen-9)])
+}
