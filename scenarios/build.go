@@ -26,6 +26,7 @@ type serverEntry struct {
 	inline     bool          // the script stands in the scenario
 	broken     bool          // reported already; nothing is known of it
 	failedWhen *expr.Program
+	grants     map[string][]string // of the configuration that it is from
 }
 
 // scenario compiles a scenario file to one Scenario for each case.
@@ -63,6 +64,7 @@ func (l *loader) scenario(d *document) []*Scenario {
 		ConductOnly: boolOf(root.Get("conduct_only")),
 		Fragments:   l.fragments(root.Get("model").Get("fragments")),
 		Habits:      l.habits(root.Get("model").Get("habits")),
+		Grants:      l.grants(root.Get("grants"), root.Get("servers"), entries),
 		MCPConfig:   textOf(root.Get("mcp_config")),
 		Cassette:    l.cassette(root.Get("cassette")),
 		Cues:        model.cues(),
@@ -362,6 +364,8 @@ func misplaced(origin string) []string {
 		return []string{"env", "headers"}
 	case "command":
 		return append(script, "headers")
+	case "config":
+		return append(script, "env", "headers", "transport")
 	default:
 		return append(script, "env")
 	}
@@ -384,7 +388,7 @@ func (l *loader) serverEntry(name string, n *strictyaml.Node) (*serverEntry, *do
 	entry.server.Required = n.Get("required") == nil || boolOf(n.Get("required"))
 	entry.server.RealWaits = textOf(n.Get("waits")) == "real"
 	entry.server.Transport = l.transport(n.Get("transport"), origin)
-	if real := origin == "command" || origin == "url"; real && entry.failedWhen != nil && entry.failedWhen.Reads("state") {
+	if real := origin == "command" || origin == "url" || origin == "config"; real && entry.failedWhen != nil && entry.failedWhen.Reads("state") {
 		l.problems.add(n.Get("failed_when").Pos, "the state of a real server is unknown; read result or args")
 	}
 	from := n.Get(origin)
@@ -403,6 +407,8 @@ func (l *loader) serverEntry(name string, n *strictyaml.Node) (*serverEntry, *do
 			entry.script = l.beside(entry.script, n)
 		}
 		return entry, file
+	case "config":
+		l.configured(entry, name, from)
 	case "tools":
 		entry.script, entry.inline = l.mockServer(n, name), true
 		entry.failedWhen = nil // it is the script's own

@@ -146,6 +146,9 @@ func (c *checks) reply(n *strictyaml.Node) {
 		if !ok {
 			continue
 		}
+		if boolOf(n.Get("unoffered")) {
+			continue // the model goes astray
+		}
 		if t := c.tool(keyOf(item).Pos, name); t != nil {
 			if args == nil {
 				args = &strictyaml.Node{Kind: strictyaml.Map, Pos: item.Pos}

@@ -19,7 +19,7 @@ import (
 // reserved returns the keys that later versions will know.
 func reserved() []string {
 	return []string{
-		"grants", "after", "interrupt", "kill", "approvals",
+		"after", "interrupt", "kill", "approvals",
 		"cost_usd",
 	}
 }
@@ -209,7 +209,8 @@ func scenarioObject() *object {
 			{name: "model", typ: objectOf("model"), doc: "Settings of the model side."},
 			{name: "subject", typ: objectOf("subject"), doc: "Settings of the subject under test."},
 			{name: "servers", typ: mapOf(objectOf("server entry")), def: "none", doc: "The MCP servers that the subject is given, by name."},
-			{name: "mcp_config", typ: filled(), def: "none", doc: "Path of an mcp.json that is written for the subject and names the same servers."},
+			grantsKey("Which servers each agent may use, by the agent's name, such as `alice: [files]`. The subject setting `as`, or `rehearse run --as NAME`, says which of them the subject is; an agent that is not listed may use none. The conduct check `grants` judges it."),
+			{name: "mcp_config", typ: filled(), def: "none", doc: "Path of an mcp.json that is written for the subject and names the same servers, with `grants` as agent_permissions."},
 			{name: "names", typ: mapOf(filled()), def: "none", doc: "The name under which the subject offers a tool, by `server.tool`."},
 			{name: "conduct", typ: mapOf(either(text(), boolean())), def: "all on", doc: conductDoc},
 			judgeKey("Settings of the LLM judges in this scenario."),
@@ -221,11 +222,15 @@ func scenarioObject() *object {
 	}
 }
 
+func grantsKey(doc string) key {
+	return key{name: "grants", typ: mapOf(list(text())), def: "everyone may use all; for servers from a config, its agent_permissions", doc: doc}
+}
+
 func serverEntryObject() *object {
 	env := " `${NAME}` stands for an environment variable, `${rehearse.workdir}` for the trial's own folder."
 	return &object{
-		name: "server entry", doc: "One MCP server of a scenario: a mock from a file or written here, or a real one by command or URL." + env,
-		one: []string{"mock", "tools", "command", "url"}, late: true,
+		name: "server entry", doc: "One MCP server of a scenario: a mock from a file or written here, or a real one by command, by URL or from a configuration." + env,
+		one: []string{"mock", "tools", "command", "url", "config"}, late: true,
 		keys: append([]key{
 			{name: "mock", typ: filled(), doc: "Path of a server file, relative to this file."},
 			{name: "tools", typ: list(objectOf("tool")), doc: "The tools of a mock server written here."},
@@ -235,10 +240,11 @@ func serverEntryObject() *object {
 			{name: "env", typ: mapOf(text()), def: "none", doc: "With `command`: variables added to its environment."},
 			{name: "url", typ: filled(), doc: "The address of a server."},
 			{name: "headers", typ: mapOf(text()), def: "none", doc: "With `url`: HTTP headers of every request."},
+			{name: "config", typ: filled(), doc: "Path, relative to this file, of an mcp.json (`mcpServers`) or of a YAML file with `mcp.client` that has a server of this name."},
 			{name: "transport", typ: enum("stdio", "process", "http", "sse", "ws"), def: "http for a url; for a mock both a URL and a pipe", doc: "How the subject reaches it: a mock by `stdio` (a pipe in this process), `process` (a child process that the subject starts), `http`, `sse` or `ws` (a WebSocket); a URL by `http`, `sse` or `ws`."},
 			{name: "waits", typ: enum("skipped", "real"), def: "skipped", doc: "For a mock: with `real` its waits (latency, steps, slow faults) take real time, to test a client's timeouts."},
 			{name: "failed_when", typ: celText(), def: "what MCP says", doc: "Decides whether a result means that the tool failed; reads `result` and `args`, for a mock server also `state`."},
-			{name: "required", typ: boolean(), def: "true", doc: "The server must list a tool before the first model call, else the trial is an error."},
+			{name: "required", typ: boolean(), def: "true", doc: "The server must list a tool before the first model call, else the trial is an error. With false the subject may begin without it."},
 		}, entryKeys()...),
 	}
 }
@@ -316,6 +322,7 @@ func replyObject() *object {
 			{name: "logprobs", typ: anyMap(), def: "null", doc: "What is sent as `logprobs` to a request that asks for them."},
 			{name: "choices", typ: list(text()), def: "the reply again", doc: "Texts of the second and further choices, for a request that asks for several."},
 			{name: "repeat", typ: count(1), def: "1", doc: "How many model calls in a row get this reply."},
+			{name: "unoffered", typ: boolean(), def: "false", doc: "The names under `calls` are sent as they are written, offered or not: the model asks for a tool that it was not given."},
 			fragmentsKey("the reply is"), habitsKey("the reply"),
 		},
 	}
@@ -460,6 +467,7 @@ func suiteObject() *object {
 			{name: "servers", typ: mapOf(objectOf("server entry")), doc: doc + "see server entry."},
 			{name: "limits", typ: objectOf("limits"), doc: doc + "see limits."},
 			{name: "subject", typ: objectOf("subject"), doc: doc + "see subject."},
+			grantsKey(doc + "see scenario file."),
 			{name: "live", typ: objectOf("live"), doc: doc + "see live."},
 			passKey(doc + "see scenario file."),
 			{name: "thresholds", typ: objectOf("thresholds"), def: "none", doc: "Pass rates that the scenarios of this folder must reach together, with each model by itself. They replace no `pass` of a scenario."},

@@ -83,6 +83,7 @@ type document struct {
 	path string
 	kind string           // one of kinds; empty for a file that is not ours
 	why  string           // for one that is not ours
+	mcp  bool             // it names MCP servers, and is read where it is named
 	at   harness.Position // of why
 	root *strictyaml.Node
 	data []byte
@@ -179,7 +180,7 @@ func (l *loader) take(path string, named bool) {
 		}
 	case named && d.why != "":
 		l.problems.add(d.at, "%s; a rehearse file begins with one of the keys %s", d.why, strings.Join(kinds(), ", "))
-	case d.why != "":
+	case d.why != "" && !d.mcp:
 		l.notes = append(l.notes, fmt.Sprintf("%s: left alone: %s", path, d.why))
 	}
 }
@@ -235,6 +236,7 @@ func (l *loader) document(path string, data []byte) *document {
 		l.problems.add(first.Pos, "%q must be the first key: it stands on line %d, after %q", late.Text, late.Pos.Line, first.Text)
 	case !slices.Contains(kinds(), first.Text) && meant == "":
 		d.why = fmt.Sprintf("its first key is %q", first.Text)
+		d.mcp = slices.Contains([]string{"mcp", "mcpServers", "agent_permissions"}, first.Text)
 		for _, kind := range kinds() {
 			if late := root.Key(kind); late != nil {
 				d.why += fmt.Sprintf(" (%q, on line %d, must be the first)", kind, late.Pos.Line)
@@ -347,7 +349,7 @@ func merged(suite, scenario *strictyaml.Node) *strictyaml.Node {
 		name := p.Key.Text
 		i := slices.IndexFunc(out.Pairs, func(q strictyaml.Pair) bool { return q.Key.Text == name })
 		switch {
-		case !slices.Contains([]string{"model", "servers", "limits", "subject", "live", "expect", "pass", "judge"}, name):
+		case !slices.Contains([]string{"model", "servers", "limits", "subject", "grants", "live", "expect", "pass", "judge"}, name):
 		case i < 0:
 			out.Pairs = append(out.Pairs, p)
 		case name == "pass": // one rule, not a mixture of two
@@ -392,7 +394,7 @@ func deep(base, over *strictyaml.Node) *strictyaml.Node { return overlay(base, o
 // deepServer merges two entries of servers. One that says where its server
 // comes from takes over nothing of that kind.
 func deepServer(base, over *strictyaml.Node) *strictyaml.Node {
-	from := []string{"mock", "tools", "command", "url"}
+	from := []string{"mock", "tools", "command", "url", "config"}
 	if base.Kind == strictyaml.Map && slices.ContainsFunc(from, func(k string) bool { return over.Get(k) != nil }) {
 		rest := *base
 		rest.Pairs = slices.DeleteFunc(slices.Clone(base.Pairs), func(p strictyaml.Pair) bool {

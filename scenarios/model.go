@@ -47,6 +47,7 @@ type replyScript struct {
 	finish                  string
 	faults                  []faultScript
 	repeat                  int
+	unoffered               bool
 	fragments               *dialect.Fragments
 	habits                  *dialect.Habits
 	logprobs                json.RawMessage
@@ -122,6 +123,7 @@ func (l *loader) reply(n *strictyaml.Node) replyScript {
 		refusal:   l.template(n.Get("refusal"), expr.Reply),
 		finish:    textOf(n.Get("finish")),
 		repeat:    intOf(n.Get("repeat")),
+		unoffered: boolOf(n.Get("unoffered")),
 		fragments: l.fragments(n.Get("fragments")),
 		habits:    l.habits(n.Get("habits")),
 		logprobs:  rawOf(n.Get("logprobs")),
@@ -268,7 +270,7 @@ func (r replyScript) render(vars *expr.Vars) (mockllm.Reply, error) {
 		*part.to = text
 	}
 	for _, c := range r.calls {
-		call := mockllm.Call{Tool: c.tool}
+		call := mockllm.Call{Tool: c.tool, Unoffered: r.unoffered}
 		if c.args != nil {
 			args, err := c.args.Expand(vars)
 			if err != nil {

@@ -77,6 +77,9 @@ type Scenario struct {
 	Conduct map[string]string
 	// ConductOnly says that the scenario needs no expectation.
 	ConductOnly bool
+	// Grants are the servers that each agent may use, by the agent's name; nil
+	// means that everyone may use all.
+	Grants map[string][]string
 	// MCPConfig is the path of the mcp.json that the subject is to be given;
 	// empty means none.
 	MCPConfig string

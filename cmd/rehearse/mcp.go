@@ -55,6 +55,7 @@ every program needs, and those of --env.
 // mcpClient is what the flags of `mcp` say.
 type mcpClient struct {
 	p         *process
+	config    string
 	transport string
 	headers   []string
 	env       []string
@@ -67,6 +68,7 @@ type mcpClient struct {
 func (c *mcpClient) flags(cmd *cobra.Command) {
 	f := cmd.Flags()
 	f.SortFlags = false
+	f.StringVar(&c.config, "config", "", "mcp.json, or YAML with mcp.client, that has the server; the first word is then its name")
 	f.StringVar(&c.transport, "transport", "", "http, sse, ws or stdio (default: ws for ws:// and wss://; for other URLs http, or else sse; stdio for a command after --)")
 	f.StringArrayVar(&c.headers, "header", nil, "HTTP header for the server, as 'NAME: VALUE'; may be repeated")
 	f.StringArrayVar(&c.env, "env", nil, "environment variable for the command, as NAME=VALUE, or NAME to pass on the current value; may be repeated")
@@ -89,6 +91,9 @@ func (c *mcpClient) server(cmd *cobra.Command, args []string) (harness.Server, [
 		return harness.Server{}, nil, errors.New(unknown(fmt.Sprintf("--era %q is not known: want auto, legacy or modern", c.era), c.era, eras))
 	}
 	dash := cmd.ArgsLenAtDash()
+	if c.config != "" {
+		return c.configured(args, dash)
+	}
 	switch {
 	case dash >= 0 && len(args) == dash:
 		return harness.Server{}, nil, errors.New("want a command after --")
@@ -259,7 +264,7 @@ func outOfReach(err error) error {
 func mcpListCommand(p *process) *cobra.Command {
 	c := &mcpClient{p: p}
 	cmd := &cobra.Command{
-		Use:   "list URL | -- COMMAND...",
+		Use:   "list URL | -- COMMAND... | --config FILE [SERVER]",
 		Short: "List the tools of an MCP server",
 		Long: `list prints the tools of a server with their arguments; optional arguments are in
 brackets. With --raw it prints one tool per line, as the server sent it.
@@ -267,8 +272,12 @@ brackets. With --raw it prints one tool per line, as the server sent it.
 ` + mcpExits,
 		Example: `  rehearse mcp list http://127.0.0.1:8080/mcp
   rehearse mcp list --raw ws://127.0.0.1:8080/ws
+  rehearse mcp list --config mcp.json
   rehearse mcp list -- rehearse serve mcp --transport stdio calculator.yaml`,
 		RunE: func(cmd *cobra.Command, args []string) error {
+			if c.config != "" && len(args) == 0 {
+				return c.listAll(cmd.Context())
+			}
 			server, rest, err := c.server(cmd, args)
 			if err == nil && len(rest) > 0 {
 				err = fmt.Errorf("list takes only a server, not %q; put a command after --", strings.Join(rest, " "))
@@ -322,7 +331,7 @@ func mcpCallCommand(p *process) *cobra.Command {
 	c := &mcpClient{p: p}
 	var whole string
 	cmd := &cobra.Command{
-		Use:   "call URL TOOL [KEY=VALUE...] | TOOL [KEY=VALUE...] -- COMMAND...",
+		Use:   "call URL TOOL [KEY=VALUE...] | TOOL [KEY=VALUE...] -- COMMAND... | --config FILE SERVER TOOL [KEY=VALUE...]",
 		Short: "Call a tool of an MCP server",
 		Long: `call calls one tool and prints the result. It reads arguments by the tool's input
 schema: the VALUE of KEY=VALUE stays text where the schema says string, and is JSON

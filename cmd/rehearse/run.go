@@ -146,6 +146,7 @@ Ctrl-C does not wait for servers that are slow to end.`,
 	f.StringVar(&opts.Cassettes, "cassettes", "", "folder of the recordings (default: the folder cassettes beside each scenario file)")
 	f.BoolVar(&stream, "stream", false, "ask for streamed replies, or with --stream=false for whole ones (default: what each scenario says)")
 	f.StringArrayVar(&opts.Variants, "variant", nil, "play this variant of the suites alone; may be repeated (default: all that suite.yaml has)")
+	f.StringVar(&opts.As, "as", "", "the agent that the subject is, for the grants of scenarios (default: the subject setting as of each)")
 	f.IntVar(&opts.Trials, "trials", 0, "trials of each scenario (default: 1; in modes live and record what the scenario says; in replay all recorded ones)")
 	f.IntVar(&opts.Parallel, "parallel", 0, "number of trials at a time (default: number of CPUs; 1 in modes live and record)")
 	f.StringVar(&flags.budget, "budget", "", "begin no further trial once the run has used this much: `5usd`, 200000tokens, or both with a comma between (default: that of rehearse.yaml, else none)")

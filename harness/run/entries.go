@@ -6,6 +6,7 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
+	"maps"
 	"os"
 	"reflect"
 	"slices"
@@ -137,6 +138,13 @@ func (t *trial) settings() harness.Settings {
 	s.MaxTokens = cmp.Or(e.MaxTokens, s.MaxTokens)
 	s.Reasoning = e.Reasoning
 	s.Seed = e.Seed
+	if as := t.opts.As; as != "" {
+		s.Extra = maps.Clone(s.Extra)
+		if s.Extra == nil {
+			s.Extra = map[string]any{}
+		}
+		s.Extra["as"] = as
+	}
 	if s.Seed == nil && !e.NoSeed && t.opts.Mode.Real() {
 		const bits = 1<<31 - 1 // what every endpoint with seeds takes
 		seed := t.seed & bits

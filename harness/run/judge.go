@@ -276,7 +276,10 @@ func (t *trial) conduct(e *evidence, listed map[string][]harness.Tool) {
 	}
 	in := &conduct.Input{
 		Mode: t.opts.Mode, Exchanges: e.exchanges, Tools: e.tools, Trajectory: e.calls, Transcript: e.transcript,
-		Model: t.entry.Name, Listed: listed, Names: t.scenario.Names,
+		Model: t.entry.Name, Listed: listed, Names: t.scenario.Names, Grants: t.scenario.Grants, As: t.as(), Optional: map[string]bool{},
+	}
+	for _, s := range t.scenario.Servers {
+		in.Optional[s.Name] = !s.Required
 	}
 	if t.model != nil {
 		in.Remaining, in.Idle = t.unreached(e), t.model.idle()

@@ -50,6 +50,9 @@ type Options struct {
 	// Variants selects of the variants of a suite. Default: all that the suite has;
 	// the scenarios of a suite without variants are played as they stand.
 	Variants []string
+	// As is the agent that the subject is, for the grants of scenarios: it is the
+	// subject setting as, over that of scenarios. Default: what these say.
+	As string
 	// BaseURL of the endpoint in the modes live and record, for entries that name
 	// none, and APIKey its key, for entries that name none; it may be empty. The
 	// URL ends in /v1, or in another version that the endpoint has; for

@@ -78,7 +78,7 @@ func (t *trial) openMock() (harness.Endpoint, error) {
 	script := t.scenario.ModelScript()
 	script.Servers = map[string][]harness.Tool{} // those of real servers too
 	for _, s := range t.servers {
-		if len(s.tools) > 0 {
+		if len(s.tools) > 0 && t.granted(s.name) {
 			script.Servers[s.name] = s.tools
 		}
 	}
@@ -101,6 +101,18 @@ func (t *trial) openMock() (harness.Endpoint, error) {
 		e.Transport = &shortcut{mock: mock.Transport(), base: base, others: t.opts.Transport, check: t.checkLimits}
 	}
 	return e, nil
+}
+
+// granted reports whether the subject may use a server.
+func (t *trial) granted(server string) bool {
+	grants := t.scenario.Grants
+	return grants == nil || slices.Contains(grants[t.as()], server)
+}
+
+// as is the agent that the subject is; "" when nobody says.
+func (t *trial) as() string {
+	as, _ := t.settings().Extra["as"].(string)
+	return as
 }
 
 // placeholderKey is the API key that subjects are given, for clients that
@@ -356,9 +368,9 @@ func (s *toolServer) mayOffer(tool mcppool.Tool, logf func(string, ...any)) {
 	s.offer = append(s.offer, offer)
 }
 
-// writeConfig writes an mcp.json that names the servers into the trial's
-// folder, and returns its path.
-func writeConfig(dir, name string, servers []harness.Server) (string, error) {
+// writeConfig writes an mcp.json that names the servers, and which of them each
+// agent may use, into the trial's folder, and returns its path.
+func writeConfig(dir, name string, servers []harness.Server, grants map[string][]string) (string, error) {
 	type entry struct {
 		Type    string            `json:"type,omitempty"`
 		URL     string            `json:"url,omitempty"`
@@ -381,7 +393,18 @@ func writeConfig(dir, name string, servers []harness.Server) (string, error) {
 		}
 		entries[s.Name] = e
 	}
-	data, err := json.MarshalIndent(map[string]any{"mcpServers": entries}, "", "  ")
+	file := map[string]any{"mcpServers": entries}
+	if grants != nil {
+		type permission struct {
+			Servers []string `json:"allowed_servers"`
+		}
+		permissions := map[string]permission{}
+		for agent, allowed := range grants {
+			permissions[agent] = permission{allowed}
+		}
+		file["agent_permissions"] = permissions
+	}
+	data, err := json.MarshalIndent(file, "", "  ")
 	if err != nil {
 		return "", err
 	}

@@ -139,18 +139,19 @@ func (t *trial) setUp(ctx context.Context) (*harness.Env, error) {
 	}
 	env := &harness.Env{
 		Mode: t.opts.Mode, Settings: t.settings(), Workdir: t.workdir,
-		Seed: t.seed, Clock: t.clock, Logf: t.logf,
+		Seed: t.seed, Clock: t.clock, Logf: t.logf, Grants: t.scenario.Grants,
 	}
 	for _, s := range t.scenario.Servers {
 		server, err := t.openServer(ctx, s)
 		if err != nil {
 			return nil, err
 		}
+		server.reach.Optional = !s.Required
 		t.servers = append(t.servers, server)
 		env.Servers = append(env.Servers, server.reach)
 	}
 	if t.scenario.MCPConfig != "" {
-		if env.ConfigFile, err = writeConfig(t.workdir, t.scenario.MCPConfig, env.Servers); err != nil {
+		if env.ConfigFile, err = writeConfig(t.workdir, t.scenario.MCPConfig, env.Servers, env.Grants); err != nil {
 			return nil, err
 		}
 	}

@@ -49,7 +49,7 @@ internal/archtest:
 internal/bpe:
 internal/budget:
 internal/conduct: harness harness/trials internal/exactjson internal/jsonrpc internal/mcpwire internal/prose
-	internal/toolname internal/trajectory internal/value
+	internal/schema internal/toolname internal/trajectory internal/value
 internal/cues:
 internal/dialect: harness internal/exactjson internal/prose internal/sse internal/toolname
 internal/dialect/chat: harness internal/dialect internal/exactjson internal/sse internal/toolname

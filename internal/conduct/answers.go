@@ -3,12 +3,14 @@
 package conduct
 
 import (
+	"encoding/json"
 	"fmt"
 	"slices"
 	"strings"
 
 	"github.com/rehearse-dev/rehearse/harness"
 	"github.com/rehearse-dev/rehearse/internal/exactjson"
+	"github.com/rehearse-dev/rehearse/internal/schema"
 	"github.com/rehearse-dev/rehearse/internal/value"
 )
 
@@ -261,7 +263,7 @@ func (c *checker) results() (f finding) {
 				continue // the client cannot know the result
 			}
 			if !call.Executed {
-				if callable(call) && !c.knocked(call) {
+				if c.callable(call) && !c.knocked(call) {
 					f.add("%s was answered with %s, but the server was never called", callText(call), quote(texts[0]))
 				}
 				continue
@@ -304,15 +306,33 @@ func (c *checker) knocked(call harness.Call) bool {
 	return false
 }
 
-// callable reports whether a call can be sent to a server: its tool is known,
-// and its arguments are a JSON object. The client itself answers any other
-// call, with an error for the model.
-func callable(call harness.Call) bool {
+// callable reports whether a call has to be sent to a server: its tool is known,
+// and its arguments are a JSON object that fits the tool's schema. The client
+// itself may answer any other call, with an error for the model.
+func (c *checker) callable(call harness.Call) bool {
 	if call.Server == "" || call.Args == nil {
 		return false
 	}
 	args, err := parseArgs(call.Args)
-	return err != nil || args.Kind() == value.Object
+	if err != nil || args.Kind() != value.Object {
+		return err != nil
+	}
+	for _, t := range c.Listed[call.Server] {
+		if t.Name == call.Tool && len(t.Schema) > 0 {
+			return fits(t.Schema, args)
+		}
+	}
+	return true
+}
+
+// fits reports whether a value fits a schema, or the schema cannot be used.
+func fits(raw json.RawMessage, v value.Value) bool {
+	parsed, err := value.Parse(raw)
+	if err != nil {
+		return true
+	}
+	s, err := schema.Compile(parsed)
+	return err != nil || s.Validate(v) == nil
 }
 
 // observations are the messages of the request after a reply, for a textual

@@ -20,7 +20,7 @@
 //	no_call_after_answer  no tool is called once the model has answered in text
 //	provider_accepts      no request is one that the provider would refuse
 //	limits                the limits of the scenario are kept
-//	grants                reserved
+//	grants                no tool of a server that the agent may not use is offered or called (a warning where the model asked for one and was refused)
 //	all_replies_reached   every scripted reply was asked for
 //	repeated_request      no request is sent again that was answered in full
 //	faults_struck         every fault of the model's side struck a request (a warning)
@@ -41,7 +41,7 @@
 //	children_ended        a server that the client started as a process ends with the client
 //
 // In the modes live and record a finding is a warning, since no script says
-// what should have happened; only limits fail.
+// what should have happened; only limits and grants fail.
 package conduct
 
 import (
@@ -157,6 +157,12 @@ type Input struct {
 	Model string
 	// Listed are the tools that the servers list, by server.
 	Listed map[string][]harness.Tool
+	// Grants are the servers that each agent may use, and As is the agent. nil
+	// means that everyone may use all.
+	Grants map[string][]string
+	As     string
+	// Optional are the servers that may be missing when the conversation begins.
+	Optional map[string]bool
 	// Names are the scenario's own offered names, by server.tool.
 	Names map[string]string
 	// Single are the turns that end with one model call, whose tools are not
@@ -220,7 +226,7 @@ func Check(config Config, in *Input) []trials.Verdict {
 		NoCallAfterAnswer: lanes.noCallAfterAnswer,
 		ProviderAccepts:   c.providerAccepts,
 		Limits:            func() finding { return finding{problems: in.Limits} },
-		Grants:            func() finding { return skip("reserved") },
+		Grants:            c.grants,
 		AllRepliesReached: c.allRepliesReached,
 		RepeatedRequest:   c.repeatedRequest,
 		FaultsStruck:      c.faultsStruck,
@@ -256,7 +262,7 @@ func Check(config Config, in *Input) []trials.Verdict {
 			v.State, v.Message = trials.Skipped, f.skipped
 		case len(f.problems) > 0:
 			v.State, v.Message, v.Pos = trials.Failed, joined(f.problems), f.pos
-			if name == StablePrefix || name == FaultsStruck || in.Mode.Real() && name != Limits {
+			if f.mild || name == StablePrefix || name == FaultsStruck || in.Mode.Real() && name != Limits && name != Grants {
 				v.State = trials.Warned
 			}
 		}
@@ -278,6 +284,7 @@ type finding struct {
 	skipped  string // why it does not apply
 	problems []string
 	pos      harness.Position
+	mild     bool // it is a warning
 }
 
 func skip(why string) finding { return finding{skipped: why} }

@@ -35,6 +35,9 @@ func (c *checker) toolsOffered() (f finding) {
 		return skip("no request")
 	}
 	for _, server := range slices.Sorted(maps.Keys(c.Listed)) {
+		if !c.granted(server) || c.Optional[server] && !c.offers(server, c.requests[i].Request.Tools) {
+			continue // it must not be there, or it was not there yet
+		}
 		for _, t := range c.Listed[server] {
 			x := &c.requests[i]
 			name, err := c.resolver.Offered(server, t.Name, x.Request.Tools)

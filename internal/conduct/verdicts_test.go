@@ -100,7 +100,7 @@ func TestWhatDoesNotApply(t *testing.T) {
 		{conduct.AllRepliesReached, inMode(harness.ModeLive), "no script in mode live"},
 		{conduct.FaultsStruck, inMode(harness.ModeLive), "no script in mode live"},
 		{conduct.FaultsStruck, inMode(harness.ModeReplay), "no script in mode replay"},
-		{conduct.Grants, func(*conduct.Input) {}, "reserved"},
+		{conduct.Grants, func(*conduct.Input) {}, "the scenario has no grants"},
 	} {
 		in := honest()
 		tt.do(in)

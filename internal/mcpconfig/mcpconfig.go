@@ -68,7 +68,7 @@ func Parse(path string, raw []byte, lookup func(string) (string, bool)) (*Config
 	}
 	root, problems := strictyaml.Parse(path, raw)
 	for _, p := range problems {
-		r.problems = append(r.problems, p)
+		r.add(p.Pos, "%s", p.Msg)
 	}
 	config := new(Config)
 	if root != nil && len(problems) == 0 {
