@@ -69,7 +69,7 @@ func visit(t *testing.T, server harness.Server, era mcppool.Era, args string) []
 			told = append(told, "asked for roots")
 			return json.RawMessage(`{"roots":[{"uri":"file:///work"}]}`), nil
 		},
-		Notified: func(method string, params json.RawMessage) {
+		Notified: func(_, method string, params json.RawMessage) {
 			mu.Lock()
 			defer mu.Unlock()
 			if method == "notifications/tools/list_changed" {

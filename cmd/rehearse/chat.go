@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"slices"
 	"strings"
 	"sync"
 
@@ -27,7 +28,8 @@ import (
 // chatFlags are what the flags of `chat` say.
 type chatFlags struct {
 	config, model, baseURL, system string
-	agentURL                       string
+	agentURL, as, names            string
+	check                          bool
 	whole, logs                    bool
 }
 
@@ -37,8 +39,8 @@ func chatCommand(p *process) *cobra.Command {
 		Use:   "chat [--config mcp.json] [--model NAME]",
 		Short: "Talk with a model that has the tools of MCP servers",
 		Long: `chat connects to the servers of an mcp.json, all at the same time, and talks with a
-model that may call their tools. A server that cannot be reached costs a warning; the
-others are used. What goes wrong with a call is told to the model.
+model that may call their tools. A server that cannot be reached costs a warning; its
+tools are offered once it can be. What goes wrong with a call is told to the model.
 
 The answer goes to standard output; a line for each tool call, with its arguments and
 its outcome, to standard error.
@@ -64,11 +66,12 @@ a goal, and there are no commands but exit and quit.`,
   rehearse chat --agent http://127.0.0.1:8002`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			if err := checkFlags(cmd, rule{"base-url", wholeURL(flags.baseURL), wantURL}, rule{"agent", wholeURL(flags.agentURL), wantURL}); err != nil {
+			if err := checkFlags(cmd, rule{"base-url", wholeURL(flags.baseURL), wantURL}, rule{"agent", wholeURL(flags.agentURL), wantURL},
+				rule{"tool-names", slices.Contains([]string{"bare", "mcp", "dotted"}, flags.names), "bare, mcp or dotted"}); err != nil {
 				return err
 			}
 			if flags.agentURL != "" {
-				for _, name := range []string{"config", "model", "base-url", "system", "logs", "no-stream"} {
+				for _, name := range []string{"config", "model", "base-url", "system", "logs", "no-stream", "as", "tool-names", "check-arguments"} {
 					if cmd.Flags().Changed(name) {
 						return fmt.Errorf("--%s has no effect with --agent: the agent server has a model and tools of its own", name)
 					}
@@ -83,7 +86,10 @@ a goal, and there are no commands but exit and quit.`,
 		},
 	}
 	f := cmd.Flags()
-	f.StringVar(&flags.config, "config", "", "mcp.json with the servers (key mcpServers)")
+	f.StringVar(&flags.config, "config", "", "file with the servers: mcp.json (mcpServers), or YAML with mcp.client")
+	f.StringVar(&flags.as, "as", "", "name of the agent, for the agent_permissions of the configuration")
+	f.StringVar(&flags.names, "tool-names", "bare", "names of the tools: bare, mcp (mcp_SERVER_TOOL, with [MCP:SERVER] before descriptions) or dotted (SERVER_TOOL)")
+	f.BoolVar(&flags.check, "check-arguments", false, "refuse calls whose arguments do not fit the tool's schema before they are sent")
 	f.StringVar(&flags.model, "model", "", "name of the model")
 	f.StringVar(&flags.baseURL, "base-url", "", "base URL of the model's endpoint, ending in /v1")
 	f.StringVar(&flags.system, "system", "", "system prompt, or @FILE")
@@ -180,12 +186,12 @@ func runChat(ctx context.Context, p *process, with partner) error {
 
 // chat is a conversation with a model that has tools.
 type chat struct {
-	p        *process
-	cfg      agent.Config
-	talk     *agent.Conversation
-	router   *tools.Router
-	sessions []*mcppool.Session
-	told     map[string]bool // warnings that were printed
+	p      *process
+	cfg    agent.Config
+	talk   *agent.Conversation
+	pool   *mcppool.Pool
+	router *tools.Router
+	told   map[string]bool // warnings that were printed
 }
 
 // openChat connects with all servers at once.
@@ -202,24 +208,27 @@ func openChat(ctx context.Context, p *process, flags *chatFlags) (*chat, error) 
 		return nil, err
 	}
 	var servers []harness.Server
+	use := &tools.Options{As: flags.as, CheckArguments: flags.check, Prefix: tools.NameStyle(flags.names)}
+	if flags.names == "mcp" {
+		use.Prefix, use.NameServers = tools.NamesMCP, true
+	}
 	if flags.config != "" {
 		config, err := mcpconfig.Read(flags.config, p.getenv)
 		if err != nil {
 			return nil, err
 		}
-		servers = config.Servers
+		servers, use.Grants = config.Servers, config.Grants
 	}
-	c := &chat{p: p, told: make(map[string]bool)}
-	c.connect(ctx, servers, flags.logs)
-	if ctx.Err() != nil {
-		return nil, errors.Join(context.Cause(ctx), c.close())
+	for i := range servers {
+		servers[i].Optional = true
 	}
-	if c.router, err = tools.NewRouter(ctx, c.sessions, nil); err != nil {
-		return nil, err
+	c := &chat{p: p, pool: chatPool(p, flags.logs), told: make(map[string]bool)}
+	if c.router, err = tools.Connect(ctx, c.pool, servers, use); err != nil {
+		return nil, errors.Join(err, c.close())
 	}
 	c.cfg = agent.Config{
 		Model: openai.New(openai.Config{BaseURL: opts.BaseURL, APIKey: opts.APIKey}), Name: opts.Models[0].Name,
-		System: system, Stream: !flags.whole, Tools: c.router, MaxModelCalls: 50,
+		System: system, Stream: !flags.whole, Tools: c.router, Denied: c.router.Denied, MaxModelCalls: 50,
 	}
 	c.talk = agent.New(c.cfg).Conversation()
 	offered, err := c.router.Tools(ctx)
@@ -228,47 +237,30 @@ func openChat(ctx context.Context, p *process, flags *chatFlags) (*chat, error) 
 	}
 	c.warn()
 	if p.terminal(p.stdout) {
-		fmt.Fprintf(p.stderr, "%s at %s, %s of %s. /help shows the commands.\n", c.cfg.Name, opts.BaseURL, prose.Count(len(offered), "tool"), prose.Count(len(c.sessions), "server"))
+		fmt.Fprintf(p.stderr, "%s at %s, %s of %s. /help shows the commands.\n", c.cfg.Name, opts.BaseURL, prose.Count(len(offered), "tool"), prose.Count(len(c.router.Sessions()), "server"))
 	}
 	return c, nil
 }
 
-// connect opens a session with each server that can be reached.
-func (c *chat) connect(ctx context.Context, servers []harness.Server, logs bool) {
-	sessions, errs := make([]*mcppool.Session, len(servers)), make([]error, len(servers))
-	var wg sync.WaitGroup
-	for i, server := range servers {
-		wg.Go(func() {
-			opts := &mcppool.Options{Abort: c.p.abort}
-			if c.p.grace > 0 {
-				opts.CloseGrace = c.p.grace
-			}
-			if logs {
-				opts.LogLevel, opts.Logf = "debug", c.p.logf
-				opts.Notified = func(method string, params json.RawMessage) { c.p.logf("%s: %s %s", server.Name, method, params) }
-			}
-			sessions[i], errs[i] = mcppool.Open(ctx, server, opts)
-		})
+// chatPool is where the sessions of a chat are.
+func chatPool(p *process, logs bool) *mcppool.Pool {
+	opts := &mcppool.Options{Abort: p.abort}
+	if p.grace > 0 {
+		opts.CloseGrace = p.grace
 	}
-	wg.Wait()
-	for i, s := range sessions {
-		if errs[i] != nil {
-			fmt.Fprintf(c.p.stderr, "rehearse: server %q is left out: %v\n", servers[i].Name, errs[i])
-		} else {
-			c.sessions = append(c.sessions, s)
-		}
+	if logs {
+		opts.LogLevel, opts.Logf = "debug", p.logf
+		opts.Notified = func(server, method string, params json.RawMessage) { p.logf("%s: %s %s", server, method, params) }
 	}
+	return mcppool.NewPool(opts)
 }
 
 func (c *chat) close() error {
-	if c.router != nil {
-		return c.router.Close()
-	}
 	var err error
-	for _, s := range c.sessions {
-		err = errors.Join(err, s.Close())
+	if c.router != nil {
+		err = c.router.Close()
 	}
-	return err
+	return errors.Join(err, c.pool.Close())
 }
 
 // warn prints what the router has to say, once.
@@ -348,7 +340,7 @@ func (c *chat) command(ctx context.Context, name, rest string) error {
 	case "/help":
 		fmt.Fprintln(out, chatCommands)
 	case "/tools":
-		for _, s := range c.sessions {
+		for _, s := range c.router.Sessions() {
 			listed, _, err := s.Tools(ctx)
 			if err != nil {
 				return err
@@ -358,7 +350,7 @@ func (c *chat) command(ctx context.Context, name, rest string) error {
 			}
 		}
 	case "/servers":
-		for _, s := range c.sessions {
+		for _, s := range c.router.Sessions() {
 			info := s.Info()
 			fmt.Fprintf(out, "%s: %s %s, MCP %s\n", s.Name(), info.Name, info.Version, info.Protocol)
 		}

@@ -217,7 +217,7 @@ func (c *mcpClient) openOlder(ctx context.Context, server harness.Server, opts *
 const olderTimeout = 5 * time.Second
 
 // tell shows what the server tells on the way.
-func (c *mcpClient) tell(method string, params json.RawMessage) {
+func (c *mcpClient) tell(_, method string, params json.RawMessage) {
 	var told struct {
 		Progress json.Number     `json:"progress"`
 		Total    json.Number     `json:"total"`

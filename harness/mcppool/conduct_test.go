@@ -195,7 +195,7 @@ func TestProgressTokens(t *testing.T) {
 		say(out, m, `{"jsonrpc":"2.0","method":"notifications/of/the/future","params":{}}`)
 		say(out, m, result(string(token(m))))
 	}}
-	s := open(t, harness.Server{Dial: p.dial}, &mcppool.Options{Notified: func(method string, params json.RawMessage) {
+	s := open(t, harness.Server{Dial: p.dial}, &mcppool.Options{Notified: func(_, method string, params json.RawMessage) {
 		if method != "notifications/message" {
 			told = append(told, method+string(params))
 		}

@@ -169,7 +169,7 @@ func TestHTTPManyMessagesInOneAnswer(t *testing.T) {
 				w.Header().Set("Content-Type", tt.kind)
 				reply(w, m, tt.body)
 			}}
-			s := openHTTP(t, p, &mcppool.Options{Notified: func(method string, _ json.RawMessage) { told <- method }})
+			s := openHTTP(t, p, &mcppool.Options{Notified: func(_, method string, _ json.RawMessage) { told <- method }})
 			if r, err := s.Call(t.Context(), "x", nil); err != nil || r.Text != "ok" {
 				t.Errorf("Call() = %v, %v", r, err)
 			}

@@ -210,7 +210,7 @@ func TestResources(t *testing.T) {
 			}
 			defer mock.Close()
 			told := make(chan string, 10)
-			s := open(t, harness.Server{Dial: mock.Dial}, &mcppool.Options{Era: era, Notified: func(method string, params json.RawMessage) {
+			s := open(t, harness.Server{Dial: mock.Dial}, &mcppool.Options{Era: era, Notified: func(_, method string, params json.RawMessage) {
 				if method == "notifications/resources/updated" {
 					told <- string(params)
 				}

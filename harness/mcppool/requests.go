@@ -287,7 +287,7 @@ func (s *Session) notified(m mcpwire.Message) {
 		s.progressed(m.Params)
 	}
 	if s.opts.Notified != nil {
-		s.opts.Notified(m.Method, m.Params)
+		s.opts.Notified(s.server.Name, m.Method, m.Params)
 	}
 }
 

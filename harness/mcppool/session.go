@@ -99,9 +99,9 @@ type Options struct {
 	// LogLevel asks servers that have a log to send what is at least as
 	// severe: debug, info, warning, error. Empty leaves it to them.
 	LogLevel string
-	// Notified is given each notification of the server, with its params. It runs
+	// Notified is given each notification of a server, with its params. It runs
 	// where answers are read, so it must not wait for one. nil drops them.
-	Notified func(method string, params json.RawMessage)
+	Notified func(server, method string, params json.RawMessage)
 	// Logf takes a line for what went wrong and was survived. nil drops it.
 	Logf func(format string, args ...any)
 }

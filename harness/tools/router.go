@@ -255,12 +255,23 @@ func (r *Router) Warnings() []string {
 
 // Stats are the figures of the sessions, in the order of the servers.
 func (r *Router) Stats() []mcppool.Stats {
-	r.mu.Lock()
-	members := r.members
-	r.mu.Unlock()
 	var out []mcppool.Stats
-	for _, m := range members {
-		out = append(out, m.session.Stats())
+	for _, s := range r.Sessions() {
+		out = append(out, s.Stats())
+	}
+	return out
+}
+
+// Sessions are those with the servers that there are now and that the agent may
+// use.
+func (r *Router) Sessions() []*mcppool.Session {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	var out []*mcppool.Session
+	for _, m := range r.members {
+		if r.grants(m.session.Name()) {
+			out = append(out, m.session)
+		}
 	}
 	return out
 }
