@@ -7,6 +7,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"os"
 	"path/filepath"
 	"strings"
@@ -203,14 +204,20 @@ func TestResources(t *testing.T) {
 					{URI: "file:///b.bin", Blob: []byte{1, 2}},
 				},
 				Templates: []mockmcp.ResourceTemplate{{URITemplate: "file:///day/{n}", Name: "day", Text: "a day"}},
-				Changes:   []mockmcp.Change{{Call: 1, Tool: "edit", Updated: []string{"file:///a.txt"}}},
+				Changes:   []mockmcp.Change{{Tool: "edit", Updated: []string{"file:///a.txt"}}},
 			}, nil)
 			if err != nil {
 				t.Fatal(err)
 			}
 			defer mock.Close()
 			told := make(chan string, 10)
-			s := open(t, harness.Server{Dial: mock.Dial}, &mcppool.Options{Era: era, Notified: func(_, method string, params json.RawMessage) {
+			var line io.Closer // the connection
+			dial := func(ctx context.Context) (io.ReadWriteCloser, error) {
+				rw, err := mock.Dial(ctx)
+				line = rw
+				return rw, err
+			}
+			s := open(t, harness.Server{Dial: dial}, &mcppool.Options{Era: era, Notified: func(_, method string, params json.RawMessage) {
 				if method == "notifications/resources/updated" {
 					told <- string(params)
 				}
@@ -245,6 +252,13 @@ func TestResources(t *testing.T) {
 			}
 			if got := <-told; !strings.Contains(got, "file:///a.txt") {
 				t.Errorf("told %s", got)
+			}
+			line.Close() // a connection that is opened anew is subscribed again
+			if _, err := s.Call(t.Context(), "edit", nil); err != nil {
+				t.Fatal(err)
+			}
+			if got := <-told; !strings.Contains(got, "file:///a.txt") || s.Stats().Connections != 2 {
+				t.Errorf("after a new connection: told %s, %+v", got, s.Stats())
 			}
 			if err := s.Unsubscribe(t.Context(), "file:///a.txt"); err != nil {
 				t.Error(err)

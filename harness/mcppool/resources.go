@@ -155,18 +155,16 @@ func (s *Session) subscribe(ctx context.Context, uri string, want bool) error {
 
 // resubscribe asks a new connection of the older era for what the old one was
 // asked for.
-func (s *Session) resubscribe(c *conn) {
+func (s *Session) resubscribe(ctx context.Context, c *conn) {
 	if c.modern() {
 		return // it was listened to from the start
 	}
+	ctx, cancel := context.WithTimeout(ctx, s.opts.ConnectTimeout)
+	defer cancel()
 	for _, uri := range s.subscriptions() {
-		c.spawn(func() {
-			ctx, cancel := context.WithTimeout(c.life, s.opts.ConnectTimeout)
-			defer cancel()
-			if _, err := c.request(ctx, "resources/subscribe", map[string]string{"uri": uri}, nil); err != nil && c.life.Err() == nil {
-				s.note("subscribing to %q again: %v", uri, err)
-			}
-		})
+		if _, err := c.request(ctx, "resources/subscribe", map[string]string{"uri": uri}, nil); err != nil {
+			s.note("subscribing to %q again: %v", uri, err)
+		}
 	}
 }
 

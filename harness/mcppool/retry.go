@@ -174,7 +174,7 @@ func (s *Session) renew(ctx context.Context, op string, old *conn, why string) (
 		old.close() // first: the new one may want what it holds
 		c, err := s.connect(ctx)
 		if err == nil {
-			return s.adopt(c, why, failed)
+			return s.adopt(ctx, c, why, failed)
 		}
 		e := new(Error)
 		if !errors.As(err, &e) {
@@ -196,7 +196,7 @@ func (s *Session) pause(ctx context.Context, wait time.Duration) error {
 }
 
 // adopt puts a new connection in the place of the old one.
-func (s *Session) adopt(c *conn, why string, failed func(ErrorKind, error) error) (*conn, error) {
+func (s *Session) adopt(ctx context.Context, c *conn, why string, failed func(ErrorKind, error) error) (*conn, error) {
 	s.mu.Lock()
 	closed := s.closed
 	if !closed {
@@ -209,6 +209,6 @@ func (s *Session) adopt(c *conn, why string, failed func(ErrorKind, error) error
 	}
 	s.changes.Add(1) // another server may have other tools
 	s.note("%s; opened a new one", why)
-	s.resubscribe(c)
+	s.resubscribe(ctx, c)
 	return c, nil
 }
