@@ -111,7 +111,7 @@ type Options struct {
 	Grace time.Duration
 	// Out is the folder in which the run folder is made: one for each call of
 	// [Run], and one for all subtests of a [Test], which writes the reports too.
-	// Empty writes no files.
+	// Empty writes no files, but runs of a [Test] in mode live.
 	Out string
 	// Name of the run, in the folder's name and in run.json. Default "run".
 	Name string

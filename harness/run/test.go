@@ -43,7 +43,8 @@ import (
 // threshold is. A rule that cannot be judged fails too, and says so.
 //
 // With [Options.Out] all subtests write one run folder with its reports, whose
-// page is named in the log at the end.
+// page is named in the log at the end. In mode live its default is "runs", in
+// the folder of the test.
 func Test(t *testing.T, path string, opts *Options) {
 	t.Helper()
 	test(realT{t}, path, opts)

@@ -111,3 +111,37 @@ func TestVariantsOfATest(t *testing.T) {
 	got = regexp.MustCompile(`(?m)^    report: .*\n`).ReplaceAllString(got, "")
 	golden(t, "testdata/variants.golden", got+ft.state+"\n")
 }
+
+// TestLiveTestKeepsItsRun: a test in mode live writes a run folder and a report
+// without being told where, and one in mode mock does not.
+func TestLiveTestKeepsItsRun(t *testing.T) {
+	mock := newMock(mockllm.Script{Rules: []mockllm.Rule{{Reply: mockllm.Reply{Say: "hello"}}}}, nil)
+	defer mock.Close()
+	upstream := httptest.NewServer(mock)
+	defer upstream.Close()
+	transport := &http.Transport{}
+	defer transport.CloseIdleConnections()
+	t.Chdir(t.TempDir())
+	const text = "scenario: s\nturns: [{user: hi, replies: [{say: hello}], expect: [{answer: {equals: hello}}]}]\n"
+	if err := os.WriteFile("s.yaml", []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for _, tt := range []struct {
+		mode harness.Mode
+		want int
+	}{{harness.ModeMock, 0}, {harness.ModeLive, 1}} {
+		out := &strings.Builder{}
+		ft := &fakeT{ctx: t.Context(), name: "TestAgent", out: out, state: "PASS"}
+		opts := &run.Options{Subject: loop{}, Mode: tt.mode, Transport: transport}
+		if tt.mode == harness.ModeLive {
+			opts.BaseURL, opts.Models = upstream.URL+"/v1", run.Models("gpt")
+		}
+		run.AllowLive(opts)
+		run.RunTest(ft, "s.yaml", opts)
+		ft.end()
+		pages, err := filepath.Glob("runs/*/report.html")
+		if err != nil || len(pages) != tt.want || ft.state != "PASS" {
+			t.Errorf("mode %s: reports %q (%v), want %d; printed\n%s", tt.mode, pages, err, tt.want, out)
+		}
+	}
+}
