@@ -27,7 +27,7 @@ for suite in "$out"/suites/*/suite.yaml; do
 done
 cat >"$out/models.yaml" <<END
 models:
-  needle: {model: needle-3, base_url: "http://127.0.0.1:8102/v1", max_tokens: 64}
+  needle: {model: needle-3, base_url: "http://127.0.0.1:8102/v1", max_tokens: 96}
   smollm: {model: smollm2, base_url: "$smollm/v1", max_tokens: 32}
 END
 
