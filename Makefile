@@ -73,7 +73,7 @@ soak: $(BIN)/rehearse ## Run test and offline beside four CPU burners, and with 
 	./interop/soak.sh $(PACKAGES)
 
 .PHONY: interop
-interop: $(BIN)/rehearse ## Meet real peers: npm servers, official SDK clients, a real model (needs Node, Python, Chromium)
+interop: $(BIN)/rehearse ## Meet real peers: npm servers, official SDK clients, real models, Slurm (needs Node, Python, Chromium)
 	./interop/run.sh
 
 .PHONY: cases

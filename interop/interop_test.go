@@ -165,7 +165,14 @@ func journal(t *testing.T, r ready) []any {
 // rehearse runs the program and returns its exit code and output.
 func rehearse(t *testing.T, args ...string) (int, string) {
 	t.Helper()
-	cmd := command(t, binary, args...)
+	return runProgram(t, binary, args...)
+}
+
+// runProgram is rehearse by the path of the program, for tests that change the
+// folder.
+func runProgram(t *testing.T, program string, args ...string) (int, string) {
+	t.Helper()
+	cmd := command(t, program, args...)
 	out, err := cmd.CombinedOutput()
 	if err != nil && cmd.ProcessState == nil {
 		t.Fatal(err)

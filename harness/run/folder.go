@@ -81,6 +81,11 @@ func (f *folder) add(m trials.Manifest) {
 			f.manifest.Thresholds = append(f.manifest.Thresholds, t)
 		}
 	}
+	for _, v := range m.Variants {
+		if !slices.Contains(f.manifest.Variants, v) {
+			f.manifest.Variants = append(f.manifest.Variants, v)
+		}
+	}
 	for _, model := range m.Models {
 		f.model(model)
 	}

@@ -114,7 +114,7 @@ type Options struct {
 	Grace time.Duration
 	// Out is the folder in which the run folder is made: one for each call of
 	// [Run], and one for all subtests of a [Test], which writes the reports too.
-	// Empty writes no files.
+	// Empty writes no files, but runs of a [Test] in mode live.
 	Out string
 	// Name of the run, in the folder's name and in run.json. Default "run".
 	Name string
@@ -472,16 +472,16 @@ func (r *runner) manifest(list []*scenarios.Scenario, jobs []job) trials.Manifes
 		Seed: o.Seed, Started: time.Now().UTC(), Planned: len(jobs), Schema: trials.Schema, Budget: o.Budget,
 	}
 	type source struct{ file, name string }
-	most, variants := map[source]int{}, map[source][]string{} // trials with a model and a variant
+	most, variants := map[source]int{}, map[source]map[string]string{} // trials with a model; hashes of the variants that are played
 	entries := slices.Clone(r.entries)
 	for _, j := range jobs {
 		s := source{j.scenario.Pos.File, j.scenario.Name}
 		most[s] = max(most[s], j.key.Attempt)
-		if v := j.scenario.Variant; v != "" && !slices.Contains(variants[s], v+" "+j.scenario.VariantHash) {
-			variants[s] = append(variants[s], v+" "+j.scenario.VariantHash)
-		}
-		if v := j.scenario.Variant; v != "" && !slices.Contains(m.Variants, v) {
-			m.Variants = append(m.Variants, v)
+		if v := j.scenario.Variant; v != "" {
+			if variants[s] == nil {
+				variants[s] = map[string]string{}
+			}
+			variants[s][v] = j.scenario.VariantHash
 		}
 		if !slices.ContainsFunc(entries, func(e *entry) bool { return e.Label == j.entry.Label }) {
 			entries = append(entries, j.entry)
@@ -499,9 +499,20 @@ func (r *runner) manifest(list []*scenarios.Scenario, jobs []job) trials.Manifes
 	}
 	for _, s := range list {
 		of := source{s.Pos.File, s.Name}
+		var played []string // in the order of the suite, not in that of the trials
+		for _, v := range s.Variants() {
+			hash, ok := variants[of][v]
+			if !ok {
+				continue
+			}
+			played = append(played, v+" "+hash)
+			if !slices.Contains(m.Variants, v) {
+				m.Variants = append(m.Variants, v)
+			}
+		}
 		hash := ""
-		if len(variants[of]) > 0 {
-			hash = hashOf(variants[of])
+		if len(played) > 0 {
+			hash = hashOf(played)
 		}
 		m.Scenarios = append(m.Scenarios, trials.Source{
 			Suite: s.Suite, Scenario: s.Bare(), Case: s.Case, File: s.Pos.File, Description: s.Description, Tags: s.Tags,

@@ -36,13 +36,15 @@ import (
 // REHEARSE_FORCE=1 alone.
 //
 // In the modes live and record each trial is a subtest of its scenario, as
-// scenario/model/attempt, and a failure names the model. Where a scenario has a
+// scenario/model/attempt, or scenario/model/variant/attempt where its suite has
+// variants, and a failure names both. Where a scenario has a
 // rule (pass), or thresholds cover it, an attempt that failed is logged: the
 // scenario's subtest of a model fails when the rule is missed, the test when a
 // threshold is. A rule that cannot be judged fails too, and says so.
 //
 // With [Options.Out] all subtests write one run folder with its reports, whose
-// page is named in the log at the end.
+// page is named in the log at the end. In mode live its default is "runs", in
+// the folder of the test.
 func Test(t *testing.T, path string, opts *Options) {
 	t.Helper()
 	test(realT{t}, path, opts)
@@ -133,7 +135,7 @@ func test(t tester, path string, opts *Options) {
 				return
 			}
 			slices.SortStableFunc(res.Records, func(a, b trials.Record) int {
-				return cmp.Or(cmp.Compare(a.Model, b.Model), cmp.Compare(a.Attempt, b.Attempt))
+				return cmp.Or(cmp.Compare(a.Model, b.Model), cmp.Compare(a.Variant, b.Variant), cmp.Compare(a.Attempt, b.Attempt))
 			})
 			sum.add(res)
 			reportAll(t, res)
@@ -155,14 +157,9 @@ func reportAll(t tester, res *Result) {
 		ruled(t, rules)
 		return
 	}
-	for list := res.Records; len(list) > 0; {
-		n := slices.IndexFunc(list, func(r trials.Record) bool { return r.Model != list[0].Model })
-		if n < 0 {
-			n = len(list)
-		}
-		of := list[:n]
-		list = list[n:]
-		t.Run(cmp.Or(of[0].Model, "no model"), func(t tester) {
+	inGroups(t, res.Records, func(r trials.Record) string { return cmp.Or(r.Model, "no model") }, func(t tester, of []trials.Record) {
+		t.Helper()
+		inGroups(t, of, func(r trials.Record) string { return r.Variant }, func(t tester, of []trials.Record) {
 			t.Helper()
 			for _, rec := range of {
 				t.Run(fmt.Sprint(rec.Attempt), func(t tester) {
@@ -171,6 +168,29 @@ func reportAll(t tester, res *Result) {
 				})
 			}
 			ruled(t, slices.DeleteFunc(slices.Clone(rules), func(r trials.RuleResult) bool { return r.Column != of[0].Column() }))
+		})
+	})
+}
+
+// inGroups runs a subtest for the records of each name, which stand together.
+// Those without a name are played in the test itself.
+func inGroups(t tester, list []trials.Record, name func(trials.Record) string, f func(tester, []trials.Record)) {
+	t.Helper()
+	for len(list) > 0 {
+		of := name(list[0])
+		n := slices.IndexFunc(list, func(r trials.Record) bool { return name(r) != of })
+		if n < 0 {
+			n = len(list)
+		}
+		group := list[:n]
+		list = list[n:]
+		if of == "" {
+			f(t, group)
+			continue
+		}
+		t.Run(of, func(t tester) {
+			t.Helper()
+			f(t, group)
 		})
 	}
 }
@@ -191,13 +211,14 @@ func reportRule(t tester, r trials.RuleResult) {
 	if !r.Pos.IsZero() {
 		where = r.Pos.String() + ": "
 	}
+	who := columnName(r.Column)
 	switch r.State {
 	case trials.RuleMet:
-		t.Logf("%s%s: met: %s", where, r.Model, r)
+		t.Logf("%s%s: met: %s", where, who, r)
 	case trials.RuleMissed:
-		t.Errorf("%s%s: missed: %s", where, r.Model, r)
+		t.Errorf("%s%s: missed: %s", where, who, r)
 	case trials.RuleUnjudged:
-		t.Errorf("%s%s: could not be judged: %s", where, r.Model, r)
+		t.Errorf("%s%s: could not be judged: %s", where, who, r)
 	}
 }
 
@@ -279,12 +300,22 @@ func (f *folder) named(t tester) {
 func label(rec trials.Record, res *Result) string {
 	out := ""
 	if len(res.Manifest.Models) > 1 || rec.Mode.Real() {
-		out = rec.Model + ": "
+		out = columnName(rec.Column()) + ": "
+	} else if rec.Variant != "" {
+		out = rec.Variant + ": "
 	}
 	if most := res.Manifest.Scenarios[0].Trials; most > 1 {
 		out += fmt.Sprintf("attempt %d of %d: ", rec.Attempt, most)
 	}
 	return out
+}
+
+// columnName names a column as reports do.
+func columnName(c trials.Column) string {
+	if c.Variant == "" {
+		return c.Model
+	}
+	return c.Model + " · " + c.Variant
 }
 
 // report reports one trial. Where rules decide, it fails nothing.

@@ -20,14 +20,21 @@ const (
 	forceVariable  = "REHEARSE_FORCE"  // anything but 0 or nothing
 )
 
-// forTest completes the settings of a Go test: it knows its name, and records
-// where the environment says so.
+// liveRuns is where a Go test in mode live writes its run, as `rehearse run`
+// does: what models said has cost something.
+const liveRuns = "runs"
+
+// forTest completes the settings of a Go test: it knows its name, keeps what
+// real models said, and records where the environment says so.
 func forTest(opts *Options, name string) (*Options, error) {
 	if opts == nil {
 		return nil, nil // Run says what is missing
 	}
 	o := *opts
 	o.goTest = name
+	if o.Mode == harness.ModeLive {
+		o.Out = cmp.Or(o.Out, liveRuns)
+	}
 	lookup := o.LookupEnv
 	if lookup == nil {
 		lookup = os.LookupEnv

@@ -11,23 +11,27 @@ import (
 	"github.com/rehearse-dev/rehearse/harness"
 	"github.com/rehearse-dev/rehearse/harness/agent"
 	"github.com/rehearse-dev/rehearse/harness/run"
+	"github.com/rehearse-dev/rehearse/internal/project"
 )
 
 func TestLive(t *testing.T) {
-	base, model := os.Getenv("OPENAI_BASE_URL"), os.Getenv("REHEARSE_MODEL")
-	if base == "" || model == "" {
-		t.Skip("set OPENAI_BASE_URL and REHEARSE_MODEL to the endpoint and the model to play with")
+	opts := &run.Options{Subject: agent.Subject(nil), Mode: harness.ModeLive, Name: "gotest", Trials: 1, Out: os.Getenv("REHEARSE_OUT")}
+	suites := os.Getenv("REHEARSE_SUITES")
+	if suites == "" {
+		suites, opts.Tags = "../../scenarios/suites", []string{"utilities", "calendar"}
 	}
-	for _, suite := range []string{"utilities", "calendar"} {
-		t.Run(suite, func(t *testing.T) {
-			run.Test(t, "../../scenarios/suites/"+suite, &run.Options{
-				Subject: agent.Subject(nil),
-				Mode:    harness.ModeLive,
-				BaseURL: base,
-				APIKey:  os.Getenv("OPENAI_API_KEY"),
-				Models:  run.Models(model),
-				Trials:  1,
-			})
-		})
+	if file := os.Getenv("REHEARSE_MODELS"); file != "" {
+		entries, err := project.Load(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		opts.Models, opts.Parallel = entries.Models, len(entries.Models)
+	} else {
+		base, model := os.Getenv("OPENAI_BASE_URL"), os.Getenv("REHEARSE_MODEL")
+		if base == "" || model == "" {
+			t.Skip("set OPENAI_BASE_URL and REHEARSE_MODEL to the endpoint and the model to play with, or REHEARSE_MODELS to a file of models")
+		}
+		opts.BaseURL, opts.Models, opts.APIKey = base, run.Models(model), os.Getenv("OPENAI_API_KEY")
 	}
+	run.Test(t, suites, opts)
 }
