@@ -18,7 +18,6 @@ import (
 	"github.com/rehearse-dev/rehearse/harness"
 	"github.com/rehearse-dev/rehearse/harness/agent"
 	"github.com/rehearse-dev/rehearse/harness/model"
-	"github.com/rehearse-dev/rehearse/harness/model/openai"
 	"github.com/rehearse-dev/rehearse/harness/tools"
 	"github.com/rehearse-dev/rehearse/mockllm"
 	"github.com/rehearse-dev/rehearse/mockllm/fault"
@@ -59,9 +58,10 @@ func cityCall(city string) mockllm.Call {
 
 // conversation is what one fault does to a conversation.
 type conversation struct {
-	fault  fault.Fault
-	stream bool
-	reply  int // of the first turn, from 1, that is struck
+	provider string // empty for chat completions
+	fault    fault.Fault
+	stream   bool
+	reply    int // of the first turn, from 1, that is struck
 
 	events   []agent.Event // of the first turn
 	err      error
@@ -74,10 +74,12 @@ type conversation struct {
 }
 
 // converse holds the conversation.
-func converse(t *testing.T, host *loopback, f fault.Fault, stream bool, reply int) *conversation {
+func converse(t *testing.T, host *loopback, via newModel, f fault.Fault, stream bool, reply int) *conversation {
 	t.Helper()
 	first := []mockllm.Reply{{Calls: []mockllm.Call{cityCall("Zürich"), cityCall("Nice")}}, {Say: firstAnswer}}
-	first[reply-1].Faults = []mockllm.Fault{f}
+	if f.Kind != "" {
+		first[reply-1].Faults = []mockllm.Fault{f}
+	}
 	w := newWorld()
 	mock := newMock(t, mockllm.Script{Turns: []mockllm.Turn{
 		{User: firstUser, Replies: first},
@@ -88,7 +90,7 @@ func converse(t *testing.T, host *loopback, f fault.Fault, stream bool, reply in
 	defer transport.base.CloseIdleConnections()
 	box := &counting{runs: make(map[string]int)}
 	c := agent.New(agent.Config{
-		Model: openai.New(openai.Config{BaseURL: host.url, Transport: transport, Clock: clientClock{harness.SystemClock(), w}}),
+		Model: via(host.url, transport, clientClock{harness.SystemClock(), w}),
 		Name:  "gpt-4o", Tools: box, Stream: stream, Clock: clientClock{harness.SystemClock(), w},
 	}).Conversation()
 
@@ -124,7 +126,7 @@ func (c *conversation) name() string {
 	if c.stream {
 		asked = "stream"
 	}
-	return fmt.Sprintf("%s, %s, reply %d", c.fault.String(), asked, c.reply)
+	return fmt.Sprintf("%s, %s, %s, reply %d", cmp.Or(c.provider, "chat"), c.fault.String(), asked, c.reply)
 }
 
 func (c *conversation) answer() (string, bool) {
@@ -315,7 +317,7 @@ func TestEveryFault(t *testing.T) {
 				if v.calls && reply == 2 {
 					continue
 				}
-				c := converse(t, host, v.fault, stream, reply)
+				c := converse(t, host, chatModel, v.fault, stream, reply)
 				c.check(t)
 				cells[column] = c.seen()
 			}
@@ -325,7 +327,7 @@ func TestEveryFault(t *testing.T) {
 			if v.calls {
 				reply = 1
 			}
-			c := converse(t, host, staying, stream, reply)
+			c := converse(t, host, chatModel, staying, stream, reply)
 			c.check(t)
 			asked := "plain"
 			if stream {
@@ -339,7 +341,7 @@ func TestEveryFault(t *testing.T) {
 
 // TestBurst meets a burst of rate limits and waits as long as it was asked to.
 func TestBurst(t *testing.T) {
-	c := converse(t, newLoopback(t), fault.Fault{Kind: fault.RateLimit, Form: "date", RetryAfter: 90 * time.Second, Times: 2}, true, 2)
+	c := converse(t, newLoopback(t), chatModel, fault.Fault{Kind: fault.RateLimit, Form: "date", RetryAfter: 90 * time.Second, Times: 2}, true, 2)
 	c.check(t)
 	var waited []time.Duration
 	for _, e := range c.events {

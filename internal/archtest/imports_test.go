@@ -31,7 +31,8 @@ harness/goopenai: harness
 harness/mcpgo: harness internal/mcpwire
 harness/mcppool: harness internal/exactjson internal/jsonrpc internal/mcphttp internal/mcpwire internal/retry
 harness/model: harness
-harness/model/openai: harness harness/model internal/dialect internal/dialect/chat internal/retry
+harness/model/anthropic: harness harness/model internal/dialect internal/dialect/messages internal/provider internal/retry
+harness/model/openai: harness harness/model internal/dialect/chat internal/provider internal/retry
 harness/run: cassettes cassettes/mcptape cassettes/redact harness harness/mcppool harness/model harness/model/openai
 	harness/score harness/tools
 	harness/trials internal/conduct internal/dialect internal/dialect/dialects internal/expr internal/filepos
@@ -81,6 +82,7 @@ internal/procstat:
 internal/profile: internal/dialect internal/dialect/chat internal/dialect/gemini internal/dialect/messages
 internal/project: harness harness/trials internal/key internal/plainfile internal/prose internal/strictyaml
 internal/prose:
+internal/provider: harness harness/model internal/dialect internal/retry
 internal/recfile:
 internal/retry:
 internal/samplerun: harness harness/trials

@@ -366,6 +366,9 @@ func readChoice(d *Dialect, choice int, header http.Header, body []byte, broke e
 		if doc, err = b.Next(); err == nil {
 			_, err = r.Add(b, doc)
 		}
+		if err == nil && r.Over(b) {
+			err = io.EOF
+		}
 	}
 	if b != nil {
 		_, err = r.End(b, err, false)

@@ -100,6 +100,10 @@ func (r *Reader) Add(b *Documents, d Document) ([]Delta, error) {
 	return r.deltas, err
 }
 
+// Over reports whether the dialect's own mark of the end came: what follows it
+// is no part of the reply, and some endpoints never end the stream.
+func (r *Reader) Over(b *Documents) bool { return r.Ended && !b.Single }
+
 // Text returns the text so far.
 func (r *Reader) Text() string { return r.Said.Sb.String() }
 
@@ -121,6 +125,8 @@ func (r *Reader) End(b *Documents, err error, openEnd bool) (notes []string, _ e
 	case r.Finish != "" || r.Ended:
 		var f *Fault
 		switch {
+		case inOrder && r.Finish == "":
+			notes = append(notes, "the reply has no finish_reason")
 		case inOrder:
 		case errors.As(err, &f) && f.Kind != Cut:
 			return nil, err
@@ -306,6 +312,7 @@ func (r *Reader) SetUsage(u harness.Usage) {
 		TotalTokens:      max(r.Usage.TotalTokens, u.TotalTokens),
 		ReasoningTokens:  max(r.Usage.ReasoningTokens, u.ReasoningTokens),
 		CachedTokens:     max(r.Usage.CachedTokens, u.CachedTokens),
+		CacheWriteTokens: max(r.Usage.CacheWriteTokens, u.CacheWriteTokens),
 	}.Counted()
 }
 

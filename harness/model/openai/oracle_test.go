@@ -42,7 +42,7 @@ func TestRequestsAreGoOpenAIs(t *testing.T) {
 			{Role: harness.RoleAssistant, Refusal: "no", Text: "-"},
 			{Role: harness.RoleUser, Text: "why?"},
 		},
-		Tools:       []harness.Tool{{Name: "weather", Description: "The weather.", Schema: schema}, {Name: "time", Schema: json.RawMessage(emptySchema)}},
+		Tools:       []harness.Tool{{Name: "weather", Description: "The weather.", Schema: schema}, {Name: "time", Schema: json.RawMessage(`{"type":"object","properties":{}}`)}},
 		Temperature: ptr(0.5), TopP: ptr(0.25), MaxTokens: 100, Seed: ptr(int64(7)),
 	}
 	call := func(id, name, args string) oai.ToolCall {
@@ -62,7 +62,7 @@ func TestRequestsAreGoOpenAIs(t *testing.T) {
 		},
 		Tools: []oai.Tool{
 			tool(oai.FunctionDefinition{Name: "weather", Description: "The weather.", Parameters: schema}),
-			tool(oai.FunctionDefinition{Name: "time", Parameters: json.RawMessage(emptySchema)}),
+			tool(oai.FunctionDefinition{Name: "time", Parameters: json.RawMessage(`{"type":"object","properties":{}}`)}),
 		},
 		Temperature: 0.5, TopP: 0.25, Seed: ptr(7),
 	}

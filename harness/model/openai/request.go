@@ -8,24 +8,13 @@ import (
 	"maps"
 	"slices"
 	"strings"
-	"unicode/utf8"
 
 	oai "github.com/sashabaranov/go-openai"
 
 	"github.com/rehearse-dev/rehearse/harness"
 	"github.com/rehearse-dev/rehearse/harness/model"
+	"github.com/rehearse-dev/rehearse/internal/provider"
 )
-
-// emptySchema is what a tool without parameters is offered with: null is
-// refused.
-const emptySchema = `{"type":"object","properties":{}}`
-
-// outgoing is a request as it is sent.
-type outgoing struct {
-	body   []byte
-	stream bool
-	notes  []string // of what was left out
-}
 
 // wireRequest is the body, but for the members that addSampling and
 // [model.Request.Extra] add at its end.
@@ -50,10 +39,10 @@ type wireMessage struct {
 
 // prepare writes a request. The error is of the kind invalid: the request
 // cannot be sent as it is.
-func (c *Client) prepare(req *model.Request) (*outgoing, error) {
-	out := &outgoing{stream: req.Stream}
-	if err := checkText(req); err != nil {
-		return nil, &model.Error{Kind: model.KindInvalid, Message: err.Error()}
+func (c *Client) prepare(req *model.Request) (*provider.Outgoing, error) {
+	out := &provider.Outgoing{Path: "/chat/completions", Stream: req.Stream}
+	if err := provider.CheckText(req); err != nil {
+		return nil, err
 	}
 	wire := wireRequest{Model: req.Model, Messages: make([]json.RawMessage, 0, len(req.Messages)), Stream: req.Stream}
 	if req.Stream {
@@ -67,12 +56,9 @@ func (c *Client) prepare(req *model.Request) (*outgoing, error) {
 		wire.Messages = append(wire.Messages, raw)
 	}
 	for _, t := range req.Tools {
-		schema := t.Schema
-		if len(schema) == 0 || string(schema) == "null" {
-			schema = json.RawMessage(emptySchema)
-		}
-		if !json.Valid(schema) {
-			return nil, &model.Error{Kind: model.KindInvalid, Message: fmt.Sprintf("schema of tool %q is not JSON", t.Name)}
+		schema, err := provider.Schema(t)
+		if err != nil {
+			return nil, err
 		}
 		wire.Tools = append(wire.Tools, oai.Tool{
 			Type:     oai.ToolTypeFunction,
@@ -90,18 +76,11 @@ func (c *Client) prepare(req *model.Request) (*outgoing, error) {
 	if err != nil {
 		return nil, &model.Error{Kind: model.KindInvalid, Err: err, Message: "writing the request"}
 	}
-	more := out.addSampling(nil, req)
-	for _, key := range slices.Sorted(maps.Keys(req.Extra)) {
-		switch key {
-		case "model", "messages", "tools", "tool_choice", "stream", "stream_options":
-			return nil, &model.Error{Kind: model.KindInvalid, Message: fmt.Sprintf("extra field %q has a place of its own in a request", key)}
-		}
-		if !json.Valid(req.Extra[key]) {
-			return nil, &model.Error{Kind: model.KindInvalid, Message: fmt.Sprintf("extra field %q is not JSON", key)}
-		}
-		more = addMember(more, key, req.Extra[key])
+	more := addSampling(out, nil, req)
+	if more, err = provider.AddExtra(more, req, "model", "messages", "tools", "tool_choice", "stream", "stream_options"); err != nil {
+		return nil, err
 	}
-	out.body = addMembers(body, more)
+	out.Body = provider.AddMembers(body, more)
 	return out, nil
 }
 
@@ -119,13 +98,13 @@ func encodeMessage(m harness.Message, reasoning bool) ([]byte, error) {
 		raw, err := json.Marshal(oai.ToolCall{
 			ID:       call.ID,
 			Type:     oai.ToolTypeFunction,
-			Function: oai.FunctionCall{Name: wireName(call.Name), Arguments: call.Arguments},
+			Function: oai.FunctionCall{Name: provider.ToolName(call.Name), Arguments: call.Arguments},
 		})
 		if err != nil {
 			return nil, err
 		}
 		if extra := strings.TrimSpace(call.Extra); len(extra) > 2 {
-			raw = addMembers(raw, []byte(","+extra[1:len(extra)-1]))
+			raw = provider.AddMembers(raw, []byte(","+extra[1:len(extra)-1]))
 		}
 		msg.ToolCalls = append(msg.ToolCalls, raw)
 	}
@@ -137,7 +116,7 @@ func encodeMessage(m harness.Message, reasoning bool) ([]byte, error) {
 	if m.Text == "" && len(m.Calls) == 0 {
 		more = []byte(`,"content":""`)
 	}
-	return addMembers(raw, append(more, extraMembers(m, reasoning)...)), nil
+	return provider.AddMembers(raw, append(more, extraMembers(m, reasoning)...)), nil
 }
 
 // extraMembers are the members that the endpoint sent with a message and may
@@ -157,156 +136,33 @@ func extraMembers(m harness.Message, reasoning bool) (out []byte) {
 				continue
 			}
 		}
-		out = addMember(out, key, extra[key])
+		out = provider.AddMember(out, key, extra[key])
 	}
 	return out
 }
 
-// wireName is a name that the endpoint takes back. A model may have called a
-// tool that there is not, by a name that no tool could have; it would be
-// refused in the history for ever after.
-func wireName(name string) string {
-	const longest = 64
-	name = strings.Map(func(r rune) rune {
-		switch {
-		case 'a' <= r && r <= 'z', 'A' <= r && r <= 'Z', '0' <= r && r <= '9', r == '_', r == '-':
-			return r
-		}
-		return '_'
-	}, name)
-	return name[:min(len(name), longest)]
-}
-
-// addMember writes a member with the comma before it. Values are made here or
-// known to be JSON.
-func addMember(out []byte, key string, value any) []byte {
-	k, _ := json.Marshal(key)
-	v, _ := json.Marshal(value)
-	return fmt.Appendf(out, ",%s:%s", k, v)
-}
-
-// addMembers adds ,"key":value members to a JSON object.
-func addMembers(object, members []byte) []byte {
-	if len(members) == 0 {
-		return object
-	}
-	return slices.Concat(object[:len(object)-1], members, []byte("}"))
-}
-
-// addSampling adds the parameters that models of some families refuse, as
-// far as this one takes them. What is left out is noted: a scenario that runs
-// over many models asks them all for temperature 0.
-func (out *outgoing) addSampling(more []byte, req *model.Request) []byte {
-	f := familyOf(req.Model)
-	skip := func(name string, value *float64) {
-		out.notes = append(out.notes, fmt.Sprintf("%s %v left out: %s takes none", name, *value, req.Model))
-	}
-	temperature, topP := req.Temperature, req.TopP
-	if temperature != nil && f.fixedSampling && *temperature != 1 {
-		skip("temperature", temperature)
-		temperature = nil
-	}
-	if topP != nil && (f.fixedSampling || f.oneSampling && temperature != nil) {
-		skip("top_p", topP)
-		topP = nil
-	}
+// addSampling adds the parameters that models of some families refuse, as far
+// as this one takes them.
+func addSampling(out *provider.Outgoing, more []byte, req *model.Request) []byte {
+	temperature, topP := out.Sampling(req)
 	if temperature != nil {
-		more = addMember(more, "temperature", *temperature)
+		more = provider.AddMember(more, "temperature", *temperature)
 	}
 	if topP != nil {
-		more = addMember(more, "top_p", *topP)
+		more = provider.AddMember(more, "top_p", *topP)
 	}
 	if req.MaxTokens > 0 {
-		if f.completionTokens {
-			more = addMember(more, "max_completion_tokens", req.MaxTokens)
+		if provider.FamilyOf(req.Model).CompletionTokens {
+			more = provider.AddMember(more, "max_completion_tokens", req.MaxTokens)
 		} else {
-			more = addMember(more, "max_tokens", req.MaxTokens)
+			more = provider.AddMember(more, "max_tokens", req.MaxTokens)
 		}
 	}
 	if req.Seed != nil {
-		more = addMember(more, "seed", *req.Seed)
+		more = provider.AddMember(more, "seed", *req.Seed)
 	}
 	if req.Reasoning != "" {
-		more = addMember(more, "reasoning_effort", req.Reasoning)
+		more = provider.AddMember(more, "reasoning_effort", req.Reasoning)
 	}
 	return more
-}
-
-// family is what the models of one family have in common.
-type family struct {
-	fixedSampling    bool // no temperature but 1, no top_p
-	oneSampling      bool // temperature or top_p, not both
-	completionTokens bool // max_completion_tokens in place of max_tokens
-}
-
-// familyOf goes by the model's name, also where a proxy puts its own before
-// it (argo:gpt-5, openai/o3) or spells it together (gpt5mini, gpto3).
-func familyOf(name string) family {
-	name = strings.ToLower(name)
-	name = name[strings.LastIndexByte(name, '/')+1:]
-	if before, after, ok := strings.Cut(name, ":"); ok && strings.Trim(before, "abcdefghijklmnopqrstuvwxyz") == "" {
-		name = after
-	}
-	name = strings.Map(func(r rune) rune {
-		if strings.ContainsRune("-._", r) {
-			return -1
-		}
-		return r
-	}, name)
-	for _, prefix := range []string{"gpt5", "gpt6", "o1", "o3", "o4", "gpto1", "gpto3", "gpto4"} {
-		if strings.HasPrefix(name, prefix) {
-			return family{fixedSampling: true, completionTokens: true}
-		}
-	}
-	if strings.Contains(name, "claude") {
-		for _, v := range []string{"opus47", "47opus", "opus48", "48opus"} {
-			if strings.Contains(name, v) {
-				return family{fixedSampling: true}
-			}
-		}
-		return family{oneSampling: true}
-	}
-	return family{}
-}
-
-// checkText finds text that JSON cannot carry: it would arrive changed.
-func checkText(req *model.Request) error {
-	for i, m := range req.Messages {
-		if at := invalidAt(m.Text, m.Refusal, m.Reasoning, m.CallID, m.Extra); at >= 0 {
-			return fmt.Errorf("message %d (%s) is not UTF-8 at byte %d", i+1, m.Role, at)
-		}
-		for _, call := range m.Calls {
-			if at := invalidAt(call.Arguments, call.ID, call.Name); at >= 0 {
-				return fmt.Errorf("call of %q in message %d is not UTF-8 at byte %d", call.Name, i+1, at)
-			}
-		}
-	}
-	for _, t := range req.Tools {
-		at := invalidAt(t.Name, t.Description)
-		if at < 0 && !utf8.Valid(t.Schema) {
-			at = invalidAt(string(t.Schema))
-		}
-		if at >= 0 {
-			return fmt.Errorf("tool %q is not UTF-8 at byte %d", t.Name, at)
-		}
-	}
-	return nil
-}
-
-// invalidAt returns where the first of the texts that is no UTF-8 breaks, or
-// -1.
-func invalidAt(texts ...string) int {
-	for _, s := range texts {
-		if utf8.ValidString(s) {
-			continue
-		}
-		for i := 0; ; {
-			r, n := utf8.DecodeRuneInString(s[i:])
-			if r == utf8.RuneError && n == 1 {
-				return i
-			}
-			i += n
-		}
-	}
-	return -1
 }

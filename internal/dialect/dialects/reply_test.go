@@ -113,14 +113,48 @@ func TestReadAll(t *testing.T) {
 			want: harness.Message{Text: "hel", Refusal: "no"},
 		},
 		{
-			name: "usage of messages", dialect: messages.Dialect, finish: "stop", usage: harness.Usage{PromptTokens: 11, CompletionTokens: 3, TotalTokens: 14, CachedTokens: 4},
+			name: "usage of messages", dialect: messages.Dialect, finish: "stop", usage: harness.Usage{PromptTokens: 11, CompletionTokens: 3, TotalTokens: 14, CachedTokens: 4, CacheWriteTokens: 2},
 			body: `{"type":"message","content":[{"type":"thinking","thinking":"hm"},{"type":"text","text":"hello"}],"stop_reason":"end_turn","usage":{"input_tokens":5,"cache_read_input_tokens":4,"cache_creation_input_tokens":2,"output_tokens":3}}`,
 			want: harness.Message{Text: "hello", Reasoning: "hm"},
 		},
 		{
 			name: "a message that stops for a tool", dialect: messages.Dialect, finish: "tool_calls",
 			body: `{"type":"message","content":[{"type":"tool_use","id":"a","name":"f","input":{"x": 1}},{"type":"server_tool_use","id":"b","name":"web"}],"stop_reason":"tool_use"}`,
-			want: harness.Message{Calls: []harness.ToolCall{aCall("a", "f", `{"x":1}`)}},
+			want: harness.Message{
+				Calls: []harness.ToolCall{aCall("a", "f", `{"x":1}`)},
+				Extra: `{"content_blocks":[{"type":"tool_use"},{"id":"b","name":"web","type":"server_tool_use"}]}`,
+			},
+		},
+		{
+			name: "signed and hidden thoughts of a stream", dialect: messages.Dialect, finish: "tool_calls",
+			body: `data: {"type":"content_block_start","index":0,"content_block":{"type":"thinking","thinking":"","signature":""}}
+
+data: {"type":"content_block_delta","index":0,"delta":{"type":"thinking_delta","thinking":"hm"}}
+
+data: {"type":"content_block_delta","index":0,"delta":{"type":"signature_delta","signature":"sig"}}
+
+data: {"type":"content_block_start","index":1,"content_block":{"type":"redacted_thinking","data":"zzz"}}
+
+data: {"type":"content_block_start","index":2,"content_block":{"type":"text","text":""}}
+
+data: {"type":"content_block_delta","index":2,"delta":{"type":"text_delta","text":"so"}}
+
+data: {"type":"content_block_start","index":3,"content_block":{"type":"server_tool_use","id":"s","name":"web","input":{}}}
+
+data: {"type":"content_block_delta","index":3,"delta":{"type":"input_json_delta","partial_json":"{\"q\":1}"}}
+
+data: {"type":"content_block_start","index":4,"content_block":{"type":"tool_use","id":"a","name":"f","input":{}}}
+
+data: {"type":"message_delta","delta":{"stop_reason":"tool_use"}}
+
+data: {"type":"message_stop"}
+
+`,
+			want: harness.Message{
+				Text: "so", Reasoning: "hm", Calls: []harness.ToolCall{aCall("a", "f", `{}`)},
+				Extra: `{"content_blocks":[{"type":"thinking","thinking":"hm","signature":"sig"},{"data":"zzz","type":"redacted_thinking"},` +
+					`{"type":"text","text":"so"},{"id":"s","input":{"q":1},"name":"web","type":"server_tool_use"},{"type":"tool_use"}]}`,
+			},
 		},
 		{
 			name: "a prompt that is blocked", dialect: gemini.Dialect, finish: "content_filter",

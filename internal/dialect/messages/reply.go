@@ -4,22 +4,32 @@ package messages
 
 import (
 	"encoding/json"
+	"strings"
 
 	"github.com/rehearse-dev/rehearse/harness"
 	"github.com/rehearse-dev/rehearse/internal/dialect"
 )
 
-// blocks are the calls of a stream of messages by the indexes of their blocks.
-type blocks map[int]*dialect.PendingCall
-
 // parser puts a message together.
 type parser struct {
-	blocks  blocks
-	guessed int // tokens of the reply that the start of a message counts
+	blocks  []*block
+	byIndex map[int]*block
+	guessed int  // tokens of the reply that the start of a message counts
+	told    bool // what ends a reply came: its reason, or its usage
 }
 
-// End has nothing to add.
-func (*parser) End(*dialect.Reader) {}
+// block is a block of a message, as far as it came.
+type block struct {
+	kind string
+	call *dialect.PendingCall // of a tool_use; nil in others
+	// text is that of a text or of a thought, and signature what signs the
+	// thought.
+	text, signature strings.Builder
+	// began is a block of another kind, as it began, and input what came of its
+	// input in pieces.
+	began dialect.Members
+	input strings.Builder
+}
 
 // Add takes a message, or an event of one. Its name is in the data as
 // a rule, and some endpoints have it in the event field alone.
@@ -45,6 +55,7 @@ func (p *parser) Add(r *dialect.Reader, d dialect.Document) error {
 		return p.addBlockDelta(r, o.Number("index"), o.Object("delta"))
 	case "content_block_stop":
 	case "message_delta":
+		p.told = true
 		stopMessage(r, o.Object("delta"))
 		if u := o.Object("usage"); u["output_tokens"] != nil && p.guessed > 0 { // what the start says is a guess
 			r.Usage.TotalTokens -= p.guessed
@@ -52,7 +63,7 @@ func (p *parser) Add(r *dialect.Reader, d dialect.Document) error {
 		}
 		countMessages(r, o.Object("usage"))
 	case "message_stop":
-		r.Ended = true
+		r.Ended = p.told // else the stream was cut off, and something before the endpoint ended it
 	default:
 		if o["content"] == nil && kind != "message" {
 			return nil // an event that tells nothing of the reply
@@ -87,59 +98,109 @@ func (p *parser) addBlocks(r *dialect.Reader, m dialect.Members) error {
 }
 
 // startBlock takes a block, or the beginning of one.
-func (p *parser) startBlock(r *dialect.Reader, index dialect.Number, b dialect.Members) error {
+func (p *parser) startBlock(r *dialect.Reader, index dialect.Number, o dialect.Members) error {
 	r.Answered = true
-	switch kind := b.Text("type"); {
-	case kind == "tool_use", kind == "" && b.Get("input") != nil:
-		return p.startToolUse(r, index, b)
-	case kind == "thinking":
-		r.AddReasoning(b.Text("thinking"))
-	case kind == "text", kind == "":
-		r.AddText(b.Text("text"))
+	if b := p.byIndex[index.N]; index.Set && b != nil && b.call != nil && b.call.ID != "" && b.call.ID == string(o.Text("id")) {
+		return nil // the same beginning once more
+	}
+	b := &block{kind: string(o.Text("type"))}
+	switch {
+	case b.kind == "" && o.Get("input") != nil:
+		b.kind = "tool_use"
+	case b.kind == "":
+		b.kind = "text"
+	}
+	p.blocks = append(p.blocks, b)
+	if index.Set {
+		if p.byIndex == nil {
+			p.byIndex = map[int]*block{}
+		}
+		p.byIndex[index.N] = b
+	}
+	switch b.kind {
+	case "tool_use":
+		return b.startToolUse(r, o)
+	case "thinking":
+		b.addThought(r, o)
+	case "text":
+		b.addText(r, o.Text("text"))
+	default:
+		b.began = o
 	}
 	return nil
 }
 
 // startToolUse begins a call. Its input is empty where deltas bring it, but
 // some endpoints have all of it here.
-func (p *parser) startToolUse(r *dialect.Reader, index dialect.Number, b dialect.Members) error {
-	if err := r.AddCall(nil, dialect.Piece{ID: b.Text("id"), Name: b.Text("name")}); err != nil {
+func (b *block) startToolUse(r *dialect.Reader, o dialect.Members) error {
+	if err := r.AddCall(nil, dialect.Piece{ID: o.Text("id"), Name: o.Text("name")}); err != nil {
 		return err
 	}
-	c := r.Calls[len(r.Calls)-1]
-	c.Initial = b.Text("input")
-	if len(c.Initial) > r.Limits.Arguments {
-		return r.LongArguments(dialect.Text(c.Name))
-	}
-	if index.Set {
-		if p.blocks == nil {
-			p.blocks = blocks{}
-		}
-		p.blocks[index.N] = c
+	b.call = r.Calls[len(r.Calls)-1]
+	b.call.Initial = o.Text("input")
+	if len(b.call.Initial) > r.Limits.Arguments {
+		return r.LongArguments(dialect.Text(b.call.Name))
 	}
 	return nil
+}
+
+func (b *block) addText(r *dialect.Reader, s dialect.Text) {
+	r.AddText(s)
+	b.text.WriteString(string(s))
+}
+
+func (b *block) addThought(r *dialect.Reader, o dialect.Members) {
+	s := o.Text("thinking")
+	r.AddReasoning(s)
+	b.text.WriteString(string(s))
+	b.signature.WriteString(string(o.Text("signature")))
 }
 
 // addBlockDelta takes a piece of a block.
 func (p *parser) addBlockDelta(r *dialect.Reader, index dialect.Number, d dialect.Members) error {
 	r.Answered = true
+	var b *block // nil when it has not begun
+	if index.Set {
+		b = p.byIndex[index.N]
+	}
 	kind := d.Text("type")
 	switch {
 	case kind == "input_json_delta", kind == "" && d.Get("partial_json") != nil:
-		c := p.blocks[index.N]
-		if c == nil || !index.Set {
-			if len(r.Calls) == 0 {
-				return nil
-			}
-			c = r.Calls[len(r.Calls)-1]
-		}
-		return r.AddCall(c, dialect.Piece{Arguments: d.Text("partial_json")})
-	case kind == "thinking_delta":
-		r.AddReasoning(d.Text("thinking"))
+		return p.addInput(r, b, d.Text("partial_json"))
+	case kind == "thinking_delta", kind == "signature_delta":
+		p.blockOf(b, "thinking").addThought(r, d)
 	case kind == "text_delta", kind == "":
-		r.AddText(d.Text("text"))
+		p.blockOf(b, "text").addText(r, d.Text("text"))
 	}
 	return nil
+}
+
+// addInput takes a piece of the input of b, or of the last call.
+func (p *parser) addInput(r *dialect.Reader, b *block, s dialect.Text) error {
+	switch {
+	case b != nil && b.began != nil:
+		b.input.WriteString(string(s))
+		return nil
+	case b != nil && b.call != nil:
+		return r.AddCall(b.call, dialect.Piece{Arguments: s})
+	case len(r.Calls) > 0:
+		return r.AddCall(r.Calls[len(r.Calls)-1], dialect.Piece{Arguments: s})
+	}
+	return nil
+}
+
+// blockOf is b, or the block that a piece of this kind belongs to where it names
+// none: the last one, if that is of the kind.
+func (p *parser) blockOf(b *block, kind string) *block {
+	if b != nil && b.kind == kind {
+		return b
+	}
+	if n := len(p.blocks); n > 0 && p.blocks[n-1].kind == kind {
+		return p.blocks[n-1]
+	}
+	b = &block{kind: kind}
+	p.blocks = append(p.blocks, b)
+	return b
 }
 
 // countMessages takes a usage. That of the end is cumulative, and may have the
@@ -150,9 +211,10 @@ func countMessages(r *dialect.Reader, u dialect.Members) {
 	}
 	now := harness.Usage{
 		CachedTokens:     u.Count("cache_read_input_tokens"),
+		CacheWriteTokens: u.Count("cache_creation_input_tokens"),
 		CompletionTokens: u.Count("output_tokens"),
 		ReasoningTokens:  u.Object("output_tokens_details").Count("thinking_tokens"),
 	}
-	now.PromptTokens = u.Count("input_tokens") + now.CachedTokens + u.Count("cache_creation_input_tokens")
+	now.PromptTokens = u.Count("input_tokens") + now.CachedTokens + now.CacheWriteTokens
 	r.SetUsage(now)
 }

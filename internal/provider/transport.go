@@ -1,6 +1,6 @@
 // Copyright 2026 The rehearse Authors. SPDX-License-Identifier: Apache-2.0
 
-package openai
+package provider
 
 import (
 	"bytes"
@@ -9,7 +9,6 @@ import (
 	"fmt"
 	"io"
 	"net/http"
-	"strings"
 	"time"
 
 	"github.com/rehearse-dev/rehearse/harness"
@@ -20,8 +19,8 @@ import (
 
 // attempt is one request with its reply.
 type attempt struct {
-	cfg    *Config
-	out    *outgoing
+	cfg    *Endpoint
+	out    *Outgoing
 	reader *dialect.Reader
 	before []harness.Message
 
@@ -51,18 +50,22 @@ func (a *attempt) send(ctx context.Context) error {
 
 // request makes the HTTP request.
 func (a *attempt) request(ctx context.Context) (*http.Request, error) {
-	url := strings.TrimRight(a.cfg.BaseURL, "/") + "/chat/completions"
-	req, err := http.NewRequestWithContext(ctx, http.MethodPost, url, bytes.NewReader(a.out.body))
+	url := a.cfg.BaseURL + a.out.Path
+	req, err := http.NewRequestWithContext(ctx, http.MethodPost, url, bytes.NewReader(a.out.Body))
 	if err != nil {
 		return nil, &model.Error{Kind: model.KindInvalid, Err: err, Message: "making the request"}
 	}
 	req.Header.Set("Content-Type", "application/json")
 	req.Header.Set("Accept", "application/json")
-	if a.out.stream {
+	if a.out.Stream {
 		req.Header.Set("Accept", "text/event-stream")
 		req.Header.Set("Cache-Control", "no-cache")
 	}
-	if a.cfg.APIKey != "" {
+	switch header := a.cfg.Dialect.KeyHeader; {
+	case a.cfg.APIKey == "":
+	case header != "":
+		req.Header.Set(header, a.cfg.APIKey)
+	default:
 		req.Header.Set("Authorization", "Bearer "+a.cfg.APIKey)
 	}
 	for key, values := range a.cfg.Header {
@@ -90,7 +93,7 @@ func (a *attempt) receive(ctx context.Context) error {
 		return a.refused()
 	}
 	a.reply, err = dialect.Open(a.body, dialect.Opening{
-		ContentType: a.header.Get("Content-Type"), Size: resp.ContentLength, Limits: a.cfg.limits(),
+		ContentType: a.header.Get("Content-Type"), Size: resp.ContentLength, Items: a.cfg.Dialect.List, Limits: a.cfg.limits(),
 	})
 	if err != nil {
 		return a.readError(err)

@@ -1,11 +1,12 @@
 // Copyright 2026 The rehearse Authors. SPDX-License-Identifier: Apache-2.0
 
-package openai
+package provider
 
 import (
 	"bytes"
 	"fmt"
 	"net/http"
+	"regexp"
 	"strings"
 
 	"github.com/rehearse-dev/rehearse/harness/model"
@@ -15,6 +16,14 @@ import (
 
 // maxExcerpt bounds what an error keeps of a body that was not understood.
 const maxExcerpt = 4 << 10
+
+var (
+	// filtered is what endpoints say that have no code for it: Anthropic ("Output
+	// blocked by content filtering policy"), Azure ("content management policy").
+	filtered = regexp.MustCompile(`(?i)\bcontent (filter|filtering|management) policy\b`)
+	// unpaid is what Anthropic says of an account without money.
+	unpaid = regexp.MustCompile(`(?i)\bcredit balance is too low\b`)
+)
 
 // failure makes the typed error of an error object. status is that of the
 // response; an error inside a reply that began with 200 has its own, or none.
@@ -59,9 +68,9 @@ func kindOf(status int, w dialect.ErrorObject) model.ErrorKind {
 		return model.KindScript
 	case status == http.StatusRequestEntityTooLarge, strings.Contains(words, "context_length"), overflows(status, w.Message):
 		return model.KindContextOverflow
-	case strings.Contains(words, "content_filter"), strings.Contains(words, "content_policy"):
+	case strings.Contains(words, "content_filter"), strings.Contains(words, "content_policy"), filtered.MatchString(w.Message):
 		return model.KindContentFilter
-	case status == http.StatusPaymentRequired, strings.Contains(words, "insufficient_quota"), strings.Contains(words, "billing"):
+	case status == http.StatusPaymentRequired, strings.Contains(words, "insufficient_quota"), strings.Contains(words, "billing"), unpaid.MatchString(w.Message):
 		return model.KindQuota
 	}
 	switch {

@@ -1,0 +1,92 @@
+// Copyright 2026 The rehearse Authors. SPDX-License-Identifier: Apache-2.0
+
+package agent_test
+
+import (
+	"fmt"
+	"net/http"
+	"os"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/rehearse-dev/rehearse/harness"
+	"github.com/rehearse-dev/rehearse/harness/model"
+	"github.com/rehearse-dev/rehearse/harness/model/anthropic"
+	"github.com/rehearse-dev/rehearse/harness/model/openai"
+)
+
+// newModel makes the client of a provider on a base URL that ends in /v1.
+type newModel func(url string, rt http.RoundTripper, clock harness.Clock) model.Model
+
+func chatModel(url string, rt http.RoundTripper, clock harness.Clock) model.Model {
+	return openai.New(openai.Config{BaseURL: url, Transport: rt, Clock: clock})
+}
+
+func anthropicModel(url string, rt http.RoundTripper, clock harness.Clock) model.Model {
+	return anthropic.New(anthropic.Config{BaseURL: url, Transport: rt, Clock: clock})
+}
+
+// providers are the providers beside chat completions, by their dialects.
+func providers() []struct {
+	name string
+	open newModel
+} {
+	return []struct {
+		name string
+		open newModel
+	}{{"messages", anthropicModel}}
+}
+
+// TestProviders holds the conversation of TestEveryFault with each provider,
+// with each fault on each reply, streamed and not. What must hold for chat
+// completions must hold for all, and where the user sees something else than
+// over chat completions, testdata/providers.txt says so.
+func TestProviders(t *testing.T) {
+	host := newLoopback(t)
+	var same int
+	var rows strings.Builder
+	for _, v := range append([]variant{{name: "no fault"}}, variants()...) {
+		for _, stream := range []bool{true, false} {
+			if v.fault.Kind != "" && !v.fault.Applies(stream) {
+				continue
+			}
+			for reply, at := range []string{1: "call", 2: "answer"} {
+				if at == "" || v.calls && reply == 2 {
+					continue
+				}
+				want := converse(t, host, chatModel, v.fault, stream, reply).seen()
+				for _, p := range providers() {
+					c := converse(t, host, p.open, v.fault, stream, reply)
+					c.provider = p.name
+					c.check(t)
+					if got := c.seen(); got != want {
+						fmt.Fprintf(&rows, "%s, %s, %s, %s: %s\n\tchat: %s\n", v.name, map[bool]string{true: "stream", false: "plain"}[stream], at, p.name, got, want)
+					} else {
+						same++
+					}
+				}
+			}
+		}
+	}
+	checkProviders(t, fmt.Sprintf("the same as over chat completions: %d\n\n%s", same, rows.String()))
+}
+
+func checkProviders(t *testing.T, want string) {
+	t.Helper()
+	const path = "testdata/providers.txt"
+	if *update {
+		if err := os.WriteFile(path, []byte(want), 0o666); err != nil {
+			t.Fatal(err)
+		}
+		return
+	}
+	got, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(want, string(got)); diff != "" {
+		t.Errorf("%s is stale; go test ./harness/agent -run Providers -update writes it (-want +got):\n%s", path, diff)
+	}
+}

@@ -1,0 +1,67 @@
+// Copyright 2026 The rehearse Authors. SPDX-License-Identifier: Apache-2.0
+
+package provider
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/rehearse-dev/rehearse/harness/model"
+)
+
+// Sampling are the temperature and the top_p of a request, as far as the
+// model's family takes them. What is left out is noted: a scenario that runs
+// over many models asks them all for temperature 0.
+func (out *Outgoing) Sampling(req *model.Request) (temperature, topP *float64) {
+	f := FamilyOf(req.Model)
+	skip := func(name string, value *float64) {
+		out.Notes = append(out.Notes, fmt.Sprintf("%s %v left out: %s takes none", name, *value, req.Model))
+	}
+	temperature, topP = req.Temperature, req.TopP
+	if temperature != nil && f.FixedSampling && *temperature != 1 {
+		skip("temperature", temperature)
+		temperature = nil
+	}
+	if topP != nil && (f.FixedSampling || f.OneSampling && temperature != nil) {
+		skip("top_p", topP)
+		topP = nil
+	}
+	return temperature, topP
+}
+
+// Family is what the models of one family have in common.
+type Family struct {
+	FixedSampling    bool // no temperature but 1, no top_p
+	OneSampling      bool // temperature or top_p, not both
+	CompletionTokens bool // max_completion_tokens in place of max_tokens
+}
+
+// FamilyOf goes by the model's name, also where a proxy puts its own before
+// it (argo:gpt-5, openai/o3) or spells it together (gpt5mini, gpto3).
+func FamilyOf(name string) Family {
+	name = strings.ToLower(name)
+	name = name[strings.LastIndexByte(name, '/')+1:]
+	if before, after, ok := strings.Cut(name, ":"); ok && strings.Trim(before, "abcdefghijklmnopqrstuvwxyz") == "" {
+		name = after
+	}
+	name = strings.Map(func(r rune) rune {
+		if strings.ContainsRune("-._", r) {
+			return -1
+		}
+		return r
+	}, name)
+	for _, prefix := range []string{"gpt5", "gpt6", "o1", "o3", "o4", "gpto1", "gpto3", "gpto4"} {
+		if strings.HasPrefix(name, prefix) {
+			return Family{FixedSampling: true, CompletionTokens: true}
+		}
+	}
+	if strings.Contains(name, "claude") {
+		for _, v := range []string{"opus47", "47opus", "opus48", "48opus"} {
+			if strings.Contains(name, v) {
+				return Family{FixedSampling: true}
+			}
+		}
+		return Family{OneSampling: true}
+	}
+	return Family{}
+}

@@ -1,0 +1,277 @@
+// Copyright 2026 The rehearse Authors. SPDX-License-Identifier: Apache-2.0
+
+// Package provider asks an endpoint in any dialect. It sends a request that
+// was written, reads the reply with the dialect's one reader, sorts errors into
+// kinds, and repeats what may be repeated. The packages below harness/model
+// write the requests.
+package provider
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"iter"
+	"math"
+	"net/http"
+	"net/url"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/rehearse-dev/rehearse/harness"
+	"github.com/rehearse-dev/rehearse/harness/model"
+	"github.com/rehearse-dev/rehearse/internal/dialect"
+	"github.com/rehearse-dev/rehearse/internal/retry"
+)
+
+// Endpoint is where requests go and how they are treated. Dialect, Write and
+// BaseURL are required.
+type Endpoint struct {
+	Dialect *dialect.Dialect
+	// Write writes a request. Its error is of the kind invalid.
+	Write func(*model.Request) (*Outgoing, error)
+	// Version is put behind a base URL that has none, such as /v1beta. Empty
+	// takes the base URL as it is.
+	Version string
+
+	// BaseURL and what follows are the fields of the same names of the public
+	// packages. APIKey goes into the header that the dialect has for it.
+	BaseURL          string
+	APIKey           string
+	Header           http.Header
+	Transport        http.RoundTripper
+	Retry            retry.Policy
+	Clock            harness.Clock
+	IdleTimeout      time.Duration
+	MaxBodyBytes     int64
+	MaxEventBytes    int
+	MaxArgumentBytes int
+	OpenEnd          bool
+}
+
+// Outgoing is a request as it is sent.
+type Outgoing struct {
+	// Path is what follows the version, such as /chat/completions.
+	Path   string
+	Body   []byte
+	Stream bool
+	Notes  []string // of what was left out
+}
+
+// orDefault is e with the defaults of what it leaves open.
+func (e Endpoint) orDefault() *Endpoint {
+	if e.Clock == nil {
+		e.Clock = harness.SystemClock()
+	}
+	e.IdleTimeout = cmp.Or(e.IdleTimeout, 10*time.Minute)
+	e.MaxBodyBytes = cmp.Or(e.MaxBodyBytes, 32<<20)
+	e.MaxEventBytes = cmp.Or(e.MaxEventBytes, 8<<20)
+	e.MaxArgumentBytes = cmp.Or(e.MaxArgumentBytes, 1<<20)
+	if e.IdleTimeout < 0 {
+		e.IdleTimeout = math.MaxInt64
+	}
+	e.BaseURL = strings.TrimRight(e.BaseURL, "/")
+	if e.Version != "" && !versioned(e.BaseURL) {
+		e.BaseURL += e.Version
+	}
+	return &e
+}
+
+// versioned reports whether a base URL ends in a version.
+func versioned(base string) bool {
+	last := base[strings.LastIndexByte(base, '/')+1:]
+	return last == "v1" || last == "v1beta" || last == "v1alpha"
+}
+
+// limits are what the reader of replies is bounded by.
+func (e *Endpoint) limits() dialect.Limits {
+	return dialect.Limits{Body: e.MaxBodyBytes, Event: e.MaxEventBytes, Arguments: e.MaxArgumentBytes}
+}
+
+// Generate is what [model.Model] asks for.
+func (e Endpoint) Generate(ctx context.Context, req *model.Request) iter.Seq2[model.Event, error] {
+	return func(yield func(model.Event, error) bool) {
+		out, err := e.Write(req)
+		if err == nil {
+			err = checkURL(e.BaseURL)
+		}
+		if err != nil {
+			yield(nil, err)
+			return
+		}
+		e.orDefault().generate(ctx, req, out, yield)
+	}
+}
+
+func (e *Endpoint) generate(ctx context.Context, req *model.Request, out *Outgoing, yield func(model.Event, error) bool) {
+	for attempts := e.Retry.Start(); ; {
+		a := &attempt{cfg: e, out: out, reader: dialect.NewReader(e.Dialect, e.limits()), before: req.Messages}
+		err := a.run(ctx, yield)
+		if err == nil {
+			return
+		}
+		made := attempts.Made()
+		err = finalError(ctx, err, req, made)
+		var failed *model.Error
+		if !errors.As(err, &failed) || !failed.Repeatable {
+			yield(nil, err)
+			return
+		}
+		wait, again := attempts.Next(failed.RetryAfter)
+		if !again {
+			if most, tooLong := attempts.TooLong(failed.RetryAfter); tooLong {
+				failed.Message = strings.TrimPrefix(fmt.Sprintf("%s; it asks to wait %v, and %v is the most that is waited", failed.Message, failed.RetryAfter, most), "; ")
+			}
+			yield(nil, err)
+			return
+		}
+		if !yield(model.Withdrawn{Attempt: made, Err: err, Wait: wait, Text: a.reader.Text()}, nil) {
+			return
+		}
+		if err := e.Clock.Sleep(ctx, wait); err != nil {
+			yield(nil, finalError(ctx, err, req, made))
+			return
+		}
+	}
+}
+
+// checkURL finds a base URL that no attempt can reach.
+func checkURL(base string) error {
+	u, err := url.Parse(base)
+	if err == nil && u.Host != "" && (u.Scheme == "http" || u.Scheme == "https") {
+		return nil
+	}
+	return &model.Error{Kind: model.KindInvalid, Err: err, Message: fmt.Sprintf("base URL %q is not an http or https URL", base)}
+}
+
+// finalError makes an error of what ended an attempt. The end of ctx is no
+// fault of the endpoint's.
+func finalError(ctx context.Context, err error, req *model.Request, made int) error {
+	if ctx.Err() != nil {
+		return fmt.Errorf("asking model %q: %w", req.Model, context.Cause(ctx))
+	}
+	var e *model.Error
+	if errors.As(err, &e) {
+		e.Attempts = made
+	}
+	return err
+}
+
+// run makes the attempt. It returns nil when the reply was delivered, and
+// also when yield wants no more of it.
+func (a *attempt) run(ctx context.Context, yield func(model.Event, error) bool) error {
+	if err := a.send(ctx); err != nil {
+		return err
+	}
+	defer a.body.Close()
+	for {
+		doc, err := a.next()
+		if err != nil {
+			return a.finish(err, yield)
+		}
+		deltas, err := a.reader.Add(a.reply, doc)
+		for _, d := range deltas {
+			if err == nil && !yield(eventOf(d), nil) {
+				return nil
+			}
+		}
+		if err != nil {
+			return a.readError(err)
+		}
+		if a.reader.Over(a.reply) {
+			a.body.drain = true
+			return a.finish(io.EOF, yield)
+		}
+	}
+}
+
+// finish reports the reply that ended with err.
+func (a *attempt) finish(err error, yield func(model.Event, error) bool) error {
+	done, err := a.end(err)
+	if err == nil {
+		yield(done, nil)
+	}
+	return err
+}
+
+// eventOf is what a piece of a reply is to the user of a model.
+func eventOf(d dialect.Delta) model.Event {
+	switch d.Kind {
+	case dialect.ReasoningDelta:
+		return model.ReasoningDelta{Text: d.Text}
+	case dialect.CallDelta:
+		return model.CallDelta{Call: d.Call, ID: d.ID, Name: d.Name, Arguments: d.Text}
+	}
+	return model.TextDelta{Text: d.Text}
+}
+
+// end decides what the end of a reply makes of it: done, or cut off. err is
+// io.EOF when it ended in order.
+func (a *attempt) end(err error) (model.Event, error) {
+	if f := (*dialect.Fault)(nil); !errors.Is(err, io.EOF) && !errors.As(err, &f) {
+		err = a.readError(err)
+	}
+	notes, err := a.reader.End(a.reply, err, a.cfg.OpenEnd)
+	if err != nil {
+		return nil, a.lacking(err)
+	}
+	reply := a.reader.Reply()
+	named, err := nameCalls(&reply.Message, a.before)
+	if err != nil {
+		return nil, a.lacking(err)
+	}
+	notes = append(notes, named...)
+	return model.Done{
+		Message:      reply.Message,
+		FinishReason: reply.Finish,
+		Usage:        reply.Usage,
+		Model:        reply.Model,
+		ID:           reply.ID,
+		RequestID:    a.requestID(),
+		Notes:        slices.Concat(a.out.Notes, notes),
+	}, nil
+}
+
+// lacking is the error of a reply that can be read and is none. Its status
+// says nothing of that.
+func (a *attempt) lacking(err error) error {
+	f := (*dialect.Fault)(nil)
+	if !errors.As(err, &f) {
+		return err
+	}
+	e := a.faulty(f)
+	if f.Object == nil {
+		e.Status = 0
+	}
+	return e
+}
+
+// nameCalls gives the calls of a reply that have no id, or one that another
+// has, an id of their own; said are the messages before, whose ids of calls are
+// taken. It returns what to report about them.
+func nameCalls(m *harness.Message, said []harness.Message) (notes []string, err error) {
+	taken := map[string]bool{"": true}
+	for _, before := range said {
+		for _, c := range before.Calls {
+			taken[c.ID] = true
+		}
+	}
+	own := map[string]bool{}
+	for i := range m.Calls {
+		c := &m.Calls[i]
+		if c.Name == "" {
+			return nil, &dialect.Fault{Kind: dialect.Malformed, Message: fmt.Sprintf("tool call %d of the reply has no name", i+1)}
+		}
+		if c.ID == "" || own[c.ID] {
+			old := c.ID
+			for n := len(taken) - 1; taken[c.ID]; n++ {
+				c.ID = fmt.Sprintf("call_%d", n)
+			}
+			notes = append(notes, fmt.Sprintf("call of %s came with the id %q and was given %q", c.Name, old, c.ID))
+		}
+		own[c.ID], taken[c.ID] = true, true
+	}
+	return notes, nil
+}
