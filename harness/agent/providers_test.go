@@ -14,6 +14,7 @@ import (
 	"github.com/rehearse-dev/rehearse/harness"
 	"github.com/rehearse-dev/rehearse/harness/model"
 	"github.com/rehearse-dev/rehearse/harness/model/anthropic"
+	"github.com/rehearse-dev/rehearse/harness/model/gemini"
 	"github.com/rehearse-dev/rehearse/harness/model/openai"
 )
 
@@ -28,15 +29,25 @@ func anthropicModel(url string, rt http.RoundTripper, clock harness.Clock) model
 	return anthropic.New(anthropic.Config{BaseURL: url, Transport: rt, Clock: clock})
 }
 
-// providers are the providers beside chat completions, by their dialects.
-func providers() []struct {
-	name string
+func geminiModel(url string, rt http.RoundTripper, clock harness.Clock) model.Model {
+	return gemini.New(gemini.Config{BaseURL: strings.TrimSuffix(url, "/v1"), Transport: rt, Clock: clock})
+}
+
+// testedProvider is a provider beside chat completions.
+type testedProvider struct {
+	name string // of the dialect
 	open newModel
-} {
-	return []struct {
-		name string
-		open newModel
-	}{{"messages", anthropicModel}}
+	// model is one that thinks, and thoughts says that the API wants the text of
+	// the thoughts back, not only what signs them.
+	model    string
+	thoughts bool
+}
+
+func providers() []testedProvider {
+	return []testedProvider{
+		{"messages", anthropicModel, "claude-sonnet-4-5", true},
+		{"gemini", geminiModel, "gemini-3-pro", false},
+	}
 }
 
 // TestProviders holds the conversation of TestEveryFault with each provider,

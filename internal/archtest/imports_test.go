@@ -32,6 +32,7 @@ harness/mcpgo: harness internal/mcpwire
 harness/mcppool: harness internal/exactjson internal/jsonrpc internal/mcphttp internal/mcpwire internal/retry
 harness/model: harness
 harness/model/anthropic: harness harness/model internal/dialect internal/dialect/messages internal/provider internal/retry
+harness/model/gemini: harness harness/model internal/dialect internal/dialect/gemini internal/provider internal/retry internal/value
 harness/model/openai: harness harness/model internal/dialect/chat internal/provider internal/retry
 harness/run: cassettes cassettes/mcptape cassettes/redact harness harness/mcppool harness/model harness/model/openai
 	harness/score harness/tools

@@ -120,7 +120,7 @@ func (r *Reader) End(b *Documents, err error, openEnd bool) (notes []string, _ e
 	switch {
 	case inOrder && !r.Answered:
 		return nil, &Fault{Kind: Empty, Message: "the reply has no " + r.dialect.Part}
-	case r.Finish == "error", r.Finish == "error_finish":
+	case r.gaveUp():
 		return nil, &Fault{Kind: GaveUp, Message: fmt.Sprintf("the endpoint gave up the reply: finish_reason %q", r.Finish)}
 	case r.Finish != "" || r.Ended:
 		var f *Fault
@@ -141,6 +141,18 @@ func (r *Reader) End(b *Documents, err error, openEnd bool) (notes []string, _ e
 		return nil, &Fault{Kind: Cut, Message: "the stream ends without a finish_reason: the reply is cut off"}
 	}
 	return notes, nil
+}
+
+// gaveUp reports whether the endpoint says that it could not go on, or that what
+// the model wrote was no call.
+func (r *Reader) gaveUp() bool {
+	switch r.Finish {
+	case "error", "error_finish":
+		return true
+	case "MALFORMED_FUNCTION_CALL", "UNEXPECTED_TOOL_CALL", "MALFORMED_RESPONSE":
+		return r.dialect.Own
+	}
+	return false
 }
 
 // Reply returns the reply as far as it came. The calls are in the order of
@@ -187,6 +199,8 @@ type PendingCall struct {
 	Arguments Pending
 	Initial   Text            // the arguments, where no pieces bring them
 	extra     json.RawMessage // extra_content
+	// Extra is a JSON object of further members, for dialects that have others.
+	Extra string
 }
 
 // complete reports whether the argument text is a whole JSON object: a call
@@ -202,7 +216,7 @@ func (c *PendingCall) Whole() harness.ToolCall {
 	if c.Arguments.Sb.Len() == 0 {
 		c.Arguments.Add(c.Initial)
 	}
-	out := harness.ToolCall{ID: ToValid(c.ID), Name: strings.TrimSpace(ToValid(c.Name)), Arguments: c.Arguments.end()}
+	out := harness.ToolCall{ID: ToValid(c.ID), Name: strings.TrimSpace(ToValid(c.Name)), Arguments: c.Arguments.end(), Extra: c.Extra}
 	if c.extra != nil {
 		out.Extra = `{"extra_content":` + string(c.extra) + `}`
 	}
@@ -332,7 +346,7 @@ func (r *Reader) finishWord(calls bool) string {
 		return "tool_calls"
 	case "max_tokens", "max_output_tokens", "model_context_window_exceeded":
 		return "length"
-	case "refusal", "safety", "content_filter", "prohibited_content", "blocklist", "spii", "recitation":
+	case "refusal", "safety", "content_filter", "prohibited_content", "blocklist", "spii", "recitation", "image_safety", "image_prohibited_content", "image_recitation":
 		return "content_filter"
 	}
 	return f

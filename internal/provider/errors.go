@@ -8,6 +8,7 @@ import (
 	"net/http"
 	"regexp"
 	"strings"
+	"time"
 
 	"github.com/rehearse-dev/rehearse/harness/model"
 	"github.com/rehearse-dev/rehearse/internal/dialect"
@@ -21,6 +22,10 @@ var (
 	// filtered is what endpoints say that have no code for it: Anthropic ("Output
 	// blocked by content filtering policy"), Azure ("content management policy").
 	filtered = regexp.MustCompile(`(?i)\bcontent (filter|filtering|management) policy\b`)
+	// retryDelay is how Google asks to wait, in the details of an error.
+	retryDelay = regexp.MustCompile(`"retryDelay"\s*:\s*"(\d{1,7}(?:\.\d+)?)s"`)
+	// badKey is what Google says of a key, with a status of 400.
+	badKey = regexp.MustCompile(`(?i)\bAPI key (not valid|expired)\b`)
 	// unpaid is what Anthropic says of an account without money.
 	unpaid = regexp.MustCompile(`(?i)\bcredit balance is too low\b`)
 )
@@ -41,6 +46,9 @@ func (a *attempt) failure(status int, w dialect.ErrorObject, body []byte) *model
 	default:
 		e.Repeatable = status != 0 && retry.Repeatable(status, a.header)
 	}
+	if m := retryDelay.FindSubmatch(body); m != nil && e.RetryAfter == 0 {
+		e.RetryAfter, _ = time.ParseDuration(string(m[1]) + "s")
+	}
 	if w.Message == "" {
 		e.Message = fmt.Sprintf("%s with %s", http.StatusText(status), dialect.Describe(body))
 		e.Body = bytes.Clone(body[:min(len(body), maxExcerpt)])
@@ -60,11 +68,12 @@ func kindOfBody(status int, w dialect.ErrorObject, body []byte) model.ErrorKind 
 // kindOf sorts an error. What the request can never pass comes first; then
 // the status decides, since types and codes are often wrong; then they do.
 func kindOf(status int, w dialect.ErrorObject) model.ErrorKind {
+	own := strings.ToLower(w.Type) // in capitals over Gemini's API
 	words := strings.ToLower(w.Type + " " + w.Code)
 	switch {
-	case w.Type == "rehearse_miss":
+	case own == "rehearse_miss":
 		return model.KindMiss
-	case strings.HasPrefix(w.Type, "rehearse_") && w.Type != "rehearse_upstream": // that one is about a real endpoint
+	case strings.HasPrefix(own, "rehearse_") && own != "rehearse_upstream": // that one is about a real endpoint
 		return model.KindScript
 	case status == http.StatusRequestEntityTooLarge, strings.Contains(words, "context_length"), overflows(status, w.Message):
 		return model.KindContextOverflow
@@ -74,7 +83,7 @@ func kindOf(status int, w dialect.ErrorObject) model.ErrorKind {
 		return model.KindQuota
 	}
 	switch {
-	case status == http.StatusUnauthorized, status == http.StatusForbidden:
+	case status == http.StatusUnauthorized, status == http.StatusForbidden, status == http.StatusBadRequest && badKey.MatchString(w.Message):
 		return model.KindAuth
 	case status == http.StatusNotFound:
 		return model.KindNotFound

@@ -35,6 +35,9 @@ type Endpoint struct {
 	// Version is put behind a base URL that has none, such as /v1beta. Empty
 	// takes the base URL as it is.
 	Version string
+	// Nameless says that it is usual for calls to come without ids: nothing is
+	// noted of those that are given one.
+	Nameless bool
 
 	// BaseURL and what follows are the fields of the same names of the public
 	// packages. APIKey goes into the header that the dialect has for it.
@@ -218,7 +221,7 @@ func (a *attempt) end(err error) (model.Event, error) {
 		return nil, a.lacking(err)
 	}
 	reply := a.reader.Reply()
-	named, err := nameCalls(&reply.Message, a.before)
+	named, err := a.nameCalls(&reply.Message, a.before)
 	if err != nil {
 		return nil, a.lacking(err)
 	}
@@ -251,7 +254,7 @@ func (a *attempt) lacking(err error) error {
 // nameCalls gives the calls of a reply that have no id, or one that another
 // has, an id of their own; said are the messages before, whose ids of calls are
 // taken. It returns what to report about them.
-func nameCalls(m *harness.Message, said []harness.Message) (notes []string, err error) {
+func (a *attempt) nameCalls(m *harness.Message, said []harness.Message) (notes []string, err error) {
 	taken := map[string]bool{"": true}
 	for _, before := range said {
 		for _, c := range before.Calls {
@@ -268,6 +271,10 @@ func nameCalls(m *harness.Message, said []harness.Message) (notes []string, err 
 			old := c.ID
 			for n := len(taken) - 1; taken[c.ID]; n++ {
 				c.ID = fmt.Sprintf("call_%d", n)
+			}
+			if old == "" && a.cfg.Nameless {
+				own[c.ID], taken[c.ID] = true, true
+				continue
 			}
 			notes = append(notes, fmt.Sprintf("call of %s came with the id %q and was given %q", c.Name, old, c.ID))
 		}

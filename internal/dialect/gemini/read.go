@@ -60,7 +60,7 @@ var Dialect = &dialect.Dialect{
 	ReplyID:   dialect.IDs{Len: 23, Alphabet: "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_"},
 	CallID:    dialect.IDs{Len: 8, Alphabet: "abcdefghijklmnopqrstuvwxyz0123456789"},
 	ErrorType: "application/json; charset=UTF-8", KeyHeader: "X-Goog-Api-Key", KeyParam: "key", Versioned: true, Calls: true,
-	Part: "candidates with content", Own: true, List: true, Several: true, Parse: func() dialect.Parser { return parser{} },
+	Part: "candidates with content", Own: true, List: true, Several: true, Parse: func() dialect.Parser { return &parser{} },
 }
 
 type model struct {
