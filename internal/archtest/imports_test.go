@@ -33,7 +33,7 @@ harness/mcppool: harness internal/exactjson internal/jsonrpc internal/mcphttp in
 harness/model: harness
 harness/model/anthropic: harness harness/model internal/dialect internal/dialect/messages internal/provider internal/retry
 harness/model/gemini: harness harness/model internal/dialect internal/dialect/gemini internal/provider internal/retry internal/value
-harness/model/openai: harness harness/model internal/dialect/chat internal/provider internal/retry
+harness/model/openai: harness harness/model internal/dialect internal/dialect/chat internal/dialect/responses internal/provider internal/retry
 harness/run: cassettes cassettes/mcptape cassettes/redact harness harness/mcppool harness/model harness/model/openai
 	harness/score harness/tools
 	harness/trials internal/conduct internal/dialect internal/dialect/dialects internal/expr internal/filepos

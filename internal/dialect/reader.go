@@ -82,6 +82,7 @@ type Reader struct {
 	Extra                    string               // members of the message that the endpoint may want back
 	Items                    []Item
 	deltas                   []Delta
+	shown                    strings.Builder // text of [Reader.Show]
 }
 
 // NewReader reads a reply in a dialect.
@@ -105,7 +106,20 @@ func (r *Reader) Add(b *Documents, d Document) ([]Delta, error) {
 func (r *Reader) Over(b *Documents) bool { return r.Ended && !b.Single }
 
 // Text returns the text so far.
-func (r *Reader) Text() string { return r.Said.Sb.String() }
+func (r *Reader) Text() string {
+	if r.Said.Sb.Len() == 0 {
+		return r.shown.String()
+	}
+	return r.Said.Sb.String()
+}
+
+// Show tells a delta of a reply that is put together at its end.
+func (r *Reader) Show(d Delta) {
+	r.deltas = append(r.deltas, d)
+	if d.Kind == TextDelta {
+		r.shown.WriteString(d.Text)
+	}
+}
 
 // End says what the end of a body makes of the reply: nil when it is whole.
 // Err is what [Body.Next] ended with. Notes tell what is odd about a reply

@@ -1,7 +1,8 @@
 // Copyright 2026 The rehearse Authors. SPDX-License-Identifier: Apache-2.0
 
 // Package openai asks models over the OpenAI chat completions protocol, and
-// over its many near relatives.
+// over its many near relatives. [NewResponses] is a client of OpenAI's other
+// API, responses.
 //
 //	client := openai.New(openai.Config{BaseURL: "http://localhost:8000/v1"})
 //	for event, err := range client.Generate(ctx, &model.Request{Model: "gpt-5", Messages: msgs}) {
@@ -24,6 +25,7 @@ import (
 	"github.com/rehearse-dev/rehearse/harness"
 	"github.com/rehearse-dev/rehearse/harness/model"
 	"github.com/rehearse-dev/rehearse/internal/dialect/chat"
+	"github.com/rehearse-dev/rehearse/internal/dialect/responses"
 	"github.com/rehearse-dev/rehearse/internal/provider"
 	"github.com/rehearse-dev/rehearse/internal/retry"
 )
@@ -66,7 +68,10 @@ type Config struct {
 }
 
 // Client is a [model.Model] on one endpoint.
-type Client struct{ cfg Config }
+type Client struct {
+	cfg       Config
+	responses bool
+}
 
 // New makes a client. It does not connect.
 func New(cfg Config) *Client {
@@ -76,11 +81,15 @@ func New(cfg Config) *Client {
 
 // Generate implements [model.Model].
 func (c *Client) Generate(ctx context.Context, req *model.Request) iter.Seq2[model.Event, error] {
+	spoken, write, openEnd := chat.Dialect, c.prepare, c.cfg.OpenEnd
+	if c.responses {
+		spoken, write, openEnd = responses.Dialect, prepareResponses, false
+	}
 	return provider.Endpoint{
-		Dialect: chat.Dialect, Write: c.prepare,
+		Dialect: spoken, Write: write,
 		BaseURL: c.cfg.BaseURL, APIKey: c.cfg.APIKey, Header: c.cfg.Header, Transport: c.cfg.Transport,
 		Retry: c.cfg.Retry, Clock: c.cfg.Clock, IdleTimeout: c.cfg.IdleTimeout,
 		MaxBodyBytes: c.cfg.MaxBodyBytes, MaxEventBytes: c.cfg.MaxEventBytes, MaxArgumentBytes: c.cfg.MaxArgumentBytes,
-		OpenEnd: c.cfg.OpenEnd,
+		OpenEnd: openEnd,
 	}.Generate(ctx, req)
 }

@@ -50,3 +50,25 @@ data: [DONE]
 	// text: .
 	// done: Sunny. stop
 }
+
+func ExampleNewResponses() {
+	endpoint := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		w.Header().Set("Content-Type", "application/json")
+		_, _ = io.WriteString(w, `{"object":"response","status":"completed","output":[
+			{"type":"message","role":"assistant","content":[{"type":"output_text","text":"Sunny."}]}]}`)
+	}))
+	defer endpoint.Close()
+
+	client := openai.NewResponses(openai.Config{BaseURL: endpoint.URL + "/v1"})
+	request := &model.Request{Model: "gpt-5", Messages: []harness.Message{{Role: harness.RoleUser, Text: "What is the weather in Paris?"}}}
+	for event, err := range client.Generate(context.Background(), request) {
+		if err != nil {
+			fmt.Println(err)
+			return
+		}
+		if done, ok := event.(model.Done); ok {
+			fmt.Println(done.Message.Text, done.FinishReason)
+		}
+	}
+	// Output: Sunny. stop
+}

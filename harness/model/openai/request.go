@@ -92,13 +92,10 @@ func encodeMessage(m harness.Message, reasoning bool) ([]byte, error) {
 		msg.ReasoningContent = m.Reasoning
 	}
 	for _, call := range m.Calls {
-		if strings.TrimSpace(call.Arguments) == "" {
-			call.Arguments = "{}"
-		}
 		raw, err := json.Marshal(oai.ToolCall{
 			ID:       call.ID,
 			Type:     oai.ToolTypeFunction,
-			Function: oai.FunctionCall{Name: provider.ToolName(call.Name), Arguments: call.Arguments},
+			Function: oai.FunctionCall{Name: provider.ToolName(call.Name), Arguments: arguments(call)},
 		})
 		if err != nil {
 			return nil, err
@@ -117,6 +114,14 @@ func encodeMessage(m harness.Message, reasoning bool) ([]byte, error) {
 		more = []byte(`,"content":""`)
 	}
 	return provider.AddMembers(raw, append(more, extraMembers(m, reasoning)...)), nil
+}
+
+// arguments are those of a call as they are sent back: no endpoint takes none.
+func arguments(c harness.ToolCall) string {
+	if strings.TrimSpace(c.Arguments) == "" {
+		return "{}"
+	}
+	return c.Arguments
 }
 
 // extraMembers are the members that the endpoint sent with a message and may

@@ -21,6 +21,13 @@ type item struct {
 	text, refusal      string
 	summary, arguments string
 	done               bool // a whole item came
+
+	// said, thought and asked are what was shown of it; number is that of a call,
+	// in the order of beginning, once one is shown.
+	said, thought, asked shown
+	number               int
+	// sealed is a reasoning item that the provider wants back.
+	sealed dialect.Members
 }
 
 // items are the items of a response in the order of its output.
@@ -131,6 +138,9 @@ func (it *item) set(o dialect.Members) {
 	}
 	it.namespace, it.name = over(it.namespace, o.Text("namespace")), over(it.name, o.Text("name"))
 	it.arguments = string(over(dialect.Text(it.arguments), o.Text("arguments", "input")))
+	if it.kind == "reasoning" && o.Text("encrypted_content") != "" {
+		it.sealed = o
+	}
 	var said, refused, summed strings.Builder
 	for _, part := range o.List("content") {
 		readPart(part, &said, &refused)
@@ -170,7 +180,10 @@ func over(before, now dialect.Text) dialect.Text {
 }
 
 // parser puts a response together.
-type parser struct{ items items }
+type parser struct {
+	items items
+	calls int // that were shown
+}
 
 // Add takes a response, or an event of one. Its name is in the data
 // as a rule, and some endpoints have it in the event field alone.
@@ -243,6 +256,7 @@ func (p *parser) addItemEvent(r *dialect.Reader, kind string, o dialect.Members)
 	if len(it.arguments) > r.Limits.Arguments {
 		return r.LongArguments(it.name)
 	}
+	p.show(r, it)
 	return nil
 }
 
@@ -279,6 +293,7 @@ func (p *parser) setItem(r *dialect.Reader, index dialect.Number, o dialect.Memb
 	if len(it.arguments) > r.Limits.Arguments {
 		return r.LongArguments(it.name)
 	}
+	p.show(r, it)
 	return nil
 }
 
@@ -302,8 +317,12 @@ func (p *parser) addResponse(r *dialect.Reader, o dialect.Members, kind string) 
 		return nil
 	}
 	r.Ended = kind != ""
+	how := final
+	if len(p.items.list) == 0 {
+		how = begun // there is nothing that it could be another sight of
+	}
 	for i, it := range o.Objects("output") {
-		if err := p.setItem(r, dialect.Number{N: i, Set: true}, it, final); err != nil {
+		if err := p.setItem(r, dialect.Number{N: i, Set: true}, it, how); err != nil {
 			return err
 		}
 	}
@@ -326,7 +345,7 @@ func (p *parser) End(r *dialect.Reader) {
 
 	slices.SortStableFunc(l.list, func(x, y *item) int { return x.index.N - y.index.N })
 	for _, it := range l.list {
-		if it.kind == "function_call" || it.kind == "custom_tool_call" || it.kind == "" && it.name != "" {
+		if it.isCall() {
 			r.Calls = append(r.Calls, it.call())
 			continue
 		}
@@ -335,6 +354,12 @@ func (p *parser) End(r *dialect.Reader) {
 		r.Reasoning.Add(dialect.Text(it.summary))
 	}
 	r.Items = l.messages()
+	r.Extra = l.back()
+}
+
+// isCall reports whether the item is a call of a tool of the client's.
+func (it *item) isCall() bool {
+	return it.kind == "function_call" || it.kind == "custom_tool_call" || it.kind == "" && it.name != ""
 }
 
 // call is the call that an item is.

@@ -137,8 +137,11 @@ func newWriter(r *dialect.Reply, style *dialect.Style) *writer {
 }
 
 func (w *writer) status() string {
-	if w.c.Finish == "length" || w.c.Finish == "content_filter" {
+	switch w.c.Finish {
+	case "length", "content_filter":
 		return "incomplete"
+	case "error":
+		return "failed"
 	}
 	return "completed"
 }
@@ -202,6 +205,11 @@ func (w *writer) response(status string, output, usage []byte) []byte {
 				return []byte(`{"reason":"max_output_tokens"}`)
 			}
 			return []byte(`{"reason":"content_filter"}`)
+		case "error":
+			if status != "failed" {
+				return nil
+			}
+			return []byte(`{"code":"server_error","message":"The server had an error while processing your request."}`)
 		case "model":
 			return dialect.Quote(w.r.Model)
 		case "output":
@@ -265,7 +273,9 @@ func (w *writer) item(i int, done bool) []byte {
 	if done {
 		status = "completed"
 		if i == len(w.items)-1 {
-			status = w.status()
+			if status = w.status(); status == "failed" {
+				status = "incomplete"
+			}
 		}
 	}
 	value := func(name string) []byte {
