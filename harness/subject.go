@@ -41,10 +41,12 @@ type Subject interface {
 
 // SubjectInfo is what a [Subject] may say of itself.
 type SubjectInfo interface {
-	// Asks names the one path of the endpoint that the subject uses, such as
-	// /v1/chat/completions: a scenario whose mock model has no such path is then
-	// refused beforehand. Empty for a subject that may use any.
-	Asks() string
+	// Asks names the path of the endpoint that the subject uses when it is to
+	// speak a dialect ([Endpoint]), such as /v1/messages for messages; dialect is
+	// empty where it may choose. A scenario whose mock model has no such path, and
+	// a model entry with a dialect that has another path, are then refused
+	// beforehand. Empty for a subject that may use any.
+	Asks(dialect string) string
 	// NeedsWorkdir reports whether the subject looks at [Env.Workdir]. For one
 	// that does not, none may be made, which makes short trials cheaper.
 	NeedsWorkdir() bool

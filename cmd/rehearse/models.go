@@ -159,3 +159,14 @@ func modelFlag(text string, known []trials.Model) (trials.Model, error) {
 	}
 	return m, nil
 }
+
+// dialectOf is the dialect of a provider of --provider; empty for none.
+func dialectOf(provider string) (string, error) {
+	known := map[string]string{"": "", "openai": "chat", "responses": "responses", "anthropic": "messages", "gemini": "gemini"}
+	dialect, ok := known[provider]
+	if !ok {
+		names := []string{"openai", "responses", "anthropic", "gemini"}
+		return "", errors.New(unknown(fmt.Sprintf("--provider %q is not known: want openai, responses, anthropic or gemini", provider), provider, names))
+	}
+	return dialect, nil
+}

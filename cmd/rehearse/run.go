@@ -33,6 +33,7 @@ type runFlags struct {
 	json       bool
 	verbose    bool
 	stream     *bool // nil: as each scenario says
+	provider   string
 	thresholds []string
 	summary    bool
 	shard      string
@@ -142,6 +143,7 @@ Ctrl-C does not wait for servers that are slow to end.`,
 	f.StringArrayVar(&flags.models.models, "model", nil, "model to ask for: its name, a label of rehearse.yaml, or `LABEL=NAME@URL`; may be repeated")
 	f.StringVar(&flags.models.file, "models", "", "take the models from this file, which has the key models as in rehearse.yaml; without --model, all of them")
 	f.StringVar(&flags.judge, "judge", "", "model that LLM judges ask: a label of rehearse.yaml, a name, or `LABEL=NAME@URL`; replaces what scenarios, suites and rehearse.yaml name")
+	f.StringVar(&flags.provider, "provider", "", "API to ask models over whose entries have no dialect: openai (default), responses, anthropic or gemini")
 	f.StringVar(&opts.BaseURL, "base-url", "", "base URL of the endpoint in modes live and record, ending in /v1")
 	f.StringVar(&opts.Cassettes, "cassettes", "", "folder of the recordings (default: the folder cassettes beside each scenario file)")
 	f.BoolVar(&stream, "stream", false, "ask for streamed replies, or with --stream=false for whole ones (default: what each scenario says)")
@@ -213,11 +215,14 @@ func runScenarios(ctx context.Context, p *process, paths []string, opts *run.Opt
 		}
 		opts.Judge = &judge
 	}
+	var err error
+	if opts.Dialect, err = dialectOf(flags.provider); err != nil {
+		return err
+	}
 	if n := flags.files.onStdout(); n > 1 || n == 1 && flags.json {
 		return errTwoOnStdout
 	}
 	if flags.summary {
-		var err error
 		if flags.files.summary, err = stepSummary(p); err != nil {
 			return err
 		}

@@ -18,14 +18,16 @@ import (
 	"github.com/rehearse-dev/rehearse/harness"
 	"github.com/rehearse-dev/rehearse/harness/mcppool"
 	"github.com/rehearse-dev/rehearse/harness/model"
+	"github.com/rehearse-dev/rehearse/harness/model/anthropic"
+	"github.com/rehearse-dev/rehearse/harness/model/gemini"
 	"github.com/rehearse-dev/rehearse/harness/model/openai"
 	"github.com/rehearse-dev/rehearse/harness/tools"
 	"github.com/rehearse-dev/rehearse/internal/mcpconfig"
 )
 
-// Subject is the reference subject: an [Agent] with an OpenAI client on
-// env.Endpoint and the tools of env.Servers, or of env.ConfigFile where there
-// is one. The settings of the scenario go over those of cfg; its Tools are
+// Subject is the reference subject: an [Agent] with a client of the dialect of
+// env.Endpoint, chat completions where that says none, and the tools of
+// env.Servers, or of env.ConfigFile where there is one. The settings of the scenario go over those of cfg; its Tools are
 // not used, and its Model only when it is set. Nil means all defaults.
 //
 // Of the settings without a field of their own it knows tool_concurrency,
@@ -54,7 +56,15 @@ func (s subject) Open(ctx context.Context, env *harness.Env) (harness.Session, e
 }
 
 // Asks implements [harness.SubjectInfo].
-func (subject) Asks() string { return "/v1/chat/completions" }
+func (subject) Asks(dialect string) string {
+	switch dialect {
+	case "responses", "messages":
+		return "/v1/" + dialect
+	case "gemini":
+		return "/v1beta/models/any:generateContent"
+	}
+	return "/v1/chat/completions"
+}
 
 // NeedsWorkdir implements [harness.SubjectInfo].
 func (subject) NeedsWorkdir() bool { return false }
@@ -82,7 +92,9 @@ func open(ctx context.Context, cfg Config, env *harness.Env) (harness.Session, e
 		return nil, err
 	}
 	if cfg.Model == nil {
-		cfg.Model = openai.New(client)
+		if cfg.Model, err = newModel(env.Endpoint.Dialect, &client); err != nil {
+			return nil, err
+		}
 	}
 	if err := servers.read(env); err != nil {
 		return nil, err
@@ -137,6 +149,21 @@ func (s *served) read(env *harness.Env) error {
 		}
 	}
 	return nil
+}
+
+// newModel makes the client of a dialect.
+func newModel(dialect string, c *openai.Config) (model.Model, error) {
+	switch dialect {
+	case "", "chat":
+		return openai.New(*c), nil
+	case "responses":
+		return openai.NewResponses(*c), nil
+	case "messages":
+		return anthropic.New(anthropic.Config{BaseURL: c.BaseURL, APIKey: c.APIKey, Transport: c.Transport, Clock: c.Clock, Retry: c.Retry}), nil
+	case "gemini": // its version is not that of the others
+		return gemini.New(gemini.Config{BaseURL: strings.TrimSuffix(c.BaseURL, "/v1"), APIKey: c.APIKey, Transport: c.Transport, Clock: c.Clock, Retry: c.Retry}), nil
+	}
+	return nil, fmt.Errorf("the agent does not speak the dialect %q: want chat, responses, messages or gemini", dialect)
 }
 
 // settings puts the scenario's settings over cfg, and makes the options for

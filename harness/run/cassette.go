@@ -18,6 +18,7 @@ import (
 	"github.com/rehearse-dev/rehearse/harness"
 	"github.com/rehearse-dev/rehearse/harness/trials"
 	"github.com/rehearse-dev/rehearse/internal/conduct"
+	"github.com/rehearse-dev/rehearse/internal/dialect/dialects"
 	"github.com/rehearse-dev/rehearse/internal/filepos"
 	"github.com/rehearse-dev/rehearse/internal/key"
 	"github.com/rehearse-dev/rehearse/internal/prose"
@@ -54,6 +55,9 @@ func (r *runner) howToRecord(s *scenarios.Scenario, k trials.Key) string {
 	if base := recordedBase(path); base != "" {
 		command += " --base-url " + prose.ShellWord(base)
 	}
+	if provider := r.provider(k.Model, path); provider != "" {
+		command += " --provider " + provider
+	}
 	if s.Variant != "" {
 		command += " --variant " + prose.ShellWord(s.Variant)
 	}
@@ -64,6 +68,25 @@ func (r *runner) howToRecord(s *scenarios.Scenario, k trials.Key) string {
 		command += " --cassettes " + prose.ShellWord(r.opts.Cassettes)
 	}
 	return "`" + command + "`"
+}
+
+// provider is how the command line names the dialect of a model, or of its
+// recording; empty where that is its own.
+func (r *runner) provider(label, path string) string {
+	was, _ := modelOf(path) // there may be none
+	spoken := cmp.Or(r.opts.Dialect, was.dialect)
+	for _, e := range r.entries {
+		if e.Label == label {
+			spoken = e.Dialect
+		}
+	}
+	switch spoken {
+	case "messages":
+		return "anthropic"
+	case "responses", "gemini":
+		return spoken
+	}
+	return ""
 }
 
 // modelFlag is how the command line names a model entry.
@@ -119,10 +142,11 @@ func (r *runner) cassettesOf(s *scenarios.Scenario) ([]job, error) {
 	there := map[string]map[int]bool{} // trials by the label of the model
 	entries := slices.Clone(r.entries)
 	for _, path := range s.Cassettes(r.opts.Cassettes) {
-		label, name, err := modelOf(path)
+		was, err := modelOf(path)
 		if err != nil {
 			return nil, err
 		}
+		label := was.label
 		trial := s.CassetteTrial(r.opts.Cassettes, path, label)
 		if trial == 0 {
 			continue // another scenario's
@@ -130,7 +154,7 @@ func (r *runner) cassettesOf(s *scenarios.Scenario) ([]job, error) {
 		if there[label] == nil {
 			there[label] = map[int]bool{}
 			if len(r.entries) == 0 {
-				e, err := r.entryOf(s, label, name)
+				e, err := r.entryOf(s, label, was)
 				if err != nil {
 					return nil, err
 				}
@@ -158,22 +182,41 @@ func (r *runner) cassettesOf(s *scenarios.Scenario) ([]job, error) {
 	return out, nil
 }
 
-// modelOf is the model that a cassette was recorded with: the label of its
-// entry, and the name by which it was asked for. Both are empty where the file
-// does not say.
-func modelOf(path string) (label, name string, err error) {
+// recordedModel is the model that a cassette was recorded with: the label of its
+// entry, the name by which it was asked for, and the dialect. They are empty
+// where the file does not say.
+type recordedModel struct{ label, name, dialect string }
+
+// modelOf reads it.
+func modelOf(path string) (m recordedModel, err error) {
 	f, err := vcr.Read(path)
 	if err != nil {
-		return "", "", err
+		return m, err
 	}
 	for _, i := range f.Interactions {
-		label = cmp.Or(label, i.Meta.Model)
+		m.label = cmp.Or(m.label, i.Meta.Model)
+		e := endpointAt(i.Request.URL)
+		m.dialect = cmp.Or(m.dialect, e.Name())
 		var body struct{ Model string }
-		if name == "" && json.Unmarshal(i.Request.Body, &body) == nil {
-			name = body.Model
+		if m.name == "" && json.Unmarshal(i.Request.Body, &body) == nil {
+			m.name = cmp.Or(body.Model, e.Query.Model)
 		}
 	}
-	return cmp.Or(label, name), name, nil // another program notes no label
+	m.label = cmp.Or(m.label, m.name) // another program notes no label
+	return m, nil
+}
+
+// endpointAt is the endpoint of an address, whatever stands before its version.
+func endpointAt(address string) dialects.Endpoint {
+	u, err := url.Parse(address)
+	if err != nil {
+		return dialects.Endpoint{}
+	}
+	path := u.Path
+	if i := strings.LastIndex(path, "/v1"); i > 0 {
+		path = path[i:]
+	}
+	return dialects.EndpointOf(path)
 }
 
 // cassetteJobs completes the trials of modes record and replay: each has a
@@ -192,9 +235,9 @@ func (r *runner) cassetteJobs(jobs []job) error {
 		_, err := os.Stat(j.cassette)
 		found = found || err == nil
 		if r.opts.Mode == harness.ModeRecord && err == nil {
-			model, _, err := modelOf(j.cassette)
-			if err == nil && model != "" && model != j.key.Model {
-				return fmt.Errorf("cassette %q belongs to model %q; a recording of %q would replace it: remove it, or choose another folder with --cassettes", j.cassette, model, j.key.Model)
+			was, err := modelOf(j.cassette)
+			if err == nil && was.label != "" && was.label != j.key.Model {
+				return fmt.Errorf("cassette %q belongs to model %q; a recording of %q would replace it: remove it, or choose another folder with --cassettes", j.cassette, was.label, j.key.Model)
 			}
 		}
 	}

@@ -39,12 +39,18 @@ type recording struct {
 // record plays the scenarios against an endpoint that is gone afterwards.
 func (r *recording) record(t *testing.T) *run.Result {
 	t.Helper()
+	return r.against(t, harness.ModeRecord)
+}
+
+// against plays them against such an endpoint in a mode.
+func (r *recording) against(t *testing.T, mode harness.Mode) *run.Result {
+	t.Helper()
 	upstream := httptest.NewServer(r.endpoint())
 	defer upstream.Close()
 	transport := &http.Transport{}
 	defer transport.CloseIdleConnections()
 	opts := r.opts
-	opts.Mode, opts.BaseURL, opts.Transport = harness.ModeRecord, upstream.URL+"/v1", transport
+	opts.Mode, opts.BaseURL, opts.Transport = mode, upstream.URL+"/v1", transport
 	if opts.LookupEnv == nil {
 		opts.LookupEnv = noCI
 	}

@@ -68,6 +68,7 @@ func recorded(m harness.Mode) bool { return m == harness.ModeRecord || m == harn
 
 // entry completes one.
 func (o *Options) entry(m trials.Model) (*entry, error) {
+	m.Dialect = cmp.Or(m.Dialect, o.Dialect)
 	if err := speaks(o.Subject, m); err != nil {
 		return nil, err
 	}
@@ -97,10 +98,10 @@ func (o *Options) entry(m trials.Model) (*entry, error) {
 // speaks refuses an entry whose dialect the subject does not speak.
 func speaks(subject harness.Subject, m trials.Model) error {
 	info, ok := subject.(harness.SubjectInfo)
-	if !ok || m.Dialect == "" || info.Asks() == "" {
+	if !ok || m.Dialect == "" || info.Asks(m.Dialect) == "" {
 		return nil
 	}
-	if own := dialects.EndpointOf(info.Asks()).Name(); own != m.Dialect {
+	if own := dialects.EndpointOf(info.Asks(m.Dialect)).Name(); own != m.Dialect {
 		return fmt.Errorf("model %q is to be asked by the dialect %s, and this subject speaks %s alone: leave the dialect out, or use a subject that speaks it", m.Label, m.Dialect, own)
 	}
 	return nil
@@ -115,8 +116,9 @@ func entryHash(m trials.Model, base string) string {
 }
 
 // entryOf is the entry of a label: one of the run's, one of the scenario's
-// project, or else the model that a cassette was recorded with.
-func (r *runner) entryOf(s *scenarios.Scenario, label, name string) (*entry, error) {
+// project, or else the model that a cassette was recorded with, in the dialect in
+// which it was asked.
+func (r *runner) entryOf(s *scenarios.Scenario, label string, was recordedModel) (*entry, error) {
 	for _, e := range r.entries {
 		if e.Label == label {
 			return e, nil
@@ -127,7 +129,11 @@ func (r *runner) entryOf(s *scenarios.Scenario, label, name string) (*entry, err
 			return r.opts.entry(m)
 		}
 	}
-	return r.opts.entry(trials.Model{Label: label, Name: cmp.Or(name, label)})
+	m := trials.Model{Label: label, Name: cmp.Or(was.name, label)}
+	if info, ok := r.opts.Subject.(harness.SubjectInfo); ok && dialects.EndpointOf(info.Asks("")).Name() != was.dialect && dialects.EndpointOf(info.Asks(was.dialect)).Name() == was.dialect {
+		m.Dialect = was.dialect
+	}
+	return r.opts.entry(m)
 }
 
 // settings are those of the scenario with those of the entry over them.

@@ -13,31 +13,38 @@ import (
 	"github.com/rehearse-dev/rehearse/scenarios"
 )
 
-// CanPlay says why a subject cannot play a scenario with a mock model: nil when
-// nothing is known that keeps it from that.
+// CanPlay says why a subject cannot play a scenario with a mock model, in the
+// dialect that it chooses: nil when nothing is known that keeps it from that.
 func CanPlay(subject harness.Subject, s *scenarios.Scenario) error {
+	return canPlay(subject, s, "")
+}
+
+// canPlay is [CanPlay] for a dialect.
+func canPlay(subject harness.Subject, s *scenarios.Scenario, dialect string) error {
 	info, ok := subject.(harness.SubjectInfo)
-	if !ok || info.Asks() == "" {
+	if !ok || info.Asks(dialect) == "" {
 		return nil
 	}
 	p, known := profile.Lookup(s.Profile)
-	if !known || p.Has(info.Asks()) {
+	if !known || p.Has(info.Asks(dialect)) {
 		return nil
 	}
-	return fmt.Errorf("%s: profile %q has no %s, and this subject uses nothing else: choose the profile openai, or another that has it, or play the scenario with a subject that speaks this dialect (in Go with run.Test)",
-		cmp.Or(s.ProfilePos, s.Pos), p.Name, info.Asks())
+	return fmt.Errorf("%s: profile %q has no %s, which the subject asks: choose the profile openai, or another that has it, or another dialect, where the subject speaks several (--provider), or a subject that speaks this one (in Go with run.Test)",
+		cmp.Or(s.ProfilePos, s.Pos), p.Name, info.Asks(dialect))
 }
 
-// playable refuses scenarios that the subject cannot play.
-func playable(subject harness.Subject, list []*scenarios.Scenario) error {
+// playable refuses scenarios that the subject cannot play with all models.
+func (r *runner) playable(list []*scenarios.Scenario) error {
 	var errs []error
 	var said []string
 	for i, s := range list {
 		if i > 0 && list[i-1].Pos == s.Pos && list[i-1].Profile == s.Profile {
 			continue // another case of the same file
 		}
-		if err := CanPlay(subject, s); err != nil && !slices.Contains(said, err.Error()) { // once for all cases
-			errs, said = append(errs, err), append(said, err.Error())
+		for _, e := range r.entries {
+			if err := canPlay(r.opts.Subject, s, e.Dialect); err != nil && !slices.Contains(said, err.Error()) { // once for all cases
+				errs, said = append(errs, err), append(said, err.Error())
+			}
 		}
 	}
 	return errors.Join(errs...)

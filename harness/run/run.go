@@ -47,6 +47,10 @@ type Options struct {
 	// expectations, suites and rehearse.yaml name. Default: those; in the modes
 	// live and record every judge needs one.
 	Judge *trials.Model
+	// Dialect is the API that the subject is to speak with models whose entries
+	// name none: chat, responses, messages or gemini. Default the subject's own;
+	// in replay, without Models, that of the recording.
+	Dialect string
 	// Variants selects of the variants of a suite. Default: all that the suite has;
 	// the scenarios of a suite without variants are played as they stand.
 	Variants []string
@@ -287,7 +291,7 @@ func Run(ctx context.Context, list []*scenarios.Scenario, opts *Options) (*Resul
 		return nil, err
 	}
 	if r.opts.Mode == harness.ModeMock {
-		if err := playable(r.opts.Subject, list); err != nil {
+		if err := r.playable(list); err != nil {
 			return nil, err
 		}
 	}

@@ -15,7 +15,7 @@ import (
 // homeless is a subject that has no use for a folder.
 type homeless struct{ harness.Subject }
 
-func (homeless) Asks() string       { return "" }
+func (homeless) Asks(string) string { return "" }
 func (homeless) NeedsWorkdir() bool { return false }
 
 func TestWorkdir(t *testing.T) {

@@ -24,7 +24,7 @@ cmd/rehearse: cassettes cassettes/mcptape cassettes/redact harness harness/agent
 	internal/prose internal/shape internal/sse internal/timeline internal/vcr mockllm mockllm/fault mockmcp mockmcp/fault reports
 	scenarios
 harness: internal/jsonrpc
-harness/agent: harness harness/mcppool harness/model harness/model/openai harness/tools internal/mcpconfig
+harness/agent: harness harness/mcppool harness/model harness/model/anthropic harness/model/gemini harness/model/openai harness/tools internal/mcpconfig
 	internal/value
 harness/agentserver: harness harness/agent internal/gate internal/sse
 harness/goopenai: harness

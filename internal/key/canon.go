@@ -158,7 +158,12 @@ func (c *canon) object(v value.Value) value.Value {
 		if m.Value.Kind() == value.String && isCallID(v, m.Key) {
 			m.Value = value.StringOf(c.number(m.Value.Str()))
 		} else {
+			had := m.Value.Len()
 			m.Value = c.value(m.Value)
+			if m.Value.Kind() == value.Object && m.Value.Len() == 0 && had > 0 {
+				c.leave()
+				continue // it had nothing that counts
+			}
 		}
 		c.leave()
 		out = append(out, m)

@@ -57,7 +57,7 @@ type Rules struct {
 // otherwise: what clients add of themselves and what models do not see.
 func Defaults() []string {
 	return []string{
-		"user", "seed", "metadata", "store", "service_tier", "safety_identifier", "prompt_cache_key", "client_metadata",
+		"user", "seed", "generationConfig.seed", "metadata", "store", "service_tier", "safety_identifier", "prompt_cache_key", "client_metadata",
 		"**.cache_control", "stream_options",
 	}
 }

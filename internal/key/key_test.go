@@ -35,6 +35,9 @@ func TestSame(t *testing.T) {
 		{"spelling of a number", jsonKey(`{"a":1.0}`), jsonKey(`{"a":1}`), true},
 		{"long id", jsonKey(`{"a":12345678901234567890}`), jsonKey(`{"a":12345678901234567891}`), false},
 		{"user and seed", jsonKey(`{"a":1,"user":"x","seed":1}`), jsonKey(`{"a":1,"user":"y"}`), true},
+		{"seed of Gemini", jsonKey(`{"a":1,"generationConfig":{"seed":1}}`), jsonKey(`{"a":1}`), true},
+		{"settings of Gemini", jsonKey(`{"a":1,"generationConfig":{"seed":1,"topK":2}}`), jsonKey(`{"a":1}`), false},
+		{"nothing, and an empty object", jsonKey(`{"a":{}}`), jsonKey(`{}`), false},
 		{"a user within", jsonKey(`{"a":{"user":"x"}}`), jsonKey(`{"a":{"user":"y"}}`), false},
 		{"cache control anywhere", jsonKey(`{"m":[{"cache_control":{"type":"ephemeral"},"t":1}]}`), jsonKey(`{"m":[{"t":1}]}`), true},
 		{
