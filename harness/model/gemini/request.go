@@ -245,7 +245,7 @@ func responses(calls []harness.ToolCall, results []harness.Message) (out []json.
 		given[r.CallID] = r.Text
 	}
 	for _, c := range calls {
-		says := map[string]string{"result": given[c.ID]}
+		says := map[string]string{"output": given[c.ID]}
 		if _, ok := given[c.ID]; !ok {
 			says = map[string]string{"error": "there is no result of this call"}
 		}

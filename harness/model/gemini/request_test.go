@@ -50,7 +50,7 @@ func TestRequest(t *testing.T) {
 			want: `{"systemInstruction":{"parts":[{"text":"be brief"}]},"contents":[{"role":"user","parts":[{"text":"hi"}]},` +
 				`{"role":"model","parts":[{"text":"let me see"},{"functionCall":{"id":"a","name":"weather","args":{"city":"Zürich"}},"thoughtSignature":"c2ln"},` +
 				`{"functionCall":{"id":"b","name":"no_such_tool","args":{"raw_arguments":"Nice"}}},{"functionCall":{"id":"c","name":"time","args":{}}}]},` +
-				`{"role":"user","parts":[{"functionResponse":{"id":"a","name":"weather","response":{"result":"sunny"}}},{"functionResponse":{"id":"b","name":"no_such_tool","response":{"result":"no"}}},` +
+				`{"role":"user","parts":[{"functionResponse":{"id":"a","name":"weather","response":{"output":"sunny"}}},{"functionResponse":{"id":"b","name":"no_such_tool","response":{"output":"no"}}},` +
 				`{"functionResponse":{"id":"c","name":"time","response":{"error":"there is no result of this call"}}}]},{"role":"user","parts":[{"text":"and?"}]}],` +
 				`"tools":[{"functionDeclarations":[{"name":"weather","description":"The weather.","parameters":{"type":"OBJECT","properties":{"city":{"type":"STRING"}}}},{"name":"time"}]}],` +
 				`"generationConfig":{"maxOutputTokens":100}}`,
@@ -71,7 +71,7 @@ func TestRequest(t *testing.T) {
 			}},
 			want: `{"contents":[{"role":"user","parts":[{"text":"hi"}]},` +
 				`{"role":"model","parts":[{"text":"so","thoughtSignature":"c2ln"},{"functionCall":{"id":"a","name":"time","args":{}}},{"executableCode":{"language":"PYTHON","code":"1"}}]},` +
-				`{"role":"user","parts":[{"functionResponse":{"id":"a","name":"time","response":{"result":"noon"}}}]},` +
+				`{"role":"user","parts":[{"functionResponse":{"id":"a","name":"time","response":{"output":"noon"}}}]},` +
 				`{"role":"model","parts":[{"text":"changed"}]},{"role":"user","parts":[{"text":"hi"},{"text":"hi"}]},{"role":"user","parts":[{"text":"hi"}]}]}`,
 		},
 		{
