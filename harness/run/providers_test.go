@@ -3,6 +3,7 @@
 package run_test
 
 import (
+	"bytes"
 	"fmt"
 	"net/http"
 	"os"
@@ -16,6 +17,7 @@ import (
 	"github.com/rehearse-dev/rehearse/harness/agent"
 	"github.com/rehearse-dev/rehearse/harness/run"
 	"github.com/rehearse-dev/rehearse/harness/trials"
+	"github.com/rehearse-dev/rehearse/internal/vcr"
 	"github.com/rehearse-dev/rehearse/mockllm"
 	faults "github.com/rehearse-dev/rehearse/mockllm/fault"
 )
@@ -89,8 +91,13 @@ func TestProviderModes(t *testing.T) {
 					t.Fatal(err)
 				}
 				text := string(raw)
-				if !strings.Contains(text, p.path) || strings.Contains(text, "secret\"") || p.kept != "" && strings.Count(text, p.kept) < 2 {
-					t.Errorf("the recording lacks %q, or %q where the model says it and where it comes back:\n%s", p.path, p.kept, text)
+				file, err := vcr.Read(recorded.Cassette)
+				if err != nil {
+					t.Fatal(err)
+				}
+				last := file.Interactions[len(file.Interactions)-1].Request.Body
+				if !strings.Contains(text, p.path) || strings.Contains(text, "secret") || !bytes.Contains(last, []byte(p.kept)) {
+					t.Errorf("the recording lacks %q, or %q in its last request, or has the key:\n%s", p.path, p.kept, text)
 				}
 				if entry.Settings.Reasoning != "" {
 					return
