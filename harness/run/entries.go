@@ -52,6 +52,7 @@ func (r *runner) findEntries() error {
 			return fmt.Errorf("model %q is given twice; to play each scenario more than once, set the number of trials (--trials); to play it in two ways, label them (--model LABEL=NAME@URL)", m.Label)
 		}
 		given[m.Label] = m
+		m.Dialect = cmp.Or(m.Dialect, o.Dialect)
 		e, err := o.entry(m)
 		if err != nil {
 			return err
@@ -68,7 +69,6 @@ func recorded(m harness.Mode) bool { return m == harness.ModeRecord || m == harn
 
 // entry completes one.
 func (o *Options) entry(m trials.Model) (*entry, error) {
-	m.Dialect = cmp.Or(m.Dialect, o.Dialect)
 	if err := speaks(o.Subject, m); err != nil {
 		return nil, err
 	}
@@ -126,6 +126,7 @@ func (r *runner) entryOf(s *scenarios.Scenario, label string, was recordedModel)
 	}
 	for _, m := range r.project(s).Models {
 		if m.Label == label {
+			m.Dialect = cmp.Or(m.Dialect, r.opts.Dialect)
 			return r.opts.entry(m)
 		}
 	}
@@ -133,6 +134,7 @@ func (r *runner) entryOf(s *scenarios.Scenario, label string, was recordedModel)
 	if info, ok := r.opts.Subject.(harness.SubjectInfo); ok && dialects.EndpointOf(info.Asks("")).Name() != was.dialect && dialects.EndpointOf(info.Asks(was.dialect)).Name() == was.dialect {
 		m.Dialect = was.dialect
 	}
+	m.Dialect = cmp.Or(r.opts.Dialect, m.Dialect)
 	return r.opts.entry(m)
 }
 

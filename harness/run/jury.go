@@ -188,14 +188,14 @@ func (j *jury) recordedJudge(q *score.Question) (*entry, error) {
 	if _, err := os.Stat(j.path); err != nil {
 		return nil, fmt.Errorf("its replies are not recorded (%s); record the trial again with %s and --judge", j.path, j.howToRecord(j.scenario, j.key))
 	}
-	label, name, err := modelOf(j.path)
+	was, err := modelOf(j.path)
 	if err != nil {
 		return nil, err
 	}
 	if e, err := j.judgeEntry(j.scenario, q.Model); err == nil {
 		return &entry{Model: trials.Model{Label: e.Label, Name: e.Name, Settings: e.Settings}}, nil
 	}
-	return &entry{Model: trials.Model{Label: label, Name: name}}, nil
+	return &entry{Model: trials.Model{Label: was.label, Name: was.name}}, nil
 }
 
 func (j *jury) open(mode cassettes.Mode, label string) (err error) {
