@@ -13,8 +13,8 @@ import (
 // singleBrace is an expression between { }, which is sent as it is written.
 var singleBrace = regexp.MustCompile(`(?:^|[^{$])\{\s*((?:result|results|vars|args|state)\s*(?:[.\[(][^{}]*)?)\}(?:[^}]|$)`)
 
-// singleBraces warns about texts with {result.x} in them: {{ }} computes, and
-// nothing else does.
+// singleBraces warns about texts with {result.x} or result.x}} in them: {{ }}
+// computes, and nothing else does.
 func (c *checks) singleBraces(n *strictyaml.Node, key string) {
 	if !usable(n) {
 		return
@@ -23,6 +23,8 @@ func (c *checks) singleBraces(n *strictyaml.Node, key string) {
 	case strictyaml.String:
 		if m := singleBrace.FindStringSubmatch(n.Text); m != nil {
 			c.doubt(n, "{%s} is plain text: write {{%s}} for its value", m[1], m[1])
+		} else if unopened(n.Text) {
+			c.doubt(n, "}} has no {{ before it, so that the text is sent as it is written: write {{result.x}} for a value")
 		}
 	case strictyaml.List:
 		for _, item := range n.Items {
@@ -35,6 +37,12 @@ func (c *checks) singleBraces(n *strictyaml.Node, key string) {
 			}
 		}
 	}
+}
+
+// unopened says that }} in a text ends nothing. JSON may end with it, but then
+// has as many braces that open.
+func unopened(text string) bool {
+	return strings.Contains(text, "}}") && !strings.Contains(text, "{{") && strings.Count(text, "{") < strings.Count(text, "}")
 }
 
 // unusedVars warns about keys of the cases that nothing reads.
