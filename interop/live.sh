@@ -37,5 +37,5 @@ code=0
 [ "$code" -eq 1 ] || { echo "live.sh: rehearse ended with $code" >&2; exit 1; }
 code=0
 GOPROXY=off REHEARSE_SUITES="$out/suites" REHEARSE_MODELS="$out/models.yaml" REHEARSE_OUT="$out/runs" \
-  go test -tags real_llm -count=1 -timeout 15m -run '^TestLive$' -v ./live >"$out/gotest.log" 2>&1 || code=$?
+  go test -tags real_llm -count=1 -timeout 25m -run '^TestLive$' -v ./live >"$out/gotest.log" 2>&1 || code=$?
 [ "$code" -eq 1 ] || { cat "$out/gotest.log" >&2; echo "live.sh: go test ended with $code" >&2; exit 1; }

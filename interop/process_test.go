@@ -15,7 +15,7 @@ import (
 )
 
 // patience is how long one peer may run. The slowest takes a tenth of it.
-const patience = 15 * time.Minute
+const patience = 25 * time.Minute
 
 // command is exec.Command for a peer that may hang: after patience a program
 // written in Go prints its goroutines and dies. What such a program has left
