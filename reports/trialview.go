@@ -97,6 +97,9 @@ func (b *pageBuilder) body(t *Trial, j job) *trialBody {
 		}
 	}
 	if failing(t) {
+		if body.Cause != nil {
+			body.Cause.Blame = blameWord(blameOf(t))
+		}
 		body.Struck = b.texts(t.Struck)
 	}
 	for i := range t.Verdicts {
