@@ -41,6 +41,7 @@ type Trial struct {
 
 	dir  string      // of the run; empty for a trial that was never in a file
 	span trials.Span // of the record in its file
+	side side        // of a diff
 }
 
 // whole is the trial with all that its files have. The trial itself is whole
@@ -54,7 +55,7 @@ func (t *Trial) whole() (*Trial, error) {
 	if err != nil {
 		return t, err
 	}
-	out := &Trial{Record: r}
+	out := &Trial{Record: r, side: t.side}
 	if r.Detail == "" {
 		return out, nil
 	}

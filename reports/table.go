@@ -41,6 +41,14 @@ type column struct {
 type columnKey struct {
 	Model, Variant, Subject string
 	Mode                    harness.Mode
+	side                    side
+}
+
+// columnKey is the column of a trial.
+func (t *Trial) columnKey() columnKey {
+	k := keyOf(t.Key.Column())
+	k.side = t.side
+	return k
 }
 
 // axes counts the models and the variants that stand in columns.
@@ -206,7 +214,7 @@ func arrange(run *Run) *table {
 		t := &run.Trials[i]
 		s := find(scenarioKey{t.Suite, t.Scenario, t.Case})
 		s.File = cmp.Or(s.File, t.File)
-		c := at[keyOf(t.Key.Column())]
+		c := at[t.columnKey()]
 		s.Cells[c] = append(s.Cells[c], t)
 		s.Pos, s.Critical = t.Pos, s.Critical || t.Critical
 		if len(s.Tags) == 0 {
@@ -228,7 +236,9 @@ func arrange(run *Run) *table {
 	return tab
 }
 
-func keyOf(c trials.Column) columnKey { return columnKey{c.Model, c.Variant, c.Subject, c.Mode} }
+func keyOf(c trials.Column) columnKey {
+	return columnKey{Model: c.Model, Variant: c.Variant, Subject: c.Subject, Mode: c.Mode}
+}
 
 // columnsOf finds the columns: models and variants in the order of the manifest, labelled
 // with no more than tells them apart.
@@ -243,12 +253,12 @@ func columnsOf(run *Run) []*column {
 	}
 	var keys []columnKey
 	for i := range run.Trials {
-		keys = append(keys, keyOf(run.Trials[i].Key.Column()))
+		keys = append(keys, run.Trials[i].columnKey())
 	}
 	slices.SortFunc(keys, func(a, b columnKey) int {
 		return cmp.Or(cmp.Compare(rank[a.Model], rank[b.Model]), cmp.Compare(a.Model, b.Model),
 			cmp.Compare(variant[a.Variant], variant[b.Variant]), cmp.Compare(a.Variant, b.Variant),
-			cmp.Compare(a.Subject, b.Subject), cmp.Compare(a.Mode, b.Mode))
+			cmp.Compare(a.Subject, b.Subject), cmp.Compare(a.Mode, b.Mode), cmp.Compare(a.side, b.side))
 	})
 	keys = slices.Compact(keys)
 	variants, subjects, modes := map[string]bool{}, map[string]bool{}, map[harness.Mode]bool{}
@@ -266,6 +276,9 @@ func columnsOf(run *Run) []*column {
 		}
 		if len(modes) > 1 {
 			label = append(label, string(k.Mode))
+		}
+		if name := k.side.name(); name != "" {
+			label = append([]string{name}, label...)
 		}
 		out = append(out, &column{Label: oneLine(strings.Join(label, " · "), 120), key: k})
 	}
