@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/rehearse-dev/rehearse/harness"
+	"github.com/rehearse-dev/rehearse/internal/jsonrpc"
 )
 
 // Schema is the version of records, manifests and details that this package
@@ -242,6 +243,10 @@ type Detail struct {
 	Transcript *harness.Transcript    `json:"transcript,omitempty"`
 	Exchanges  []harness.Exchange     `json:"exchanges,omitempty"`
 	Tools      []harness.ToolExchange `json:"tools,omitempty"`
+	// Wire are the requests to the endpoint with their answers as they were on the
+	// wire, and Frames the messages of MCP servers, where the run kept them.
+	Wire   []RawExchange   `json:"wire,omitempty"`
+	Frames []jsonrpc.Frame `json:"frames,omitempty"`
 	// States are the states of the mock servers at the end, by server.
 	States map[string]json.RawMessage `json:"states,omitempty"`
 	// Judges are the requests to LLM judges, with their replies, in order.
@@ -251,6 +256,28 @@ type Detail struct {
 	Played *Played `json:"played,omitempty"`
 	// Log are the lines that the subject and the runner logged.
 	Log []string `json:"log,omitempty"`
+}
+
+// RawExchange is a request to a model endpoint and its answer, as they were on
+// the wire between the subject and rehearse.
+type RawExchange struct {
+	Start    time.Time     `json:"start"`
+	Duration time.Duration `json:"duration_ns"` // up to the last byte
+	Method   string        `json:"method"`
+	Path     string        `json:"path"`
+	// Headers of the request, names in lower case; values that may be secret are
+	// left out. AnswerHeaders are those of the answer.
+	Headers       map[string]string `json:"headers,omitempty"`
+	AnswerHeaders map[string]string `json:"answer_headers,omitempty"`
+	// Body is the beginning of the request, BodySize its length in bytes.
+	Body     string `json:"body,omitempty"`
+	BodySize int    `json:"body_size,omitempty"`
+	// Status of the answer; 0 where none came, or where a fault wrote to the
+	// connection itself.
+	Status int `json:"status,omitempty"`
+	// Answer is the beginning of the answer, AnswerSize its length in bytes.
+	Answer     string `json:"answer,omitempty"`
+	AnswerSize int    `json:"answer_size,omitempty"`
 }
 
 // Manifest is run.json: what a run was to do, and with what.
