@@ -6,6 +6,7 @@ import (
 	"cmp"
 	"fmt"
 	"iter"
+	"maps"
 	"slices"
 	"strings"
 	"time"
@@ -251,16 +252,16 @@ func columnsOf(run *Run) []*column {
 	for i, v := range run.Manifest.Variants {
 		variant[v] = i - len(run.Manifest.Variants)
 	}
-	var keys []columnKey
+	found := map[columnKey]bool{}
 	for i := range run.Trials {
-		keys = append(keys, run.Trials[i].columnKey())
+		found[run.Trials[i].columnKey()] = true
 	}
+	keys := slices.Collect(maps.Keys(found))
 	slices.SortFunc(keys, func(a, b columnKey) int {
 		return cmp.Or(cmp.Compare(rank[a.Model], rank[b.Model]), cmp.Compare(a.Model, b.Model),
 			cmp.Compare(variant[a.Variant], variant[b.Variant]), cmp.Compare(a.Variant, b.Variant),
 			cmp.Compare(a.Subject, b.Subject), cmp.Compare(a.Mode, b.Mode), cmp.Compare(a.side, b.side))
 	})
-	keys = slices.Compact(keys)
 	variants, subjects, modes := map[string]bool{}, map[string]bool{}, map[harness.Mode]bool{}
 	for _, k := range keys {
 		variants[k.Variant], subjects[k.Subject], modes[k.Mode] = true, true, true
