@@ -25,14 +25,8 @@ help: ## Print this list
 all: test lint ## Test and lint
 
 .PHONY: demo
-demo: $(BIN)/rehearse ## Run the shipped suites and replay recorded traffic, offline, and name the HTML report
-	@rm -rf runs/demo
-	@$(BIN)/rehearse run scenarios/suites --out runs/demo >/dev/null || [ $$? != 2 ]
-	@$(BIN)/rehearse run $(RECORDED) --mode replay --cassettes cassettes/argo-proxy/3.3.3/plain --name argo-proxy-3.3.3 --out runs/demo >/dev/null || [ $$? != 2 ]
-	@$(BIN)/rehearse report runs/demo/*-suites runs/demo/*-argo-proxy-3.3.3 --html runs/demo/report.html
-
-# What is recorded through argo-proxy, see interop/argo/plan.go.
-RECORDED := scenarios/suites/utilities scenarios/suites/gemflux/05-workflow.yaml
+demo: $(BIN)/rehearse ## Play the shipped suites and recorded traffic, compare made-up models, offline, and name a gallery of HTML reports
+	@./scenarios/demo/demo.sh runs/demo $(BIN)/rehearse
 
 .PHONY: cassettes
 cassettes: ## Record traffic through real argo-proxy releases anew (needs Python, PyPI); with ARGO_BASE_URL through that, which can cost money
