@@ -81,17 +81,19 @@ walks: ## Print the files that one request passes, from the coverage of one run
 	@GOCOVERDIR=$$(mktemp -d) $(BIN)/walk
 
 .PHONY: bench
-bench: $(BIN)/rehearse ## Print what mocks, cassettes and the agent loop cost, as ratios (REQUESTS=100000, PACED=2)
+bench: $(BIN)/rehearse ## Print what mocks, cassettes, the agent loop and reports of large runs cost, as ratios (REQUESTS=100000, PACED=2, TRIALS=10000, RECORDS=100000)
 	@mkdir -p $(BIN)/bench
 	$(GO) -C $(BENCH) build -o $(CURDIR)/$(BIN)/bench/ ./...
 	$(BIN)/bench/mockllm -rehearse $(BIN)/rehearse -requests $${REQUESTS:-100000} -paced $${PACED:-2}
 	$(BIN)/bench/mockmcp
 	$(BIN)/bench/cassettes
 	$(BIN)/bench/bench
+	$(BIN)/bench/report -rehearse $(BIN)/rehearse -trials $${TRIALS:-10000} -records $${RECORDS:-100000}
 
 .PHONY: bench-peers
-bench-peers: ## Install what bench compares the mocks with (needs Node)
+bench-peers: ## Install what bench compares rehearse and its mocks with: aimock, promptfoo, inspect_ai (needs Node and Python)
 	cd $(BENCH)/peers && npm ci --no-audit --no-fund --loglevel=error
+	cd $(BENCH)/peers && python3 -m venv .venv && .venv/bin/pip install -q -r requirements.txt
 
 .PHONY: kills
 kills: ## Kill recorders at seeded moments and look at what is left (KILLS=400, SEED=12)
