@@ -25,14 +25,8 @@ help: ## Print this list
 all: test lint ## Test and lint
 
 .PHONY: demo
-demo: $(BIN)/rehearse ## Run the shipped suites and replay recorded traffic, offline, and name the HTML report
-	@rm -rf runs/demo
-	@$(BIN)/rehearse run scenarios/suites --out runs/demo >/dev/null || [ $$? != 2 ]
-	@$(BIN)/rehearse run $(RECORDED) --mode replay --cassettes cassettes/argo-proxy/3.3.3/plain --name argo-proxy-3.3.3 --out runs/demo >/dev/null || [ $$? != 2 ]
-	@$(BIN)/rehearse report runs/demo/*-suites runs/demo/*-argo-proxy-3.3.3 --html runs/demo/report.html
-
-# What is recorded through argo-proxy, see interop/argo/plan.go.
-RECORDED := scenarios/suites/utilities scenarios/suites/gemflux/05-workflow.yaml
+demo: $(BIN)/rehearse ## Play the shipped suites and recorded traffic, compare made-up models, offline, and name a gallery of HTML reports
+	@./scenarios/demo/demo.sh runs/demo $(BIN)/rehearse
 
 .PHONY: cassettes
 cassettes: ## Record traffic through real argo-proxy releases anew (needs Python, PyPI); with ARGO_BASE_URL through that, which can cost money
@@ -87,17 +81,19 @@ walks: ## Print the files that one request passes, from the coverage of one run
 	@GOCOVERDIR=$$(mktemp -d) $(BIN)/walk
 
 .PHONY: bench
-bench: $(BIN)/rehearse ## Print what mocks, cassettes and the agent loop cost, as ratios (REQUESTS=100000, PACED=2)
+bench: $(BIN)/rehearse ## Print what mocks, cassettes, the agent loop and reports of large runs cost, as ratios (REQUESTS=100000, PACED=2, TRIALS=10000, RECORDS=100000)
 	@mkdir -p $(BIN)/bench
 	$(GO) -C $(BENCH) build -o $(CURDIR)/$(BIN)/bench/ ./...
 	$(BIN)/bench/mockllm -rehearse $(BIN)/rehearse -requests $${REQUESTS:-100000} -paced $${PACED:-2}
 	$(BIN)/bench/mockmcp
 	$(BIN)/bench/cassettes
 	$(BIN)/bench/bench
+	$(BIN)/bench/report -rehearse $(BIN)/rehearse -trials $${TRIALS:-10000} -records $${RECORDS:-100000}
 
 .PHONY: bench-peers
-bench-peers: ## Install what bench compares the mocks with (needs Node)
+bench-peers: ## Install what bench compares rehearse and its mocks with: aimock, promptfoo, inspect_ai (needs Node and Python)
 	cd $(BENCH)/peers && npm ci --no-audit --no-fund --loglevel=error
+	cd $(BENCH)/peers && python3 -m venv .venv && .venv/bin/pip install -q -r requirements.txt
 
 .PHONY: kills
 kills: ## Kill recorders at seeded moments and look at what is left (KILLS=400, SEED=12)

@@ -131,30 +131,37 @@ type ToolExchange struct {
 // with its execution; or an execution that the model did not ask for.
 type Call struct {
 	Server string `json:"server"` // empty when the offered name fits no server
-	Tool   string `json:"tool"`
+	Tool   string `json:"tool"`   // its name on that server
 	// Offered is the name that the subject offered to the model.
 	Offered string `json:"offered,omitempty"`
-	ID      string `json:"id,omitempty"`
+	// ID of the call, as the model gave it.
+	ID string `json:"id,omitempty"`
 	// Args are the arguments the model wrote; nil when they are not JSON, and
 	// then ArgsText has them.
-	Args     json.RawMessage `json:"args,omitempty"`
-	ArgsText string          `json:"args_text,omitempty"`
-	// Result is as in [ToolExchange]; nil when the call was not executed.
-	Result   json.RawMessage `json:"result,omitempty"`
-	Failed   bool            `json:"failed,omitempty"`
-	Executed bool            `json:"executed"`
+	Args json.RawMessage `json:"args,omitempty"`
+	// ArgsText is what the model wrote as arguments where that is not JSON.
+	ArgsText string `json:"args_text,omitempty"`
+	// Result is the structured content, else the text parsed as JSON, else the
+	// text as a JSON string; nil when the call was not executed.
+	Result json.RawMessage `json:"result,omitempty"`
+	// Failed says that the tool, its server or the way there reported an error.
+	Failed bool `json:"failed,omitempty"`
+	// Executed says that the call reached a server.
+	Executed bool `json:"executed"`
 	// Unasked says that it was executed and no reply asks for it. Reply is then
 	// the last one of the turn before it, 0 for none, after whose calls it stands.
 	Unasked bool `json:"unasked,omitempty"`
 	// Lane names the conversation beside the main one in which it was made.
-	Lane     string        `json:"lane,omitempty"`
-	Turn     int           `json:"turn"`  // from 1
-	Reply    int           `json:"reply"` // the model call of the turn, from 1
-	Index    int           `json:"index"` // within the reply, from 0
+	Lane  string `json:"lane,omitempty"`
+	Turn  int    `json:"turn"`  // from 1
+	Reply int    `json:"reply"` // the model call of the turn, from 1
+	Index int    `json:"index"` // within the reply, from 0
+	// Duration from the request of the client to the answer of the server.
 	Duration time.Duration `json:"duration_ns,omitempty"`
 	// Retried says that the call was executed more than once.
 	Retried bool `json:"retried,omitempty"`
-	// Exec is the Seq of the [ToolExchange] on Server; 0 when not executed.
+	// Exec is the number of the execution among those of its server, the Seq of
+	// its [ToolExchange]; 0 when not executed.
 	Exec int `json:"exec,omitempty"`
 }
 

@@ -10,18 +10,18 @@ type Outcome string
 // The outcomes. An error is the infrastructure's and never counts as a
 // failure of the model or the client.
 const (
-	OutcomePassed  Outcome = "passed"
-	OutcomeFailed  Outcome = "failed"
-	OutcomeError   Outcome = "error"
-	OutcomeSkipped Outcome = "skipped"
+	OutcomePassed  Outcome = "passed"  // everything expected was there
+	OutcomeFailed  Outcome = "failed"  // the model or the client did something else
+	OutcomeError   Outcome = "error"   // could not be judged; in no rate
+	OutcomeSkipped Outcome = "skipped" // was not played, or has nothing to judge; in no rate
 )
 
 // Position is a place in a file. Lines and columns count from 1; zero means
 // unknown.
 type Position struct {
-	File string `json:"file,omitempty"`
-	Line int    `json:"line,omitempty"`
-	Col  int    `json:"col,omitempty"`
+	File string `json:"file,omitempty"` // its name, as it was given
+	Line int    `json:"line,omitempty"` // from 1
+	Col  int    `json:"col,omitempty"`  // from 1
 }
 
 // IsZero reports whether p says nothing.

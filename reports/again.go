@@ -12,6 +12,7 @@ import (
 	"gopkg.in/yaml.v3"
 
 	"github.com/rehearse-dev/rehearse/harness"
+	"github.com/rehearse-dev/rehearse/harness/trials"
 )
 
 // command is the line for a shell that plays just this trial's scenario again,
@@ -29,7 +30,7 @@ func (b *pageBuilder) command(t *Trial) string {
 		args = append(args, "--model", b.entry(t))
 	}
 	if t.Seed != 0 && !t.Mode.Real() {
-		args = append(args, "--seed", fmt.Sprint(b.run.Manifest.Seed))
+		args = append(args, "--seed", fmt.Sprint(b.manifest(t).Seed))
 	}
 	for i, a := range args {
 		args[i] = shellWord(a)
@@ -37,9 +38,20 @@ func (b *pageBuilder) command(t *Trial) string {
 	return clean(strings.Join(args, " "))
 }
 
+// manifest is that of the run in which a trial was played.
+func (b *pageBuilder) manifest(t *Trial) *trials.Manifest {
+	switch {
+	case b.diff != nil && t.side == sideA:
+		return &b.diff.A.Manifest
+	case b.diff != nil && t.side == sideB:
+		return &b.diff.B.Manifest
+	}
+	return &b.run.Manifest
+}
+
 // entry is what --model is given: a label alone where it is a name, too.
 func (b *pageBuilder) entry(t *Trial) string {
-	for _, m := range b.run.Manifest.Models {
+	for _, m := range b.manifest(t).Models {
 		if m.Label != t.Model || !t.Mode.Real() {
 			continue
 		}

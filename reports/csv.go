@@ -16,7 +16,7 @@ import (
 // csvColumns are the names of the columns of [CSV].
 func csvColumns() []string {
 	return []string{
-		"suite", "scenario", "case", "file", "line", "tags", "critical", "subject", "model", "variant", "mode", "attempt", "outcome", "cause", "message", "message_at",
+		"suite", "scenario", "case", "file", "line", "tags", "critical", "subject", "model", "variant", "mode", "attempt", "outcome", "cause", "blame", "message", "message_at",
 		"checks", "checks_failed", "model_calls", "retries", "tool_calls",
 		"tokens_input", "tokens_cached", "tokens_cache_write", "tokens_output", "tokens_reasoning", "cost_usd", "first_token_ms",
 		"answered_by", "seed", "start", "duration_ms", "hash_scenario", "hash_scorers", "hash_tools", "hash_entry", "transcript",
@@ -65,7 +65,7 @@ func csvRow(s *scenario, t *Trial) []string {
 	n := strconv.Itoa
 	return []string{
 		csvText(s.Suite), csvText(s.Scenario), csvText(s.Case), csvText(s.File), line, csvText(strings.Join(s.Tags, " ")), strconv.FormatBool(t.Critical), csvText(t.Subject),
-		csvText(t.Model), csvText(t.Variant), csvText(string(t.Mode)), n(t.Attempt), csvText(string(t.Outcome)), csvText(string(cause.Kind)), csvText(cause.Message), csvPlace(cause.Pos),
+		csvText(t.Model), csvText(t.Variant), csvText(string(t.Mode)), n(t.Attempt), csvText(string(t.Outcome)), csvText(string(cause.Kind)), csvText(string(blameOf(t))), csvText(cause.Message), csvPlace(cause.Pos),
 		n(t.Counts.Checks), n(failed), n(t.Counts.ModelCalls), n(t.Counts.Retries), n(t.Counts.ToolCalls),
 		n(t.Tokens.Input), n(t.Tokens.Cached), n(t.Tokens.CacheWrite), n(t.Tokens.Output), n(t.Tokens.Reasoning), cost, first,
 		csvText(strings.Join(t.Answered, " ")), strconv.FormatInt(t.Seed, 10), start,

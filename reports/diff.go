@@ -2,9 +2,320 @@
 
 package reports
 
-// Diff is two runs held against each other.
-type Diff struct{}
+import (
+	"cmp"
+	"fmt"
+	"io"
+	"path/filepath"
+	"slices"
+	"strings"
 
-type diffView struct{}
+	"github.com/rehearse-dev/rehearse/harness/stats"
+	"github.com/rehearse-dev/rehearse/harness/trials"
+	"github.com/rehearse-dev/rehearse/internal/prose"
+)
 
-func (b *pageBuilder) diffView() *diffView { return nil }
+// Diff is two runs held against each other, as `rehearse compare` does.
+type Diff struct {
+	// A and B are the run before and the run after, from [Load].
+	A, B     *Run
+	Estimand stats.Estimand
+	// Level of the intervals. Default 0.95.
+	Level float64
+	// Models that are in both, in the order in which they are shown.
+	Models []DiffModel
+	// Changed scenarios are in both runs, and not the same there. They are shown
+	// and not compared.
+	Changed []ChangedScenario
+	// LeftOut says of models that are in one run alone which they are.
+	LeftOut []string
+}
+
+// DiffModel is one model in both runs.
+type DiffModel struct {
+	Name string
+	// A and B are its columns in the two runs.
+	A, B trials.Column
+	// Comparison of B with A: its difference is the rate in B less that in A.
+	stats.Comparison
+	// Err says why there is no comparison.
+	Err error
+}
+
+// ChangedScenario is a scenario whose definition is not the same in two runs.
+type ChangedScenario struct {
+	Suite, Scenario, Case string
+	// Parts are what changed: its definition, its expectations, its tools.
+	Parts []string
+}
+
+// side is the run of a [Diff] that a trial is of.
+type side int
+
+const (
+	alone side = iota // of no diff
+	sideA
+	sideB
+)
+
+func (s side) name() string { return [...]string{"", "A", "B"}[s] }
+
+// DiffHTML writes two runs as one page, like that of [HTML]: what changed, then
+// the views of both runs beside each other. A title of the options heads it.
+func DiffHTML(w io.Writer, d *Diff, opts *HTMLOptions) error {
+	run := &Run{Manifest: d.B.Manifest}
+	m, before := &run.Manifest, d.A.Manifest
+	m.Name = "Comparison of two runs"
+	if m.Mode != before.Mode {
+		m.Mode = ""
+	}
+	m.Warnings, m.Interrupted, m.Rules, m.Thresholds = nil, false, nil, nil
+	m.Models, m.Scenarios, m.Variants = slices.Clone(before.Models), nil, slices.Clone(before.Variants)
+	for _, x := range d.B.Manifest.Models {
+		if !slices.ContainsFunc(m.Models, func(o trials.Model) bool { return o.Label == x.Label }) {
+			m.Models = append(m.Models, x)
+		}
+	}
+	for _, v := range d.B.Manifest.Variants {
+		if !slices.Contains(m.Variants, v) {
+			m.Variants = append(m.Variants, v)
+		}
+	}
+	for _, s := range slices.Concat(before.Scenarios, d.B.Manifest.Scenarios) {
+		s.Pass = nil // the rules of one run do not judge two
+		m.Scenarios = append(m.Scenarios, s)
+	}
+	for _, part := range []struct {
+		run  *Run
+		side side
+	}{{d.A, sideA}, {d.B, sideB}} {
+		for _, t := range part.run.Trials {
+			t.side = part.side
+			run.Trials = append(run.Trials, t)
+		}
+		if p := part.run.Manifest; p.Interrupted {
+			run.Warnings = append(run.Warnings, fmt.Sprintf("%s: interrupted: %d of %s planned ended", part.side.name(), len(part.run.Trials), prose.Count(p.Planned, "trial")))
+		}
+		for _, text := range slices.Concat(part.run.Manifest.Warnings, part.run.Warnings) {
+			run.Warnings = append(run.Warnings, part.side.name()+": "+text)
+		}
+	}
+	return page(w, run, arrange(run), d, opts)
+}
+
+// maxChangedLinks is how many trials a cause that changed lists.
+const maxChangedLinks = 4
+
+type (
+	// diffView is what changed between two runs.
+	diffView struct {
+		A, B     string // the runs
+		Verdicts []diffVerdict
+		Counts   string // of scenarios
+		Estimand string
+		Level    string // of the intervals, such as 95 %
+		Plot     *plotView
+		Models   []diffModelView
+		Causes   []changedCause
+		Rarer    []changedCause
+		NA, NB   int // failing trials
+		Changed  []changedView
+		Added    []goldRow
+		Removed  []goldRow
+		LeftOut  []string
+	}
+	diffVerdict struct{ Class, Words string }
+	// diffModelView is a model in both runs; its A is run B, since what is shown
+	// is the gain.
+	diffModelView struct {
+		pairView
+		Name, Err string
+	}
+	// changedCause is a cause that fails more or fewer trials than it did.
+	changedCause struct {
+		causeView
+		Word   string // new, gone, more, fewer
+		NA, NB int
+	}
+	changedView struct {
+		goldRow
+		Parts string
+	}
+)
+
+// runName is how a page calls a run of a diff.
+func runName(r *Run) string {
+	name := oneLine(cmp.Or(r.Manifest.Name, "a run"), 120)
+	if r.Dir != "" && filepath.Base(r.Dir) != name {
+		name += " (" + oneLine(filepath.Base(r.Dir), 120) + ")"
+	}
+	if !r.Manifest.Started.IsZero() {
+		name += ", " + r.Manifest.Started.UTC().Format("2006-01-02 15:04 UTC")
+	}
+	return name
+}
+
+// diffView is nil where there is no diff.
+func (b *pageBuilder) diffView() *diffView {
+	if b.diff == nil {
+		return nil
+	}
+	d := b.diff
+	v := &diffView{A: runName(d.A), B: runName(d.B), Estimand: string(d.Estimand), Level: fmt.Sprintf("%g %%", 100*cmp.Or(d.Level, 0.95))}
+	changed := b.changedRows(v)
+	var rows []interval
+	worse, better := map[int]bool{}, map[int]bool{}
+	for i := range d.Models {
+		m := &d.Models[i]
+		name := oneLine(m.Name, 120)
+		if m.Err != nil {
+			v.Models = append(v.Models, diffModelView{Name: name, Err: oneLine(m.Err.Error(), 300)})
+			v.Verdicts = append(v.Verdicts, diffVerdict{"undecided", name + " cannot be compared: " + oneLine(m.Err.Error(), 300) + "."})
+			continue
+		}
+		p := pair{m.Comparison, b.tab.columnIn(m.B, sideB), b.tab.columnIn(m.A, sideA)}
+		if p.A < 0 || p.B < 0 {
+			continue // the diff was put together by hand, of other runs
+		}
+		mv := diffModelView{pairView: b.pair(p, changed, &rows), Name: name}
+		mv.Verdict, mv.Class = gainWords(m.Comparison)
+		rows[len(rows)-1].Label = fmt.Sprintf("%s: %s, n = %s", name, mv.Difference, prose.Count(mv.N, "scenario"))
+		v.Models = append(v.Models, mv)
+		v.Verdicts = append(v.Verdicts, diffVerdict{mv.Class, fmt.Sprintf("%s is %s: it passes %s in B and %s in A, %s points, %s interval %s, p %s.",
+			name, mv.Verdict, mv.RateA, mv.RateB, mv.Difference, v.Level, mv.Interval, mv.P)})
+		for _, f := range mv.FlipsA {
+			better[f.row] = true
+		}
+		for _, f := range mv.FlipsB {
+			worse[f.row] = true
+		}
+	}
+	v.Plot = intervalPlot("Differences of pass rates, B − A, with intervals; the table below has the numbers", rows, differenceAxis(rows, v.Level))
+	parts := []string{prose.Count(len(worse), "scenario") + " passed less often", fmt.Sprintf("%d more often", len(better))}
+	if len(v.Models) > 1 {
+		parts[0] += " with some model"
+	}
+	for _, more := range []struct {
+		n    int
+		word string
+	}{{len(v.Changed), "changed and not compared"}, {len(v.Added), "new"}, {len(v.Removed), "removed"}} {
+		if more.n > 0 {
+			parts = append(parts, fmt.Sprintf("%d %s", more.n, more.word))
+		}
+	}
+	v.Counts = strings.Join(parts, ", ") + "."
+	b.changedCauses(v)
+	for _, line := range d.LeftOut {
+		v.LeftOut = append(v.LeftOut, oneLine(line, 300))
+	}
+	return v
+}
+
+// gainWords says whether a model has become better, and how that is marked.
+func gainWords(c stats.Comparison) (words, class string) {
+	switch {
+	case !c.Different:
+		return "not shown to have changed", "skipped"
+	case c.Difference > 0:
+		return "better", "passed"
+	default:
+		return "worse", "failed"
+	}
+}
+
+// columnIn finds the column of a model in one run; -1 where there is none.
+func (tab *table) columnIn(c trials.Column, of side) int {
+	key := keyOf(c)
+	key.side = of
+	return slices.IndexFunc(tab.Columns, func(c *column) bool { return c.key == key })
+}
+
+// changedRows finds the scenarios that are not the same in both runs, and
+// returns those that are in both.
+func (b *pageBuilder) changedRows(v *diffView) map[int]bool {
+	parts := map[scenarioKey][]string{}
+	for _, c := range b.diff.Changed {
+		parts[scenarioKey{c.Suite, c.Scenario, c.Case}] = c.Parts
+	}
+	out := map[int]bool{}
+	for i, s := range b.tab.Scenarios {
+		var in [sideB + 1]bool
+		for c, cell := range s.Cells {
+			in[b.tab.Columns[c].key.side] = in[b.tab.Columns[c].key.side] || len(cell) > 0
+		}
+		row := goldRow{scenarioID(i), oneLine(s.Name(), 200), s.Tally.Words()}
+		what, changed := parts[scenarioKey{s.Suite, s.Scenario, s.Case}]
+		switch {
+		case in[sideA] && !in[sideB]:
+			v.Removed = append(v.Removed, row)
+		case in[sideB] && !in[sideA]:
+			v.Added = append(v.Added, row)
+		case changed:
+			out[i] = true
+			v.Changed = append(v.Changed, changedView{row, oneLine(prose.And(what), 200)})
+		}
+	}
+	return out
+}
+
+// changedCauses counts each cause in both runs, and keeps those that fail more
+// or fewer trials, the largest change first.
+func (b *pageBuilder) changedCauses(v *diffView) {
+	// Without the place: a line that moved is no other cause.
+	type key struct{ kind, message string }
+	var order []key
+	type group struct {
+		changedCause
+		a, b []place // the trials of both runs
+	}
+	groups := map[key]*group{}
+	for t := range b.tab.trials() {
+		if !failing(t.Trial) {
+			continue
+		}
+		cause := causeOf(t.Trial)
+		k := key{string(cause.Kind), cause.Message}
+		g := groups[k]
+		if g == nil {
+			g = &group{}
+			g.causeView = causeView{Kind: causeWord(cause.Kind), Blame: blameWord(blameOf(t.Trial)), Text: b.text(cause.Message)}
+			groups[k] = g
+			order = append(order, k)
+		}
+		if t.side == sideA {
+			g.a = append(g.a, t)
+		} else {
+			g.b = append(g.b, t)
+		}
+	}
+	for _, k := range order {
+		g := groups[k]
+		g.NA, g.NB = len(g.a), len(g.b)
+		v.NA, v.NB = v.NA+g.NA, v.NB+g.NB
+		// The trials of the run that has more of it explain it.
+		list := g.b
+		switch {
+		case g.NA == g.NB:
+			continue
+		case g.NA == 0:
+			g.Word = "new"
+		case g.NB == 0:
+			g.Word, list = "gone", g.a
+		case g.NB > g.NA:
+			g.Word = "more"
+		default:
+			g.Word, list = "fewer", g.a
+		}
+		for _, t := range list[:min(len(list), maxChangedLinks)] {
+			g.Trials = append(g.Trials, linkView{t.id, t.label(80), outcomeOf(t.Outcome)})
+		}
+		g.More = len(list) - len(g.Trials)
+		v.Causes = append(v.Causes, g.changedCause)
+	}
+	slices.SortStableFunc(v.Causes, func(x, y changedCause) int {
+		return compareAbs(float64(y.NB-y.NA), float64(x.NB-x.NA))
+	})
+	if len(v.Causes) > maxCauses+1 {
+		v.Causes, v.Rarer = v.Causes[:maxCauses], v.Causes[maxCauses:]
+	}
+}

@@ -11,6 +11,7 @@ import (
 	"fmt"
 	"html/template"
 	"io"
+	"slices"
 	"strings"
 	"time"
 
@@ -236,10 +237,13 @@ func (b *pageBuilder) page(tmpl *template.Template, o HTMLOptions) (*pageView, e
 	p.Overview, p.Pairs = b.overview(standing), b.pairs(standing)
 	p.Matrix, p.Causes = b.matrix(p.Scenarios), b.causes()
 	p.Drift, p.DriftSum = b.drift()
-	p.Confusion, p.Costs, p.Gold = b.confusion(), b.costs(standing), b.gold()
+	p.Confusion, p.Costs = b.confusion(), b.costs(standing)
 	p.Facts = provenance(run)
 	if b.diff != nil {
-		p.Diff = b.diffView()
+		p.Facts = slices.Concat(of(sideA, provenance(b.diff.A)), of(sideB, provenance(b.diff.B)))
+	}
+	if p.Diff = b.diffView(); p.Diff == nil {
+		p.Gold = b.gold()
 	}
 	return p, nil
 }
@@ -272,6 +276,14 @@ func scenarioID(i int) string { return fmt.Sprintf("scenario-%d", i+1) }
 // trialID names a trial by its place, so that links survive a run that is
 // repeated.
 func trialID(s, c, n int) string { return fmt.Sprintf("trial-%d-%d-%d", s+1, c+1, n+1) }
+
+// of names the run of a diff that facts are about.
+func of(s side, facts []factView) []factView {
+	for i := range facts {
+		facts[i].Name = s.name() + ": " + facts[i].Name
+	}
+	return facts
+}
 
 func provenance(run *Run) []factView {
 	m := run.Manifest

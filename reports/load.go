@@ -30,9 +30,9 @@ type Run struct {
 
 // Trial is one trial of a [Run].
 //
-// A run that [Load] has read may be large, so of its trials that passed or were
-// skipped it leaves in the files what only a page of the trial shows: the
-// trajectory, the answers, and the verdicts that are passed or skipped.
+// A run that [Load] has read may be large, so it leaves in the files what only a
+// page of the trial shows: the answers, the verdicts that are passed or skipped,
+// and of trials that passed or were skipped the trajectory.
 type Trial struct {
 	trials.Record
 	// Witness is what both witnesses said, whole. It is nil in a run that [Load]
@@ -41,6 +41,7 @@ type Trial struct {
 
 	dir  string      // of the run; empty for a trial that was never in a file
 	span trials.Span // of the record in its file
+	side side        // of a diff
 }
 
 // whole is the trial with all that its files have. The trial itself is whole
@@ -54,7 +55,7 @@ func (t *Trial) whole() (*Trial, error) {
 	if err != nil {
 		return t, err
 	}
-	out := &Trial{Record: r}
+	out := &Trial{Record: r, side: t.side}
 	if r.Detail == "" {
 		return out, nil
 	}
@@ -78,6 +79,10 @@ func isFile(path string) bool {
 func Load(dir string) (*Run, error) {
 	run := &Run{Dir: dir}
 	manifest, merr := trials.ReadManifest(dir)
+	if info, err := os.Stat(filepath.Join(dir, trials.RecordsFile)); err == nil {
+		// A list that grows is in memory twice. No record is this short.
+		run.Trials = make([]Trial, 0, min(max(manifest.Planned, 0), int(info.Size()/100)))
+	}
 	l := loader{dir: dir, run: run, at: map[trials.Key]int{}, texts: map[string]string{}}
 	torn, err := trials.Scan(filepath.Join(dir, trials.RecordsFile), l.add)
 	switch {
@@ -151,18 +156,27 @@ func (l *loader) light(r trials.Record) trials.Record {
 	for i := range r.Answered {
 		r.Answered[i] = l.share(r.Answered[i])
 	}
-	if r.Outcome != harness.OutcomePassed && r.Outcome != harness.OutcomeSkipped {
-		return r
+	if r.Outcome == harness.OutcomePassed || r.Outcome == harness.OutcomeSkipped {
+		r.Trajectory = nil
 	}
-	r.Trajectory, r.Answers = nil, nil
-	var kept []trials.Verdict
-	for _, v := range r.Verdicts {
-		if v.State != trials.Passed && v.State != trials.Skipped || v.Judgement != nil {
-			kept = append(kept, v)
-		}
-	}
-	r.Verdicts = kept
+	r.Answers = nil
+	r.Verdicts = slices.DeleteFunc(r.Verdicts, func(v trials.Verdict) bool {
+		return (v.State == trials.Passed || v.State == trials.Skipped) && v.Judgement == nil
+	})
+	// A list that was decoded has room for more.
+	r.Verdicts, r.Trajectory, r.TTFT, r.Latency = snug(r.Verdicts), snug(r.Trajectory), snug(r.TTFT), snug(r.Latency)
 	return r
+}
+
+// snug is a copy of a list with room for no more.
+func snug[T any](list []T) []T {
+	switch {
+	case len(list) == 0:
+		return nil
+	case cap(list) == len(list):
+		return list
+	}
+	return append(make([]T, 0, len(list)), list...)
 }
 
 func (l *loader) share(s string) string {

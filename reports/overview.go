@@ -18,6 +18,7 @@ type (
 		Columns []columnView
 		K       int // of pass^k; 0 where it is not shown
 		Said    bool
+		Ranked  bool // where columns stand among each other
 		Cost    bool
 		Notes   []textView
 	}
@@ -37,7 +38,7 @@ type (
 )
 
 func (b *pageBuilder) overview(s *standing) overviewView {
-	v := overviewView{Verdict: s.verdict(b.tab), Said: s.Said}
+	v := overviewView{Verdict: s.verdict(b.tab), Said: s.Said, Ranked: s.Said && b.diff == nil}
 	if s.K > 1 {
 		v.K = s.K
 	}
@@ -127,6 +128,7 @@ type (
 		ID, Name, RateA, RateB string
 		LinkA, LinkB           string // to the trials that explain it
 		Gap                    float64
+		row                    int
 	}
 )
 
@@ -138,15 +140,15 @@ func (b *pageBuilder) pairs(s *standing) pairsView {
 		if p.Difference < 0 {
 			p = *p.from(p.B)
 		}
-		v.Rows = append(v.Rows, b.pair(p, &rows))
+		v.Rows = append(v.Rows, b.pair(p, nil, &rows))
 	}
-	v.Plot = intervalPlot("Differences of pass rates with 95 % intervals; the table below has the numbers", rows, differenceAxis(rows))
+	v.Plot = intervalPlot("Differences of pass rates with 95 % intervals; the table below has the numbers", rows, differenceAxis(rows, "95 %"))
 	return v
 }
 
 // differenceAxis has its 0 in it.
-func differenceAxis(rows []interval) axis {
-	a := axis{Label: "difference of pass rates, points, with 95 % interval", Marked: true, Min: -1, Max: 1}
+func differenceAxis(rows []interval, level string) axis {
+	a := axis{Label: "difference of pass rates, points, with " + level + " interval", Marked: true, Min: -1, Max: 1}
 	for _, r := range rows {
 		a.Min, a.Max = min(a.Min, r.Low), max(a.Max, r.High)
 	}
@@ -154,7 +156,8 @@ func differenceAxis(rows []interval) axis {
 	return a
 }
 
-func (b *pageBuilder) pair(p pair, rows *[]interval) pairView {
+// pair shows two columns compared. The rows in skip were not compared.
+func (b *pageBuilder) pair(p pair, skip map[int]bool, rows *[]interval) pairView {
 	v := pairView{
 		A: b.tab.Columns[p.A].Label, B: b.tab.Columns[p.B].Label, Difference: signed(p.Difference),
 		Interval: signed(p.Interval.Low) + " to " + signed(p.Interval.High), P: pText(p.Adjusted),
@@ -172,7 +175,7 @@ func (b *pageBuilder) pair(p pair, rows *[]interval) pairView {
 	for i, s := range b.tab.Scenarios {
 		f, ok := b.flip(i, s, p)
 		switch {
-		case !ok:
+		case !ok || skip[i]:
 		case f.Gap > 0:
 			v.FlipsA = append(v.FlipsA, f)
 		default:
@@ -207,7 +210,7 @@ func (b *pageBuilder) flip(i int, s *scenario, p pair) (flipView, bool) {
 		return flipView{}, false
 	}
 	f := flipView{
-		ID: scenarioID(i), Name: oneLine(s.Name(), 200),
+		ID: scenarioID(i), Name: oneLine(s.Name(), 200), row: i,
 		RateA: fmt.Sprintf("%d/%d", ya.Passed, ya.Judged()), RateB: fmt.Sprintf("%d/%d", yb.Passed, yb.Judged()),
 		Gap: float64(ya.Passed)/float64(ya.Judged()) - float64(yb.Passed)/float64(yb.Judged()),
 	}

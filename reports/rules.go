@@ -16,9 +16,13 @@ import (
 
 // rules judges the rules of a run from its trials.
 func rules(run *Run) []trials.RuleResult {
+	if !run.Manifest.Ruled() {
+		return nil // before the records of a large run are copied
+	}
 	records := make([]trials.Record, len(run.Trials))
-	for i, t := range run.Trials {
-		records[i] = t.Record
+	for i := range run.Trials {
+		t := &run.Trials[i]
+		records[i] = trials.Record{Key: t.Key, Pos: t.Pos, Outcome: t.Outcome}
 	}
 	return trials.JudgeRules(&run.Manifest, records)
 }

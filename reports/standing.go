@@ -98,8 +98,8 @@ func (tab *table) stand() (*standing, error) {
 		}
 		s.Rates = append(s.Rates, r)
 	}
-	if len(tables) < 2 {
-		return s, nil
+	if len(tables) < 2 || slices.ContainsFunc(tab.Columns, func(c *column) bool { return c.key.side != alone }) {
+		return s, nil // two runs are compared by their diff
 	}
 	rank, err := stats.Rank(tables, estimand, nil)
 	if err != nil {

@@ -6,6 +6,7 @@ import (
 	"cmp"
 	"fmt"
 	"iter"
+	"maps"
 	"slices"
 	"strings"
 	"time"
@@ -41,6 +42,14 @@ type column struct {
 type columnKey struct {
 	Model, Variant, Subject string
 	Mode                    harness.Mode
+	side                    side
+}
+
+// columnKey is the column of a trial.
+func (t *Trial) columnKey() columnKey {
+	k := keyOf(t.Key.Column())
+	k.side = t.side
+	return k
 }
 
 // axes counts the models and the variants that stand in columns.
@@ -206,7 +215,7 @@ func arrange(run *Run) *table {
 		t := &run.Trials[i]
 		s := find(scenarioKey{t.Suite, t.Scenario, t.Case})
 		s.File = cmp.Or(s.File, t.File)
-		c := at[keyOf(t.Key.Column())]
+		c := at[t.columnKey()]
 		s.Cells[c] = append(s.Cells[c], t)
 		s.Pos, s.Critical = t.Pos, s.Critical || t.Critical
 		if len(s.Tags) == 0 {
@@ -228,7 +237,9 @@ func arrange(run *Run) *table {
 	return tab
 }
 
-func keyOf(c trials.Column) columnKey { return columnKey{c.Model, c.Variant, c.Subject, c.Mode} }
+func keyOf(c trials.Column) columnKey {
+	return columnKey{Model: c.Model, Variant: c.Variant, Subject: c.Subject, Mode: c.Mode}
+}
 
 // columnsOf finds the columns: models and variants in the order of the manifest, labelled
 // with no more than tells them apart.
@@ -241,16 +252,16 @@ func columnsOf(run *Run) []*column {
 	for i, v := range run.Manifest.Variants {
 		variant[v] = i - len(run.Manifest.Variants)
 	}
-	var keys []columnKey
+	found := map[columnKey]bool{}
 	for i := range run.Trials {
-		keys = append(keys, keyOf(run.Trials[i].Key.Column()))
+		found[run.Trials[i].columnKey()] = true
 	}
+	keys := slices.Collect(maps.Keys(found))
 	slices.SortFunc(keys, func(a, b columnKey) int {
 		return cmp.Or(cmp.Compare(rank[a.Model], rank[b.Model]), cmp.Compare(a.Model, b.Model),
 			cmp.Compare(variant[a.Variant], variant[b.Variant]), cmp.Compare(a.Variant, b.Variant),
-			cmp.Compare(a.Subject, b.Subject), cmp.Compare(a.Mode, b.Mode))
+			cmp.Compare(a.Subject, b.Subject), cmp.Compare(a.Mode, b.Mode), cmp.Compare(a.side, b.side))
 	})
-	keys = slices.Compact(keys)
 	variants, subjects, modes := map[string]bool{}, map[string]bool{}, map[harness.Mode]bool{}
 	for _, k := range keys {
 		variants[k.Variant], subjects[k.Subject], modes[k.Mode] = true, true, true
@@ -266,6 +277,9 @@ func columnsOf(run *Run) []*column {
 		}
 		if len(modes) > 1 {
 			label = append(label, string(k.Mode))
+		}
+		if name := k.side.name(); name != "" {
+			label = append([]string{name}, label...)
 		}
 		out = append(out, &column{Label: oneLine(strings.Join(label, " · "), 120), key: k})
 	}

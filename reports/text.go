@@ -43,6 +43,7 @@ func Text(w io.Writer, run *Run, opts *TextOptions) error {
 		p.trial(t)
 	}
 	p.models(tab)
+	p.blames(tab)
 	p.rules(tab)
 	p.warnings(run)
 	if sum := driftSum(tab); sum != "" {

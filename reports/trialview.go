@@ -40,8 +40,9 @@ type (
 		Quiet    []string    // the names of those
 		Fall     []fallView
 		Script   *transcriptView
-		Frames   []frameView
-		LeftOut  string // why there is no transcript
+		Frames   *framesView
+		Raw      []rawView // where the run kept it
+		LeftOut  string    // why there is no transcript
 	}
 	checkView struct {
 		Class      string // passed, failed, undecided, skipped, warning
@@ -97,6 +98,9 @@ func (b *pageBuilder) body(t *Trial, j job) *trialBody {
 		}
 	}
 	if failing(t) {
+		if body.Cause != nil {
+			body.Cause.Blame = blameWord(blameOf(t))
+		}
 		body.Struck = b.texts(t.Struck)
 	}
 	for i := range t.Verdicts {
@@ -112,7 +116,7 @@ func (b *pageBuilder) body(t *Trial, j job) *trialBody {
 			body.Conduct = append(body.Conduct, b.check(v))
 		}
 	}
-	body.Fall, body.Script, body.Frames = fall(t), b.transcript(t), b.frames(t)
+	body.Fall, body.Script, body.Frames, body.Raw = fall(t), b.transcript(t), b.frames(t), b.raw(t)
 	if body.Script == nil {
 		body.LeftOut = "No transcript was recorded."
 	}

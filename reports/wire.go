@@ -26,6 +26,17 @@ type (
 		At, Way, What, Server string
 		Body                  textView
 	}
+	// framesView are the messages of MCP servers.
+	framesView struct {
+		Words string
+		List  []frameView
+	}
+	// rawView is a request to an endpoint with its answer, as they were on the
+	// wire.
+	rawView struct {
+		At, Words string
+		Parts     []namedText
+	}
 )
 
 // maxFall is how many lines a waterfall has.
@@ -114,12 +125,74 @@ func (b *pageBuilder) wire(x *harness.Exchange) []namedText {
 	return out
 }
 
-// frames are the calls as the MCP servers had them: what came, and the result
-// or the error that went back.
-func (b *pageBuilder) frames(t *Trial) []frameView {
+// raw are the requests and answers of a run that kept them.
+func (b *pageBuilder) raw(t *Trial) (out []rawView) {
 	if t.Witness == nil {
 		return nil
 	}
+	part := func(name, body string, size int) namedText {
+		if size > len(body) {
+			name += fmt.Sprintf(", the beginning of %s", bytesText(size))
+		}
+		return namedText{name, b.text(body)}
+	}
+	lines := func(first string, headers map[string]string) string {
+		list := []string{first}
+		for _, name := range slices.Sorted(maps.Keys(headers)) {
+			list = append(list, name+": "+headers[name])
+		}
+		return strings.Join(list, "\n")
+	}
+	for i := range t.Witness.Wire {
+		x := &t.Witness.Wire[i]
+		v := rawView{At: since(t.Start, x.Start), Words: oneLine(x.Method+" "+x.Path, 200)}
+		v.Parts = append(v.Parts, namedText{"Request", b.text(lines(x.Method+" "+x.Path, x.Headers))})
+		if x.Body != "" {
+			v.Parts = append(v.Parts, part("Body", x.Body, x.BodySize))
+		}
+		if x.Status > 0 {
+			v.Words += fmt.Sprintf(": %d, %s", x.Status, bytesText(x.AnswerSize))
+			v.Parts = append(v.Parts, namedText{"Answer", b.text(lines(fmt.Sprintf("HTTP %d", x.Status), x.AnswerHeaders))})
+		}
+		if x.Answer != "" {
+			v.Parts = append(v.Parts, part("Body of the answer", x.Answer, x.AnswerSize))
+		}
+		out = append(out, v)
+	}
+	return out
+}
+
+// frames are the messages of MCP servers: of a run that kept them all there
+// were, else the calls as the journal has them.
+func (b *pageBuilder) frames(t *Trial) *framesView {
+	if t.Witness == nil {
+		return nil
+	}
+	v := &framesView{Words: "MCP messages: tools/call as the servers had them", List: b.calls(t)}
+	if len(t.Witness.Frames) > 0 {
+		v.Words, v.List = fmt.Sprintf("MCP messages as they were on the wire: %d", len(t.Witness.Frames)), nil
+	}
+	for i := range t.Witness.Frames {
+		f := &t.Witness.Frames[i]
+		what := strings.TrimSpace(strings.Join([]string{string(f.Kind), f.Method, f.HTTP}, " "))
+		if f.Fault != "" {
+			what += ", fault " + f.Fault
+		}
+		way := "from"
+		if f.In {
+			way = "to"
+		}
+		v.List = append(v.List, frameView{since(t.Start, f.Time), way, oneLine(what, 120), oneLine(f.Server, 80), b.text(f.Body)})
+	}
+	if len(v.List) == 0 {
+		return nil
+	}
+	return v
+}
+
+// calls are the calls as the MCP servers had them: what came, and the result
+// or the error that went back.
+func (b *pageBuilder) calls(t *Trial) []frameView {
 	var out []frameView
 	begin := t.Start
 	for i := range t.Witness.Tools {

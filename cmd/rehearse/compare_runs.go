@@ -14,11 +14,13 @@ import (
 	"github.com/rehearse-dev/rehearse/harness"
 	"github.com/rehearse-dev/rehearse/harness/stats"
 	"github.com/rehearse-dev/rehearse/internal/prose"
+	"github.com/rehearse-dev/rehearse/reports"
 )
 
 // compareRunsFlags are how two runs are compared.
 type compareRunsFlags struct {
 	fixed bool
+	html  string // the page
 	stats stats.Options
 }
 
@@ -33,14 +35,15 @@ their names. It plays nothing.
 
 B - A is in points, with an interval. ~ says that the two are tied: not shown to
 differ, nor to be equal. A scenario whose definition changed is left out, and
-named. Scenarios are treated as a sample; with --fixed the question is whether
+named, and so is one that is in one run alone. Scenarios are treated as a sample; with --fixed the question is whether
 this very suite would show a difference again, which needs two attempts each.
 docs/statistics.md has the methods and their sources.
 
 The exit code is 0 whatever the result, and 3 when nothing could be compared.`,
 		Example: `  rehearse compare runs/20260102-150405-before runs/20260103-150405-after
   rehearse compare runs/*-before runs/*-after --fixed
-  rehearse compare runs/*-small runs/*-large --bootstrap 10000 --seed 1`,
+  rehearse compare runs/*-small runs/*-large --bootstrap 10000 --seed 1
+  rehearse compare runs/*-before runs/*-after --html changes.html`,
 		Args: func(cmd *cobra.Command, args []string) error {
 			if err := minArgs(2, "the folders of two runs")(cmd, args); err != nil {
 				return err
@@ -58,7 +61,7 @@ The exit code is 0 whatever the result, and 3 when nothing could be compared.`,
 			case flags.fixed && flags.stats.Resamples > 0:
 				return errors.New("--bootstrap draws other scenarios, and --fixed asks about these: use one of them")
 			}
-			return compareRuns(p.stdout, args[0], args[1], flags)
+			return compareRuns(p, args[0], args[1], flags)
 		},
 	}
 	f := cmd.Flags()
@@ -66,6 +69,7 @@ The exit code is 0 whatever the result, and 3 when nothing could be compared.`,
 	f.Float64Var(&flags.stats.Level, "level", 0.95, "level of the intervals")
 	f.IntVar(&flags.stats.Resamples, "bootstrap", 0, "print a bootstrap interval of so many resamples too")
 	f.Uint64Var(&flags.stats.Seed, "seed", 0, "seed of the bootstrap")
+	f.StringVar(&flags.html, "html", "", "write a page of what changed to this `file` too; - is standard output, instead of text")
 	return cmd
 }
 
@@ -77,7 +81,8 @@ type modelPair struct {
 	err error // where it cannot be compared
 }
 
-func compareRuns(w io.Writer, dirA, dirB string, flags compareRunsFlags) error {
+func compareRuns(p *process, dirA, dirB string, flags compareRunsFlags) error {
+	w := p.stdout
 	ra, err := loadRecords(dirA)
 	if err != nil {
 		return err
@@ -91,6 +96,7 @@ func compareRuns(w io.Writer, dirA, dirB string, flags compareRunsFlags) error {
 	if err != nil {
 		return err
 	}
+	ra, rb, onlyA, onlyB := inBoth(ra, rb, names)
 	list, alone, err := models(tablesOf(ra, names), tablesOf(rb, names), dirA, dirB)
 	if err != nil {
 		return err
@@ -117,25 +123,61 @@ func compareRuns(w io.Writer, dirA, dirB string, flags compareRunsFlags) error {
 			c.Comparison, shown = shown[0], shown[1:]
 		}
 	}
+	if flags.html == stdout {
+		w = io.Discard // the page is the output
+	}
 	fmt.Fprintf(w, "A: %s\nB: %s\nfor %s; intervals at level %s %%\n\n", dirA, dirB, e, percent(flags.stats.Level))
 	if err := comparedTable(w, list); err != nil {
 		return err
 	}
-	if len(changed)+len(alone) > 0 {
+	left := changes(changed, names)
+	for _, n := range onlyA {
+		left = append(left, n+": it is not in B")
+	}
+	for _, n := range onlyB {
+		left = append(left, n+": it is not in A")
+	}
+	left = append(left, alone...)
+	if len(left) > 0 {
 		fmt.Fprintln(w)
 	}
-	for _, line := range changed {
+	for _, line := range left {
 		fmt.Fprintf(w, "left out: %s\n", line)
-	}
-	for _, line := range alone {
-		fmt.Fprintln(w, line)
 	}
 	for _, c := range list {
 		c.details(w)
 	}
+	if flags.html != "" {
+		d := &reports.Diff{Estimand: e, Level: flags.stats.Level, Changed: changed, LeftOut: alone}
+		for _, c := range list {
+			d.Models = append(d.Models, reports.DiffModel{Name: c.name, A: columnOf(ra, c.a.Name), B: columnOf(rb, c.b.Name), Comparison: c.Comparison, Err: c.err})
+		}
+		if err := comparedPage(p, d, dirA, dirB, flags.html); err != nil {
+			return err
+		}
+	}
 	if !slices.ContainsFunc(list, func(c modelPair) bool { return c.err == nil }) {
 		return &codeError{code: exitUnjudged}
 	}
+	return nil
+}
+
+// comparedPage writes two runs as a page, and names it.
+func comparedPage(p *process, d *reports.Diff, dirA, dirB, name string) (err error) {
+	if d.A, err = reports.Load(dirA); err != nil {
+		return err
+	}
+	if d.B, err = reports.Load(dirB); err != nil {
+		return err
+	}
+	write := func(w io.Writer) error { return reports.DiffHTML(w, d, nil) }
+	if name == stdout {
+		return write(p.stdout)
+	}
+	if err := writeFile(name, write); err != nil {
+		return err
+	}
+	fmt.Fprintf(p.stdout, "\nreport: %s\n", name)
 	return nil
 }
 
@@ -155,12 +197,12 @@ func models(ta, tb []stats.Table, dirA, dirB string) (list []modelPair, alone []
 		if i := find(tb, a.Name); i >= 0 {
 			list = append(list, modelPair{name: a.Name, a: a, b: tb[i]})
 		} else {
-			alone = append(alone, fmt.Sprintf("left out: %s: it is not in B", a.Name))
+			alone = append(alone, a.Name+": it is not in B")
 		}
 	}
 	for _, b := range tb {
 		if find(ta, b.Name) < 0 {
-			alone = append(alone, fmt.Sprintf("left out: %s: it is not in A", b.Name))
+			alone = append(alone, b.Name+": it is not in A")
 		}
 	}
 	if len(list) == 0 {

@@ -9,6 +9,7 @@ import (
 
 	"github.com/rehearse-dev/rehearse/harness/trials"
 	"github.com/rehearse-dev/rehearse/internal/prose"
+	"github.com/rehearse-dev/rehearse/reports"
 )
 
 // definition is what a scenario of a run was made of. An empty hash is not
@@ -73,7 +74,7 @@ func definitions(records []trials.Record, name func(trials.Key) string, dir stri
 
 // sameScenarios leaves out the scenarios that are defined otherwise in the other
 // run, and says of each what changed.
-func sameScenarios(ra, rb []trials.Record, name func(trials.Key) string, dirA, dirB string) (keptA, keptB []trials.Record, changed []string, err error) {
+func sameScenarios(ra, rb []trials.Record, name func(trials.Key) string, dirA, dirB string) (keptA, keptB []trials.Record, changed []reports.ChangedScenario, err error) {
 	da, err := definitions(ra, name, dirA)
 	if err != nil {
 		return nil, nil, nil, err
@@ -91,9 +92,41 @@ func sameScenarios(ra, rb []trials.Record, name func(trials.Key) string, dirA, d
 		}
 		if parts := da[n].differs(other); parts != nil {
 			drop[n] = true
-			changed = append(changed, fmt.Sprintf("%s: its %s changed", n, prose.And(parts)))
+			changed = append(changed, reports.ChangedScenario{Suite: r.Suite, Scenario: r.Scenario, Case: r.Case, Parts: parts})
 		}
 	}
 	gone := func(r trials.Record) bool { return drop[name(r.Key)] }
 	return slices.DeleteFunc(ra, gone), slices.DeleteFunc(rb, gone), changed, nil
+}
+
+// changes are a line for each scenario that changed.
+func changes(list []reports.ChangedScenario, name func(trials.Key) string) (out []string) {
+	for _, c := range list {
+		out = append(out, fmt.Sprintf("%s: its %s changed", name(trials.Key{Suite: c.Suite, Scenario: c.Scenario, Case: c.Case}), prose.And(c.Parts)))
+	}
+	return out
+}
+
+// inBoth leaves out the scenarios that are in one run alone, and names them.
+func inBoth(ra, rb []trials.Record, name func(trials.Key) string) (keptA, keptB []trials.Record, onlyA, onlyB []string) {
+	missing := func(in, other []trials.Record) (names []string) {
+		has, seen := map[string]bool{}, map[string]bool{}
+		for _, r := range other {
+			has[name(r.Key)] = true
+		}
+		for _, r := range in {
+			if n := name(r.Key); !has[n] && !seen[n] {
+				seen[n] = true
+				names = append(names, n)
+			}
+		}
+		return names
+	}
+	onlyA, onlyB = missing(ra, rb), missing(rb, ra)
+	drop := map[string]bool{}
+	for _, n := range slices.Concat(onlyA, onlyB) {
+		drop[n] = true
+	}
+	gone := func(r trials.Record) bool { return drop[name(r.Key)] }
+	return slices.DeleteFunc(ra, gone), slices.DeleteFunc(rb, gone), onlyA, onlyB
 }

@@ -189,9 +189,7 @@ func gateRun(w io.Writer, candidate string, flags gateRunFlags) error {
 	if err != nil {
 		return err
 	}
-	for _, line := range alone {
-		g.LeftOut = append(g.LeftOut, strings.TrimPrefix(line, "left out: "))
-	}
+	g.LeftOut = append(g.LeftOut, alone...)
 	if len(g.LeftOut) > 0 && !flags.unchanged {
 		return fmt.Errorf("no verdict: the runs differ in more than what is compared:\n  %s\nplay the baseline again, or compare the rest with --unchanged", strings.Join(g.LeftOut, "\n  "))
 	}
@@ -231,23 +229,14 @@ func sameSuite(before, now []trials.Record, name func(trials.Key) string, dirA, 
 	if err != nil {
 		return nil, nil, nil, err
 	}
-	out = changed
-	drop := map[string]bool{}
-	for _, side := range []struct {
-		in, other []trials.Record
-		which     string
-	}{{before, now, "the candidate"}, {now, before, "the baseline"}} {
-		for _, r := range side.in {
-			n := name(r.Key)
-			if drop[n] || slices.ContainsFunc(side.other, func(o trials.Record) bool { return name(o.Key) == n }) {
-				continue
-			}
-			drop[n] = true
-			out = append(out, fmt.Sprintf("%s: it is not in %s", n, side.which))
-		}
+	out = changes(changed, name)
+	before, now, gone, added := inBoth(before, now, name)
+	for _, n := range gone {
+		out = append(out, n+": it is not in the candidate")
 	}
-	gone := func(r trials.Record) bool { return drop[name(r.Key)] }
-	before, now = slices.DeleteFunc(before, gone), slices.DeleteFunc(now, gone)
+	for _, n := range added {
+		out = append(out, n+": it is not in the baseline")
+	}
 	if len(before) == 0 || len(now) == 0 {
 		return nil, nil, nil, fmt.Errorf("no verdict: no scenario is the same in both runs:\n  %s", strings.Join(out, "\n  "))
 	}

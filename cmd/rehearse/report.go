@@ -12,6 +12,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/rehearse-dev/rehearse/harness/run"
+	"github.com/rehearse-dev/rehearse/harness/trials"
 	"github.com/rehearse-dev/rehearse/internal/plainfile"
 	"github.com/rehearse-dev/rehearse/reports"
 )
@@ -222,9 +223,10 @@ func writeFile(name string, write func(io.Writer) error) error {
 
 // outcome turns a run into the exit code it stands for.
 func outcome(loaded *reports.Run) error {
-	result := run.Result{Manifest: loaded.Manifest}
-	for _, t := range loaded.Trials {
-		result.Records = append(result.Records, t.Record)
+	result := run.Result{Manifest: loaded.Manifest, Records: make([]trials.Record, len(loaded.Trials))}
+	for i := range loaded.Trials {
+		t := &loaded.Trials[i] // of a large run no more than the exit code rests on
+		result.Records[i] = trials.Record{Key: t.Key, Pos: t.Pos, Outcome: t.Outcome, Cause: t.Cause, Counts: t.Counts, Cassette: t.Cassette}
 	}
 	if code := result.ExitCode(); code != 0 {
 		return &codeError{code: exitCode(code)}

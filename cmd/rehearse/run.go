@@ -159,6 +159,7 @@ Ctrl-C does not wait for servers that are slow to end.`,
 	f.StringArrayVar(&flags.thresholds, "threshold", nil, "least pass `rate` of the run with each model, such as 0.9, or of a tag: smoke=0.8; may be repeated; replaces that of suites")
 	addKeep(f, &opts.Keep)
 	f.BoolVar(&opts.ShowSecrets, "show-secrets", false, "do not redact text with the known shape of a key in the run folder and the reports (in rehearse.yaml: redact: {runs: false})")
+	f.BoolVar(&opts.KeepWire, "keep-wire", false, "keep requests, answers and MCP messages as they were on the wire, in the transcripts and in the HTML page")
 	f.BoolVar(&opts.Force, "force", false, "with --mode record: let a recording replace one of another subject, or one with more exchanges")
 	f.StringVar(&flags.only, "run", "", "play only the scenarios whose name matches this regular expression")
 	f.StringVar(&flags.skip, "skip", "", "leave out the scenarios whose name matches this regular expression")

@@ -48,6 +48,25 @@ func loadRecords(dir string) ([]trials.Record, error) {
 // scenario.
 type column struct{ subject, model, variant, mode string }
 
+// columnOf finds the column of a table by its name.
+func columnOf(records []trials.Record, name string) trials.Column {
+	var columns []column
+	at := map[column]trials.Column{}
+	for _, r := range records {
+		c := column{r.Subject, r.Model, r.Variant, string(r.Mode)}
+		if _, ok := at[c]; !ok {
+			columns = append(columns, c)
+			at[c] = r.Key.Column()
+		}
+	}
+	for _, c := range columns {
+		if c.name(columns) == name {
+			return at[c]
+		}
+	}
+	return trials.Column{}
+}
+
 // tablesOf sorts trials into tables, in the order of the records. Tables are
 // called by their models, with variant, subject and mode where these differ.
 func tablesOf(records []trials.Record, nameOf func(trials.Key) string) []stats.Table {

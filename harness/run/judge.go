@@ -85,6 +85,7 @@ func (t *trial) judge(ctx context.Context) (trials.Record, trials.Detail) {
 	detail := trials.Detail{
 		Key: t.key, Schema: trials.Schema, System: t.scenario.Settings.System,
 		Transcript: e.transcript, Exchanges: e.exchanges, Tools: e.tools, States: e.states, Judges: jury.exchanges, Played: &e.played,
+		Wire: t.wires.exchanges(), Frames: t.keptFrames(),
 	}
 	for i := range detail.Exchanges {
 		detail.Exchanges[i].Body = nil // the request is there, decoded

@@ -115,7 +115,7 @@ func (t *trial) openLive() (harness.Endpoint, error) {
 		}
 	}
 	m.over, m.end = context.WithCancel(context.Background())
-	base, unmount := t.gateway.mount(m)
+	base, unmount := t.gateway.mount(t.wires.handler(m))
 	m.unmount = unmount
 	t.model = m
 	return harness.Endpoint{BaseURL: base + "/v1", APIKey: placeholderKey}, nil

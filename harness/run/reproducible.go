@@ -25,6 +25,14 @@ func unmeasured(rec *trials.Record, detail *trials.Detail) {
 		x.Start, x.Duration = time.Time{}, 0
 		x.Headers = nil // clients put ids and times of their own there
 	}
+	for i := range detail.Wire {
+		x := &detail.Wire[i]
+		x.Start, x.Duration, x.Headers, x.AnswerHeaders = time.Time{}, 0, nil, nil
+	}
+	for i := range detail.Frames {
+		f := &detail.Frames[i]
+		f.Time, f.Session, f.Header = time.Time{}, "", nil
+	}
 	if detail.Transcript != nil {
 		for _, turn := range detail.Transcript.Turns {
 			for i := range turn.Calls {

@@ -85,6 +85,11 @@ type Options struct {
 	// folders, as rehearse.yaml can say too (redact.runs). Default: it is taken
 	// out. The API key is taken out in any case.
 	ShowSecrets bool
+	// KeepWire keeps in the transcript of each trial what went over the wire,
+	// besides what it means: requests and answers of the endpoint, and the
+	// messages of MCP servers, of each at most the first MiB (of mock servers 64
+	// KiB). Keys are taken out as elsewhere. Default: they are not kept.
+	KeepWire bool
 	// LookupEnv finds CI, which forbids to record. Default [os.LookupEnv].
 	LookupEnv func(string) (string, bool)
 	// Tags select scenarios by their tags: those that have one of them, and none

@@ -149,7 +149,7 @@ turns:
 		}
 		return all.String()
 	}
-	without, with := folder(run.Options{}), folder(run.Options{ShowSecrets: true})
+	without, with := folder(run.Options{KeepWire: true}), folder(run.Options{KeepWire: true, ShowSecrets: true})
 	for _, shape := range shapes {
 		if strings.Contains(without, shape) || !strings.Contains(with, shape) {
 			t.Errorf("%s: in the run folder %v, and %v where it is to be seen", shape, strings.Contains(without, shape), strings.Contains(with, shape))

@@ -91,14 +91,14 @@ func (t *trial) openMock() (harness.Endpoint, error) {
 		return harness.Endpoint{}, err
 	}
 	t.prompter.start(mock.Cue)
-	base, unmount := t.gateway.mount(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+	base, unmount := t.gateway.mount(t.wires.handler(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		mock.ServeHTTP(w, r)
 		t.checkLimits()
-	}))
+	})))
 	t.model = &mockModel{mock, unmount}
 	e := harness.Endpoint{BaseURL: base + "/v1", APIKey: placeholderKey}
 	if !t.opts.Foreign {
-		e.Transport = &shortcut{mock: mock.Transport(), base: base, others: t.opts.Transport, check: t.checkLimits}
+		e.Transport = &shortcut{mock: t.wires.transport(mock.Transport()), base: base, others: t.opts.Transport, check: t.checkLimits}
 	}
 	return e, nil
 }

@@ -63,6 +63,7 @@ type trial struct {
 	recorder *cassettes.Recorder // of modes record and replay
 	before   *vcr.File           // the recording that is made anew; nil for none
 	tapes    []*taping           // of real servers, in these modes
+	wires    *wireLog            // nil unless what goes over them is kept
 
 	turn   atomic.Int64 // being played, from 1
 	called atomic.Int64 // tool calls that reached a server
@@ -115,6 +116,9 @@ func (t *trial) play(ctx context.Context) {
 	if t.opts.Mode.Alone() {
 		t.virtual = newVirtualClock(t.start, t.scenario.Limits.Time, expired)
 		t.clock = t.virtual
+	}
+	if t.opts.KeepWire {
+		t.wires = &wireLog{clock: t.clock}
 	}
 	env, err := t.setUp(ctx)
 	if err != nil {

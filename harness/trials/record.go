@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/rehearse-dev/rehearse/harness"
+	"github.com/rehearse-dev/rehearse/internal/jsonrpc"
 )
 
 // Schema is the version of records, manifests and details that this package
@@ -29,8 +30,9 @@ type Key struct {
 	// Model is the label of the model entry.
 	Model string `json:"model,omitempty"`
 	// Variant is the name of the suite's variant; empty for a suite without.
-	Variant string       `json:"variant,omitempty"`
-	Mode    harness.Mode `json:"mode"`
+	Variant string `json:"variant,omitempty"`
+	// Mode says who answered: a script, a recording or a real endpoint.
+	Mode harness.Mode `json:"mode"`
 	// Attempt counts the trials of all the rest of the key, from 1.
 	Attempt int `json:"attempt"`
 }
@@ -70,8 +72,8 @@ type Hashes struct {
 	Entry string `json:"entry,omitempty"`
 	// Judge is of the model entries of the LLM judges.
 	Judge string `json:"judge,omitempty"`
-	// Variant is of what the variant changes. In a [Source] it is of all variants
-	// that were played.
+	// Variant is of what the variant changes; in [Source] of all variants that were
+	// played.
 	Variant string `json:"variant,omitempty"`
 }
 
@@ -99,11 +101,13 @@ type Tokens struct {
 	// Input are those of the prompts that were neither read from a cache nor
 	// written to one.
 	Input int `json:"input"`
-	// Cached were read from a cache, CacheWrite were written to one.
-	Cached     int `json:"cached,omitempty"`
+	// Cached are those of the prompts that were read from a cache.
+	Cached int `json:"cached,omitempty"`
+	// CacheWrite are those of the prompts that were written to a cache.
 	CacheWrite int `json:"cache_write,omitempty"`
 	// Output are those of the answers, with Reasoning among them.
-	Output    int `json:"output"`
+	Output int `json:"output"`
+	// Reasoning are those of the answers that were spent on reasoning.
 	Reasoning int `json:"reasoning,omitempty"`
 }
 
@@ -135,10 +139,12 @@ func (t Tokens) Add(o Tokens) Tokens {
 
 // Record is one line of trials.jsonl: one trial and how it was judged.
 type Record struct {
+	// Schema is the version of the format, 2.
 	Schema int `json:"schema"`
 	Key
 	// File is the scenario's file as it was named to the run.
-	File string   `json:"file,omitempty"`
+	File string `json:"file,omitempty"`
+	// Tags of the scenario.
 	Tags []string `json:"tags,omitempty"`
 	// Critical is set where the scenario says that it is.
 	Critical bool `json:"critical,omitempty"`
@@ -146,11 +152,13 @@ type Record struct {
 	Pos harness.Position `json:"pos,omitzero"`
 	// Hashes of what the trial rests on.
 	Hashes Hashes `json:"hashes,omitzero"`
-	Seed   int64  `json:"seed"`
+	// Seed of the trial, which a subject may send to its endpoint.
+	Seed int64 `json:"seed"`
 	// Answered are the models that answered, as they call themselves.
-	Answered []string        `json:"answered,omitempty"`
-	Outcome  harness.Outcome `json:"outcome"`
-	// Cause is nil for a trial that passed.
+	Answered []string `json:"answered,omitempty"`
+	// Outcome of the trial. Only passed and failed are in a pass rate.
+	Outcome harness.Outcome `json:"outcome"`
+	// Cause is why the trial did not pass; nil where it did.
 	Cause *Cause `json:"cause,omitempty"`
 	// Verdicts are the expectations in the order of the file, then the
 	// conduct checks in the order of the documentation.
@@ -161,7 +169,8 @@ type Record struct {
 	Struck []string `json:"struck,omitempty"`
 	// Answers are the subject's answers, one a turn, where it reported any.
 	Answers []string `json:"answers,omitempty"`
-	Counts  Counts   `json:"counts"`
+	// Counts are how much was done.
+	Counts Counts `json:"counts"`
 	// Tokens of the model calls, as the endpoint reports them.
 	Tokens Tokens `json:"tokens"`
 	// Cost in dollars, by the price of the model entry; nil where there is none.
@@ -170,25 +179,27 @@ type Record struct {
 	// where none was asked.
 	Judges *JudgeUse `json:"judges,omitempty"`
 	// TTFT are the times from a request to the first token of its answer, one
-	// for each model call that had one, in the order of the calls; Latency those
-	// to the end of the answer. Real time in modes live and record.
-	TTFT    []time.Duration `json:"ttft_ns,omitempty"`
+	// for each model call that had one, in the order of the calls. They are of
+	// real time, and measured in modes live and record.
+	TTFT []time.Duration `json:"ttft_ns,omitempty"`
+	// Latency are the times from a request to the end of its answer, as TTFT.
 	Latency []time.Duration `json:"latency_ns,omitempty"`
-	Start   time.Time       `json:"start"`
+	// Start is when the trial began.
+	Start time.Time `json:"start"`
 	// Duration is real time.
 	Duration time.Duration `json:"duration_ns"`
-	// Skipped is scripted waiting that a virtual clock spared the run.
+	// Skipped is the scripted waiting that a virtual clock spared the run.
 	Skipped time.Duration `json:"skipped_ns,omitempty"`
-	// Detail is the path of the trial's [Detail], below the run folder, with
-	// forward slashes. Empty when there is none.
+	// Detail is the path of the transcript, a file with a [Detail], below the run
+	// folder and with forward slashes. Empty when there is none.
 	Detail string `json:"detail,omitempty"`
 	// Cassette is the path of the recording that was replayed, or made.
 	Cassette string `json:"cassette,omitempty"`
-	// Recorded is the number of exchanges in it, for a recording that was
-	// made. Written says that the file was: one of the same content was left
-	// alone.
-	Recorded int  `json:"recorded,omitempty"`
-	Written  bool `json:"written,omitempty"`
+	// Recorded is the number of exchanges in the recording, where one was made.
+	Recorded int `json:"recorded,omitempty"`
+	// Written says that the file of the recording was written: one of the same
+	// content was left alone.
+	Written bool `json:"written,omitempty"`
 	// Drift are the differences in shape between a recording that was made
 	// and the one before.
 	Drift []string `json:"drift,omitempty"`
@@ -213,7 +224,8 @@ type Counts struct {
 // JudgeUse is what the LLM judges of one trial took.
 type JudgeUse struct {
 	// Calls are the requests, one a vote, repeated ones counted once.
-	Calls  int    `json:"calls"`
+	Calls int `json:"calls"`
+	// Tokens of these requests, by class.
 	Tokens Tokens `json:"tokens"`
 	// Cost in dollars, by the prices of the model entries; nil where one is not
 	// known.
@@ -231,6 +243,10 @@ type Detail struct {
 	Transcript *harness.Transcript    `json:"transcript,omitempty"`
 	Exchanges  []harness.Exchange     `json:"exchanges,omitempty"`
 	Tools      []harness.ToolExchange `json:"tools,omitempty"`
+	// Wire are the requests to the endpoint with their answers as they were on the
+	// wire, and Frames the messages of MCP servers, where the run kept them.
+	Wire   []RawExchange   `json:"wire,omitempty"`
+	Frames []jsonrpc.Frame `json:"frames,omitempty"`
 	// States are the states of the mock servers at the end, by server.
 	States map[string]json.RawMessage `json:"states,omitempty"`
 	// Judges are the requests to LLM judges, with their replies, in order.
@@ -240,6 +256,28 @@ type Detail struct {
 	Played *Played `json:"played,omitempty"`
 	// Log are the lines that the subject and the runner logged.
 	Log []string `json:"log,omitempty"`
+}
+
+// RawExchange is a request to a model endpoint and its answer, as they were on
+// the wire between the subject and rehearse.
+type RawExchange struct {
+	Start    time.Time     `json:"start"`
+	Duration time.Duration `json:"duration_ns"` // up to the last byte
+	Method   string        `json:"method"`
+	Path     string        `json:"path"`
+	// Headers of the request, names in lower case; values that may be secret are
+	// left out. AnswerHeaders are those of the answer.
+	Headers       map[string]string `json:"headers,omitempty"`
+	AnswerHeaders map[string]string `json:"answer_headers,omitempty"`
+	// Body is the beginning of the request, BodySize its length in bytes.
+	Body     string `json:"body,omitempty"`
+	BodySize int    `json:"body_size,omitempty"`
+	// Status of the answer; 0 where none came, or where a fault wrote to the
+	// connection itself.
+	Status int `json:"status,omitempty"`
+	// Answer is the beginning of the answer, AnswerSize its length in bytes.
+	Answer     string `json:"answer,omitempty"`
+	AnswerSize int    `json:"answer_size,omitempty"`
 }
 
 // Manifest is run.json: what a run was to do, and with what.

@@ -14,8 +14,8 @@ type State string
 // The states of a verdict. Undecided and skipped are neither a pass nor a
 // failure.
 const (
-	Passed    State = "passed"
-	Failed    State = "failed"
+	Passed    State = "passed"    // as expected
+	Failed    State = "failed"    // not as expected
 	Undecided State = "undecided" // could not be judged
 	Skipped   State = "skipped"   // does not apply, or was switched off
 	Warned    State = "warning"   // a finding that fails nothing
@@ -27,8 +27,9 @@ type Verdict struct {
 	// or the name of a conduct check.
 	Check string `json:"check"`
 	// Conduct tells conduct checks from expectations.
-	Conduct bool  `json:"conduct,omitempty"`
-	State   State `json:"state"`
+	Conduct bool `json:"conduct,omitempty"`
+	// State is what the check found.
+	State State `json:"state"`
 	// Score in 0..1 where the check measures; nil elsewhere.
 	Score *float64 `json:"score,omitempty"`
 	// Turn the check belongs to, from 1; 0 for the whole conversation.
@@ -36,9 +37,12 @@ type Verdict struct {
 	// Pos is where the expectation stands in its file.
 	Pos harness.Position `json:"pos,omitzero"`
 	// Message says what was wrong; empty when passed.
-	Message    string     `json:"message,omitempty"`
+	Message string `json:"message,omitempty"`
+	// Mismatches are the places where a value is not as expected.
 	Mismatches []Mismatch `json:"mismatches,omitempty"`
-	Alignment  *Alignment `json:"alignment,omitempty"`
+	// Alignment pairs the expected calls with those that were made, where the
+	// check is about calls.
+	Alignment *Alignment `json:"alignment,omitempty"`
 	// Advisory says that it decides nothing: its failure is a warning, and what
 	// it could not judge is no error of the trial.
 	Advisory bool `json:"advisory,omitempty"`
@@ -53,7 +57,8 @@ type Judgement struct {
 	Judge string `json:"judge,omitempty"`
 	// Question is a hash of what it was asked.
 	Question string `json:"question"`
-	Votes    []Vote `json:"votes"`
+	// Votes are its replies, one each time that it was asked.
+	Votes []Vote `json:"votes"`
 	// Agreement is the share of the votes that are on the side of the most:
 	// passing, failing, or without a verdict.
 	Agreement float64 `json:"agreement"`
@@ -64,8 +69,10 @@ type Vote struct {
 	// Verdict is the choice, or the score, that it gave; empty where there is an
 	// Error.
 	Verdict string `json:"verdict,omitempty"`
-	Passes  bool   `json:"passes,omitempty"`
-	Reason  string `json:"reason,omitempty"`
+	// Passes says that the verdict is a passing one.
+	Passes bool `json:"passes,omitempty"`
+	// Reason is what it gave for its verdict.
+	Reason string `json:"reason,omitempty"`
 	// Error says why the reply is no verdict, or why there was none.
 	Error string `json:"error,omitempty"`
 	// Reply is the whole reply; empty where there was none.
@@ -74,10 +81,10 @@ type Vote struct {
 
 // Mismatch is one place where a value is not as expected.
 type Mismatch struct {
-	Path string `json:"path"`           // into the value: args.genome_id, [0].x
+	Path string `json:"path"`           // the way into the value: args.genome_id, [0].x
 	Rule string `json:"rule"`           // the operator or comparison that failed
-	Want string `json:"want,omitempty"` // as JSON or words
-	Got  string `json:"got,omitempty"`
+	Want string `json:"want,omitempty"` // what was expected, as JSON or words
+	Got  string `json:"got,omitempty"`  // what was there, as JSON or words
 	// Pos is where the value is expected.
 	Pos harness.Position `json:"pos,omitzero"`
 }
@@ -91,22 +98,26 @@ func (m Mismatch) String() string {
 
 // Alignment pairs expected calls with actual ones.
 type Alignment struct {
+	// Rows in the order of the file, calls that were not expected where they
+	// were made.
 	Rows []AlignmentRow `json:"rows"`
 }
 
 // AlignmentRow is one expected call, one actual call, or a pair of both.
 type AlignmentRow struct {
-	// Status is matched, mismatched, missing, extra, out_of_order or
-	// forbidden.
+	// Status is the fate of the row.
 	Status AlignmentStatus `json:"status"`
-	// Expected and Actual are empty where that side has no call; otherwise a
-	// name with arguments, for a person.
+	// Expected is the call that the scenario expects, a name with arguments for a
+	// person; empty where none is.
 	Expected string `json:"expected,omitempty"`
-	Actual   string `json:"actual,omitempty"`
+	// Actual is the call that was made, likewise; empty where none was.
+	Actual string `json:"actual,omitempty"`
 	// Call is the index into the trajectory, from 0; -1 when missing.
-	Call       int              `json:"call"`
-	Pos        harness.Position `json:"pos,omitzero"`
-	Mismatches []Mismatch       `json:"mismatches,omitempty"`
+	Call int `json:"call"`
+	// Pos is where the call is expected.
+	Pos harness.Position `json:"pos,omitzero"`
+	// Mismatches of the arguments.
+	Mismatches []Mismatch `json:"mismatches,omitempty"`
 }
 
 // AlignmentStatus is the fate of one row of an [Alignment].
@@ -114,23 +125,26 @@ type AlignmentStatus string
 
 // The fates.
 const (
-	AlignMatched    AlignmentStatus = "matched"
-	AlignMismatched AlignmentStatus = "mismatched"
-	AlignMissing    AlignmentStatus = "missing"
-	AlignExtra      AlignmentStatus = "extra"
-	AlignOutOfOrder AlignmentStatus = "out_of_order"
-	AlignForbidden  AlignmentStatus = "forbidden"
+	AlignMatched    AlignmentStatus = "matched"      // made as expected
+	AlignMismatched AlignmentStatus = "mismatched"   // made, with other arguments
+	AlignMissing    AlignmentStatus = "missing"      // expected and not made
+	AlignExtra      AlignmentStatus = "extra"        // made and not expected
+	AlignOutOfOrder AlignmentStatus = "out_of_order" // made, too early or too late
+	AlignForbidden  AlignmentStatus = "forbidden"    // made, and must not be
 )
 
 // Cause is why a trial failed or could not be judged: one primary cause, what
 // follows from it folded.
 type Cause struct {
+	// Kind is what sort of cause it is.
 	Kind CauseKind `json:"kind"`
 	// Blame says whose doing it is. A file that does not say is read as if it
 	// said what the kind tells.
-	Blame   Blame            `json:"blame,omitempty"`
-	Message string           `json:"message"`
-	Pos     harness.Position `json:"pos,omitzero"`
+	Blame Blame `json:"blame,omitempty"`
+	// Message says what was wrong, in the words of the report.
+	Message string `json:"message"`
+	// Pos is where the expectation or the mistake stands.
+	Pos harness.Position `json:"pos,omitzero"`
 	// Check names the check that found the cause, where one did. It is not in
 	// files.
 	Check string `json:"-"`

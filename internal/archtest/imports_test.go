@@ -46,7 +46,7 @@ harness/tools: harness harness/mcppool internal/dialect internal/exactjson inter
 	internal/value
 harness/toolserver: harness harness/mcppool harness/tools internal/filepos internal/gate internal/plainfile internal/schema
 	internal/toolname internal/value
-harness/trials: harness internal/filepos internal/plainfile internal/prose internal/recfile
+harness/trials: harness internal/filepos internal/jsonrpc internal/plainfile internal/prose internal/recfile
 internal/archtest:
 internal/bpe:
 internal/budget:
@@ -86,7 +86,7 @@ internal/prose:
 internal/provider: harness harness/model internal/dialect internal/retry
 internal/recfile:
 internal/retry:
-internal/samplerun: harness harness/trials
+internal/samplerun: harness harness/trials internal/jsonrpc
 internal/schema: internal/value
 internal/shape: harness internal/dialect internal/dialect/chat internal/dialect/gemini internal/dialect/messages
 	internal/dialect/responses internal/sse internal/value internal/vcr

@@ -38,6 +38,9 @@ type Options struct {
 	// Called is told of each tools/call when it arrives, before it is handed
 	// on. Nil tells nobody.
 	Called func(tool string)
+	// Seen is told each message as it goes by, from the client where in is set. It
+	// must not keep it. Nil is told nothing.
+	Seen func(session string, in bool, frame []byte)
 	// PassEnv names variables of our environment that a child process gets.
 	PassEnv []string
 	// Grace is how long a child process may take to end once its input was
@@ -99,6 +102,9 @@ func New(server harness.Server, opts *Options) *Server {
 	}
 	if s.opts.Called == nil {
 		s.opts.Called = func(string) {}
+	}
+	if s.opts.Seen == nil {
+		s.opts.Seen = func(string, bool, []byte) {}
 	}
 	return s
 }
@@ -194,6 +200,7 @@ func (s *Server) Dial(ctx context.Context) (io.ReadWriteCloser, error) {
 // request looks at a message from the client, and returns the key of what the
 // server has to answer, if anything.
 func (s *Server) request(session string, c *mcpwire.Tap, frame []byte) (key string) {
+	s.opts.Seen(session, true, frame)
 	m, err := mcpwire.Parse(frame)
 	if err != nil || !m.IsRequest() {
 		return ""
@@ -247,6 +254,7 @@ func (s *Server) noAnswer(key, why string) {
 
 // response looks at a message from the server.
 func (s *Server) response(session string, frame []byte) {
+	s.opts.Seen(session, false, frame)
 	m, err := mcpwire.Parse(frame)
 	if err != nil {
 		m = mcpwire.Message{ID: mcpwire.IDOf(frame)}

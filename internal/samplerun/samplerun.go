@@ -29,6 +29,9 @@ type Options struct {
 	Better float64
 	// Hostile has the texts of [Hostile] wherever a model or a server writes.
 	Hostile bool
+	// KeepWire has requests, answers and MCP messages in the transcripts as they
+	// were on the wire.
+	KeepWire bool
 	// NoDetails leaves the transcripts out.
 	NoDetails bool
 }

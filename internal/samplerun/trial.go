@@ -11,6 +11,7 @@ import (
 
 	"github.com/rehearse-dev/rehearse/harness"
 	"github.com/rehearse-dev/rehearse/harness/trials"
+	"github.com/rehearse-dev/rehearse/internal/jsonrpc"
 )
 
 // made is a trial with its detail.
@@ -140,7 +141,9 @@ func (t *made) play(s *scenario, x model, list []step, f fate, r *rand.Rand) {
 			t.detail.Tools = append(t.detail.Tools, harness.ToolExchange{
 				Seq: len(t.detail.Tools) + 1, Server: server, Tool: tool, Args: args, Result: result, Text: string(result), Content: content, IsError: st.failed, Failed: st.failed, Start: t.at, Duration: took,
 			})
+			t.frame(server, true, "tools/call", i, raw(map[string]any{"jsonrpc": "2.0", "id": i, "method": "tools/call", "params": map[string]any{"name": tool, "arguments": st.got}}))
 			t.at = t.at.Add(took + 2*time.Millisecond)
+			t.frame(server, false, "tools/call", i, raw(map[string]any{"jsonrpc": "2.0", "id": i, "result": content}))
 			t.record.Trajectory = append(t.record.Trajectory, harness.Call{
 				Server: server, Tool: tool, Offered: call.Name, ID: call.ID, Args: args, Result: result, Failed: st.failed, Executed: true, Turn: turn, Reply: reply, Duration: took, Exec: len(t.detail.Tools),
 			})
@@ -185,11 +188,44 @@ func (t *made) exchange(x model, turn, reply int, history []harness.Message, too
 		Answer:  answer, FinishReason: finish, Model: x.name, Status: 200, Delivered: true, Start: t.at, Duration: took,
 		Usage: harness.Usage{PromptTokens: in, CompletionTokens: out, TotalTokens: in + out},
 	})
+	t.wire(x, said(answer, finish), took)
 	t.record.Counts.ModelCalls++
 	t.record.Tokens = t.record.Tokens.Add(trials.Tokens{Input: in - 200, Cached: 200, Output: out})
 	t.record.TTFT = append(t.record.TTFT, took/4)
 	t.record.Latency = append(t.record.Latency, took)
 	t.at = t.at.Add(took)
+}
+
+// said is an answer in chat completions' form.
+func said(answer harness.Message, finish string) json.RawMessage {
+	return raw(map[string]any{"object": "chat.completion", "choices": []any{map[string]any{"message": map[string]any{"role": "assistant", "content": answer.Text, "tool_calls": answer.Calls}, "finish_reason": finish}}})
+}
+
+// wire adds a request as it was on the wire, where that is kept.
+func (t *made) wire(x model, answer json.RawMessage, took time.Duration) {
+	if !t.o.KeepWire {
+		return
+	}
+	body := string(raw(map[string]any{"model": x.name, "messages": []any{map[string]any{"role": "user", "content": t.text("as it was sent")}}}))
+	t.detail.Wire = append(t.detail.Wire, trials.RawExchange{
+		Start: t.at, Duration: took, Method: "POST", Path: "/v1/chat/completions", Status: 200,
+		Headers: map[string]string{"content-type": "application/json"}, AnswerHeaders: map[string]string{"content-type": "application/json"},
+		Body: body, BodySize: len(body), Answer: string(answer), AnswerSize: len(answer),
+	})
+}
+
+// frame adds a message of an MCP server, where they are kept.
+func (t *made) frame(server string, in bool, method string, id int, body json.RawMessage) {
+	if !t.o.KeepWire {
+		return
+	}
+	kind := jsonrpc.FrameResponse
+	if in {
+		kind = jsonrpc.FrameRequest
+	}
+	t.detail.Frames = append(t.detail.Frames, jsonrpc.Frame{
+		Seq: len(t.detail.Frames) + 1, Server: server, Transport: "http", In: in, Kind: kind, Time: t.at, Method: method, ID: raw(id), Body: string(body), Size: len(body),
+	})
 }
 
 // storm is a trial whose endpoint does not answer.

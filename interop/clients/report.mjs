@@ -40,7 +40,7 @@ const sideways = (page) => page.evaluate(() => {
   const e = document.documentElement;
   return e.scrollWidth <= e.clientWidth || `the page is ${e.scrollWidth} wide, of which ${e.clientWidth} are seen`;
 });
-const views = kind === "diff" ? ["changes", "overview", "matrix", "trials", "cost", "provenance"] :
+const views = kind === "diff" ? ["changes", "overview", "matrix", "causes", "trials", "tools", "cost", "provenance"] :
   ["overview", "matrix", "pairs", "causes", "trials", "tools", "cost", "gold", "provenance"];
 const sizes = [[1280, 900], [400, 800]];
 
@@ -152,6 +152,17 @@ if (kind === "rich") {
     if (pictures) await page.screenshot({ path: `${pictures}/trial.png` });
     return (await t.locator(".fall li").count()) > 0 && (await t.locator(".frames").count()) > 0 && (await t.locator("details.wire").count()) > 0 || "no waterfall, frames or wire";
   });
+  await check("clicks", "raw requests are shown on demand", async () => {
+    const t = page.locator("details.trial[open]").filter({ has: page.locator("details.raw") }).last();
+    await t.locator("details.raw > summary").click();
+    await t.locator("details.raw li details > summary").first().click();
+    const text = await t.locator("details.raw li details[open]").first().innerText();
+    return text.includes("as it was sent") && text.includes("chat.completion") || text.slice(0, 300);
+  });
+  await check("clicks", "causes are counted by whose doing they are", async () => {
+    const rows = await page.locator(".kinds tr.blame th").allInnerTexts();
+    return JSON.stringify(rows) === JSON.stringify(["model", "infrastructure"]) || rows;
+  });
   await check("clicks", "a flip leads to a trial", async () => {
     await page.locator("details.flips summary").nth(1).click();
     await page.locator("details.flips[open] .fliplist a").first().click();
@@ -198,6 +209,33 @@ if (kind === "rich") {
   await paper.emulateMedia({ media: "print", colorScheme: "light" });
   await check("print", "the plot and the matrix", async () => (await paper.locator(".plot svg:visible").count()) > 0 && paper.locator(".matrix").isVisible());
   await paper.context().close();
+}
+
+if (kind === "diff") {
+  const page = await open("diff", { viewport: { width: 1280, height: 900 } });
+  await check("diff", "each model has a verdict", async () => {
+    const said = (await page.locator(".verdict").allInnerTexts()).map((s) => s.trim());
+    return said.length === 4 && said[2].startsWith("small is better") && /passed less often/.test(said[3]) || said;
+  });
+  await check("diff", "a cause leads to a trial of the run that has more of it", async () => {
+    const cause = page.locator(".changed > li").first();
+    const [, a, b] = /(\d+) → (\d+) trials/.exec(await cause.innerText());
+    const link = cause.locator(".links a").first();
+    const label = await link.innerText();
+    await link.click();
+    const t = page.locator("details.trial[open]" + (await opened(page)));
+    await t.locator(".cause").waitFor();
+    return label.includes(Number(a) > Number(b) ? " A · " : " B · ") || [a, b, label];
+  });
+  await check("diff", "s holds both runs side by side", async () => {
+    await page.keyboard.press("s");
+    await page.waitForFunction(() => !document.getElementById("side").hidden && document.getElementById("side-words").textContent !== "");
+    return true;
+  });
+  await page.context().close();
+  const still = await open("no script", { viewport: { width: 1280, height: 900 }, javaScriptEnabled: false });
+  await check("no script", "changes", () => still.locator(".changed li").first().isVisible());
+  await still.context().close();
 }
 
 if (kind === "hostile") {
