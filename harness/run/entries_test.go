@@ -97,8 +97,14 @@ func TestEntries(t *testing.T) {
 	if _, err := run.Run(t.Context(), list, &opts); err == nil || err.Error() != `model "other" takes its key from the environment variable TWO, which is not set` {
 		t.Errorf("without the key: %v", err)
 	}
-	opts.Models = []trials.Model{{Name: "m", Dialect: "messages"}}
+	opts.Models, opts.Subject = []trials.Model{{Name: "m", Dialect: "messages"}}, chatOnly{opts.Subject}
 	if _, err := run.Run(t.Context(), list, &opts); err == nil || !strings.Contains(err.Error(), `by the dialect messages, and this subject speaks chat alone`) {
 		t.Errorf("a dialect that the agent does not speak: %v", err)
 	}
 }
+
+// chatOnly is a subject that speaks one dialect.
+type chatOnly struct{ harness.Subject }
+
+func (chatOnly) Asks(string) string { return "/v1/chat/completions" }
+func (chatOnly) NeedsWorkdir() bool { return false }

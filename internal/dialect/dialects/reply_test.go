@@ -161,6 +161,16 @@ data: {"type":"message_stop"}
 			body: `{"promptFeedback":{"blockReason":"SAFETY"}}`,
 		},
 		{
+			name: "all parts of a content", dialect: gemini.Dialect, finish: "tool_calls",
+			body: `{"candidates":[{"content":{"parts":[{"text":"hm","thought":true},{"text":"so","thoughtSignature":"c2ln"},{"text":" far"},
+				{"functionCall":{"id":"a","name":"f","args":{"x":1}},"thoughtSignature":"c2lnMg=="},{"executableCode":{"language":"PYTHON","code":"1"}},{"functionCall":{"name":"g"}}]},"finishReason":"STOP"}]}`,
+			want: harness.Message{
+				Text: "so far", Reasoning: "hm",
+				Calls: []harness.ToolCall{{ID: "a", Name: "f", Arguments: `{"x":1}`, Extra: `{"thoughtSignature":"c2lnMg=="}`}, aCall("", "g", "")},
+				Extra: `{"content_parts":[{"text":"so","thoughtSignature":"c2ln"},{"text":" far"},{"functionCall":{}},{"executableCode":{"language":"PYTHON","code":"1"}},{"functionCall":{}}]}`,
+			},
+		},
+		{
 			name: "thoughts and a list", dialect: gemini.Dialect, finish: "tool_calls", usage: harness.Usage{PromptTokens: 5, CompletionTokens: 5, TotalTokens: 10, ReasoningTokens: 2},
 			body: `[{"candidates":[{"content":{"parts":[{"text":"hm","thought":true}]}}]},
 				{"candidates":[{"content":{"parts":[{"functionCall":{"name":"f","args":{}}}]},"finishReason":"STOP"}],"usageMetadata":{"promptTokenCount":5,"candidatesTokenCount":3,"thoughtsTokenCount":2,"totalTokenCount":10}}]`,
