@@ -7,8 +7,10 @@ package interop
 import (
 	"cmp"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -54,7 +56,7 @@ func TestReportInABrowser(t *testing.T) {
 			}
 			got, err := command(t, node, "clients/report.mjs", page, tt.name).Output()
 			if err != nil {
-				t.Fatalf("report.mjs: %v\n%s", err, got)
+				t.Fatalf("report.mjs: %v\n%s", told(err), got)
 			}
 			var wrong []string
 			if err := json.Unmarshal(got, &wrong); err != nil {
@@ -136,7 +138,7 @@ func TestReportAnswers(t *testing.T) {
 	}
 	got, err := command(t, node, "clients/report-tasks.mjs", file).Output()
 	if err != nil {
-		t.Fatalf("report-tasks.mjs: %v\n%s", err, got)
+		t.Fatalf("report-tasks.mjs: %v\n%s", told(err), got)
 	}
 	var answers []struct {
 		Question, Answer, Wrong string
@@ -151,4 +153,12 @@ func TestReportAnswers(t *testing.T) {
 			t.Errorf("%s %d clicks, wrong: %s", a.Question, a.Clicks, a.Wrong)
 		}
 	}
+}
+
+// told is an error of a command with what it wrote about it.
+func told(err error) error {
+	if exit := (*exec.ExitError)(nil); errors.As(err, &exit) {
+		return fmt.Errorf("%w\n%s", err, exit.Stderr)
+	}
+	return err
 }

@@ -19,7 +19,7 @@ const out = [];
 // only in the page.
 const ask = async (question, file, find) => {
   const page = await browser.newPage({ viewport: { width: 1280, height: 900 } });
-  page.setDefaultTimeout(10_000);
+  page.setDefaultTimeout(30_000);
   await page.goto(pathToFileURL(file).href);
   let clicks = 0;
   const click = async (what) => {

@@ -24,7 +24,7 @@ const open = async (where, options, hash = "") => {
   page.on("pageerror", (e) => wrong.push(`${where}: error: ${e.message}`));
   page.on("request", (r) => { if (!r.url().startsWith(url)) wrong.push(`${where}: request: ${r.url().slice(0, 200)}`); });
   page.on("dialog", (d) => { wrong.push(`${where}: dialog: ${d.message()}`); d.dismiss(); });
-  page.setDefaultTimeout(10_000);
+  page.setDefaultTimeout(30_000);
   await page.goto(url + hash);
   return page;
 };
@@ -242,7 +242,7 @@ if (kind === "hostile") {
   const page = await open("hostile", { viewport: { width: 1280, height: 900 } });
   // Every trial once, two held side by side.
   await page.evaluate(() => { for (const d of document.querySelectorAll("details")) d.open = true; });
-  await page.waitForFunction(() => document.querySelectorAll("details.trial[data-chunk]").length === 0, null, { timeout: 60_000 });
+  await page.waitForFunction(() => document.querySelectorAll("details.trial[data-chunk]").length === 0, null, { timeout: 180_000 });
   await page.evaluate(() => { for (const d of document.querySelectorAll("details")) d.open = true; });
   await check("hostile", "side by side", async () => {
     await page.locator(".sidelink").first().click();
