@@ -59,6 +59,14 @@ func (p CallPattern) String() string {
 	return p.Tool + " " + prose.Shorten(p.Args.String(), 300)
 }
 
+// text is the expected call with the values of what its arguments compute.
+func (p CallPattern) text(vars *expr.Vars) string {
+	if p.Args == nil {
+		return p.Tool
+	}
+	return p.Tool + " " + prose.Shorten(p.Args.Text(vars), 300)
+}
+
 // Score aligns the expected calls with those that were made. First it matches
 // as many as possible. Then it pairs the rest by tool, so that a wrong argument
 // is shown as such, and not as one call missing and another unexpected.
@@ -250,7 +258,7 @@ func (a *aligner) rows() *trials.Alignment {
 	missing := func(i int) {
 		for ; i < len(a.List) && a.actual[i] < 0; i++ {
 			out.Rows = append(out.Rows, trials.AlignmentRow{
-				Status: trials.AlignMissing, Expected: a.List[i].String(), Call: -1, Pos: a.List[i].Pos,
+				Status: trials.AlignMissing, Expected: a.List[i].text(a.e.vars(len(a.e.Trajectory))), Call: -1, Pos: a.List[i].Pos,
 			})
 		}
 	}
@@ -260,7 +268,7 @@ func (a *aligner) rows() *trials.Alignment {
 		i := a.expected[k]
 		if i >= 0 {
 			p := a.List[i]
-			row.Status, row.Expected, row.Pos, row.Mismatches = a.status[i], p.String(), p.Pos, a.diff[i][k]
+			row.Status, row.Expected, row.Pos, row.Mismatches = a.status[i], p.text(a.e.vars(a.index[k])), p.Pos, a.diff[i][k]
 		}
 		out.Rows = append(out.Rows, row)
 		if i >= 0 {

@@ -120,6 +120,8 @@ func TestCalls(t *testing.T) {
 		{name: "as wanted", list: []string{`s.a {"x":1}`, `s.b`}, calls: []harness.Call{a1, b}, state: trials.Passed, rows: []string{"matched 0", "matched 1"}},
 		{name: "by the offered name", list: []string{`mcp_s_a {"x":1}`}, calls: []harness.Call{a1}, state: trials.Passed, rows: []string{"matched 0"}},
 		{name: "none made", list: []string{`s.a {"x":1}`}, state: trials.Failed, rows: []string{"missing -1"}, message: `missing call s.a {"x":1}`},
+		{name: "missing, with what its arguments compute", list: []string{`s.a`, `s.b {"x":{"$cel":"result.id"},"y":"{{result.id}}!"}`}, calls: []harness.Call{a1}, state: trials.Failed, rows: []string{"matched 0", "missing -1"}, message: `missing call s.b {"x":7,"y":"7!"}`},
+		{name: "missing, and nothing to compute it from", list: []string{`s.b {"x":{"$cel":"result.id"}}`}, state: trials.Failed, rows: []string{"missing -1"}, message: `missing call s.b {"x":{"$cel":"result.id"}}`},
 		{name: "wrong argument", list: []string{`s.a {"x":3}`}, calls: []harness.Call{a1}, state: trials.Failed, rows: []string{"mismatched 0"}, message: `wrong arguments in s.a {"x":1}: args.x`},
 		{name: "wrong order", settings: inOrder, list: []string{`s.b`, `s.a {"x":1}`}, calls: []harness.Call{a1, b}, state: trials.Failed, rows: []string{"out_of_order 0", "matched 1"}, message: `out of order: s.a {"x":1}`},
 		{name: "any order", settings: anyOrder, list: []string{`s.b`, `s.a {"x":1}`}, calls: []harness.Call{a1, b}, state: trials.Passed, rows: []string{"matched 0", "matched 1"}},

@@ -49,6 +49,7 @@ package match
 import (
 	"fmt"
 	"strings"
+	"sync"
 
 	"github.com/rehearse-dev/rehearse/harness"
 	"github.com/rehearse-dev/rehearse/harness/trials"
@@ -97,6 +98,7 @@ type Matcher struct {
 	root node
 	opts Options
 	list []*expr.Program
+	tree func() *expr.Tree // the expectation as a value that computes; nil where it is none
 }
 
 // Compile compiles an expectation. opts may be nil. The error is [Problems].
@@ -118,6 +120,16 @@ func Compile(v value.Value, opts *Options) (*Matcher, error) {
 		return nil, c.problems
 	}
 	m.list = c.programs
+	m.tree = sync.OnceValue(func() *expr.Tree {
+		if text := v.String(); !strings.Contains(text, "$cel") && !strings.Contains(text, "{{") {
+			return nil // it reads nothing
+		}
+		tree, err := env.CompileValue(v)
+		if err != nil {
+			return nil // it is compiled as an expectation, and not wrong
+		}
+		return tree
+	})
 	return m, nil
 }
 
@@ -146,6 +158,20 @@ func (m *Matcher) run(got value.Value, present bool, vars *expr.Vars) ([]trials.
 
 // Programs returns the expressions of the expectation, for checks of a file.
 func (m *Matcher) Programs() []*expr.Program { return m.list }
+
+// Text returns the expectation as compact JSON with the values of what it
+// computes; as it is written where one of them does not exist.
+func (m *Matcher) Text(vars *expr.Vars) string {
+	tree := m.tree()
+	if tree == nil {
+		return m.String()
+	}
+	v, err := tree.Expand(vars)
+	if err != nil {
+		return m.String()
+	}
+	return v.String()
+}
 
 // String returns the expectation as compact JSON.
 func (m *Matcher) String() string { return m.src.String() }
