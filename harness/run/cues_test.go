@@ -113,7 +113,7 @@ func TestHeldInVain(t *testing.T) {
 			want: []string{`a reply was held until the cue "go", which nobody gave`, "s.yaml:6:9"},
 		},
 		{
-			name: "a name, and the agent gives up", subject: "{time_limit: 50ms}", reply: "{say: On., hold: {until: go}}", outcome: harness.OutcomeError, kind: trials.CauseScenario,
+			name: "a name, and the agent gives up", subject: "{time_limit: 2s}", reply: "{say: On., hold: {until: go}}", outcome: harness.OutcomeError, kind: trials.CauseScenario,
 			want: []string{`a reply was held until the cue "go", which nobody gave`},
 		},
 		{
@@ -125,14 +125,17 @@ func TestHeldInVain(t *testing.T) {
 			want: []string{"a reply was held until the states of servers at ", "which did not happen; turn 1: the subject hangs"},
 		},
 		{
-			name: "a result", subject: "{time_limit: 50ms}", reply: "{say: On.}", result: "hold: {until: go}", outcome: harness.OutcomeError, kind: trials.CauseScenario,
+			name: "a result", subject: "{time_limit: 2s}", reply: "{say: On.}", result: "hold: {until: go}", outcome: harness.OutcomeError, kind: trials.CauseScenario,
 			want: []string{`a call of server "shop" was held until the cue "go", which nobody gave`},
 		},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			t.Parallel()
+			// Long enough for what comes before the hold on a machine that does
+			// something else too.
+			timeout := 20 * time.Second // the agent is to give up first
 			if tc.subject == "" {
-				tc.subject = "{}"
+				tc.subject, timeout = "{}", 2*time.Second
 			}
 			rec := one(t, write(t, `scenario: held
 turns:
@@ -144,7 +147,7 @@ turns:
 subject: `+tc.subject+`
 servers:
   shop: {tools: [{name: look, results: [{text: Goods., `+tc.result+`}]}]}
-`), run.Options{Subject: agent.Subject(nil), Timeout: 200 * time.Millisecond})
+`), run.Options{Subject: agent.Subject(nil), Timeout: timeout})
 			wants(t, rec, tc.outcome, tc.kind, tc.want[0])
 			if text := rec.Cause.Pos.String() + " " + rec.Cause.Message; len(tc.want) > 1 && !strings.Contains(text, tc.want[1]) {
 				t.Errorf("%s\nwant %q", text, tc.want[1])
