@@ -198,7 +198,7 @@ type chat struct {
 func openChat(ctx context.Context, p *process, flags *chatFlags) (*chat, error) {
 	opts := run.Options{BaseURL: flags.baseURL}
 	if flags.model != "" {
-		opts.Models = run.Models(flags.model)
+		opts.Entries = run.Models(flags.model)
 	}
 	if err := liveDefaults(p, &opts); err != nil {
 		return nil, err
@@ -227,7 +227,7 @@ func openChat(ctx context.Context, p *process, flags *chatFlags) (*chat, error) 
 		return nil, errors.Join(err, c.close())
 	}
 	c.cfg = agent.Config{
-		Model: openai.New(openai.Config{BaseURL: opts.BaseURL, APIKey: opts.APIKey}), Name: opts.Models[0].Name,
+		Model: openai.New(openai.Config{BaseURL: opts.BaseURL, APIKey: opts.APIKey}), Name: opts.Entries[0].Name,
 		System: system, Stream: !flags.whole, Tools: c.router, Denied: c.router.Denied, MaxModelCalls: 50,
 	}
 	c.talk = agent.New(c.cfg).Conversation()

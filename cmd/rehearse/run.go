@@ -192,13 +192,13 @@ func runScenarios(ctx context.Context, p *process, paths []string, opts *run.Opt
 		if err != nil {
 			return err
 		}
-		opts.Models = models
+		opts.Entries = models
 	case harness.ModeLive, harness.ModeRecord:
 		models, err := flags.models.entries(paths, true)
 		if err != nil {
 			return err
 		}
-		opts.Models = models
+		opts.Entries = models
 		if err := liveDefaults(p, opts); err != nil {
 			return err
 		}
@@ -285,10 +285,10 @@ func liveDefaults(p *process, opts *run.Options) error {
 	}
 	opts.BaseURL = cmp.Or(opts.BaseURL, "http://localhost:8000/v1")
 	opts.KeysFrom(env)
-	if model := env("ARGO_DEFAULT_MODEL"); len(opts.Models) == 0 && model != "" {
-		opts.Models = run.Models(model)
+	if model := env("ARGO_DEFAULT_MODEL"); len(opts.Entries) == 0 && model != "" {
+		opts.Entries = run.Models(model)
 	}
-	if len(opts.Models) == 0 {
+	if len(opts.Entries) == 0 {
 		return fmt.Errorf("--mode %s needs a model: --model NAME, models in rehearse.yaml, or ARGO_DEFAULT_MODEL", opts.Mode)
 	}
 	return nil

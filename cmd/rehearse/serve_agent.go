@@ -89,7 +89,7 @@ token toolsets stay as they are.`,
 func serveAgent(ctx context.Context, p *process, flags *agentFlags) error {
 	opts := run.Options{BaseURL: flags.baseURL}
 	if flags.model != "" {
-		opts.Models = run.Models(flags.model)
+		opts.Entries = run.Models(flags.model)
 	}
 	if err := liveDefaults(p, &opts); err != nil {
 		return err
@@ -114,7 +114,7 @@ func serveAgent(ctx context.Context, p *process, flags *agentFlags) error {
 	model := openai.New(openai.Config{BaseURL: opts.BaseURL, APIKey: opts.APIKey})
 	s := agentserver.New(agentserver.Config{MaxTasks: flags.maxTasks, Hosts: flags.admits.Hosts, Origins: flags.admits.Origins, Open: func(ctx context.Context, task string) (*agent.Agent, func() error, error) {
 		cfg := agent.Config{
-			Model: model, Name: opts.Models[0].Name, System: system, Stream: flags.stream,
+			Model: model, Name: opts.Entries[0].Name, System: system, Stream: flags.stream,
 			MaxModelCalls: flags.maxCalls, TimeLimit: flags.timeLimit,
 		}
 		if flags.tools == "" {

@@ -41,7 +41,7 @@ const (
 // liveOptions ask a transport.
 func liveOptions(t *testing.T, transport http.RoundTripper, models ...trials.Model) run.Options {
 	opts := run.Options{
-		Subject: agent.Subject(nil), Mode: harness.ModeLive, BaseURL: "http://endpoint.example/v1", Models: models,
+		Subject: agent.Subject(nil), Mode: harness.ModeLive, BaseURL: "http://endpoint.example/v1", Entries: models,
 		Transport: transport, Out: t.TempDir(), LookupEnv: noCI,
 	}
 	run.AllowLive(&opts)
@@ -97,7 +97,7 @@ func TestBudgetRefused(t *testing.T) {
 	if err == nil || err.Error() != want {
 		t.Errorf("no price: %v", err)
 	}
-	opts.Mode, opts.Models = harness.ModeMock, nil
+	opts.Mode, opts.Entries = harness.ModeMock, nil
 	if _, err := run.Run(t.Context(), list, &opts); err == nil || !strings.Contains(err.Error(), "mode mock asks no endpoint") {
 		t.Errorf("mode mock: %v", err)
 	}

@@ -54,8 +54,8 @@ func (r *recording) against(t *testing.T, mode harness.Mode) *run.Result {
 	if opts.LookupEnv == nil {
 		opts.LookupEnv = noCI
 	}
-	if opts.Models == nil {
-		opts.Models = run.Models("argo:gpt-4.1")
+	if opts.Entries == nil {
+		opts.Entries = run.Models("argo:gpt-4.1")
 	}
 	run.AllowLive(&opts)
 	return play(t, r.list, opts)
@@ -182,8 +182,8 @@ func TestReplayNotRecorded(t *testing.T) {
 			wants(t, rec, harness.OutcomeError, trials.CauseEndpoint, how(other[0], "MODEL"))
 		}
 	}
-	r.opts.Models = run.Models("argo:o3")
-	opts.Models = r.opts.Models
+	r.opts.Entries = run.Models("argo:o3")
+	opts.Entries = r.opts.Entries
 	if _, err := run.Run(t.Context(), r.list, opts); err == nil || !strings.Contains(err.Error(), how(r.list[0], "argo:o3")) {
 		t.Errorf("error %v, want one that says %s", err, how(r.list[0], "argo:o3"))
 	}
@@ -218,7 +218,7 @@ func TestRecordSeveral(t *testing.T) {
 			endpoint.ServeHTTP(w, r)
 		})
 	}}
-	r.opts.Models = run.Models("argo:gpt-4.1", "argo:gpt-4.1-2", "argo:gpt-4.1")
+	r.opts.Entries = run.Models("argo:gpt-4.1", "argo:gpt-4.1-2", "argo:gpt-4.1")
 	var files []string
 	for _, rec := range r.record(t).Records {
 		wants(t, rec, harness.OutcomePassed, "")
@@ -240,7 +240,7 @@ func TestRecordSeveral(t *testing.T) {
 		{"one trial", nil, 1, []string{"argo:gpt-4.1 1", "argo:gpt-4.1-2 1"}},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			r.opts.Models, r.opts.Trials = run.Models(tt.models...), tt.trials
+			r.opts.Entries, r.opts.Trials = run.Models(tt.models...), tt.trials
 			var got []string
 			for _, rec := range r.replay(t, r.list).Records {
 				wants(t, rec, harness.OutcomePassed, "")

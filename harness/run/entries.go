@@ -40,7 +40,7 @@ type entry struct {
 func (r *runner) findEntries() error {
 	o := &r.opts
 	given := map[string]trials.Model{}
-	for _, m := range o.Models {
+	for _, m := range o.Entries {
 		m.Label = cmp.Or(m.Label, m.Name)
 		if m.Name == "" {
 			return fmt.Errorf("mode %s needs the name of a model", o.Mode)

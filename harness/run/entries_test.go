@@ -59,7 +59,7 @@ func TestEntries(t *testing.T) {
 	opts := run.Options{
 		Subject: agent.Subject(nil), Mode: harness.ModeLive, BaseURL: endpoint("one"), APIKey: "common", Out: t.TempDir(),
 		LookupEnv: func(name string) (string, bool) { return "key of two", name == "TWO" },
-		Models: []trials.Model{
+		Entries: []trials.Model{
 			{Label: "plain", Name: "m"},
 			{Label: "set", Name: "m", Settings: trials.Settings{Temperature: &zero, MaxTokens: 9, Reasoning: "low", Seed: &seven}},
 			{Label: "other", Name: "m", BaseURL: endpoint("two"), Key: "TWO", Settings: trials.Settings{NoSeed: true}, Price: &trials.Price{Input: 2, Output: 4}},
@@ -97,7 +97,7 @@ func TestEntries(t *testing.T) {
 	if _, err := run.Run(t.Context(), list, &opts); err == nil || err.Error() != `model "other" takes its key from the environment variable TWO, which is not set` {
 		t.Errorf("without the key: %v", err)
 	}
-	opts.Models, opts.Subject = []trials.Model{{Name: "m", Dialect: "messages"}}, chatOnly{opts.Subject}
+	opts.Entries, opts.Subject = []trials.Model{{Name: "m", Dialect: "messages"}}, chatOnly{opts.Subject}
 	if _, err := run.Run(t.Context(), list, &opts); err == nil || !strings.Contains(err.Error(), `by the dialect messages, and this subject speaks chat alone`) {
 		t.Errorf("a dialect that the agent does not speak: %v", err)
 	}

@@ -33,7 +33,7 @@ func neverAnswers(asked chan<- struct{}) http.Handler {
 func TestSilentEndpoint(t *testing.T) {
 	upstream := httptest.NewServer(neverAnswers(make(chan struct{}, 10)))
 	defer upstream.Close()
-	opts := run.Options{Mode: harness.ModeLive, BaseURL: upstream.URL + "/v1", Models: run.Models("m"), Timeout: time.Second}
+	opts := run.Options{Mode: harness.ModeLive, BaseURL: upstream.URL + "/v1", Entries: run.Models("m"), Timeout: time.Second}
 	run.AllowLive(&opts)
 	rec := one(t, write(t, liveScenario), opts)
 	wants(t, rec, harness.OutcomeError, trials.CauseEndpoint, "did not answer request 1 in time")
@@ -81,7 +81,7 @@ func TestSubjectHangsUp(t *testing.T) {
 		}
 		return errors.New("no patience left")
 	})
-	opts := run.Options{Mode: harness.ModeLive, BaseURL: upstream.URL + "/v1", Models: run.Models("m"), Subject: impatient}
+	opts := run.Options{Mode: harness.ModeLive, BaseURL: upstream.URL + "/v1", Entries: run.Models("m"), Subject: impatient}
 	run.AllowLive(&opts)
 	rec := one(t, write(t, liveScenario), opts)
 	wants(t, rec, harness.OutcomeFailed, trials.CauseSubject, "no patience left")

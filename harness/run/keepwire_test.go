@@ -35,7 +35,7 @@ turns:
 	}}})
 	transport := &http.Transport{}
 	defer transport.CloseIdleConnections()
-	live := run.Options{Mode: harness.ModeLive, BaseURL: upstream.URL + "/v1", APIKey: "the-live-key", Models: run.Models("m"), Transport: transport}
+	live := run.Options{Mode: harness.ModeLive, BaseURL: upstream.URL + "/v1", APIKey: "the-live-key", Entries: run.Models("m"), Transport: transport}
 	run.AllowLive(&live)
 	tests := []struct {
 		name, scenario string

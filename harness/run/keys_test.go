@@ -52,7 +52,7 @@ func TestKeysOfVendors(t *testing.T) {
 					transport := &http.Transport{}
 					defer transport.CloseIdleConnections()
 					opts := run.Options{
-						Mode: harness.ModeLive, BaseURL: upstream.URL + "/v1", Models: run.Models("m"), Transport: transport,
+						Mode: harness.ModeLive, BaseURL: upstream.URL + "/v1", Entries: run.Models("m"), Transport: transport,
 						Subject: speaker{dialect: dialect, byQuery: byQuery}, Out: t.TempDir(),
 					}
 					opts.KeysFrom(func(name string) string { return tt.variables[name] })

@@ -41,7 +41,7 @@ func playLiveBy(t *testing.T, subject harness.Subject, endpoint http.Handler, sc
 	transport := &http.Transport{}
 	defer transport.CloseIdleConnections()
 	opts := run.Options{
-		Mode: harness.ModeLive, BaseURL: upstream.URL + "/v1/", APIKey: "secret", Models: run.Models("m"), Transport: transport,
+		Mode: harness.ModeLive, BaseURL: upstream.URL + "/v1/", APIKey: "secret", Entries: run.Models("m"), Transport: transport,
 		Subject: subject,
 	}
 	run.AllowLive(&opts)
@@ -140,7 +140,7 @@ turns:
 // answered anything.
 func TestLiveNothingListens(t *testing.T) {
 	const nobody = "http://127.0.0.1:1/v1" // a port that no system gives away
-	opts := run.Options{Mode: harness.ModeLive, BaseURL: nobody, Models: run.Models("m")}
+	opts := run.Options{Mode: harness.ModeLive, BaseURL: nobody, Entries: run.Models("m")}
 	run.AllowLive(&opts)
 	rec := one(t, write(t, liveScenario), opts)
 	wants(t, rec, harness.OutcomeError, trials.CauseEndpoint, "no connection to "+nobody+": connection refused (request ")
@@ -213,7 +213,7 @@ func TestLiveHandsOn(t *testing.T) {
 	defer upstream.Close()
 	transport := &http.Transport{}
 	defer transport.CloseIdleConnections()
-	opts := run.Options{Mode: harness.ModeLive, BaseURL: upstream.URL + "/v1beta", APIKey: "real key", Models: run.Models("m"), Transport: transport, Subject: subject}
+	opts := run.Options{Mode: harness.ModeLive, BaseURL: upstream.URL + "/v1beta", APIKey: "real key", Entries: run.Models("m"), Transport: transport, Subject: subject}
 	run.AllowLive(&opts)
 	rec := one(t, write(t, "scenario: s\nturns: [{user: Go., expect: [{that: 'requests.size() == 2 && requests.all(r, r.dialect == \"gemini\") && requests[0].path == \"/v1beta/models/a/b c:generateContent\"'}]}]"), opts)
 	wants(t, rec, harness.OutcomePassed, "")

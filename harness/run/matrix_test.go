@@ -303,7 +303,7 @@ type cells struct {
 // play plays all scenarios in a mode.
 func (m *matrix) play(t *testing.T, mode harness.Mode) cells {
 	t.Helper()
-	opts := run.Options{Mode: mode, Models: run.Models("m"), LookupEnv: noCI, Parallel: 4}
+	opts := run.Options{Mode: mode, Entries: run.Models("m"), LookupEnv: noCI, Parallel: 4}
 	var endpoint *rawEndpoint
 	if mode.Real() {
 		endpoint = serveRows(t, m.rows)

@@ -71,7 +71,7 @@ func TestRecordsItself(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	other := recording{list: load(t, file), endpoint: func() http.Handler { return callsThenSays("Paris", "21 degrees.") }, opts: run.Options{Subject: loop{}, SubjectName: "rehearse-agent", Models: run.Models("m")}}
+	other := recording{list: load(t, file), endpoint: func() http.Handler { return callsThenSays("Paris", "21 degrees.") }, opts: run.Options{Subject: loop{}, SubjectName: "rehearse-agent", Entries: run.Models("m")}}
 	wants(t, only(t, other.record(t)), harness.OutcomeError, trials.CauseEndpoint, `it records "subject", but this recording is of "rehearse-agent"; --force replaces it`)
 	if after, _ := os.ReadFile(cassette); string(after) != string(before) {
 		t.Error("the recording has changed")

@@ -27,7 +27,7 @@ turns:
   - user: Hello.
     replies: [{say: Hello.}]
     expect: [{answer: {contains: Hello}}]
-`), run.Options{Subject: agent.Subject(nil), Mode: harness.ModeLive, Models: run.Models("m"), BaseURL: endpoint.URL + "/v1"})
+`), run.Options{Subject: agent.Subject(nil), Mode: harness.ModeLive, Entries: run.Models("m"), BaseURL: endpoint.URL + "/v1"})
 	if rec.Outcome != harness.OutcomeError || rec.Cause.Pos.IsZero() {
 		t.Errorf("%s, cause %+v", rec.Outcome, rec.Cause)
 	}

@@ -73,7 +73,7 @@ func TestProviderModes(t *testing.T) {
 				}
 				list := write(t, strings.ReplaceAll(thinking, "STREAM", fmt.Sprint(stream)))
 				r := recording{list: list, endpoint: thinkingEndpoint, opts: run.Options{
-					Subject: agent.Subject(nil), Models: []trials.Model{entry}, Dialect: p.dialect, APIKey: "secret",
+					Subject: agent.Subject(nil), Entries: []trials.Model{entry}, Dialect: p.dialect, APIKey: "secret",
 				}}
 				mock := r.opts
 				mock.APIKey = ""
@@ -104,7 +104,7 @@ func TestProviderModes(t *testing.T) {
 				}
 				// Without entries, a replay asks as the recording did.
 				alone := r
-				alone.opts.Models, alone.opts.Dialect = nil, ""
+				alone.opts.Entries, alone.opts.Dialect = nil, ""
 				wants(t, only(t, alone.replay(t, list)), harness.OutcomePassed, "")
 			})
 		}

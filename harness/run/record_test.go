@@ -42,7 +42,7 @@ func files(t *testing.T, dir string) map[string]string {
 // set.
 func TestRecordInCI(t *testing.T) {
 	opts := &run.Options{
-		Subject: loop{}, Mode: harness.ModeRecord, BaseURL: "http://127.0.0.1:1/v1", Models: run.Models("m"), Transport: noNetwork(t),
+		Subject: loop{}, Mode: harness.ModeRecord, BaseURL: "http://127.0.0.1:1/v1", Entries: run.Models("m"), Transport: noNetwork(t),
 		LookupEnv: func(name string) (string, bool) { return "true", name == "CI" },
 	}
 	run.AllowLive(opts)
@@ -120,7 +120,7 @@ func TestRecordInterrupted(t *testing.T) {
 	defer upstream.Close()
 	list := write(t, "scenario: s\nturns: [{user: hi, expect: [{answer: {contains: hello}}]}]\n")
 	opts := &run.Options{
-		Subject: loop{}, Mode: harness.ModeRecord, BaseURL: upstream.URL + "/v1", Models: run.Models("m"), Trials: 3, LookupEnv: noCI,
+		Subject: loop{}, Mode: harness.ModeRecord, BaseURL: upstream.URL + "/v1", Entries: run.Models("m"), Trials: 3, LookupEnv: noCI,
 	}
 	run.AllowLive(opts)
 	res, err := run.Run(ctx, list, opts)
@@ -230,7 +230,7 @@ func TestRecordOtherModel(t *testing.T) {
 	r := recording{list: write(t, liveScenario), endpoint: weatherEndpoint}
 	rec := only(t, r.record(t))
 	opts := &run.Options{
-		Subject: loop{}, Mode: harness.ModeRecord, BaseURL: "http://127.0.0.1:1/v1", Models: run.Models("argo/gpt-4.1"), Transport: noNetwork(t), LookupEnv: noCI,
+		Subject: loop{}, Mode: harness.ModeRecord, BaseURL: "http://127.0.0.1:1/v1", Entries: run.Models("argo/gpt-4.1"), Transport: noNetwork(t), LookupEnv: noCI,
 	}
 	run.AllowLive(opts)
 	if _, err := run.Run(t.Context(), r.list, opts); err == nil || !strings.Contains(err.Error(), rec.Cassette) || !strings.Contains(err.Error(), `belongs to model "argo:gpt-4.1"`) {

@@ -291,7 +291,7 @@ turns:
 			defer upstream.Close()
 			transport := &http.Transport{}
 			defer transport.CloseIdleConnections()
-			opts := run.Options{Mode: harness.ModeLive, BaseURL: upstream.URL + "/v1", Models: run.Models("m"), Transport: transport, Subject: remembered{way: way, stream: true, eager: true}}
+			opts := run.Options{Mode: harness.ModeLive, BaseURL: upstream.URL + "/v1", Entries: run.Models("m"), Transport: transport, Subject: remembered{way: way, stream: true, eager: true}}
 			run.AllowLive(&opts)
 			wants(t, one(t, list, opts), harness.OutcomePassed, "")
 		})

@@ -126,7 +126,7 @@ func TestResumeRefuses(t *testing.T) {
 		{"scenario", []*scenarios.Scenario{&changed, list[1]}, nil, []string{`scenario "a"`, "hash " + list[0].Hash, "now hash changed"}},
 		{"fewer scenarios", list[1:], nil, []string{`scenario "a" (`, "in the folder only"}},
 		{"more scenarios", append(several(t, "z"), list...), nil, []string{`scenario "z" (`, "not in the folder"}},
-		{"model", list, func(o *run.Options) { o.Models = run.Models("other") }, []string{`model "other": not in the folder`, `model "rehearse-mock": in the folder only`}},
+		{"model", list, func(o *run.Options) { o.Entries = run.Models("other") }, []string{`model "other": not in the folder`, `model "rehearse-mock": in the folder only`}},
 		{"trials", list, func(o *run.Options) { o.Trials = 2 }, []string{"trials 1 in the folder;", "trials 2"}},
 		{"seed", list, func(o *run.Options) { o.Seed = 7 }, []string{"seed: 0 in the folder; now 7"}},
 		{"subject", list, func(o *run.Options) { o.SubjectName = "other" }, []string{"subject: subject in the folder; now other"}},
@@ -191,7 +191,7 @@ func TestRetryErrors(t *testing.T) {
 	}))
 	defer upstream.Close()
 	list := several(t, "a", "b", "c")
-	opts := run.Options{Subject: loop{}, Mode: harness.ModeLive, BaseURL: upstream.URL + "/v1", Models: run.Models("m"), Out: t.TempDir()}
+	opts := run.Options{Subject: loop{}, Mode: harness.ModeLive, BaseURL: upstream.URL + "/v1", Entries: run.Models("m"), Out: t.TempDir()}
 	run.AllowLive(&opts)
 	down.Store(true)
 	res := play(t, list, opts)
@@ -232,7 +232,7 @@ func outcomes(res *run.Result) string {
 // TestShards plays a suite in parts, which are together what the whole is.
 func TestShards(t *testing.T) {
 	list := several(t, "a", "b", "c", "d", "e")
-	opts := run.Options{Trials: 3, Unmeasured: true, Out: t.TempDir(), Models: run.Models("m", "n")}
+	opts := run.Options{Trials: 3, Unmeasured: true, Out: t.TempDir(), Entries: run.Models("m", "n")}
 	whole := records(t, play(t, list, opts).Dir)
 	parts := map[string]trials.Record{}
 	for i := range 4 {

@@ -38,11 +38,13 @@ type Options struct {
 	// Mode is mock, live, record (live, and recorded) or replay (of what was
 	// recorded). Default mock.
 	Mode harness.Mode
-	// Models to ask for: entries with labels of their own, so that two endpoints
+	// Entries are models to ask for: entries with labels of their own, so that two endpoints
 	// or two settings of one model are told apart; [Models] makes entries of
 	// names. Default in mock mode [MockModel], in replay those that are recorded;
 	// live and record need at least one.
-	Models []trials.Model
+	Entries []trials.Model
+	// Models are names of further ones, each an entry of its own.
+	Models []string
 	// Judge is the model entry that LLM judges ask, in place of those that
 	// expectations, suites and rehearse.yaml name. Default: those; in the modes
 	// live and record every judge needs one.
@@ -272,7 +274,7 @@ type job struct {
 // runner holds what the trials of a run share.
 type runner struct {
 	opts      Options
-	entries   []*entry // of opts.Models
+	entries   []*entry // of opts.Entries
 	ledger    *ledger
 	judges    []*entry // that LLM judges ask
 	gateway   *gateway
@@ -359,7 +361,7 @@ func newRunner(opts *Options) (*runner, error) {
 	o.SubjectName = cmp.Or(o.SubjectName, "subject")
 	o.Name = cmp.Or(o.Name, "run")
 	o.Grace = cmp.Or(o.Grace, 5*time.Second)
-	o.Models = slices.Clone(o.Models)
+	o.Entries, o.Models = slices.Concat(Models(o.Models...), o.Entries), nil
 	if o.Unmeasured {
 		o.Parallel = 1
 	}
@@ -367,8 +369,8 @@ func newRunner(opts *Options) (*runner, error) {
 	case harness.ModeMock, harness.ModeReplay:
 		o.Timeout = cmp.Or(o.Timeout, 30*time.Second)
 		o.Parallel = cmp.Or(o.Parallel, runtime.GOMAXPROCS(0))
-		if len(o.Models) == 0 && o.Mode == harness.ModeMock {
-			o.Models = Models(MockModel)
+		if len(o.Entries) == 0 && o.Mode == harness.ModeMock {
+			o.Entries = Models(MockModel)
 		}
 	case harness.ModeLive, harness.ModeRecord:
 		o.Timeout = cmp.Or(o.Timeout, 10*time.Minute)

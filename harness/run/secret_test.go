@@ -57,7 +57,7 @@ func TestKeyStaysOut(t *testing.T) {
 			defer transport.CloseIdleConnections()
 			var seen ended
 			opts := run.Options{
-				Mode: harness.ModeLive, BaseURL: upstream.URL + "/v1", APIKey: tt.key, Models: run.Models("m"), Transport: transport,
+				Mode: harness.ModeLive, BaseURL: upstream.URL + "/v1", APIKey: tt.key, Entries: run.Models("m"), Transport: transport,
 				Out: t.TempDir(), Observer: &seen,
 			}
 			run.AllowLive(&opts)
@@ -106,7 +106,7 @@ func TestKeyIsAWord(t *testing.T) {
 	defer upstream.Close()
 	transport := &http.Transport{}
 	defer transport.CloseIdleConnections()
-	opts := run.Options{Mode: harness.ModeLive, BaseURL: upstream.URL + "/v1", APIKey: "passed", Models: run.Models("passed"), Transport: transport}
+	opts := run.Options{Mode: harness.ModeLive, BaseURL: upstream.URL + "/v1", APIKey: "passed", Entries: run.Models("passed"), Transport: transport}
 	run.AllowLive(&opts)
 	rec := one(t, write(t, liveScenario), opts)
 	wants(t, rec, harness.OutcomePassed, "")

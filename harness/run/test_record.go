@@ -44,10 +44,10 @@ func forTest(opts *Options, name string) (*Options, error) {
 	if models == "" || o.Mode != harness.ModeReplay {
 		return &o, nil
 	}
-	o.Mode, o.Models = harness.ModeRecord, nil
+	o.Mode, o.Entries, o.Models = harness.ModeRecord, nil, nil
 	for model := range strings.SplitSeq(models, ",") {
 		if model = strings.TrimSpace(model); model != "" {
-			o.Models = append(o.Models, Models(model)...)
+			o.Entries = append(o.Entries, Models(model)...)
 		}
 	}
 	o.BaseURL = cmp.Or(o.BaseURL, env("ARGO_BASE_URL"), env("OPENAI_BASE_URL"))

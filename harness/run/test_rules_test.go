@@ -48,7 +48,7 @@ func TestRules(t *testing.T) {
 	out := &strings.Builder{}
 	ft := &fakeT{ctx: t.Context(), name: "TestAgent", out: out, state: "PASS"}
 	opts := &run.Options{
-		Subject: loop{}, Mode: harness.ModeLive, BaseURL: upstream.URL + "/v1", Models: run.Models("gpt"), Trials: 3, Transport: transport, Out: filepath.Join(dir, "runs"),
+		Subject: loop{}, Mode: harness.ModeLive, BaseURL: upstream.URL + "/v1", Entries: run.Models("gpt"), Trials: 3, Transport: transport, Out: filepath.Join(dir, "runs"),
 	}
 	run.AllowLive(opts)
 	run.RunTest(ft, dir, opts)
@@ -91,7 +91,7 @@ func TestVariantsOfATest(t *testing.T) {
 	out := &strings.Builder{}
 	ft := &fakeT{ctx: t.Context(), name: "TestAgent", out: out, state: "PASS"}
 	opts := &run.Options{
-		Subject: loop{}, Mode: harness.ModeLive, BaseURL: upstream.URL + "/v1", Models: run.Models("gpt", "llama"), Trials: 2, Transport: transport, Out: filepath.Join(dir, "runs"),
+		Subject: loop{}, Mode: harness.ModeLive, BaseURL: upstream.URL + "/v1", Entries: run.Models("gpt", "llama"), Trials: 2, Transport: transport, Out: filepath.Join(dir, "runs"),
 	}
 	run.AllowLive(opts)
 	run.RunTest(ft, dir, opts)
@@ -134,7 +134,7 @@ func TestLiveTestKeepsItsRun(t *testing.T) {
 		ft := &fakeT{ctx: t.Context(), name: "TestAgent", out: out, state: "PASS"}
 		opts := &run.Options{Subject: loop{}, Mode: tt.mode, Transport: transport}
 		if tt.mode == harness.ModeLive {
-			opts.BaseURL, opts.Models = upstream.URL+"/v1", run.Models("gpt")
+			opts.BaseURL, opts.Entries = upstream.URL+"/v1", run.Models("gpt")
 		}
 		run.AllowLive(opts)
 		run.RunTest(ft, "s.yaml", opts)

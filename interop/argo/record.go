@@ -108,7 +108,7 @@ func conversation(ctx context.Context, s *scenarios.Scenario, dir, model string,
 		}
 	}
 	result, err := run.Run(ctx, []*scenarios.Scenario{s}, &run.Options{
-		Subject: agent.Subject(nil), SubjectName: subjectName, Mode: harness.ModeRecord, Models: run.Models(model), Trials: 1,
+		Subject: agent.Subject(nil), SubjectName: subjectName, Mode: harness.ModeRecord, Entries: run.Models(model), Trials: 1,
 		BaseURL: address, APIKey: e.key, Transport: e, Cassettes: dir, LookupEnv: lookupEnv, Force: true,
 	})
 	if err == nil {

@@ -25,13 +25,13 @@ func TestLive(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		opts.Models, opts.Parallel = entries.Models, len(entries.Models)
+		opts.Entries, opts.Parallel = entries.Models, len(entries.Models)
 	} else {
 		base, model := os.Getenv("OPENAI_BASE_URL"), os.Getenv("REHEARSE_MODEL")
 		if base == "" || model == "" {
 			t.Skip("set OPENAI_BASE_URL and REHEARSE_MODEL to the endpoint and the model to play with, or REHEARSE_MODELS to a file of models")
 		}
-		opts.BaseURL, opts.Models, opts.APIKey = base, run.Models(model), os.Getenv("OPENAI_API_KEY")
+		opts.BaseURL, opts.Entries, opts.APIKey = base, run.Models(model), os.Getenv("OPENAI_API_KEY")
 	}
 	run.Test(t, suites, opts)
 }
