@@ -21,8 +21,8 @@ func ExampleText() {
 			Duration: 12 * time.Millisecond,
 			Cause: &trials.Cause{
 				Kind:    trials.CauseExpectation,
-				Message: "calls: 1 mismatched",
-				Pos:     harness.Position{File: "weather.yaml", Line: 9, Col: 7},
+				Message: "calls: 1 mismatched", Check: "calls",
+				Pos: harness.Position{File: "weather.yaml", Line: 9, Col: 7},
 			},
 			Verdicts: []trials.Verdict{{
 				Check: "calls", Message: "1 mismatched", State: trials.Failed, Alignment: &trials.Alignment{Rows: []trials.AlignmentRow{{

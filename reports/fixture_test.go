@@ -170,7 +170,8 @@ func pipeline(model string, n int) Trial {
 	t.Cause = &trials.Cause{
 		Kind: trials.CauseExpectation, Pos: at(file, 31, 7),
 		Message: "calls: 1 of 5 matched, 1 mismatched, 1 missing, 1 extra, 1 out of order, 1 forbidden",
-		Folded:  []string{file + ":52:7: state: gemflux.models[0].gapfilled differs", "2 replies not reached"},
+		Check:   "calls",
+		Folded:  []trials.Consequence{{Text: file + ":52:7: state: gemflux.models[0].gapfilled differs", Check: "state", Pos: at(file, 52, 7)}, {Text: "2 replies not reached", Check: "all_replies_reached"}},
 	}
 	t.Verdicts = append([]trials.Verdict{
 		{
@@ -345,7 +346,7 @@ func hostileRun() *Run {
 		Trials: []Trial{other, {
 			Record: trials.Record{
 				Key: key, File: h, Tags: []string{h}, Pos: pos, Hashes: trials.Hashes{Scenario: h, Scorers: h, Tools: h, Entry: h}, Cassette: h, Recorded: 1, Drift: []string{h, "breaking: " + h}, Answered: []string{h}, Outcome: harness.OutcomeFailed,
-				Cause:    &trials.Cause{Kind: trials.CauseKind(h), Message: h, Pos: pos, Folded: []string{h, huge}},
+				Cause:    &trials.Cause{Kind: trials.CauseKind(h), Message: h, Pos: pos, Folded: []trials.Consequence{{Text: h}, {Text: huge}}},
 				Verdicts: []trials.Verdict{verdict, odd},
 				Trajectory: []harness.Call{
 					{Server: h, Tool: h, Offered: h, ID: h, ArgsText: h, Result: text, Executed: true, Failed: true, Turn: 1 << 40, Exec: 1},

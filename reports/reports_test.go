@@ -115,7 +115,7 @@ func TestTextSaysThingsOnce(t *testing.T) {
 	}{
 		{
 			name:  "expectation",
-			cause: trials.Cause{Kind: trials.CauseExpectation, Pos: pos(7), Message: "that: x does not hold\njournal: 1 model call", Folded: []string{"s.yaml:8:9: answer: want it to contain \"a\""}},
+			cause: trials.Cause{Kind: trials.CauseExpectation, Pos: pos(7), Check: "that", Message: "that: x does not hold\njournal: 1 model call", Folded: []trials.Consequence{{Text: "s.yaml:8:9: answer: want it to contain \"a\"", Check: "answer", Pos: pos(8)}}},
 			verdicts: []trials.Verdict{
 				failed("that", "x does not hold\njournal: 1 model call", 7), failed("answer", `want it to contain "a", got "b"`, 8),
 			},
@@ -123,7 +123,7 @@ func TestTextSaysThingsOnce(t *testing.T) {
 		},
 		{
 			name:  "undecided",
-			cause: trials.Cause{Kind: trials.CauseScenario, Pos: pos(7), Message: "that: division by zero"},
+			cause: trials.Cause{Kind: trials.CauseScenario, Pos: pos(7), Check: "that", Message: "that: division by zero"},
 			verdicts: []trials.Verdict{
 				{Check: "that", State: trials.Undecided, Message: "division by zero", Pos: pos(7)},
 			},
@@ -131,7 +131,7 @@ func TestTextSaysThingsOnce(t *testing.T) {
 		},
 		{
 			name:  "refusal",
-			cause: trials.Cause{Kind: trials.CauseRefusal, Pos: pos(3), Message: "the provider would refuse request 2: 400", Folded: []string{"conduct: answered_once: c was never answered", "2 replies not reached", "1 later turn not played"}},
+			cause: trials.Cause{Kind: trials.CauseRefusal, Pos: pos(3), Message: "the provider would refuse request 2: 400", Folded: []trials.Consequence{{Text: "conduct: answered_once: c was never answered", Check: "answered_once"}, {Text: "2 replies not reached", Check: "all_replies_reached"}, {Text: "1 later turn not played"}}},
 			verdicts: []trials.Verdict{
 				conduct("answered_once", "c was never answered"), conduct("provider_accepts", "request 2 would have been refused: 400"), conduct("all_replies_reached", "2 scripted replies not reached"),
 			},
@@ -145,7 +145,7 @@ func TestTextSaysThingsOnce(t *testing.T) {
 		},
 		{
 			name:     "replies not reached",
-			cause:    trials.Cause{Kind: trials.CauseConduct, Pos: pos(5), Message: "all_replies_reached: 2 scripted replies not reached"},
+			cause:    trials.Cause{Kind: trials.CauseConduct, Pos: pos(5), Check: "all_replies_reached", Message: "all_replies_reached: 2 scripted replies not reached"},
 			verdicts: []trials.Verdict{{Check: "all_replies_reached", Conduct: true, State: trials.Failed, Message: "2 scripted replies not reached", Pos: pos(5)}},
 			want:     []string{"s.yaml:5:9: conduct all_replies_reached: 2 scripted replies not reached"},
 		},

@@ -214,7 +214,7 @@ func (p *textPrinter) cause(t *Trial) int {
 		return -1
 	}
 	primary := slices.IndexFunc(t.Verdicts, func(v trials.Verdict) bool {
-		return v.State != trials.Passed && v.Check+": "+v.Message == c.Message
+		return v.State != trials.Passed && v.State != trials.Skipped && v.Check == c.Check && (v.Pos == c.Pos || v.Pos.IsZero())
 	})
 	if primary >= 0 {
 		v := t.Verdicts[primary]
@@ -229,12 +229,10 @@ func (p *textPrinter) cause(t *Trial) int {
 	}
 	for _, f := range c.Folded {
 		said := func(v trials.Verdict) bool {
-			check := v.Check + ": "
-			return !told(c, &v) && (v.Conduct && strings.HasPrefix(f, string(trials.CauseConduct)+": "+check) ||
-				!v.Conduct && (strings.HasPrefix(f, v.Pos.String()+": "+check) || strings.HasPrefix(f, string(trials.CauseScenario)+": "+check)))
+			return !told(c, &v) && v.Check == f.Check && (v.Pos == f.Pos || v.Pos.IsZero())
 		}
 		if !slices.ContainsFunc(t.Verdicts, said) {
-			p.under(8, "and ", p.text(f))
+			p.under(8, "and ", p.text(f.Text))
 		}
 	}
 	return primary
@@ -257,7 +255,7 @@ func told(c *trials.Cause, v *trials.Verdict) bool {
 	case "limits":
 		return c.Kind == trials.CauseLimits
 	case "all_replies_reached": // how many, is folded
-		return slices.ContainsFunc(c.Folded, func(f string) bool { return strings.HasSuffix(f, " not reached") })
+		return slices.ContainsFunc(c.Folded, func(f trials.Consequence) bool { return f.Check == v.Check })
 	}
 	return false
 }

@@ -94,7 +94,10 @@ func (b *pageBuilder) body(t *Trial, j job) *trialBody {
 	if t.Cause != nil {
 		body.Cause = &causeView{
 			Kind: causeWord(t.Cause.Kind), Text: b.text(t.Cause.Message),
-			Pos: oneLine(t.Cause.Pos.String(), 400), Folded: b.texts(t.Cause.Folded),
+			Pos: oneLine(t.Cause.Pos.String(), 400),
+		}
+		for _, f := range t.Cause.Folded {
+			body.Cause.Folded = append(body.Cause.Folded, b.text(f.Text))
 		}
 	}
 	if failing(t) {

@@ -344,7 +344,7 @@ func (t *trial) finishCassette(rec *trials.Record, e *evidence) {
 	if err != nil {
 		cause := &trials.Cause{Kind: trials.CauseEndpoint, Message: err.Error(), Pos: t.scenario.Pos}
 		if c := rec.Cause; c != nil {
-			cause.Folded = append([]string{fmt.Sprintf("%s: %s: %s", c.Pos, c.Kind, inShort(c.Message))}, c.Folded...)
+			cause.Folded = append([]trials.Consequence{{Text: fmt.Sprintf("%s: %s: %s", c.Pos, c.Kind, inShort(c.Message)), Check: c.Check, Pos: c.Pos}}, c.Folded...)
 		}
 		rec.Outcome, rec.Cause = harness.OutcomeError, cause
 		e.played.Faults.Setup = append(e.played.Faults.Setup, *cause)

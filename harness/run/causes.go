@@ -329,48 +329,53 @@ func (t *trial) turnPos(turn int) harness.Position {
 }
 
 // fold says in a few words what followed from the primary cause.
-func (e *evidence) fold(causes []trials.Cause) []string {
-	var out, unmet []string
+func (e *evidence) fold(causes []trials.Cause) []trials.Consequence {
+	var out, unmet []trials.Consequence
+	add := func(list *[]trials.Consequence, c trials.Cause, format string, args ...any) {
+		*list = append(*list, trials.Consequence{Text: fmt.Sprintf(format, args...), Check: c.Check, Pos: c.Pos})
+	}
+	say := func(format string, args ...any) {
+		out = append(out, trials.Consequence{Text: fmt.Sprintf(format, args...)})
+	}
 	for _, c := range causes[1:] {
 		switch {
 		case c.Kind == trials.CauseExpectation:
-			unmet = append(unmet, fmt.Sprintf("%s: %s", c.Pos, inShort(c.Message)))
+			add(&unmet, c, "%s: %s", c.Pos, inShort(c.Message))
 		case c.Kind == trials.CauseSubject:
-			out = append(out, fmt.Sprintf("%s: %s", c.Kind, c.Message)) // a panic, with its stack
+			add(&out, c, "%s: %s", c.Kind, c.Message) // a panic, with its stack
 		case c.Check == conduct.AllRepliesReached:
 			// counted below
 		case c.Kind == trials.CauseScenario && c.Pos != e.scenario.Pos && c.Message != causes[0].Message:
-			out = append(out, fmt.Sprintf("%s: %s: %s", c.Kind, c.Pos, inShort(c.Message)))
+			add(&out, c, "%s: %s: %s", c.Kind, c.Pos, inShort(c.Message))
 		case c.Message != causes[0].Message:
-			out = append(out, fmt.Sprintf("%s: %s", c.Kind, inShort(c.Message)))
+			add(&out, c, "%s: %s", c.Kind, inShort(c.Message))
 		}
 	}
 	const most = 5
 	if n := len(out); n > most {
-		out = append(out[:most], fmt.Sprintf("%d more findings", n-most))
+		out = out[:most]
+		say("%d more findings", n-most)
 	}
 	const mostUnmet = 20
 	if n := len(unmet); n > mostUnmet {
-		unmet = append(unmet[:mostUnmet], prose.Count(n-mostUnmet, "more expectation")+" not met")
+		unmet = append(unmet[:mostUnmet], trials.Consequence{Text: prose.Count(n-mostUnmet, "more expectation") + " not met"})
 	}
 	out = append(out, unmet...)
 	if n := e.played.Unreached; causes[0].Check != conduct.AllRepliesReached {
-		if n == 1 {
-			out = append(out, "1 reply not reached")
-		} else if n > 1 {
-			out = append(out, fmt.Sprintf("%d replies not reached", n))
+		if n > 0 {
+			out = append(out, trials.Consequence{Text: prose.CountOf(n, "reply", "replies") + " not reached", Check: conduct.AllRepliesReached})
 		}
 	}
 	if e.mode != harness.ModeMock && e.transcript != nil {
 		for i, turn := range e.transcript.Turns {
 			broke := e.played.Ended != nil && e.played.Ended.Turn == i+1
 			if turn.Stop == harness.StopLength && !broke && !e.stopped(i+1) {
-				out = append(out, fmt.Sprintf("turn %d: %s", i+1, inShort(turn.Error)))
+				say("turn %d: %s", i+1, inShort(turn.Error))
 			}
 		}
 	}
 	if n := e.unplayed(); n > 0 {
-		out = append(out, prose.Count(n, "later turn")+" not played")
+		say("%s not played", prose.Count(n, "later turn"))
 	}
 	return out
 }

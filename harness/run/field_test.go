@@ -144,7 +144,7 @@ func find(t *testing.T, list []*scenarios.Scenario, file string) *scenarios.Scen
 func why(rec trials.Record) string {
 	var b strings.Builder
 	if rec.Cause != nil {
-		fmt.Fprintln(&b, rec.Cause.Message, strings.Join(rec.Cause.Folded, "\n"))
+		fmt.Fprintln(&b, rec.Cause.Message, foldedText(rec.Cause))
 	}
 	for _, v := range rec.Verdicts {
 		if v.State == trials.Failed {

@@ -114,6 +114,15 @@ func one(t testing.TB, list []*scenarios.Scenario, opts run.Options) trials.Reco
 	return res.Records[0]
 }
 
+// foldedText is all that follows from a cause, a line each.
+func foldedText(c *trials.Cause) string {
+	var b strings.Builder
+	for _, f := range c.Folded {
+		fmt.Fprintln(&b, f.Text)
+	}
+	return b.String()
+}
+
 // wants fails unless a trial ended so, for a reason with these parts.
 func wants(t testing.TB, rec trials.Record, outcome harness.Outcome, kind trials.CauseKind, parts ...string) {
 	t.Helper()
@@ -121,7 +130,7 @@ func wants(t testing.TB, rec trials.Record, outcome harness.Outcome, kind trials
 	if rec.Cause != nil {
 		c = *rec.Cause
 	}
-	text := c.Message + "\n" + strings.Join(c.Folded, "\n")
+	text := c.Message + "\n" + foldedText(&c)
 	if rec.Outcome != outcome || c.Kind != kind {
 		t.Errorf("%s, cause %q: %s\nwant %s, cause %q", rec.Outcome, c.Kind, text, outcome, kind)
 	}
@@ -181,7 +190,7 @@ func TestFaultySubjects(t *testing.T) {
 		message := regexp.MustCompile(`\(/.*/(\w+\.go):\d+\)`).ReplaceAllString(rec.Cause.Message, "($1:LINE)")
 		fmt.Fprintf(&b, "A subject that %s:\n  %s: %s: %s\n", f, rec.Cause.Pos, rec.Cause.Kind, strings.ReplaceAll(message, "\n", "\n    "))
 		for _, folded := range rec.Cause.Folded {
-			fmt.Fprintf(&b, "  then: %s\n", folded)
+			fmt.Fprintf(&b, "  then: %s\n", folded.Text)
 		}
 		b.WriteString("\n")
 	}

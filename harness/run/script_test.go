@@ -80,7 +80,7 @@ turns:
 `)
 	rec := one(t, list, run.Options{})
 	wants(t, rec, harness.OutcomeError, trials.CauseScenario, "answering s.t: json: x: evaluating `args.b`")
-	folded := strings.Join(rec.Cause.Folded, "\n")
+	folded := foldedText(rec.Cause)
 	for _, want := range []string{":7:9: turn 1, reply 2", "1 reply not reached"} {
 		if !strings.Contains(folded, want) {
 			t.Errorf("folded is\n%s\nwant %s in it", folded, want)

@@ -365,7 +365,7 @@ func explain(rec trials.Record, label string) string {
 		b.WriteString(indented(c.Message))
 	}
 	for _, f := range c.Folded {
-		fmt.Fprintf(&b, "\n\tand: %s", indented(f))
+		fmt.Fprintf(&b, "\n\tand: %s", indented(f.Text))
 	}
 	if len(rec.Struck) > 0 {
 		fmt.Fprintf(&b, "\n\tfaults that struck: %s", strings.Join(rec.Struck, "; "))

@@ -10,6 +10,7 @@ import (
 	"fmt"
 	"io"
 	"net/http"
+	"strconv"
 	"strings"
 
 	"github.com/mark3labs/mcp-go/mcp"
@@ -150,7 +151,8 @@ func (s *Toolserver) serveCall(w http.ResponseWriter, r *http.Request) {
 	}
 	revision := Now
 	if text := r.URL.Query().Get("revision"); text != "" {
-		if _, err := fmt.Sscan(text, &revision); err != nil || revision < 0 {
+		var err error
+		if revision, err = strconv.Atoi(text); err != nil || revision < 0 {
 			refuse(w, &Error{http.StatusBadRequest, fmt.Sprintf("revision is %q; it is the number that GET /tools gave", text)})
 			return
 		}

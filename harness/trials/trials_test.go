@@ -4,9 +4,11 @@ package trials_test
 
 import (
 	"bytes"
+	"encoding/json"
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -45,7 +47,7 @@ func write(t *testing.T, name string, records ...trials.Record) {
 func TestWriteThenRead(t *testing.T) {
 	name := filepath.Join(t.TempDir(), "trials.jsonl")
 	want := []trials.Record{record("a", 1, harness.OutcomePassed), record("a", 2, harness.OutcomeFailed)}
-	want[1].Cause = &trials.Cause{Kind: trials.CauseMiss, Blame: trials.BlameSubject, Message: "no", Folded: []string{"x"}}
+	want[1].Cause = &trials.Cause{Kind: trials.CauseMiss, Blame: trials.BlameSubject, Message: "no", Folded: []trials.Consequence{{Text: "x", Check: "c"}}}
 	write(t, name, want[0])
 	write(t, name, want[1])
 	got, err := trials.ReadFile(name)
@@ -236,4 +238,19 @@ func ExampleRead() {
 	// Output:
 	// 1 failed
 	// 2 passed
+}
+
+// TestFoldedOfOlderFiles reads what follows from a cause as files had it before,
+// a text alone.
+func TestFoldedOfOlderFiles(t *testing.T) {
+	var c trials.Cause
+	if err := json.Unmarshal([]byte(`{"kind": "subject", "message": "m", "folded": ["a", {"text": "b", "check": "calls"}]}`), &c); err != nil {
+		t.Fatal(err)
+	}
+	if want := []trials.Consequence{{Text: "a"}, {Text: "b", Check: "calls"}}; !slices.Equal(c.Folded, want) {
+		t.Errorf("read %+v, want %+v", c.Folded, want)
+	}
+	if err := json.Unmarshal([]byte(`{"folded": [1]}`), &c); err == nil {
+		t.Error("a number is let through")
+	}
 }

@@ -3,6 +3,7 @@
 package trials
 
 import (
+	"encoding/json"
 	"fmt"
 
 	"github.com/rehearse-dev/rehearse/harness"
@@ -145,11 +146,29 @@ type Cause struct {
 	Message string `json:"message"`
 	// Pos is where the expectation or the mistake stands.
 	Pos harness.Position `json:"pos,omitzero"`
-	// Check names the check that found the cause, where one did. It is not in
-	// files.
-	Check string `json:"-"`
+	// Check names the check that found the cause, where one did.
+	Check string `json:"check,omitempty"`
 	// Folded are consequences of the cause: "3 replies not reached".
-	Folded []string `json:"folded,omitempty"`
+	Folded []Consequence `json:"folded,omitempty"`
+}
+
+// Consequence is what follows from a cause.
+type Consequence struct {
+	// Text says what it is, in the words of the report.
+	Text string `json:"text"`
+	// Check names the check that found it, where one did.
+	Check string `json:"check,omitempty"`
+	// Pos is where the expectation stands, where it is one.
+	Pos harness.Position `json:"pos,omitzero"`
+}
+
+// UnmarshalJSON reads also a text alone, as older files have it.
+func (c *Consequence) UnmarshalJSON(data []byte) error {
+	if json.Unmarshal(data, &c.Text) == nil {
+		return nil
+	}
+	type plain Consequence
+	return json.Unmarshal(data, (*plain)(c))
 }
 
 // CauseKind orders causes: the first that applies is the primary one.

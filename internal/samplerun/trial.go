@@ -284,10 +284,10 @@ func (t *made) judge(s *scenario, list []step, f fate, line int) {
 	switch {
 	case f == tooLong:
 		answer.State, answer.Message = trials.Failed, "the answer does not contain "+s.place+" and a date"
-		cause = &trials.Cause{Kind: trials.CauseExpectation, Message: t.text("answer: " + answer.Message), Pos: answer.Pos}
+		cause = &trials.Cause{Kind: trials.CauseExpectation, Message: t.text("answer: " + answer.Message), Check: answer.Check, Pos: answer.Pos}
 	case f != right:
 		calls.State, calls.Message = trials.Failed, fmt.Sprintf("%d of %d matched", good, len(list))
-		cause = &trials.Cause{Kind: trials.CauseExpectation, Message: t.text("calls: " + calls.Message + ": " + why(list, f)), Pos: calls.Pos, Folded: []string{t.text("1 reply not reached")}}
+		cause = &trials.Cause{Kind: trials.CauseExpectation, Message: t.text("calls: " + calls.Message + ": " + why(list, f)), Check: calls.Check, Pos: calls.Pos, Folded: []trials.Consequence{{Text: t.text("1 reply not reached")}}}
 	}
 	t.record.Verdicts = []trials.Verdict{calls, answer}
 	for _, name := range []string{"answered_once", "result_order", "history_grows", "witnesses_agree"} {
