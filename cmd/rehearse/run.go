@@ -44,14 +44,7 @@ type runFlags struct {
 	files      files
 }
 
-func runCommand(p *process) *cobra.Command {
-	var flags runFlags
-	var stream bool
-	opts := run.Options{Subject: agent.Subject(nil), SubjectName: "rehearse-agent", Version: version(), Child: self()}
-	cmd := &cobra.Command{
-		Use:   "run PATH...",
-		Short: "Play scenarios against the agent and write a report",
-		Long: `run plays the scenarios in files and folders against rehearse's own agent, judges
+const runHelp = `run plays the scenarios in files and folders against rehearse's own agent, judges
 each trial, prints the results, and writes a run folder with report.html,
 junit.xml, summary.md and trials.jsonl.
 
@@ -104,7 +97,16 @@ a task of an array: the task has a run folder of its own, by the id of the job, 
 goes on in it when the scheduler begins it again.
 
 Ctrl-C stops the trials in progress and reports those that are finished; a second
-Ctrl-C does not wait for servers that are slow to end.`,
+Ctrl-C does not wait for servers that are slow to end.`
+
+func runCommand(p *process) *cobra.Command {
+	var flags runFlags
+	var stream bool
+	opts := run.Options{Subject: agent.Subject(nil), SubjectName: "rehearse-agent", Version: version(), Child: self()}
+	cmd := &cobra.Command{
+		Use:   "run PATH...",
+		Short: "Play scenarios against the agent and write a report",
+		Long:  runHelp,
 		Example: `  rehearse run scenarios
   rehearse run scenarios --run 'weather|sum' --verbose
   rehearse run scenarios --tags 'smoke,!slow'
@@ -176,50 +178,10 @@ Ctrl-C does not wait for servers that are slow to end.`,
 }
 
 func runScenarios(ctx context.Context, p *process, paths []string, opts *run.Options, flags *runFlags) error {
-	opts.Mode = harness.Mode(flags.mode)
-	switch opts.Mode {
-	case harness.ModeMock, harness.ModeReplay:
-		if opts.BaseURL != "" {
-			return fmt.Errorf("--base-url needs --mode live or record; mode %s sends nothing to an endpoint", opts.Mode)
-		}
-		if opts.Mode == harness.ModeMock && opts.Cassettes != "" {
-			return errors.New("--cassettes needs --mode record or replay")
-		}
-		if flags.budget != "" || flags.rate != "" {
-			return fmt.Errorf("--budget and --rate need --mode live or record; mode %s asks no endpoint", opts.Mode)
-		}
-		models, err := flags.models.entries(paths, false)
-		if err != nil {
-			return err
-		}
-		opts.Entries = models
-	case harness.ModeLive, harness.ModeRecord:
-		models, err := flags.models.entries(paths, true)
-		if err != nil {
-			return err
-		}
-		opts.Entries = models
-		if err := liveDefaults(p, opts); err != nil {
-			return err
-		}
-		if err := bounds(opts, flags, paths); err != nil {
-			return err
-		}
-	default:
-		modes := []string{"mock", "live", "record", "replay"}
-		return errors.New(unknown(fmt.Sprintf("--mode %q is not known: want mock, live, record or replay", flags.mode), flags.mode, modes))
-	}
-	if flags.judge != "" {
-		judge, err := flags.models.judge(flags.judge, paths)
-		if err != nil {
-			return err
-		}
-		opts.Judge = &judge
-	}
-	var err error
-	if opts.Dialect, err = dialectOf(flags.provider); err != nil {
+	if err := modelSide(p, paths, opts, flags); err != nil {
 		return err
 	}
+	var err error
 	if n := flags.files.onStdout(); n > 1 || n == 1 && flags.json {
 		return errTwoOnStdout
 	}
@@ -270,6 +232,53 @@ func runScenarios(ctx context.Context, p *process, paths []string, opts *run.Opt
 			prose.CountOf(missing, "trial was", "trials were"), overBudget(result), howToResume(p.args, result.Dir, opts.Shard), largerBudget(result))
 	}
 	return showRun(p, result, flags)
+}
+
+// modelSide takes over what flags say of mode, models, judge and dialect.
+func modelSide(p *process, paths []string, opts *run.Options, flags *runFlags) error {
+	opts.Mode = harness.Mode(flags.mode)
+	switch opts.Mode {
+	case harness.ModeMock, harness.ModeReplay:
+		if opts.BaseURL != "" {
+			return fmt.Errorf("--base-url needs --mode live or record; mode %s sends nothing to an endpoint", opts.Mode)
+		}
+		if opts.Mode == harness.ModeMock && opts.Cassettes != "" {
+			return errors.New("--cassettes needs --mode record or replay")
+		}
+		if flags.budget != "" || flags.rate != "" {
+			return fmt.Errorf("--budget and --rate need --mode live or record; mode %s asks no endpoint", opts.Mode)
+		}
+		models, err := flags.models.entries(paths, false)
+		if err != nil {
+			return err
+		}
+		opts.Entries = models
+	case harness.ModeLive, harness.ModeRecord:
+		models, err := flags.models.entries(paths, true)
+		if err != nil {
+			return err
+		}
+		opts.Entries = models
+		if err := liveDefaults(p, opts); err != nil {
+			return err
+		}
+		if err := bounds(opts, flags, paths); err != nil {
+			return err
+		}
+	default:
+		modes := []string{"mock", "live", "record", "replay"}
+		return errors.New(unknown(fmt.Sprintf("--mode %q is not known: want mock, live, record or replay", flags.mode), flags.mode, modes))
+	}
+	if flags.judge != "" {
+		judge, err := flags.models.judge(flags.judge, paths)
+		if err != nil {
+			return err
+		}
+		opts.Judge = &judge
+	}
+	var err error
+	opts.Dialect, err = dialectOf(flags.provider)
+	return err
 }
 
 // liveDefaults takes from the environment what the flags leave open.
