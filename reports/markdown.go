@@ -35,6 +35,9 @@ func Markdown(w io.Writer, run *Run) error {
 	fmt.Fprintf(&b, "# %s\n\n", mdText(cmp.Or(oneLine(run.Manifest.Name, 200), "rehearse")))
 	fmt.Fprintf(&b, "%s **%s**\n", mdMark(tab.Outcome()), tab.Words())
 	mdColumns(&b, tab)
+	if said := standingOf(tab, mdText); said != nil {
+		fmt.Fprintf(&b, "\n%s\n", strings.Join(said, " "))
+	}
 	mdBlames(&b, tab)
 	mdRules(&b, tab)
 	mdMatrix(&b, tab)

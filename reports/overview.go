@@ -38,7 +38,7 @@ type (
 )
 
 func (b *pageBuilder) overview(s *standing) overviewView {
-	v := overviewView{Verdict: s.verdict(b.tab), Said: s.Said, Ranked: s.Said && b.diff == nil}
+	v := overviewView{Verdict: s.verdict(b.tab, plain), Said: s.Said, Ranked: s.Said && b.diff == nil}
 	if s.K > 1 {
 		v.K = s.K
 	}

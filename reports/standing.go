@@ -13,7 +13,6 @@ import (
 
 	"github.com/rehearse-dev/rehearse/harness"
 	"github.com/rehearse-dev/rehearse/harness/stats"
-	"github.com/rehearse-dev/rehearse/internal/prose"
 )
 
 // estimand is the question that the page answers: which model is better is a
@@ -143,18 +142,32 @@ func judged(cell []*Trial) int {
 	return n
 }
 
+// standingOf is the verdict on several columns; nil where there is one, or none
+// can be given. name makes of a label what stands in a sentence.
+func standingOf(tab *table, name func(string) string) []string {
+	if len(tab.Columns) < 2 {
+		return nil
+	}
+	s, err := tab.stand()
+	if err != nil {
+		return nil // the page says why
+	}
+	return s.verdict(tab, name)
+}
+
 // verdict is the sentences under which a run is remembered, the first of which
 // is enough.
-func (s *standing) verdict(tab *table) []string {
+func (s *standing) verdict(tab *table, name func(string) string) []string {
+	label := func(c int) string { return name(tab.Columns[c].Label) }
 	switch {
 	case tab.Total.Judged() == 0 || !s.Said:
 		return nil // the counts say it
 	case len(tab.Columns) == 1:
-		return s.alone(tab)
+		return s.alone(tab, label(0))
 	case s.Best < 0:
 		return []string{"The models cannot be compared: too few trials were judged."}
 	}
-	best := tab.Columns[s.Best].Label
+	best := label(s.Best)
 	var out []string
 	var behind []string
 	var worst *pair
@@ -163,7 +176,7 @@ func (s *standing) verdict(tab *table) []string {
 		if p == nil || slices.Contains(s.Tied, p.B) {
 			continue
 		}
-		behind = append(behind, fmt.Sprintf("%s by %s", tab.Columns[p.B].Label, p.gap()))
+		behind = append(behind, fmt.Sprintf("%s by %s", label(p.B), p.gap()))
 		if worst == nil || p.Adjusted > worst.Adjusted {
 			worst = p
 		}
@@ -174,26 +187,33 @@ func (s *standing) verdict(tab *table) []string {
 	case len(behind) == 0:
 		names := []string{best}
 		for _, c := range s.Tied {
-			names = append(names, tab.Columns[c].Label)
+			names = append(names, label(c))
 		}
 		out = append(out, fmt.Sprintf("No model is shown to be better: %s are tied.", join(names)))
 	default:
 		names := []string{best}
 		for _, c := range s.Tied {
-			names = append(names, tab.Columns[c].Label)
+			names = append(names, label(c))
 		}
 		out = append(out, fmt.Sprintf("%s are tied for the best. %s beats %s.", join(names), best, join(behind)))
 	}
 	if worst != nil {
-		what := "That difference is"
+		what, corrected := "That difference is", ""
+		if len(s.Pairs) > 1 {
+			corrected = fmt.Sprintf(", corrected for %d pairs", len(s.Pairs))
+		}
 		if len(behind) > 1 {
 			what = "Each of these differences is"
 		}
-		out = append(out, fmt.Sprintf("%s unlikely to be chance (p %s, corrected for %s).", what, pText(worst.Adjusted), prose.Count(len(s.Pairs), "pair")))
+		out = append(out, fmt.Sprintf("%s unlikely to be chance (p %s%s).", what, pText(worst.Adjusted), corrected))
 	}
 	for i := range s.Pairs {
 		if p := s.Pairs[i].from(s.Best); p != nil && slices.Contains(s.Tied, p.B) {
-			out = append(out, fmt.Sprintf("%s passes %s more than %s, which may be chance.", best, p.gap(), tab.Columns[p.B].Label))
+			if other := label(p.B); points(p.Difference) == points(0) {
+				out = append(out, fmt.Sprintf("%s and %s pass alike (95 %% interval %s to %s).", best, other, signed(p.Interval.Low), signed(p.Interval.High)))
+			} else {
+				out = append(out, fmt.Sprintf("%s passes %s more than %s, which may be chance.", best, p.gap(), other))
+			}
 		}
 	}
 	if p := s.least(); p > 0 {
@@ -202,13 +222,13 @@ func (s *standing) verdict(tab *table) []string {
 	return out
 }
 
-func (s *standing) alone(tab *table) []string {
+func (s *standing) alone(tab *table, name string) []string {
 	r := s.Rates[0]
 	if r.Err != nil {
-		return []string{fmt.Sprintf("%s passed %s of the judged trials; for an interval there are too few data.", tab.Columns[0].Label, tab.Total.Rate())}
+		return []string{fmt.Sprintf("%s passed %s of the judged trials; for an interval there are too few data.", name, tab.Total.Rate())}
 	}
 	return []string{fmt.Sprintf("%s passes %s of such scenarios, with 95 %% confidence between %s and %s.",
-		tab.Columns[0].Label, percentText(r.Value), percentText(r.Interval.Low), percentText(r.Interval.High))}
+		name, percentText(r.Value), percentText(r.Interval.Low), percentText(r.Interval.High))}
 }
 
 // least is the smallest minimum detectable effect of a pair with the best.
@@ -297,3 +317,6 @@ func quantile(d []time.Duration, q float64) time.Duration {
 	d = slices.SortedFunc(slices.Values(d), cmp.Compare[time.Duration])
 	return d[min(len(d)-1, max(0, int(math.Ceil(q*float64(len(d))))-1))]
 }
+
+// plain is a label as it is.
+func plain(label string) string { return label }

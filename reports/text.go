@@ -43,6 +43,9 @@ func Text(w io.Writer, run *Run, opts *TextOptions) error {
 		p.trial(t)
 	}
 	p.models(tab)
+	for _, sentence := range standingOf(tab, plain) {
+		p.line(0, "%s", sentence)
+	}
 	p.blames(tab)
 	p.rules(tab)
 	p.warnings(run)

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"slices"
+	"strings"
 	"text/tabwriter"
 
 	"github.com/spf13/cobra"
@@ -97,6 +98,16 @@ func compareRuns(p *process, dirA, dirB string, flags compareRunsFlags) error {
 		return err
 	}
 	ra, rb, onlyA, onlyB := inBoth(ra, rb, names)
+	left := changes(changed, names)
+	for _, n := range onlyA {
+		left = append(left, n+": it is not in B")
+	}
+	for _, n := range onlyB {
+		left = append(left, n+": it is not in A")
+	}
+	if len(ra) == 0 || len(rb) == 0 {
+		return fmt.Errorf("no scenario is the same in both runs:\n  %s", strings.Join(left, "\n  "))
+	}
 	list, alone, err := models(tablesOf(ra, names), tablesOf(rb, names), dirA, dirB)
 	if err != nil {
 		return err
@@ -129,13 +140,6 @@ func compareRuns(p *process, dirA, dirB string, flags compareRunsFlags) error {
 	fmt.Fprintf(w, "A: %s\nB: %s\nfor %s; intervals at level %s %%\n\n", dirA, dirB, e, percent(flags.stats.Level))
 	if err := comparedTable(w, list); err != nil {
 		return err
-	}
-	left := changes(changed, names)
-	for _, n := range onlyA {
-		left = append(left, n+": it is not in B")
-	}
-	for _, n := range onlyB {
-		left = append(left, n+": it is not in A")
 	}
 	left = append(left, alone...)
 	if len(left) > 0 {
@@ -206,7 +210,7 @@ func models(ta, tb []stats.Table, dirA, dirB string) (list []modelPair, alone []
 		}
 	}
 	if len(list) == 0 {
-		return nil, nil, fmt.Errorf("no model is in both runs, with scenarios that are the same: %q has %s, and %q has %s",
+		return nil, nil, fmt.Errorf("no model is in both runs: %q has %s, and %q has %s",
 			dirA, tableNames(ta), dirB, tableNames(tb))
 	}
 	return list, alone, nil

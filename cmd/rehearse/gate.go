@@ -59,7 +59,10 @@ tool changed, or when the runs have different scenarios or models, and names the
 			if err := minArgs(1, "the folder of a run")(cmd, args); err != nil {
 				return err
 			}
-			return cobra.MaximumNArgs(1)(cmd, args)
+			if len(args) > 1 {
+				return errors.New("gate holds one run against a baseline: rehearse gate --baseline RUN RUN")
+			}
+			return nil
 		},
 		RunE: func(cmd *cobra.Command, args []string) error {
 			err := checkFlags(cmd,

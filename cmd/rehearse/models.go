@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 
@@ -129,6 +130,10 @@ func folderOf(path string) string {
 	return path
 }
 
+// addressLike matches a name that ends in an address: a host with a port, or
+// with the path of an API.
+var addressLike = regexp.MustCompile(`@[^@]*(:[0-9]{2,5}(/.*)?|/v[0-9][^@]*)$`)
+
 // modelFlag reads one --model: a label of a file, the name of a model, or
 // LABEL=NAME@URL with or without a label or a URL.
 func modelFlag(text string, known []trials.Model) (trials.Model, error) {
@@ -152,6 +157,8 @@ func modelFlag(text string, known []trials.Model) (trials.Model, error) {
 		m.Label = name
 	}
 	switch {
+	case addressLike.MatchString(m.Name):
+		return m, fmt.Errorf("--model %q: what stands after the @ is an address without http://; want LABEL=NAME@http://HOST:PORT/v1", text)
 	case m.Name == "" || m.Label == "":
 		return m, fmt.Errorf("--model %q: want the name of a model, or LABEL=NAME@URL", text)
 	case m.BaseURL != "" && !wholeURL(m.BaseURL):

@@ -252,6 +252,11 @@ func modelSide(p *process, paths []string, opts *run.Options, flags *runFlags) e
 		if err != nil {
 			return err
 		}
+		for _, text := range flags.models.models {
+			if m, err := modelFlag(text, nil); err == nil && m.BaseURL != "" {
+				fmt.Fprintf(p.stderr, "rehearse: warning: --model %q names an endpoint, but mode %s sends nothing to one; for that add --mode live\n", text, opts.Mode)
+			}
+		}
 		opts.Entries = models
 	case harness.ModeLive, harness.ModeRecord:
 		models, err := flags.models.entries(paths, true)
@@ -298,6 +303,9 @@ func liveDefaults(p *process, opts *run.Options) error {
 		opts.Entries = run.Models(model)
 	}
 	if len(opts.Entries) == 0 {
+		if opts.Mode == "" { // a chat, an agent server
+			return errors.New("there is no model: want --model NAME, or ARGO_DEFAULT_MODEL")
+		}
 		return fmt.Errorf("--mode %s needs a model: --model NAME, models in rehearse.yaml, or ARGO_DEFAULT_MODEL", opts.Mode)
 	}
 	return nil

@@ -176,7 +176,17 @@ func flipsOf(s *run.Scored) []flip {
 func flipsText(dir string, s *run.Scored) string {
 	var b strings.Builder
 	list := flipsOf(s)
-	fmt.Fprintf(&b, "judged again: %s of %s; %s otherwise than before\n", prose.Count(len(s.Records), "trial"), dir, countVerb(len(list), "trial ends", "trials end"))
+	outcomes := 0
+	for _, f := range list {
+		if f.Was.Outcome != f.Now.Outcome {
+			outcomes++
+		}
+	}
+	fmt.Fprintf(&b, "judged again: %s of %s; %s otherwise than before", prose.Count(len(s.Records), "trial"), dir, countVerb(outcomes, "trial ends", "trials end"))
+	if same := len(list) - outcomes; same > 0 {
+		fmt.Fprintf(&b, ", %s alike with other checks", countVerb(same, "trial ends", "trials end"))
+	}
+	b.WriteString("\n")
 	word := func(s trials.State, none string) string {
 		if s == "" {
 			return none
@@ -191,6 +201,9 @@ func flipsText(dir string, s *run.Scored) string {
 				line += ": " + prose.Shorten(c.Why, 300)
 			}
 			fmt.Fprintln(&b, line)
+		}
+		if was, now := f.Was.Cause, f.Now.Cause; was != nil && now != nil && was.Kind == now.Kind && was.Message == now.Message {
+			continue
 		}
 		if c := f.Was.Cause; c != nil {
 			fmt.Fprintf(&b, "  cause before: %s: %s\n", c.Kind, prose.Shorten(c.Message, 300))

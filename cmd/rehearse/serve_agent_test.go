@@ -3,12 +3,15 @@
 package main
 
 import (
+	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"net/http"
 	"net/http/httptest"
 	"os"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"testing"
 
@@ -106,5 +109,67 @@ func TestDeploy(t *testing.T) {
 		if code, stderr := s.end(); code != exitPassed {
 			t.Errorf("%s: exit code %d, %s", name, code, stderr)
 		}
+	}
+}
+
+// fenced are the blocks of code of a page in a language, in their order.
+func fenced(t *testing.T, page, language string) (blocks []string) {
+	t.Helper()
+	text, err := os.ReadFile("../../docs/" + page)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, m := range regexp.MustCompile("(?s)```"+language+"\n(.*?)```").FindAllStringSubmatch(string(text), -1) {
+		blocks = append(blocks, m[1])
+	}
+	return blocks
+}
+
+// TestAgentServerPage plays what docs/agent-server.md begins with.
+func TestAgentServerPage(t *testing.T) {
+	files, texts := fenced(t, "agent-server.md", "yaml"), fenced(t, "agent-server.md", "json")
+	dir := t.TempDir()
+	write(t, filepath.Join(dir, "capitals.yaml"), files[0])
+	write(t, filepath.Join(dir, "assistant.yaml"), files[1])
+	capitals := serveArgs(t, &process{}, "serve", "mcp", filepath.Join(dir, "capitals.yaml"))
+	defer capitals.end()
+	command := `"command": ["rehearse", "serve", "mcp", "--transport", "stdio", "capitals.yaml"]`
+	if !strings.Contains(texts[0], command) {
+		t.Fatalf("the registry starts another server:\n%s", texts[0])
+	}
+	registry := filepath.Join(dir, "tool_registry.json")
+	write(t, registry, strings.Replace(texts[0], command, `"url": "`+capitals.URL+`"`, 1))
+	getenv := func(name string) (string, bool) { return "sesame", name == "REHEARSE_ADMIN_TOKEN" }
+	llm := serveArgs(t, &process{}, "serve", "llm", filepath.Join(dir, "assistant.yaml"))
+	defer llm.end()
+	tools := serveArgs(t, &process{getenv: getenv}, "serve", "tools", registry)
+	defer tools.end()
+	agent := serveArgs(t, &process{getenv: getenv}, "serve", "agent", "--tools", strings.TrimSuffix(tools.Admin, "/mcp/admin/toolsets"), "--base-url", llm.URL, "--model", "any")
+	defer agent.end()
+	goal := regexp.MustCompile(`-d '(\{"goal".*\})'`).FindStringSubmatch(fenced(t, "agent-server.md", "sh")[0])
+	var want, got struct {
+		Status      string
+		FinalAnswer string `json:"final_answer"`
+	}
+	_, body, _ := strings.Cut(agent.ask("POST", agent.URL, goal[1]), " ")
+	if err := errors.Join(json.Unmarshal([]byte(texts[1]), &want), json.Unmarshal([]byte(body), &got)); err != nil || got != want {
+		t.Errorf("%v: the page says %+v, and it is %s", err, want, body)
+	}
+}
+
+// TestServingPage sends what docs/serving.md sends to a test's conversation.
+func TestServingPage(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "assistant.yaml")
+	write(t, file, fenced(t, "serving.md", "yaml")[0])
+	s := serveArgs(t, &process{}, "serve", "llm", file)
+	defer s.end()
+	text, err := os.ReadFile("../../docs/serving.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	root := strings.TrimSuffix(s.URL, "/v1")
+	sent := regexp.MustCompile(`curl http://127\.0\.0\.1:8080(/t/test-42/\S+) .*\\\n +-d '(.*)'\n`).FindAllStringSubmatch(string(text), 2)
+	for i, want := range []string{`"name":"get_weather"`, `{"passed":true,"checks":[{"check":"that","passed":true},{"check":"done","passed":true}]}`} {
+		s.expect(want, "POST", root+sent[i][1], sent[i][2])
 	}
 }

@@ -47,7 +47,7 @@ error.`,
 		Example: `  rehearse serve tools tool_registry.json
   rehearse serve tools --listen 127.0.0.1:8001 --admin-token @token.txt tool_registry.json
   rehearse serve tools --schema > tool_registry.schema.json
-  curl http://127.0.0.1:8001/tools/web_search -H 'Content-Type: application/json' -d '{"q": "go"}'`,
+  curl http://127.0.0.1:8001/tools/web_search -H 'Content-Type: application/json' -d '{"query": "go"}'`,
 		Args: func(cmd *cobra.Command, args []string) error {
 			if flags.schema && len(args) == 0 {
 				return nil

@@ -57,7 +57,8 @@ func Join(parts ...Part) (*Joined, error) {
 		if n := len(list); n > most {
 			list = append(list[:most:most], fmt.Sprintf("and %s more", prose.Count(n-most, "difference")))
 		}
-		return nil, errors.New("these runs cannot be joined:\n  " + strings.Join(list, "\n  "))
+		return nil, errors.New("these runs cannot be joined:\n  " + strings.Join(list, "\n  ") +
+			"\nto hold one against the other: rehearse compare A B")
 	}
 	j.plan()
 	if j.replaced > 0 {
