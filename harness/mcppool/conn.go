@@ -417,11 +417,16 @@ func (c *conn) request(ctx context.Context, method string, params any, header ht
 				return a.result()
 			default:
 			}
-			var err error
-			if over != nil {
-				err = soon(over)
+			lost := c.lost()
+			if over == nil {
+				return nil, lost
 			}
-			return nil, errors.Join(c.lost(), err)
+			// A sender that only learned of the end, or that we stopped, adds nothing.
+			sent := soon(over)
+			if sent == nil || errors.Is(sent, context.Canceled) || errors.Is(sent, lost) {
+				return nil, lost
+			}
+			return nil, errors.Join(lost, sent)
 		}
 	}
 }
