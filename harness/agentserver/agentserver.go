@@ -117,7 +117,8 @@ func New(cfg Config) *Server {
 	mux.HandleFunc("GET /agent/tasks", func(w http.ResponseWriter, _ *http.Request) {
 		s.mu.Lock()
 		defer s.mu.Unlock()
-		write(w, http.StatusOK, map[string][]string{"tasks": slices.Sorted(maps.Keys(s.tasks))})
+		ids := append([]string{}, slices.Sorted(maps.Keys(s.tasks))...) // [], never null
+		write(w, http.StatusOK, map[string][]string{"tasks": ids})
 	})
 	mux.HandleFunc("DELETE /agent/tasks/{id}", func(w http.ResponseWriter, r *http.Request) {
 		if !s.Cancel(r.PathValue("id")) {

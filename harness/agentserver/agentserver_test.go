@@ -237,6 +237,19 @@ func TestStream(t *testing.T) {
 	}
 }
 
+// TestNoTasks: a list of none is a list.
+func TestNoTasks(t *testing.T) {
+	_, url := newWorld(t).serve(t, agentserver.Config{})
+	res, err := http.Get(url + "/agent/tasks")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer res.Body.Close()
+	if body, err := io.ReadAll(res.Body); strings.TrimSpace(string(body)) != `{"tasks":[]}` {
+		t.Errorf("GET /agent/tasks: %s (%v)", body, err)
+	}
+}
+
 // TestCancel ends tasks in three ways while a tool runs.
 func TestCancel(t *testing.T) {
 	slow := []mockllm.Reply{calls(call("slow", `{}`)), {Say: "Never."}}
