@@ -82,6 +82,24 @@ func TestArgoExchanges(t *testing.T) {
 	}
 }
 
+// TestArgoProviders has our providers hold conversations over the APIs of the
+// newest argo-proxy that are not chat.
+func TestArgoProviders(t *testing.T) {
+	out, err := command(t, argoProgram(t), "-root", "..", "-providers", "-releases", "3.3.3").CombinedOutput()
+	t.Logf("%s", out)
+	if err != nil {
+		t.Errorf("playing: %v", err)
+	}
+	for _, provider := range []string{"responses", "messages", "gemini"} {
+		if want := "3.3.3: " + provider + ": conversations: 60\n"; !strings.Contains(string(out), want) {
+			t.Errorf("no %q", want)
+		}
+	}
+	if left := processes(t, "argo-proxy"); left != "" {
+		t.Errorf("processes left behind:\n%s", left)
+	}
+}
+
 // TestArgoDrift plants a difference in one recording and a file that nothing
 // makes, and wants both to be told.
 func TestArgoDrift(t *testing.T) {

@@ -40,6 +40,7 @@ type job struct {
 	root, out string
 	drift     bool
 	exchanges string
+	providers bool
 	models    []string
 	releases  []release
 	real      string // ARGO_BASE_URL
@@ -53,6 +54,7 @@ func command(ctx context.Context, args []string) error {
 	f.StringVar(&j.out, "out", "", "folder of the recordings (default "+shipped+" below the root)")
 	f.BoolVar(&j.drift, "drift", false, "write nothing: record into a temporary folder and compare; the exit code is 1 when a difference matters")
 	f.StringVar(&j.exchanges, "exchanges", "", "record single exchanges, with faults of the gateway, into this folder, and nothing else")
+	f.BoolVar(&j.providers, "providers", false, "record nothing: have the providers for the APIs beside chat hold the conversations")
 	names := f.String("models", strings.Join(models(), ","), "models to ask for")
 	wanted := f.String("releases", "", "releases of argo-proxy to record (default all)")
 	if err := f.Parse(args); err != nil {
@@ -91,7 +93,7 @@ func command(ctx context.Context, args []string) error {
 	}
 	var errs []error
 	for _, r := range j.releases {
-		err := j.recordRelease(ctx, r)
+		err := j.release(ctx, r)
 		if ctx.Err() != nil {
 			return errors.Join(errors.New("interrupted; each recording is the one before or the new one, whole"), err)
 		}
@@ -102,6 +104,14 @@ func command(ctx context.Context, args []string) error {
 
 func split(list string) []string {
 	return strings.FieldsFunc(list, func(r rune) bool { return r == ',' || r == ' ' })
+}
+
+// release does what is asked for with one release.
+func (j *job) release(ctx context.Context, r release) error {
+	if j.providers {
+		return j.playProviders(ctx, r)
+	}
+	return j.recordRelease(ctx, r)
 }
 
 // recordRelease puts a release before the mock gateway and records it.
