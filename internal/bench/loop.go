@@ -21,7 +21,7 @@ import (
 	"github.com/rehearse-dev/rehearse/harness"
 	"github.com/rehearse-dev/rehearse/harness/agent"
 	"github.com/rehearse-dev/rehearse/harness/mcppool"
-	"github.com/rehearse-dev/rehearse/harness/model/openai"
+	"github.com/rehearse-dev/rehearse/harness/model"
 	"github.com/rehearse-dev/rehearse/harness/tools"
 	"github.com/rehearse-dev/rehearse/mockllm"
 	"github.com/rehearse-dev/rehearse/mockmcp"
@@ -66,7 +66,7 @@ type conversation func(ctx context.Context) error
 func httpTransport() *http.Transport { return http.DefaultTransport.(*http.Transport).Clone() }
 
 // agentLoop is the agent on both mocks.
-func agentLoop(ctx context.Context, base string, server *mockmcp.Server, stream bool) (conversation, func() error, error) {
+func agentLoop(ctx context.Context, m model.Model, server *mockmcp.Server, stream bool) (conversation, func() error, error) {
 	session, err := mcppool.Open(ctx, harness.Server{Name: "weather", Dial: server.Dial}, nil)
 	if err != nil {
 		return nil, nil, err
@@ -75,11 +75,7 @@ func agentLoop(ctx context.Context, base string, server *mockmcp.Server, stream 
 	if err != nil {
 		return nil, nil, errors.Join(err, session.Close())
 	}
-	rt := httpTransport()
-	a := agent.New(agent.Config{
-		Model: openai.New(openai.Config{BaseURL: base, APIKey: "unused", Transport: rt}),
-		Name:  "mock", Tools: router, Stream: stream,
-	})
+	a := agent.New(agent.Config{Model: m, Name: modelName, Tools: router, Stream: stream, MaxTokens: maxTokens})
 	loop := func(ctx context.Context) error {
 		answer := ""
 		for event, err := range a.Conversation().Send(ctx, question) {
@@ -92,7 +88,7 @@ func agentLoop(ctx context.Context, base string, server *mockmcp.Server, stream 
 		}
 		return checkAnswer(answer)
 	}
-	return loop, func() error { rt.CloseIdleConnections(); return router.Close() }, nil
+	return loop, router.Close, nil
 }
 
 func checkAnswer(got string) error {
@@ -102,34 +98,62 @@ func checkAnswer(got string) error {
 	return nil
 }
 
-// rawLoop is what somebody would write by hand with go-openai and mcp-go, for
-// one server and for an endpoint that does all as it should: it sends the same
-// requests over the same kind of connections, and reads all of the replies.
-func rawLoop(ctx context.Context, base string, server *mockmcp.Server, stream bool) (conversation, func() error, error) {
+// rawTools are the tools of a server to a hand-written loop, by mcp-go.
+type rawTools struct {
+	*client.Client
+	listed []mcp.Tool
+}
+
+func openTools(ctx context.Context, server *mockmcp.Server) (*rawTools, error) {
 	pipe, err := server.Dial(ctx)
 	if err != nil {
-		return nil, nil, err
+		return nil, err
 	}
 	c := client.NewClient(transport.NewIO(quiet{pipe}, pipe, io.NopCloser(nil)))
 	if err := c.Start(ctx); err != nil {
-		return nil, nil, err
+		return nil, err
 	}
 	var hello mcp.InitializeRequest
 	hello.Params.ClientInfo = mcp.Implementation{Name: "rehearse", Version: "0"}
 	if _, err := c.Initialize(ctx, hello); err != nil {
-		return nil, nil, err
+		return nil, err
 	}
 	listed, err := c.ListTools(ctx, mcp.ListToolsRequest{})
 	if err != nil {
-		return nil, nil, err
+		return nil, err
 	}
+	return &rawTools{c, listed.Tools}, nil
+}
+
+// call runs a tool and returns its text.
+func (t *rawTools) call(ctx context.Context, name string, arguments []byte) (string, error) {
+	var args map[string]any
+	if err := json.Unmarshal(arguments, &args); err != nil {
+		return "", err
+	}
+	var req mcp.CallToolRequest
+	req.Params.Name, req.Params.Arguments = name, args
+	res, err := t.CallTool(ctx, req)
+	if err != nil {
+		return "", err
+	}
+	text, ok := res.Content[0].(mcp.TextContent)
+	if !ok {
+		return "", fmt.Errorf("result is %T", res.Content[0])
+	}
+	return text.Text, nil
+}
+
+// rawChat is what somebody would write by hand with go-openai and mcp-go, for
+// one server and for an endpoint that does all as it should: it sends the same
+// requests over the same kind of connections, and reads all of the replies.
+func rawChat(base string, rt http.RoundTripper, tools *rawTools, stream bool) (conversation, error) {
 	var offered []goopenai.Tool
-	for _, t := range listed.Tools {
+	for _, t := range tools.listed {
 		offered = append(offered, goopenai.Tool{Type: "function", Function: &goopenai.FunctionDefinition{
 			Name: t.Name, Description: t.Description, Parameters: t.InputSchema,
 		}})
 	}
-	rt := httpTransport()
 	cfg := goopenai.DefaultConfig("unused")
 	cfg.BaseURL, cfg.HTTPClient = base, &http.Client{Transport: rt}
 	llm := goopenai.NewClientWithConfig(cfg)
@@ -143,8 +167,8 @@ func rawLoop(ctx context.Context, base string, server *mockmcp.Server, stream bo
 		}
 		return res.Choices[0].Message, nil
 	}
-	loop := func(ctx context.Context) error {
-		req := goopenai.ChatCompletionRequest{Model: "mock", Tools: offered, Messages: []goopenai.ChatCompletionMessage{
+	return func(ctx context.Context) error {
+		req := goopenai.ChatCompletionRequest{Model: modelName, MaxTokens: maxTokens, Tools: offered, Messages: []goopenai.ChatCompletionMessage{
 			{Role: "user", Content: question},
 		}}
 		for {
@@ -157,27 +181,14 @@ func rawLoop(ctx context.Context, base string, server *mockmcp.Server, stream bo
 			}
 			req.Messages = append(req.Messages, m)
 			for _, call := range m.ToolCalls {
-				var args map[string]any
-				if err := json.Unmarshal([]byte(call.Function.Arguments), &args); err != nil {
-					return err
-				}
-				var call1 mcp.CallToolRequest
-				call1.Params.Name, call1.Params.Arguments = call.Function.Name, args
-				res, err := c.CallTool(ctx, call1)
+				text, err := tools.call(ctx, call.Function.Name, []byte(call.Function.Arguments))
 				if err != nil {
 					return err
 				}
-				text, ok := res.Content[0].(mcp.TextContent)
-				if !ok {
-					return fmt.Errorf("result is %T", res.Content[0])
-				}
-				req.Messages = append(req.Messages, goopenai.ChatCompletionMessage{
-					Role: "tool", ToolCallID: call.ID, Content: text.Text,
-				})
+				req.Messages = append(req.Messages, goopenai.ChatCompletionMessage{Role: "tool", ToolCallID: call.ID, Content: text})
 			}
 		}
-	}
-	return loop, func() error { rt.CloseIdleConnections(); return c.Close() }, nil
+	}, nil
 }
 
 // quiet ends in order when it is closed: mcp-go's client logs any other end.
@@ -230,7 +241,7 @@ type sides struct {
 }
 
 // open starts both mocks and makes a client of each kind for them.
-func open(ctx context.Context, stream bool) (s *sides, err error) {
+func open(ctx context.Context, p provider, stream bool) (s *sides, err error) {
 	s = &sides{}
 	defer func() {
 		if err != nil {
@@ -252,16 +263,22 @@ func open(ctx context.Context, stream bool) (s *sides, err error) {
 		return s, err
 	}
 	s.closers = append(s.closers, server.Close)
+	rt := httpTransport()
+	s.closers = append(s.closers, func() error { rt.CloseIdleConnections(); return nil })
 	var end func() error
-	if s.ours, end, err = agentLoop(ctx, base, server, stream); err != nil {
+	if s.ours, end, err = agentLoop(ctx, p.ours(base, rt), server, stream); err != nil {
 		return s, err
 	}
 	s.closers = append(s.closers, end)
-	if s.raw, end, err = rawLoop(ctx, base, server, stream); err != nil {
+	tools, err := openTools(ctx, server)
+	if err != nil {
 		return s, err
 	}
-	s.closers = append(s.closers, end)
-	return s, nil
+	s.closers = append(s.closers, tools.Close)
+	raw := httpTransport()
+	s.closers = append(s.closers, func() error { raw.CloseIdleConnections(); return nil })
+	s.raw, err = p.raw(base, raw, tools, stream)
+	return s, err
 }
 
 // close ends all that open started.
@@ -276,8 +293,8 @@ func (s *sides) close() error {
 // overhead is what the agent's loop adds to the hand-written one: the median
 // of the ratios of rounds so short that a busy machine is busy for both sides
 // of most of them. The sides take turns in going first.
-func overhead(ctx context.Context, stream bool, rounds, perRound int) (ratio float64, err error) {
-	s, err := open(ctx, stream)
+func overhead(ctx context.Context, p provider, stream bool, rounds, perRound int) (ratio float64, err error) {
+	s, err := open(ctx, p, stream)
 	if err != nil {
 		return 0, err
 	}

@@ -28,15 +28,18 @@ func bench(ctx context.Context) error {
 		return fmt.Errorf("playing the shipped suites: %w", err)
 	}
 	fmt.Printf("scenario trials in one process      %8.0f per second (median of %d rounds of %d trials of the shipped suites)\n", rate, rounds, n)
-	for _, mode := range []struct {
-		name   string
-		stream bool
-	}{{"plain", false}, {"streamed", true}} {
-		ratio, err := overhead(ctx, mode.stream, 301, 25)
-		if err != nil {
-			return fmt.Errorf("measuring the agent's loop: %w", err)
+	for _, p := range providers() {
+		for _, stream := range []bool{false, true} {
+			ratio, err := overhead(ctx, p, stream, 301, 25)
+			if err != nil {
+				return fmt.Errorf("measuring the agent's loop: %w", err)
+			}
+			mode := "plain"
+			if stream {
+				mode = "streamed"
+			}
+			fmt.Printf("%-35s %8.2f times the time of a conversation, %s (aim: 1.10 or less)\n", "agent loop / "+p.name, ratio, mode)
 		}
-		fmt.Printf("agent loop / go-openai and mcp-go   %8.2f times the time of a conversation, %s (aim: 1.10 or less)\n", ratio, mode.name)
 	}
 	return nil
 }
