@@ -19,6 +19,9 @@ import (
 // and tag characters) is spelled out, so that it neither acts nor hides. It
 // does not escape for HTML or XML; the writers do.
 func clean(s string) string {
+	if plainASCII(s) {
+		return s
+	}
 	s = strings.ReplaceAll(s, "\r\n", "\n")
 	if strings.IndexFunc(s, unseen) < 0 && utf8.ValidString(s) {
 		return s
@@ -35,6 +38,17 @@ func clean(s string) string {
 		}
 	}
 	return b.String()
+}
+
+// plainASCII reports whether s has nothing but letters, signs and spaces of
+// ASCII, tabs and newlines, as almost every text.
+func plainASCII(s string) bool {
+	for i := range len(s) {
+		if c := s[i]; (c < ' ' || c > '~') && c != '\n' && c != '\t' {
+			return false
+		}
+	}
+	return true
 }
 
 // unseen reports whether clean spells r out. The two joiners stay: emoji and

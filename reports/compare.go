@@ -157,7 +157,7 @@ func CompareHTML(w io.Writer, c *Comparison) error {
 	if err != nil {
 		return err
 	}
-	tmpl, err := template.New("compare").ParseFS(web, "web/*.tmpl")
+	tmpl, err := template.New("compare").Funcs(parts()).ParseFS(web, "web/*.tmpl")
 	if err != nil {
 		return fmt.Errorf("reading the templates: %w", err)
 	}

@@ -51,12 +51,12 @@ func page(w io.Writer, run *Run, tab *table, diff *Diff, opts *HTMLOptions) erro
 	}
 	o.MaxText = cmp.Or(o.MaxText, 8000)
 	o.MaxBytes = cmp.Or(o.MaxBytes, 24_000_000)
-	tmpl, err := template.New("report").ParseFS(web, "web/*.tmpl")
+	tmpl, err := template.New("report").Funcs(parts()).ParseFS(web, "web/*.tmpl")
 	if err != nil {
 		return fmt.Errorf("reading the templates: %w", err)
 	}
 	b := &pageBuilder{max: o.MaxText, tab: tab, run: run, diff: diff, seen: map[string]seen{}, views: map[string]*trialView{}}
-	p, err := b.page(tmpl, o)
+	p, err := b.page(o)
 	if err != nil {
 		return err
 	}
@@ -143,6 +143,7 @@ type pageBuilder struct {
 	diff  *Diff
 	seen  map[string]seen // by the id of the trial
 	views map[string]*trialView
+	packers
 }
 
 func outcomeOf(o harness.Outcome) outcomeView {
@@ -172,7 +173,7 @@ func (b *pageBuilder) texts(list []string) []textView {
 }
 
 // page builds what the page shows.
-func (b *pageBuilder) page(tmpl *template.Template, o HTMLOptions) (*pageView, error) {
+func (b *pageBuilder) page(o HTMLOptions) (*pageView, error) {
 	css, err := web.ReadFile("web/report.css")
 	if err != nil {
 		return nil, err
@@ -212,9 +213,7 @@ func (b *pageBuilder) page(tmpl *template.Template, o HTMLOptions) (*pageView, e
 	}
 	p.Warnings = append(append(p.Warnings, b.texts(m.Warnings)...), b.texts(run.Warnings)...)
 	// First the details, since the other views count what is in them.
-	if err := b.renderTrials(tmpl, p, o.MaxBytes); err != nil {
-		return nil, err
-	}
+	b.renderTrials(p, o.MaxBytes)
 	for i, s := range b.tab.Scenarios {
 		v := b.scenario(i, s)
 		for c, cell := range s.Cells {

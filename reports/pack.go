@@ -26,6 +26,8 @@ const (
 	plainTrials = 10
 	// chunkTrials is how many trials are compressed together, and expanded.
 	chunkTrials = 16
+	// packLevel is how hard gzip tries.
+	packLevel = 5
 )
 
 // chunkView is the details of some trials, as gzip in base64.
@@ -61,21 +63,17 @@ type job struct {
 type batch struct {
 	jobs   []job
 	plain  bool
-	bodies [][]byte
+	bodies []template.HTML
 	seen   []seen
 	packed []byte
-	err    error
 }
 
 // renderTrials renders the details of every trial: failing trials first, so
 // that what the budget leaves out are the others.
-func (b *pageBuilder) renderTrials(tmpl *template.Template, p *pageView, budget int) error {
+func (b *pageBuilder) renderTrials(p *pageView, budget int) {
 	batches := batchesOf(b.rows(p))
 	spent := 0
-	for done := range inOrder(batches, func(x *batch) { b.render(tmpl, x) }) {
-		if done.err != nil {
-			return done.err
-		}
+	for done := range inOrder(batches, b.render) {
 		for i, j := range done.jobs {
 			b.seen[j.id] = done.seen[i]
 			if doubt := done.seen[i].doubt; doubt != "" {
@@ -84,8 +82,7 @@ func (b *pageBuilder) renderTrials(tmpl *template.Template, p *pageView, budget 
 		}
 		if done.plain {
 			for i, j := range done.jobs {
-				// Already escaped: this very package's template made it.
-				j.view.Body = template.HTML(done.bodies[i]) //nolint:gosec // see above
+				j.view.Body = done.bodies[i]
 				spent += len(done.bodies[i])
 			}
 			continue
@@ -104,7 +101,6 @@ func (b *pageBuilder) renderTrials(tmpl *template.Template, p *pageView, budget 
 		}
 		p.Chunks = append(p.Chunks, c)
 	}
-	return nil
 }
 
 // rows are the trials as lines of the page, failing ones first.
@@ -193,8 +189,8 @@ func inOrder(list []*batch, work func(*batch)) func(yield func(*batch) bool) {
 }
 
 // render renders the details of a batch and packs them.
-func (b *pageBuilder) render(tmpl *template.Template, x *batch) {
-	var all bytes.Buffer
+func (b *pageBuilder) render(x *batch) {
+	var all markup
 	for _, j := range x.jobs {
 		t, err := j.whole()
 		var s seen
@@ -207,29 +203,32 @@ func (b *pageBuilder) render(tmpl *template.Template, x *batch) {
 		}
 		s.note(t)
 		x.seen = append(x.seen, s)
-		var out bytes.Buffer
-		if err := tmpl.ExecuteTemplate(&out, "trial.tmpl", body); err != nil {
-			x.err = fmt.Errorf("rendering trial %q: %w", j.id, err)
-			return
-		}
 		if x.plain {
-			x.bodies = append(x.bodies, out.Bytes())
+			x.bodies = append(x.bodies, made(func(m *markup) { m.body(body) }))
 			continue
 		}
-		fmt.Fprintf(&all, `<div class="body" data-trial="%s">`, j.id)
-		all.Write(out.Bytes())
-		all.WriteString("</div>\n")
+		all.put(`<div class="body" data-trial="{}">`, j.id)
+		all.body(body)
+		all.put("</div>\n")
 	}
 	if !x.plain {
-		x.packed = pack(all.Bytes())
+		x.packed = b.packers.pack(all.Bytes())
 	}
 }
 
+// packers are compressors that are used again: each has tables of a megabyte.
+type packers struct{ free sync.Pool }
+
 // pack compresses: the same bytes give the same bytes.
-func pack(data []byte) []byte {
+func (p *packers) pack(data []byte) []byte {
 	var b bytes.Buffer
 	enc := base64.NewEncoder(base64.StdEncoding, &b)
-	z, _ := gzip.NewWriterLevel(enc, 5) // cannot err: the level is one
+	z, ok := p.free.Get().(*gzip.Writer)
+	if !ok {
+		z, _ = gzip.NewWriterLevel(nil, packLevel) // cannot err: the level is one
+	}
+	defer p.free.Put(z)
+	z.Reset(enc)
 	// Cannot err: b takes everything.
 	_, _ = z.Write(data)
 	_ = z.Close()
