@@ -13,6 +13,7 @@ import (
 
 	"github.com/rehearse-dev/rehearse/harness"
 	"github.com/rehearse-dev/rehearse/harness/trials"
+	"github.com/rehearse-dev/rehearse/internal/value"
 )
 
 // command is the line for a shell that plays just this trial's scenario again,
@@ -91,13 +92,17 @@ func asScenario(t *Trial) string {
 		order = append(order, i+1)
 	}
 	replies, expect := map[int]*yaml.Node{}, map[int]*yaml.Node{}
+	args := make([]*yaml.Node, len(t.Trajectory)) // each stands twice
+	for i := range t.Trajectory {
+		args[i] = jsonNode(t.Trajectory[i].Args)
+	}
 	for i := range t.Witness.Exchanges {
 		x := &t.Witness.Exchanges[i]
 		if turns[x.Turn] == nil || x.Kind.Outside() || !x.Delivered {
 			continue
 		}
 		reply := mapNode()
-		if calls := callNodes(t.Trajectory, x.Turn, x.Reply); calls != nil {
+		if calls := callNodes(t.Trajectory, args, x.Turn, x.Reply); calls != nil {
 			put(reply, "calls", calls)
 		}
 		if x.Answer.Text != "" {
@@ -112,7 +117,7 @@ func asScenario(t *Trial) string {
 		replies[x.Turn].Content = append(replies[x.Turn].Content, reply)
 	}
 	for _, n := range order {
-		calls := callNodes(t.Trajectory, n, 0)
+		calls := callNodes(t.Trajectory, args, n, 0)
 		if calls == nil {
 			calls = &yaml.Node{Kind: yaml.SequenceNode, Style: yaml.FlowStyle}
 		}
@@ -143,8 +148,9 @@ func asScenario(t *Trial) string {
 	return clean(b.String())
 }
 
-// callNodes are the calls of a reply, of all replies of the turn with 0.
-func callNodes(calls []harness.Call, turn, reply int) *yaml.Node {
+// callNodes are the calls of a reply with their arguments, of all replies of the
+// turn with 0.
+func callNodes(calls []harness.Call, args []*yaml.Node, turn, reply int) *yaml.Node {
 	var out *yaml.Node
 	for i := range calls {
 		c := &calls[i]
@@ -155,7 +161,7 @@ func callNodes(calls []harness.Call, turn, reply int) *yaml.Node {
 			out = &yaml.Node{Kind: yaml.SequenceNode}
 		}
 		item := mapNode()
-		put(item, c.Name(), jsonNode(c.Args))
+		put(item, c.Name(), args[i])
 		out.Content = append(out.Content, item)
 	}
 	return out
@@ -191,13 +197,38 @@ func jsonNode(raw json.RawMessage) *yaml.Node {
 	if len(raw) == 0 || tooDeep(raw) {
 		return mapNode()
 	}
-	var doc yaml.Node
-	if err := yaml.Unmarshal([]byte(clean(string(raw))), &doc); err != nil || len(doc.Content) != 1 {
+	v, err := value.Parse(raw)
+	if err != nil {
 		return mapNode()
 	}
-	n := doc.Content[0]
+	n := valueNode(v)
 	if bytes.Contains(raw, []byte(`"$`)) || bytes.Contains(raw, []byte("{{")) {
 		return literal(n)
 	}
 	return n
+}
+
+// valueNode writes a value as JSON has it: in braces, and with quotes.
+func valueNode(v value.Value) *yaml.Node {
+	quoted := func(s string) *yaml.Node {
+		return &yaml.Node{Kind: yaml.ScalarNode, Tag: "!!str", Style: yaml.DoubleQuotedStyle, Value: clean(s)}
+	}
+	switch v.Kind() {
+	case value.Object:
+		n := &yaml.Node{Kind: yaml.MappingNode, Style: yaml.FlowStyle}
+		for _, m := range v.Members() {
+			n.Content = append(n.Content, quoted(m.Key), valueNode(m.Value))
+		}
+		return n
+	case value.Array:
+		n := &yaml.Node{Kind: yaml.SequenceNode, Style: yaml.FlowStyle}
+		for _, item := range v.Items() {
+			n.Content = append(n.Content, valueNode(item))
+		}
+		return n
+	case value.String:
+		return quoted(v.Str())
+	default:
+		return &yaml.Node{Kind: yaml.ScalarNode, Value: v.String()}
+	}
 }

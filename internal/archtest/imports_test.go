@@ -110,7 +110,7 @@ mockllm/fault: harness internal/faults
 mockmcp: harness internal/budget internal/cues internal/filepos internal/gate internal/jsonrpc internal/mcpwire
 	internal/plainfile internal/prose internal/schema internal/value mockmcp/fault
 mockmcp/fault: harness internal/faults
-reports: harness harness/stats harness/trials internal/jsonrpc internal/prose
+reports: harness harness/stats harness/trials internal/jsonrpc internal/prose internal/value
 scenarios: harness harness/score harness/trials internal/conduct internal/dialect internal/expr internal/filepos
 	internal/gate internal/jsonrpc internal/key internal/match internal/mcpconfig internal/mcpwire internal/plainfile internal/profile internal/project
 	internal/prose internal/strictyaml internal/toolname internal/value mockllm mockllm/fault mockmcp mockmcp/fault
