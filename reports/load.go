@@ -165,6 +165,7 @@ func (l *loader) light(r trials.Record) trials.Record {
 	})
 	// A list that was decoded has room for more.
 	r.Verdicts, r.Trajectory, r.TTFT, r.Latency = snug(r.Verdicts), snug(r.Trajectory), snug(r.TTFT), snug(r.Latency)
+	r.Tags, r.Answered = snug(r.Tags), snug(r.Answered)
 	return r
 }
 

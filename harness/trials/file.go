@@ -193,18 +193,19 @@ func checkValues(r *Record) error {
 	if r.Cause != nil && r.Cause.Blame != "" && err == nil {
 		err = oneOf("cause.blame", r.Cause.Blame, Blames()...)
 	}
-	for i, v := range r.Verdicts {
-		if err == nil {
-			err = oneOf(fmt.Sprintf("verdicts[%d].state", i), v.State,
-				Passed, Failed, Undecided, Skipped, Warned)
+	states := []State{Passed, Failed, Undecided, Skipped, Warned}
+	fates := []AlignmentStatus{AlignMatched, AlignMismatched, AlignMissing, AlignExtra, AlignOutOfOrder, AlignForbidden}
+	for i := 0; i < len(r.Verdicts) && err == nil; i++ {
+		v := &r.Verdicts[i]
+		if !slices.Contains(states, v.State) {
+			return oneOf(fmt.Sprintf("verdicts[%d].state", i), v.State, states...)
 		}
 		if v.Alignment == nil {
 			continue
 		}
-		for n, row := range v.Alignment.Rows {
-			if err == nil {
-				err = oneOf(fmt.Sprintf("verdicts[%d].alignment.rows[%d].status", i, n), row.Status,
-					AlignMatched, AlignMismatched, AlignMissing, AlignExtra, AlignOutOfOrder, AlignForbidden)
+		for n := range v.Alignment.Rows {
+			if fate := v.Alignment.Rows[n].Status; !slices.Contains(fates, fate) {
+				return oneOf(fmt.Sprintf("verdicts[%d].alignment.rows[%d].status", i, n), fate, fates...)
 			}
 		}
 	}
