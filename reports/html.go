@@ -13,6 +13,7 @@ import (
 	"io"
 	"slices"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/rehearse-dev/rehearse/harness"
@@ -55,7 +56,7 @@ func page(w io.Writer, run *Run, tab *table, diff *Diff, opts *HTMLOptions) erro
 	if err != nil {
 		return fmt.Errorf("reading the templates: %w", err)
 	}
-	b := &pageBuilder{max: o.MaxText, tab: tab, run: run, diff: diff, seen: map[string]seen{}, views: map[string]*trialView{}}
+	b := &pageBuilder{max: o.MaxText, tab: tab, run: run, diff: diff, seen: map[string]seen{}, views: map[string]*trialView{}, packers: sync.Pool{New: newPacker}}
 	p, err := b.page(o)
 	if err != nil {
 		return err
@@ -143,7 +144,8 @@ type pageBuilder struct {
 	diff  *Diff
 	seen  map[string]seen // by the id of the trial
 	views map[string]*trialView
-	packers
+
+	packers sync.Pool
 }
 
 func outcomeOf(o harness.Outcome) outcomeView {

@@ -26,8 +26,6 @@ const (
 	plainTrials = 10
 	// chunkTrials is how many trials are compressed together, and expanded.
 	chunkTrials = 16
-	// packLevel is how hard gzip tries.
-	packLevel = 5
 )
 
 // chunkView is the details of some trials, as gzip in base64.
@@ -190,7 +188,8 @@ func inOrder(list []*batch, work func(*batch)) func(yield func(*batch) bool) {
 
 // render renders the details of a batch and packs them.
 func (b *pageBuilder) render(x *batch) {
-	var all markup
+	p := b.packers.Get().(*packer) //nolint:forcetypeassert // newPacker makes nothing else
+	defer b.packers.Put(p)
 	for _, j := range x.jobs {
 		t, err := j.whole()
 		var s seen
@@ -207,31 +206,36 @@ func (b *pageBuilder) render(x *batch) {
 			x.bodies = append(x.bodies, made(func(m *markup) { m.body(body) }))
 			continue
 		}
-		all.put(`<div class="body" data-trial="{}">`, j.id)
-		all.body(body)
-		all.put("</div>\n")
+		p.put(`<div class="body" data-trial="{}">`, j.id)
+		p.body(body)
+		p.put("</div>\n")
 	}
 	if !x.plain {
-		x.packed = b.packers.pack(all.Bytes())
+		x.packed = p.pack()
 	}
 }
 
-// packers are compressors that are used again: each has tables of a megabyte.
-type packers struct{ free sync.Pool }
+// packer compresses the details of trials that are written into it. It is used
+// again: what it needs is more than a megabyte.
+type packer struct {
+	markup
+	z *gzip.Writer
+}
 
-// pack compresses: the same bytes give the same bytes.
-func (p *packers) pack(data []byte) []byte {
+func newPacker() any {
+	z, _ := gzip.NewWriterLevel(nil, 5) // cannot err: the level is one
+	return &packer{z: z}
+}
+
+// pack is what was written, as gzip in base64: the same bytes give the same
+// bytes. It leaves the packer empty.
+func (p *packer) pack() []byte {
 	var b bytes.Buffer
 	enc := base64.NewEncoder(base64.StdEncoding, &b)
-	z, ok := p.free.Get().(*gzip.Writer)
-	if !ok {
-		z, _ = gzip.NewWriterLevel(nil, packLevel) // cannot err: the level is one
-	}
-	defer p.free.Put(z)
-	z.Reset(enc)
+	p.z.Reset(enc)
 	// Cannot err: b takes everything.
-	_, _ = z.Write(data)
-	_ = z.Close()
+	_, _ = p.WriteTo(p.z)
+	_ = p.z.Close()
 	_ = enc.Close()
 	return b.Bytes()
 }
