@@ -15,14 +15,13 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/rehearse-dev/rehearse/harness"
 	"github.com/rehearse-dev/rehearse/harness/agent"
 	"github.com/rehearse-dev/rehearse/harness/mcppool"
 	"github.com/rehearse-dev/rehearse/harness/model/openai"
 	"github.com/rehearse-dev/rehearse/harness/run"
 	"github.com/rehearse-dev/rehearse/harness/tools"
-	"github.com/rehearse-dev/rehearse/internal/mcpconfig"
 	"github.com/rehearse-dev/rehearse/internal/prose"
+	"github.com/rehearse-dev/rehearse/internal/settings"
 )
 
 // chatFlags are what the flags of `chat` say.
@@ -57,7 +56,8 @@ Ctrl-C stops an answer; at the prompt, or twice, it ends the program.
 
 The endpoint and its key are those of ` + "`rehearse run --mode live`" + `: --base-url, else
 ARGO_BASE_URL, else OPENAI_BASE_URL, else http://localhost:8000/v1; OPENAI_API_KEY. The
-model is --model, else ARGO_DEFAULT_MODEL.
+model is --model, else ARGO_DEFAULT_MODEL. Without --config the server is that of
+MCP_SERVER_COMMAND or MCP_SERVER_URL. ` + settingsHelp + `
 
 With --agent the other side is an agent server (` + "`rehearse serve agent`" + `): each line is
 a goal, and there are no commands but exit and quit.`,
@@ -196,29 +196,28 @@ type chat struct {
 
 // openChat connects with all servers at once.
 func openChat(ctx context.Context, p *process, flags *chatFlags) (*chat, error) {
-	opts := run.Options{BaseURL: flags.baseURL}
-	if flags.model != "" {
-		opts.Entries = run.Models(flags.model)
+	s, err := p.settings("", fromFlag(settings.BaseURL, "--base-url", flags.baseURL), fromFlag(settings.Model, "--model", flags.model), fromFlag(settings.Config, "--config", flags.config))
+	if err != nil {
+		return nil, err
 	}
-	if err := liveDefaults(p, &opts); err != nil {
+	var opts run.Options
+	if err := takeSettings(s, &opts); err != nil {
 		return nil, err
 	}
 	system, err := textOrFile("system", flags.system)
 	if err != nil {
 		return nil, err
 	}
-	var servers []harness.Server
 	use := &tools.Options{As: flags.as, CheckArguments: flags.check, Prefix: tools.NameStyle(flags.names)}
 	if flags.names == "mcp" {
 		use.Prefix, use.NameServers = tools.NamesMCP, true
 	}
-	if flags.config != "" {
-		config, err := mcpconfig.Read(flags.config, p.getenv)
-		if err != nil {
-			return nil, err
-		}
-		servers, use.Grants = config.Servers, config.Grants
+	config, err := s.Servers()
+	if err != nil {
+		return nil, err
 	}
+	servers := config.Servers
+	use.Grants = config.Grants
 	for i := range servers {
 		servers[i].Optional = true
 	}

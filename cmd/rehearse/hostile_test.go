@@ -128,6 +128,9 @@ func prepare(t *testing.T, dir string, args ...string) (*exec.Cmd, func(*testing
 	cmd := exec.CommandContext(ctx, name, args...)
 	cmd.Dir = dir
 	cmd.Env = []string{"PATH=" + os.Getenv("PATH"), "HOME=" + dir, "TMPDIR=" + dir, "OPENAI_API_KEY=" + secret}
+	if _, err := os.Stat(filepath.Join(dir, ".env")); err == nil { // which has it
+		cmd.Env = cmd.Env[:3]
+	}
 	var stdout, stderr watched
 	cmd.Stdout, cmd.Stderr = &stdout, &stderr
 	begin := time.Now()

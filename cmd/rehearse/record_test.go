@@ -67,6 +67,23 @@ func tree(t *testing.T, dir string) map[string]string {
 	return out
 }
 
+// TestRecordDotenv has endpoint, model and key in .env: the key is sent, and is
+// in no file that is written and in no message.
+func TestRecordDotenv(t *testing.T) {
+	dir := t.TempDir()
+	put(t, dir, "s.yaml", asks)
+	put(t, dir, ".env", "OPENAI_API_KEY="+secret+"\nARGO_BASE_URL="+greeter(t, func(int) bool { return false })+"\nARGO_DEFAULT_MODEL=argo:gpt-4o\n")
+	e := rehearse(t, dir, "run", "s.yaml", "--mode", "record", "--out", "out")
+	if e.code != 0 || !strings.Contains(e.stderr, "recorded  cassettes/s/greetings.argo-gpt-4o.yaml: 2 interactions\n") {
+		t.Fatalf("exit code %d\n%s%s", e.code, e.stdout, e.stderr)
+	}
+	for name, text := range tree(t, dir) {
+		if strings.Contains(text, secret) || !strings.Contains(text, "hi, with REDACTED-") {
+			t.Errorf("the key is in %s, or was not sent", name)
+		}
+	}
+}
+
 // TestRecordCommand records with the program, and replays in this process,
 // without key and endpoint.
 func TestRecordCommand(t *testing.T) {

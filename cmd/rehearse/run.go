@@ -3,7 +3,6 @@
 package main
 
 import (
-	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -56,7 +55,9 @@ junit.xml, summary.md and trials.jsonl.
            --models, else of rehearse.yaml, else ARGO_DEFAULT_MODEL; the key is
            OPENAI_API_KEY, and may be missing; with ANTHROPIC_API_KEY,
            GEMINI_API_KEY or GOOGLE_API_KEY each vendor's paths get that vendor's
-           own key and no other
+           own key and no other. Variables may stand in a file .env of the
+           working folder; where they are not set either, client in rehearse.yaml
+           counts, and then ~/.gem-flux-mcp/config.json
   record   as live, and each conversation is written to a cassette; commit it with
            the scenario. Real servers are recorded to tapes beside it
   replay   the recorded conversations, offline; real servers are replayed too
@@ -220,7 +221,9 @@ func runScenarios(ctx context.Context, p *process, paths []string, opts *run.Opt
 	progress := newProgress(p, flags)
 	opts.Observer = progress
 	opts.Abort, opts.ServerGrace = p.abort, p.grace
-	opts.LookupEnv = p.getenv
+	if opts.LookupEnv == nil {
+		opts.LookupEnv = p.getenv
+	}
 	defer p.adopt()()
 	result, err := run.Run(ctx, list, opts)
 	progress.close()
@@ -264,7 +267,7 @@ func modelSide(p *process, paths []string, opts *run.Options, flags *runFlags) e
 			return err
 		}
 		opts.Entries = models
-		if err := liveDefaults(p, opts); err != nil {
+		if err := liveDefaults(p, opts, folderOf(paths[0])); err != nil {
 			return err
 		}
 		if err := bounds(opts, flags, paths); err != nil {
@@ -284,31 +287,6 @@ func modelSide(p *process, paths []string, opts *run.Options, flags *runFlags) e
 	var err error
 	opts.Dialect, err = dialectOf(flags.provider)
 	return err
-}
-
-// liveDefaults takes from the environment what the flags leave open.
-func liveDefaults(p *process, opts *run.Options) error {
-	env := func(name string) string { v, _ := p.getenv(name); return v }
-	for _, name := range []string{"ARGO_BASE_URL", "OPENAI_BASE_URL"} {
-		if v := env(name); opts.BaseURL == "" && v != "" {
-			if !wholeURL(v) {
-				return fmt.Errorf("%s is %q: want %s", name, v, wantURL)
-			}
-			opts.BaseURL = v
-		}
-	}
-	opts.BaseURL = cmp.Or(opts.BaseURL, "http://localhost:8000/v1")
-	opts.KeysFrom(env)
-	if model := env("ARGO_DEFAULT_MODEL"); len(opts.Entries) == 0 && model != "" {
-		opts.Entries = run.Models(model)
-	}
-	if len(opts.Entries) == 0 {
-		if opts.Mode == "" { // a chat, an agent server
-			return errors.New("there is no model: want --model NAME, or ARGO_DEFAULT_MODEL")
-		}
-		return fmt.Errorf("--mode %s needs a model: --model NAME, models in rehearse.yaml, or ARGO_DEFAULT_MODEL", opts.Mode)
-	}
-	return nil
 }
 
 // selectScenarios applies --tags, --run, --skip and --stream. A pattern that matches nothing is

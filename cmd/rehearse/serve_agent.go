@@ -5,7 +5,6 @@ package main
 import (
 	"context"
 	"errors"
-	"fmt"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -16,6 +15,7 @@ import (
 	"github.com/rehearse-dev/rehearse/harness/run"
 	"github.com/rehearse-dev/rehearse/harness/toolserver"
 	"github.com/rehearse-dev/rehearse/internal/gate"
+	"github.com/rehearse-dev/rehearse/internal/settings"
 )
 
 // agentFlags are what the flags of `serve agent` say.
@@ -50,7 +50,7 @@ The endpoint and its key are those of ` + "`rehearse run --mode live`" + `: --ba
 ARGO_BASE_URL, else OPENAI_BASE_URL, else http://localhost:8000/v1; OPENAI_API_KEY. The
 model is --model, else ARGO_DEFAULT_MODEL. The tool server is --tools, else
 MCP_SERVER_URL; its token is --admin-token, else ` + adminTokenVariable + `. Without a
-token toolsets stay as they are.`,
+token toolsets stay as they are. ` + settingsHelp,
 		Example: `  rehearse serve agent --model argo:gpt-4o --tools http://127.0.0.1:8001
   curl http://127.0.0.1:8002/agent/execute_task -H 'Content-Type: application/json' \
     -d '{"goal": "Find the capital of Peru and write it to a file."}'`,
@@ -87,11 +87,12 @@ token toolsets stay as they are.`,
 }
 
 func serveAgent(ctx context.Context, p *process, flags *agentFlags) error {
-	opts := run.Options{BaseURL: flags.baseURL}
-	if flags.model != "" {
-		opts.Entries = run.Models(flags.model)
+	s, err := p.settings("", fromFlag(settings.BaseURL, "--base-url", flags.baseURL), fromFlag(settings.Model, "--model", flags.model), fromFlag(settings.ServerURL, "--tools", flags.tools))
+	if err != nil {
+		return err
 	}
-	if err := liveDefaults(p, &opts); err != nil {
+	var opts run.Options
+	if err := takeSettings(s, &opts); err != nil {
 		return err
 	}
 	system, err := textOrFile("system", flags.system)
@@ -103,16 +104,11 @@ func serveAgent(ctx context.Context, p *process, flags *agentFlags) error {
 		return err
 	}
 	if token == "" {
-		token, _ = p.getenv(adminTokenVariable)
+		token, _ = s.Lookup(adminTokenVariable)
 	}
-	if url, ok := p.getenv("MCP_SERVER_URL"); ok && flags.tools == "" {
-		if !wholeURL(url) {
-			return fmt.Errorf("MCP_SERVER_URL is %q: want %s", url, wantURL)
-		}
-		flags.tools = url
-	}
+	flags.tools = s.ServerURL.Text
 	model := openai.New(openai.Config{BaseURL: opts.BaseURL, APIKey: opts.APIKey})
-	s := agentserver.New(agentserver.Config{MaxTasks: flags.maxTasks, Hosts: flags.admits.Hosts, Origins: flags.admits.Origins, Open: func(ctx context.Context, task string) (*agent.Agent, func() error, error) {
+	server := agentserver.New(agentserver.Config{MaxTasks: flags.maxTasks, Hosts: flags.admits.Hosts, Origins: flags.admits.Origins, Open: func(ctx context.Context, task string) (*agent.Agent, func() error, error) {
 		cfg := agent.Config{
 			Model: model, Name: opts.Entries[0].Name, System: system, Stream: flags.stream,
 			MaxModelCalls: flags.maxCalls, TimeLimit: flags.timeLimit,
@@ -131,8 +127,8 @@ func serveAgent(ctx context.Context, p *process, flags *agentFlags) error {
 		cfg.Tools, cfg.InOrder = box, []string{toolserver.ManageTool}
 		return agent.New(cfg), box.Close, nil
 	}})
-	defer s.Close()
-	return serveHandler(ctx, flags.listen, flags.grace, s, func(host string) {
+	defer server.Close()
+	return serveHandler(ctx, flags.listen, flags.grace, server, func(host string) {
 		p.ready(p.stdout, "http://"+host+"/agent/execute_task", "")
 	})
 }

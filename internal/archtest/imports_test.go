@@ -21,7 +21,7 @@ cassettes/redact: internal/key internal/sse internal/value internal/vcr
 cmd/rehearse: cassettes cassettes/mcptape cassettes/redact harness harness/agent harness/agentserver harness/mcppool
 	harness/model/openai harness/run harness/stats harness/tools harness/toolserver harness/trials internal/dialect internal/filepos internal/gate internal/key
 	internal/mcpargs internal/mcpconfig internal/mcpwire internal/mockserver internal/plainfile internal/profile internal/project
-	internal/prose internal/shape internal/sse internal/timeline internal/vcr mockllm mockllm/fault mockmcp mockmcp/fault reports
+	internal/prose internal/settings internal/shape internal/sse internal/timeline internal/vcr mockllm mockllm/fault mockmcp mockmcp/fault reports
 	scenarios
 harness: internal/jsonrpc
 harness/agent: harness harness/mcppool harness/model harness/model/anthropic harness/model/gemini harness/model/openai harness/tools internal/mcpconfig
@@ -88,6 +88,7 @@ internal/recfile:
 internal/retry:
 internal/samplerun: harness harness/trials internal/jsonrpc
 internal/schema: internal/value
+internal/settings: harness internal/filepos internal/mcpconfig internal/plainfile internal/project internal/strictyaml
 internal/shape: harness internal/dialect internal/dialect/chat internal/dialect/gemini internal/dialect/messages
 	internal/dialect/responses internal/sse internal/value internal/vcr
 internal/simulate: harness harness/stats

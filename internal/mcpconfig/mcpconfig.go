@@ -29,11 +29,9 @@
 package mcpconfig
 
 import (
-	"bytes"
 	"encoding/json"
 	"errors"
 	"fmt"
-	"regexp"
 	"slices"
 
 	"github.com/rehearse-dev/rehearse/harness"
@@ -64,7 +62,7 @@ func Read(path string, lookup func(string) (string, bool)) (*Config, error) {
 func Parse(path string, raw []byte, lookup func(string) (string, bool)) (*Config, error) {
 	r := &reader{lookup: lookup}
 	if json.Valid(raw) {
-		raw = asYAML(raw)
+		raw = strictyaml.FromJSON(raw)
 	}
 	root, problems := strictyaml.Parse(path, raw)
 	for _, p := range problems {
@@ -80,23 +78,6 @@ func Parse(path string, raw []byte, lookup func(string) (string, bool)) (*Config
 		return nil, err
 	}
 	return config, nil
-}
-
-// escape is an escape of JSON: two for one character, or one.
-var escape = regexp.MustCompile(`\\(?:u[dD][89abAB][0-9a-fA-F]{2}\\u[dD][c-fC-F][0-9a-fA-F]{2}|.)`)
-
-// asYAML is JSON without what YAML would not read: tabs as white space, and
-// escapes of a slash and of characters beyond 16 bits.
-func asYAML(raw []byte) []byte {
-	raw = bytes.ReplaceAll(raw, []byte("\t"), []byte(" "))
-	return escape.ReplaceAllFunc(raw, func(found []byte) []byte {
-		var text string
-		if len(found) > 2 || found[1] == '/' {
-			_ = json.Unmarshal([]byte(`"`+string(found)+`"`), &text) // it is valid
-			return []byte(text)
-		}
-		return found
-	})
 }
 
 type reader struct {

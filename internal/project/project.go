@@ -20,6 +20,7 @@
 //	  gemini:  {model: gemini-2.5-flash, key: GEMINI_API_KEY, rate: 60/min} # the name of the variable, never the key
 //	budget: 5usd # of each run against a real endpoint
 //	judge: {model: gpt} # whom the LLM judges ask
+//	client: {base_url: "http://localhost:8000/v1", model: argo:gpt-4o, mcp_config: mcp.json} # of chat, serve agent and doctor
 package project
 
 import (
@@ -54,6 +55,8 @@ type Project struct {
 	// Judge is the label of the model entry that LLM judges are asked by where
 	// nothing else names one. Empty is none.
 	Judge string
+	// Client is what clients use that are told nothing else.
+	Client Client
 }
 
 // Redact says what is taken out of what is written.
@@ -124,6 +127,7 @@ func Parse(path string, data []byte) (*Project, error) {
 			"models": func(n *strictyaml.Node) { p.Models = r.models(n) },
 			"budget": func(n *strictyaml.Node) { p.Budget = parsed(r, n, "budget", trials.ParseBudget) },
 			"judge":  func(n *strictyaml.Node) { judge, p.Judge = n, r.judge(n) },
+			"client": func(n *strictyaml.Node) { r.client(n, &p.Client) },
 		})
 		r.known(judge, p)
 	}

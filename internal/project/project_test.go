@@ -11,6 +11,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/rehearse-dev/rehearse/harness"
 	"github.com/rehearse-dev/rehearse/harness/trials"
 	"github.com/rehearse-dev/rehearse/internal/project"
 )
@@ -70,11 +71,14 @@ func TestMistakes(t *testing.T) {
 		"judge: a\n":                                               "r.yaml:1:8: judge: want a map",
 		"judge: {label: a}\n":                                      `r.yaml:1:9: judge has no key "label"`,
 		"models: {a: {}}\njudge: {model: a}\n":                     "",
+		"client: {base_url: x}\n":                                  "r.yaml:1:20: client: base_url: want a URL with scheme and host",
+		"client: {model: 5}\n":                                     "r.yaml:1:17: client: model: want a text, got the number 5",
+		"client: {modle: x}\n":                                     `r.yaml:1:10: client has no key "modle"; did you mean model?`,
 		"budget: 5\n":                                              `r.yaml:1:9: budget: want a text, got the number 5`,
 		"budget: 5eur\n":                                           `r.yaml:1:9: budget: "5eur" is no budget: want dollars or tokens, or both: 5usd, 200000tokens, or 5usd,200000tokens`,
 		"models: {a: {rate: 60}}\n":                                `r.yaml:1:20: model "a": rate: want a text, got the number 60`,
 		"models: {a: {rate: 60/m}}\n":                              `r.yaml:1:20: model "a": rate: "60/m" is no rate: want requests per second, minute or hour, such as 2/s, 60/min or 1000/h`,
-		"zzz: 1\nredact: {keep: 7, kep: 1}\n":                      `r.yaml:1:1: the file has no key "zzz"; it has budget, judge, models, redact` + "\n" + `r.yaml:2:16: redact.keep: want a list of paths, got the number 7` + "\n" + `r.yaml:2:19: redact has no key "kep"; did you mean keep?`,
+		"zzz: 1\nredact: {keep: 7, kep: 1}\n":                      `r.yaml:1:1: the file has no key "zzz"; it has budget, client, judge, models, redact` + "\n" + `r.yaml:2:16: redact.keep: want a list of paths, got the number 7` + "\n" + `r.yaml:2:19: redact has no key "kep"; did you mean keep?`,
 	} {
 		_, err := project.Parse("r.yaml", []byte(text))
 		switch {
@@ -93,6 +97,23 @@ func FuzzParse(f *testing.F) {
 			t.Errorf("%v, %v", p, err)
 		}
 	})
+}
+
+func TestClient(t *testing.T) {
+	p, err := project.Parse("r.yaml", []byte("client:\n  base_url: http://h/v1\n  model: m\n  mcp_config: a/mcp.json\n  mcp_server_command: gem-flux-mcp --quiet\n  mcp_server_url: http://h:1\n"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	at := func(line, col int) harness.Position { return harness.Position{File: "r.yaml", Line: line, Col: col} }
+	want := project.Client{
+		BaseURL: project.Setting{Text: "http://h/v1", Pos: at(2, 13)}, Model: project.Setting{Text: "m", Pos: at(3, 10)},
+		Config:        project.Setting{Text: "a/mcp.json", Pos: at(4, 15)},
+		ServerCommand: project.Setting{Text: "gem-flux-mcp --quiet", Pos: at(5, 23)},
+		ServerURL:     project.Setting{Text: "http://h:1", Pos: at(6, 19)},
+	}
+	if d := cmp.Diff(want, p.Client); d != "" {
+		t.Errorf("(-want +got):\n%s", d)
+	}
 }
 
 func TestModels(t *testing.T) {
