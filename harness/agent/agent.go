@@ -103,6 +103,16 @@ type Config struct {
 	// keeps its head and tail and says how much is missing. 0 means 100000;
 	// a negative value means no bound.
 	MaxResultBytes int
+	// ErrorObjects gives the model failures of calls as JSON objects,
+	// {"status": "error", "message": "...", "error_type": "timeout"}, with an
+	// [ErrorType]. Without it a failure is a text that begins with "Error:".
+	ErrorObjects bool
+	// SelectTools is how many tools are offered at most, for endpoints that take
+	// small requests: those whose names and descriptions share most words with the
+	// user's messages, words that few tools have counting more, and those that the
+	// model has called in the turn, also where they had been left out. They keep
+	// their order, and a [Notice] says which they are. 0 means all.
+	SelectTools int
 	// RecoverLeakedCalls runs a tool call that the model wrote into its text.
 	// Without it such a call is reported and the text is the answer. One that
 	// was written without an id is given leaked_M_N: M messages came before it,

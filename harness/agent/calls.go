@@ -123,28 +123,36 @@ var errToolTimeout = errors.New("tool timeout")
 func (t *turn) runCall(ctx context.Context, call harness.ToolCall, offered []harness.Tool) (report harness.ReportedCall, notes []string) {
 	start := t.cfg.Clock.Now()
 	report = harness.ReportedCall{ID: call.ID, Tool: call.Name, Arguments: call.Arguments}
-	fail := func(format string, args ...any) {
-		report.Error = fmt.Sprintf(format, args...)
-		report.Result = "Error: " + report.Error
+	var kind ErrorType
+	fail := func(as ErrorType, format string, args ...any) {
+		kind, report.Error = as, fmt.Sprintf(format, args...)
+		report.Result = errorMark + report.Error
 	}
 	defer func() {
 		report.Duration = t.cfg.Clock.Now().Sub(start)
 		var more []string
 		report.Result, more = t.readable(call.Name, report.Result)
 		notes = append(notes, more...)
+		if t.cfg.ErrorObjects && kind != "" {
+			report.Result = errorObject(kind, report.Result)
+		}
 	}()
 
 	if !slices.ContainsFunc(offered, func(o harness.Tool) bool { return o.Name == call.Name }) {
 		if err := t.denied(call.Name); err != nil {
-			fail("%v", err)
+			fail(ErrorDenied, "%v", err)
 			return report, []string{"refused: " + err.Error()}
 		}
-		fail("there is no tool %q; the tools are %s", call.Name, names(offered))
+		if t.leftOut(call.Name) {
+			fail(ErrorNoTool, "the tool %q was not offered; it is offered now", call.Name)
+			return report, nil
+		}
+		fail(ErrorNoTool, "there is no tool %q; the tools are %s", call.Name, names(offered))
 		return report, nil
 	}
 	args, err := object(call.Arguments)
 	if err != nil {
-		fail("the arguments of %s are not a JSON object: %v; write one that fits the tool's schema", call.Name, err)
+		fail(ErrorArguments, "the arguments of %s are not a JSON object: %v; write one that fits the tool's schema", call.Name, err)
 		return report, nil
 	}
 	ctx, cancel := context.WithTimeoutCause(ctx, t.cfg.ToolTimeout, errToolTimeout)
@@ -157,13 +165,13 @@ func (t *turn) runCall(ctx context.Context, call harness.ToolCall, offered []har
 		if res.Server != "" {
 			tool += fmt.Sprintf(" of server %q", res.Server)
 		}
-		fail("%s did not answer within %v", tool, t.cfg.ToolTimeout)
+		fail(ErrorTimeout, "%s did not answer within %v", tool, t.cfg.ToolTimeout)
 	case err != nil:
-		fail("calling %s: %v", call.Name, err)
+		fail(ErrorFailed, "calling %s: %v", call.Name, err)
 	case res.IsError && res.Err != nil:
-		report.Error = res.Err.Error()
+		kind, report.Error = typeOf(res.Err), res.Err.Error()
 	case res.IsError:
-		report.Error = res.Text
+		kind, report.Error = ErrorTool, res.Text
 	}
 	return report, nil
 }

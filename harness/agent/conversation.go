@@ -126,6 +126,8 @@ type turn struct {
 	broken  bool // the caller wants no more
 	start   time.Time
 	repeats map[string]*repeats // by tool
+	left    []string            // names of tools that were not offered, for SelectTools
+	told    string              // of those that were, in the last notice
 }
 
 // withTimeout is [context.WithTimeoutCause] by a clock.
@@ -157,6 +159,7 @@ func (t *turn) run(ctx context.Context, text string) error {
 			if offered, err = t.cfg.Tools.Tools(ctx); err != nil {
 				return t.ended(ctx, fmt.Errorf("listing tools: %w", err))
 			}
+			offered = t.selectTools(offered)
 		}
 		done, err := t.ask(ctx, offered)
 		if err != nil || t.broken {

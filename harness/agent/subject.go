@@ -31,8 +31,8 @@ import (
 // not used, and its Model only when it is set. Nil means all defaults.
 //
 // Of the settings without a field of their own it knows tool_concurrency,
-// max_result_bytes, max_repeats (whole numbers), recover_leaked_calls,
-// send_reasoning, open_end (true or false), of [tools.Options] tool_names (bare,
+// max_result_bytes, max_repeats, select_tools (whole numbers), recover_leaked_calls,
+// error_objects, send_reasoning, open_end (true or false), of [tools.Options] tool_names (bare,
 // mcp or dotted; with mcp, descriptions begin with [MCP:server]),
 // check_arguments, drop_private (true or false) and as (the name of the agent,
 // for permissions), tool_prompt (true puts [tools.Router.Prompt] behind the
@@ -188,9 +188,11 @@ func settings(cfg *Config, client *openai.Config, env *harness.Env) (*served, er
 		"tool_concurrency": &cfg.MaxToolConcurrency,
 		"max_result_bytes": &cfg.MaxResultBytes,
 		"max_repeats":      &cfg.MaxRepeats,
+		"select_tools":     &cfg.SelectTools,
 	}
 	flags := map[string]*bool{
 		"recover_leaked_calls": &cfg.RecoverLeakedCalls,
+		"error_objects":        &cfg.ErrorObjects,
 		"send_reasoning":       &client.SendReasoning,
 		"open_end":             &client.OpenEnd,
 		"check_arguments":      &servers.router.CheckArguments,

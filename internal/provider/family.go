@@ -4,6 +4,7 @@ package provider
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/rehearse-dev/rehearse/harness/model"
@@ -18,22 +19,35 @@ func (out *Outgoing) Sampling(req *model.Request) (temperature, topP *float64) {
 		out.Notes = append(out.Notes, fmt.Sprintf("%s %v left out: %s takes none", name, *value, req.Model))
 	}
 	temperature, topP = req.Temperature, req.TopP
-	if temperature != nil && f.FixedSampling && *temperature != 1 {
+	if temperature != nil && (f.NoSampling || f.FixedSampling && *temperature != 1) {
 		skip("temperature", temperature)
 		temperature = nil
 	}
-	if topP != nil && (f.FixedSampling || f.OneSampling && temperature != nil) {
+	if topP != nil && (f.NoSampling || f.FixedSampling || f.OneSampling && temperature != nil) {
 		skip("top_p", topP)
 		topP = nil
 	}
 	return temperature, topP
 }
 
+// Streaming has a reply streamed whose tokens are bounded by more than the
+// model's family gives in one piece.
+func (out *Outgoing) Streaming(model string, maxTokens int) {
+	most := FamilyOf(model).MaxUnstreamed
+	if most > 0 && maxTokens > most && !out.Stream {
+		out.Stream = true
+		out.Notes = append(out.Notes, fmt.Sprintf("the reply is asked for in pieces: %s gives more than %d tokens no other way", model, most))
+	}
+}
+
 // Family is what the models of one family have in common.
 type Family struct {
 	FixedSampling    bool // no temperature but 1, no top_p
+	NoSampling       bool // no temperature and no top_p
 	OneSampling      bool // temperature or top_p, not both
 	CompletionTokens bool // max_completion_tokens in place of max_tokens
+	NeedsMaxTokens   bool // a request must bound the reply
+	MaxUnstreamed    int  // tokens of a reply that is not streamed; 0 means any number
 }
 
 // FamilyOf goes by the model's name, also where a proxy puts its own before
@@ -55,13 +69,12 @@ func FamilyOf(name string) Family {
 			return Family{FixedSampling: true, CompletionTokens: true}
 		}
 	}
-	if strings.Contains(name, "claude") {
-		for _, v := range []string{"opus47", "47opus", "opus48", "48opus"} {
-			if strings.Contains(name, v) {
-				return Family{FixedSampling: true}
-			}
-		}
-		return Family{OneSampling: true}
+	if !strings.Contains(name, "claude") {
+		return Family{}
 	}
-	return Family{}
+	is := func(versions ...string) bool {
+		return slices.ContainsFunc(versions, func(v string) bool { return strings.Contains(name, v) })
+	}
+	none := is("opus47", "47opus", "opus48", "48opus")
+	return Family{NoSampling: none, OneSampling: !none && !is("opus41", "41opus"), NeedsMaxTokens: true, MaxUnstreamed: 21_000}
 }

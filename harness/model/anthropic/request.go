@@ -59,12 +59,14 @@ func (c *Client) write(req *model.Request) (*provider.Outgoing, error) {
 		return nil, err
 	}
 	out := &provider.Outgoing{Path: messages.Dialect.Path, Stream: req.Stream}
-	wire := request{Model: req.Model, MaxTokens: req.MaxTokens, Stream: req.Stream}
+	wire := request{Model: req.Model, MaxTokens: req.MaxTokens}
 	if wire.MaxTokens == 0 {
 		wire.MaxTokens = c.cfg.MaxTokens
 	}
 	wire.Temperature, wire.TopP = out.Sampling(req)
 	wire.think(req, out)
+	out.Streaming(req.Model, wire.MaxTokens)
+	wire.Stream = out.Stream
 	wire.System, wire.Messages = conversation(req.Messages)
 	for _, t := range req.Tools {
 		schema, err := provider.Schema(t)

@@ -52,6 +52,11 @@ func TestRequest(t *testing.T) {
 				`"tools":[{"name":"weather","description":"The weather.","input_schema":{"type":"object","properties":{"city":{"type":"string"}}}},{"name":"time","input_schema":{"type":"object","properties":{}}}],"stream":true}`,
 		},
 		{
+			name: "a reply that is too long for one piece", notes: 1,
+			req:  model.Request{Model: "claude-sonnet-4-5", MaxTokens: 21001, Messages: []harness.Message{user}},
+			want: `{"model":"claude-sonnet-4-5","max_tokens":21001,"messages":[{"role":"user","content":[{"type":"text","text":"hi"}]}],"stream":true}`,
+		},
+		{
 			name: "blocks that are wanted back",
 			req: model.Request{Model: "claude-sonnet-4-5", Messages: []harness.Message{
 				user,

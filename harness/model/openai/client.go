@@ -47,6 +47,10 @@ type Config struct {
 	// Clock is what waits between attempts go by. Nil means
 	// [harness.SystemClock].
 	Clock harness.Clock
+	// MaxTokens bounds the replies of models that must be told a bound (Claude,
+	// where a gateway speaks chat completions for it) when a request has none.
+	// 0 sends none, and the endpoint has a default of its own.
+	MaxTokens int
 	// IdleTimeout is the longest silence of an endpoint, before its reply
 	// and within. 0 means 10 minutes; a negative value means no bound.
 	IdleTimeout time.Duration

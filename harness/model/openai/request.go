@@ -44,8 +44,14 @@ func (c *Client) prepare(req *model.Request) (*provider.Outgoing, error) {
 	if err := provider.CheckText(req); err != nil {
 		return nil, err
 	}
-	wire := wireRequest{Model: req.Model, Messages: make([]json.RawMessage, 0, len(req.Messages)), Stream: req.Stream}
-	if req.Stream {
+	if req.MaxTokens == 0 && provider.FamilyOf(req.Model).NeedsMaxTokens {
+		bounded := *req
+		bounded.MaxTokens = c.cfg.MaxTokens
+		req = &bounded
+	}
+	out.Streaming(req.Model, req.MaxTokens)
+	wire := wireRequest{Model: req.Model, Messages: make([]json.RawMessage, 0, len(req.Messages)), Stream: out.Stream}
+	if out.Stream {
 		wire.StreamOptions = &oai.StreamOptions{IncludeUsage: true}
 	}
 	for i, m := range req.Messages {

@@ -121,6 +121,7 @@ func TestSent(t *testing.T) {
 	user := []harness.Message{{Role: harness.RoleUser, Text: "hi"}}
 	for _, tc := range []struct {
 		name     string
+		cfg      Config
 		req      model.Request
 		has      []string
 		hasNot   []string
@@ -156,6 +157,15 @@ func TestSent(t *testing.T) {
 		{name: "gpt-oss:20b", req: model.Request{Model: "gpt-oss:20b", Temperature: ptr(0.0), MaxTokens: 9}, has: []string{`"temperature":0`, `"max_tokens":9`}},
 		{name: "claude takes one of two", req: model.Request{Model: "argo:claude-opus-4.5", Temperature: ptr(0.0), TopP: ptr(0.9)}, has: []string{`"temperature":0`}, hasNot: []string{"top_p"}, note: "top_p 0.9 left out"},
 		{name: "claude opus 4.7 takes none", req: model.Request{Model: "claudeopus47", Temperature: ptr(0.0)}, hasNot: []string{"temperature"}, note: "temperature 0 left out"},
+		{name: "claude opus 4.7 takes not even 1", req: model.Request{Model: "argo:claude-4.7-opus", Temperature: ptr(1.0), TopP: ptr(1.0)}, hasNot: []string{"temperature", "top_p"}, note: "top_p 1 left out"},
+		{name: "claude opus 4.1 takes both", req: model.Request{Model: "argo:claude-opus-4.1", Temperature: ptr(0.0), TopP: ptr(0.9)}, has: []string{`"temperature":0`, `"top_p":0.9`}},
+		{name: "gemini takes both", req: model.Request{Model: "argo:gemini-2.5-pro", Temperature: ptr(0.0), TopP: ptr(0.9), MaxTokens: 9}, has: []string{`"temperature":0`, `"top_p":0.9`, `"max_tokens":9`}, hasNot: []string{"max_completion_tokens"}},
+		{name: "claude streams a long reply", req: model.Request{Model: "argo:claude-opus-4.1", MaxTokens: 21001}, has: []string{`"stream":true`, `"include_usage":true`, `"max_tokens":21001`}, note: "asked for in pieces: argo:claude-opus-4.1 gives more than 21000 tokens no other way"},
+		{name: "claude gives so much in one piece", req: model.Request{Model: "argo:claude-opus-4.1", MaxTokens: 21000}, has: []string{`"stream":false`}},
+		{name: "others give any number", req: model.Request{Model: "argo:gpt-4o", MaxTokens: 21001}, has: []string{`"stream":false`}},
+		{name: "claude is told a bound", req: model.Request{Model: "claudesonnet45"}, cfg: Config{MaxTokens: 4096}, has: []string{`"max_tokens":4096`}},
+		{name: "claude keeps the request's bound", req: model.Request{Model: "claudesonnet45", MaxTokens: 7}, cfg: Config{MaxTokens: 4096}, has: []string{`"max_tokens":7`}},
+		{name: "others need no bound", req: model.Request{Model: "argo:gpt-4o"}, cfg: Config{MaxTokens: 4096}, hasNot: []string{"max_tokens"}},
 		{name: "a model of the completion era", req: model.Request{Model: "text-davinci-003"}, has: []string{`"model":"text-davinci-003"`}},
 		{name: "extra field that is no JSON", req: model.Request{Model: "m", Extra: map[string]json.RawMessage{"top_k": json.RawMessage("{")}}, invalid: `extra field "top_k" is not JSON`},
 		{name: "members of a call that are no JSON", req: model.Request{Model: "m"}, messages: []harness.Message{{Role: harness.RoleAssistant, Calls: []harness.ToolCall{{ID: "a", Name: "f", Extra: "{a}"}}}}, invalid: "writing message 1 (assistant)"},
@@ -174,7 +184,7 @@ func TestSent(t *testing.T) {
 				}
 				return
 			}
-			body, done := sent(t, Config{}, &tc.req)
+			body, done := sent(t, tc.cfg, &tc.req)
 			for _, s := range tc.has {
 				if !strings.Contains(body, s) {
 					t.Errorf("want %s in\n%s", s, body)
