@@ -28,7 +28,7 @@ import (
 type chatFlags struct {
 	config, model, baseURL, system string
 	agentURL, as, names            string
-	check                          bool
+	check, perCall                 bool
 	whole, logs                    bool
 }
 
@@ -71,7 +71,7 @@ a goal, and there are no commands but exit and quit.`,
 				return err
 			}
 			if flags.agentURL != "" {
-				for _, name := range []string{"config", "model", "base-url", "system", "logs", "no-stream", "as", "tool-names", "check-arguments"} {
+				for _, name := range []string{"config", "model", "base-url", "system", "logs", "no-stream", "as", "tool-names", "check-arguments", "connection-per-call"} {
 					if cmd.Flags().Changed(name) {
 						return fmt.Errorf("--%s has no effect with --agent: the agent server has a model and tools of its own", name)
 					}
@@ -90,6 +90,7 @@ a goal, and there are no commands but exit and quit.`,
 	f.StringVar(&flags.as, "as", "", "name of the agent, for the agent_permissions of the configuration")
 	f.StringVar(&flags.names, "tool-names", "bare", "names of the tools: bare, mcp (mcp_SERVER_TOOL, with [MCP:SERVER] before descriptions) or dotted (SERVER_TOOL)")
 	f.BoolVar(&flags.check, "check-arguments", false, "refuse calls whose arguments do not fit the tool's schema before they are sent")
+	f.BoolVar(&flags.perCall, "connection-per-call", false, "connect to a server for each request and disconnect again, instead of once")
 	f.StringVar(&flags.model, "model", "", "name of the model")
 	f.StringVar(&flags.baseURL, "base-url", "", "base URL of the model's endpoint, ending in /v1")
 	f.StringVar(&flags.system, "system", "", "system prompt, or @FILE")
@@ -221,7 +222,7 @@ func openChat(ctx context.Context, p *process, flags *chatFlags) (*chat, error) 
 	for i := range servers {
 		servers[i].Optional = true
 	}
-	c := &chat{p: p, pool: chatPool(p, flags.logs), told: make(map[string]bool)}
+	c := &chat{p: p, pool: chatPool(p, flags), told: make(map[string]bool)}
 	if c.router, err = tools.Connect(ctx, c.pool, servers, use); err != nil {
 		return nil, errors.Join(err, c.close())
 	}
@@ -242,12 +243,12 @@ func openChat(ctx context.Context, p *process, flags *chatFlags) (*chat, error) 
 }
 
 // chatPool is where the sessions of a chat are.
-func chatPool(p *process, logs bool) *mcppool.Pool {
-	opts := &mcppool.Options{Abort: p.abort}
+func chatPool(p *process, flags *chatFlags) *mcppool.Pool {
+	opts := &mcppool.Options{Abort: p.abort, PerCall: flags.perCall}
 	if p.grace > 0 {
 		opts.CloseGrace = p.grace
 	}
-	if logs {
+	if flags.logs {
 		opts.LogLevel, opts.Logf = "debug", p.logf
 		opts.Notified = func(server, method string, params json.RawMessage) { p.logf("%s: %s %s", server, method, params) }
 	}

@@ -34,7 +34,8 @@ import (
 // max_result_bytes, max_repeats, select_tools (whole numbers), recover_leaked_calls,
 // error_objects, send_reasoning, open_end (true or false), of [tools.Options] tool_names (bare,
 // mcp or dotted; with mcp, descriptions begin with [MCP:server]),
-// check_arguments, drop_private (true or false) and as (the name of the agent,
+// check_arguments, drop_private (true or false), of [mcppool.Options]
+// connection_per_call (true or false), and as (the name of the agent,
 // for permissions), tool_prompt (true puts [tools.Router.Prompt] behind the
 // system message), and these times, such as 30s:
 // tool_time_limit (how long a call may take, [Config.ToolTimeout]), and of
@@ -198,6 +199,7 @@ func settings(cfg *Config, client *openai.Config, env *harness.Env) (*served, er
 		"check_arguments":      &servers.router.CheckArguments,
 		"drop_private":         &servers.router.DropPrivate,
 		"tool_prompt":          &servers.prompt,
+		"connection_per_call":  &pool.PerCall,
 	}
 	times := map[string]*time.Duration{
 		"tool_timeout":     &pool.CallTimeout,

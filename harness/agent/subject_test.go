@@ -206,7 +206,7 @@ func TestSubjectSettings(t *testing.T) {
 		extra map[string]any
 		want  string // of the error
 	}{
-		{"known", map[string]any{"max_result_bytes": 10, "max_repeats": int64(2), "tool_concurrency": 1.0, "recover_leaked_calls": true, "send_reasoning": false, "open_end": true, "error_objects": true, "select_tools": 6}, ""},
+		{"known", map[string]any{"max_result_bytes": 10, "max_repeats": int64(2), "tool_concurrency": 1.0, "recover_leaked_calls": true, "send_reasoning": false, "open_end": true, "error_objects": true, "select_tools": 6, "connection_per_call": true}, ""},
 		{"times", map[string]any{"tool_timeout": "3m", "tool_time_limit": "1m", "connect_timeout": "500ms", "discover_timeout": "1s", "close_grace": "1s"}, ""},
 		{"not a time", map[string]any{"tool_timeout": 5}, `subject setting "tool_timeout" is 5; want a duration such as 30s`},
 		{"no time at all", map[string]any{"close_grace": "0s"}, `want a duration such as 30s`},

@@ -108,10 +108,15 @@ func (c *conn) modern() bool { return mcpwire.IsModern(c.version) }
 // that goes away when it is asked for the new era gets a second chance,
 // without that question.
 func (s *Session) connect(ctx context.Context) (*conn, error) {
+	return s.connectIn(ctx, s.opts.Era)
+}
+
+// connectIn is connect in an era.
+func (s *Session) connectIn(ctx context.Context, in Era) (*conn, error) {
 	ctx, stop := context.WithCancelCause(ctx)
 	defer stop(nil)
 	defer context.AfterFunc(s.life, func() { stop(errClosed) })()
-	c, err := s.attempt(ctx, s.opts.Era)
+	c, err := s.attempt(ctx, in)
 	if errors.Is(err, errProbed) {
 		s.note("disconnected on server/discover; connecting again without it")
 		c, err = s.attempt(ctx, EraLegacy)
@@ -142,7 +147,9 @@ func (s *Session) attempt(ctx context.Context, in Era) (*conn, error) {
 		}
 		return nil, err
 	}
-	s.listen(inner, c)
+	if !s.opts.PerCall {
+		s.listen(inner, c)
+	}
 	s.connectedOnce()
 	return c, nil
 }

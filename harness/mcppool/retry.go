@@ -22,6 +22,9 @@ var errClosed = errors.New("the session was closed")
 // a second time only when the server has certainly not looked at it: it has
 // forgotten our session, or it was gone before a byte had left us.
 func (s *Session) do(ctx context.Context, op string, p *patience, f func(context.Context, *conn) (json.RawMessage, error)) (json.RawMessage, error) {
+	if s.opts.PerCall {
+		return s.doApart(ctx, op, p, f)
+	}
 	c, err := s.connected(ctx, op)
 	if err != nil {
 		return nil, err
@@ -67,6 +70,9 @@ func (s *Session) connected(ctx context.Context, op string) (*conn, error) {
 // alive returns a session whose server answers. One that has been silent for a
 // while is asked for a sign of life, and replaced where it gives none.
 func (s *Session) alive(ctx context.Context) error {
+	if s.opts.PerCall {
+		return nil // the next request connects
+	}
 	const op = "connecting to"
 	c, err := s.connected(ctx, op)
 	if err != nil {

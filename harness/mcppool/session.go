@@ -68,6 +68,11 @@ type Options struct {
 	// count anew, and 30 s after the last restart there may be one more. Default
 	// 3; a negative number means never.
 	MaxRestarts int
+	// PerCall opens a connection for each request and closes it again: of a child
+	// process, there is one for each call, and none between. Servers can tell of no
+	// changes then, and nothing is connected to a second time. Default: one
+	// connection for all.
+	PerCall bool
 	// Backoff is the wait before the second restart in a row; the first is made at
 	// once, and each further wait is twice as long, up to 30 s. Default 500 ms.
 	Backoff time.Duration
@@ -143,7 +148,8 @@ type Session struct {
 	end     context.CancelFunc
 	// renewing is held by who opens the connection anew.
 	renewing     chan struct{}
-	acknowledged chan struct{} // the server announces changes
+	apart        sync.WaitGroup // connections of one request; added to while mu is held and closed is false
+	acknowledged chan struct{}  // the server announces changes
 
 	mu         sync.Mutex // guards the fields below
 	conn       *conn
@@ -176,6 +182,9 @@ func Open(ctx context.Context, server harness.Server, opts *Options) (*Session, 
 		return nil, err
 	}
 	s.conn, s.heard = c, s.opts.Clock.Now()
+	if s.opts.PerCall {
+		c.close()
+	}
 	return s, nil
 }
 
@@ -242,6 +251,7 @@ func (s *Session) close() {
 	s.mu.Unlock()
 	s.end()
 	c.close()
+	s.apart.Wait()
 }
 
 func (s *Session) current() *conn {
