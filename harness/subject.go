@@ -203,6 +203,9 @@ const (
 	StopMalformed  StopReason = "malformed"   // the reply is not what the protocol says
 	StopEmpty      StopReason = "empty"       // a reply in good order in which there is none
 	StopTooLarge   StopReason = "too_large"   // the reply is longer than the subject reads
+	// StopCircuitOpen: the subject did not ask, since the endpoint had failed again
+	// and again.
+	StopCircuitOpen StopReason = "circuit_open"
 	// StopAnyError is any error, whatever is said of its reason. A scenario can
 	// expect it; a subject does not report it.
 	StopAnyError StopReason = "error"
@@ -219,7 +222,7 @@ func StopReasons() []StopReason {
 func endpointStops() []StopReason {
 	return []StopReason{
 		StopAuth, StopNotFound, StopBadRequest, StopRateLimit, StopQuota, StopServer, StopConnection,
-		StopTimeout, StopReset, StopCutStream, StopMalformed, StopEmpty, StopTooLarge,
+		StopTimeout, StopReset, StopCutStream, StopMalformed, StopEmpty, StopTooLarge, StopCircuitOpen,
 	}
 }
 

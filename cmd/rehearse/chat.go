@@ -310,6 +310,8 @@ func (c *chat) say(ctx context.Context, line string) error {
 			} else {
 				fmt.Fprintf(c.p.stderr, "%s -> %s\n", e.Call.Tool, oneLineOf(e.Call.Result, 200))
 			}
+		case agent.CircuitChanged:
+			fmt.Fprintf(c.p.stderr, "rehearse: %s\n", e)
 		case agent.Notice:
 			fmt.Fprintf(c.p.stderr, "rehearse: %s\n", e.Text)
 		case agent.Answer:

@@ -35,8 +35,10 @@ import (
 	"time"
 
 	"github.com/rehearse-dev/rehearse/harness"
+	"github.com/rehearse-dev/rehearse/harness/mcppool"
 	"github.com/rehearse-dev/rehearse/harness/model"
 	"github.com/rehearse-dev/rehearse/harness/tools"
+	"github.com/rehearse-dev/rehearse/internal/breaker"
 )
 
 // Toolbox is where an agent's tools are. [*tools.Router] is one.
@@ -113,6 +115,12 @@ type Config struct {
 	// model has called in the turn, also where they had been left out. They keep
 	// their order, and a [Notice] says which they are. 0 means all.
 	SelectTools int
+	// Breaker stops asking an endpoint that fails again and again: model calls then
+	// end with an error of the kind [model.KindCircuitOpen]. Model calls count that
+	// failed after all attempts; what the endpoint refuses (4xx but 408 and 429) does
+	// not. It runs by Clock, for all conversations together. nil means that every
+	// call is made. A breaker of servers is [mcppool.Options.Breaker].
+	Breaker *mcppool.Breaker
 	// RecoverLeakedCalls runs a tool call that the model wrote into its text.
 	// Without it such a call is reported and the text is the answer. One that
 	// was written without an id is given leaked_M_N: M messages came before it,
@@ -121,17 +129,24 @@ type Config struct {
 	// Clock measures TimeLimit and the durations of calls. Nil means
 	// [harness.SystemClock].
 	Clock harness.Clock
+
+	circuits *circuits // what has changed; New makes one where there is none
 }
 
 // Agent begins conversations. It is safe for use by several goroutines.
-type Agent struct{ cfg Config }
+type Agent struct {
+	cfg     Config
+	circuit *breaker.Breaker // of the model's endpoint
+}
 
 // New makes an agent. It panics when cfg has no Model.
 func New(cfg Config) *Agent {
 	if cfg.Model == nil {
 		panic("agent: New needs a Config with a Model")
 	}
-	return &Agent{cfg: cfg.withDefaults()}
+	a := &Agent{cfg: cfg.withDefaults()}
+	a.guard()
+	return a
 }
 
 const defaultToolTimeout = 2 * time.Minute
@@ -150,5 +165,5 @@ func (c Config) withDefaults() Config {
 
 // Conversation begins a conversation with an empty history.
 func (a *Agent) Conversation() *Conversation {
-	return &Conversation{cfg: &a.cfg}
+	return &Conversation{cfg: &a.cfg, circuits: a.cfg.circuits.count()}
 }

@@ -27,6 +27,7 @@ type Conversation struct {
 	messages []harness.Message // without the system message
 	calls    []harness.ReportedCall
 	tokens   int
+	circuits int    // how many changes of circuits were told
 	name     string // of the model; empty means that of the configuration
 }
 
@@ -162,6 +163,7 @@ func (t *turn) run(ctx context.Context, text string) error {
 			offered = t.selectTools(offered)
 		}
 		done, err := t.ask(ctx, offered)
+		t.tellCircuits()
 		if err != nil || t.broken {
 			return err
 		}
@@ -186,6 +188,7 @@ func (t *turn) run(ctx context.Context, text string) error {
 			return err
 		}
 		t.append(t.runCalls(ctx, m, offered)...)
+		t.tellCircuits()
 		if t.broken {
 			return nil
 		}

@@ -21,7 +21,7 @@ const (
 	ErrorDenied     ErrorType = "not_permitted" // the agent may not use its server
 	ErrorArguments  ErrorType = "bad_arguments" // they are not JSON, or do not fit the schema
 	ErrorTimeout    ErrorType = "timeout"       // no answer in time
-	ErrorConnection ErrorType = "connection"    // the server cannot be reached, or disconnected
+	ErrorConnection ErrorType = "connection"    // the server cannot be reached, disconnected, or is left alone
 	ErrorProtocol   ErrorType = "protocol"      // the server refused the request, or its answer cannot be used
 	ErrorFailed     ErrorType = "failed"        // anything else
 )
@@ -38,7 +38,7 @@ func typeOf(err error) ErrorType {
 	switch e.Kind {
 	case mcppool.ErrTimeout:
 		return ErrorTimeout
-	case mcppool.ErrClosed, mcppool.ErrTransport:
+	case mcppool.ErrClosed, mcppool.ErrTransport, mcppool.ErrOpen:
 		return ErrorConnection
 	case mcppool.ErrRPC, mcppool.ErrMalformed:
 		return ErrorProtocol

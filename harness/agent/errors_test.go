@@ -29,7 +29,7 @@ func TestErrorObjects(t *testing.T) {
 	b := box{
 		"ok": echo, "own": fails(tools.Result{Text: `Error: {"success":false}`}), "tool": fails(tools.Result{Text: "Error: no \"file\""}),
 		"schema": fails(tools.Result{Err: errors.New("do not fit"), Text: "Error: do not fit"}),
-		"rpc":    pool(mcppool.ErrRPC), "closed": pool(mcppool.ErrClosed), "late": pool(mcppool.ErrTimeout), "garbled": pool(mcppool.ErrMalformed), "gone": pool(mcppool.ErrTransport), "cancelled": pool(mcppool.ErrCancelled),
+		"rpc":    pool(mcppool.ErrRPC), "closed": pool(mcppool.ErrClosed), "late": pool(mcppool.ErrTimeout), "garbled": pool(mcppool.ErrMalformed), "gone": pool(mcppool.ErrTransport), "open": pool(mcppool.ErrOpen), "cancelled": pool(mcppool.ErrCancelled),
 		"slow": func(ctx context.Context, _ string) (tools.Result, error) {
 			<-ctx.Done()
 			return tools.Result{}, context.Cause(ctx)
@@ -44,6 +44,7 @@ func TestErrorObjects(t *testing.T) {
 		"late":      `{"status":"error","message":"calling \"x\" on server \"s\": why","error_type":"timeout"}`,
 		"garbled":   `{"status":"error","message":"calling \"x\" on server \"s\": why","error_type":"protocol"}`,
 		"gone":      `{"status":"error","message":"calling \"x\" on server \"s\": why","error_type":"connection"}`,
+		"open":      `{"status":"error","message":"calling \"x\" on server \"s\": why","error_type":"connection"}`,
 		"cancelled": `{"status":"error","message":"calling \"x\" on server \"s\": why","error_type":"failed"}`,
 		"slow":      `{"status":"error","message":"slow did not answer within 1s","error_type":"timeout"}`,
 		"none":      `{"status":"error","message":"there is no tool \"none\"; the tools are TOOLS","error_type":"no_such_tool"}`,

@@ -3,13 +3,15 @@
 package agent
 
 import (
+	"fmt"
 	"time"
 
 	"github.com/rehearse-dev/rehearse/harness"
+	"github.com/rehearse-dev/rehearse/harness/mcppool"
 )
 
 // Event is one of [Delta], [Withdrawn], [ModelCalled], [ToolStarted],
-// [ToolFinished], [Notice] and [Answer].
+// [ToolFinished], [CircuitChanged], [Notice] and [Answer].
 type Event interface{ event() }
 
 // Delta is a piece of what the model says: text or reasoning.
@@ -52,13 +54,35 @@ type Notice struct {
 	Recovered bool
 }
 
+// CircuitChanged says that the model's endpoint or a server is left alone from now
+// on, is tried again, or works again. Each conversation is told once.
+type CircuitChanged struct {
+	Server   string // empty means the model's endpoint
+	From, To mcppool.CircuitState
+	Err      error // the failure that opened it; nil for other changes
+}
+
+// String says it in a sentence.
+func (c CircuitChanged) String() string {
+	of := "the model's endpoint"
+	if c.Server != "" {
+		of = fmt.Sprintf("server %q", c.Server)
+	}
+	s := fmt.Sprintf("the circuit of %s is %s", of, c.To)
+	if c.Err != nil {
+		s += fmt.Sprintf(", after %v", c.Err)
+	}
+	return s
+}
+
 // Answer is the model's answer, the last event of a turn that has one.
 type Answer struct{ Text string }
 
-func (Delta) event()        {}
-func (Withdrawn) event()    {}
-func (ModelCalled) event()  {}
-func (ToolStarted) event()  {}
-func (ToolFinished) event() {}
-func (Notice) event()       {}
-func (Answer) event()       {}
+func (Delta) event()          {}
+func (Withdrawn) event()      {}
+func (ModelCalled) event()    {}
+func (ToolStarted) event()    {}
+func (ToolFinished) event()   {}
+func (CircuitChanged) event() {}
+func (Notice) event()         {}
+func (Answer) event()         {}

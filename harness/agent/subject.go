@@ -32,7 +32,8 @@ import (
 //
 // Of the settings without a field of their own it knows tool_concurrency,
 // max_result_bytes, max_repeats, select_tools (whole numbers), recover_leaked_calls,
-// error_objects, send_reasoning, open_end (true or false), of [tools.Options] tool_names (bare,
+// error_objects, send_reasoning, open_end, breaker (true or false; [Config.Breaker]
+// and that of servers), of [tools.Options] tool_names (bare,
 // mcp or dotted; with mcp, descriptions begin with [MCP:server]),
 // check_arguments, drop_private (true or false), of [mcppool.Options]
 // connection_per_call (true or false), and as (the name of the agent,
@@ -191,6 +192,7 @@ func settings(cfg *Config, client *openai.Config, env *harness.Env) (*served, er
 		"max_repeats":      &cfg.MaxRepeats,
 		"select_tools":     &cfg.SelectTools,
 	}
+	var breaker bool
 	flags := map[string]*bool{
 		"recover_leaked_calls": &cfg.RecoverLeakedCalls,
 		"error_objects":        &cfg.ErrorObjects,
@@ -200,6 +202,7 @@ func settings(cfg *Config, client *openai.Config, env *harness.Env) (*served, er
 		"drop_private":         &servers.router.DropPrivate,
 		"tool_prompt":          &servers.prompt,
 		"connection_per_call":  &pool.PerCall,
+		"breaker":              &breaker,
 	}
 	times := map[string]*time.Duration{
 		"tool_timeout":     &pool.CallTimeout,
@@ -244,6 +247,11 @@ func settings(cfg *Config, client *openai.Config, env *harness.Env) (*served, er
 			return nil, fmt.Errorf("unknown subject setting %q; the agent knows %s", name, strings.Join(known, ", "))
 		}
 	}
+	if breaker {
+		cfg.Breaker, pool.Breaker = cmp.Or(cfg.Breaker, new(mcppool.Breaker)), new(mcppool.Breaker)
+	}
+	cfg.circuits = new(circuits)
+	pool.CircuitChanged = cfg.circuits.ofServer
 	cfg.ToolTimeout = max(pool.CallTimeout, cmp.Or(cfg.ToolTimeout, defaultToolTimeout))
 	pool.TotalTimeout = cfg.ToolTimeout
 	return servers, nil
@@ -295,6 +303,8 @@ func (s *session) report(events iter.Seq2[Event, error], text string) (*harness.
 			report.Usage = report.Usage.Add(e.Usage)
 		case Withdrawn:
 			note(fmt.Sprintf("retried after %v: %v", e.Wait.Round(time.Millisecond), e.Err))
+		case CircuitChanged:
+			note(e.String())
 		case Notice:
 			note(e.Text)
 		case Answer:

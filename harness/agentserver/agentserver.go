@@ -296,6 +296,8 @@ func (s *Server) play(ctx context.Context, t task, tell func(name string, v any)
 			tell("tool_started", map[string]string{"id": e.Call.ID, "tool": e.Call.Name, "arguments": e.Call.Arguments})
 		case agent.ToolFinished:
 			tell("tool_finished", call(e.Call))
+		case agent.CircuitChanged:
+			tell("notice", map[string]string{"text": e.String()})
 		case agent.Notice:
 			tell("notice", map[string]string{"text": e.Text})
 		case agent.Answer:

@@ -23,6 +23,7 @@ const (
 	ErrClosed    ErrorKind = "closed"    // the server disconnected
 	ErrMalformed ErrorKind = "malformed" // the request or the answer cannot be used
 	ErrTransport ErrorKind = "transport" // HTTP answered with an error, or not at all
+	ErrOpen      ErrorKind = "open"      // not called: the server has failed again and again
 )
 
 // Error is what is returned when a request got no result.

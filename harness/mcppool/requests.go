@@ -160,7 +160,7 @@ func parseTool(raw json.RawMessage) (Tool, error) {
 
 // Call calls a tool. args must be a JSON object or empty. A result that says
 // isError is a result; errors are of type [*Error].
-func (s *Session) Call(ctx context.Context, tool string, args json.RawMessage) (*Result, error) {
+func (s *Session) Call(ctx context.Context, tool string, args json.RawMessage) (result *Result, err error) {
 	op := fmt.Sprintf("calling %q on", tool)
 	if len(args) == 0 {
 		args = json.RawMessage("{}")
@@ -171,6 +171,11 @@ func (s *Session) Call(ctx context.Context, tool string, args json.RawMessage) (
 			Err: fmt.Errorf("the arguments are not a JSON object: %s", mcpwire.Excerpt(args, 200)),
 		}
 	}
+	over, err := s.circuit.Allow()
+	if err != nil {
+		return nil, &Error{Kind: ErrOpen, Server: s.server.Name, Op: op, Err: err}
+	}
+	defer func() { over(outcome(err), err) }()
 	p := &patience{limit: s.opts.CallTimeout, total: s.opts.TotalTimeout, clock: s.opts.Clock}
 	token, done := s.follow(p)
 	defer done()

@@ -29,6 +29,7 @@ import (
 	"time"
 
 	"github.com/rehearse-dev/rehearse/harness"
+	"github.com/rehearse-dev/rehearse/internal/breaker"
 	"github.com/rehearse-dev/rehearse/internal/mcpwire"
 	"github.com/rehearse-dev/rehearse/internal/retry"
 )
@@ -69,7 +70,7 @@ type Options struct {
 	// 3; a negative number means never.
 	MaxRestarts int
 	// PerCall opens a connection for each request and closes it again: of a child
-	// process, there is one for each call, and none between. Servers can tell of no
+	// process, there is one for each call, and none between. A server can announce no
 	// changes then, and nothing is connected to a second time. Default: one
 	// connection for all.
 	PerCall bool
@@ -81,6 +82,14 @@ type Options struct {
 	Slow time.Duration
 	// Abort, once closed, has child processes killed at once. nil never does.
 	Abort <-chan struct{}
+	// Breaker stops calls of a server that fails again and again: they return an
+	// error of the kind [ErrOpen]. Calls that got no answer count, and HTTP errors
+	// but 4xx without 408 and 429; what a server refuses does not. It runs by Clock.
+	// nil means that every call is made.
+	Breaker *Breaker
+	// CircuitChanged is given each change of a server's circuit. It must not make a
+	// call. nil drops them.
+	CircuitChanged func(CircuitChange)
 	// PassEnv names variables of our environment that a child process gets
 	// beside the few that every program needs (PATH, HOME, ...) and those of
 	// [harness.Server].
@@ -148,6 +157,7 @@ type Session struct {
 	end     context.CancelFunc
 	// renewing is held by who opens the connection anew.
 	renewing     chan struct{}
+	circuit      *breaker.Breaker
 	apart        sync.WaitGroup // connections of one request; added to while mu is held and closed is false
 	acknowledged chan struct{}  // the server announces changes
 
@@ -175,6 +185,7 @@ func Open(ctx context.Context, server harness.Server, opts *Options) (*Session, 
 	if s.opts.DialContext == nil {
 		s.opts.DialContext = server.DialContext
 	}
+	s.circuit = breaker.New(server.Name, s.opts.Breaker, s.opts.Clock.Now, s.opts.CircuitChanged)
 	s.life, s.end = context.WithCancel(context.Background())
 	c, err := s.connect(ctx)
 	if err != nil {

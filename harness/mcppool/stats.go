@@ -15,6 +15,8 @@ type Stats struct {
 	Errors      int // requests without a result; a tool that reports failure has one
 	Calls       int // of tools
 	Slow        int // requests that took longer than [Options.Slow]
+	// Circuit is what [Options.Breaker] makes of the server.
+	Circuit Circuit
 	// Mean and Max are of all requests, P50 and P95 of the latest 1000. All are
 	// measured by [Options.Clock], and zero before the first request.
 	Mean, P50, P95, Max time.Duration
@@ -25,10 +27,11 @@ const maxTook = 1000
 
 // Stats returns the figures of the session so far.
 func (s *Session) Stats() Stats {
+	circuit := s.circuit.Stats()
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	out := s.stats
-	out.Server = s.server.Name
+	out.Server, out.Circuit = s.server.Name, circuit
 	if out.Requests > 0 {
 		out.Mean = s.stats.Mean / time.Duration(out.Requests)
 	}

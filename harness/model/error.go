@@ -30,6 +30,7 @@ const (
 	KindMalformed       ErrorKind = "malformed"        // the reply is not what the protocol says
 	KindEmpty           ErrorKind = "empty"            // a reply in good order that holds no answer
 	KindTooLarge        ErrorKind = "too_large"        // the reply passed a limit of the client
+	KindCircuitOpen     ErrorKind = "circuit_open"     // not asked: the endpoint has failed again and again
 	KindMiss            ErrorKind = "miss"             // a mock has nothing scripted for the request
 	KindScript          ErrorKind = "script"           // a mock's script is wrong
 )

@@ -24,12 +24,12 @@ cmd/rehearse: cassettes cassettes/mcptape cassettes/redact harness harness/agent
 	internal/prose internal/settings internal/shape internal/sse internal/timeline internal/vcr mockllm mockllm/fault mockmcp mockmcp/fault reports
 	scenarios
 harness: internal/jsonrpc
-harness/agent: harness harness/mcppool harness/model harness/model/anthropic harness/model/gemini harness/model/openai harness/tools internal/mcpconfig
-	internal/mcpwire internal/value
+harness/agent: harness harness/mcppool harness/model harness/model/anthropic harness/model/gemini harness/model/openai harness/tools internal/breaker
+	internal/mcpconfig internal/mcpwire internal/value
 harness/agentserver: harness harness/agent internal/gate internal/sse
 harness/goopenai: harness
 harness/mcpgo: harness internal/mcpwire
-harness/mcppool: harness internal/exactjson internal/jsonrpc internal/mcphttp internal/mcpwire internal/retry
+harness/mcppool: harness internal/breaker internal/exactjson internal/jsonrpc internal/mcphttp internal/mcpwire internal/retry
 harness/model: harness
 harness/model/anthropic: harness harness/model internal/dialect internal/dialect/messages internal/provider internal/retry
 harness/model/gemini: harness harness/model internal/dialect internal/dialect/gemini internal/provider internal/retry internal/value
@@ -49,6 +49,7 @@ harness/toolserver: harness harness/mcppool harness/tools internal/filepos inter
 harness/trials: harness internal/filepos internal/jsonrpc internal/plainfile internal/prose internal/recfile
 internal/archtest:
 internal/bpe:
+internal/breaker:
 internal/budget:
 internal/conduct: harness harness/trials internal/exactjson internal/jsonrpc internal/mcpwire internal/prose
 	internal/schema internal/toolname internal/trajectory internal/value
