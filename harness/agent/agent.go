@@ -62,6 +62,10 @@ type Config struct {
 	// [tools.Router.Denied]: the model is told so, and a [Notice] says it. Where it
 	// is nil, or returns nil, there is no such tool.
 	Denied func(tool string) error
+	// Warnings are what there is to say about the tools, such as
+	// [tools.Router.Warnings]. It is asked before every model call, and each
+	// conversation says each warning once, as a [Notice]. Nil means none.
+	Warnings func() []string
 	// System is the system message. Empty means none.
 	System string
 	// Temperature and TopP are sent when not nil, zero too.

@@ -31,6 +31,16 @@ func (c *circuits) ofServer(change mcppool.CircuitChange) {
 	c.add(CircuitChanged{Server: change.Of, From: change.From, To: change.To, Err: change.Err})
 }
 
+// alsoTo is ofServer, and then whoever else is to be told.
+func (c *circuits) alsoTo(next func(mcppool.CircuitChange)) func(mcppool.CircuitChange) {
+	return func(change mcppool.CircuitChange) {
+		c.ofServer(change)
+		if next != nil {
+			next(change)
+		}
+	}
+}
+
 func (c *circuits) ofEndpoint(change mcppool.CircuitChange) {
 	c.add(CircuitChanged{From: change.From, To: change.To, Err: change.Err})
 }

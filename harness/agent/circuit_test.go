@@ -61,7 +61,11 @@ func TestBreaker(t *testing.T) {
 		turn(other)
 		turn(c)
 		if d := cmp.Diff([][]string{
-			{busy}, {busy}, {"a"}, {busy}, {busy},
+			{busy},
+			{busy},
+			{"a"},
+			{busy},
+			{busy},
 			{"the circuit of the model's endpoint is open, after " + busy, busy},
 			{"circuit_open: the endpoint was not asked: its circuit is open for another 1m0s, because of the last failure: " + busy},
 			{"the circuit of the model's endpoint is open, after " + busy, "circuit_open: the endpoint was not asked: its circuit is open for another 1s, because of the last failure: " + busy},

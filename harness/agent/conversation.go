@@ -27,8 +27,9 @@ type Conversation struct {
 	messages []harness.Message // without the system message
 	calls    []harness.ReportedCall
 	tokens   int
-	circuits int    // how many changes of circuits were told
-	name     string // of the model; empty means that of the configuration
+	warned   map[string]bool // warnings that were told
+	circuits int             // how many changes of circuits were told
+	name     string          // of the model; empty means that of the configuration
 }
 
 // Send gives the agent one user message and yields what happens. It starts when
@@ -160,6 +161,7 @@ func (t *turn) run(ctx context.Context, text string) error {
 			if offered, err = t.cfg.Tools.Tools(ctx); err != nil {
 				return t.ended(ctx, fmt.Errorf("listing tools: %w", err))
 			}
+			t.warn()
 			offered = t.selectTools(offered)
 		}
 		done, err := t.ask(ctx, offered)
@@ -194,6 +196,25 @@ func (t *turn) run(ctx context.Context, text string) error {
 		}
 		if err := context.Cause(ctx); err != nil {
 			return t.ended(ctx, fmt.Errorf("running tools: %w", err))
+		}
+	}
+}
+
+// warn yields the warnings that were not told before.
+func (t *turn) warn() {
+	if t.cfg.Warnings == nil {
+		return
+	}
+	for _, w := range t.cfg.Warnings() {
+		t.mu.Lock()
+		told := t.warned[w]
+		if t.warned == nil {
+			t.warned = map[string]bool{}
+		}
+		t.warned[w] = true
+		t.mu.Unlock()
+		if !told {
+			t.yield(Notice{Text: w})
 		}
 	}
 }

@@ -89,7 +89,7 @@ func open(ctx context.Context, cfg Config, env *harness.Env) (harness.Session, e
 	if env.Mode.Alone() {
 		client.Retry.Jitter = -1 // nobody else waits, and two trials are to be the same
 	}
-	servers, err := settings(&cfg, &client, env)
+	servers, err := applySettings(&cfg, &client, env)
 	if err != nil {
 		return nil, err
 	}
@@ -168,9 +168,9 @@ func newModel(dialect string, c *openai.Config) (model.Model, error) {
 	return nil, fmt.Errorf("the agent does not speak the dialect %q: want chat, responses, messages or gemini", dialect)
 }
 
-// settings puts the scenario's settings over cfg, and makes the options for
+// applySettings puts the scenario's settings over cfg, and makes the options for
 // the servers of them.
-func settings(cfg *Config, client *openai.Config, env *harness.Env) (*served, error) {
+func applySettings(cfg *Config, client *openai.Config, env *harness.Env) (*served, error) {
 	servers := &served{pool: mcppool.Options{Logf: env.Logf, Clock: env.Clock}}
 	pool := &servers.pool
 	s := env.Settings

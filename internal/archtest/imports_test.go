@@ -25,7 +25,7 @@ cmd/rehearse: cassettes cassettes/mcptape cassettes/redact harness harness/agent
 	scenarios
 harness: internal/jsonrpc
 harness/agent: harness harness/mcppool harness/model harness/model/anthropic harness/model/gemini harness/model/openai harness/tools internal/breaker
-	internal/mcpconfig internal/mcpwire internal/value
+	internal/mcpconfig internal/mcpwire internal/settings internal/value
 harness/agentserver: harness harness/agent internal/gate internal/sse
 harness/goopenai: harness
 harness/mcpgo: harness internal/mcpwire

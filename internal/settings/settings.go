@@ -279,14 +279,20 @@ func (s *Settings) Servers() (*mcpconfig.Config, error) {
 			return nil, fmt.Errorf("%s: %w", s.ServerCommand.From, err)
 		}
 		if len(words) > 0 {
-			name := filepath.Base(words[0])
-			config.Servers = append(config.Servers, harness.Server{Name: strings.TrimSuffix(name, filepath.Ext(name)), Command: words})
+			config.Servers = append(config.Servers, harness.Server{Name: ServerName(words), Command: words})
 		}
 	}
 	if s.ServerURL.Text != "" && s.ServerURL.level == at {
 		config.Servers = append(config.Servers, remote(s.ServerURL.Text))
 	}
 	return config, nil
+}
+
+// ServerName is the name of a server that a command starts: that of the program,
+// without its folder and ending.
+func ServerName(command []string) string {
+	name := filepath.Base(command[0])
+	return strings.TrimSuffix(name, filepath.Ext(name))
 }
 
 // remote is the MCP server at an address. One without a path has it at /mcp, as
