@@ -187,7 +187,7 @@ judged.`,
 	root.SetFlagErrorFunc(flagError)
 	root.SetHelpCommand(helpCommand())
 	root.AddCommand(
-		initCommand(p), checkCommand(p), runCommand(p), shardCommand(p), fuzzCommand(p), reportCommand(p), scoreCommand(p), mergeCommand(p), serveCommand(p), chatCommand(p),
+		initCommand(p), checkCommand(p), runCommand(p), shardCommand(p), fuzzCommand(p), reportCommand(p), scoreCommand(p), mergeCommand(p), serveCommand(p), chatCommand(p), doctorCommand(p),
 		mcpCommand(p), proxyCommand(p), cassetteCommand(p), tapeCommand(p), importCommand(p),
 		compareRunsCommand(p), gateCommand(p), planCommand(p), faultsCommand(p), schemaCommand(p), versionCommand(p),
 	)

@@ -7,6 +7,7 @@
 //	rehearse check PATH...    find mistakes in scenarios and mocks
 //	rehearse run PATH...      play scenarios and write a report
 //	rehearse chat             talk with a model that has the tools of MCP servers
+//	rehearse doctor           where settings come from, and what can be reached
 //	rehearse shard PATH...    the job file of a run on several machines
 //	rehearse fuzz PATH...     split streams at different points
 //	rehearse report RUN       show a finished run again

@@ -91,6 +91,9 @@ func (s Setting) Shown() string {
 	if u, err := url.Parse(s.Text); err == nil && u.User != nil {
 		return u.Redacted()
 	}
+	if program, _, more := strings.Cut(s.Text, " "); s.Name == ServerCommand && s.hidden && more {
+		return program + " ..."
+	}
 	return s.Text
 }
 
@@ -260,12 +263,7 @@ func (s *Settings) home() (map[string]Setting, error) {
 // Servers are the MCP servers of the first source that names any: a command line
 // or an address, or both, or the file of Config.
 func (s *Settings) Servers() (*mcpconfig.Config, error) {
-	at := byDefault
-	for _, x := range []Setting{s.Config, s.ServerCommand, s.ServerURL} {
-		if x.Text != "" {
-			at = min(at, x.level)
-		}
-	}
+	at := s.serversAt()
 	config := new(mcpconfig.Config)
 	if s.Config.Text != "" && s.Config.level == at {
 		var err error
@@ -286,6 +284,27 @@ func (s *Settings) Servers() (*mcpconfig.Config, error) {
 		config.Servers = append(config.Servers, remote(s.ServerURL.Text))
 	}
 	return config, nil
+}
+
+// serversAt is the first source that names a server.
+func (s *Settings) serversAt() level {
+	at := byDefault
+	for _, x := range []Setting{s.Config, s.ServerCommand, s.ServerURL} {
+		if x.Text != "" {
+			at = min(at, x.level)
+		}
+	}
+	return at
+}
+
+// Used reports whether a setting has an effect: one that names servers has none
+// behind an earlier source with servers.
+func (s *Settings) Used(x Setting) bool {
+	switch x.Name {
+	case Config, ServerCommand, ServerURL:
+		return x.Text == "" || x.level == s.serversAt()
+	}
+	return true
 }
 
 // ServerName is the name of a server that a command starts: that of the program,

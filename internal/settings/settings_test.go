@@ -169,15 +169,18 @@ func TestMistakes(t *testing.T) {
 }
 
 func TestShown(t *testing.T) {
-	w := newWorld(t, map[string]string{".env": "GEMINI_API_KEY=dotenv-key\nARGO_BASE_URL=http://me:dotenv-key@h/v1\n"}, nil)
+	w := newWorld(t, map[string]string{".env": "MCP_SERVER_COMMAND=x --key dotenv-key\nGEMINI_API_KEY=dotenv-key\nARGO_BASE_URL=http://me:dotenv-key@h/v1\n", "rehearse.yaml": "client: {mcp_config: a.json}\n"}, nil)
 	s, err := w.load()
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, x := range append([]settings.Setting{s.BaseURL, s.Model}, s.Keys...) {
+	for _, x := range append([]settings.Setting{s.BaseURL, s.Model, s.ServerCommand}, s.Keys...) {
 		if strings.Contains(x.Shown(), "dotenv-key") {
 			t.Errorf("%s shows its secret", x.Name)
 		}
+	}
+	if s.ServerCommand.Shown() != "x ..." || !s.Used(s.ServerCommand) || s.Used(s.Config) || !s.Used(s.ServerURL) || !s.Used(s.Model) {
+		t.Errorf("shown %q; used %v, %v, %v", s.ServerCommand.Shown(), s.Used(s.ServerCommand), s.Used(s.Config), s.Used(s.ServerURL))
 	}
 	if got := s.Keys[2].Shown() + " " + s.BaseURL.Shown(); got != "set http://me:xxxxx@h/v1" {
 		t.Errorf("got %s", got)
