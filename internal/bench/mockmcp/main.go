@@ -5,7 +5,8 @@
 // Command mockmcp measures what a mock MCP server costs beside mcp-go, the
 // library beneath it, serving the same tool: in this process over a pipe, as a
 // child process over stdio, and over streamable HTTP in both eras; then many
-// sessions at once, and the memory that they take. It prints ratios.
+// sessions at once, and the memory that they take; and what agents save that
+// share one connection a server. It prints ratios.
 //
 //	go -C internal/bench build -o "$PWD/bin/bench/" ./... && bin/bench/mockmcp
 //
@@ -36,6 +37,8 @@ type bench struct {
 	round    time.Duration
 	sessions int
 	calls    int
+	// agentsAtOnce is how many agents share servers in the table of pools.
+	agentsAtOnce int
 }
 
 func run(args []string, stdin io.Reader, stdout io.Writer) error {
@@ -45,19 +48,26 @@ func run(args []string, stdin io.Reader, stdout io.Writer) error {
 	flags.IntVar(&b.rounds, "rounds", 9, "measurements of each server")
 	flags.IntVar(&b.sessions, "sessions", 200, "sessions at the same time")
 	flags.IntVar(&b.calls, "calls", 50_000, "calls after which the memory of journal and frames is measured")
+	flags.IntVar(&b.agentsAtOnce, "agents", 50, "agents that share servers")
+	starts := flags.String("starts", "", "with -serve: a file that grows by a byte for each start")
 	kind := flags.String("serve", "", "be a server (for its own use)")
 	stdio := flags.Bool("stdio", false, "with -serve: over stdio")
 	if err := flags.Parse(args); err != nil {
 		return err
 	}
 	b.round = time.Duration(*round * float64(time.Second))
+	if *starts != "" {
+		if err := note(*starts); err != nil {
+			return err
+		}
+	}
 	switch {
 	case *kind != "" && *stdio:
 		return serveStdio(*kind, stdin, stdout)
 	case *kind != "":
 		return serveHTTP(*kind, stdin, stdout)
 	}
-	for _, section := range []func(io.Writer) error{b.rates, b.crowd, b.memory} {
+	for _, section := range []func(io.Writer) error{b.rates, b.crowd, b.memory, b.pool} {
 		if err := section(stdout); err != nil {
 			return err
 		}

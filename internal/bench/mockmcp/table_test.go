@@ -26,7 +26,7 @@ func TestMain(m *testing.M) {
 // TestTable measures for an instant: what is asked is answered, by both
 // servers in every way.
 func TestTable(t *testing.T) {
-	b := bench{rounds: 1, round: time.Millisecond, sessions: 3, calls: 2}
+	b := bench{rounds: 1, round: time.Millisecond, sessions: 3, calls: 2, agentsAtOnce: 3}
 	for _, section := range []struct {
 		name  string
 		print func(io.Writer) error
@@ -35,6 +35,7 @@ func TestTable(t *testing.T) {
 		{"rates", b.rates, 1 + 2*len(ways())},
 		{"crowd", b.crowd, 4},
 		{"memory", b.memory, 4},
+		{"pool", b.pool, 4},
 	} {
 		t.Run(section.name, func(t *testing.T) {
 			var out strings.Builder
