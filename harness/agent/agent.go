@@ -19,6 +19,9 @@
 //		}
 //	}
 //
+// [NewClient] makes an agent with a model and MCP servers of its own, from the
+// settings that clients of argo-proxy have.
+//
 // A turn without an answer ends with an error: a [*harness.StopError] when the
 // agent chose to stop (a limit, an empty reply, the same call repeated), the
 // model's [*model.Error] when the endpoint failed.
