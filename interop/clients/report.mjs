@@ -78,6 +78,45 @@ for (const [width, height] of sizes) {
   }
 }
 
+// A click on a name or a mark of the matrix leads there at once, whatever opens
+// above it: each of the first ten, in a page of its own where nothing above has
+// been drawn yet.
+const landed = async (page, link) => {
+  const hash = await link.getAttribute("href");
+  await link.click();
+  return page.evaluate(async (hash) => {
+    const target = document.getElementById(hash.slice(1));
+    // Settled is what ten frames leave where it is.
+    for (let still = 0, last = NaN; still < 10;) {
+      await new Promise(requestAnimationFrame);
+      const top = target.getBoundingClientRect().top;
+      still = top === last ? still + 1 : 0;
+      last = top;
+    }
+    const bar = Math.max(0, document.querySelector(".top").getBoundingClientRect().bottom);
+    const head = target.closest(".scenario").querySelector("h3").getBoundingClientRect();
+    const line = target.querySelector("h3, summary").getBoundingClientRect();
+    const seen = document.elementFromPoint(line.x + 20, line.y + line.height / 2);
+    const end = innerHeight + scrollY >= document.documentElement.scrollHeight - 2;
+    const top = target.getBoundingClientRect().top - bar;
+    return (end || top > -1 && top < 130) && head.top >= bar - 1 && head.bottom <= innerHeight && target.contains(seen) ||
+      { hash, top, bar, head: [head.top, head.bottom], seen: seen?.outerHTML.slice(0, 100) };
+  }, hash);
+};
+if (kind !== "hostile") {
+  for (const [width, list] of [[1280, [1, 2, 3, 4, 5, 6, 7, 8, 9, 10]], [400, [2, 5]]]) {
+    for (const n of list) {
+      const page = await open("jump", { viewport: { width, height: 900 } });
+      const row = page.locator(".matrix tbody tr").nth(n - 1);
+      const links = [["the name", row.locator("th a")], ["the last mark", row.locator(".dot").last()]];
+      for (const [what, link] of width > 1000 ? links : links.reverse()) {
+        await check("jump", `${what} of row ${n} at ${width}`, () => landed(page, link));
+      }
+      await page.context().close();
+    }
+  }
+}
+
 const opened = (page) => page.evaluate(() => location.hash);
 if (kind === "rich") {
   const page = await open("keys", { viewport: { width: 1280, height: 900 } });
@@ -129,12 +168,44 @@ if (kind === "rich") {
     await page.keyboard.press("Escape");
     return shown && page.locator("#help").isHidden();
   });
-  await check("keys", "/ finds a scenario", async () => {
+  await check("keys", "/ finds a scenario, and says how many fit", async () => {
     await page.keyboard.press("/");
-    await page.keyboard.type("book a room in turin");
+    await page.keyboard.type("book a room in");
     const n = await rows();
+    const said = await page.locator("#found").innerText();
+    const counts = await page.locator(".modes label span").allInnerTexts();
+    await page.keyboard.type(" turin");
+    const one = await rows();
+    await page.keyboard.press("Enter");
+    await page.waitForFunction(() => location.hash.startsWith("#scenario-"));
+    const first = await page.evaluate(() => document.querySelector(location.hash).dataset.name);
     await page.locator("#find").fill("");
-    return n === 1 || n;
+    return n > 1 && said === `${n} of ${every} scenarios` && counts[0] === String(n) && Number(counts[1]) <= n && one === 1 &&
+      first === "book a room in Turin" && (await page.locator("#found").innerText()) === "" || [n, said, counts, one, first];
+  });
+  await check("keys", "what fits nothing says so", async () => {
+    await page.locator("#find").fill("no such name");
+    const said = [await page.locator("#found").innerText(), await page.locator("#nothing").innerText()];
+    await page.locator("#find").fill("");
+    return said[0] === `0 of ${every} scenarios` && said[1].includes("no such name") && page.locator("#nothing").isHidden() || said;
+  });
+  await check("clicks", "a link to where the page is leads there again", async () => {
+    const name = page.locator(".matrix tbody th a").nth(3);
+    await name.click();
+    await page.keyboard.press("3");
+    await page.locator("#find").fill("no such name");
+    await page.evaluate(() => document.querySelectorAll(".matrix tbody th a")[3].click());
+    return page.evaluate(() => document.querySelector(location.hash).offsetParent !== null || location.hash);
+  });
+  await check("narrow", "find stays on the screen", async () => {
+    const p = await open("narrow", { viewport: { width: 400, height: 800 } });
+    await p.locator("#causes").scrollIntoViewIfNeeded();
+    await p.mouse.wheel(0, 500);
+    const box = await p.locator("#find").boundingBox();
+    await p.locator("#find").fill("turin");
+    const side = await sideways(p);
+    await p.context().close();
+    return box !== null && box.y >= 0 && box.y < 60 && side === true || [box, side];
   });
   await check("clicks", "a tag shows its rows, and is in the link", async () => {
     await page.locator(".taglink").first().click();

@@ -5,7 +5,8 @@
 (() => {
   const $ = (id) => document.getElementById(id);
   const all = (selector, of = document) => [...of.querySelectorAll(selector)];
-  document.documentElement.classList.add("js");
+  const root = document.documentElement;
+  root.classList.add("js");
   for (const e of all(".sidelink")) e.hidden = false;
   for (const e of all(".taglink")) e.disabled = false;
   $("tools-bar").hidden = false;
@@ -56,14 +57,49 @@
   }, true);
   for (const t of all("details.trial[open]")) expand(t);
 
+  // The bar at the top may wrap, and on a narrow screen its links scroll away;
+  // what is below it has to know how much of it stays.
+  const header = document.querySelector(".top"), links = header.querySelector("nav");
+  new ResizeObserver(() => {
+    const away = matchMedia("(max-width: 50rem)").matches ? links.offsetHeight : 0;
+    root.style.setProperty("--away", away + "px");
+    root.style.setProperty("--bar", header.offsetHeight - away + "px");
+  }).observe(header);
+
+  // land scrolls to what was asked for. What is off the screen has a height that
+  // is guessed until it is drawn, and what opens above a target moves it, so land
+  // scrolls until the target has stood still for some frames, or the reader moves.
+  let landing = 0;
+  const land = (target) => {
+    const mine = ++landing;
+    const head = target.closest(".scenario")?.querySelector(".head");
+    root.style.setProperty("--head", (head && head.parentElement !== target ? head.offsetHeight : 0) + "px");
+    target.scrollIntoView();
+    let top = target.getBoundingClientRect().top, still = 0, frames = 0;
+    const again = () => {
+      if (mine !== landing || frames++ > 120) return;
+      const now = target.getBoundingClientRect().top;
+      still = now === top ? still + 1 : 0;
+      if (still === 5) return;
+      target.scrollIntoView();
+      top = target.getBoundingClientRect().top;
+      requestAnimationFrame(again);
+    };
+    requestAnimationFrame(again);
+  };
+  for (const what of ["wheel", "touchmove", "pointerdown", "keydown"]) addEventListener(what, () => { landing++; }, { capture: true, passive: true });
+
   // Rows: by kind, by tag, by name.
   let tag = "";
+  const rows = all(".matrix tbody tr");
+  const modes = all("input[name=show]");
   const filter = () => {
     const text = $("find").value.trim().toLowerCase();
     for (const e of all("[data-name]")) {
       const named = e.dataset.name.toLowerCase().includes(text);
       e.hidden = !named || (tag !== "" && !e.dataset.tags.split("\n").includes(tag));
     }
+    tell();
     const shown = $("tag-shown");
     if (shown) {
       shown.hidden = tag === "";
@@ -77,12 +113,29 @@
       }
     }
   };
+  // tell says how many scenarios are shown, of each kind and in all.
+  const tell = () => {
+    const of = (mode) => rows.filter((r) => !r.hidden && (mode === "all" || r.classList.contains("r-" + mode)));
+    for (const m of modes) m.parentElement.querySelector("span").textContent = of(m.value).length;
+    const mode = modes.find((m) => m.checked) ?? { value: "all" };
+    const n = of(mode.value).length, text = $("find").value.trim();
+    $("found").textContent = text === "" && tag === "" && mode.value === "all" ? "" : `${n} of ${rows.length} scenarios`;
+    const none = $("nothing");
+    if (!none) return;
+    none.textContent = of("all").length > 0 ? "No scenario is of this kind." : "No scenario has this " + (text === "" ? "tag." : "in its name: " + text);
+    none.classList.toggle("shown", n === 0);
+  };
   $("find").addEventListener("input", filter);
+  $("find").addEventListener("keydown", (e) => {
+    if (e.key !== "Enter") return;
+    const first = all(".scenario").find((s) => s.offsetParent !== null);
+    if (first) go(first.id);
+  });
   for (const e of all(".taglink")) {
     e.addEventListener("click", () => {
       tag = e.dataset.tag;
       filter();
-      $("matrix").scrollIntoView();
+      land($("matrix"));
       history.replaceState(null, "", "#tag-" + encodeURIComponent(tag));
     });
   }
@@ -90,17 +143,18 @@
     const radio = $("show-" + name);
     if (!radio) return;
     radio.checked = true;
+    tell();
     history.replaceState(null, "", "#show-" + name);
   };
-  for (const e of all("input[name=show]")) {
-    e.addEventListener("change", () => history.replaceState(null, "", "#" + e.id));
+  for (const e of modes) {
+    e.addEventListener("change", () => { tell(); history.replaceState(null, "", "#" + e.id); });
   }
   const unfilter = () => {
     $("find").value = "";
     tag = "";
-    filter();
     const radio = $("show-all");
     if (radio) radio.checked = true;
+    filter();
   };
 
   // Links: #trial-1-1-1, #scenario-1, #side-trial-1-1-1-and-trial-1-2-1,
@@ -109,8 +163,8 @@
     const name = decodeURIComponent(location.hash.slice(1));
     let m;
     if ((m = /^side-(trial-[\d-]+)-and-(trial-[\d-]+)$/.exec(name))) return side($(m[1]), $(m[2]));
-    if ((m = /^show-(\w+)$/.exec(name))) { show(m[1]); return $("matrix")?.scrollIntoView(); }
-    if (name.startsWith("tag-")) { tag = name.slice(4); filter(); return $("matrix")?.scrollIntoView(); }
+    if ((m = /^show-(\w+)$/.exec(name))) { show(m[1]); return land($("matrix")); }
+    if (name.startsWith("tag-")) { tag = name.slice(4); filter(); return land($("matrix")); }
     const target = name && $(name);
     if (!target) return;
     if (target.closest("[data-name]") && target.closest("[data-name]").offsetParent === null) unfilter();
@@ -119,9 +173,21 @@
       await expand(target);
       at = failing().indexOf(target);
     }
-    target.scrollIntoView();
+    land(target);
   };
   addEventListener("hashchange", reveal);
+  // go follows a link, also to where the page already is.
+  const go = (id) => {
+    if (location.hash === "#" + id) reveal();
+    else location.hash = "#" + id;
+  };
+  document.addEventListener("click", (e) => {
+    const link = e.target.closest?.("a[href^='#']");
+    if (link && link.hash === location.hash && !e.ctrlKey && !e.metaKey && !e.shiftKey) {
+      e.preventDefault();
+      reveal();
+    }
+  });
 
   // Keys and the button for the next failing trial.
   let at = -1;
@@ -132,7 +198,7 @@
     at = at < 0 && step < 0 ? list.length - 1 : (at + step + list.length) % list.length;
     list[at].open = true;
     await expand(list[at]);
-    list[at].scrollIntoView();
+    land(list[at]);
     list[at].querySelector("summary").focus({ preventScroll: true });
     history.replaceState(null, "", "#" + list[at].id);
   };
@@ -143,7 +209,7 @@
     const list = all(".scenario.r-different").filter((e) => e.offsetParent !== null);
     if (list.length === 0) return;
     row = row < 0 && step < 0 ? list.length - 1 : (row + step + list.length) % list.length;
-    list[row].scrollIntoView();
+    land(list[row]);
     const first = list[row].querySelector("button, summary");
     if (first) first.focus({ preventScroll: true });
     history.replaceState(null, "", "#" + list[row].id);
@@ -236,7 +302,7 @@
     }
     $("side-words").textContent = part($("side-a-body"), $("side-b-body"), plain(a), plain(b));
     reach(box);
-    box.scrollIntoView();
+    land(box);
     box.querySelector("h3").focus({ preventScroll: true });
   };
   const callOf = (card) => (card.querySelector(".call")?.textContent ?? "") + " " + (card.querySelector(".io > div")?.textContent ?? "");
@@ -283,7 +349,7 @@
     $("side").hidden = true;
     if (back) {
       history.replaceState(null, "", "#" + back.id);
-      back.scrollIntoView();
+      land(back);
       back.querySelector("button, summary")?.focus({ preventScroll: true });
     }
   };
@@ -293,5 +359,6 @@
   }
   for (const e of all(".sidelink")) e.addEventListener("click", () => sides(e.closest(".scenario")));
 
+  filter(); // a browser may remember what was chosen before
   reveal();
 })();
