@@ -95,7 +95,7 @@ func compare(a, b Table, e Estimand, o *Options) (Comparison, error) {
 	case e == ScenariosInGeneral && n < 2:
 		return c, tooFewClusters(n, " shared")
 	}
-	c.Warnings = append(unequal(ra), unequal(rb)...)
+	c.Warnings = unequal(ra, rb)
 	d := make([]float64, len(ra))
 	for i := range ra {
 		ma, mb := ra[i].mean(), rb[i].mean()

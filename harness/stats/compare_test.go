@@ -52,6 +52,34 @@ func TestCompareOnce(t *testing.T) {
 	}
 }
 
+// TestCompareUnequal: attempts that differ in number are warned of once, for
+// both tables together.
+func TestCompareUnequal(t *testing.T) {
+	tests := []struct {
+		name string
+		a, b Table
+		want string // the numbers; empty for no warning
+	}{
+		{"equal", suite("a", "pp", "pf"), suite("b", "pfp", "ffp"), ""},
+		{"one", suite("a", "pp", "pf"), suite("b", "pfpf", "ffp"), "3 to 4"},
+		{"both", suite("a", "pp", "pfp"), suite("b", "pfpf", "ffp"), "2 to 4"},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			var got []string
+			for _, w := range mustCompare(t, tt.a, tt.b, ScenariosInGeneral, nil).Warnings {
+				if numbers, ok := strings.CutPrefix(w, "scenarios have "); ok {
+					numbers, _, _ = strings.Cut(numbers, " judged")
+					got = append(got, numbers)
+				}
+			}
+			if strings.Join(got, "; ") != tt.want {
+				t.Errorf("warned of %q, want %q", got, tt.want)
+			}
+		})
+	}
+}
+
 // Differences 1/2, 1/2, 0, 1/2: mean 3/8, squares of deviations 1/64 three times
 // and 9/64.
 func TestComparePairedT(t *testing.T) {

@@ -157,7 +157,7 @@ func TestPassRateUnequal(t *testing.T) {
 	mustRate(t, r, err)
 	near(t, "value", r.Value, (1+1./2+1./3)/3, 1e-12)
 	want := []string{
-		"scenarios have 2 to 3 attempts that count; each scenario weighs the same, so the rate is not passed by valid",
+		"scenarios have 2 to 3 judged attempts, and each scenario weighs the same: the rate is the mean over scenarios, not the share of trials that passed",
 	}
 	if diff := cmp.Diff(want, r.Warnings); diff != "" {
 		t.Error("(-want +got)", diff)

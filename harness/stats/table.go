@@ -186,14 +186,21 @@ func single(rows []row) bool {
 	return !slices.ContainsFunc(rows, func(r row) bool { return r.Valid() > 1 })
 }
 
-// unequal warns of rows that do not all have the same number of attempts.
-func unequal(rows []row) []string {
+// unequal warns of tables whose rows do not all have the same number of
+// attempts: in one sentence, however many there are.
+func unequal(tables ...[]row) []string {
 	n := func(a, b row) int { return cmp.Compare(a.Valid(), b.Valid()) }
-	least, most := slices.MinFunc(rows, n).Valid(), slices.MaxFunc(rows, n).Valid()
-	if least == most {
+	var counts []int
+	for _, rows := range tables {
+		if least, most := slices.MinFunc(rows, n).Valid(), slices.MaxFunc(rows, n).Valid(); least != most {
+			counts = append(counts, least, most)
+		}
+	}
+	if len(counts) == 0 {
 		return nil
 	}
-	return []string{fmt.Sprintf("scenarios have %d to %d attempts that count; each scenario weighs the same, so the rate is not passed by valid", least, most)}
+	return []string{fmt.Sprintf("scenarios have %d to %d judged attempts, and each scenario weighs the same: the rate is the mean over scenarios, not the share of trials that passed",
+		slices.Min(counts), slices.Max(counts))}
 }
 
 // tooFewClusters is the error about what cannot stand for scenarios in general.

@@ -286,8 +286,8 @@ func (t *made) judge(s *scenario, list []step, f fate, line int) {
 		answer.State, answer.Message = trials.Failed, "the answer does not contain "+s.place+" and a date"
 		cause = &trials.Cause{Kind: trials.CauseExpectation, Message: t.text("answer: " + answer.Message), Check: answer.Check, Pos: answer.Pos}
 	case f != right:
-		calls.State, calls.Message = trials.Failed, fmt.Sprintf("%d of %d matched", good, len(list))
-		cause = &trials.Cause{Kind: trials.CauseExpectation, Message: t.text("calls: " + calls.Message + ": " + why(list, f)), Check: calls.Check, Pos: calls.Pos, Folded: []trials.Consequence{{Text: t.text("1 reply not reached")}}}
+		calls.State, calls.Message = trials.Failed, why(list, f)
+		cause = &trials.Cause{Kind: trials.CauseExpectation, Message: t.text("calls: " + calls.Message), Check: calls.Check, Pos: calls.Pos, Folded: []trials.Consequence{{Text: t.text("1 reply not reached")}}}
 	}
 	t.record.Verdicts = []trials.Verdict{calls, answer}
 	for _, name := range []string{"answered_once", "result_order", "history_grows", "witnesses_agree"} {
@@ -298,16 +298,17 @@ func (t *made) judge(s *scenario, list []step, f fate, line int) {
 	}
 }
 
+// why is what was wrong, as the check says it of calls.
 func why(list []step, f fate) string {
 	last := list[len(list)-1]
 	switch f {
 	case wrongArgument:
-		return last.expected + ": args." + last.wrong + " differs"
+		return "wrong arguments in " + last.called + ": args." + last.wrong
 	case wrongTool:
-		return last.called + " instead of " + last.expected
+		return "missing call " + last.expected + "; unexpected call " + last.called
 	case noCall:
-		return last.expected + " is missing"
+		return "missing call " + last.expected
 	default:
-		return last.called + " was not expected"
+		return "unexpected call " + last.called
 	}
 }
