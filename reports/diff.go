@@ -58,12 +58,39 @@ const (
 	sideB
 )
 
-func (s side) name() string { return [...]string{"", "A", "B"}[s] }
+// names are what a page calls the two runs: their folders where these are short
+// enough for the head of a column.
+func (d *Diff) names() (names [sideB + 1]string) {
+	const most = 16
+	names[sideA], names[sideB] = folder(d.A), folder(d.B)
+	if names[sideA] == names[sideB] || min(len(names[sideA]), len(names[sideB])) == 0 || max(len(names[sideA]), len(names[sideB])) > most {
+		names[sideA], names[sideB] = "baseline", "candidate"
+	}
+	return names
+}
+
+// folder is the name of the folder of a run; empty for a run that was joined.
+func folder(r *Run) string {
+	if r.Dir == "" {
+		return ""
+	}
+	dir := r.Dir
+	if abs, err := filepath.Abs(dir); err == nil {
+		dir = abs // "." has no name
+	}
+	return oneLine(filepath.Base(dir), 120)
+}
 
 // DiffHTML writes two runs as one page, like that of [HTML]: what changed, then
 // the views of both runs beside each other. A title of the options heads it.
 func DiffHTML(w io.Writer, d *Diff, opts *HTMLOptions) error {
-	run := &Run{Manifest: d.B.Manifest}
+	run := d.both()
+	return page(w, run, arrange(run), d, opts)
+}
+
+// both is the trials of both runs as one, each with its side.
+func (d *Diff) both() *Run {
+	run := &Run{Manifest: d.B.Manifest, sides: d.names()}
 	m, before := &run.Manifest, d.A.Manifest
 	m.Name = "Comparison of two runs"
 	if m.Mode != before.Mode {
@@ -94,13 +121,13 @@ func DiffHTML(w io.Writer, d *Diff, opts *HTMLOptions) error {
 			run.Trials = append(run.Trials, t)
 		}
 		if p := part.run.Manifest; p.Interrupted {
-			run.Warnings = append(run.Warnings, fmt.Sprintf("%s: interrupted: %d of %s planned ended", part.side.name(), len(part.run.Trials), prose.Count(p.Planned, "trial")))
+			run.Warnings = append(run.Warnings, fmt.Sprintf("%s: interrupted: %d of %s planned ended", run.sides[part.side], len(part.run.Trials), prose.Count(p.Planned, "trial")))
 		}
 		for _, text := range slices.Concat(part.run.Manifest.Warnings, part.run.Warnings) {
-			run.Warnings = append(run.Warnings, part.side.name()+": "+text)
+			run.Warnings = append(run.Warnings, run.sides[part.side]+": "+text)
 		}
 	}
-	return page(w, run, arrange(run), d, opts)
+	return run
 }
 
 // maxChangedLinks is how many trials a cause that changed lists.
@@ -110,8 +137,10 @@ type (
 	// diffView is what changed between two runs.
 	diffView struct {
 		A, B     string // the runs
+		NameA    string // what they are called
+		NameB    string
 		Verdicts []diffVerdict
-		Counts   string // of scenarios
+		Counts   string // of scenarios; empty where the models have theirs
 		Estimand string
 		Level    string // of the intervals, such as 95 %
 		Plot     *plotView
@@ -124,12 +153,16 @@ type (
 		Removed  []goldRow
 		LeftOut  []string
 	}
-	diffVerdict struct{ Class, Words string }
+	diffVerdict struct {
+		Class, Words string
+		More         bool // what changed stands above it
+	}
 	// diffModelView is a model in both runs; its A is run B, since what is shown
 	// is the gain.
 	diffModelView struct {
 		pairView
 		Name, Err string
+		Open      bool
 	}
 	// changedCause is a cause that fails more or fewer trials than it did.
 	changedCause struct {
@@ -146,8 +179,8 @@ type (
 // runName is how a page calls a run of a diff.
 func runName(r *Run) string {
 	name := oneLine(cmp.Or(r.Manifest.Name, "a run"), 120)
-	if r.Dir != "" && filepath.Base(r.Dir) != name {
-		name += " (" + oneLine(filepath.Base(r.Dir), 120) + ")"
+	if dir := folder(r); dir != "" && dir != name {
+		name += " (" + dir + ")"
 	}
 	if !r.Manifest.Started.IsZero() {
 		name += ", " + r.Manifest.Started.UTC().Format("2006-01-02 15:04 UTC")
@@ -161,28 +194,35 @@ func (b *pageBuilder) diffView() *diffView {
 		return nil
 	}
 	d := b.diff
-	v := &diffView{A: runName(d.A), B: runName(d.B), Estimand: string(d.Estimand), Level: fmt.Sprintf("%g %%", 100*cmp.Or(d.Level, 0.95))}
+	names := d.names()
+	v := &diffView{A: runName(d.A), B: runName(d.B), NameA: names[sideA], NameB: names[sideB], Estimand: string(d.Estimand), Level: fmt.Sprintf("%g %%", 100*cmp.Or(d.Level, 0.95))}
 	changed := b.changedRows(v)
 	var rows []interval
 	worse, better := map[int]bool{}, map[int]bool{}
-	for i := range d.Models {
-		m := &d.Models[i]
+	// What changed comes first, and of that what became worse.
+	models := slices.SortedStableFunc(slices.Values(d.Models), func(a, b DiffModel) int { return cmp.Compare(a.weight(), b.weight()) })
+	changes := len(models) > 0 && models[0].weight() < notCompared
+	for _, m := range models {
 		name := oneLine(m.Name, 120)
 		if m.Err != nil {
 			v.Models = append(v.Models, diffModelView{Name: name, Err: oneLine(m.Err.Error(), 300)})
-			v.Verdicts = append(v.Verdicts, diffVerdict{"undecided", name + " cannot be compared: " + oneLine(m.Err.Error(), 300) + "."})
+			v.Verdicts = append(v.Verdicts, diffVerdict{"undecided", name + " cannot be compared: " + oneLine(m.Err.Error(), 300) + ".", changes})
 			continue
 		}
 		p := pair{m.Comparison, b.tab.columnIn(m.B, sideB), b.tab.columnIn(m.A, sideA)}
 		if p.A < 0 || p.B < 0 {
 			continue // the diff was put together by hand, of other runs
 		}
-		mv := diffModelView{pairView: b.pair(p, changed, &rows), Name: name}
+		mv := diffModelView{pairView: b.pair(p, changed, &rows), Name: name, Open: m.Different || len(models) == 1}
 		mv.Verdict, mv.Class = gainWords(m.Comparison)
 		rows[len(rows)-1].Label = fmt.Sprintf("%s: %s, n = %s", name, mv.Difference, prose.Count(mv.N, "scenario"))
 		v.Models = append(v.Models, mv)
-		v.Verdicts = append(v.Verdicts, diffVerdict{mv.Class, fmt.Sprintf("%s is %s: it passes %s in B and %s in A, %s points, %s interval %s, p %s.",
-			name, mv.Verdict, mv.RateA, mv.RateB, mv.Difference, v.Level, mv.Interval, mv.P)})
+		chance := "which may be chance"
+		if m.Different {
+			chance = "unlikely to be chance (p " + pText(m.Adjusted) + ")"
+		}
+		v.Verdicts = append(v.Verdicts, diffVerdict{mv.Class, fmt.Sprintf("%s is %s: %s in %s, %s in %s, a difference of %s points (%s interval %s), %s.",
+			name, mv.Verdict, mv.RateB, v.NameA, mv.RateA, v.NameB, mv.Difference, v.Level, mv.Interval, chance), changes && !m.Different})
 		for _, f := range mv.FlipsA {
 			better[f.row] = true
 		}
@@ -190,25 +230,48 @@ func (b *pageBuilder) diffView() *diffView {
 			worse[f.row] = true
 		}
 	}
-	v.Plot = intervalPlot("Differences of pass rates, B − A, with intervals; the table below has the numbers", rows, differenceAxis(rows, v.Level))
-	parts := []string{prose.Count(len(worse), "scenario") + " passed less often", fmt.Sprintf("%d more often", len(better))}
-	if len(v.Models) > 1 {
-		parts[0] += " with some model"
+	v.Plot = intervalPlot(fmt.Sprintf("Differences of pass rates, %s − %s, with intervals; the table below has the numbers", v.NameB, v.NameA), rows, differenceAxis(rows, v.Level))
+	var parts []string
+	if len(v.Models) == 1 { // a scenario can be in both numbers where there are more
+		parts = append(parts, prose.Count(len(worse), "scenario")+" passed less often", fmt.Sprintf("%d more often", len(better)))
 	}
 	for _, more := range []struct {
 		n    int
 		word string
 	}{{len(v.Changed), "changed and not compared"}, {len(v.Added), "new"}, {len(v.Removed), "removed"}} {
-		if more.n > 0 {
+		switch {
+		case more.n == 0:
+		case len(parts) == 0:
+			parts = append(parts, prose.Count(more.n, "scenario")+" "+more.word)
+		default:
 			parts = append(parts, fmt.Sprintf("%d %s", more.n, more.word))
 		}
 	}
-	v.Counts = strings.Join(parts, ", ") + "."
+	if len(parts) > 0 {
+		v.Counts = strings.Join(parts, ", ") + "."
+	}
 	b.changedCauses(v)
 	for _, line := range d.LeftOut {
 		v.LeftOut = append(v.LeftOut, oneLine(line, 300))
 	}
 	return v
+}
+
+// notCompared is the weight of a model of which nothing can be said. What changed
+// weighs less, and stands above it.
+const notCompared = 2
+
+// weight orders models by how much they need to be looked at.
+func (m *DiffModel) weight() int {
+	switch {
+	case m.Err != nil:
+		return notCompared
+	case !m.Different:
+		return notCompared + 1
+	case m.Difference < 0:
+		return 0
+	}
+	return 1
 }
 
 // gainWords says whether a model has become better, and how that is marked.

@@ -91,15 +91,7 @@ func TestDiffGolden(t *testing.T) {
 // was not compared.
 func TestDiffSays(t *testing.T) {
 	d := diffOf("")
-	run := &Run{}
-	for _, t := range d.A.Trials {
-		t.side = sideA
-		run.Trials = append(run.Trials, t)
-	}
-	for _, t := range d.B.Trials {
-		t.side = sideB
-		run.Trials = append(run.Trials, t)
-	}
+	run := d.both()
 	b := &pageBuilder{max: 1000, run: run, tab: arrange(run), diff: d, seen: map[string]seen{}}
 	v := b.diffView()
 	var got []string
@@ -126,17 +118,72 @@ func TestDiffSays(t *testing.T) {
 		got = append(got, "removed "+c.Name)
 	}
 	want := []string{
-		"large is worse: it passes 40.0 % in B and 90.0 % in A, −50.0 points, 90 % interval −70.0 to −30.0, p = 0.004.",
+		"large is worse: 90.0 % in 1-main, 40.0 % in 2-change, a difference of −50.0 points (90 % interval −70.0 to −30.0), unlikely to be chance (p = 0.004).",
 		"small cannot be compared: too few data.",
-		"1 scenario passed less often with some model, 1 more often, 1 changed and not compared, 1 new, 1 removed.",
+		"1 scenario changed and not compared, 1 new, 1 removed.",
 		"less book a room 3/3 0/3", "more find it 1/3 3/3",
-		"more, model, the date is wrong, 4, 10, added B · large #3",
-		"new, model, no call, 0, 4, book a room B · large #1",
-		"gone, infrastructure, 502 Bad Gateway, 2, 0, gone A · large #2",
+		"more, model, the date is wrong, 4, 10, added 2-change · large #3",
+		"new, model, no call, 0, 4, book a room 2-change · large #1",
+		"gone, infrastructure, 502 Bad Gateway, 2, 0, gone 1-main · large #2",
 		"changed refund: definition and tools", "added added", "removed gone",
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
+	}
+}
+
+// TestDiffOrder: what became worse comes first, then what became better, what
+// cannot be compared and what is not shown to have changed; the lists of the
+// first two are open, and only these stand out.
+func TestDiffOrder(t *testing.T) {
+	d := diffOf("")
+	like := d.Models[0]
+	add := func(name string, difference float64, different bool) {
+		m := like
+		m.Name, m.Difference, m.Different = name, difference, different
+		d.Models = append(d.Models, m)
+	}
+	d.Models = d.Models[1:] // cannot be compared
+	add("same", 0.01, false)
+	add("better", 0.3, true)
+	add("worse", -0.2, true)
+	run := d.both()
+	v := (&pageBuilder{max: 1000, run: run, tab: arrange(run), diff: d, seen: map[string]seen{}}).diffView()
+	var got []string
+	for i, m := range v.Models {
+		got = append(got, fmt.Sprintf("%s, open %v, apart %v", m.Name, m.Open, v.Verdicts[i].More))
+		if !strings.HasPrefix(v.Verdicts[i].Words, m.Name+" ") {
+			t.Errorf("verdict %d is %q, and the model %s", i+1, v.Verdicts[i].Words, m.Name)
+		}
+	}
+	want := []string{"worse, open true, apart false", "better, open true, apart false", "small, open false, apart true", "same, open false, apart true"}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+	if words := v.Verdicts[3].Words; !strings.HasSuffix(words, "which may be chance.") {
+		t.Errorf("verdict %q", words)
+	}
+	d.Models = d.Models[1:2]
+	if v := (&pageBuilder{max: 1000, run: run, tab: arrange(run), diff: d, seen: map[string]seen{}}).diffView(); !v.Models[0].Open || v.Verdicts[0].More {
+		t.Errorf("what is the only model: %+v", v.Verdicts[0])
+	}
+}
+
+// TestDiffNames: two runs are called by their folders, where these fit.
+func TestDiffNames(t *testing.T) {
+	tests := []struct{ name, a, b, want string }{
+		{"short", "runs/before", "runs/after/", "before after"},
+		{"alike", "a/run", "b/run", "baseline candidate"},
+		{"long", "runs/20260102-150405-before", "runs/after", "baseline candidate"},
+		{"joined", "", "runs/after", "baseline candidate"},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			names := (&Diff{A: &Run{Dir: tt.a}, B: &Run{Dir: tt.b}}).names()
+			if got := names[sideA] + " " + names[sideB]; got != tt.want {
+				t.Errorf("%q, want %q", got, tt.want)
+			}
+		})
 	}
 }
 

@@ -210,6 +210,9 @@ func (b *pageBuilder) page(o HTMLOptions) (*pageView, error) {
 	if !m.Started.IsZero() {
 		p.Subtitle = append(p.Subtitle, m.Started.UTC().Format("2006-01-02 15:04 UTC"))
 	}
+	if dir := folder(run); dir != "" {
+		p.Subtitle = append(p.Subtitle, "folder "+dir)
+	}
 	if m.Interrupted {
 		p.Warnings = append(p.Warnings, textView{Body: fmt.Sprintf("The run was interrupted: %d of %s planned ended.", len(run.Trials), prose.Count(m.Planned, "trial"))})
 	}
@@ -241,7 +244,7 @@ func (b *pageBuilder) page(o HTMLOptions) (*pageView, error) {
 	p.Confusion, p.Costs = b.confusion(), b.costs(standing)
 	p.Facts = provenance(run)
 	if b.diff != nil {
-		p.Facts = slices.Concat(of(sideA, provenance(b.diff.A)), of(sideB, provenance(b.diff.B)))
+		p.Facts = slices.Concat(of(run.sides[sideA], provenance(b.diff.A)), of(run.sides[sideB], provenance(b.diff.B)))
 	}
 	if p.Diff = b.diffView(); p.Diff == nil {
 		p.Gold = b.gold()
@@ -279,9 +282,9 @@ func scenarioID(i int) string { return fmt.Sprintf("scenario-%d", i+1) }
 func trialID(s, c, n int) string { return fmt.Sprintf("trial-%d-%d-%d", s+1, c+1, n+1) }
 
 // of names the run of a diff that facts are about.
-func of(s side, facts []factView) []factView {
+func of(name string, facts []factView) []factView {
 	for i := range facts {
-		facts[i].Name = s.name() + ": " + facts[i].Name
+		facts[i].Name = name + ": " + facts[i].Name
 	}
 	return facts
 }
@@ -295,6 +298,7 @@ func provenance(run *Run) []factView {
 		}
 	}
 	add("Run", m.Name)
+	add("Folder", folder(run))
 	add("Mode", string(m.Mode))
 	add("Subject", m.Subject)
 	if !m.Started.IsZero() {

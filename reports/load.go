@@ -26,6 +26,8 @@ type Run struct {
 	// Warnings are doubts met while loading: a transcript that is gone, a
 	// manifest that is missing. The writers show them.
 	Warnings []string
+
+	sides [sideB + 1]string // what the two runs of a diff are called
 }
 
 // Trial is one trial of a [Run].

@@ -5,6 +5,9 @@ package reports
 import (
 	"fmt"
 	"slices"
+	"strings"
+	"unicode"
+	"unicode/utf8"
 
 	"github.com/rehearse-dev/rehearse/internal/prose"
 )
@@ -24,6 +27,8 @@ type (
 	}
 	columnView struct {
 		ID, Label string
+		Rate      string // by scenario where there is an interval, else by trial
+		Share     string // of the trials, where Rate is by scenario
 		Tally     tally
 		Bar       []barView
 		Interval  string
@@ -52,6 +57,10 @@ func (b *pageBuilder) overview(s *standing) overviewView {
 			ID: fmt.Sprintf("model-%d", c+1), Label: col.Label, Tally: col.Tally, Bar: bar(col.Tally), Interval: "–", Hat: "–",
 			Median: durationText(quantile(col.Tally.durations, 0.5)), P95: durationText(quantile(col.Tally.durations, 0.95)),
 			N: fmt.Sprintf("%s, %s", prose.Count(b.scenariosOf(c), "scenario"), prose.Count(col.Tally.Trials(), "trial")),
+		}
+		cv.Rate = col.Tally.Rate()
+		if s.Said && r.Err == nil {
+			cv.Rate, cv.Share = percentText(r.Value), cv.Rate
 		}
 		if len(col.Tally.durations) == 0 {
 			cv.Median, cv.P95 = "–", "–"
@@ -160,14 +169,17 @@ func differenceAxis(rows []interval, level string) axis {
 func (b *pageBuilder) pair(p pair, skip map[int]bool, rows *[]interval) pairView {
 	v := pairView{
 		A: b.tab.Columns[p.A].Label, B: b.tab.Columns[p.B].Label, Difference: signed(p.Difference),
-		Interval: signed(p.Interval.Low) + " to " + signed(p.Interval.High), P: pText(p.Adjusted),
+		Interval: signed(p.Interval.Low) + " to " + signed(p.Interval.High), P: strings.TrimPrefix(pText(p.Adjusted), "= "),
 		RateA: percentText(p.RateA), RateB: percentText(p.RateB),
 		BetterA: p.BetterA, BetterB: p.BetterB, Equal: p.Equal, N: p.Comparison.Scenarios,
-		Method: string(p.Method), Warnings: p.Warnings,
+		Method:  string(p.Method),
 		Verdict: "tied: not shown to differ", Class: "skipped",
 	}
 	if p.Different {
 		v.Verdict, v.Class = "different: "+v.A+" is better", "passed"
+	}
+	for _, w := range p.Warnings {
+		v.Warnings = append(v.Warnings, sentence(w))
 	}
 	if p.MDE > 0 {
 		v.MDE = points(p.MDE)
@@ -190,6 +202,12 @@ func (b *pageBuilder) pair(p pair, skip map[int]bool, rows *[]interval) pairView
 		Value: 100 * p.Difference, Low: 100 * p.Interval.Low, High: 100 * p.Interval.High, Best: p.Different,
 	})
 	return v
+}
+
+// sentence makes one of a warning, which has no capital and no full stop.
+func sentence(s string) string {
+	r, n := utf8.DecodeRuneInString(s)
+	return string(unicode.ToUpper(r)) + s[n:] + "."
 }
 
 func compareAbs(a, b float64) int {

@@ -275,6 +275,7 @@ func TestLoad(t *testing.T) {
 	if len(got.Warnings) > 0 {
 		t.Errorf("warnings: %q", got.Warnings)
 	}
+	want.Dir = got.Dir // a page names it
 	for format := range writers {
 		// The folder names its transcripts by itself.
 		for i := range want.Trials {

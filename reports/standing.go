@@ -216,8 +216,13 @@ func (s *standing) verdict(tab *table, name func(string) string) []string {
 			}
 		}
 	}
-	if p := s.least(); p > 0 {
-		out = append(out, fmt.Sprintf("This suite finds a difference of %s or more four times in five.", points(p)))
+	switch low, high, pairs := s.detectable(); {
+	case pairs == 0:
+	case signed(low) == signed(high):
+		out = append(out, fmt.Sprintf("This suite finds a difference of %s or more four times in five.", points(low)))
+	default:
+		out = append(out, fmt.Sprintf("This suite finds a difference four times in five from %s to %s on, depending on the pair.",
+			strings.TrimPrefix(signed(low), "+"), points(high)))
 	}
 	return out
 }
@@ -231,15 +236,19 @@ func (s *standing) alone(tab *table, name string) []string {
 		name, percentText(r.Value), percentText(r.Interval.Low), percentText(r.Interval.High))}
 }
 
-// least is the smallest minimum detectable effect of a pair with the best.
-func (s *standing) least() float64 {
-	out := 0.0
-	for i := range s.Pairs {
-		if p := s.Pairs[i].from(s.Best); p != nil && p.MDE > 0 && (out == 0 || p.MDE < out) {
-			out = p.MDE
+// detectable is the least and the greatest minimum detectable effect of a pair,
+// and how many pairs have one.
+func (s *standing) detectable() (low, high float64, pairs int) {
+	for _, p := range s.Pairs {
+		if p.MDE <= 0 {
+			continue
 		}
+		if pairs++; pairs == 1 || p.MDE < low {
+			low = p.MDE
+		}
+		high = max(high, p.MDE)
 	}
-	return out
+	return low, high, pairs
 }
 
 // from is the pair seen from a column, which comes first in it; nil when the

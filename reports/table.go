@@ -278,7 +278,7 @@ func columnsOf(run *Run) []*column {
 		if len(modes) > 1 {
 			label = append(label, string(k.Mode))
 		}
-		if name := k.side.name(); name != "" {
+		if name := run.sides[k.side]; name != "" {
 			label = append([]string{name}, label...)
 		}
 		out = append(out, &column{Label: oneLine(strings.Join(label, " · "), 120), key: k})

@@ -201,12 +201,12 @@ func models(ta, tb []stats.Table, dirA, dirB string) (list []modelPair, alone []
 		if i := find(tb, a.Name); i >= 0 {
 			list = append(list, modelPair{name: a.Name, a: a, b: tb[i]})
 		} else {
-			alone = append(alone, a.Name+": it is not in B")
+			alone = append(alone, fmt.Sprintf("%s: it is not in %q", a.Name, dirB))
 		}
 	}
 	for _, b := range tb {
 		if find(ta, b.Name) < 0 {
-			alone = append(alone, b.Name+": it is not in A")
+			alone = append(alone, fmt.Sprintf("%s: it is not in %q", b.Name, dirA))
 		}
 	}
 	if len(list) == 0 {

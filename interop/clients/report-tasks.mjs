@@ -67,7 +67,7 @@ await ask("What changed since the baseline?", q.diff, async (page, click, read) 
   const verdicts = [];
   for (const v of await page.locator(".verdict").all()) verdicts.push(await read(v));
   const small = verdicts.find((v) => v.startsWith(q.gained.model + " is ")) ?? "";
-  await click(page.locator("details.flips summary", { hasText: new RegExp(`^${q.gained.model}:`) }));
+  // The list of what changed is open; what is not on the screen is scrolled to.
   const item = page.locator("details.flips[open] li", { has: page.locator("a", { hasText: new RegExp(`^${q.gained.name}$`) }) });
   await item.filter({ visible: true }).first().scrollIntoViewIfNeeded();
   const flip = await read(item);

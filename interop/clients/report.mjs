@@ -286,7 +286,12 @@ if (kind === "diff") {
   const page = await open("diff", { viewport: { width: 1280, height: 900 } });
   await check("diff", "each model has a verdict", async () => {
     const said = (await page.locator(".verdict").allInnerTexts()).map((s) => s.trim());
-    return said.length === 4 && said[2].startsWith("small is better") && /passed less often/.test(said[3]) || said;
+    return said.length === 3 && said[0].startsWith("small is better") && said.slice(1).every((s) => /may be chance\.$/.test(s)) || said;
+  });
+  await check("diff", "what changed comes first and is open", async () => {
+    const rows = await page.locator("#changes ~ .pairs tbody th").allInnerTexts();
+    const lists = await page.locator("details.flips").evaluateAll((all) => all.map((d) => d.querySelector("bdi").textContent + " " + d.open));
+    return rows[0] === "small" && lists.length === 3 && lists[0] === "small true" && lists.slice(1).every((l) => l.endsWith(" false")) || [rows, lists];
   });
   await check("diff", "a cause leads to a trial of the run that has more of it", async () => {
     const cause = page.locator(".changed > li").first();
@@ -296,7 +301,7 @@ if (kind === "diff") {
     await link.click();
     const t = page.locator("details.trial[open]" + (await opened(page)));
     await t.locator(".cause").waitFor();
-    return label.includes(Number(a) > Number(b) ? " A · " : " B · ") || [a, b, label];
+    return label.includes(Number(a) > Number(b) ? " a · " : " b · ") || [a, b, label];
   });
   await check("diff", "s holds both runs side by side", async () => {
     await page.keyboard.press("s");
