@@ -30,7 +30,7 @@ func diffOf(text string) *Diff {
 		}}},
 		Estimand: stats.ScenariosInGeneral, Level: 0.9,
 		Changed: []ChangedScenario{{Suite: "s", Scenario: "refund", Parts: []string{"definition", "tools"}}},
-		LeftOut: []string{"old: it is not in B"},
+		LeftOut: []string{"old: it is not in \"runs/2-change\""},
 	}
 	add := func(r *Run, scenario, model string, outcomes string) {
 		for i, o := range outcomes {

@@ -141,7 +141,9 @@ func compareRuns(p *process, dirA, dirB string, flags compareRunsFlags) error {
 	if err := comparedTable(w, list); err != nil {
 		return err
 	}
-	left = append(left, alone...)
+	for _, m := range alone {
+		left = append(left, m.String())
+	}
 	if len(left) > 0 {
 		fmt.Fprintln(w)
 	}
@@ -152,7 +154,10 @@ func compareRuns(p *process, dirA, dirB string, flags compareRunsFlags) error {
 		c.details(w)
 	}
 	if flags.html != "" {
-		d := &reports.Diff{Estimand: e, Level: flags.stats.Level, Changed: changed, LeftOut: alone}
+		d := &reports.Diff{Estimand: e, Level: flags.stats.Level, Changed: changed}
+		for _, m := range alone {
+			d.LeftOut = append(d.LeftOut, fmt.Sprintf("%s: it is not in %q", m.name, map[string]string{"A": dirA, "B": dirB}[m.notIn]))
+		}
 		for _, c := range list {
 			d.Models = append(d.Models, reports.DiffModel{Name: c.name, A: columnOf(ra, c.a.Name), B: columnOf(rb, c.b.Name), Comparison: c.Comparison, Err: c.err})
 		}
@@ -185,8 +190,13 @@ func comparedPage(p *process, d *reports.Diff, dirA, dirB, name string) (err err
 	return nil
 }
 
+// aloneModel is a model that one of two runs, A or B, does not have.
+type aloneModel struct{ name, notIn string }
+
+func (m aloneModel) String() string { return m.name + ": it is not in " + m.notIn }
+
 // models pairs the tables of two runs, and says which are in one alone.
-func models(ta, tb []stats.Table, dirA, dirB string) (list []modelPair, alone []string, err error) {
+func models(ta, tb []stats.Table, dirA, dirB string) (list []modelPair, alone []aloneModel, err error) {
 	if len(ta) == 1 && len(tb) == 1 {
 		name := ta[0].Name
 		if tb[0].Name != name {
@@ -201,12 +211,12 @@ func models(ta, tb []stats.Table, dirA, dirB string) (list []modelPair, alone []
 		if i := find(tb, a.Name); i >= 0 {
 			list = append(list, modelPair{name: a.Name, a: a, b: tb[i]})
 		} else {
-			alone = append(alone, fmt.Sprintf("%s: it is not in %q", a.Name, dirB))
+			alone = append(alone, aloneModel{a.Name, "B"})
 		}
 	}
 	for _, b := range tb {
 		if find(ta, b.Name) < 0 {
-			alone = append(alone, fmt.Sprintf("%s: it is not in %q", b.Name, dirA))
+			alone = append(alone, aloneModel{b.Name, "A"})
 		}
 	}
 	if len(list) == 0 {

@@ -192,7 +192,9 @@ func gateRun(w io.Writer, candidate string, flags gateRunFlags) error {
 	if err != nil {
 		return err
 	}
-	g.LeftOut = append(g.LeftOut, alone...)
+	for _, m := range alone {
+		g.LeftOut = append(g.LeftOut, m.String())
+	}
 	if len(g.LeftOut) > 0 && !flags.unchanged {
 		return fmt.Errorf("no verdict: the runs differ in more than what is compared:\n  %s\nplay the baseline again, or compare the rest with --unchanged", strings.Join(g.LeftOut, "\n  "))
 	}
