@@ -39,6 +39,7 @@ type (
 		Blame  string // whose doing it is
 		Text   textView
 		Pos    string
+		Others int // other places of it
 		Folded []textView
 		Trials []linkView
 		More   int
@@ -180,9 +181,10 @@ func mdBlames(b *bytes.Buffer, tab *table) {
 // causes groups failing trials by what was wrong, the most frequent first, and
 // counts them by whose doing it is and by column.
 func (b *pageBuilder) causes() causesView {
-	type key struct{ kind, message, pos string }
+	// Without the place: what is expected of many scenarios fails alike in each.
+	type key struct{ kind, message string }
 	var order []key
-	groups := map[key]*causeView{}
+	groups, places := map[key]*causeView{}, map[key]map[string]bool{}
 	v := causesView{Blames: b.tab.blames()}
 	for _, c := range b.tab.Columns {
 		v.Columns = append(v.Columns, c.Label)
@@ -192,18 +194,20 @@ func (b *pageBuilder) causes() causesView {
 			continue
 		}
 		cause := causeOf(t.Trial)
-		k := key{string(cause.Kind), cause.Message, cause.Pos.String()}
+		k := key{string(cause.Kind), cause.Message}
 		g := groups[k]
 		if g == nil {
-			g = &causeView{Kind: causeWord(cause.Kind), Blame: blameWord(blameOf(t.Trial)), Text: b.text(cause.Message), Pos: oneLine(k.pos, 400)}
-			groups[k] = g
+			g = &causeView{Kind: causeWord(cause.Kind), Blame: blameWord(blameOf(t.Trial)), Text: b.text(cause.Message), Pos: oneLine(cause.Pos.String(), 400)}
+			groups[k], places[k] = g, map[string]bool{}
 			order = append(order, k)
 		}
+		places[k][cause.Pos.String()] = true
+		g.Others = len(places[k]) - 1
 		if len(g.Trials) == maxCauseLinks {
 			g.More++
 			continue
 		}
-		g.Trials = append(g.Trials, linkView{t.id, t.label(80), outcomeOf(t.Outcome)})
+		g.Trials = append(g.Trials, linkView{ID: t.id, Label: t.label(80), Outcome: outcomeOf(t.Outcome)})
 	}
 	for _, k := range order {
 		v.First = append(v.First, *groups[k])

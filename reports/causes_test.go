@@ -5,6 +5,7 @@ package reports
 import (
 	"encoding/csv"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -68,5 +69,47 @@ func TestBlames(t *testing.T) {
 	}
 	if d := cmp.Diff(want, page); d != "" {
 		t.Errorf("rows of the page (-want +got):\n%s", d)
+	}
+}
+
+// TestReasons: one message is one cause, wherever the expectation stands, and a
+// scenario that failed in several ways lists them with the attempts.
+func TestReasons(t *testing.T) {
+	run := &Run{Manifest: trials.Manifest{Models: []trials.Model{{Label: "a"}, {Label: "b"}}}}
+	add := func(scenario, model string, attempt int, message string) {
+		r := trials.Record{Key: trials.Key{Scenario: scenario, Model: model, Mode: harness.ModeLive, Attempt: attempt}, Outcome: harness.OutcomePassed}
+		if message != "" {
+			r.Outcome = harness.OutcomeFailed
+			r.Cause = &trials.Cause{Kind: trials.CauseExpectation, Message: message, Pos: at(scenario+".yaml", len(run.Trials)+1, 1)}
+		}
+		run.Trials = append(run.Trials, Trial{Record: r})
+	}
+	add("s", "a", 1, "no call")
+	add("s", "a", 2, "")
+	add("s", "a", 3, "wrong date")
+	add("s", "a", 4, "no call")
+	add("s", "b", 1, "")
+	add("s", "b", 2, "no call")
+	add("t", "a", 1, "no call")
+	add("t", "a", 2, "no call")
+	b := &pageBuilder{max: 1000, run: run, tab: arrange(run), seen: map[string]seen{}}
+	var got []string
+	for _, s := range b.tab.Scenarios {
+		for _, r := range b.reasons(s) {
+			got = append(got, s.Name()+" "+r.Column+": "+r.Words)
+		}
+	}
+	for _, c := range b.causes().First {
+		got = append(got, strings.TrimSpace(c.Text.Body)+" at "+c.Pos+" and "+strconv.Itoa(c.Others))
+	}
+	want := []string{
+		"s a: 3 failed: no call (#1, #4); wrong date (#3)", "s b: 1 failed: no call (#2)",
+		"no call at s.yaml:1:1 and 4", "wrong date at s.yaml:3:1 and 0",
+	}
+	if d := cmp.Diff(want, got); d != "" {
+		t.Errorf("(-want +got):\n%s", d)
+	}
+	if page := string(write(t, "html", run)); !strings.Contains(page, `: no call" aria-label="attempt 1: failed`) {
+		t.Error("no mark says why its trial failed")
 	}
 }

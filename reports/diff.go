@@ -370,7 +370,7 @@ func (b *pageBuilder) changedCauses(v *diffView) {
 			g.Word, list = "fewer", g.a
 		}
 		for _, t := range list[:min(len(list), maxChangedLinks)] {
-			g.Trials = append(g.Trials, linkView{t.id, t.label(80), outcomeOf(t.Outcome)})
+			g.Trials = append(g.Trials, linkView{ID: t.id, Label: t.label(80), Outcome: outcomeOf(t.Outcome)})
 		}
 		g.More = len(list) - len(g.Trials)
 		v.Causes = append(v.Causes, g.changedCause)

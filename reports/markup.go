@@ -6,6 +6,8 @@ import (
 	"bytes"
 	"html/template"
 	"strings"
+
+	"github.com/rehearse-dev/rehearse/internal/prose"
 )
 
 // markup is HTML that is written by code: the parts of which a large page has
@@ -115,6 +117,9 @@ func (m *markup) cause(c *causeView) {
 	m.put(`<p class="kind"><span class="tag solid">{}</span>`, c.Kind)
 	m.some(` <span class="tag plain">{}</span>`, c.Blame)
 	m.some(` <code>{}</code>`, c.Pos)
+	if c.Others > 0 {
+		m.put(` <span class="muted small">and {}</span>`, prose.CountOf(c.Others, "other place", "other places"))
+	}
 	m.put("</p>\n")
 	m.msg(c.Text)
 	m.folded(c.Folded)

@@ -45,6 +45,7 @@ type (
 		Words                       string
 		Command                     string
 		Cells                       []cellView
+		Reasons                     []reasonView // where it failed in several ways
 		Trials                      []*trialView
 		Sides                       bool // there are two models to hold side by side
 	}
@@ -57,7 +58,10 @@ type (
 	linkView struct {
 		ID, Label string
 		Outcome   outcomeView
+		Why       string // a trial of the matrix failed
 	}
+	// reasonView is why the trials of a column failed, in a line.
+	reasonView struct{ Column, Words string }
 )
 
 // maxTags is how many tags have subtotals.
@@ -151,6 +155,7 @@ func (b *pageBuilder) scenario(i int, s *scenario) *scenarioView {
 		}
 		differs = differs || y.Passed*first.Judged() != first.Passed*y.Judged()
 	}
+	v.Reasons = b.reasons(s)
 	v.Sides = played > 1 || s.Tally.Trials() > 1
 	for _, m := range []struct {
 		is   bool
@@ -171,7 +176,11 @@ func (b *pageBuilder) cell(i, c int, cell []*Trial, y tally) cellView {
 		if len(cell) > 1 {
 			label = fmt.Sprintf("attempt %d: %s", t.Attempt, label)
 		}
-		v.Dots = append(v.Dots, linkView{trialID(i, c, n), label, outcomeOf(t.Outcome)})
+		dot := linkView{ID: trialID(i, c, n), Label: label, Outcome: outcomeOf(t.Outcome)}
+		if failing(t) && t.Cause != nil {
+			dot.Why = oneLine(t.Cause.Message, maxReason)
+		}
+		v.Dots = append(v.Dots, dot)
 		if course := b.seen[trialID(i, c, n)].course; course != "" && t.Outcome != harness.OutcomeError {
 			ways[course] = true
 		}
@@ -186,6 +195,44 @@ func (b *pageBuilder) cell(i, c int, cell []*Trial, y tally) cellView {
 		}
 	}
 	return v
+}
+
+// maxReason is how much of a cause stands in a list of them.
+const maxReason = 80
+
+// reasons are what a scenario failed for, by column and with the attempts, where
+// that is not always the same.
+func (b *pageBuilder) reasons(s *scenario) []reasonView {
+	var out []reasonView
+	all := map[string]bool{}
+	for c, cell := range s.Cells {
+		var order []string
+		attempts, n := map[string][]string{}, 0
+		for _, t := range cell {
+			if t.Outcome != harness.OutcomeFailed {
+				continue
+			}
+			n++
+			why := oneLine(causeOf(t).Message, maxReason)
+			if attempts[why] == nil {
+				order = append(order, why)
+			}
+			attempts[why] = append(attempts[why], fmt.Sprintf("#%d", t.Attempt))
+			all[why] = true
+		}
+		for i, why := range order {
+			if len(cell) > 1 {
+				order[i] += " (" + strings.Join(attempts[why], ", ") + ")"
+			}
+		}
+		if n > 0 {
+			out = append(out, reasonView{columnName(b.tab, c), fmt.Sprintf("%d failed: %s", n, strings.Join(order, "; "))})
+		}
+	}
+	if len(all) < 2 {
+		return nil
+	}
+	return out
 }
 
 type (

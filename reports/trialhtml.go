@@ -51,7 +51,9 @@ func (m *markup) cell(v *cellView) {
 	m.put(`<span class="dots">`)
 	for i := range v.Dots {
 		d := &v.Dots[i]
-		m.put(`<a class="dot {}" href="#{}" title="{}" aria-label="{}"></a>`, d.Outcome.Class, d.ID, d.Label, d.Label)
+		m.put(`<a class="dot {}" href="#{}" title="{}`, d.Outcome.Class, d.ID, d.Label)
+		m.some(": {}", d.Why)
+		m.put(`" aria-label="{}"></a>`, d.Label)
 	}
 	if v.Rate != "" {
 		m.put(`<span class="muted small">{}`, v.Rate)

@@ -67,6 +67,11 @@ for (const [width, height] of sizes) {
     await page.waitForFunction(() => document.querySelectorAll("details.trial[open][data-chunk]").length === 0);
     await page.evaluate(() => { for (const d of document.querySelectorAll("details.trial[open] details")) d.open = true; });
     await check(where, "all open", () => sideways(page));
+    await check(where, "expected and actual are whole", () => page.evaluate(() => {
+      const boxes = [...document.querySelectorAll("details.trial[open] .check[open] > .inner")];
+      const cut = boxes.find((b) => b.scrollWidth > b.clientWidth + 1);
+      return boxes.length > 0 && (cut === undefined || `${cut.scrollWidth} wide, of which ${cut.clientWidth} are seen: ${cut.textContent.slice(0, 200)}`);
+    }));
     await page.evaluate(axe);
     const result = await page.evaluate(() => axe.run(document, { resultTypes: ["violations"], runOnly: ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "best-practice"] }));
     for (const v of result.violations) {
