@@ -136,15 +136,17 @@ func (b *pageBuilder) costPlot(s *standing) *plotView {
 		y := col.Tally
 		r := s.Rates[c]
 		at := float64(y.Usage.Total()) / float64(max(1, y.Trials()-y.Skipped))
+		took := thousands(int(at)) + " tokens"
 		if priced {
 			at = y.Cost / float64(y.Priced)
+			took = dollars(at)
 		}
 		if r.Err != nil || at == 0 {
 			continue
 		}
 		x.Max = max(x.Max, at*1.15)
 		spots = append(spots, spot{
-			Label: col.Label, X: at, Value: 100 * r.Value, Low: 100 * r.Interval.Low, High: 100 * r.Interval.High,
+			Label: fmt.Sprintf("%s: %s, %s", col.Label, percentText(r.Value), took), X: at, Value: 100 * r.Value, Low: 100 * r.Interval.Low, High: 100 * r.Interval.High,
 			Best: c == s.Best || slices.Contains(s.Tied, c),
 		})
 	}

@@ -19,6 +19,7 @@ import (
 
 	"github.com/rehearse-dev/rehearse/harness"
 	"github.com/rehearse-dev/rehearse/harness/trials"
+	checks "github.com/rehearse-dev/rehearse/internal/conduct"
 )
 
 // voids are the elements without an end tag.
@@ -293,6 +294,19 @@ func TestHiddenTextsStayInside(t *testing.T) {
 			if !slices.Contains(has, selector) {
 				t.Errorf("%s scrolls (%s) and is not among those with a place: %q", selector, strings.TrimSpace(rule[2]), has)
 			}
+		}
+	}
+}
+
+// TestWordsExplainConduct: the page says what each conduct check is about.
+func TestWordsExplainConduct(t *testing.T) {
+	words, err := os.ReadFile("web/views.tmpl")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, name := range checks.Names() {
+		if !strings.Contains(string(words), "<li><code>"+name+"</code>: ") {
+			t.Errorf("no word on %s", name)
 		}
 	}
 }

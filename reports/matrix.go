@@ -14,10 +14,15 @@ import (
 type (
 	// matrixView is the second view: scenarios down, models across.
 	matrixView struct {
-		Columns []string
+		Columns []headView
 		Modes   []modeView
 		Tags    []tagView
 		Totals  []rateView
+	}
+	// headView heads a column; After are those of the later run of a diff.
+	headView struct {
+		Label string
+		After bool
 	}
 	// modeView is a choice of rows; the style sheet hides the others.
 	modeView struct {
@@ -51,6 +56,7 @@ type (
 	}
 	cellView struct {
 		Column string
+		After  bool   // of the later run of a diff
 		Rate   string // of several attempts
 		Ways   string // how many courses the attempts took
 		Dots   []linkView
@@ -71,19 +77,19 @@ func (b *pageBuilder) matrix(rows []*scenarioView) matrixView {
 	v := matrixView{Modes: []modeView{{ID: "all", Label: "All", N: len(rows), Checked: true}}}
 	several := len(b.tab.Columns) > 1
 	for _, m := range []modeView{
-		{ID: "failing", Label: "Failing"}, {ID: "different", Label: "Only different"}, {ID: "flaky", Label: "Flaky"}, {ID: "errors", Label: "Errors"},
+		{ID: "failing", Label: "Failing"}, {ID: "different", Label: "Only different"}, {ID: "flaky", Label: "Flaky"}, {ID: "errors", Label: "Errors"}, {ID: "changed", Label: "Changed"},
 	} {
 		for _, r := range rows {
 			if strings.Contains(r.Class, "r-"+m.ID) {
 				m.N++
 			}
 		}
-		if m.ID != "different" || several {
+		if (m.ID != "different" || several) && (m.ID != "changed" || b.diff != nil) {
 			v.Modes = append(v.Modes, m)
 		}
 	}
 	for _, c := range b.tab.Columns {
-		v.Columns = append(v.Columns, c.Label)
+		v.Columns = append(v.Columns, headView{c.Label, c.key.side == sideB})
 		v.Totals = append(v.Totals, rateView{c.Label, c.Tally.Rate(), c.Tally.Judged()})
 	}
 	v.Tags = b.tags()
@@ -160,7 +166,7 @@ func (b *pageBuilder) scenario(i int, s *scenario) *scenarioView {
 	for _, m := range []struct {
 		is   bool
 		name string
-	}{{s.Tally.Failed > 0, "failing"}, {differs, "different"}, {v.Flaky, "flaky"}, {s.Tally.Errors > 0, "errors"}} {
+	}{{s.Tally.Failed > 0, "failing"}, {differs, "different"}, {v.Flaky, "flaky"}, {s.Tally.Errors > 0, "errors"}, {b.changed(s), "changed"}} {
 		if m.is {
 			v.Class = strings.TrimSpace(v.Class + " r-" + m.name)
 		}
@@ -169,7 +175,7 @@ func (b *pageBuilder) scenario(i int, s *scenario) *scenarioView {
 }
 
 func (b *pageBuilder) cell(i, c int, cell []*Trial, y tally) cellView {
-	v := cellView{Column: b.tab.Columns[c].Label}
+	v := cellView{Column: b.tab.Columns[c].Label, After: b.tab.Columns[c].key.side == sideB}
 	ways := map[string]bool{}
 	for n, t := range cell {
 		label := outcomeOf(t.Outcome).Word + ", " + durationText(t.Duration)
@@ -195,6 +201,25 @@ func (b *pageBuilder) cell(i, c int, cell []*Trial, y tally) cellView {
 		}
 	}
 	return v
+}
+
+// changed reports whether a model passed a scenario more or less often in one run
+// of a diff than in the other.
+func (b *pageBuilder) changed(s *scenario) bool {
+	if b.diff == nil {
+		return false
+	}
+	for _, m := range b.diff.Models {
+		before, after := b.tab.columnIn(m.A, sideA), b.tab.columnIn(m.B, sideB)
+		if before < 0 || after < 0 {
+			continue
+		}
+		x, y := tallyOf(s.Cells[before]), tallyOf(s.Cells[after])
+		if x.Judged() > 0 && y.Judged() > 0 && x.Passed*y.Judged() != y.Passed*x.Judged() {
+			return true
+		}
+	}
+	return false
 }
 
 // maxReason is how much of a cause stands in a list of them.

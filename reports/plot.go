@@ -44,11 +44,12 @@ var (
 	inkGrid = color.RGBA{R: 4, A: 255}
 	inkText = color.RGBA{R: 5, A: 255}
 	inkSoft = color.RGBA{R: 6, A: 255}
+	inkHole = color.RGBA{R: 7, A: 255}
 )
 
 // inkNames are their classes, by the colours that the SVG has.
 var inkNames = map[string]string{
-	"#000000": "line", "#010000": "line", "#020000": "best", "#030000": "rest", "#040000": "grid", "#050000": "text", "#060000": "soft",
+	"#000000": "line", "#010000": "line", "#020000": "best", "#030000": "rest", "#040000": "grid", "#050000": "text", "#060000": "soft", "#070000": "hole",
 }
 
 // interval is a row of a plot of intervals.
@@ -103,12 +104,12 @@ func intervalsAt(rows []interval, x axis, width vg.Length) template.HTML {
 		}
 		bars.LineStyle = draw.LineStyle{Color: inkRest, Width: 1.8}
 		bars.CapWidth = 8
-		dots := &plotter.Scatter{XYs: pt, GlyphStyle: draw.GlyphStyle{Color: inkRest, Radius: 4.5, Shape: draw.RingGlyph{}}}
 		if r.Best {
 			bars.Color = inkBest
-			dots.GlyphStyle = draw.GlyphStyle{Color: inkBest, Radius: 5, Shape: draw.CircleGlyph{}}
 		}
-		p.Add(bars, dots, label(x.Min, y+0.3, shortLabel(r.Label, width), inkText, 12))
+		p.Add(bars)
+		p.Add(point(pt, r.Best)...)
+		p.Add(label(x.Min, y+0.3, shortLabel(r.Label, width), inkText, 12))
 	}
 	return render(p, width, vg.Length(34*n+44))
 }
@@ -149,33 +150,58 @@ func spotsAt(spots []spot, x, y axis, width vg.Length) template.HTML {
 		}
 		bars.LineStyle = draw.LineStyle{Color: inkRest, Width: 1.8}
 		bars.CapWidth = 8
-		dots := &plotter.Scatter{XYs: pt, GlyphStyle: draw.GlyphStyle{Color: inkRest, Radius: 4.5, Shape: draw.RingGlyph{}}}
 		if s.Best {
 			bars.Color = inkBest
-			dots.GlyphStyle = draw.GlyphStyle{Color: inkBest, Radius: 5, Shape: draw.CircleGlyph{}}
 		}
-		// What is to the right of the middle is named to its left.
-		name := label(s.X, s.Value, shortLabel(s.Label, width/2), inkText, 12)
-		// and below the names of those beside it.
-		name.Offset = vg.Point{X: 8, Y: 4 - 14*vg.Length(beside(spots[:i], s, x, y))}
-		if s.X > (x.Min+x.Max)/2 {
-			name.Offset.X = -8
+		p.Add(bars)
+		p.Add(point(pt, s.Best)...)
+		// What is to the right of the middle is named to its left. The names of
+		// spots that are close together stand beside all of them, one below the
+		// other in the order of their values.
+		right := s.X > (x.Min+x.Max)/2
+		edge, above, below := s.X, 0, 0
+		for k, o := range spots {
+			if k == i || !beside(o, s, x, y) || (o.X > (x.Min+x.Max)/2) != right {
+				continue
+			}
+			if right {
+				edge = min(edge, o.X)
+			} else {
+				edge = max(edge, o.X)
+			}
+			if o.Value > s.Value || o.Value == s.Value && k < i {
+				above++
+			} else {
+				below++
+			}
+		}
+		name := label(edge, s.Value, shortLabel(s.Label, width*3/5), inkText, 12)
+		name.Offset = vg.Point{X: 8, Y: 4 + 7*vg.Length(below-above)}
+		if right {
+			// Where a browser lacks the typeface it was measured in, a name is wider.
+			name.Offset.X = -8 - vg.Length(len(name.Labels[0]))
 			name.TextStyle[0].XAlign = draw.XRight
 		}
-		p.Add(bars, dots, name)
+		p.Add(name)
 	}
 	return render(p, width, 280)
 }
 
-// beside counts spots whose names would stand where that of another does.
-func beside(list []spot, s spot, x, y axis) int {
-	n := 0
-	for _, o := range list {
-		if math.Abs(o.X-s.X) < (x.Max-x.Min)/4 && math.Abs(o.Value-s.Value) < (y.Max-y.Min)/16 {
-			n++
-		}
+// beside reports whether the name of a spot would stand where that of another
+// does.
+func beside(o, s spot, x, y axis) bool {
+	return math.Abs(o.X-s.X) < (x.Max-x.Min)/4 && math.Abs(o.Value-s.Value) < (y.Max-y.Min)/10
+}
+
+// point is a disc, or a ring: as a line of the library a ring is too faint.
+func point(at plotter.XYs, full bool) []plot.Plotter {
+	disc := func(c color.Color, radius vg.Length) *plotter.Scatter {
+		return &plotter.Scatter{XYs: at, GlyphStyle: draw.GlyphStyle{Color: c, Radius: radius, Shape: draw.CircleGlyph{}}}
 	}
-	return n
+	if full {
+		return []plot.Plotter{disc(inkBest, 5)}
+	}
+	return []plot.Plotter{disc(inkRest, 5), disc(inkHole, 3)}
 }
 
 // newPlot is one without a background, with axes in the inks of a page.

@@ -43,7 +43,9 @@ func (m *markup) elsewhere(why, file string) {
 
 // cell writes a cell of the matrix.
 func (m *markup) cell(v *cellView) {
-	m.put(`<td data-of="{}">`, v.Column)
+	m.put("<td")
+	m.when(v.After, ` class="after"`)
+	m.put(` data-of="{}">`, v.Column)
 	if len(v.Dots) == 0 {
 		m.put(`<span class="muted">not run</span></td>`)
 		return
@@ -122,7 +124,7 @@ func (m *markup) checks(b *trialBody) {
 	if len(b.Conduct) == 0 && len(b.Quiet) == 0 {
 		return
 	}
-	m.put("\n<h4>Conduct</h4>")
+	m.put("\n" + `<h4><a class="term" href="#word-conduct">Conduct</a></h4>`)
 	for i := range b.Conduct {
 		m.check(&b.Conduct[i])
 	}

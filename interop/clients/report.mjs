@@ -40,8 +40,8 @@ const sideways = (page) => page.evaluate(() => {
   const e = document.documentElement;
   return e.scrollWidth <= e.clientWidth || `the page is ${e.scrollWidth} wide, of which ${e.clientWidth} are seen`;
 });
-const views = kind === "diff" ? ["changes", "overview", "matrix", "causes", "trials", "tools", "cost", "provenance"] :
-  ["overview", "matrix", "pairs", "causes", "trials", "tools", "cost", "gold", "provenance"];
+const views = kind === "diff" ? ["changes", "overview", "matrix", "causes", "trials", "tools", "cost", "provenance", "words"] :
+  ["overview", "matrix", "pairs", "causes", "trials", "tools", "cost", "gold", "provenance", "words"];
 const sizes = [[1280, 900], [400, 800]];
 
 for (const [width, height] of sizes) {
@@ -244,6 +244,10 @@ if (kind === "rich") {
     await page.locator("details.flips[open] .fliplist a").first().click();
     return (await opened(page)).startsWith("#scenario-") || opened(page);
   });
+  await check("clicks", "each word that is linked is explained", async () => page.evaluate(() => {
+    const lost = [...document.querySelectorAll("a.term")].filter((a) => !document.querySelector("#words ~ .words " + a.hash));
+    return document.querySelectorAll("a.term").length > 5 && lost.length === 0 || lost.map((a) => a.outerHTML);
+  }));
   await check("clicks", "copying", async () => {
     const p = await open("copy", { viewport: { width: 1280, height: 900 }, permissions: ["clipboard-read", "clipboard-write"] });
     const t = p.locator("details.trial.failed[open]").first();
@@ -298,6 +302,17 @@ if (kind === "diff") {
     const lists = await page.locator("details.flips").evaluateAll((all) => all.map((d) => d.querySelector("bdi").textContent + " " + d.open));
     return rows[0] === "small" && lists.length === 3 && lists[0] === "small true" && lists.slice(1).every((l) => l.endsWith(" false")) || [rows, lists];
   });
+  await check("diff", "rows that changed", async () => {
+    const of = (class_) => page.evaluate((c) => [...document.querySelectorAll(".matrix tbody tr" + c)].filter((e) => e.offsetParent !== null).length, class_);
+    await page.keyboard.press("6");
+    const seen = [await of(""), await of(".r-changed"), Number(await page.locator("label:has(#show-changed) span").innerText())];
+    await page.keyboard.press("1");
+    return seen[0] > 0 && seen[0] < (await of("")) && seen[1] === seen[0] && seen[2] === seen[0] || seen;
+  });
+  await check("diff", "the marks of a cell stand in one line", async () => page.evaluate(() => {
+    const wrapped = [...document.querySelectorAll(".matrix .dots")].filter((d) => new Set([...d.querySelectorAll("a.dot")].map((a) => a.getBoundingClientRect().top)).size > 1);
+    return wrapped.length === 0 || wrapped.length;
+  }));
   await check("diff", "a cause leads to a trial of the run that has more of it", async () => {
     const cause = page.locator(".changed > li").first();
     const [, a, b] = /(\d+) → (\d+) trials/.exec(await cause.innerText());

@@ -232,7 +232,7 @@
       n: () => move(1), p: () => move(-1), d: () => moveDifferent(1), D: () => moveDifferent(-1),
       s: () => { const s = here(); if (s) sides(s); },
       "/": () => $("find").focus(), "?": () => help($("help").hidden),
-      1: () => show("all"), 2: () => show("failing"), 3: () => show("different"), 4: () => show("flaky"), 5: () => show("errors"),
+      1: () => show("all"), 2: () => show("failing"), 3: () => show("different"), 4: () => show("flaky"), 5: () => show("errors"), 6: () => show("changed"),
     };
     if (keys[e.key]) {
       e.preventDefault();
