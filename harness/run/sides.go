@@ -3,7 +3,6 @@
 package run
 
 import (
-	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -19,8 +18,8 @@ import (
 	"github.com/rehearse-dev/rehearse/harness/trials"
 	"github.com/rehearse-dev/rehearse/internal/conduct"
 	"github.com/rehearse-dev/rehearse/internal/filepos"
+	"github.com/rehearse-dev/rehearse/internal/mcpconfig"
 	"github.com/rehearse-dev/rehearse/internal/passthrough"
-	"github.com/rehearse-dev/rehearse/internal/plainfile"
 	"github.com/rehearse-dev/rehearse/internal/trajectory"
 	"github.com/rehearse-dev/rehearse/mockllm"
 	"github.com/rehearse-dev/rehearse/mockmcp"
@@ -97,7 +96,7 @@ func (t *trial) openMock() (harness.Endpoint, error) {
 	})))
 	t.model = &mockModel{mock, unmount}
 	e := harness.Endpoint{BaseURL: base + "/v1", APIKey: placeholderKey}
-	if !t.opts.Foreign {
+	if !t.subject.Foreign {
 		e.Transport = &shortcut{mock: t.wires.transport(mock.Transport()), base: base, others: t.opts.Transport, check: t.checkLimits}
 	}
 	return e, nil
@@ -322,7 +321,7 @@ func (t *trial) mount(server *toolServer, s *scenarios.Server, watch *serverCloc
 		server.reach.Transport = "ws"
 		return nil
 	}
-	byURL := t.opts.Foreign || s.Transport == "http" || t.scenario.MCPConfig != ""
+	byURL := t.subject.Foreign || s.Transport == "http" || t.scenario.MCPConfig != ""
 	if !byURL {
 		if server.reach.Dial = mock.Dial; watch != nil {
 			server.reach.Dial = watch.dialPipe(mock.Dial)
@@ -371,43 +370,6 @@ func (s *toolServer) mayOffer(tool mcppool.Tool, logf func(string, ...any)) {
 // writeConfig writes an mcp.json that names the servers, and which of them each
 // agent may use, into the trial's folder, and returns its path.
 func writeConfig(dir, name string, servers []harness.Server, grants map[string][]string) (string, error) {
-	type entry struct {
-		Type    string            `json:"type,omitempty"`
-		URL     string            `json:"url,omitempty"`
-		Headers map[string]string `json:"headers,omitempty"`
-		Command string            `json:"command,omitempty"`
-		Args    []string          `json:"args,omitempty"`
-		Env     map[string]string `json:"env,omitempty"`
-	}
-	entries := map[string]entry{}
-	for _, s := range servers {
-		e := entry{URL: s.URL, Headers: s.Headers}
-		if s.URL != "" {
-			e.Type = cmp.Or(s.Transport, "http")
-		} else {
-			e.Command, e.Args, e.Env = s.Command[0], s.Command[1:], map[string]string{}
-			for _, pair := range s.Env {
-				k, v, _ := strings.Cut(pair, "=")
-				e.Env[k] = v
-			}
-		}
-		entries[s.Name] = e
-	}
-	file := map[string]any{"mcpServers": entries}
-	if grants != nil {
-		type permission struct {
-			Servers []string `json:"allowed_servers"`
-		}
-		permissions := map[string]permission{}
-		for agent, allowed := range grants {
-			permissions[agent] = permission{allowed}
-		}
-		file["agent_permissions"] = permissions
-	}
-	data, err := json.MarshalIndent(file, "", "  ")
-	if err != nil {
-		return "", err
-	}
 	path := filepath.Join(dir, filepath.Base(name))
-	return path, plainfile.ReplaceBytes(path, 0o600, append(data, '\n'))
+	return path, mcpconfig.Write(path, mcpconfig.Claude, servers, grants)
 }

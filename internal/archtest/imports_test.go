@@ -37,7 +37,7 @@ harness/model/openai: harness harness/model internal/dialect internal/dialect/ch
 harness/run: cassettes cassettes/mcptape cassettes/redact harness harness/mcppool harness/model harness/model/openai
 	harness/score harness/tools
 	harness/trials internal/conduct internal/dialect internal/dialect/dialects internal/expr internal/filepos
-	internal/gate internal/jsonrpc internal/key internal/mcpwire internal/passthrough internal/plainfile internal/profile
+	internal/gate internal/jsonrpc internal/key internal/mcpconfig internal/mcpwire internal/passthrough internal/plainfile internal/profile
 	internal/project internal/prose internal/retry internal/shape internal/toolname internal/trajectory internal/value
 	internal/vcr mockllm mockmcp mockmcp/fault reports scenarios
 harness/score: harness harness/trials internal/expr internal/match internal/prose internal/trajectory internal/value
@@ -82,7 +82,7 @@ internal/passthrough: harness internal/exactjson internal/mcphttp internal/mcpwi
 internal/plainfile:
 internal/procstat:
 internal/profile: internal/dialect internal/dialect/chat internal/dialect/gemini internal/dialect/messages
-internal/project: harness harness/trials internal/key internal/plainfile internal/prose internal/strictyaml
+internal/project: harness harness/trials internal/key internal/plainfile internal/prose internal/strictyaml internal/subjects
 internal/prose:
 internal/provider: harness harness/model internal/dialect internal/retry
 internal/recfile:
@@ -95,6 +95,8 @@ internal/shape: harness internal/dialect internal/dialect/chat internal/dialect/
 internal/simulate: harness harness/stats
 internal/sse:
 internal/strictyaml: harness internal/value
+internal/subjects: harness internal/expr internal/mcpconfig internal/mcpwire internal/plainfile internal/prose internal/sse internal/strictyaml
+	internal/value
 internal/timeline: cassettes/mcptape internal/mcpwire internal/prose internal/shape internal/value internal/vcr
 internal/toolname: harness internal/prose
 internal/trajectory: harness internal/value
@@ -115,7 +117,7 @@ mockmcp/fault: harness internal/faults
 reports: harness harness/stats harness/trials internal/jsonrpc internal/prose internal/value
 scenarios: harness harness/score harness/trials internal/conduct internal/dialect internal/expr internal/filepos
 	internal/gate internal/jsonrpc internal/key internal/match internal/mcpconfig internal/mcpwire internal/plainfile internal/profile internal/project
-	internal/prose internal/strictyaml internal/toolname internal/value mockllm mockllm/fault mockmcp mockmcp/fault
+	internal/prose internal/strictyaml internal/subjects internal/toolname internal/value mockllm mockllm/fault mockmcp mockmcp/fault
 `
 
 // allowed reads the table: what a package may import, and whether it has a line.
