@@ -4,6 +4,7 @@ package harness
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"net"
@@ -82,6 +83,8 @@ type Env struct {
 	// the scenario says so; an agent that is not in it may use none. Nil means that
 	// everyone may use all. ConfigFile has the same as agent_permissions.
 	Grants map[string][]string
+	// Turns is how many turns the scenario has; 0 where that is not known.
+	Turns int
 	// Workdir is the trial's own empty folder; see [SubjectInfo].
 	Workdir string
 	// Seed is the trial's seed; zero is a seed like any other.
@@ -264,3 +267,13 @@ type EndpointError struct {
 
 func (e *EndpointError) Error() string { return e.Err.Error() }
 func (e *EndpointError) Unwrap() error { return e.Err }
+
+var (
+	// ErrUnable is in the error of a subject that cannot do what a scenario asks of
+	// it: the trial is skipped, and the text of the error is the reason.
+	// [Subject.Open] and [Session.Send] may return one.
+	ErrUnable = errors.New("the subject cannot play this")
+	// ErrUnavailable is in the error of a subject whose program cannot be started,
+	// or whose server does not answer: the trial is an error, not a failure.
+	ErrUnavailable = errors.New("there is no subject")
+)

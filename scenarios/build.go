@@ -43,6 +43,7 @@ func (l *loader) scenario(d *document) []*Scenario {
 	defer func() { l.judging, l.judges = nil, nil }()
 	entries, used := l.servers(root.Get("servers"))
 	model := l.modelScript(root, root.Get("model"))
+	subject := subjectMap(root.Get("subject"))
 
 	base := Scenario{
 		Name:        textOf(root.Get("scenario")),
@@ -55,7 +56,8 @@ func (l *loader) scenario(d *document) []*Scenario {
 		Thresholds:  thresholds,
 		LiveTrials:  intOf(root.Get("live").Get("trials")),
 		Limits:      limits(root.Get("limits")),
-		Settings:    l.settings(root.Get("model"), root.Get("subject")),
+		Settings:    l.settings(root.Get("model"), subject),
+		Subject:     l.subject(subject, d.path),
 		Profile:     textOf(root.Get("model").Get("profile")),
 		ProfilePos:  posOf(root.Get("model").Get("profile")),
 		Expect:      l.expectations(root.Get("expect"), entries),

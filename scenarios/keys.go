@@ -63,14 +63,6 @@ func objects() []*object {
 				{name: "echo", typ: list(enum(mockllm.EchoFields()...)), def: "what the profile requires", doc: "Fields of the model's messages that must come back with them in later requests of chat completions. `reasoning_details` and `extra_content` are then sent with every reply that has thoughts, and with every call."},
 			},
 		},
-		{
-			name: "subject", open: true, doc: "Settings of the subject under test. Keys that are not listed here are passed to the subject by name.",
-			keys: []key{
-				{name: "max_model_calls", typ: count(1), def: "the subject's", doc: "The subject's own limit of model calls in one turn."},
-				{name: "token_limit", typ: count(1), def: "none", doc: "The subject's own limit of tokens in a conversation."},
-				{name: "time_limit", typ: duration(), def: "none", doc: "The subject's own limit of time for a turn."},
-			},
-		},
 		cassetteObject(), serverEntryObject(), turnObject(), scriptedTurnObject(), userTextObject(), replyObject(), fragmentsObject(), habitsObject(),
 		faultObject(), atObject(),
 		{
@@ -107,7 +99,8 @@ func objects() []*object {
 			},
 		},
 	}
-	return append(append(append(all, wireObjects()...), llmObject(), suiteObject(), thresholdsObject()), variantObjects()...)
+	all = append(append(all, wireObjects()...), llmObject(), suiteObject(), thresholdsObject())
+	return slices.Concat(all, variantObjects(), subjectObjects())
 }
 
 func passKey(doc string) key {
@@ -207,7 +200,7 @@ func scenarioObject() *object {
 			{name: "live", typ: objectOf("live"), doc: "Settings of live mode."},
 			{name: "limits", typ: objectOf("limits"), doc: "Limits that the runner enforces."},
 			{name: "model", typ: objectOf("model"), doc: "Settings of the model side."},
-			{name: "subject", typ: objectOf("subject"), doc: "Settings of the subject under test."},
+			{name: "subject", typ: either(filled(), objectOf("subject")), doc: "The subject under test: its name in `rehearse.yaml`, or what it is and settings of it."},
 			{name: "servers", typ: mapOf(objectOf("server entry")), def: "none", doc: "The MCP servers that the subject is given, by name."},
 			grantsKey("Which servers each agent may use, by the agent's name, such as `alice: [files]`. The subject setting `as`, or `rehearse run --as NAME`, says which of them the subject is; an agent that is not listed may use none. The conduct check `grants` judges it."),
 			{name: "mcp_config", typ: filled(), def: "none", doc: "Path of an mcp.json that is written for the subject and names the same servers, with `grants` as agent_permissions."},
@@ -466,7 +459,7 @@ func suiteObject() *object {
 			{name: "model", typ: objectOf("model"), doc: doc + "see model."},
 			{name: "servers", typ: mapOf(objectOf("server entry")), doc: doc + "see server entry."},
 			{name: "limits", typ: objectOf("limits"), doc: doc + "see limits."},
-			{name: "subject", typ: objectOf("subject"), doc: doc + "see subject."},
+			{name: "subject", typ: either(filled(), objectOf("subject")), doc: doc + "see subject."},
 			grantsKey(doc + "see scenario file."),
 			{name: "live", typ: objectOf("live"), doc: doc + "see live."},
 			passKey(doc + "see scenario file."),

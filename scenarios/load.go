@@ -101,10 +101,12 @@ type loader struct {
 	offline bool
 	root    string // see Options.Root
 	docs    map[string]*document
-	found   []*document
-	notes   []string
-	suites  []string // looked for
-	tables  []string // of cases
+	// projects are the settings of the projects of folders.
+	projects map[string]*project.Project
+	found    []*document
+	notes    []string
+	suites   []string // looked for
+	tables   []string // of cases
 	// Of the scenario that is being compiled: the settings of its judges, and
 	// what they say in mode mock.
 	judging *strictyaml.Node
@@ -119,7 +121,7 @@ func (l *loader) files() []string {
 }
 
 func newLoader(opts *Options) *loader {
-	l := &loader{lookup: os.LookupEnv, docs: map[string]*document{}}
+	l := &loader{lookup: os.LookupEnv, docs: map[string]*document{}, projects: map[string]*project.Project{}}
 	if opts != nil {
 		l.offline, l.root = opts.Offline, opts.Root
 		if opts.LookupEnv != nil {
@@ -359,6 +361,8 @@ func merged(suite, scenario *strictyaml.Node) *strictyaml.Node {
 			out.Pairs[i].Value = &both
 		case name == "servers":
 			out.Pairs[i].Value = overlay(p.Value, out.Pairs[i].Value, deepServer)
+		case name == "subject":
+			out.Pairs[i].Value = deepSubject(p.Value, out.Pairs[i].Value)
 		default:
 			out.Pairs[i].Value = deep(p.Value, out.Pairs[i].Value)
 		}

@@ -62,6 +62,9 @@ type Scenario struct {
 	LiveTrials int
 	Limits     Limits
 	Settings   harness.Settings
+	// Subject is the subject that the scenario, its suite or the rehearse.yaml of
+	// its project names; nil where none does.
+	Subject *Subject
 	// Profile of the mock model, such as "openai".
 	Profile string
 	// ProfilePos is where the profile is named; zero when it is not.

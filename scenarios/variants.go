@@ -13,6 +13,7 @@ import (
 
 	"github.com/rehearse-dev/rehearse/harness"
 	"github.com/rehearse-dev/rehearse/internal/strictyaml"
+	"github.com/rehearse-dev/rehearse/internal/subjects"
 )
 
 // variant is one of a suite's, compiled for a scenario.
@@ -121,11 +122,17 @@ func (l *loader) variants(suite, root *strictyaml.Node, entries []*serverEntry) 
 			l.problems.add(p.Key.Pos, "a variant needs a name")
 			continue
 		}
-		subject := root.Get("subject")
+		subject := subjectMap(root.Get("subject"))
 		if own := p.Value.Get("subject"); usable(own) {
-			if subject = own; usable(root.Get("subject")) {
-				subject = deep(root.Get("subject"), own)
+			for _, name := range subjects.Keys() {
+				if at := own.Key(name); at != nil {
+					l.problems.add(at.Pos, "a variant changes settings of the subject, not what it is: play another one with --subject")
+				}
 			}
+			if usable(subject) {
+				own = deep(subject, own)
+			}
+			subject = own
 		}
 		v.settings = l.settings(root.Get("model"), subject)
 		if system := p.Value.Get("system"); usable(system) {

@@ -40,11 +40,11 @@ type runFlags struct {
 	rate       string
 	judge      string
 	models     modelFlags
+	subjects   []string
 	files      files
 }
 
-const runHelp = `run plays the scenarios in files and folders against rehearse's own agent, judges
-each trial, prints the results, and writes a run folder with report.html,
+const runHelp = `run plays the scenarios in files and folders against an agent, judges each trial, prints the results, and writes a run folder with report.html,
 junit.xml, summary.md and trials.jsonl.
 
 --mode says what answers as the model:
@@ -61,6 +61,10 @@ junit.xml, summary.md and trials.jsonl.
   record   as live, and each conversation is written to a cassette; commit it with
            the scenario. Real servers are recorded to tapes beside it
   replay   the recorded conversations, offline; real servers are replayed too
+
+The agent is rehearse's own, unless --subject, a scenario, its suite or rehearse.yaml
+names another one: a command of any language, or an agent behind an HTTP API
+(docs/subjects.md). Each subject is a column of its own.
 
 Each model is a column of its own. A label tells two endpoints or two settings of
 one model apart: --model LABEL=NAME@URL, or an entry of models in rehearse.yaml,
@@ -103,7 +107,7 @@ Ctrl-C does not wait for servers that are slow to end.`
 func runCommand(p *process) *cobra.Command {
 	var flags runFlags
 	var stream bool
-	opts := run.Options{Subject: agent.Subject(nil), SubjectName: "rehearse-agent", Version: version(), Child: self()}
+	opts := run.Options{Subject: agent.Subject(nil), SubjectName: "rehearse-agent", FromScenarios: true, Version: version(), Child: self()}
 	cmd := &cobra.Command{
 		Use:   "run PATH...",
 		Short: "Play scenarios against the agent and write a report",
@@ -115,6 +119,7 @@ func runCommand(p *process) *cobra.Command {
   rehearse run scenarios --trials 5 --threshold 0.9 --threshold smoke=1
   rehearse run scenarios --junit junit.xml --summary --annotations
   rehearse run scenarios --mode live --model a=qwen3@http://gpu1:8000/v1 --model b=qwen3@http://gpu2:8000/v1
+  rehearse run scenarios --subject rehearse --subject 'python3 agent.py {prompt}'
   rehearse run scenarios --mode live --parallel 8 --rate 60/min --budget 5usd
   rehearse run scenarios --mode live --model argo:gpt-4o --judge j=gpt-5@http://localhost:8000/v1
   rehearse run scenarios --mode record --model argo:gpt-4o
@@ -145,6 +150,7 @@ func runCommand(p *process) *cobra.Command {
 	f.StringVar(&flags.mode, "mode", "mock", "what answers as the model: mock, live, record or replay")
 	f.StringArrayVar(&flags.models.models, "model", nil, "model to ask for: its name, a label of rehearse.yaml, or `LABEL=NAME@URL`; may be repeated")
 	f.StringVar(&flags.models.file, "models", "", "take the models from this file, which has the key models as in rehearse.yaml; without --model, all of them")
+	f.StringArrayVar(&flags.subjects, "subject", nil, "subject that plays: a name of rehearse.yaml, rehearse for its own agent, or a command in quotes, such as `'python3 agent.py {prompt}'`; may be repeated (default: what each scenario, its suite or rehearse.yaml says, else rehearse)")
 	f.StringVar(&flags.judge, "judge", "", "model that LLM judges ask: a label of rehearse.yaml, a name, or `LABEL=NAME@URL`; replaces what scenarios, suites and rehearse.yaml name")
 	f.StringVar(&flags.provider, "provider", "", "API to ask models over whose entries have no dialect: openai (default), responses, anthropic or gemini")
 	f.StringVar(&opts.BaseURL, "base-url", "", "base URL of the endpoint in modes live and record, ending in /v1")
@@ -181,6 +187,13 @@ func runCommand(p *process) *cobra.Command {
 func runScenarios(ctx context.Context, p *process, paths []string, opts *run.Options, flags *runFlags) error {
 	if err := modelSide(p, paths, opts, flags); err != nil {
 		return err
+	}
+	for _, text := range flags.subjects {
+		subject, err := scenarios.SubjectOf(text, folderOf(paths[0]))
+		if err != nil {
+			return fmt.Errorf("--subject: %w", err)
+		}
+		opts.Subjects = append(opts.Subjects, subject)
 	}
 	var err error
 	if n := flags.files.onStdout(); n > 1 || n == 1 && flags.json {

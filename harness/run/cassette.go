@@ -48,8 +48,8 @@ func (r *runner) howToRecord(s *scenarios.Scenario, k trials.Key) string {
 	if r.opts.goTest != "" {
 		return "`" + recordByTest(r.opts.goTest, k.Model, cmp.Or(r.opts.BaseURL, recordedBase(path))) + "`"
 	}
-	if was := recordedSubject(path); was != "" && was != r.opts.SubjectName {
-		return fmt.Sprintf("the client %q, whose recording it is: this client is %q, and `rehearse run --mode record` would record that instead", was, r.opts.SubjectName)
+	if was := recordedSubject(path); was != "" && was != k.Subject {
+		return fmt.Sprintf("the client %q, whose recording it is: this client is %q, and `rehearse run --mode record` would record that instead", was, k.Subject)
 	}
 	command := "rehearse run " + prose.ShellWord(s.Pos.File) + " --mode record --model " + prose.ShellWord(cmp.Or(r.modelFlag(s, k.Model), "MODEL"))
 	if base := recordedBase(path); base != "" {
@@ -167,6 +167,15 @@ func (r *runner) cassettesOf(s *scenarios.Scenario) ([]job, error) {
 		entries = []*entry{{}}
 	}
 	var out []job
+	for _, subject := range r.subjectsOf(s) {
+		out = append(out, r.replays(s, subject, entries, there)...)
+	}
+	return out, nil
+}
+
+// replays are the trials of a scenario by a subject that are recorded: of models,
+// where there are recordings of those.
+func (r *runner) replays(s *scenarios.Scenario, subject *scenarios.Subject, entries []*entry, there map[string]map[int]bool) (out []job) {
 	for _, e := range entries {
 		n := r.opts.Trials
 		if n == 0 {
@@ -176,10 +185,10 @@ func (r *runner) cassettesOf(s *scenarios.Scenario) ([]job, error) {
 			}
 		}
 		for trial := range n {
-			out = append(out, job{scenario: s, entry: e, key: r.keyOf(s, e, trial+1)})
+			out = append(out, job{scenario: s, subject: subject, entry: e, key: r.keyOf(s, subject, e, trial+1)})
 		}
 	}
-	return out, nil
+	return out
 }
 
 // recordedModel is the model that a cassette was recorded with: the label of its
@@ -228,7 +237,7 @@ func (r *runner) cassetteJobs(jobs []job) error {
 		j := &jobs[i]
 		j.cassette = j.scenario.CassettePath(r.opts.Cassettes, j.key.Model, j.key.Attempt)
 		owner := fmt.Sprintf("%q with model %q, trial %d", j.key.Name(), j.key.Model, j.key.Attempt)
-		if other := owners[j.cassette]; other != "" {
+		if other := owners[j.cassette]; other != "" && other != owner { // several subjects replay one
 			return fmt.Errorf("the cassettes of %s and of %s would both be %q: give them names that differ in letters or digits", other, owner, j.cassette)
 		}
 		owners[j.cassette] = owner
@@ -285,7 +294,7 @@ func (t *trial) openCassette() (*cassettes.Recorder, error) {
 	opts := &cassettes.Options{
 		Mode: cassettes.Replay, Upstream: t.opts.Transport, Order: cassettes.Order(c.Order), Match: &key.Rules{Also: c.Ignore},
 		Secrets: t.secretRules(), Speed: c.Speed, KeepErrors: c.KeepErrors, AllowUnused: c.AllowUnused, MaxAge: c.MaxAge, Stale: c.Stale, Asides: c.Asides,
-		Whole: true, Force: t.opts.Force, Subject: t.opts.SubjectName, Model: t.key.Model, Label: t.key.Name(), LookupEnv: t.opts.LookupEnv, Logf: t.logf, Start: t.start, Restore: t.restored(),
+		Whole: true, Force: t.opts.Force, Subject: t.key.Subject, Model: t.key.Model, Label: t.key.Name(), LookupEnv: t.opts.LookupEnv, Logf: t.logf, Start: t.start, Restore: t.restored(),
 	}
 	if t.opts.Mode == harness.ModeRecord {
 		opts.Mode, opts.Upstream = cassettes.Record, readable{t.opts.Transport}

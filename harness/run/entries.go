@@ -69,9 +69,6 @@ func recorded(m harness.Mode) bool { return m == harness.ModeRecord || m == harn
 
 // entry completes one.
 func (o *Options) entry(m trials.Model) (*entry, error) {
-	if err := speaks(o.Subject, m); err != nil {
-		return nil, err
-	}
 	if !o.Mode.Real() {
 		return &entry{Model: m, hash: entryHash(m, "")}, nil
 	}
@@ -131,7 +128,7 @@ func (r *runner) entryOf(s *scenarios.Scenario, label string, was recordedModel)
 		}
 	}
 	m := trials.Model{Label: label, Name: cmp.Or(was.name, label)}
-	if info, ok := r.opts.Subject.(harness.SubjectInfo); ok && dialects.EndpointOf(info.Asks("")).Name() != was.dialect && dialects.EndpointOf(info.Asks(was.dialect)).Name() == was.dialect {
+	if info, ok := r.subjectsOf(s)[0].Subject.(harness.SubjectInfo); ok && dialects.EndpointOf(info.Asks("")).Name() != was.dialect && dialects.EndpointOf(info.Asks(was.dialect)).Name() == was.dialect {
 		m.Dialect = was.dialect
 	}
 	m.Dialect = cmp.Or(r.opts.Dialect, m.Dialect)
@@ -140,7 +137,7 @@ func (r *runner) entryOf(s *scenarios.Scenario, label string, was recordedModel)
 
 // settings are those of the scenario with those of the entry over them.
 func (t *trial) settings() harness.Settings {
-	s, e := t.scenario.Settings, t.entry.Settings
+	s, e := withSubject(t.scenario.Settings, t.subject.Settings), t.entry.Settings
 	s.Temperature = cmp.Or(e.Temperature, s.Temperature)
 	s.TopP = cmp.Or(e.TopP, s.TopP)
 	s.MaxTokens = cmp.Or(e.MaxTokens, s.MaxTokens)

@@ -162,7 +162,8 @@ func (z *fuzzer) play(f *dialect.Fragments) (trials.Record, trials.Detail) {
 	s := *z.scenario
 	s.Settings.Stream, s.Fragments = true, f
 	z.trials++
-	rec, detail, _ := z.trial(z.ctx, job{scenario: &s, entry: z.entries[0], key: z.keyOf(&s, z.entries[0], 1)})
+	subject := z.subjectsOf(&s)[0]
+	rec, detail, _ := z.trial(z.ctx, job{scenario: &s, subject: subject, entry: z.entries[0], key: z.keyOf(&s, subject, z.entries[0], 1)})
 	return rec, detail
 }
 

@@ -15,7 +15,7 @@ import (
 
 // hashes name what the trial rests on.
 func (t *trial) hashes() trials.Hashes {
-	h := trials.Hashes{Scenario: t.scenario.Hash, Scorers: t.scenario.ScorersHash, Entry: t.entry.hash, Judge: t.judgeHash(t.scenario), Variant: t.scenario.VariantHash}
+	h := trials.Hashes{Scenario: t.scenario.Hash, Scorers: t.scenario.ScorersHash, Entry: t.entry.hash, Judge: t.judgeHash(t.scenario), Variant: t.scenario.VariantHash, Subject: t.subject.Hash}
 	if len(t.servers) == len(t.scenario.Servers) { // else what they would list is not known
 		h.Tools = t.toolsHash()
 	}

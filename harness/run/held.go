@@ -40,7 +40,7 @@ func (t *trial) heldInVain() []held {
 	var out []held
 	if t.model != nil {
 		for _, cue := range t.model.heldInVain() {
-			h := held{pos: heldReply(t.scenario.ModelScript(), cue), nobody: !t.opts.Foreign}
+			h := held{pos: heldReply(t.scenario.ModelScript(), cue), nobody: !t.subject.Foreign}
 			until := fmt.Sprintf("the cue %q, which nobody gave", cue)
 			if i := slices.IndexFunc(t.scenario.Cues, func(c scenarios.Cue) bool { return c.Name == cue }); i >= 0 {
 				c := t.scenario.Cues[i]
@@ -59,7 +59,7 @@ func (t *trial) heldInVain() []held {
 			continue
 		}
 		for _, cue := range s.mock.HeldInVain() {
-			h := held{msg: fmt.Sprintf("a call of server %q was held until the cue %q, which nobody gave", s.name, cue), nobody: !t.opts.Foreign}
+			h := held{msg: fmt.Sprintf("a call of server %q was held until the cue %q, which nobody gave", s.name, cue), nobody: !t.subject.Foreign}
 			for _, tool := range s.script.Mock.Tools {
 				for _, r := range tool.Results {
 					if r.Hold == cue {

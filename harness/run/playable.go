@@ -41,9 +41,11 @@ func (r *runner) playable(list []*scenarios.Scenario) error {
 		if i > 0 && list[i-1].Pos == s.Pos && list[i-1].Profile == s.Profile {
 			continue // another case of the same file
 		}
-		for _, e := range r.entries {
-			if err := canPlay(r.opts.Subject, s, e.Dialect); err != nil && !slices.Contains(said, err.Error()) { // once for all cases
-				errs, said = append(errs, err), append(said, err.Error())
+		for _, subject := range r.subjectsOf(s) {
+			for _, e := range r.entries {
+				if err := canPlay(subject.Subject, s, e.Dialect); err != nil && !slices.Contains(said, err.Error()) { // once for all cases
+					errs, said = append(errs, err), append(said, err.Error())
+				}
 			}
 		}
 	}

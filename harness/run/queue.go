@@ -13,9 +13,9 @@ import (
 	"github.com/rehearse-dev/rehearse/harness/trials"
 )
 
-// interleaved orders the trials of several models or variants at a real endpoint
+// interleaved orders the trials of several subjects, models or variants at a real endpoint
 // by chance: what changes there while the run goes on meets all of them alike.
-// Trials that differ in model and variant alone, which are compared with each
+// Trials that differ in subject, model and variant alone, which are compared with each
 // other, stand together, in an order of their own; such blocks follow in any
 // order, so that a run that is cut short has played a sample of all. The place of
 // a trial follows from its key and the seed of the run, so that a part of the
@@ -23,12 +23,12 @@ import (
 func interleaved(jobs []job, seed int64) []job {
 	type place struct{ block, trial string }
 	places := make(map[trials.Key]place, len(jobs))
-	columns := map[[2]string]bool{}
+	columns := map[trials.Column]bool{}
 	for _, j := range jobs {
 		block := j.key
-		block.Model, block.Variant = "", ""
+		block.Subject, block.Model, block.Variant = "", "", ""
 		places[j.key] = place{drawn(seed, block), drawn(seed, j.key)}
-		columns[[2]string{j.key.Model, j.key.Variant}] = true
+		columns[j.key.Column()] = true
 	}
 	if len(columns) < 2 {
 		return jobs

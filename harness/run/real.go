@@ -53,7 +53,7 @@ func (t *trial) openReal(ctx context.Context, s *scenarios.Server) (*toolServer,
 }
 
 // byURL reports whether the subject opens servers itself.
-func (t *trial) byURL() bool { return t.opts.Foreign || t.scenario.MCPConfig != "" }
+func (t *trial) byURL() bool { return t.subject.Foreign || t.scenario.MCPConfig != "" }
 
 // reachReal says how the subject reaches a real server, and lists its tools.
 func (t *trial) reachReal(ctx context.Context, server *toolServer, s *scenarios.Server, p *passthrough.Server, reach harness.Server, tape *taping, where string) error {

@@ -26,10 +26,17 @@ const MockModel = "rehearse-mock"
 
 // Options are the settings of [Run] and [Test].
 type Options struct {
-	// Subject is the client under test. Required.
+	// Subject is the client under test. Required, unless Subjects has others.
 	Subject harness.Subject
 	// SubjectName stands in records. Default "subject".
 	SubjectName string
+	// Subjects are clients under test with names of their own, each a column of the
+	// report; one without a Subject is the Subject above. Default: that one alone.
+	Subjects []scenarios.Subject
+	// FromScenarios has a scenario that names a subject, or whose suite or
+	// rehearse.yaml does, played by that one. It has no effect with Subjects.
+	// Default: Subject plays all.
+	FromScenarios bool
 	// Foreign says that the subject is another process: it gets everything by
 	// URL. Default: an endpoint and mock servers have a URL and a shortcut in
 	// memory ([harness.Endpoint], [harness.Server]), and the subject takes
@@ -199,73 +206,11 @@ type Plan struct {
 	Spent trials.Spend
 }
 
-// Result is what a run came to.
-type Result struct {
-	// Dir is the run folder; empty when no files are written.
-	Dir      string
-	Manifest trials.Manifest
-	// Records of the trials that were finished, in the order of their end; first
-	// those that a resumed run kept.
-	Records []trials.Record
-	// Spent is what these used. OverBudget says that the budget was used up
-	// before all trials had begun.
-	Spent      trials.Spend
-	OverBudget bool
-}
-
-// ExitCode is the exit status of a program for this run: 0 when all trials
-// passed, 1 when one failed or no trial of the run checked anything, 3 when
-// none failed but some could not be judged or were not run. Where the run has
-// rules ([trials.JudgeRules]) these decide in place of single trials: 1 when one
-// was missed, 3 when none was but one could not be judged or trials were not run.
-func (r *Result) ExitCode() int {
-	unjudged := len(r.Records) < r.Manifest.Planned
-	if r.Manifest.Ruled() {
-		code := trials.RulesExitCode(trials.JudgeRules(&r.Manifest, r.Records))
-		if code == 0 && (unjudged || len(r.Records) == 0) {
-			code = 3
-		}
-		return code
-	}
-	for _, t := range r.Records {
-		switch t.Outcome {
-		case harness.OutcomeFailed:
-			return 1
-		case harness.OutcomeError:
-			unjudged = true
-		case harness.OutcomePassed, harness.OutcomeSkipped:
-		}
-	}
-	switch {
-	case r.checkedNothing():
-		return 1
-	case unjudged:
-		return 3
-	}
-	return 0
-}
-
-// checkedNothing reports whether the run came to its end without any check.
-// Where an endpoint is down there is nothing to check, and that is known; a
-// check that did not run for other reasons is not. A recording is what a trial
-// in mode record is for.
-func (r *Result) checkedNothing() bool {
-	if len(r.Records) < r.Manifest.Planned || r.Manifest.Shard != (trials.Shard{}) {
-		return false // another shard may check something
-	}
-	for _, t := range r.Records {
-		if t.Counts.Checks > 0 || t.Mode == harness.ModeRecord && t.Cassette != "" || t.Outcome == harness.OutcomePassed || t.Outcome == harness.OutcomeFailed ||
-			t.Outcome == harness.OutcomeError && t.Cause != nil && t.Cause.Kind != trials.CauseScenario {
-			return false
-		}
-	}
-	return true
-}
-
 // job is one trial to do.
 type job struct {
 	scenario *scenarios.Scenario
 	key      trials.Key
+	subject  *scenarios.Subject
 	entry    *entry
 	memory   *mockllm.Memory // shared by the trials of a scenario with a model
 	cassette string          // of modes record and replay
@@ -312,6 +257,11 @@ func Run(ctx context.Context, list []*scenarios.Scenario, opts *Options) (*Resul
 	if err != nil {
 		return nil, err
 	}
+	for _, j := range jobs {
+		if err := speaks(j.subject.Subject, j.entry.Model); err != nil {
+			return nil, err
+		}
+	}
 	if r.opts.Mode.Real() {
 		jobs = interleaved(jobs, r.opts.Seed)
 	}
@@ -350,7 +300,7 @@ func Run(ctx context.Context, list []*scenarios.Scenario, opts *Options) (*Resul
 }
 
 func newRunner(opts *Options) (*runner, error) {
-	if opts == nil || opts.Subject == nil {
+	if opts == nil {
 		return nil, errNoSubject
 	}
 	r := &runner{opts: *opts}
@@ -359,6 +309,9 @@ func newRunner(opts *Options) (*runner, error) {
 		return nil, err
 	}
 	o.SubjectName = cmp.Or(o.SubjectName, "subject")
+	if err := o.findSubjects(); err != nil {
+		return nil, err
+	}
 	o.Name = cmp.Or(o.Name, "run")
 	o.Grace = cmp.Or(o.Grace, 5*time.Second)
 	o.Entries, o.Models = slices.Concat(Models(o.Models...), o.Entries), nil
@@ -448,10 +401,12 @@ func (r *runner) jobs(list []*scenarios.Scenario) ([]job, error) {
 			out = append(out, of...)
 			continue
 		}
-		for _, e := range r.entries {
-			memory := new(mockllm.Memory)
-			for n := range r.trialsOf(s) {
-				out = append(out, job{scenario: s, memory: memory, entry: e, key: r.keyOf(s, e, n+1)})
+		for _, subject := range r.subjectsOf(s) {
+			for _, e := range r.entries {
+				memory := new(mockllm.Memory)
+				for n := range r.trialsOf(s) {
+					out = append(out, job{scenario: s, subject: subject, memory: memory, entry: e, key: r.keyOf(s, subject, e, n+1)})
+				}
 			}
 		}
 	}
@@ -462,9 +417,9 @@ func (r *runner) jobs(list []*scenarios.Scenario) ([]job, error) {
 }
 
 // keyOf identifies a trial of a scenario.
-func (r *runner) keyOf(s *scenarios.Scenario, e *entry, attempt int) trials.Key {
+func (r *runner) keyOf(s *scenarios.Scenario, subject *scenarios.Subject, e *entry, attempt int) trials.Key {
 	return trials.Key{
-		Suite: s.Suite, Scenario: s.Bare(), Case: s.Case, Subject: r.opts.SubjectName,
+		Suite: s.Suite, Scenario: s.Bare(), Case: s.Case, Subject: subject.Name,
 		Model: e.Label, Variant: s.Variant, Mode: r.opts.Mode, Attempt: attempt,
 	}
 }
@@ -479,7 +434,7 @@ func (r *runner) seed(k trials.Key) int64 {
 func (r *runner) manifest(list []*scenarios.Scenario, jobs []job) trials.Manifest {
 	o := &r.opts
 	m := trials.Manifest{
-		Name: o.Name, Rehearse: o.Version, Go: runtime.Version(), Mode: o.Mode, Subject: o.SubjectName,
+		Name: o.Name, Rehearse: o.Version, Go: runtime.Version(), Mode: o.Mode, Subject: subjectNames(jobs, o.SubjectName),
 		Seed: o.Seed, Started: time.Now().UTC(), Planned: len(jobs), Schema: trials.Schema, Budget: o.Budget,
 	}
 	type source struct{ file, name string }
@@ -547,39 +502,4 @@ func thresholds(given []trials.Threshold, list []*scenarios.Scenario) []trials.T
 		}
 	}
 	return out
-}
-
-// judged fills in what the trials come to together.
-func (r *Result) judged() {
-	m := &r.Manifest
-	m.Rules = trials.JudgeRules(m, r.Records)
-	if r.checkedNothing() && m.Rules == nil {
-		m.Warnings = append(m.Warnings, checkedNothing)
-	}
-}
-
-// checkedNothing warns of a run that shows nothing.
-const checkedNothing = "nothing was checked in the whole run, so it counts as failed (exit code 1)"
-
-// finish fills in what is known at the end only.
-func (r *Result) finish(interrupted bool, l *ledger) {
-	m := &r.Manifest
-	m.Finished = time.Now().UTC()
-	missing := m.Planned - len(r.Records)
-	r.Spent, r.OverBudget = l.spent(), missing > 0 && l.usedUp()
-	m.Interrupted = missing > 0 && (interrupted || r.OverBudget)
-	m.Warnings = append(m.Warnings, l.warnings(missing)...)
-	r.judged()
-	for i := range m.Models {
-		seen := map[string]bool{}
-		for _, rec := range r.Records {
-			for _, name := range rec.Answered {
-				if rec.Model == m.Models[i].Label && !seen[name] {
-					seen[name] = true
-					m.Models[i].Answered = append(m.Models[i].Answered, name)
-				}
-			}
-		}
-		slices.Sort(m.Models[i].Answered)
-	}
 }

@@ -28,7 +28,7 @@ func (t *trial) lacks(session harness.Session) *trials.Cause {
 		if turn.SingleCall {
 			return &trials.Cause{
 				Kind: trials.CauseScenario, Pos: turn.Pos,
-				Message: "single_call needs a subject that can end a turn after one model call, and " + t.opts.SubjectName +
+				Message: "single_call needs a subject that can end a turn after one model call, and " + t.key.Subject +
 					" cannot: play it with the agent of rehearse, or make the session of the subject a run.SingleCaller",
 			}
 		}

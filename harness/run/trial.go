@@ -143,7 +143,7 @@ func (t *trial) setUp(ctx context.Context) (*harness.Env, error) {
 	}
 	env := &harness.Env{
 		Mode: t.opts.Mode, Settings: t.settings(), Workdir: t.workdir,
-		Seed: t.seed, Clock: t.clock, Logf: t.logf, Grants: t.scenario.Grants,
+		Seed: t.seed, Turns: len(t.scenario.Turns), Clock: t.clock, Logf: t.logf, Grants: t.scenario.Grants,
 	}
 	for _, s := range t.scenario.Servers {
 		server, err := t.openServer(ctx, s)
@@ -172,17 +172,19 @@ func (t *trial) setUp(ctx context.Context) (*harness.Env, error) {
 
 // needsWorkdir reports whether anything could look at the trial's folder.
 func (t *trial) needsWorkdir() bool {
-	info, ok := t.opts.Subject.(harness.SubjectInfo)
-	return !ok || info.NeedsWorkdir() || t.opts.Foreign || t.scenario.MCPConfig != "" ||
+	info, ok := t.subject.Subject.(harness.SubjectInfo)
+	return !ok || info.NeedsWorkdir() || t.subject.Foreign || t.scenario.MCPConfig != "" ||
 		slices.ContainsFunc(t.scenario.Servers, func(s *scenarios.Server) bool { return s.Mock == nil })
 }
 
 // converse opens the subject, plays the turns, and closes it.
 func (t *trial) converse(ctx context.Context, env *harness.Env) {
-	session, err := guard(ctx, t, func() (harness.Session, error) { return t.opts.Subject.Open(ctx, env) })
+	session, err := guard(ctx, t, func() (harness.Session, error) { return t.subject.Subject.Open(ctx, env) })
 	switch panicked := (*panicError)(nil); {
 	case exhausted(err):
 		t.infra = t.outOf(err)
+		return
+	case t.cannot(err):
 		return
 	case err != nil && ctx.Err() == nil && !errors.As(err, &panicked) && startErrorExpected(t.scenario):
 		t.startError = err.Error()
@@ -218,6 +220,9 @@ func (t *trial) converse(ctx context.Context, env *harness.Env) {
 		t.checkLimits()
 		if exhausted(err) {
 			t.infra = t.outOf(err)
+		}
+		if t.cannot(err) {
+			return
 		}
 		if err != nil && !t.stopExpected(ctx, turn, err) {
 			t.broke, t.brokeIn = err, i+1

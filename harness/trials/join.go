@@ -241,7 +241,7 @@ func hashNames(names []string) string {
 	var out []string
 	for _, n := range names {
 		out = append(out, map[string]string{
-			"scenario": "definition", "scorers": "expectations", "tools": "tools", "entry": "model entry", "judge": "judge", "variant": "variant",
+			"scenario": "definition", "scorers": "expectations", "tools": "tools", "entry": "model entry", "judge": "judge", "variant": "variant", "subject": "subject",
 		}[n])
 	}
 	return strings.Join(out, " and ")

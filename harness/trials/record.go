@@ -75,10 +75,12 @@ type Hashes struct {
 	// Variant is of what the variant changes; in [Source] of all variants that were
 	// played.
 	Variant string `json:"variant,omitempty"`
+	// Subject is of how a file or a command line describes the subject.
+	Subject string `json:"subject,omitempty"`
 }
 
 // Differences names the hashes that are known on both sides and not equal:
-// scenario, scorers, tools, entry, judge, variant.
+// scenario, scorers, tools, entry, judge, variant, subject.
 func (h Hashes) Differences(o Hashes) []string {
 	var out []string
 	for _, pair := range []struct{ name, a, b string }{
@@ -88,6 +90,7 @@ func (h Hashes) Differences(o Hashes) []string {
 		{"entry", h.Entry, o.Entry},
 		{"judge", h.Judge, o.Judge},
 		{"variant", h.Variant, o.Variant},
+		{"subject", h.Subject, o.Subject},
 	} {
 		if pair.a != "" && pair.b != "" && pair.a != pair.b {
 			out = append(out, pair.name)

@@ -9,6 +9,7 @@ import (
 	"io"
 	"os"
 	"os/exec"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -20,6 +21,8 @@ type Command struct {
 	Env  []string // KEY=value, beside the variables that every program needs
 	// PassEnv names further variables of our environment to hand on.
 	PassEnv []string
+	// Bare says that Env is the whole environment.
+	Bare bool
 	// AllEnv hands on the whole of it, for a program that stands around a
 	// server and is to make no difference.
 	AllEnv bool
@@ -73,8 +76,11 @@ func Start(c Command) (*Process, error) {
 	}
 	cmd := exec.Command(c.Args[0], c.Args[1:]...)
 	cmd.Env = append(CleanEnv(c.PassEnv), c.Env...)
-	if c.AllEnv {
+	switch {
+	case c.AllEnv:
 		cmd.Env = append(os.Environ(), c.Env...)
+	case c.Bare:
+		cmd.Env = append(slices.Clone(c.Env), marks()...)
 	}
 	cmd.Dir = c.Dir
 	ownGroup(cmd)
@@ -276,12 +282,12 @@ func CleanEnv(pass []string) []string {
 			env = append(env, name+"="+v)
 		}
 	}
-	for _, v := range os.Environ() {
-		if strings.HasPrefix(v, markPrefix) { // of whoever started us
-			env = append(env, v)
-		}
-	}
-	return env
+	return append(env, marks()...)
+}
+
+// marks are those of whoever started us.
+func marks() []string {
+	return slices.DeleteFunc(os.Environ(), func(v string) bool { return !strings.HasPrefix(v, markPrefix) })
 }
 
 // tail keeps the end of what is written to it.

@@ -18,6 +18,10 @@
 //	  gpt:     {model: argo:gpt-4o, base_url: "http://localhost:8000/v1", price: {input: 2.5, output: 10, date: "2026-01-31"}}
 //	  gpt-hot: {model: argo:gpt-4o, temperature: 1}
 //	  gemini:  {model: gemini-2.5-flash, key: GEMINI_API_KEY, rate: 60/min} # the name of the variable, never the key
+//	subjects:
+//	  ours:   {agent: rehearse, tool_concurrency: 1}
+//	  theirs: {command: [python3, agent.py, "{prompt}"]}
+//	subject: theirs # that plays what names no other
 //	budget: 5usd # of each run against a real endpoint
 //	judge: {model: gpt} # whom the LLM judges ask
 //	client: {base_url: "http://localhost:8000/v1", model: argo:gpt-4o, mcp_config: mcp.json} # of chat, serve agent and doctor
@@ -38,6 +42,7 @@ import (
 	"github.com/rehearse-dev/rehearse/internal/plainfile"
 	"github.com/rehearse-dev/rehearse/internal/prose"
 	"github.com/rehearse-dev/rehearse/internal/strictyaml"
+	"github.com/rehearse-dev/rehearse/internal/subjects"
 )
 
 // File is the name of the file.
@@ -52,6 +57,11 @@ type Project struct {
 	Models []trials.Model
 	// Budget of each run against a real endpoint that is given no other.
 	Budget trials.Budget
+	// Subjects are the subjects that have a name, in their order, and Subject is
+	// the one that plays scenarios that name none; nil leaves it to whoever runs
+	// them.
+	Subjects []*subjects.Definition
+	Subject  *subjects.Definition
 	// Judge is the label of the model entry that LLM judges are asked by where
 	// nothing else names one. Empty is none.
 	Judge string
@@ -120,16 +130,19 @@ func Parse(path string, data []byte) (*Project, error) {
 	}
 	root, problems := strictyaml.Parse(path, data)
 	r := &reader{problems: problems}
-	var judge *strictyaml.Node
+	var judge, subject *strictyaml.Node
 	if root != nil && root.Kind != strictyaml.Null {
 		r.object(root, "the file", map[string]func(*strictyaml.Node){
-			"redact": func(n *strictyaml.Node) { r.redact(n, &p.Redact) },
-			"models": func(n *strictyaml.Node) { p.Models = r.models(n) },
-			"budget": func(n *strictyaml.Node) { p.Budget = parsed(r, n, "budget", trials.ParseBudget) },
-			"judge":  func(n *strictyaml.Node) { judge, p.Judge = n, r.judge(n) },
-			"client": func(n *strictyaml.Node) { r.client(n, &p.Client) },
+			"redact":   func(n *strictyaml.Node) { r.redact(n, &p.Redact) },
+			"models":   func(n *strictyaml.Node) { p.Models = r.models(n) },
+			"budget":   func(n *strictyaml.Node) { p.Budget = parsed(r, n, "budget", trials.ParseBudget) },
+			"judge":    func(n *strictyaml.Node) { judge, p.Judge = n, r.judge(n) },
+			"subjects": func(n *strictyaml.Node) { p.Subjects = r.subjects(n) },
+			"subject":  func(n *strictyaml.Node) { subject = n },
+			"client":   func(n *strictyaml.Node) { r.client(n, &p.Client) },
 		})
 		r.known(judge, p)
+		p.Subject = r.subject(subject, p)
 	}
 	if len(r.problems) == 0 {
 		return p, nil

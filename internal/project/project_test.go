@@ -74,11 +74,16 @@ func TestMistakes(t *testing.T) {
 		"client: {base_url: x}\n":                                  "r.yaml:1:20: client: base_url: want a URL with scheme and host",
 		"client: {model: 5}\n":                                     "r.yaml:1:17: client: model: want a text, got the number 5",
 		"client: {modle: x}\n":                                     `r.yaml:1:10: client has no key "modle"; did you mean model?`,
+		"subjects: {a: {}}\n":                                      "r.yaml:1:15: a subject needs agent, command or http",
+		"subjects: {a b: {agent: rehearse}}\n":                     `r.yaml:1:12: subjects: "a b": a subject is called by one word`,
+		"subjects: {a: {agent: other}}\n":                          `r.yaml:1:23: agent "other" is not known: want rehearse`,
+		"subjects: {a: {agent: rehearse}}\nsubject: b\n":           `r.yaml:2:10: subject: "b" is not among subjects`,
+		"subjects: {a: {agent: rehearse}}\nsubject: a\n":           "",
 		"budget: 5\n":                                              `r.yaml:1:9: budget: want a text, got the number 5`,
 		"budget: 5eur\n":                                           `r.yaml:1:9: budget: "5eur" is no budget: want dollars or tokens, or both: 5usd, 200000tokens, or 5usd,200000tokens`,
 		"models: {a: {rate: 60}}\n":                                `r.yaml:1:20: model "a": rate: want a text, got the number 60`,
 		"models: {a: {rate: 60/m}}\n":                              `r.yaml:1:20: model "a": rate: "60/m" is no rate: want requests per second, minute or hour, such as 2/s, 60/min or 1000/h`,
-		"zzz: 1\nredact: {keep: 7, kep: 1}\n":                      `r.yaml:1:1: the file has no key "zzz"; it has budget, client, judge, models, redact` + "\n" + `r.yaml:2:16: redact.keep: want a list of paths, got the number 7` + "\n" + `r.yaml:2:19: redact has no key "kep"; did you mean keep?`,
+		"zzz: 1\nredact: {keep: 7, kep: 1}\n":                      `r.yaml:1:1: the file has no key "zzz"; it has budget, client, judge, models, redact, subject, subjects` + "\n" + `r.yaml:2:16: redact.keep: want a list of paths, got the number 7` + "\n" + `r.yaml:2:19: redact has no key "kep"; did you mean keep?`,
 	} {
 		_, err := project.Parse("r.yaml", []byte(text))
 		switch {

@@ -1,0 +1,346 @@
+// Copyright 2026 The rehearse Authors. SPDX-License-Identifier: Apache-2.0
+
+package subjects
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"maps"
+	"mime"
+	"net"
+	"net/http"
+	"net/url"
+	"strings"
+	"time"
+
+	"github.com/rehearse-dev/rehearse/harness"
+	"github.com/rehearse-dev/rehearse/internal/mcpwire"
+	"github.com/rehearse-dev/rehearse/internal/prose"
+	"github.com/rehearse-dev/rehearse/internal/sse"
+	"github.com/rehearse-dev/rehearse/internal/value"
+)
+
+// httpSession is one conversation with an agent behind an API.
+type httpSession struct {
+	def     *Definition
+	place   *place
+	client  *http.Client
+	server  *mcpwire.Process // that was started for the trial; nil for none
+	url     string
+	turn    int
+	session string
+}
+
+// openHTTP starts the server of an agent, where it is to be started.
+func openHTTP(ctx context.Context, d *Definition, p *place) (harness.Session, error) {
+	s := &httpSession{
+		def: d, place: p,
+		// Of its own, so that nothing stays behind; and by no proxy.
+		client: &http.Client{Transport: &http.Transport{}, CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }},
+	}
+	values := maps.Clone(p.values)
+	if strings.Contains(d.HTTP.URL, "{port}") || has(d.HTTP.Start, "port") {
+		port, err := freePort()
+		if err != nil {
+			return nil, err
+		}
+		values["port"] = port
+	}
+	s.url = filled(d.HTTP.URL, values)
+	if len(d.HTTP.Start) == 0 {
+		return s, nil
+	}
+	var err error
+	if s.server, err = d.start(p, d.HTTP.Start, values); err != nil {
+		return nil, err
+	}
+	if err := s.ready(ctx); err != nil {
+		_ = s.server.Close()
+		return nil, fmt.Errorf("%w: %w", harness.ErrUnavailable, err)
+	}
+	return s, nil
+}
+
+// freePort is a port of loopback that nobody listens on at the moment.
+func freePort() (string, error) {
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		return "", err
+	}
+	defer l.Close()
+	_, port, err := net.SplitHostPort(l.Addr().String())
+	return port, err
+}
+
+// ready waits until the server that was started can be asked: until it says its
+// address, or takes connections at the one that is known.
+func (s *httpSession) ready(ctx context.Context) error {
+	defer context.AfterFunc(ctx, func() { _ = s.server.Close() })()
+	out := bufio.NewReader(s.server)
+	drain := func() { _, _ = io.Copy(io.Discard, out) } // it must not wait for a reader
+	gone := func() error {
+		return fmt.Errorf("the server of the agent is not ready: %w", ended(s.server))
+	}
+	if s.url == "" {
+		line, err := out.ReadString('\n')
+		if err != nil {
+			return gone()
+		}
+		go drain()
+		var told struct {
+			URL string `json:"url"`
+		}
+		if json.Unmarshal([]byte(line), &told) != nil || told.URL == "" {
+			told.URL = strings.TrimSpace(line)
+		}
+		if s.url = told.URL; !strings.HasPrefix(s.url, "http") {
+			return fmt.Errorf(`the first line of the server of the agent is %q: want its address, alone or as {"url": ...}, or give url`, prose.Shorten(line, 200))
+		}
+		return nil
+	}
+	go drain()
+	u, err := url.Parse(s.url)
+	if err != nil {
+		return err
+	}
+	var dialer net.Dialer
+	for wait := 10 * time.Millisecond; ; wait = min(2*wait, 200*time.Millisecond) {
+		conn, err := dialer.DialContext(ctx, "tcp", u.Host)
+		if err == nil {
+			return conn.Close()
+		}
+		select {
+		case <-s.server.Exited():
+			return gone()
+		case <-ctx.Done():
+			return fmt.Errorf("the server of the agent does not take connections at %s: %w", u.Host, err)
+		case <-time.After(wait):
+		}
+	}
+}
+
+// Send implements [harness.Session].
+func (s *httpSession) Send(ctx context.Context, text string) (*harness.TurnReport, error) {
+	s.turn++
+	if s.turn > 1 && s.def.HTTP.Session == nil {
+		return nil, fmt.Errorf("%w: its API knows no second turn", harness.ErrUnable)
+	}
+	res, err := s.ask(ctx, text)
+	if err != nil {
+		return nil, err
+	}
+	defer res.Body.Close()
+	body := io.LimitReader(res.Body, maxOutput)
+	kind, _, _ := mime.ParseMediaType(res.Header.Get("Content-Type"))
+	if res.StatusCode >= 300 {
+		data, _ := io.ReadAll(body)
+		return nil, fmt.Errorf("the agent answered HTTP %d: %s", res.StatusCode, prose.Shorten(strings.TrimSpace(string(data)), 600))
+	}
+	if s.def.HTTP.Stream != nil {
+		return s.streamed(body, kind)
+	}
+	data, err := io.ReadAll(body)
+	if err != nil {
+		return nil, fmt.Errorf("reading the answer of the agent: %w", err)
+	}
+	return s.whole(data)
+}
+
+// ask sends the request of a turn.
+func (s *httpSession) ask(ctx context.Context, text string) (*http.Response, error) {
+	values := maps.Clone(s.place.values)
+	values["prompt"], values["session"] = text, s.session
+	send := value.ObjectOf(value.Member{Key: "goal", Value: value.StringOf("{prompt}")})
+	if s.def.HTTP.Send != nil {
+		send = *s.def.HTTP.Send
+	}
+	req, err := http.NewRequestWithContext(ctx, http.MethodPost, s.url, bytes.NewReader(filledJSON(send, values).Append(nil)))
+	if err != nil {
+		return nil, err
+	}
+	req.Header.Set("Content-Type", "application/json")
+	for name, v := range s.def.HTTP.Headers {
+		req.Header.Set(name, filled(v, values))
+	}
+	res, err := s.client.Do(req)
+	var refused *net.OpError
+	if errors.As(err, &refused) && refused.Op == "dial" {
+		return nil, fmt.Errorf("%w: the agent cannot be reached: %w", harness.ErrUnavailable, err)
+	}
+	if err != nil && s.server != nil {
+		select {
+		case <-s.server.Exited():
+			return nil, fmt.Errorf("%w; its server has ended: %w", err, ended(s.server))
+		default:
+		}
+	}
+	return res, err
+}
+
+// filledJSON puts values in the place of placeholders of texts. A text that is
+// {servers} or {settings} alone becomes their JSON.
+func filledJSON(v value.Value, values map[string]string) value.Value {
+	switch v.Kind() {
+	case value.String:
+		if text := v.Str(); text == "{servers}" || text == "{settings}" {
+			if parsed, err := value.Parse([]byte(values[strings.Trim(text, "{}")])); err == nil {
+				return parsed
+			}
+		}
+		return value.StringOf(filled(v.Str(), values))
+	case value.Array:
+		items := make([]value.Value, 0, v.Len())
+		for _, item := range v.Items() {
+			items = append(items, filledJSON(item, values))
+		}
+		return value.ArrayOf(items...)
+	case value.Object:
+		members := make([]value.Member, 0, v.Len())
+		for _, m := range v.Members() {
+			members = append(members, value.Member{Key: m.Key, Value: filledJSON(m.Value, values)})
+		}
+		return value.ObjectOf(members...)
+	}
+	return v
+}
+
+// whole reads a response.
+func (s *httpSession) whole(data []byte) (*harness.TurnReport, error) {
+	v, err := value.Parse(data)
+	if err != nil {
+		return nil, fmt.Errorf("the answer of the agent is not JSON: %s", prose.Shorten(strings.TrimSpace(string(data)), 300))
+	}
+	if s.def.HTTP.Answer == nil {
+		report, err := ours(data)
+		if err == nil {
+			err = s.goesOn(v)
+		}
+		return report, err
+	}
+	return s.read(v)
+}
+
+// read reads answer and session of a response.
+func (s *httpSession) read(v value.Value) (*harness.TurnReport, error) {
+	answer, err := textOf(s.def.HTTP.Answer, v)
+	if err != nil {
+		return nil, fmt.Errorf("reading the answer of the agent: %w", err)
+	}
+	return &harness.TurnReport{Answer: answer}, s.goesOn(v)
+}
+
+func (s *httpSession) goesOn(v value.Value) (err error) {
+	if s.def.HTTP.Session != nil {
+		if s.session, err = textOf(s.def.HTTP.Session, v); err != nil {
+			return fmt.Errorf("reading the session of the agent: %w", err)
+		}
+	}
+	return nil
+}
+
+// streamed reads a response of events: server-sent ones, or lines of JSON. Of an
+// event, expressions read value.event and value.data.
+func (s *httpSession) streamed(body io.Reader, kind string) (*harness.TurnReport, error) {
+	var text strings.Builder
+	last := value.Value{}
+	found := false
+	take := func(name string, data []byte) error {
+		v, err := value.Parse(data)
+		if err != nil {
+			v = value.StringOf(string(data))
+		}
+		event := value.ObjectOf(value.Member{Key: "event", Value: value.StringOf(name)}, value.Member{Key: "data", Value: v})
+		part, ok, err := s.def.HTTP.Stream.in(event)
+		if ok {
+			text.WriteString(part)
+			last, found = event, true
+		}
+		return err
+	}
+	in := bufio.NewReader(body)
+	if kind == "text/event-stream" {
+		events := sse.NewReader(in, maxOutput)
+		for {
+			ev, err := events.Next()
+			if errors.Is(err, io.EOF) {
+				break
+			}
+			if err == nil {
+				err = take(ev.Name, ev.Data)
+			}
+			if err != nil {
+				return nil, fmt.Errorf("reading the stream of the agent: %w", err)
+			}
+		}
+	} else {
+		for {
+			line, err := in.ReadBytes('\n')
+			if len(bytes.TrimSpace(line)) > 0 {
+				if err := take("", bytes.TrimSpace(line)); err != nil {
+					return nil, fmt.Errorf("reading the stream of the agent: %w", err)
+				}
+			}
+			if errors.Is(err, io.EOF) {
+				break
+			}
+			if err != nil {
+				return nil, fmt.Errorf("reading the stream of the agent: %w", err)
+			}
+		}
+	}
+	switch {
+	case !found:
+		return nil, errors.New("the stream of the agent has no event for which stream: when holds")
+	case s.def.HTTP.Answer != nil:
+		return s.read(last)
+	}
+	return &harness.TurnReport{Answer: text.String()}, s.goesOn(last)
+}
+
+// ours reads a response as agents behind `rehearse serve agent` give it.
+func ours(data []byte) (*harness.TurnReport, error) {
+	var r struct {
+		Status      string             `json:"status"`
+		FinalAnswer *string            `json:"final_answer"`
+		StopReason  harness.StopReason `json:"stop_reason"`
+		Error       string             `json:"error"`
+		ModelCalls  int                `json:"model_calls"`
+		Usage       harness.Usage      `json:"usage"`
+		Calls       []struct {
+			ID        string `json:"id"`
+			Tool      string `json:"tool"`
+			Arguments string `json:"arguments"`
+			Result    string `json:"result"`
+			Error     string `json:"error"`
+		} `json:"calls"`
+	}
+	if err := json.Unmarshal(data, &r); err != nil || r.FinalAnswer == nil {
+		return nil, fmt.Errorf(`the answer of the agent has no final_answer: %s; answer: names another place, such as value.output`, prose.Shorten(strings.TrimSpace(string(data)), 300))
+	}
+	report := &harness.TurnReport{Answer: *r.FinalAnswer, ModelCalls: r.ModelCalls, Usage: r.Usage, Stop: r.StopReason, Error: r.Error}
+	for _, c := range r.Calls {
+		report.Calls = append(report.Calls, harness.ReportedCall{ID: c.ID, Tool: c.Tool, Arguments: c.Arguments, Result: c.Result, Error: c.Error})
+	}
+	switch r.Status {
+	case "", "completed":
+		return report, nil
+	case "stopped":
+		return report, &harness.StopError{Reason: r.StopReason, Detail: r.Error}
+	}
+	return report, fmt.Errorf("the task ended %s: %s", r.Status, r.Error)
+}
+
+// Close implements [harness.Session].
+func (s *httpSession) Close() error {
+	defer s.place.remove()
+	s.client.CloseIdleConnections()
+	if s.server == nil {
+		return nil
+	}
+	return s.server.Close()
+}

@@ -1,0 +1,103 @@
+// Copyright 2026 The rehearse Authors. SPDX-License-Identifier: Apache-2.0
+
+package subjects
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+
+	"mvdan.cc/sh/v3/shell"
+
+	"github.com/rehearse-dev/rehearse/internal/prose"
+)
+
+// Words splits a command as a POSIX shell does, by white space and quotes. No
+// shell runs: a variable, a substitution, a pipe and the like are errors.
+func Words(text string) ([]string, error) {
+	var asked []string
+	words, err := shell.Fields(text, func(name string) string {
+		if !slices.Contains([]string{"IFS", "PWD"}, name) && !slices.Contains(asked, name) {
+			asked = append(asked, name)
+		}
+		return ""
+	})
+	const instead = "no shell runs: quote it, or have one run by the command: sh -c '...'"
+	switch {
+	case err != nil && strings.Contains(err.Error(), "without closing"):
+		return nil, fmt.Errorf("splitting the command %q into words: %w", text, err)
+	case err != nil:
+		return nil, fmt.Errorf("splitting the command %q into words: %w; %s", text, err, instead)
+	case len(asked) > 0:
+		return nil, fmt.Errorf("splitting the command %q into words: it has $%s or ~, and %s", text, asked[0], instead)
+	case len(words) == 0:
+		return nil, errors.New("the command is empty")
+	}
+	return words, nil
+}
+
+// placeholder matches what may be one.
+var placeholder = regexp.MustCompile(`\{[a-z_]+\}`)
+
+// placePlaceholders are those of a trial, whatever is said in it.
+func placePlaceholders() []string {
+	return []string{"mcp_config", "workdir", "home", "dir", "base_url", "endpoint", "api_key", "model", "system", "settings", "servers"}
+}
+
+// commandPlaceholders are those of the words of a command.
+func commandPlaceholders() []string {
+	return append([]string{"prompt", "prompt_file", "session", "port"}, placePlaceholders()...)
+}
+
+// knownPlaceholders refuses words with a placeholder that there is not.
+func knownPlaceholders(words, known []string) error {
+	for _, word := range words {
+		for _, found := range placeholder.FindAllString(word, -1) {
+			name := strings.Trim(found, "{}")
+			if slices.Contains(known, name) {
+				continue
+			}
+			return fmt.Errorf("the command has the unknown placeholder {%s}%s; there are {%s}", name, prose.DidYouMean(name, known), strings.Join(known, "}, {"))
+		}
+	}
+	return nil
+}
+
+// filled puts values in the place of placeholders. What is put in is not looked
+// at again; a placeholder without a value stays as it is.
+func filled(text string, values map[string]string) string {
+	return placeholder.ReplaceAllStringFunc(text, func(found string) string {
+		if v, ok := values[strings.Trim(found, "{}")]; ok {
+			return v
+		}
+		return found
+	})
+}
+
+// has reports whether one of the words has one of the placeholders.
+func has(words []string, names ...string) bool {
+	return slices.ContainsFunc(words, func(word string) bool {
+		return slices.ContainsFunc(names, func(name string) bool { return strings.Contains(word, "{"+name+"}") })
+	})
+}
+
+// located are words in which the path of a file beside the definition is whole,
+// since the command runs in the trial's folder. The program is taken for a path
+// where it has a slash.
+func (d *Definition) located(words []string) []string {
+	out := slices.Clone(words)
+	for i, word := range out {
+		if word == "" || filepath.IsAbs(word) || strings.ContainsAny(word, "{}") || i == 0 && !strings.Contains(word, "/") {
+			continue
+		}
+		path := d.beside(word)
+		if info, err := os.Stat(path); err == nil && info.Mode().IsRegular() {
+			out[i] = path
+		}
+	}
+	return out
+}

@@ -1,0 +1,228 @@
+// Copyright 2026 The rehearse Authors. SPDX-License-Identifier: Apache-2.0
+
+package scenarios
+
+import (
+	"errors"
+	"fmt"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/rehearse-dev/rehearse/harness"
+	"github.com/rehearse-dev/rehearse/internal/project"
+	"github.com/rehearse-dev/rehearse/internal/prose"
+	"github.com/rehearse-dev/rehearse/internal/strictyaml"
+	"github.com/rehearse-dev/rehearse/internal/subjects"
+)
+
+// Subject is a subject that a file or a command line describes, or one in Go
+// with a name.
+type Subject struct {
+	// Name stands in records, and is a column of reports.
+	Name string
+	// Subject plays. Nil stands for the one of whoever runs the scenarios, such as
+	// the agent of `rehearse run`.
+	Subject harness.Subject
+	// Foreign says that it is another process; see run.Options.
+	Foreign bool
+	// Settings go over those of scenarios.
+	Settings harness.Settings
+	// Hash is of its description; empty where there is none.
+	Hash string
+}
+
+// rehearseAgent is the name under which the agent of rehearse stands in records.
+const rehearseAgent = "rehearse-agent"
+
+// SubjectOf reads what a command line names: the name of a subject of the
+// rehearse.yaml of folder dir, or of the nearest one above it, or, where it is
+// several words, a command, which is split as a shell does.
+func SubjectOf(text, dir string) (Subject, error) {
+	if strings.TrimSpace(text) == "" {
+		return Subject{}, errors.New("want the name of a subject, or a command")
+	}
+	if strings.ContainsAny(text, " \t\n") {
+		d, err := subjects.FromWords(text)
+		if err != nil {
+			return Subject{}, err
+		}
+		return described(d), nil
+	}
+	p, err := project.Find(dir)
+	if err != nil {
+		return Subject{}, err
+	}
+	return named(text, p)
+}
+
+// named is a subject of a project, or the agent of rehearse.
+func named(name string, p *project.Project) (Subject, error) {
+	var known []string
+	for _, d := range p.Subjects {
+		if known = append(known, d.Name); d.Name == name {
+			return described(d), nil
+		}
+	}
+	if name == subjects.Rehearse || name == rehearseAgent {
+		return Subject{Name: rehearseAgent}, nil
+	}
+	where := project.File + " has none"
+	if p.Path == "" {
+		where = "there is no " + project.File
+	} else if len(known) > 0 {
+		where = fmt.Sprintf("%s has %s", project.File, strings.Join(known, ", "))
+	}
+	return Subject{}, fmt.Errorf("no subject is named %q%s; %s. A command of one word is written in a file: command: [%s]",
+		name, prose.DidYouMean(name, append(slices.Clone(known), subjects.Rehearse)), where, name)
+}
+
+func described(d *subjects.Definition) Subject {
+	s := Subject{Name: d.Name, Settings: d.Settings, Hash: d.Hash()}
+	if d.Agent == "" {
+		s.Subject, s.Foreign = d, true
+	}
+	return s
+}
+
+// subject reads the subject that a scenario names, or else its project; nil where
+// neither does. n are the settings of the scenario's subject.
+func (l *loader) subject(n *strictyaml.Node, file string) *Subject {
+	var p *project.Project
+	find := func() bool {
+		var err error
+		if p, err = l.project(filepath.Dir(file)); err != nil {
+			l.problems.add(harness.Position{File: file}, "%s", err)
+		}
+		return err == nil
+	}
+	d := subjects.Read(n, subjects.Options{Shaped: true, Add: func(at harness.Position, msg string) { l.problems.add(at, "%s", msg) }})
+	switch {
+	case d == nil:
+		if !find() || p.Subject == nil {
+			return nil
+		}
+		s := described(p.Subject)
+		return &s
+	case d.Ref == "":
+		s := described(d)
+		s.Settings = harness.Settings{} // which are those of the scenario
+		return &s
+	default:
+		if !find() {
+			return nil
+		}
+	}
+	s, err := named(d.Ref, p)
+	if err != nil {
+		l.problems.add(n.Get("name").Pos, "%s", err)
+		return nil
+	}
+	return &s
+}
+
+// project are the settings of the project of a folder. What stands outside of a
+// root is not read.
+func (l *loader) project(dir string) (*project.Project, error) {
+	if l.root != "" {
+		return &project.Project{}, nil
+	}
+	if p := l.projects[dir]; p != nil {
+		return p, nil
+	}
+	p, err := project.Find(dir)
+	if err == nil {
+		l.projects[dir] = p
+	}
+	return p, err
+}
+
+// subjectMap is the value of subject as a map: a name stands for one with the key
+// name.
+func subjectMap(n *strictyaml.Node) *strictyaml.Node {
+	if n == nil || n.Kind != strictyaml.String {
+		return n
+	}
+	key := &strictyaml.Node{Kind: strictyaml.String, Text: "name", Pos: n.Pos, Plain: true}
+	return &strictyaml.Node{Kind: strictyaml.Map, Pos: n.Pos, Pairs: []strictyaml.Pair{{Key: key, Value: n}}}
+}
+
+// deepSubject merges two maps of a subject. One that says what the subject is
+// takes over nothing of that kind.
+func deepSubject(base, over *strictyaml.Node) *strictyaml.Node {
+	base, over = subjectMap(base), subjectMap(over)
+	if base.Kind == strictyaml.Map && slices.ContainsFunc([]string{"name", "agent", "command", "http"}, func(k string) bool { return over.Get(k) != nil }) {
+		rest := *base
+		rest.Pairs = slices.DeleteFunc(slices.Clone(base.Pairs), func(p strictyaml.Pair) bool { return slices.Contains(subjects.Keys(), p.Key.Text) })
+		base = &rest
+	}
+	return deep(base, over)
+}
+
+// subjectObject is what may stand under subject.
+func subjectObjects() []*object {
+	hands := " Placeholders: `{mcp_config}`, `{workdir}`, `{home}`, `{dir}` (the folder of the file that describes the subject), `{base_url}` (ends in /v1), `{endpoint}` (without /v1), `{api_key}`, `{model}`, `{system}`, `{settings}`, `{servers}`."
+	words := either(list(either(text(), number(), boolean())), filled())
+	return []*object{
+		{
+			name: "subject", open: true, doc: "The subject under test, and settings of it. At most one of `name`, `agent`, `command` and `http` says what it is; otherwise it is the subject of `rehearse.yaml`, or whoever runs the scenarios. Keys that are not listed here are passed to the subject by name.",
+			keys: []key{
+				{name: "max_model_calls", typ: count(1), def: "the subject's", doc: "The subject's own limit of model calls in one turn."},
+				{name: "token_limit", typ: count(1), def: "none", doc: "The subject's own limit of tokens in a conversation."},
+				{name: "time_limit", typ: duration(), def: "none", doc: "The subject's own limit of time for a turn. A command is ended then."},
+				{name: "name", typ: filled(), def: "none", doc: "The name of a subject of `rehearse.yaml`. `subject: NAME` is the same."},
+				{name: "agent", typ: enum(subjects.Rehearse), def: "none", doc: "The agent of rehearse, or the Go subject of a test."},
+				{name: "command", typ: words, def: "none", doc: "A program with its arguments, as a list or as a text that is split as a shell does; no shell runs. `{prompt}` is what the user says, `{prompt_file}` the path of a file with it. A word that is the path of a file beside the file that describes the subject is that file." + hands},
+				{name: "resume", typ: words, def: "none: later turns are not played", doc: "With `command`: the command of the second turn and of later ones. `{session}` is what `session` found."},
+				{name: "session", typ: objectOf("output lines"), def: "none", doc: "With `resume`: where the first turn's output names the session."},
+				{name: "prompt", typ: enum("argument", "stdin", "lines", "json_lines"), def: "argument with {prompt} or {prompt_file}, else stdin", doc: "With `command`: how it gets what the user says. With `lines` and `json_lines` one process plays all turns: it reads a line for each, or `{\"prompt\": ...}`."},
+				{name: "answer", typ: either(enum("stdout", "none"), objectOf("answer of a command")), def: "stdout", doc: "With `command`: where its answer is; `none` for one that reports none, so that the journal is the only witness."},
+				{name: "http", typ: either(filled(), objectOf("http subject")), def: "none", doc: "An agent behind an HTTP API; a text is the address of one with the API of `rehearse serve agent`."},
+				{name: "mcp_file", typ: objectOf("mcp file"), def: "the form of Claude, in the home folder", doc: "The file of MCP servers that the subject reads. `{mcp_config}` and the variable MCP_CONFIG are its path."},
+				{name: "env", typ: mapOf(either(text(), number(), boolean())), def: "none", doc: "Variables of its environment, with placeholders, over those that it is handed." + " Those are PATH, LANG, HOME, TMPDIR, OPENAI_BASE_URL, OPENAI_API_KEY, OPENAI_MODEL, ANTHROPIC_* and GEMINI_* of the same, GOOGLE_GEMINI_BASE_URL, MCP_CONFIG, REHEARSE_SETTINGS and NO_PROXY, and no others."},
+				{name: "pass_env", typ: list(filled()), def: "none", doc: "Names of variables of your environment that it gets too."},
+				{name: "files", typ: mapOf(text()), def: "none", doc: "Files that are written before it begins: texts with placeholders, by paths in the working folder or behind `{home}/`."},
+				{name: "dialect", typ: enum("chat", "responses", "messages", "gemini"), def: "not known", doc: "The only API that it asks models by. Scenarios whose profile has another one alone are then refused beforehand."},
+				{name: "knows", typ: list(filled()), def: "none", doc: "Subject settings that it reads from REHEARSE_SETTINGS, a JSON object with the settings of the trial. A scenario with another one, or with max_model_calls or token_limit, is skipped."},
+			},
+		},
+		{
+			name: "answer of a command", doc: "Where the answer of a command is.", one: []string{"file", "jsonl"},
+			keys: []key{
+				{name: "file", typ: filled(), doc: "Path of the file with it, in the working folder, with placeholders."},
+				{name: "jsonl", typ: objectOf("extract"), doc: "The last line of JSON on standard output that has it; of a command that goes on running, the first, which ends the turn. Other lines do not count."},
+			},
+		},
+		{
+			name: "output lines", doc: "Lines of JSON on standard output.",
+			keys: []key{{name: "jsonl", typ: objectOf("extract"), required: true, doc: "The last line that has it."}},
+		},
+		{
+			name: "extract", doc: "A text in JSON values.",
+			keys: []key{
+				{name: "when", typ: celText(), def: "true", doc: "Holds for the values that count; reads `value`."},
+				{name: "text", typ: celText(), required: true, doc: "The text; reads `value`. Any other value is written as JSON."},
+			},
+		},
+		{
+			name: "mcp file", doc: "A file of MCP servers, written for the subject. What else `files` puts into it stays.",
+			keys: []key{
+				{name: "form", typ: enum("claude", "codex", "gemini", "opencode", "vscode"), def: "claude", doc: "The program whose form it has. That of Codex is TOML, the others are JSON."},
+				{name: "path", typ: filled(), def: "in the home folder", doc: "Its path in the working folder, or behind `{home}/`."},
+			},
+		},
+		{
+			name: "http subject", doc: "An agent behind an HTTP API, which is sent one POST request for each turn." + hands,
+			some: []string{"url", "start"},
+			keys: []key{
+				{name: "url", typ: filled(), def: "what start prints", doc: "Its address, with placeholders and `{port}`, a free port of loopback."},
+				{name: "start", typ: words, def: "none: it runs already", doc: "The command that serves it, started for each trial with the environment of a command; may have `{port}`. Without `url` its first line on standard output is the address, alone or as `{\"url\": ...}`."},
+				{name: "send", typ: anything(), def: "{goal: \"{prompt}\"}", doc: "The body of the request: JSON whose texts have placeholders, `{prompt}` and `{session}` among them. A text that is `{servers}` or `{settings}` alone becomes their JSON."},
+				{name: "headers", typ: mapOf(text()), def: "none", doc: "Headers of the request, with placeholders."},
+				{name: "answer", typ: celText(), def: "final_answer, and what else the API of `rehearse serve agent` says", doc: "The answer; reads `value`, the JSON of the response, with `stream` the last event."},
+				{name: "stream", typ: objectOf("extract"), def: "the response is whole", doc: "The response is a stream of server-sent events or of lines of JSON; `when` and `text` read `value.event`, the name, and `value.data`. The texts together are the answer, unless `answer` is given."},
+				{name: "session", typ: celText(), def: "none: later turns are not played", doc: "What names the conversation in later requests, `{session}`; reads `value`."},
+			},
+		},
+	}
+}
