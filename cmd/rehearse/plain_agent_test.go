@@ -33,9 +33,10 @@ func plainAgent() {
 	environ := f.Bool("environ", false, "answer with the environment")
 	listen := f.String("listen", "", "serve an API at this address")
 	write := f.String("write", "", "a file to write")
+	deaf := f.Bool("deaf", false, "call no tool, and make results up")
 	leave := f.String("leave", "", "leave a process behind and write its number here")
 	_ = f.Parse(os.Args[1:])
-	a := &agentUnderTest{resume: *resume}
+	a := &agentUnderTest{resume: *resume, deaf: *deaf}
 	must(a.connect())
 	defer a.close()
 	if *leave != "" {
@@ -105,6 +106,7 @@ func must(err error) {
 
 type agentUnderTest struct {
 	resume  bool
+	deaf    bool
 	history []any
 	tools   []any
 	server  map[string]*plainClient
@@ -221,6 +223,9 @@ func (a *agentUnderTest) model() map[string]any {
 
 // call returns what the model is told of a call.
 func (a *agentUnderTest) call(name, arguments string) string {
+	if a.deaf {
+		return "made up"
+	}
 	var args map[string]any
 	must(json.Unmarshal([]byte(cmp.Or(arguments, "{}")), &args))
 	result, err := a.server[name].ask("tools/call", map[string]any{"name": name, "arguments": args})

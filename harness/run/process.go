@@ -20,11 +20,12 @@ import (
 	"github.com/rehearse-dev/rehearse/mockmcp"
 )
 
-// processes are the child processes of one mock server in a trial: the one
-// that the subject starts, and those that it starts when that has ended.
+// processes are the child processes of one server in a trial: the one that the
+// subject starts, and those that it starts when that has ended.
 type processes struct {
-	server   string
-	mock     *mockmcp.Server
+	server string
+	// speak has the server speak through a child until either has ended.
+	speak    func(context.Context, *process) error
 	listener net.Listener
 	token    string
 	logf     func(string, ...any)
@@ -35,7 +36,7 @@ type processes struct {
 	children []*process
 }
 
-// process is one child process, as its mock server sees it.
+// process is one child process, as its server sees it.
 type process struct {
 	conn  net.Conn
 	out   *messages
@@ -44,13 +45,13 @@ type process struct {
 	gone  chan struct{} // closed when the process has ended
 }
 
-// startProcesses waits for the children of a mock server.
-func startProcesses(name string, mock *mockmcp.Server, logf func(string, ...any)) (*processes, error) {
+// startProcesses waits for the children of a server.
+func startProcesses(name string, speak func(context.Context, *process) error, logf func(string, ...any)) (*processes, error) {
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		return nil, err
 	}
-	p := &processes{server: name, mock: mock, listener: l, token: rand.Text(), logf: logf}
+	p := &processes{server: name, speak: speak, listener: l, token: rand.Text(), logf: logf}
 	p.serving.Go(func() {
 		for {
 			conn, err := l.Accept()
@@ -68,7 +69,7 @@ func (p *processes) reach(command []string) harness.Server {
 	return harness.Server{Name: p.server, Command: command, Env: []string{childVariable + "=" + p.listener.Addr().String() + " " + p.token}}
 }
 
-// serve has the mock server speak through a child.
+// serve has the server speak through a child.
 func (p *processes) serve(conn net.Conn) {
 	defer conn.Close()
 	in := bufio.NewReader(conn)
@@ -92,7 +93,7 @@ func (p *processes) serve(conn net.Conn) {
 		defer cancel()
 		child.receive(in, w)
 	})
-	if err := p.mock.ServeProcess(ctx, child); err != nil && ctx.Err() == nil {
+	if err := p.speak(ctx, child); err != nil && ctx.Err() == nil {
 		p.logf("server %q, process %d: %v", p.server, child.pid, err)
 	}
 	_ = r.Close() // nobody reads any more
@@ -202,3 +203,25 @@ func (c *process) Exit(code int) {
 }
 
 func (c *process) IgnoreEOF() { _ = c.out.write(msgIgnoreEOF, nil) }
+
+// through has a real server speak through a child: what dial opens is its pipe.
+func through(dial func(context.Context) (io.ReadWriteCloser, error)) func(context.Context, *process) error {
+	return func(ctx context.Context, c *process) error {
+		pipe, err := dial(ctx)
+		if err != nil {
+			_, _ = c.Stderr().Write([]byte(err.Error() + "\n")) // the trial logs it too
+			c.Exit(1)
+			return err
+		}
+		var said sync.WaitGroup
+		said.Go(func() {
+			_, _ = io.Copy(c, pipe) // until the server has ended, or nobody hears it
+			_ = c.CloseStdout()
+			_ = c.stdin.Close() // no more is sent to it
+		})
+		_, _ = io.Copy(pipe, c)
+		err = pipe.Close()
+		said.Wait()
+		return err
+	}
+}

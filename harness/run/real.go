@@ -26,8 +26,8 @@ func (t *trial) openReal(ctx context.Context, s *scenarios.Server) (*toolServer,
 	switch {
 	case reach.Transport == "sse":
 		return nil, fmt.Errorf("server %q (%s): a server over sse cannot be journaled; use its http transport", s.Name, where)
-	case reach.URL == "" && t.byURL() && t.opts.Mode != harness.ModeReplay:
-		return nil, fmt.Errorf("server %q (%s): a command cannot be journaled for a subject that starts it itself; use its http transport", s.Name, reach.Command[0])
+	case reach.URL == "" && t.byURL() && t.opts.Mode != harness.ModeReplay && len(t.opts.Child) == 0:
+		return nil, fmt.Errorf("server %q (%s): a subject that starts servers itself is given a child program that leads to this one, and there is none: set Options.Child, or use the http transport of the server", s.Name, reach.Command[0])
 	}
 	tape, err := t.openTape(s)
 	if err != nil {
@@ -76,6 +76,11 @@ func (t *trial) reachReal(ctx context.Context, server *toolServer, s *scenarios.
 	if err != nil {
 		return err
 	}
+	if server.reach.Dial != nil && t.byURL() {
+		if err := t.lead(server); err != nil {
+			return fmt.Errorf("server %q: %w", s.Name, err)
+		}
+	}
 	for _, w := range warnings {
 		server.absent = append(server.absent, absentTool{"", w})
 	}
@@ -83,6 +88,18 @@ func (t *trial) reachReal(ctx context.Context, server *toolServer, s *scenarios.
 		server.tools = append(server.tools, tool.Tool)
 		server.mayOffer(tool, t.logf)
 	}
+	return nil
+}
+
+// lead gives the subject a command in place of a pipe: a child program that leads
+// to the server, which this process starts and keeps the journal of.
+func (t *trial) lead(server *toolServer) error {
+	p, err := startProcesses(server.name, through(server.reach.Dial), t.logf)
+	if err != nil {
+		return err
+	}
+	server.end = append([]func() error{p.close}, server.end...)
+	server.reach = p.reach(t.opts.Child)
 	return nil
 }
 

@@ -305,7 +305,7 @@ func (t *trial) mount(server *toolServer, s *scenarios.Server, watch *serverCloc
 		if len(t.opts.Child) == 0 {
 			return fmt.Errorf("mock server %q (%s): transport: process needs a child program; see Options.Child", s.Name, s.Pos)
 		}
-		p, err := startProcesses(s.Name, mock, t.logf)
+		p, err := startProcesses(s.Name, func(ctx context.Context, c *process) error { return mock.ServeProcess(ctx, c) }, t.logf)
 		if err != nil {
 			return fmt.Errorf("mock server %q (%s): %w", s.Name, s.Pos, err)
 		}
