@@ -61,6 +61,7 @@ func (l *loader) scenario(d *document) []*Scenario {
 		Profile:     textOf(root.Get("model").Get("profile")),
 		ProfilePos:  posOf(root.Get("model").Get("profile")),
 		Expect:      l.expectations(root.Get("expect"), entries),
+		Files:       l.filesOf(root.Get("files")),
 		Names:       textMap(root.Get("names")),
 		Conduct:     l.conduct(root.Get("conduct")),
 		ConductOnly: boolOf(root.Get("conduct_only")),

@@ -52,6 +52,8 @@ func (l *loader) expectation(kind string, n *strictyaml.Node, pos harness.Positi
 		return l.answer(n, pos)
 	case "state":
 		return l.state(n, pos, servers)
+	case "files":
+		return l.judgedFiles(n, pos)
 	case "retries":
 		l.contradictoryRetries(n)
 		return score.Retries{Min: countOf(n.Get("min")), Max: countOf(n.Get("max")), Honoured: boolOf(n.Get("honoured")), Pos: pos}
@@ -100,6 +102,23 @@ func (l *loader) contradictoryAnswer(n *strictyaml.Node) {
 	}
 }
 
+// judgedFiles compiles what is expected of files.
+func (l *loader) judgedFiles(n *strictyaml.Node, pos harness.Position) score.Scorer {
+	s := score.Files{Pos: pos}
+	for _, p := range n.Pairs {
+		if l.inWorkdir(p.Key); !usable(p.Value) {
+			continue
+		}
+		want := score.FileText{Path: p.Key.Text, Absent: p.Value.Text == "absent"}
+		if p.Value.Kind == strictyaml.Map {
+			text := l.answer(p.Value, p.Key.Pos)
+			want.Text = &text
+		}
+		s.List = append(s.List, want)
+	}
+	return s
+}
+
 func countOf(n *strictyaml.Node) *int {
 	if !usable(n) {
 		return nil
@@ -139,7 +158,7 @@ func (l *loader) calls(n *strictyaml.Node, pos harness.Position) score.Scorer {
 	return s
 }
 
-func (l *loader) answer(n *strictyaml.Node, pos harness.Position) score.Scorer {
+func (l *loader) answer(n *strictyaml.Node, pos harness.Position) score.Answer {
 	s := score.Answer{
 		Contains:    l.templates(n.Get("contains")),
 		NotContains: l.templates(n.Get("not_contains")),

@@ -202,6 +202,7 @@ func scenarioObject() *object {
 			{name: "model", typ: objectOf("model"), doc: "Settings of the model side."},
 			{name: "subject", typ: either(filled(), objectOf("subject")), doc: "The subject under test: its name in `rehearse.yaml`, or what it is and settings of it."},
 			{name: "servers", typ: mapOf(objectOf("server entry")), def: "none", doc: "The MCP servers that the subject is given, by name."},
+			{name: "files", typ: mapOf(text()), def: "none", doc: "Files that are put into the trial's working folder before it begins: texts by their paths. `${rehearse.workdir}` and `{workdir}` are that folder."},
 			grantsKey("Which servers each agent may use, by the agent's name, such as `alice: [files]`. The subject setting `as`, or `rehearse run --as NAME`, says which of them the subject is; an agent that is not listed may use none. The conduct check `grants` judges it."),
 			{name: "mcp_config", typ: filled(), def: "none", doc: "Path of an mcp.json that is written for the subject and names the same servers, with `grants` as agent_permissions."},
 			{name: "names", typ: mapOf(filled()), def: "none", doc: "The name under which the subject offers a tool, by `server.tool`."},
@@ -324,12 +325,13 @@ func replyObject() *object {
 func expectationObject() *object {
 	return &object{
 		name: "expectation", doc: "One thing that is expected; two kinds in one item are an error.",
-		one: []string{"calls", "never", "answer", "state", "retries", "stops", "start_error", "that", "judge"},
+		one: []string{"calls", "never", "answer", "state", "files", "retries", "stops", "start_error", "that", "judge"},
 		keys: []key{
 			{name: "calls", typ: either(list(callItem(anyMap())), objectOf("calls")), doc: "The tool calls in the model's order, including executions that no reply asks for; `[]` means none at all. A name alone accepts any arguments."},
 			{name: "never", typ: list(filled()), doc: "Tools that must be neither called nor executed: `server.tool`; `*` stands for any text."},
 			{name: "answer", typ: objectOf("answer"), doc: "The text that the subject answers with."},
 			{name: "state", typ: anyMap(), doc: "The state of mock servers afterwards, by server; keys that are not named are ignored."},
+			{name: "files", typ: mapOf(either(enum("present", "absent"), objectOf("answer"))), doc: "Files of the trial's working folder afterwards, by path: whether they exist, or what their text is to be."},
 			{name: "retries", typ: objectOf("retries"), doc: "How often the subject repeated a model request."},
 			{name: "stops", typ: enum(stopReasons()...), doc: "Why the subject ended the turn without an answer: its own limit, something the model said, or something the endpoint did. `error` accepts any reason and any error. `too_large` is a reply that exceeds what the subject reads; `context_overflow` is a request that exceeds what the endpoint reads."},
 			{name: "start_error", typ: objectOf("start_error"), doc: "The subject gives up when it is opened on its servers, before the first turn, and says why. Over the whole conversation only."},

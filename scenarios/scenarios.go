@@ -69,6 +69,8 @@ type Scenario struct {
 	Profile string
 	// ProfilePos is where the profile is named; zero when it is not.
 	ProfilePos harness.Position
+	// Files are put into the working folder before the trial: texts by their paths.
+	Files map[string]string
 	// Servers in the order of the file, those of suite.yaml first.
 	Servers []*Server
 	Turns   []Turn

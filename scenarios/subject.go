@@ -137,6 +137,21 @@ func (l *loader) project(dir string) (*project.Project, error) {
 	return p, err
 }
 
+// files are the texts that are put into the working folder.
+func (l *loader) filesOf(n *strictyaml.Node) map[string]string {
+	for _, p := range pairsOf(n) {
+		l.inWorkdir(p.Key)
+	}
+	return textMap(n)
+}
+
+// inWorkdir refuses a path that leads out of the working folder.
+func (l *loader) inWorkdir(n *strictyaml.Node) {
+	if !filepath.IsLocal(filepath.FromSlash(n.Text)) {
+		l.problems.add(n.Pos, "files: %q is outside of the working folder: want a path such as notes/a.txt", n.Text)
+	}
+}
+
 // subjectMap is the value of subject as a map: a name stands for one with the key
 // name.
 func subjectMap(n *strictyaml.Node) *strictyaml.Node {

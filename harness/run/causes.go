@@ -81,6 +81,9 @@ func nothingChecked(verdicts []trials.Verdict) string {
 		case v.Advisory && v.State != trials.Skipped:
 			what = "no expectation decides"
 			why = append(why, v.Check+": it is advisory; set decides: true, or expect something else too")
+		case v.Scripted:
+			what = "no expectation decides"
+			why = append(why, v.Check+": it was judged by what the script says, since "+silent)
 		case !v.Conduct:
 			why = append(why, fmt.Sprintf("%s: %s", v.Check, v.Message))
 		}

@@ -101,7 +101,7 @@ func (t *trial) judge(ctx context.Context) (trials.Record, trials.Detail) {
 func (e *evidence) settle(rec *trials.Record, explain func([]trials.Cause)) {
 	rec.Verdicts, rec.Counts.Checks = e.verdicts, 0
 	for _, v := range e.verdicts {
-		if !v.Conduct && !v.Advisory && v.State != trials.Skipped {
+		if !v.Conduct && !v.Advisory && !v.Scripted && v.State != trials.Skipped {
 			rec.Counts.Checks++
 		}
 	}
@@ -113,6 +113,9 @@ func (e *evidence) settle(rec *trials.Record, explain func([]trials.Cause)) {
 	rec.Warnings = append(rec.Warnings, notJudged(rec)...)
 }
 
+// silent says why the journal alone is a witness.
+const silent = "the subject reports no answers"
+
 // notJudged warns of the checks of a trial that passed that nobody made: they
 // must not look like ones that held.
 func notJudged(rec *trials.Record) []string {
@@ -121,6 +124,9 @@ func notJudged(rec *trials.Record) []string {
 	}
 	var out []string
 	for _, v := range rec.Verdicts {
+		if v.Scripted {
+			out = append(out, filepos.Told(v.Pos, v.Check+" was judged by what the script says: "+silent))
+		}
 		if !v.Conduct && v.State == trials.Skipped {
 			out = append(out, filepos.Told(v.Pos, fmt.Sprintf("%s was not judged: %s", v.Check, v.Message)))
 		}
@@ -149,10 +155,11 @@ func (t *trial) collect(jury *jury) *evidence {
 	if t.reported {
 		e.transcript = &harness.Transcript{Turns: t.reports}
 	}
+	t.keepFiles()
 	listed, offered := t.listed()
 	e.calls = trajectory.Whole(e.exchanges, e.tools, offeredBy(e.exchanges, listed, t.scenario.Names), t.turnOf)
 	e.played = trials.Played{
-		Turns: len(t.reports), Listed: undescribed(listed), States: t.states, Conduct: t.scenario.Conduct, StartError: t.startError,
+		Turns: len(t.reports), Listed: undescribed(listed), States: t.states, Files: t.files, Conduct: t.scenario.Conduct, StartError: t.startError,
 		Unable: t.unable,
 	}
 	if t.broke != nil {
@@ -220,6 +227,7 @@ func (e *evidence) score() {
 		reached := i < e.played.Turns
 		if reached {
 			ev.States = e.played.States[i]
+			ev.Files = e.filesAt(i)
 		}
 		for _, scorer := range turn.Expect {
 			v := trials.Verdict{Turn: i + 1, Pos: turn.Pos, State: trials.Skipped, Message: "the turn was not reached"}
@@ -236,6 +244,7 @@ func (e *evidence) score() {
 	}
 	ev := base
 	ev.States = e.states
+	ev.Files = e.filesAt(e.played.Turns)
 	if n := len(s.Turns); n > 0 {
 		ev.User = s.Turns[n-1].User
 	}
@@ -244,6 +253,14 @@ func (e *evidence) score() {
 		hintTools(&v, e.played.Listed)
 		e.verdicts = append(e.verdicts, v)
 	}
+}
+
+// filesAt are the files after a turn, from 0, or, behind the last one, at the end.
+func (e *evidence) filesAt(turn int) map[string]trials.File {
+	if turn >= len(e.played.Files) {
+		return nil
+	}
+	return e.played.Files[turn]
 }
 
 // brokenOff is the transcript in which the error that ended the conversation is

@@ -274,7 +274,7 @@ turns:
 `)
 	rec := one(t, list, run.Options{Subject: loop{silent}})
 	wants(t, rec, harness.OutcomePassed, "")
-	if len(rec.Warnings) != 1 || !strings.HasSuffix(rec.Warnings[0], "s.yaml:5:27: answer was not judged: the subject reports no answers") {
+	if len(rec.Warnings) != 1 || !strings.HasSuffix(rec.Warnings[0], "s.yaml:5:27: answer was judged by what the script says: the subject reports no answers") {
 		t.Errorf("warnings %q", rec.Warnings)
 	}
 	if rec := one(t, list, run.Options{}); len(rec.Warnings) != 0 {
@@ -292,7 +292,7 @@ turns:
     expect: [{answer: {contains: [hello]}}]
 `)
 	res := play(t, list, run.Options{Subject: loop{silent}})
-	wants(t, res.Records[0], harness.OutcomeError, trials.CauseScenario, "nothing was checked: every expectation was skipped (answer: the subject reports no answers)")
+	wants(t, res.Records[0], harness.OutcomeError, trials.CauseScenario, "nothing was checked: no expectation decides (answer: it was judged by what the script says, since the subject reports no answers)")
 	if res.ExitCode() != 1 {
 		t.Errorf("exit code %d, want 1: a run that checks nothing fails", res.ExitCode())
 	}

@@ -77,10 +77,11 @@ type trial struct {
 	reports  []harness.TurnReport // of the turns played
 	reported bool                 // the subject gave at least one report
 	states   []map[string]json.RawMessage
-	executed []map[string]int // after each turn, the last call of each server
-	broke    error            // what ended the conversation early
-	brokeIn  int              // the turn that it ended, from 1; 0 for none
-	fatal    bool             // no expectation could have excused it
+	files    []map[string]trials.File // that expectations name, after each turn and at the end
+	executed []map[string]int         // after each turn, the last call of each server
+	broke    error                    // what ended the conversation early
+	brokeIn  int                      // the turn that it ended, from 1; 0 for none
+	fatal    bool                     // no expectation could have excused it
 	// startError is an error at the start that an expectation judges.
 	startError string
 	// unable is why the subject cannot play the scenario; nil when it can.
@@ -136,6 +137,9 @@ func (t *trial) setUp(ctx context.Context) (*harness.Env, error) {
 			return nil, err
 		}
 	}
+	if err := t.putFiles(); err != nil {
+		return nil, err
+	}
 	if t.cassette != "" {
 		if err := cassettes.Recover(t.cassette); err != nil {
 			return nil, err
@@ -173,7 +177,7 @@ func (t *trial) setUp(ctx context.Context) (*harness.Env, error) {
 // needsWorkdir reports whether anything could look at the trial's folder.
 func (t *trial) needsWorkdir() bool {
 	info, ok := t.subject.Subject.(harness.SubjectInfo)
-	return !ok || info.NeedsWorkdir() || t.subject.Foreign || t.scenario.MCPConfig != "" ||
+	return !ok || info.NeedsWorkdir() || len(t.scenario.Files) > 0 || len(judgedFiles(t.scenario)) > 0 || t.subject.Foreign || t.scenario.MCPConfig != "" ||
 		slices.ContainsFunc(t.scenario.Servers, func(s *scenarios.Server) bool { return s.Mock == nil })
 }
 
@@ -217,6 +221,7 @@ func (t *trial) converse(ctx context.Context, env *harness.Env) {
 		err := t.send(ctx, session, turn)
 		t.states = append(t.states, t.stateOfServers())
 		t.executed = append(t.executed, t.lastExecuted())
+		t.keepFiles()
 		t.checkLimits()
 		if exhausted(err) {
 			t.infra = t.outOf(err)

@@ -34,16 +34,18 @@ type Answer struct {
 }
 
 // Score reads the transcript. When the subject reports nothing, it reads the
-// journal in replay and live mode. In mock mode it is skipped, since the
-// journal then holds only what the script said.
+// journal: the last text of the model that reached the subject. In mock mode that
+// is what the script said, and the verdict says so.
 func (s Answer) Score(e *Evidence) trials.Verdict {
 	v := e.verdict("answer", s.Pos)
-	text, ok := e.answer()
-	if !ok {
-		v.State = trials.Skipped
-		v.Message = "the subject reports no answers"
-		return v
-	}
+	text := e.answer()
+	s.judge(&v, e, text, "the answer", e.gotAnswer(text))
+	v.Scripted = v.State == trials.Passed && e.scripted()
+	return v
+}
+
+// judge judges a text; what it is and what was found are for messages.
+func (s Answer) judge(v *trials.Verdict, e *Evidence, text, what, got string) {
 	vars := e.vars(len(e.Trajectory))
 	checks, problems := 0, []string(nil)
 	check := func(good bool, format string, args ...any) {
@@ -82,25 +84,24 @@ func (s Answer) Score(e *Evidence) trials.Verdict {
 		check(re.MatchString(text), "want it to match the regular expression %q", re)
 	}
 	if err == nil && s.JSON != nil {
-		err = s.json(&v, text, vars, check)
+		err = s.json(v, text, vars, check)
 	}
 	if checks == 0 {
 		check(text != "", "want an answer")
 	}
 	if err != nil {
-		broken(&v, err)
-		return v
+		broken(v, err)
+		return
 	}
 	v.Score = share(checks-len(problems), checks)
 	if len(problems) > 0 {
 		if len(problems) == 1 && len(v.Mismatches) > 0 {
 			v.Pos = cmp.Or(firstPos(v.Mismatches), v.Pos)
-			fail(&v, "%s; the answer is %s", problems[0], e.gotAnswer(text))
-			return v
+			fail(v, "%s; %s is %s", problems[0], what, got)
+			return
 		}
-		fail(&v, "%s, got %s", strings.Join(problems, "; "), e.gotAnswer(text))
+		fail(v, "%s, got %s", strings.Join(problems, "; "), got)
 	}
-	return v
 }
 
 func (s Answer) json(v *trials.Verdict, text string, vars *expr.Vars, check func(bool, string, ...any)) error {
@@ -134,21 +135,23 @@ func unfence(s string) string {
 	return parts[1]
 }
 
-// answer returns the text to judge, and whether there is a witness for it.
-func (e *Evidence) answer() (string, bool) {
+// scripted reports whether the only answers that are known are those of a script.
+func (e *Evidence) scripted() bool {
+	return e.Transcript == nil && (e.Mode == harness.ModeMock || e.Mode == "")
+}
+
+// answer returns the text to judge.
+func (e *Evidence) answer() string {
 	if e.Transcript != nil {
 		if t := e.turn(); t != nil {
-			return t.Answer, true
+			return t.Answer
 		}
-		return "", true
-	}
-	if e.Mode == harness.ModeMock || e.Mode == "" {
-		return "", false
+		return ""
 	}
 	if answers := e.journal().Answers; len(answers) > 0 {
-		return answers[len(answers)-1], true
+		return answers[len(answers)-1]
 	}
-	return "", true
+	return ""
 }
 
 func (e *Evidence) gotAnswer(text string) string {

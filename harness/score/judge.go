@@ -82,12 +82,11 @@ Reply with one JSON object and with nothing before or after it: {"reason": "one 
 func (s Judge) Score(e *Evidence) trials.Verdict {
 	v := e.verdict("judge", s.Pos)
 	v.Advisory = !s.Decides
-	answer, ok := e.answer()
-	if !ok {
+	if e.scripted() { // what the script says is no work of a model
 		v.State, v.Message = trials.Skipped, "the subject reports no answers"
 		return v
 	}
-	material, err := s.material(e, answer)
+	material, err := s.material(e, e.answer())
 	var q *Question
 	if err == nil {
 		q, err = s.question(e, material)

@@ -59,6 +59,9 @@ type Evidence struct {
 	Transcript *harness.Transcript
 	// States are the states of the mock servers, by name.
 	States map[string]json.RawMessage
+	// Files are the files of the working folder that expectations name, by path. Of
+	// one that is missing nothing is known.
+	Files map[string]trials.File
 	// Schemas are the argument schemas by server.tool, for `arguments:
 	// schema`.
 	Schemas map[string]json.RawMessage

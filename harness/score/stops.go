@@ -25,8 +25,7 @@ func (s Stops) Score(e *Evidence) trials.Verdict {
 	t := e.turn()
 	switch {
 	case e.Transcript == nil:
-		v.State = trials.Skipped
-		v.Message = "the subject reports no stops"
+		s.silent(&v, e)
 	case t == nil:
 		fail(&v, "want a stop (%s), but the turn was not reached", s.Reason)
 	case t.Stop == s.Reason:
@@ -41,6 +40,23 @@ func (s Stops) Score(e *Evidence) trials.Verdict {
 		fail(&v, "want a stop (%s), got the answer %q", s.Reason, prose.Shorten(t.Answer, 300))
 	}
 	return v
+}
+
+// silent judges a subject that reports nothing by the journal: whether it was left
+// without an answer, and whether the endpoint's last one brings the stop about.
+func (s Stops) silent(v *trials.Verdict, e *Evidence) {
+	answers := e.journal().Answers
+	switch {
+	case s.Reason != harness.StopAnyError && s.Reason != harness.StopLength && !s.Reason.OfEndpoint():
+		v.State = trials.Skipped
+		v.Message = "the subject reports no stops"
+	case len(answers) > 0:
+		fail(v, "want a stop (%s), got the answer %q", s.Reason, prose.Shorten(answers[len(answers)-1], 300))
+	case s.Reason != harness.StopAnyError:
+		if why := s.unsaid(e.last()); why != "" {
+			fail(v, "want a stop (%s), and no answer reached the subject, which reports nothing; %s", s.Reason, why)
+		}
+	}
 }
 
 // Excuses reports whether the expectation covers a turn that ended with an

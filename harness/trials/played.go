@@ -19,6 +19,9 @@ type Played struct {
 	Listed map[string][]harness.Tool `json:"listed,omitempty"`
 	// States are the states of the mock servers after each turn, by server.
 	States []map[string]json.RawMessage `json:"states,omitempty"`
+	// Files are the files of the working folder that expectations name, by path,
+	// after each turn and at the end. Empty where no expectation names any.
+	Files []map[string]File `json:"files,omitempty"`
 	// Conduct are the settings of the conduct checks.
 	Conduct map[string]string `json:"conduct,omitempty"`
 	// StartError is the error with which the subject could not be opened, where
@@ -39,6 +42,15 @@ type Played struct {
 	// were too long for a file: they cannot be judged again.
 	Redacted bool `json:"redacted,omitempty"`
 	Cut      bool `json:"cut,omitempty"`
+}
+
+// File is a file of the working folder.
+type File struct {
+	Text string `json:"text,omitempty"`
+	// Absent says that it does not exist.
+	Absent bool `json:"absent,omitempty"`
+	// Problem is why the text is not known; empty when it is.
+	Problem string `json:"problem,omitempty"`
 }
 
 // Ended is an error of the subject that ended the conversation.

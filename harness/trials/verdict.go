@@ -24,7 +24,7 @@ const (
 
 // Verdict is what one check says of a trial.
 type Verdict struct {
-	// Check names it: calls, never, answer, state, retries, stops, that, judge,
+	// Check names it: calls, never, answer, state, files, retries, stops, that, judge,
 	// or the name of a conduct check.
 	Check string `json:"check"`
 	// Conduct tells conduct checks from expectations.
@@ -47,6 +47,9 @@ type Verdict struct {
 	// Advisory says that it decides nothing: its failure is a warning, and what
 	// it could not judge is no error of the trial.
 	Advisory bool `json:"advisory,omitempty"`
+	// Scripted says that the subject reports nothing, and that the check found what
+	// the mock model said in its place. It does not count as a check of the trial.
+	Scripted bool `json:"scripted,omitempty"`
 	// Judgement is what an LLM judge said; nil for every other check.
 	Judgement *Judgement `json:"judgement,omitempty"`
 }

@@ -1,0 +1,69 @@
+// Copyright 2026 The rehearse Authors. SPDX-License-Identifier: Apache-2.0
+
+package score_test
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/rehearse-dev/rehearse/harness"
+	"github.com/rehearse-dev/rehearse/harness/score"
+	"github.com/rehearse-dev/rehearse/harness/trials"
+)
+
+func TestFiles(t *testing.T) {
+	files := map[string]trials.File{"a.txt": {Text: "sunny\n"}, "b.txt": {Absent: true}, "c.bin": {Problem: "it is not a regular file"}}
+	text := func(contains string) *score.Answer { return &score.Answer{Contains: templates(t, contains)} }
+	for _, tt := range []struct {
+		name    string
+		list    []score.FileText
+		want    trials.State
+		message string
+	}{
+		{"exists", []score.FileText{{Path: "a.txt"}}, trials.Passed, ""},
+		{"does not exist", []score.FileText{{Path: "b.txt"}}, trials.Failed, `file "b.txt": want it, but it does not exist`},
+		{"absent", []score.FileText{{Path: "b.txt", Absent: true}}, trials.Passed, ""},
+		{"absent, and exists", []score.FileText{{Path: "a.txt", Absent: true}}, trials.Failed, `file "a.txt": want no such file`},
+		{"text", []score.FileText{{Path: "a.txt", Text: text("sun")}}, trials.Passed, ""},
+		{"another text", []score.FileText{{Path: "a.txt", Text: text("rain")}}, trials.Failed, `file "a.txt": want it to contain "rain", got "sunny\n"`},
+		{"text of none", []score.FileText{{Path: "b.txt", Text: text("rain")}}, trials.Failed, "does not exist"},
+		{"two", []score.FileText{{Path: "a.txt"}, {Path: "b.txt"}}, trials.Failed, `file "b.txt"`},
+		{"unreadable", []score.FileText{{Path: "c.bin", Text: text("x")}}, trials.Undecided, "not a regular file"},
+		{"not kept", []score.FileText{{Path: "d.txt", Absent: true}}, trials.Undecided, `file "d.txt" was not kept`},
+		{"cannot be computed", []score.FileText{{Path: "a.txt", Text: text("{{1/0}}")}}, trials.Undecided, `file "a.txt": `},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			v := score.Files{List: tt.list}.Score(&score.Evidence{Files: files})
+			if v.Check != "files" || v.State != tt.want || !strings.Contains(v.Message, tt.message) {
+				t.Errorf("%s %s %q, want %s with %q", v.Check, v.State, v.Message, tt.want, tt.message)
+			}
+		})
+	}
+}
+
+// TestStopsOfSilence has subjects that report nothing: the journal says whether
+// they were left without an answer.
+func TestStopsOfSilence(t *testing.T) {
+	exchange := func(status int, fault, text string) []harness.Exchange {
+		return []harness.Exchange{{Kind: harness.KindReply, Turn: 1, Attempt: 1, Status: status, Fault: fault, Delivered: text != "", Answer: harness.Message{Text: text}}}
+	}
+	for _, tt := range []struct {
+		name   string
+		reason harness.StopReason
+		last   []harness.Exchange
+		want   trials.State
+	}{
+		{"a 401", harness.StopAuth, exchange(401, "unauthorized", ""), trials.Passed},
+		{"a 404 for a 401", harness.StopAuth, exchange(404, "model_not_found", ""), trials.Failed},
+		{"an answer", harness.StopAuth, exchange(200, "", "hello"), trials.Failed},
+		{"any", harness.StopAnyError, exchange(401, "unauthorized", ""), trials.Passed},
+		{"any, and an answer", harness.StopAnyError, exchange(200, "", "hello"), trials.Failed},
+		{"a stop of its own", harness.StopModelCalls, exchange(401, "unauthorized", ""), trials.Skipped},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			if v := (score.Stops{Reason: tt.reason}).Score(&score.Evidence{Turn: 1, Exchanges: tt.last}); v.State != tt.want {
+				t.Errorf("%s %q, want %s", v.State, v.Message, tt.want)
+			}
+		})
+	}
+}
