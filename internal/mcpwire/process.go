@@ -238,6 +238,16 @@ func (p *Process) Ending() string {
 // Stderr returns the end of what the child wrote to its stderr.
 func (p *Process) Stderr() string { return p.stderr.String() }
 
+// Terminate tells the child to end, with all of its group: one that does not look
+// at its stdin. [Process.Close] waits for it.
+func (p *Process) Terminate() {
+	select {
+	case <-p.ended:
+	default:
+		terminateGroup(p.cmd)
+	}
+}
+
 // Close closes the child's stdin, waits for it to end, tells it to terminate
 // when it does not, and kills it when it still does not. When Close returns,
 // the child has ended and what it left behind has been killed, see [Process].

@@ -342,5 +342,6 @@ func (s *httpSession) Close() error {
 	if s.server == nil {
 		return nil
 	}
+	s.server.Terminate() // a server does not look at its standard input
 	return s.server.Close()
 }
