@@ -52,6 +52,9 @@ func openHTTP(ctx context.Context, d *Definition, p *place) (harness.Session, er
 		values["port"] = port
 	}
 	s.url = filled(d.HTTP.URL, values)
+	if u, err := url.Parse(s.url); err == nil && u.Host != "" && strings.Trim(u.Path, "/") == "" && d.HTTP.Send == nil && d.HTTP.Answer == nil {
+		s.url = u.JoinPath("agent", "execute_task").String() // where our own API is asked
+	}
 	if len(d.HTTP.Start) == 0 {
 		return s, nil
 	}

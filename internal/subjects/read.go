@@ -103,11 +103,11 @@ func (r *reader) source(n *strictyaml.Node, d *Definition) {
 	}
 	d.Command = r.command(n.Get("command"), "command", commandPlaceholders())
 	if len(d.Command) > 0 {
-		d.Name = nonEmpty(d.Name, strings.Join(d.Command, " "))
+		d.Name = nonEmpty(d.Name, nameOf(d.Command))
 	}
 	if at := n.Get("http"); at != nil {
 		if d.HTTP = r.http(at); d.HTTP != nil {
-			d.Name = nonEmpty(d.Name, nonEmpty(d.HTTP.URL, strings.Join(d.HTTP.Start, " ")))
+			d.Name = nonEmpty(d.Name, nonEmpty(d.HTTP.URL, nameOf(d.HTTP.Start)))
 		}
 	}
 	for _, name := range []string{"resume", "prompt", "answer"} {

@@ -31,6 +31,7 @@ import (
 	"github.com/rehearse-dev/rehearse/harness"
 	"github.com/rehearse-dev/rehearse/internal/expr"
 	"github.com/rehearse-dev/rehearse/internal/mcpconfig"
+	"github.com/rehearse-dev/rehearse/internal/prose"
 	"github.com/rehearse-dev/rehearse/internal/value"
 )
 
@@ -156,7 +157,23 @@ func FromWords(text string) (*Definition, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &Definition{Name: text, Command: words, Dir: ".", text: text}, nil
+	return &Definition{Name: nameOf(words), Command: words, Dir: ".", text: text}, nil
+}
+
+// nameOf is what a command is called where nobody gave it a name: its words
+// without folders and placeholders.
+func nameOf(words []string) string {
+	var out []string
+	for _, word := range words {
+		switch {
+		case placeholder.MatchString(word):
+			continue
+		case !strings.ContainsAny(word, " \t\n"):
+			word = filepath.Base(word)
+		}
+		out = append(out, word)
+	}
+	return prose.Shorten(strings.Join(out, " "), 60)
 }
 
 // Asks implements [harness.SubjectInfo].

@@ -1,0 +1,73 @@
+// Copyright 2026 The rehearse Authors. SPDX-License-Identifier: Apache-2.0
+
+package subjects_test
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/rehearse-dev/rehearse/harness"
+	"github.com/rehearse-dev/rehearse/internal/strictyaml"
+	"github.com/rehearse-dev/rehearse/internal/subjects"
+)
+
+func TestWords(t *testing.T) {
+	for text, want := range map[string][]string{
+		`python3 agent.py {prompt}`:               {"python3", "agent.py", "{prompt}"},
+		`agent --say "{prompt}" --x='a b' \{ ""`:  {"agent", "--say", "{prompt}", "--x=a b", "{", ""},
+		`sh -c 'agent "$1" | tee log' - {prompt}`: {"sh", "-c", `agent "$1" | tee log`, "-", "{prompt}"},
+		`agent *.md`: {"agent", "*.md"},
+	} {
+		got, err := subjects.Words(text)
+		if diff := cmp.Diff(want, got); diff != "" || err != nil {
+			t.Errorf("%s: %v (-want +got):\n%s", text, err, diff)
+		}
+	}
+	for text, want := range map[string]string{
+		"":               "the command is empty",
+		"agent | tee":    "no shell runs",
+		"agent > out":    "no shell runs",
+		"agent $KEY":     "it has $KEY or ~, and no shell runs",
+		"agent ~/x":      "it has $HOME or ~",
+		"agent $(id)":    "no shell runs",
+		"agent 'one two": "without closing quote",
+	} {
+		if words, err := subjects.Words(text); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%s: %q, %v; want %q", text, words, err, want)
+		}
+	}
+}
+
+// TestName: a command without a name is called by its words, without folders and
+// without what differs from turn to turn.
+func TestName(t *testing.T) {
+	d, err := subjects.FromWords("/usr/bin/python3 ./a/agent.py --fast {prompt}")
+	if err != nil || d.Name != "python3 agent.py --fast" {
+		t.Errorf("%+v, %v", d, err)
+	}
+}
+
+func FuzzRead(f *testing.F) {
+	f.Add(`command: [python3, agent.py, "{prompt}"]`)
+	f.Add(`{command: "agent '{prompt}'", answer: {jsonl: {when: value.a, text: value.b}}, mcp_file: {form: codex, path: x}, env: {A: 1}, pass_env: [B]}`)
+	f.Add(`{http: {url: "http://x/{port}", send: {a: ["{prompt}"]}, answer: value.x, stream: {text: value.data}}, time_limit: 3s, other: [1]}`)
+	f.Add(`{name: a, agent: rehearse}`)
+	f.Add(`{command: [], resume: x, session: 7, prompt: lines}`)
+	f.Fuzz(func(t *testing.T, text string) {
+		root, problems := strictyaml.Parse("s.yaml", []byte(text))
+		if root == nil || len(problems) > 0 {
+			return
+		}
+		told := 0
+		d := subjects.Read(root, subjects.Options{Add: func(_ harness.Position, msg string) {
+			if told++; msg == "" {
+				t.Error("a mistake without a word")
+			}
+		}})
+		if d != nil && (told > 0 || d.Name == "" && d.Ref == "") {
+			t.Errorf("%q: read as %+v, with %d mistakes", text, d, told)
+		}
+	})
+}

@@ -1,0 +1,63 @@
+// Copyright 2026 The rehearse Authors. SPDX-License-Identifier: Apache-2.0
+
+//go:build interop
+
+package interop
+
+import (
+	"encoding/json"
+	"os/exec"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/rehearse-dev/rehearse/harness/trials"
+)
+
+// TestPythonAgent plays the suite utilities to an agent of Python's standard
+// library alone, as a command: it gets the verdicts that the agent of rehearse
+// gets. What it cannot do in another suite is skipped, and what it does wrong,
+// which is to give up on a rate limit, is found.
+func TestPythonAgent(t *testing.T) {
+	verdicts := func(code int, suite, subject string) map[string]string {
+		t.Helper()
+		cmd := exec.CommandContext(t.Context(), binary, "run", "../scenarios/suites/"+suite, "--json", "--out", t.TempDir(), "--subject", subject)
+		out, err := cmd.Output()
+		if cmd.ProcessState == nil || cmd.ProcessState.ExitCode() != code {
+			t.Fatalf("%s by %s: %v, want exit code %d\n%s", suite, subject, err, code, out)
+		}
+		var doc struct{ Trials []trials.Record }
+		if err := json.Unmarshal(out, &doc); err != nil {
+			t.Fatal(err)
+		}
+		got := map[string]string{}
+		for _, r := range doc.Trials {
+			text := string(r.Outcome)
+			for _, v := range r.Verdicts {
+				if !v.Conduct || v.State == trials.Failed {
+					text += " " + v.Check + ":" + string(v.State)
+				}
+			}
+			got[r.Name()] = text
+		}
+		return got
+	}
+	const python = "python3 testdata/agent/agent.py {prompt}"
+	want := verdicts(0, "utilities", "rehearse")
+	if len(want) != 6 {
+		t.Errorf("utilities has %d trials, want 6", len(want))
+	}
+	if diff := cmp.Diff(want, verdicts(0, "utilities", python)); diff != "" {
+		t.Errorf("utilities by the agent of rehearse and by that in Python (-want +got):\n%s", diff)
+	}
+	count := map[byte]int{}
+	failed := ""
+	for name, text := range verdicts(1, "gemflux", python) {
+		if count[text[0]]++; text[0] == 'f' {
+			failed = name
+		}
+	}
+	if diff := cmp.Diff(map[byte]int{'p': 10, 's': 5, 'f': 1}, count); diff != "" || failed != "a rate limit waited out" {
+		t.Errorf("gemflux by the agent in Python, %q failed (-want +got):\n%s", failed, diff)
+	}
+}
