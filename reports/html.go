@@ -210,7 +210,7 @@ func (b *pageBuilder) page(o HTMLOptions) (*pageView, error) {
 	if !m.Started.IsZero() {
 		p.Subtitle = append(p.Subtitle, m.Started.UTC().Format("2006-01-02 15:04 UTC"))
 	}
-	if dir := folder(run); dir != "" {
+	if dir := namedFolder(run); dir != "" {
 		p.Subtitle = append(p.Subtitle, "folder "+dir)
 	}
 	if m.Interrupted {
@@ -289,6 +289,16 @@ func of(name string, facts []factView) []factView {
 	return facts
 }
 
+// namedFolder is the folder of a run, unless nothing is measured in it: then what
+// was played twice gives the same page twice, and the folder has the time in its
+// name.
+func namedFolder(run *Run) string {
+	if run.Manifest.Started.IsZero() {
+		return ""
+	}
+	return folder(run)
+}
+
 func provenance(run *Run) []factView {
 	m := run.Manifest
 	var out []factView
@@ -298,7 +308,7 @@ func provenance(run *Run) []factView {
 		}
 	}
 	add("Run", m.Name)
-	add("Folder", folder(run))
+	add("Folder", namedFolder(run))
 	add("Mode", string(m.Mode))
 	add("Subject", m.Subject)
 	if !m.Started.IsZero() {
