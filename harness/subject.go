@@ -58,11 +58,17 @@ type Session interface {
 	// Send gives the subject one user message and waits for its answer. The
 	// report may be nil when the subject reports nothing. An error that is a
 	// [*StopError] is a stop the subject chose, and so is one beside a report
-	// with a Stop; any other error means that the subject broke.
+	// with a Stop; any other error means that the subject broke. When ctx ends,
+	// Send returns soon, and another Send may follow; [ErrInterrupted] is the cause
+	// where the user wants the turn to end.
 	Send(ctx context.Context, text string) (*TurnReport, error)
 	// Close ends the conversation and waits until nothing of it is left.
 	Close() error
 }
+
+// ErrInterrupted is the cause with which the context of a turn ends that the user
+// interrupts.
+var ErrInterrupted = errors.New("the user interrupted the turn")
 
 // SubjectFunc lets a function be a [Subject].
 type SubjectFunc func(ctx context.Context, env *Env) (Session, error)
@@ -190,6 +196,10 @@ const (
 	StopRepeatedCall    StopReason = "repeated_call"
 )
 
+// StopInterrupted is the stop of a turn that the user interrupts, or whose subject
+// is killed. The runner reports it.
+const StopInterrupted StopReason = "interrupted"
+
 // The stops that an endpoint brings about: the subject gave up since it got
 // no answer that it could use, after as many attempts as it makes.
 const (
@@ -218,7 +228,7 @@ const (
 func StopReasons() []StopReason {
 	return append([]StopReason{
 		StopModelCalls, StopTime, StopTokens, StopContextOverflow, StopEmptyReply,
-		StopContentFilter, StopRefusal, StopLength, StopRepeatedCall,
+		StopContentFilter, StopRefusal, StopLength, StopRepeatedCall, StopInterrupted,
 	}, append(endpointStops(), StopAnyError)...)
 }
 

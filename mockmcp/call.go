@@ -69,7 +69,14 @@ func (s *Server) call(ctx context.Context, r *request) *outcome {
 		}
 	}
 	s.record(t, answer, err)
+	var keep func(context.Context)
+	if s.opts.Executed != nil {
+		keep = s.opts.Executed(t.call.Tool)
+	}
 	r.decided()
+	if keep != nil {
+		keep(ctx)
+	}
 	s.linger(ctx, t, result)
 	if ctx.Err() != nil {
 		s.unsent(t)

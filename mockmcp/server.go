@@ -36,6 +36,11 @@ type Options struct {
 	// is to give a cue, here or elsewhere. nil means none.
 	OnCall  func(tool string)
 	OnState func(state json.RawMessage)
+	// Executed is told of each tools/call when its answer is known, in the order
+	// of the calls. The answer is kept back while the function that it returns
+	// runs, whose ctx ends when the client cancels the call or leaves. nil means
+	// none, and so does a function that is nil.
+	Executed func(tool string) (keep func(ctx context.Context))
 	// Hosts and Origins are names of hosts and origins of pages that HTTP
 	// requests may have beside those of this machine; "*" stands for any. nil
 	// means none.

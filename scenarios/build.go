@@ -83,8 +83,10 @@ func (l *loader) scenario(d *document) []*Scenario {
 		base.variants = l.variants(suite.root, root, entries)
 	}
 	var expects [][]score.Scorer
+	var interruptions []*Interruption
 	for _, n := range itemsOf(turns) {
 		if usable(n) {
+			interruptions = append(interruptions, l.interruption(n, entries))
 			expects = append(expects, l.expectations(n.Get("expect"), entries))
 			for _, e := range itemsOf(n.Get("expect")) {
 				if key := e.Key("start_error"); key != nil {
@@ -118,7 +120,7 @@ func (l *loader) scenario(d *document) []*Scenario {
 			s.Name += "/" + row.name
 		}
 		for i, t := range model.turns {
-			s.Turns = append(s.Turns, Turn{User: l.userText(t, i+1, row), SingleCall: t.single, Expect: expects[i], Pos: t.pos})
+			s.Turns = append(s.Turns, Turn{User: l.userText(t, i+1, row), SingleCall: t.single, Interruption: interruptions[i], Expect: expects[i], Pos: t.pos})
 		}
 		for _, e := range entries {
 			s.Servers = append(s.Servers, e.bind(row.vars))

@@ -113,6 +113,7 @@ func (c *checks) scenario(s *Scenario) {
 		}
 	}
 	c.holds(s)
+	c.interruptions(s)
 	c.constants(s.lint.exprs)
 	for _, r := range scriptOf(root).replies() {
 		c.finishes(r)

@@ -67,7 +67,7 @@ func (c *checks) unanswered(root *strictyaml.Node) {
 	}
 	for _, t := range itemsOf(root.Get("turns")) {
 		replies := itemsOf(t.Get("replies"))
-		if len(replies) == 0 || stops(t.Get("expect")) || boolOf(t.Get("single_call")) {
+		if len(replies) == 0 || stops(t.Get("expect")) || boolOf(t.Get("single_call")) || t.Get("interrupt") != nil || t.Get("kill") != nil {
 			continue
 		}
 		last := replies[len(replies)-1]

@@ -99,38 +99,14 @@ func (m *modelScript) cues() []Cue {
 
 // knownCues refuses cues that cannot come.
 func (l *loader) knownCues(cues []Cue, servers []*serverEntry) {
-	var names []string
-	for _, e := range servers {
-		names = append(names, e.server.Name)
-	}
-	entry := func(c *Cue, name string) *serverEntry {
-		i := slices.Index(names, name)
-		if i < 0 {
-			l.problems.add(c.Pos, "the cue cannot come: unknown server %q%s", name, didYouMean(name, names))
-			return nil
-		}
-		if servers[i].broken {
-			return nil
-		}
-		return servers[i]
-	}
+	const why = "the cue cannot come"
 	for i := range cues {
 		c := &cues[i]
-		if server, tool, dotted := strings.Cut(c.Tool, "."); dotted {
-			e := entry(c, server)
-			if e == nil || e.script == nil {
-				continue // of a real server, any tool may be called
-			}
-			var tools []string
-			for _, t := range e.script.tools {
-				tools = append(tools, t.tool.Name)
-			}
-			if !slices.Contains(tools, tool) {
-				l.problems.add(c.Pos, "the cue cannot come: server %q has no tool %q%s", server, tool, didYouMean(tool, tools))
-			}
+		if strings.Contains(c.Tool, ".") {
+			l.knownTool(c.Pos, why, c.Tool, servers)
 		}
 		for name := range c.State {
-			if e := entry(c, name); e != nil && e.script == nil {
+			if e := l.knownServer(c.Pos, why, name, servers); e != nil && e.script == nil {
 				l.problems.add(c.Pos, "the cue cannot come: %q is a real server, and only the state of a mock server is known", name)
 			}
 		}

@@ -19,7 +19,7 @@ import (
 // reserved returns the keys that later versions will know.
 func reserved() []string {
 	return []string{
-		"after", "interrupt", "kill", "approvals",
+		"after",
 		"cost_usd",
 	}
 }
@@ -63,7 +63,7 @@ func objects() []*object {
 				{name: "echo", typ: list(enum(mockllm.EchoFields()...)), def: "what the profile requires", doc: "Fields of the model's messages that must come back with them in later requests of chat completions. `reasoning_details` and `extra_content` are then sent with every reply that has thoughts, and with every call."},
 			},
 		},
-		cassetteObject(), serverEntryObject(), turnObject(), scriptedTurnObject(), userTextObject(), replyObject(), fragmentsObject(), habitsObject(),
+		cassetteObject(), serverEntryObject(), turnObject(), interruptionObject(), scriptedTurnObject(), userTextObject(), replyObject(), fragmentsObject(), habitsObject(),
 		faultObject(), atObject(),
 		{
 			name: "rule", doc: "A reply outside the conversation: an aside is tried before the conversation, a rule when a request fits no position.",
@@ -268,6 +268,8 @@ func turnObject() *object {
 			{name: "user", typ: template(), required: true, doc: "What the user says; reads " + known(expr.User) + ". It identifies the turn for the mock model: it equals the text of the message, or of one of its parts."},
 			{name: "replies", typ: list(objectOf("reply")), def: "none", doc: "The replies of the mock model, one item for each model call."},
 			{name: "single_call", typ: boolean(), def: "false", doc: "Ends the turn with its first reply, of the last turn alone: one model call, whose tools are not run. `calls` judges what the model asks for. A subject that cannot do that is skipped; the agent of rehearse can."},
+			{name: "interrupt", typ: objectOf("interruption"), def: "none", doc: "Ends the turn as Ctrl-C does: the context of the subject's Send ends. The subject returns, and the next turn goes on from a history in which each call has one answer; the mock MCP server is told by notifications/cancelled. The turn has the stop `interrupted`."},
+			{name: "kill", typ: objectOf("interruption"), def: "none", doc: "Ends the turn as the end of the subject's process does: its connections to mock servers are cut, and the next turn is played by a new session, which resumes the conversation from what the model was sent and said. A subject that cannot do that is skipped; the agent of rehearse can."},
 			expectKey("of this turn"),
 		},
 	}
@@ -277,7 +279,7 @@ func turnObject() *object {
 func scriptedTurnObject() *object {
 	o := turnObject()
 	o.name, o.doc = "scripted turn", "One user message of a client, and the model calls that answer it."
-	o.keys = slices.DeleteFunc(o.keys, func(k key) bool { return k.name == "single_call" })
+	o.keys = slices.DeleteFunc(o.keys, func(k key) bool { return slices.Contains([]string{"single_call", "interrupt", "kill"}, k.name) })
 	o.keys[0].typ = either(template(), objectOf("user text"))
 	o.keys[0].doc = "What the user says; reads " + known(expr.User) + ". It identifies the turn: it equals the text of the message, or of one of its parts, or describes the message."
 	return o

@@ -144,13 +144,20 @@ func (s *Scenario) HasExpectations() bool {
 	return len(s.Expect) > 0 || slices.ContainsFunc(s.Turns, func(t Turn) bool { return len(t.Expect) > 0 })
 }
 
+// Interrupted reports whether a turn is to be interrupted.
+func (s *Scenario) Interrupted() bool {
+	return slices.ContainsFunc(s.Turns, func(t Turn) bool { return t.Interruption != nil })
+}
+
 // Turn is one user message with what is expected of its answer.
 type Turn struct {
 	User string
 	// SingleCall ends the turn with its first reply, whose calls are not run.
 	SingleCall bool
-	Expect     []score.Scorer
-	Pos        harness.Position
+	// Interruption ends the turn while a tool runs; nil lets it end by itself.
+	Interruption *Interruption
+	Expect       []score.Scorer
+	Pos          harness.Position
 }
 
 // Limits are the runner's: a trial that passes one has failed. Zero means

@@ -122,7 +122,7 @@ func runChat(ctx context.Context, p *process, with partner) error {
 	}
 	// An interrupt stops what is being answered; without that, the program.
 	var mu sync.Mutex
-	var stop context.CancelFunc
+	var stop context.CancelCauseFunc
 	interrupts := p.interrupt.take()
 	var watching sync.WaitGroup
 	defer watching.Wait()
@@ -138,7 +138,7 @@ func runChat(ctx context.Context, p *process, with partner) error {
 			if stop == nil {
 				end()
 			} else {
-				stop()
+				stop(harness.ErrInterrupted)
 				stop = nil
 			}
 			mu.Unlock()
@@ -159,7 +159,7 @@ func runChat(ctx context.Context, p *process, with partner) error {
 		case "exit", "quit", "/exit", "/quit":
 			return over()
 		}
-		answering, cancel := context.WithCancel(ctx)
+		answering, cancel := context.WithCancelCause(ctx)
 		mu.Lock()
 		stop = cancel
 		mu.Unlock()
@@ -172,7 +172,7 @@ func runChat(ctx context.Context, p *process, with partner) error {
 		mu.Lock()
 		stop = nil
 		mu.Unlock()
-		cancel()
+		cancel(nil)
 		switch {
 		case ctx.Err() != nil:
 			return over()

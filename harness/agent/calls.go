@@ -138,6 +138,11 @@ func (t *turn) runCall(ctx context.Context, call harness.ToolCall, offered []har
 		}
 	}()
 
+	turn := ctx
+	if turn.Err() != nil {
+		fail(ErrorNotRun, "%s was not run: %v", call.Name, context.Cause(turn))
+		return report, nil
+	}
 	if !slices.ContainsFunc(offered, func(o harness.Tool) bool { return o.Name == call.Name }) {
 		if err := t.denied(call.Name); err != nil {
 			fail(ErrorDenied, "%v", err)
@@ -166,6 +171,8 @@ func (t *turn) runCall(ctx context.Context, call harness.ToolCall, offered []har
 			tool += fmt.Sprintf(" of server %q", res.Server)
 		}
 		fail(ErrorTimeout, "%s did not answer within %v", tool, t.cfg.ToolTimeout)
+	case err != nil && turn.Err() != nil:
+		fail(ErrorBrokenOff, "the call of %s was broken off (%v); whether it took effect is not known", call.Name, context.Cause(turn))
 	case err != nil:
 		fail(ErrorFailed, "calling %s: %v", call.Name, err)
 	case res.IsError && res.Err != nil:

@@ -18,6 +18,8 @@ type ErrorType string
 const (
 	ErrorTool       ErrorType = "tool_error"    // the tool itself reports failure
 	ErrorNoTool     ErrorType = "no_such_tool"  // the model was not offered it
+	ErrorNotRun     ErrorType = "not_run"       // the turn ended before
+	ErrorBrokenOff  ErrorType = "broken_off"    // the turn ended during the call
 	ErrorDenied     ErrorType = "not_permitted" // the agent may not use its server
 	ErrorArguments  ErrorType = "bad_arguments" // they are not JSON, or do not fit the schema
 	ErrorTimeout    ErrorType = "timeout"       // no answer in time

@@ -218,7 +218,11 @@ func (t *trial) faults(e *evidence) trials.Faults {
 		c := cause(trials.CauseSubject, t.turnPos(len(t.reports)), "%s", t.subjectFault(e))
 		c.Blame = t.blameOfStop(e)
 		panicked := (*panicError)(nil)
-		f.Subject, f.Panicked = &c, errors.As(t.broke, &panicked)
+		if ranOn := (*ranOnError)(nil); errors.As(t.broke, &ranOn) {
+			f.Setup = append(f.Setup, c) // all else comes of it
+		} else {
+			f.Subject, f.Panicked = &c, errors.As(t.broke, &panicked)
+		}
 	}
 	if c := t.serverCause(); c != nil {
 		f.Behind = append([]trials.Cause{*c}, f.Behind...)

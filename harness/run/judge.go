@@ -160,7 +160,7 @@ func (t *trial) collect(jury *jury) *evidence {
 	e.calls = trajectory.Whole(e.exchanges, e.tools, offeredBy(e.exchanges, listed, t.scenario.Names), t.turnOf)
 	e.played = trials.Played{
 		Turns: len(t.reports), Listed: undescribed(listed), States: t.states, Files: t.files, Conduct: t.scenario.Conduct, StartError: t.startError,
-		Unable: t.unable,
+		Unable: t.unable, Interrupted: t.interrupted,
 	}
 	if t.broke != nil {
 		e.played.Ended = &trials.Ended{Turn: t.brokeIn, Fatal: t.fatal}
@@ -253,6 +253,7 @@ func (e *evidence) score() {
 		hintTools(&v, e.played.Listed)
 		e.verdicts = append(e.verdicts, v)
 	}
+	e.uninterrupted()
 }
 
 // filesAt are the files after a turn, from 0, or, behind the last one, at the end.
@@ -307,6 +308,7 @@ func (t *trial) conduct(e *evidence, listed map[string][]harness.Tool) {
 			in.Single = append(in.Single, i+1)
 		}
 	}
+	in.Interrupted = t.interrupted
 	t.wire(in)
 	limit := t.passed()
 	if limit != nil {

@@ -43,6 +43,7 @@ func (t *trial) openReal(ctx context.Context, s *scenarios.Server) (*toolServer,
 	p := passthrough.New(reach, &passthrough.Options{Clock: t.clock, Called: func(tool string) {
 		t.onToolCall()
 		t.prompter.called(s.Name, tool)
+		t.interruptible.executed(s.Name + "." + tool) // its answer cannot be kept back
 	}, Abort: t.opts.Abort, Grace: t.opts.ServerGrace, Transport: tape.transport(), Seen: t.wires.seen(s.Name)})
 	server.calls, server.trouble = p.Journal, p.Trouble
 	server.end = append([]func() error{p.Close}, server.end...)

@@ -232,6 +232,9 @@ func (t *trial) openServer(ctx context.Context, s *scenarios.Server) (*toolServe
 		opts.OnCall = func(tool string) { t.prompter.called(s.Name, tool) }
 		opts.OnState = func(state json.RawMessage) { t.state(s.Name, state) }
 	}
+	if t.scenario.Interrupted() {
+		opts.Executed = func(tool string) func(context.Context) { return t.interruptible.executed(s.Name + "." + tool) }
+	}
 	mock, err := mockmcp.New(*s.Mock, opts)
 	if err != nil {
 		return nil, fmt.Errorf("starting mock server %q: %w", s.Name, err)

@@ -60,10 +60,12 @@ type trial struct {
 
 	deadline deadline
 	prompter *prompter
-	recorder *cassettes.Recorder // of modes record and replay
-	before   *vcr.File           // the recording that is made anew; nil for none
-	tapes    []*taping           // of real servers, in these modes
-	wires    *wireLog            // nil unless what goes over them is kept
+	// interruptible is the turn that is played, as far as it can be interrupted.
+	interruptible interruptible
+	recorder      *cassettes.Recorder // of modes record and replay
+	before        *vcr.File           // the recording that is made anew; nil for none
+	tapes         []*taping           // of real servers, in these modes
+	wires         *wireLog            // nil unless what goes over them is kept
 
 	turn   atomic.Int64 // being played, from 1
 	called atomic.Int64 // tool calls that reached a server
@@ -76,12 +78,14 @@ type trial struct {
 
 	reports  []harness.TurnReport // of the turns played
 	reported bool                 // the subject gave at least one report
-	states   []map[string]json.RawMessage
-	files    []map[string]trials.File // that expectations name, after each turn and at the end
-	executed []map[string]int         // after each turn, the last call of each server
-	broke    error                    // what ended the conversation early
-	brokeIn  int                      // the turn that it ended, from 1; 0 for none
-	fatal    bool                     // no expectation could have excused it
+	// interrupted are the turns that the scenario interrupted, from 1.
+	interrupted []int
+	states      []map[string]json.RawMessage
+	files       []map[string]trials.File // that expectations name, after each turn and at the end
+	executed    []map[string]int         // after each turn, the last call of each server
+	broke       error                    // what ended the conversation early
+	brokeIn     int                      // the turn that it ended, from 1; 0 for none
+	fatal       bool                     // no expectation could have excused it
 	// startError is an error at the start that an expectation judges.
 	startError string
 	// unable is why the subject cannot play the scenario; nil when it can.
@@ -262,13 +266,27 @@ func (t *trial) send(ctx context.Context, session harness.Session, next scenario
 	if next.SingleCall {
 		say = session.(SingleCaller).SendOnce // which lacks has looked for
 	}
-	report, err := guard(ctx, t, func() (*harness.TurnReport, error) { return say(ctx, next.User) })
+	turnCtx, interrupted := t.interruptible.begin(ctx, next.Interruption)
+	report, err := guard(turnCtx, t, func() (*harness.TurnReport, error) { return say(turnCtx, next.User) })
 	var turn harness.TurnReport
 	if report != nil {
 		turn = *report
 		t.reported = true
 	}
 	turn.User = next.User
+	panicked := (*panicError)(nil)
+	switch {
+	case !interrupted() || errors.As(err, &panicked):
+	case errors.Is(err, errAbandoned):
+		err = &ranOnError{t.opts.Grace}
+	default:
+		turn.Stop = harness.StopInterrupted
+		t.interrupted = append(t.interrupted, len(t.reports)+1)
+		if err != nil {
+			turn.Error = err.Error()
+		}
+		err = nil
+	}
 	if err != nil {
 		if stop := (*harness.StopError)(nil); errors.As(err, &stop) {
 			turn.Stop = stop.Reason

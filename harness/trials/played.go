@@ -30,6 +30,8 @@ type Played struct {
 	// Ended is how the subject ended the conversation before its time; nil when
 	// it did not.
 	Ended *Ended `json:"ended,omitempty"`
+	// Interrupted are the turns that the scenario interrupted, from 1.
+	Interrupted []int `json:"interrupted,omitempty"`
 	// Unable is why the subject cannot play the scenario; nil when it can.
 	Unable *Cause `json:"unable,omitempty"`
 	Faults Faults `json:"faults,omitzero"`

@@ -184,7 +184,7 @@ func offers(r harness.Request, name string) bool {
 // unanswered finds the calls of a that no message answers.
 func (c *checker) unanswered(a answered, f *finding) {
 	if a.next == nil {
-		if c.gaveUp(a.reply) {
+		if c.gaveUp(a.reply) && !(c.interrupted(a.reply.Turn) && c.wentOn(a.reply.Turn)) {
 			return // which is judged elsewhere
 		}
 		last := c.requests[len(c.requests)-1].Seq == a.reply.Seq
@@ -212,6 +212,15 @@ func (c *checker) gaveUp(reply harness.Exchange) bool {
 	}
 	t := c.turn(reply.Turn)
 	return t != nil && (t.Stop != "" || t.Error != "") && !slices.ContainsFunc(c.requests, later)
+}
+
+// interrupted reports whether the user interrupted a turn, or killed the subject
+// in it. What was said until then stays in the history.
+func (c *checker) interrupted(turn int) bool { return slices.Contains(c.Interrupted, turn) }
+
+// wentOn reports whether a turn after this one was played.
+func (c *checker) wentOn(turn int) bool {
+	return slices.ContainsFunc(c.requests, func(x harness.Exchange) bool { return x.Turn > turn })
 }
 
 // swapped returns the other call of the reply whose result stands under call
@@ -263,7 +272,7 @@ func (c *checker) results() (f finding) {
 				continue // the client cannot know the result
 			}
 			if !call.Executed {
-				if c.callable(call) && !c.knocked(call) {
+				if !c.interrupted(call.Turn) && c.callable(call) && !c.knocked(call) {
 					f.add("%s was answered with %s, but the server was never called", callText(call), quote(texts[0]))
 				}
 				continue

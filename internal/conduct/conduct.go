@@ -168,6 +168,9 @@ type Input struct {
 	// Single are the turns that end with one model call, whose tools are not
 	// run, from 1.
 	Single []int
+	// Interrupted are the turns that the user interrupted, or in which the subject
+	// was killed, from 1.
+	Interrupted []int
 	// Remaining are the scripted replies that were never asked for, and that
 	// nothing excuses.
 	Remaining []Unreached

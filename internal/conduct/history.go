@@ -119,7 +119,7 @@ func (c *checker) historyGrows() (f finding) {
 // shrunk says what a request lacks of the previous request and its reply,
 // unless the subject gave up on that. It is empty when nothing is missing.
 func (c *checker) shrunk(before, now *harness.Exchange) string {
-	gaveUp := c.gaveUp(*before)
+	gaveUp := c.gaveUp(*before) && !(c.interrupted(before.Turn) && len(before.Answer.Calls) > 0)
 	old, messages := spoken(before.Request), spoken(now.Request)
 	if gaveUp && !took(before) {
 		old = withoutLast(old, messages)
@@ -269,7 +269,7 @@ func (c conversations) witnessesAgree() (f finding) {
 	})
 	for i := range main.Transcript.Turns {
 		t := &main.Transcript.Turns[i]
-		if t.Error != "" && (t.Stop == "" || t.Stop.OfEndpoint()) {
+		if t.Error != "" && (t.Stop == "" || t.Stop.OfEndpoint() || t.Stop == harness.StopInterrupted) {
 			continue // it broke in the middle of the turn
 		}
 		if reportsCalls {

@@ -1,0 +1,88 @@
+// Copyright 2026 The rehearse Authors. SPDX-License-Identifier: Apache-2.0
+
+package run
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/rehearse-dev/rehearse/harness"
+	"github.com/rehearse-dev/rehearse/harness/trials"
+	"github.com/rehearse-dev/rehearse/scenarios"
+)
+
+// interruptible is the turn of a trial that is played, as far as the scenario
+// says that it is interrupted.
+type interruptible struct {
+	mu     sync.Mutex // guards what follows
+	at     *scenarios.Interruption
+	calls  int // of the tool of at, in this turn
+	struck bool
+	end    context.CancelCauseFunc
+}
+
+// begin makes the context of a turn. interrupted ends the turn, and reports
+// whether it was interrupted.
+func (i *interruptible) begin(ctx context.Context, at *scenarios.Interruption) (turn context.Context, interrupted func() bool) {
+	if at == nil {
+		return ctx, func() bool { return false }
+	}
+	turn, end := context.WithCancelCause(ctx)
+	i.mu.Lock()
+	i.at, i.calls, i.struck, i.end = at, 0, false, end
+	i.mu.Unlock()
+	return turn, func() bool {
+		end(nil)
+		i.mu.Lock()
+		defer i.mu.Unlock()
+		i.at = nil
+		return i.struck
+	}
+}
+
+// executed is told of a call of server.tool that a server has executed. It
+// interrupts the turn if it is the call to do so at, and has its answer kept back
+// then, so that the subject cannot be quicker.
+func (i *interruptible) executed(tool string) (keep func(context.Context)) {
+	i.mu.Lock()
+	defer i.mu.Unlock()
+	if i.at == nil || i.at.Tool != tool {
+		return nil
+	}
+	if i.calls++; i.calls != i.at.Nth {
+		return nil
+	}
+	i.struck = true
+	i.end(harness.ErrInterrupted)
+	return func(ctx context.Context) { <-ctx.Done() }
+}
+
+// ranOnError is the error of a subject that went on with a turn that was
+// interrupted.
+type ranOnError struct{ grace time.Duration }
+
+func (e *ranOnError) Error() string {
+	return fmt.Sprintf("the subject did not end the turn within %s after it was interrupted", e.grace)
+}
+
+// uninterrupted finds the turns that ended before they could be interrupted. With
+// a script that is a mistake in it; a real model need not call the tool.
+func (e *evidence) uninterrupted() {
+	for i, turn := range e.scenario.Turns[:min(e.played.Turns, len(e.scenario.Turns))] {
+		at, broke := turn.Interruption, e.played.Ended != nil && e.played.Ended.Turn == i+1
+		if at == nil || broke || slices.Contains(e.played.Interrupted, i+1) {
+			continue
+		}
+		v := trials.Verdict{
+			Check: at.Key(), Turn: i + 1, Pos: at.Pos, State: trials.Undecided,
+			Message: fmt.Sprintf("turn %d ended before call %d of %s, so nothing interrupted it", i+1, at.Nth, at.Tool),
+		}
+		if e.mode.Real() {
+			v.State = trials.Failed
+		}
+		e.verdicts = append(e.verdicts, v)
+	}
+}
