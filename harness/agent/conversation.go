@@ -85,6 +85,42 @@ func (c *Conversation) Reset() {
 	c.messages, c.calls, c.tokens = nil, nil, 0
 }
 
+// Resume replaces the history by one that was kept, such as that of
+// [Conversation.Messages], of a program that has ended. A call in it that has no
+// result gets one that says that nobody knows whether it took effect; it is not
+// run again. System messages, and results without a call, are left out.
+func (c *Conversation) Resume(history []harness.Message) {
+	var messages, results []harness.Message
+	var calls []harness.ToolCall // whose results are looked for
+	settle := func() {
+		for _, call := range calls {
+			result := harness.Message{
+				Role: harness.RoleTool, CallID: call.ID,
+				Text: fmt.Sprintf("Error: the conversation broke off during the call of %s; whether it took effect is not known", call.Name),
+			}
+			if i := slices.IndexFunc(results, func(m harness.Message) bool { return m.CallID == call.ID }); i >= 0 {
+				result = results[i]
+			}
+			messages = append(messages, result)
+		}
+		calls, results = nil, nil
+	}
+	for _, m := range history {
+		switch m.Role {
+		case harness.RoleSystem:
+		case harness.RoleTool:
+			results = append(results, m)
+		default:
+			settle()
+			messages, calls = append(messages, m), m.Calls
+		}
+	}
+	settle()
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.messages = messages
+}
+
 // SetModel has the conversation ask another model of the same endpoint, from the
 // next model call on. Empty means that of the configuration.
 func (c *Conversation) SetModel(name string) {

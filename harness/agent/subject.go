@@ -282,6 +282,12 @@ func (s *session) SendOnce(ctx context.Context, text string) (*harness.TurnRepor
 	return s.report(s.conversation.SendOnce(ctx, text), text)
 }
 
+// Resume implements Resumer of [github.com/rehearse-dev/rehearse/harness/run].
+func (s *session) Resume(history []harness.Message) error {
+	s.conversation.Resume(history)
+	return nil
+}
+
 // report plays a turn and says what happened in it.
 func (s *session) report(events iter.Seq2[Event, error], text string) (*harness.TurnReport, error) {
 	report := &harness.TurnReport{User: text}

@@ -224,3 +224,53 @@ turns:
 		t.Errorf("the cause stands at %s", rec.Cause.Pos)
 	}
 }
+
+// TestKill kills the subject while a tool runs. A new session resumes the
+// conversation, and answers what was open.
+func TestKill(t *testing.T) {
+	for _, transport := range []string{"stdio", "http", "sse", "ws", "process"} {
+		t.Run(transport, func(t *testing.T) {
+			text := strings.ReplaceAll(stopped("kill", transport), `told[3].contains("not run")`, `told[3].contains("not known")`)
+			rec := one(t, write(t, text), run.Options{Subject: agent.Subject(nil), Child: self()})
+			wants(t, rec, harness.OutcomePassed, "")
+		})
+	}
+}
+
+// executesOpen runs the open calls of a conversation that it resumes.
+type executesOpen struct {
+	harness.Session
+	env *harness.Env
+}
+
+func (s executesOpen) Resume(history []harness.Message) error {
+	session, err := mcppool.Open(context.Background(), s.env.Servers[0], nil)
+	if err != nil {
+		return err
+	}
+	defer session.Close()
+	for _, call := range history[len(history)-1].Calls {
+		if _, err := session.Call(context.Background(), call.Name, json.RawMessage(call.Arguments)); err != nil {
+			return err
+		}
+	}
+	return s.Session.(run.Resumer).Resume(history)
+}
+
+// forgetful begins anew when it resumes.
+type forgetful struct{ harness.Session }
+
+func (forgetful) Resume([]harness.Message) error { return nil }
+
+// unable cannot resume.
+type unable struct{ harness.Session }
+
+func TestKillFaults(t *testing.T) {
+	text := stopped("kill", "stdio")
+	rec := one(t, write(t, text), run.Options{Subject: around(func(s harness.Session, env *harness.Env) harness.Session { return executesOpen{s, env} })})
+	wants(t, rec, harness.OutcomeFailed, rec.Cause.Kind, "was executed again after it had succeeded")
+	rec = one(t, write(t, text), run.Options{Subject: around(func(s harness.Session, _ *harness.Env) harness.Session { return forgetful{s} })})
+	wants(t, rec, harness.OutcomeFailed, trials.CauseConduct, "later requests contain neither the call nor its result")
+	rec = one(t, write(t, text), run.Options{Subject: around(func(s harness.Session, _ *harness.Env) harness.Session { return unable{s} })})
+	wants(t, rec, harness.OutcomeSkipped, trials.CauseScenario, "kill needs a subject that can resume a conversation")
+}

@@ -22,6 +22,7 @@ type interruptible struct {
 	calls  int // of the tool of at, in this turn
 	struck bool
 	end    context.CancelCauseFunc
+	kill   func() (cut func()) // of the session that plays it; nil where none is killed
 }
 
 // begin makes the context of a turn. interrupted ends the turn, and reports
@@ -56,6 +57,14 @@ func (i *interruptible) executed(tool string) (keep func(context.Context)) {
 		return nil
 	}
 	i.struck = true
+	if i.at.Kill {
+		cut := i.kill()
+		i.end(errKilled)
+		return func(ctx context.Context) {
+			cut()
+			<-ctx.Done()
+		}
+	}
 	i.end(harness.ErrInterrupted)
 	return func(ctx context.Context) { <-ctx.Done() }
 }
@@ -65,7 +74,7 @@ func (i *interruptible) executed(tool string) (keep func(context.Context)) {
 type ranOnError struct{ grace time.Duration }
 
 func (e *ranOnError) Error() string {
-	return fmt.Sprintf("the subject did not end the turn within %s after it was interrupted", e.grace)
+	return fmt.Sprintf("the subject did not end the turn within %s after it was interrupted, or killed", e.grace)
 }
 
 // uninterrupted finds the turns that ended before they could be interrupted. With

@@ -308,7 +308,12 @@ func (t *trial) conduct(e *evidence, listed map[string][]harness.Tool) {
 			in.Single = append(in.Single, i+1)
 		}
 	}
-	in.Interrupted = t.interrupted
+	for _, turn := range t.interrupted {
+		in.Interrupted = append(in.Interrupted, turn)
+		if t.scenario.Turns[turn-1].Interruption.Kill {
+			in.Killed = append(in.Killed, turn)
+		}
+	}
 	t.wire(in)
 	limit := t.passed()
 	if limit != nil {

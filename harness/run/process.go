@@ -136,6 +136,15 @@ func (p *processes) ended(grace time.Duration) []conduct.Child {
 	return out
 }
 
+// kill ends the children that there are, at once.
+func (p *processes) kill() {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	for _, child := range p.children {
+		_ = child.conn.Close() // the process exits then, whatever it was told to ignore
+	}
+}
+
 // close ends what is left of the children.
 func (p *processes) close() error {
 	p.mu.Lock()

@@ -4,6 +4,7 @@ package run
 
 import (
 	"context"
+	"fmt"
 
 	"github.com/rehearse-dev/rehearse/harness"
 	"github.com/rehearse-dev/rehearse/harness/trials"
@@ -21,17 +22,19 @@ type SingleCaller interface {
 
 // lacks says what a turn needs that the subject cannot do.
 func (t *trial) lacks(session harness.Session) *trials.Cause {
-	if _, ok := session.(SingleCaller); ok {
-		return nil
-	}
+	_, single := session.(SingleCaller)
+	_, resumes := session.(Resumer)
 	for _, turn := range t.scenario.Turns {
-		if turn.SingleCall {
-			return &trials.Cause{
-				Kind: trials.CauseScenario, Pos: turn.Pos,
-				Message: "single_call needs a subject that can end a turn after one model call, and " + t.key.Subject +
-					" cannot: play it with the agent of rehearse, or make the session of the subject a run.SingleCaller",
-			}
+		need := ""
+		switch {
+		case turn.SingleCall && !single:
+			need = "single_call needs a subject that can end a turn after one model call, and %s cannot: play it with the agent of rehearse, or make the session of the subject a run.SingleCaller"
+		case turn.Interruption != nil && turn.Interruption.Kill && !resumes:
+			need = "kill needs a subject that can resume a conversation, and %s cannot: play it with the agent of rehearse, or make the session of the subject a run.Resumer"
+		default:
+			continue
 		}
+		return &trials.Cause{Kind: trials.CauseScenario, Pos: turn.Pos, Message: fmt.Sprintf(need, t.key.Subject)}
 	}
 	return nil
 }

@@ -187,7 +187,7 @@ func (t *trial) needsWorkdir() bool {
 
 // converse opens the subject, plays the turns, and closes it.
 func (t *trial) converse(ctx context.Context, env *harness.Env) {
-	session, err := guard(ctx, t, func() (harness.Session, error) { return t.subject.Subject.Open(ctx, env) })
+	session, err := guard(ctx, t, func() (harness.Session, error) { return t.subject.Subject.Open(ctx, t.opened(env)) })
 	switch panicked := (*panicError)(nil); {
 	case exhausted(err):
 		t.infra = t.outOf(err)
@@ -205,16 +205,7 @@ func (t *trial) converse(ctx context.Context, env *harness.Env) {
 		t.broke, t.fatal = errors.New("opening the subject: it returned neither a session nor an error"), true
 		return
 	}
-	defer func() {
-		closing, stop := context.WithCancel(context.WithoutCancel(ctx))
-		stop() // nothing but the grace is left
-		if _, err := guard(closing, t, func() (any, error) { return nil, session.Close() }); err != nil {
-			t.logf("closing the subject: %v", err)
-			if panicked := (*panicError)(nil); t.broke == nil && errors.As(err, &panicked) {
-				t.broke, t.fatal = fmt.Errorf("closing the subject: %w", err), true
-			}
-		}
-	}()
+	defer func() { t.leave(ctx, session) }()
 	if t.unable = t.lacks(session); t.unable != nil {
 		return
 	}
@@ -239,6 +230,28 @@ func (t *trial) converse(ctx context.Context, env *harness.Env) {
 		}
 		if t.passed() != nil || t.missed() {
 			return
+		}
+		if turn.Interruption != nil && turn.Interruption.Kill && slices.Contains(t.interrupted, i+1) && i+1 < len(t.scenario.Turns) {
+			t.leave(ctx, session)
+			if session, err = t.revive(ctx, env); err != nil {
+				t.broke = err
+				return
+			}
+		}
+	}
+}
+
+// leave closes a session; nil is none.
+func (t *trial) leave(ctx context.Context, session harness.Session) {
+	if session == nil {
+		return
+	}
+	closing, stop := context.WithCancel(context.WithoutCancel(ctx))
+	stop() // nothing but the grace is left
+	if _, err := guard(closing, t, func() (any, error) { return nil, session.Close() }); err != nil {
+		t.logf("closing the subject: %v", err)
+		if panicked := (*panicError)(nil); t.broke == nil && errors.As(err, &panicked) {
+			t.broke, t.fatal = fmt.Errorf("closing the subject: %w", err), true
 		}
 	}
 }
@@ -280,6 +293,9 @@ func (t *trial) send(ctx context.Context, session harness.Session, next scenario
 	case errors.Is(err, errAbandoned):
 		err = &ranOnError{t.opts.Grace}
 	default:
+		if next.Interruption.Kill { // who is killed reports nothing
+			turn, err = harness.TurnReport{User: next.User}, errKilled
+		}
 		turn.Stop = harness.StopInterrupted
 		t.interrupted = append(t.interrupted, len(t.reports)+1)
 		if err != nil {

@@ -268,7 +268,7 @@ func (c *checker) results() (f finding) {
 			if len(texts) == 0 || c.swapped(a, i) >= 0 {
 				continue // answered_once says so
 			}
-			if c.spoiled(call) {
+			if c.spoiled(call) || slices.Contains(c.Killed, call.Turn) && c.last(call) {
 				continue // the client cannot know the result
 			}
 			if !call.Executed {

@@ -169,8 +169,8 @@ type Input struct {
 	// run, from 1.
 	Single []int
 	// Interrupted are the turns that the user interrupted, or in which the subject
-	// was killed, from 1.
-	Interrupted []int
+	// was killed, and Killed the latter, from 1.
+	Interrupted, Killed []int
 	// Remaining are the scripted replies that were never asked for, and that
 	// nothing excuses.
 	Remaining []Unreached

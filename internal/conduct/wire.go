@@ -50,6 +50,9 @@ func (c *checker) cancelledSent(w *conversation, f *finding) bool {
 		if x == nil || !silent(a.frame.Fault) || a.answer > 0 && !w.frames[a.answer].Time.After(x.Start) {
 			continue
 		}
+		if c.killedIn(a.frame.Time) {
+			continue // nobody was left who could
+		}
 		if a.modern() && a.frame.Transport == "http" {
 			continue // there it is the client's end of the stream that cancels
 		}
@@ -66,6 +69,17 @@ func (c *checker) cancelledSent(w *conversation, f *finding) bool {
 		}
 	}
 	return applies
+}
+
+// killedIn reports whether a moment lies in a turn in which the subject was killed.
+func (c *checker) killedIn(at time.Time) bool {
+	killed := false
+	for _, x := range c.requests {
+		if !x.Start.After(at) {
+			killed = slices.Contains(c.Killed, x.Turn)
+		}
+	}
+	return killed
 }
 
 // disturbed reports whether a fault answered a request with something that is

@@ -1,0 +1,99 @@
+// Copyright 2026 The rehearse Authors. SPDX-License-Identifier: Apache-2.0
+
+package agent
+
+import (
+	"context"
+	"errors"
+	"testing"
+	"testing/synctest"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/rehearse-dev/rehearse/harness"
+	"github.com/rehearse-dev/rehearse/harness/tools"
+)
+
+// TestInterrupted ends the context of a turn while one call runs, another has
+// ended, and a third waits for its place. The next turn goes on.
+func TestInterrupted(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		ran := map[string]int{}
+		m := &script{replies: [][]any{called(call("1", "echo", "{}"), call("2", "slow", "{}"), call("3", "late", "{}")), said("Nothing.")}}
+		running := make(chan struct{})
+		c := New(Config{Model: m, MaxToolConcurrency: 1, Tools: box{
+			"echo": echo,
+			"slow": func(ctx context.Context, _ string) (tools.Result, error) {
+				ran["slow"]++
+				close(running)
+				<-ctx.Done()
+				return tools.Result{}, ctx.Err()
+			},
+			"late": func(context.Context, string) (tools.Result, error) {
+				ran["late"]++
+				return tools.Result{Text: "done"}, nil
+			},
+		}}).Conversation()
+		ctx, interrupt := context.WithCancelCause(t.Context())
+		go func() {
+			<-running
+			interrupt(harness.ErrInterrupted)
+		}()
+		if p := play(ctx, c, "Go."); !errors.Is(p.err, harness.ErrInterrupted) {
+			t.Errorf("error %v", p.err)
+		}
+		if p := play(t.Context(), c, "And now?"); p.err != nil {
+			t.Error(p.err)
+		}
+		checkHistory(t, m.asked[1].Messages)
+		want := map[string]string{
+			"1": "got {}",
+			"2": "Error: the call of slow was broken off (the user interrupted the turn); whether it took effect is not known",
+			"3": "Error: late was not run: the user interrupted the turn",
+		}
+		if diff := cmp.Diff(want, results(c)); diff != "" {
+			t.Errorf("results (-want +got):\n%s", diff)
+		}
+		if diff := cmp.Diff(map[string]int{"slow": 1}, ran); diff != "" {
+			t.Errorf("ran (-want +got):\n%s", diff)
+		}
+	})
+}
+
+// TestResume goes on with a history that was kept in the middle of a turn.
+func TestResume(t *testing.T) {
+	const unknown = "Error: the conversation broke off during the call of echo; whether it took effect is not known"
+	user := harness.Message{Role: harness.RoleUser, Text: "Go."}
+	calls := harness.Message{Role: harness.RoleAssistant, Calls: []harness.ToolCall{call("1", "echo", "{}"), call("2", "echo", "{}")}}
+	result := func(id, text string) harness.Message {
+		return harness.Message{Role: harness.RoleTool, CallID: id, Text: text}
+	}
+	tests := []struct {
+		name          string
+		history, want []harness.Message
+	}{
+		{"no results", []harness.Message{{Role: harness.RoleSystem, Text: "Be brief."}, user, calls}, []harness.Message{user, calls, result("1", unknown), result("2", unknown)}},
+		{"one result", []harness.Message{user, calls, result("2", "b")}, []harness.Message{user, calls, result("1", unknown), result("2", "b")}},
+		{"all results", []harness.Message{user, calls, result("1", "a"), result("2", "b")}, []harness.Message{user, calls, result("1", "a"), result("2", "b")}},
+		{"another turn behind", []harness.Message{user, calls, result("1", "a"), user}, []harness.Message{user, calls, result("1", "a"), result("2", unknown), user}},
+		{"too many", []harness.Message{user, result("0", "z"), calls, result("1", "a"), result("1", "b"), result("2", "c")}, []harness.Message{user, calls, result("1", "a"), result("2", "c")}},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			m := &script{replies: [][]any{said("Fine.")}}
+			c := New(Config{Model: m, Tools: box{"echo": func(context.Context, string) (tools.Result, error) {
+				t.Error("a tool was run")
+				return tools.Result{}, nil
+			}}}).Conversation()
+			c.Resume(tt.history)
+			if p := play(t.Context(), c, "And now?"); p.err != nil {
+				t.Fatal(p.err)
+			}
+			asked := m.asked[0].Messages
+			checkHistory(t, asked)
+			if diff := cmp.Diff(tt.want, asked[:len(asked)-1]); diff != "" {
+				t.Errorf("history (-want +got):\n%s", diff)
+			}
+		})
+	}
+}
