@@ -91,6 +91,11 @@ type Env struct {
 	Grants map[string][]string
 	// Turns is how many turns the scenario has; 0 where that is not known.
 	Turns int
+	// Approve is asked before each tool call whether it may run: with the name that
+	// is offered, and the arguments as they are to be sent. An error means no, and
+	// says why. It answers when somebody has decided, or when ctx ends. Nil means
+	// that every call may run.
+	Approve func(ctx context.Context, call ToolCall) error
 	// Workdir is the trial's own empty folder; see [SubjectInfo].
 	Workdir string
 	// Seed is the trial's seed; zero is a seed like any other.

@@ -68,6 +68,7 @@ func (l *loader) scenario(d *document) []*Scenario {
 		Fragments:   l.fragments(root.Get("model").Get("fragments")),
 		Habits:      l.habits(root.Get("model").Get("habits")),
 		Grants:      l.grants(root.Get("grants"), root.Get("servers"), entries),
+		Approvals:   l.approvals(root.Get("approvals"), entries),
 		MCPConfig:   textOf(root.Get("mcp_config")),
 		Cassette:    l.cassette(root.Get("cassette")),
 		Cues:        model.cues(),
@@ -84,9 +85,11 @@ func (l *loader) scenario(d *document) []*Scenario {
 	}
 	var expects [][]score.Scorer
 	var interruptions []*Interruption
+	var approvals [][]Approval
 	for _, n := range itemsOf(turns) {
 		if usable(n) {
 			interruptions = append(interruptions, l.interruption(n, entries))
+			approvals = append(approvals, l.approvals(n.Get("approvals"), entries))
 			expects = append(expects, l.expectations(n.Get("expect"), entries))
 			for _, e := range itemsOf(n.Get("expect")) {
 				if key := e.Key("start_error"); key != nil {
@@ -120,7 +123,7 @@ func (l *loader) scenario(d *document) []*Scenario {
 			s.Name += "/" + row.name
 		}
 		for i, t := range model.turns {
-			s.Turns = append(s.Turns, Turn{User: l.userText(t, i+1, row), SingleCall: t.single, Interruption: interruptions[i], Expect: expects[i], Pos: t.pos})
+			s.Turns = append(s.Turns, Turn{User: l.userText(t, i+1, row), SingleCall: t.single, Interruption: interruptions[i], Approvals: approvals[i], Expect: expects[i], Pos: t.pos})
 		}
 		for _, e := range entries {
 			s.Servers = append(s.Servers, e.bind(row.vars))

@@ -114,6 +114,7 @@ func (c *checks) scenario(s *Scenario) {
 	}
 	c.holds(s)
 	c.interruptions(s)
+	c.approvals(s)
 	c.constants(s.lint.exprs)
 	for _, r := range scriptOf(root).replies() {
 		c.finishes(r)

@@ -19,8 +19,7 @@ import (
 // reserved returns the keys that later versions will know.
 func reserved() []string {
 	return []string{
-		"after",
-		"cost_usd",
+		"after", "cost_usd",
 	}
 }
 
@@ -63,7 +62,7 @@ func objects() []*object {
 				{name: "echo", typ: list(enum(mockllm.EchoFields()...)), def: "what the profile requires", doc: "Fields of the model's messages that must come back with them in later requests of chat completions. `reasoning_details` and `extra_content` are then sent with every reply that has thoughts, and with every call."},
 			},
 		},
-		cassetteObject(), serverEntryObject(), turnObject(), interruptionObject(), scriptedTurnObject(), userTextObject(), replyObject(), fragmentsObject(), habitsObject(),
+		cassetteObject(), serverEntryObject(), turnObject(), interruptionObject(), approvalObject(), scriptedTurnObject(), userTextObject(), replyObject(), fragmentsObject(), habitsObject(),
 		faultObject(), atObject(),
 		{
 			name: "rule", doc: "A reply outside the conversation: an aside is tried before the conversation, a rule when a request fits no position.",
@@ -204,6 +203,7 @@ func scenarioObject() *object {
 			{name: "servers", typ: mapOf(objectOf("server entry")), def: "none", doc: "The MCP servers that the subject is given, by name."},
 			{name: "files", typ: mapOf(text()), def: "none", doc: "Files that are put into the trial's working folder before it begins: texts by their paths. `${rehearse.workdir}` and `{workdir}` are that folder."},
 			grantsKey("Which servers each agent may use, by the agent's name, such as `alice: [files]`. The subject setting `as`, or `rehearse run --as NAME`, says which of them the subject is; an agent that is not listed may use none. The conduct check `grants` judges it."),
+			approvalsKey("What is decided when the subject asks whether a tool call may run; with this key, or that of a turn, it is to ask before each call."),
 			{name: "mcp_config", typ: filled(), def: "none", doc: "Path of an mcp.json that is written for the subject and names the same servers, with `grants` as agent_permissions."},
 			{name: "names", typ: mapOf(filled()), def: "none", doc: "The name under which the subject offers a tool, by `server.tool`."},
 			{name: "conduct", typ: mapOf(either(text(), boolean())), def: "all on", doc: conductDoc},
@@ -270,6 +270,7 @@ func turnObject() *object {
 			{name: "single_call", typ: boolean(), def: "false", doc: "Ends the turn with its first reply, of the last turn alone: one model call, whose tools are not run. `calls` judges what the model asks for. A subject that cannot do that is skipped; the agent of rehearse can."},
 			{name: "interrupt", typ: objectOf("interruption"), def: "none", doc: "Ends the turn as Ctrl-C does: the context of the subject's Send ends. The subject returns, and the next turn goes on from a history in which each call has one answer; the mock MCP server is told by notifications/cancelled. The turn has the stop `interrupted`."},
 			{name: "kill", typ: objectOf("interruption"), def: "none", doc: "Ends the turn as the end of the subject's process does: its connections to mock servers are cut, and the next turn is played by a new session, which resumes the conversation from what the model was sent and said. A subject that cannot do that is skipped; the agent of rehearse can."},
+			approvalsKey("What is decided about tool calls of this turn, before what the scenario says."),
 			expectKey("of this turn"),
 		},
 	}
@@ -279,7 +280,9 @@ func turnObject() *object {
 func scriptedTurnObject() *object {
 	o := turnObject()
 	o.name, o.doc = "scripted turn", "One user message of a client, and the model calls that answer it."
-	o.keys = slices.DeleteFunc(o.keys, func(k key) bool { return slices.Contains([]string{"single_call", "interrupt", "kill"}, k.name) })
+	o.keys = slices.DeleteFunc(o.keys, func(k key) bool {
+		return slices.Contains([]string{"single_call", "interrupt", "kill", "approvals"}, k.name)
+	})
 	o.keys[0].typ = either(template(), objectOf("user text"))
 	o.keys[0].doc = "What the user says; reads " + known(expr.User) + ". It identifies the turn: it equals the text of the message, or of one of its parts, or describes the message."
 	return o

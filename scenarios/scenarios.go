@@ -85,6 +85,9 @@ type Scenario struct {
 	// Grants are the servers that each agent may use, by the agent's name; nil
 	// means that everyone may use all.
 	Grants map[string][]string
+	// Approvals say what is decided about the tool calls of all turns, after those
+	// of the turn. Nil, there as well, means that no call is asked about.
+	Approvals []Approval
 	// MCPConfig is the path of the mcp.json that the subject is to be given;
 	// empty means none.
 	MCPConfig string
@@ -156,6 +159,7 @@ type Turn struct {
 	SingleCall bool
 	// Interruption ends the turn while a tool runs; nil lets it end by itself.
 	Interruption *Interruption
+	Approvals    []Approval
 	Expect       []score.Scorer
 	Pos          harness.Position
 }

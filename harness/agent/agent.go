@@ -69,6 +69,13 @@ type Config struct {
 	// [tools.Router.Warnings]. It is asked before every model call, and each
 	// conversation says each warning once, as a [Notice]. Nil means none.
 	Warnings func() []string
+	// Approve is asked before each call of an offered tool whether it may run, with
+	// the arguments as they are given to Tools. An error means no: the call is not
+	// run, the model is told why, and a [Notice] says it. It answers when somebody
+	// has decided, or when ctx ends, which is that of the turn; ToolTimeout does not
+	// count the wait. Calls of one reply are asked about at the same time. Nil means
+	// that every call may run.
+	Approve func(ctx context.Context, call harness.ToolCall) error
 	// System is the system message. Empty means none.
 	System string
 	// Temperature and TopP are sent when not nil, zero too.

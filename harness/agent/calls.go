@@ -47,9 +47,9 @@ func (t *turn) runOne(ctx context.Context, call harness.ToolCall, offered []harn
 }
 
 // finished tells that a call is over.
-func (t *turn) finished(report harness.ReportedCall, notes []string) {
+func (t *turn) finished(report harness.ReportedCall, notes []Notice) {
 	for _, note := range notes {
-		t.yield(Notice{Text: note})
+		t.yield(note)
 	}
 	t.yield(ToolFinished{Call: report})
 }
@@ -120,7 +120,7 @@ func inOrder(tools []string) func(tool string) (mine, next chan struct{}) {
 var errToolTimeout = errors.New("tool timeout")
 
 // runCall runs one call.
-func (t *turn) runCall(ctx context.Context, call harness.ToolCall, offered []harness.Tool) (report harness.ReportedCall, notes []string) {
+func (t *turn) runCall(ctx context.Context, call harness.ToolCall, offered []harness.Tool) (report harness.ReportedCall, notes []Notice) {
 	start := t.cfg.Clock.Now()
 	report = harness.ReportedCall{ID: call.ID, Tool: call.Name, Arguments: call.Arguments}
 	var kind ErrorType
@@ -132,7 +132,9 @@ func (t *turn) runCall(ctx context.Context, call harness.ToolCall, offered []har
 		report.Duration = t.cfg.Clock.Now().Sub(start)
 		var more []string
 		report.Result, more = t.readable(call.Name, report.Result)
-		notes = append(notes, more...)
+		for _, text := range more {
+			notes = append(notes, Notice{Text: text})
+		}
 		if t.cfg.ErrorObjects && kind != "" {
 			report.Result = errorObject(kind, report.Result)
 		}
@@ -146,7 +148,7 @@ func (t *turn) runCall(ctx context.Context, call harness.ToolCall, offered []har
 	if !slices.ContainsFunc(offered, func(o harness.Tool) bool { return o.Name == call.Name }) {
 		if err := t.denied(call.Name); err != nil {
 			fail(ErrorDenied, "%v", err)
-			return report, []string{"refused: " + err.Error()}
+			return report, []Notice{{Text: "refused: " + err.Error()}}
 		}
 		if t.leftOut(call.Name) {
 			fail(ErrorNoTool, "the tool %q was not offered; it is offered now", call.Name)
@@ -159,6 +161,19 @@ func (t *turn) runCall(ctx context.Context, call harness.ToolCall, offered []har
 	if err != nil {
 		fail(ErrorArguments, "the arguments of %s are not a JSON object: %v; write one that fits the tool's schema", call.Name, err)
 		return report, nil
+	}
+	if t.cfg.Approve != nil {
+		asked := call
+		asked.Arguments = args
+		err := t.cfg.Approve(ctx, asked)
+		switch {
+		case turn.Err() != nil: // whatever was decided since
+			fail(ErrorNotRun, "%s was not run: it was not approved in time (%v)", call.Name, context.Cause(turn))
+			return report, nil
+		case err != nil:
+			fail(ErrorNotApproved, "%s was not run: it was denied: %v", call.Name, err)
+			return report, []Notice{{Text: fmt.Sprintf("denied: %s: %v", call.Name, err), Denied: &call}}
+		}
 	}
 	ctx, cancel := context.WithTimeoutCause(ctx, t.cfg.ToolTimeout, errToolTimeout)
 	defer cancel()

@@ -16,16 +16,17 @@ type ErrorType string
 
 // The types of errors.
 const (
-	ErrorTool       ErrorType = "tool_error"    // the tool itself reports failure
-	ErrorNoTool     ErrorType = "no_such_tool"  // the model was not offered it
-	ErrorNotRun     ErrorType = "not_run"       // the turn ended before
-	ErrorBrokenOff  ErrorType = "broken_off"    // the turn ended during the call
-	ErrorDenied     ErrorType = "not_permitted" // the agent may not use its server
-	ErrorArguments  ErrorType = "bad_arguments" // they are not JSON, or do not fit the schema
-	ErrorTimeout    ErrorType = "timeout"       // no answer in time
-	ErrorConnection ErrorType = "connection"    // the server cannot be reached, disconnected, or is left alone
-	ErrorProtocol   ErrorType = "protocol"      // the server refused the request, or its answer cannot be used
-	ErrorFailed     ErrorType = "failed"        // anything else
+	ErrorTool        ErrorType = "tool_error"    // the tool itself reports failure
+	ErrorNoTool      ErrorType = "no_such_tool"  // the model was not offered it
+	ErrorNotRun      ErrorType = "not_run"       // the turn ended before
+	ErrorBrokenOff   ErrorType = "broken_off"    // the turn ended during the call
+	ErrorDenied      ErrorType = "not_permitted" // the agent may not use its server
+	ErrorNotApproved ErrorType = "not_approved"  // Config.Approve denied it
+	ErrorArguments   ErrorType = "bad_arguments" // they are not JSON, or do not fit the schema
+	ErrorTimeout     ErrorType = "timeout"       // no answer in time
+	ErrorConnection  ErrorType = "connection"    // the server cannot be reached, disconnected, or is left alone
+	ErrorProtocol    ErrorType = "protocol"      // the server refused the request, or its answer cannot be used
+	ErrorFailed      ErrorType = "failed"        // anything else
 )
 
 // errorMark is what the text of a failure begins with.

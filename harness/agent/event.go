@@ -45,13 +45,16 @@ type ToolStarted struct{ Call harness.ToolCall }
 type ToolFinished struct{ Call harness.ReportedCall }
 
 // Notice reports something odd that does not end the turn: a tool call in the
-// text, a result that was shortened, a parameter that was left out.
+// text, a call that was denied, a result that was shortened, a parameter that was
+// left out.
 type Notice struct {
 	Text string
 	// Leaked is the call that the model wrote into its text, if the notice
 	// is about one, and Recovered says that it is run.
 	Leaked    *harness.ToolCall
 	Recovered bool
+	// Denied is the call that Config.Approve denied, if the notice is about one.
+	Denied *harness.ToolCall
 }
 
 // CircuitChanged says that the model's endpoint or a server is left alone from now

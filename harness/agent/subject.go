@@ -186,6 +186,9 @@ func applySettings(cfg *Config, client *openai.Config, env *harness.Env) (*serve
 	cfg.TimeLimit = cmp.Or(s.TimeLimit, cfg.TimeLimit)
 	cfg.Stream = cfg.Stream || s.Stream
 	cfg.Clock = cmp.Or(env.Clock, cfg.Clock)
+	if env.Approve != nil {
+		cfg.Approve = env.Approve
+	}
 	whole := map[string]*int{
 		"tool_concurrency": &cfg.MaxToolConcurrency,
 		"max_result_bytes": &cfg.MaxResultBytes,

@@ -197,6 +197,11 @@ func (t *trial) faults(e *evidence) trials.Faults {
 			}
 		}
 	}
+	if !t.opts.Mode.Real() {
+		for _, text := range t.approvals.undecided() {
+			add(trials.CauseMiss, harness.Position{}, "%s", text)
+		}
+	}
 	for _, h := range t.heldInVain() {
 		switch {
 		case h.nobody:

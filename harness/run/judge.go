@@ -308,6 +308,9 @@ func (t *trial) conduct(e *evidence, listed map[string][]harness.Tool) {
 			in.Single = append(in.Single, i+1)
 		}
 	}
+	if t.scenario.AsksApproval() {
+		in.Approvals = t.approvals.all()
+	}
 	for _, turn := range t.interrupted {
 		in.Interrupted = append(in.Interrupted, turn)
 		if t.scenario.Turns[turn-1].Interruption.Kill {

@@ -62,6 +62,7 @@ type trial struct {
 	prompter *prompter
 	// interruptible is the turn that is played, as far as it can be interrupted.
 	interruptible interruptible
+	approvals     approvals
 	recorder      *cassettes.Recorder // of modes record and replay
 	before        *vcr.File           // the recording that is made anew; nil for none
 	tapes         []*taping           // of real servers, in these modes
@@ -152,6 +153,9 @@ func (t *trial) setUp(ctx context.Context) (*harness.Env, error) {
 	env := &harness.Env{
 		Mode: t.opts.Mode, Settings: t.settings(), Workdir: t.workdir,
 		Seed: t.seed, Turns: len(t.scenario.Turns), Clock: t.clock, Logf: t.logf, Grants: t.scenario.Grants,
+	}
+	if t.scenario.AsksApproval() {
+		env.Approve = t.approve
 	}
 	for _, s := range t.scenario.Servers {
 		server, err := t.openServer(ctx, s)

@@ -272,7 +272,7 @@ func (c *checker) results() (f finding) {
 				continue // the client cannot know the result
 			}
 			if !call.Executed {
-				if !c.interrupted(call.Turn) && c.callable(call) && !c.knocked(call) {
+				if !c.interrupted(call.Turn) && !c.refused(call) && c.callable(call) && !c.knocked(call) {
 					f.add("%s was answered with %s, but the server was never called", callText(call), quote(texts[0]))
 				}
 				continue

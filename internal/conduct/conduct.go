@@ -21,6 +21,7 @@
 //	provider_accepts      no request is one that the provider would refuse
 //	limits                the limits of the scenario are kept
 //	grants                no tool of a server that the agent may not use is offered or called (a warning where the model asked for one and was refused)
+//	approved              with approvals, what is executed is what was approved, in tool and arguments, and once
 //	all_replies_reached   every scripted reply was asked for
 //	repeated_request      no request is sent again that was answered in full
 //	faults_struck         every fault of the model's side struck a request (a warning)
@@ -72,6 +73,7 @@ const (
 	ProviderAccepts   = "provider_accepts"
 	Limits            = "limits"
 	Grants            = "grants"
+	Approved          = "approved"
 	AllRepliesReached = "all_replies_reached"
 	RepeatedRequest   = "repeated_request"
 	FaultsStruck      = "faults_struck"
@@ -93,7 +95,7 @@ const (
 func Names() []string {
 	return []string{
 		AnsweredOnce, ResultOrder, Results, ToolsOffered, ModelAsked, HistoryGrows, StablePrefix, WitnessesAgree,
-		NoCallAfterAnswer, ProviderAccepts, Limits, Grants, AllRepliesReached, RepeatedRequest, FaultsStruck,
+		NoCallAfterAnswer, ProviderAccepts, Limits, Grants, Approved, AllRepliesReached, RepeatedRequest, FaultsStruck,
 		InitializeFirst, VersionHeaders, CancelledSent, SessionRenewed, ToolsRelisted, ListsBounded, ProgressToken,
 		NoDoubleEffect, UnknownTolerated, ServerAnswered, ChildrenEnded,
 	}
@@ -161,6 +163,9 @@ type Input struct {
 	// means that everyone may use all.
 	Grants map[string][]string
 	As     string
+	// Approvals are the calls that the subject asked about, in order; nil where
+	// the scenario has no approvals.
+	Approvals []Approval
 	// Optional are the servers that may be missing when the conversation begins.
 	Optional map[string]bool
 	// Names are the scenario's own offered names, by server.tool.
@@ -230,6 +235,7 @@ func Check(config Config, in *Input) []trials.Verdict {
 		ProviderAccepts:   c.providerAccepts,
 		Limits:            func() finding { return finding{problems: in.Limits} },
 		Grants:            c.grants,
+		Approved:          c.approved,
 		AllRepliesReached: c.allRepliesReached,
 		RepeatedRequest:   c.repeatedRequest,
 		FaultsStruck:      c.faultsStruck,
@@ -265,7 +271,7 @@ func Check(config Config, in *Input) []trials.Verdict {
 			v.State, v.Message = trials.Skipped, f.skipped
 		case len(f.problems) > 0:
 			v.State, v.Message, v.Pos = trials.Failed, joined(f.problems), f.pos
-			if f.mild || name == StablePrefix || name == FaultsStruck || in.Mode.Real() && name != Limits && name != Grants {
+			if f.mild || name == StablePrefix || name == FaultsStruck || in.Mode.Real() && name != Limits && name != Grants && name != Approved {
 				v.State = trials.Warned
 			}
 		}

@@ -106,7 +106,7 @@ func TestHonest(t *testing.T) {
 	var want []string
 	for _, name := range conduct.Names() {
 		state := "passed"
-		if name == conduct.Grants || slices.Index(conduct.Names(), name) >= slices.Index(conduct.Names(), conduct.InitializeFirst) {
+		if name == conduct.Grants || name == conduct.Approved || slices.Index(conduct.Names(), name) >= slices.Index(conduct.Names(), conduct.InitializeFirst) {
 			state = "skipped" // there are no frames
 		}
 		want = append(want, name+" "+state)
@@ -362,7 +362,7 @@ func TestFaults(t *testing.T) {
 		})
 	}
 	for _, name := range conduct.Names()[:slices.Index(conduct.Names(), conduct.InitializeFirst)] { // the others have tests of their own
-		if !alone[name] && name != conduct.Grants {
+		if !alone[name] && name != conduct.Grants && name != conduct.Approved {
 			t.Errorf("nothing is found by %s alone", name)
 		}
 	}

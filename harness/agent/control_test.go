@@ -5,8 +5,10 @@ package agent
 import (
 	"context"
 	"errors"
+	"sync"
 	"testing"
 	"testing/synctest"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 
@@ -96,4 +98,72 @@ func TestResume(t *testing.T) {
 			}
 		})
 	}
+}
+
+// TestApprove asks about calls before they run: about the arguments that the tool
+// gets, with a denial that the model reads and an event.
+func TestApprove(t *testing.T) {
+	m := &script{replies: [][]any{called(call("1", "echo", `{"n":1}`), call("2", "echo", `{"n":2}`), call("3", "echo", ""), call("4", "none", "{}"), call("5", "echo", "[]")), said("Done.")}}
+	var mu sync.Mutex
+	asked := map[string]string{}
+	c := New(Config{Model: m, Tools: box{"echo": echo}, Approve: func(_ context.Context, call harness.ToolCall) error {
+		mu.Lock()
+		defer mu.Unlock()
+		asked[call.ID] = call.Arguments
+		if call.ID == "2" {
+			return errors.New("not today")
+		}
+		return nil
+	}}).Conversation()
+	p := play(t.Context(), c, "Go.")
+	if p.err != nil {
+		t.Fatal(p.err)
+	}
+	checkHistory(t, m.asked[1].Messages)
+	want := map[string]string{"1": `{"n":1}`, "2": `{"n":2}`, "3": "{}"} // what cannot run is not asked about
+	if diff := cmp.Diff(want, asked); diff != "" {
+		t.Errorf("asked (-want +got):\n%s", diff)
+	}
+	got := results(c)
+	for id, text := range map[string]string{"1": `got {"n":1}`, "2": "Error: echo was not run: it was denied: not today", "3": "got {}"} {
+		if got[id] != text {
+			t.Errorf("the result of call %s is %q, want %q", id, got[id], text)
+		}
+	}
+	denied := 0
+	for _, event := range p.events {
+		if n, ok := event.(Notice); ok && n.Denied != nil {
+			denied++
+			if n.Denied.ID != "2" || n.Text != "denied: echo: not today" {
+				t.Errorf("notice %+v", n)
+			}
+		}
+	}
+	if denied != 1 {
+		t.Errorf("%d notices of a denial", denied)
+	}
+}
+
+// TestApproveInTime: a decision that comes after the turn has ended is none.
+func TestApproveInTime(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		m := &script{replies: [][]any{called(call("1", "echo", "{}"))}}
+		c := New(Config{
+			Model: m, TimeLimit: time.Minute, ToolTimeout: time.Second,
+			Tools: box{"echo": func(context.Context, string) (tools.Result, error) {
+				t.Error("the tool was run")
+				return tools.Result{}, nil
+			}},
+			Approve: func(ctx context.Context, _ harness.ToolCall) error {
+				<-ctx.Done()
+				return nil
+			},
+		}).Conversation()
+		p := play(t.Context(), c, "Go.")
+		var stop *harness.StopError
+		if !errors.As(p.err, &stop) || stop.Reason != harness.StopTime {
+			t.Errorf("error %v", p.err)
+		}
+		checkHistory(t, c.Messages())
+	})
 }
