@@ -60,6 +60,7 @@ func (l *loader) scenario(d *document) []*Scenario {
 		Subject:     l.subject(subject, d.path),
 		Profile:     textOf(root.Get("model").Get("profile")),
 		ProfilePos:  posOf(root.Get("model").Get("profile")),
+		Dialect:     DialectOf(textOf(root.Get("model").Get("provider"))),
 		Expect:      l.expectations(root.Get("expect"), entries),
 		Files:       l.filesOf(root.Get("files")),
 		Names:       textMap(root.Get("names")),

@@ -144,6 +144,7 @@ func modelObject() *object {
 		name: "model", doc: "Settings of the model side, for every mode; the command line chooses which models. `${NAME}` stands for an environment variable.",
 		keys: []key{
 			{name: "profile", typ: enum(profiles()...), def: "openai", doc: "Wire habits of the mock model."},
+			{name: "provider", typ: enum(Providers()...), def: "the subject's", doc: "The API that the subject is to speak with the model, in any mode, where neither the model entry nor `rehearse run --provider` says one. The profile must have it."},
 			{name: "system", typ: text(), def: "none", doc: "The system message that the subject must send."},
 			{name: "temperature", typ: number(), def: "the provider's", doc: "Sampling temperature; 0 is sent."},
 			{name: "top_p", typ: number(), def: "the provider's", doc: "Nucleus sampling."},
@@ -269,7 +270,7 @@ func turnObject() *object {
 			{name: "replies", typ: list(objectOf("reply")), def: "none", doc: "The replies of the mock model, one item for each model call."},
 			{name: "single_call", typ: boolean(), def: "false", doc: "Ends the turn with its first reply, of the last turn alone: one model call, whose tools are not run. `calls` judges what the model asks for. A subject that cannot do that is skipped; the agent of rehearse can."},
 			{name: "interrupt", typ: objectOf("interruption"), def: "none", doc: "Ends the turn as Ctrl-C does: the context of the subject's Send ends. The subject returns, and the next turn goes on from a history in which each call has one answer; the mock MCP server is told by notifications/cancelled. The turn has the stop `interrupted`."},
-			{name: "kill", typ: objectOf("interruption"), def: "none", doc: "Ends the turn as the end of the subject's process does: its connections to mock servers are cut, and the next turn is played by a new session, which resumes the conversation from what the model was sent and said. A subject that cannot do that is skipped; the agent of rehearse can."},
+			{name: "kill", typ: objectOf("interruption"), def: "none", doc: "Ends the turn as the end of the subject's process does: its connections to mock servers are cut, and the next turn is played by a new session, which resumes the conversation from what the first one had written down. A subject that cannot do that is skipped; the agent of rehearse can."},
 			approvalsKey("What is decided about tool calls of this turn, before what the scenario says."),
 			expectKey("of this turn"),
 		},

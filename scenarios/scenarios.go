@@ -71,6 +71,9 @@ type Scenario struct {
 	ProfilePos harness.Position
 	// Files are put into the working folder before the trial: texts by their paths.
 	Files map[string]string
+	// Dialect is the API that the subject is to speak, as in [harness.Endpoint];
+	// empty leaves it to the subject.
+	Dialect string
 	// Servers in the order of the file, those of suite.yaml first.
 	Servers []*Server
 	Turns   []Turn

@@ -13,6 +13,7 @@ import (
 
 	"github.com/rehearse-dev/rehearse/harness/trials"
 	"github.com/rehearse-dev/rehearse/internal/project"
+	"github.com/rehearse-dev/rehearse/scenarios"
 )
 
 // modelFlags name the model entries of a run.
@@ -169,11 +170,9 @@ func modelFlag(text string, known []trials.Model) (trials.Model, error) {
 
 // dialectOf is the dialect of a provider of --provider; empty for none.
 func dialectOf(provider string) (string, error) {
-	known := map[string]string{"": "", "openai": "chat", "responses": "responses", "anthropic": "messages", "gemini": "gemini"}
-	dialect, ok := known[provider]
-	if !ok {
-		names := []string{"openai", "responses", "anthropic", "gemini"}
-		return "", errors.New(unknown(fmt.Sprintf("--provider %q is not known: want openai, responses, anthropic or gemini", provider), provider, names))
+	dialect := scenarios.DialectOf(provider)
+	if dialect == "" && provider != "" {
+		return "", errors.New(unknown(fmt.Sprintf("--provider %q is not known: want openai, responses, anthropic or gemini", provider), provider, scenarios.Providers()))
 	}
 	return dialect, nil
 }

@@ -15,8 +15,8 @@ import (
 	"github.com/rehearse-dev/rehearse/internal/value"
 )
 
-// runCalls runs the calls of m and returns m with the tool messages that
-// answer them, in the model's order. Whatever goes wrong with a call is a
+// runCalls runs the calls of m and returns the tool messages that answer them, in
+// the model's order. Whatever goes wrong with a call is a
 // result that the model can read.
 func (t *turn) runCalls(ctx context.Context, m harness.Message, offered []harness.Tool) []harness.Message {
 	var reports []harness.ReportedCall
@@ -25,8 +25,7 @@ func (t *turn) runCalls(ctx context.Context, m harness.Message, offered []harnes
 	} else {
 		reports = t.runSeveral(ctx, m.Calls, offered)
 	}
-	answers := make([]harness.Message, 0, 1+len(reports))
-	answers = append(answers, m)
+	answers := make([]harness.Message, 0, len(reports))
 	for _, r := range reports {
 		answers = append(answers, harness.Message{Role: harness.RoleTool, CallID: r.ID, Text: r.Result})
 	}

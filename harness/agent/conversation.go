@@ -135,7 +135,8 @@ func (c *Conversation) model() string {
 	return cmp.Or(c.name, c.cfg.Name)
 }
 
-// Messages returns a copy of the history, without the system message.
+// Messages returns a copy of the history, without the system message. While tools
+// run, it ends with the calls, whose results are to come.
 func (c *Conversation) Messages() []harness.Message {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -225,6 +226,7 @@ func (t *turn) run(ctx context.Context, text string) error {
 			t.refuse(m.Calls, err)
 			return err
 		}
+		t.append(m) // first: whoever keeps the history knows of the calls
 		t.append(t.runCalls(ctx, m, offered)...)
 		t.tellCircuits()
 		if t.broken {

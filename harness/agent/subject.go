@@ -285,6 +285,9 @@ func (s *session) SendOnce(ctx context.Context, text string) (*harness.TurnRepor
 	return s.report(s.conversation.SendOnce(ctx, text), text)
 }
 
+// History implements Resumer of [github.com/rehearse-dev/rehearse/harness/run].
+func (s *session) History() []harness.Message { return s.conversation.Messages() }
+
 // Resume implements Resumer of [github.com/rehearse-dev/rehearse/harness/run].
 func (s *session) Resume(history []harness.Message) error {
 	s.conversation.Resume(history)

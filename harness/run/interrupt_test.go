@@ -243,6 +243,8 @@ type executesOpen struct {
 	env *harness.Env
 }
 
+func (s executesOpen) History() []harness.Message { return s.Session.(run.Resumer).History() }
+
 func (s executesOpen) Resume(history []harness.Message) error {
 	session, err := mcppool.Open(context.Background(), s.env.Servers[0], nil)
 	if err != nil {
@@ -259,6 +261,8 @@ func (s executesOpen) Resume(history []harness.Message) error {
 
 // forgetful begins anew when it resumes.
 type forgetful struct{ harness.Session }
+
+func (forgetful) History() []harness.Message { return nil }
 
 func (forgetful) Resume([]harness.Message) error { return nil }
 

@@ -23,17 +23,21 @@ type interruptible struct {
 	struck bool
 	end    context.CancelCauseFunc
 	kill   func() (cut func()) // of the session that plays it; nil where none is killed
+	// session plays the turn, and history is what it had written down when it was
+	// killed.
+	session harness.Session
+	history []harness.Message
 }
 
 // begin makes the context of a turn. interrupted ends the turn, and reports
 // whether it was interrupted.
-func (i *interruptible) begin(ctx context.Context, at *scenarios.Interruption) (turn context.Context, interrupted func() bool) {
+func (i *interruptible) begin(ctx context.Context, at *scenarios.Interruption, session harness.Session) (turn context.Context, interrupted func() bool) {
 	if at == nil {
 		return ctx, func() bool { return false }
 	}
 	turn, end := context.WithCancelCause(ctx)
 	i.mu.Lock()
-	i.at, i.calls, i.struck, i.end = at, 0, false, end
+	i.at, i.calls, i.struck, i.end, i.session = at, 0, false, end, session
 	i.mu.Unlock()
 	return turn, func() bool {
 		end(nil)
@@ -42,6 +46,13 @@ func (i *interruptible) begin(ctx context.Context, at *scenarios.Interruption) (
 		i.at = nil
 		return i.struck
 	}
+}
+
+// kept is what the session that was killed had written down.
+func (i *interruptible) kept() []harness.Message {
+	i.mu.Lock()
+	defer i.mu.Unlock()
+	return i.history
 }
 
 // executed is told of a call of server.tool that a server has executed. It
@@ -58,6 +69,9 @@ func (i *interruptible) executed(tool string) (keep func(context.Context)) {
 	}
 	i.struck = true
 	if i.at.Kill {
+		if r, ok := i.session.(Resumer); ok { // which lacks has looked for
+			i.history = r.History()
+		}
 		cut := i.kill()
 		i.end(errKilled)
 		return func(ctx context.Context) {

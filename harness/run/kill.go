@@ -14,14 +14,15 @@ import (
 	"github.com/rehearse-dev/rehearse/harness"
 )
 
-// Resumer is a session that can go on with a conversation which was begun by
-// another session, for turns after one with kill. A subject with other sessions
-// is skipped there.
+// Resumer is a session whose conversation another session can go on with, for
+// turns after one with kill. A subject with other sessions is skipped there.
 type Resumer interface {
 	harness.Session
-	// Resume takes over a conversation before the first Send: what the model was
-	// last sent, without system messages, and what it said to that. The calls of
-	// its last message have no results.
+	// History is the conversation so far, as the subject would have written it down
+	// when it ended now. It is called while Send runs, when a tool has begun.
+	History() []harness.Message
+	// Resume takes over a conversation before the first Send. It may end with calls
+	// that have no results.
 	Resume(history []harness.Message) error
 }
 
@@ -190,24 +191,8 @@ func (t *trial) revive(ctx context.Context, env *harness.Env) (harness.Session, 
 	if !ok {
 		return session, errors.New("opening the subject after it was killed: its session cannot resume a conversation, and the one before could")
 	}
-	if _, err := guard(ctx, t, func() (any, error) { return nil, resumer.Resume(t.history()) }); err != nil {
+	if _, err := guard(ctx, t, func() (any, error) { return nil, resumer.Resume(t.interruptible.kept()) }); err != nil {
 		return session, fmt.Errorf("resuming the conversation: %w", err)
 	}
 	return session, nil
-}
-
-// history is the conversation as the model knows it: what it was sent last, but
-// for system messages, and what it said.
-func (t *trial) history() []harness.Message {
-	var last *harness.Exchange
-	for _, x := range t.model.journal() {
-		if (x.Kind == harness.KindReply || x.Kind == harness.KindLive) && x.Lane == "" && x.Delivered && x.Status < 300 {
-			last = &x
-		}
-	}
-	if last == nil {
-		return nil
-	}
-	history := slices.DeleteFunc(slices.Clone(last.Request.Messages), func(m harness.Message) bool { return m.Role == harness.RoleSystem })
-	return append(history, last.Answer)
 }

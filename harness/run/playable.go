@@ -19,8 +19,10 @@ func CanPlay(subject harness.Subject, s *scenarios.Scenario) error {
 	return canPlay(subject, s, "")
 }
 
-// canPlay is [CanPlay] for a dialect.
+// canPlay is [CanPlay] for the dialect of a model entry; empty leaves it to the
+// scenario.
 func canPlay(subject harness.Subject, s *scenarios.Scenario, dialect string) error {
+	dialect = cmp.Or(dialect, s.Dialect)
 	info, ok := subject.(harness.SubjectInfo)
 	if !ok || info.Asks(dialect) == "" {
 		return nil

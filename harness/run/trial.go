@@ -178,7 +178,7 @@ func (t *trial) setUp(ctx context.Context) (*harness.Env, error) {
 	if env.Endpoint, err = open(); err != nil {
 		return nil, err
 	}
-	env.Endpoint.Model, env.Endpoint.Dialect = t.entry.Name, t.entry.Dialect
+	env.Endpoint.Model, env.Endpoint.Dialect = t.entry.Name, cmp.Or(t.entry.Dialect, t.scenario.Dialect)
 	return env, nil
 }
 
@@ -283,7 +283,7 @@ func (t *trial) send(ctx context.Context, session harness.Session, next scenario
 	if next.SingleCall {
 		say = session.(SingleCaller).SendOnce // which lacks has looked for
 	}
-	turnCtx, interrupted := t.interruptible.begin(ctx, next.Interruption)
+	turnCtx, interrupted := t.interruptible.begin(ctx, next.Interruption, session)
 	report, err := guard(turnCtx, t, func() (*harness.TurnReport, error) { return say(turnCtx, next.User) })
 	var turn harness.TurnReport
 	if report != nil {
