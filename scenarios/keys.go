@@ -144,7 +144,7 @@ func modelObject() *object {
 		name: "model", doc: "Settings of the model side, for every mode; the command line chooses which models. `${NAME}` stands for an environment variable.",
 		keys: []key{
 			{name: "profile", typ: enum(profiles()...), def: "openai", doc: "Wire habits of the mock model."},
-			{name: "provider", typ: enum(Providers()...), def: "the subject's", doc: "The API that the subject is to speak with the model, in any mode, where neither the model entry nor `rehearse run --provider` says one. The profile must have it."},
+			{name: "provider", typ: enum(Providers()...), def: "the subject's", doc: "The API that the subject is to speak with the model, in any mode, where neither the model entry nor `--provider` of `rehearse run` says one. The profile must have it."},
 			{name: "system", typ: text(), def: "none", doc: "The system message that the subject must send."},
 			{name: "temperature", typ: number(), def: "the provider's", doc: "Sampling temperature; 0 is sent."},
 			{name: "top_p", typ: number(), def: "the provider's", doc: "Nucleus sampling."},
