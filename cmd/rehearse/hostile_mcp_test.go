@@ -27,19 +27,14 @@ func hostileServer() {
 	case "dies at start":
 		fmt.Fprintln(os.Stderr, "cannot open /data/models.db: no such file")
 		os.Exit(3)
-	case "grandchild":
-		signal.Ignore(syscall.SIGTERM)
-		select {}
 	case "stubborn", "stubborn, silent":
 		signal.Ignore(syscall.SIGTERM)
-		child := exec.Command("hostile-mcp", "grandchild", address)
+		child := exec.Command("hostile-mcp", "child", address)
 		child.Stdout = os.Stdout
-		if err := child.Start(); err != nil {
-			os.Exit(1)
-		}
+		startHeld(child)
 	case "daemon", "daemon that lets go", "daemon without environment":
 		leaveDaemon(mode, address)
-	case "daemon's child":
+	case "child":
 		signal.Ignore(syscall.SIGTERM)
 		os.NewFile(3, "pipe").Close()
 		select {}
@@ -76,20 +71,25 @@ func hostileServer() {
 	}
 }
 
-// leaveDaemon starts a process in a session of its own, and waits until it has
-// its lifeline.
+// leaveDaemon starts a process in a session of its own, which has its lifeline
+// then.
 func leaveDaemon(mode, address string) {
 	self, err := exec.LookPath("hostile-mcp")
 	if err != nil {
 		os.Exit(1)
 	}
-	child := exec.Command("setsid", self, "daemon's child", address)
+	child := exec.Command("setsid", self, "child", address)
 	if mode != "daemon that lets go" {
 		child.Stdout, child.Stderr = os.Stdout, os.Stderr
 	}
 	if mode == "daemon without environment" {
 		child.Env = []string{"A=1"}
 	}
+	startHeld(child)
+}
+
+// startHeld starts a child and waits until it has its lifeline.
+func startHeld(child *exec.Cmd) {
 	r, w, err := os.Pipe()
 	if err != nil {
 		os.Exit(1)

@@ -212,6 +212,8 @@ func (d *Definition) Open(ctx context.Context, env *harness.Env) (harness.Sessio
 // able says what of a scenario the subject cannot do.
 func (d *Definition) able(env *harness.Env) error {
 	switch {
+	case env.Approve != nil:
+		return fmt.Errorf("%w: the scenario has approvals, and a command or an API is not asked for them", harness.ErrUnable)
 	case env.Turns < 2:
 	case d.HTTP != nil && d.HTTP.Session == nil:
 		return fmt.Errorf("%w: the scenario has %d turns, and its API knows no second one: want session:, which reads what names the conversation", harness.ErrUnable, env.Turns)
