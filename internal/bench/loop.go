@@ -168,6 +168,7 @@ func rawChat(base string, rt http.RoundTripper, tools *rawTools, stream bool) (c
 		return res.Choices[0].Message, nil
 	}
 	return func(ctx context.Context) error {
+		//lint:ignore SA1019 ours sends max_tokens too
 		req := goopenai.ChatCompletionRequest{Model: modelName, MaxTokens: maxTokens, Tools: offered, Messages: []goopenai.ChatCompletionMessage{
 			{Role: "user", Content: question},
 		}}
