@@ -42,6 +42,7 @@ import (
 	"github.com/rehearse-dev/rehearse/harness/model"
 	"github.com/rehearse-dev/rehearse/harness/tools"
 	"github.com/rehearse-dev/rehearse/internal/breaker"
+	"github.com/rehearse-dev/rehearse/internal/telemetry"
 )
 
 // Toolbox is where an agent's tools are. [*tools.Router] is one.
@@ -140,11 +141,17 @@ type Config struct {
 	// was written without an id is given leaked_M_N: M messages came before it,
 	// and N leaked calls in the same text.
 	RecoverLeakedCalls bool
+	// Telemetry records turns, model calls and the execution of tools as spans, and
+	// the durations and tokens of model calls as metrics. Times are those of Clock.
+	// Nil records nothing. MCP requests are recorded by
+	// [mcppool.Options.Telemetry].
+	Telemetry *mcppool.Telemetry
 	// Clock measures TimeLimit and the durations of calls. Nil means
 	// [harness.SystemClock].
 	Clock harness.Clock
 
-	circuits *circuits // what has changed; New makes one where there is none
+	circuits *circuits           // what has changed; New makes one where there is none
+	recorder *telemetry.Recorder // of Telemetry
 }
 
 // Agent begins conversations. It is safe for use by several goroutines.
@@ -159,6 +166,7 @@ func New(cfg Config) *Agent {
 		panic("agent: New needs a Config with a Model")
 	}
 	a := &Agent{cfg: cfg.withDefaults()}
+	a.cfg.record()
 	a.guard()
 	return a
 }

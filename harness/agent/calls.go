@@ -156,6 +156,8 @@ func (t *turn) runCall(ctx context.Context, call harness.ToolCall, offered []har
 		fail(ErrorNoTool, "there is no tool %q; the tools are %s", call.Name, names(offered))
 		return report, nil
 	}
+	ctx, span := t.cfg.recorder.Tool(ctx, call)
+	defer func() { span.Executed(report.Result, string(kind), report.Error) }()
 	args, err := object(call.Arguments)
 	if err != nil {
 		fail(ErrorArguments, "the arguments of %s are not a JSON object: %v; write one that fits the tool's schema", call.Name, err)

@@ -44,7 +44,8 @@ type ClientOptions struct {
 	ConfigFile    string
 	// Agent has all other settings of the agent. Its Name, Tools and Denied are not
 	// used, and its Model only when it is set. Without Breaker it has one with the
-	// defaults; see NoBreaker.
+	// defaults; see NoBreaker. Its Telemetry records MCP requests too, where Pool has
+	// none of its own.
 	Agent Config
 	// Pool and Tools have the settings of sessions with servers and of their tools.
 	Pool  mcppool.Options
@@ -110,6 +111,7 @@ func NewClient(opts *ClientOptions) (*Client, error) {
 		o.Pool.Breaker = cmp.Or(o.Pool.Breaker, cfg.Breaker)
 	}
 	cfg.circuits = new(circuits)
+	o.Pool.Telemetry = cmp.Or(o.Pool.Telemetry, cfg.Telemetry)
 	o.Pool.Clock = cmp.Or(o.Pool.Clock, cfg.Clock)
 	o.Pool.CircuitChanged = cfg.circuits.alsoTo(o.Pool.CircuitChanged)
 	o.Tools.Grants = servers.Grants

@@ -71,7 +71,11 @@ func (c *Conversation) send(ctx context.Context, text string, once bool) iter.Se
 				stop()
 			}
 		}
-		if err := t.run(ctx, text); err != nil && !t.broken {
+		ctx, span := c.cfg.recorder.Turn(ctx, c.model())
+		err := t.run(ctx, text)
+		span.Spent(t.spent)
+		span.End(failure(err, t.broken), err)
+		if err != nil && !t.broken {
 			yield(nil, err)
 		}
 	}
@@ -164,6 +168,7 @@ type turn struct {
 	once    bool // the first reply ends the turn
 	broken  bool // the caller wants no more
 	start   time.Time
+	spent   harness.Usage       // by the model calls of the turn
 	repeats map[string]*repeats // by tool
 	left    []string            // names of tools that were not offered, for SelectTools
 	told    string              // of those that were, in the last notice
@@ -288,7 +293,7 @@ func (t *turn) ended(ctx context.Context, err error) error {
 }
 
 // ask makes one model call.
-func (t *turn) ask(ctx context.Context, offered []harness.Tool) (*model.Done, error) {
+func (t *turn) ask(ctx context.Context, offered []harness.Tool) (done *model.Done, err error) {
 	req := &model.Request{
 		Model:       t.model(),
 		Tools:       offered,
@@ -306,7 +311,11 @@ func (t *turn) ask(ctx context.Context, offered []harness.Tool) (*model.Done, er
 	req.Messages = slices.Concat(req.Messages, t.messages)
 	left := t.cfg.TokenLimit - t.tokens
 	t.mu.Unlock()
-	var done *model.Done
+	ctx, span := t.cfg.recorder.Chat(ctx, req)
+	defer func() {
+		span.Answered(done)
+		span.End(failure(err, t.broken && done == nil), err)
+	}()
 	streamed := 0 // bytes
 	for event, err := range t.cfg.Model.Generate(ctx, req) {
 		if err != nil {
@@ -323,6 +332,7 @@ func (t *turn) ask(ctx context.Context, offered []harness.Tool) (*model.Done, er
 			streamed += len(e.Arguments)
 		case model.Withdrawn:
 			streamed = 0
+			span.Retried(failure(e.Err, false), e.Wait)
 			t.yield(Withdrawn{Text: e.Text, Err: e.Err, Wait: e.Wait})
 			// Waiting longer than the turn may last is no use.
 			if limit := t.cfg.TimeLimit; limit > 0 && t.cfg.Clock.Now().Add(e.Wait).Sub(t.start) >= limit {
@@ -347,6 +357,7 @@ func (t *turn) ask(ctx context.Context, offered []harness.Tool) (*model.Done, er
 	t.mu.Lock()
 	t.tokens += done.Usage.Counted().TotalTokens
 	t.mu.Unlock()
+	t.spent = t.spent.Add(done.Usage.Counted())
 	t.yield(ModelCalled{Message: done.Message, FinishReason: done.FinishReason, Model: done.Model, Usage: done.Usage})
 	for _, note := range done.Notes {
 		t.yield(Notice{Text: note})

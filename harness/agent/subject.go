@@ -254,6 +254,7 @@ func applySettings(cfg *Config, client *openai.Config, env *harness.Env) (*serve
 		cfg.Breaker, pool.Breaker = cmp.Or(cfg.Breaker, new(mcppool.Breaker)), new(mcppool.Breaker)
 	}
 	cfg.circuits = new(circuits)
+	pool.Telemetry = cfg.Telemetry
 	pool.CircuitChanged = cfg.circuits.ofServer
 	cfg.ToolTimeout = max(pool.CallTimeout, cmp.Or(cfg.ToolTimeout, defaultToolTimeout))
 	pool.TotalTimeout = cfg.ToolTimeout

@@ -21,6 +21,7 @@ import (
 	"github.com/rehearse-dev/rehearse/internal/jsonrpc"
 	"github.com/rehearse-dev/rehearse/internal/mcphttp"
 	"github.com/rehearse-dev/rehearse/internal/mcpwire"
+	"github.com/rehearse-dev/rehearse/internal/telemetry"
 )
 
 var (
@@ -65,6 +66,7 @@ type conn struct {
 	version string          // that was agreed on; "" before
 	level   string          // of the log, for requests of the new era
 	info    Info
+	peer    telemetry.Peer
 	server  struct {
 		Logging *struct{} `json:"logging"`
 		Tools   struct {
@@ -130,7 +132,7 @@ func (s *Session) attempt(ctx context.Context, in Era) (*conn, error) {
 	limit := s.opts.ConnectTimeout
 	inner, cancel := context.WithTimeout(ctx, limit)
 	defer cancel()
-	c := &conn{replies: newReplies(s), opts: &s.opts, caps: s.opts.capabilities()}
+	c := &conn{replies: newReplies(s), opts: &s.opts, caps: s.opts.capabilities(), peer: peerOf(s.server)}
 	var err error
 	if c.transport, err = s.dial(inner, c); err != nil {
 		if ctx.Err() == nil && inner.Err() != nil {
@@ -341,12 +343,19 @@ func (c *conn) meta() map[string]any {
 	return m
 }
 
-// withMeta is params, an object or nil, with what the era adds to it.
-func (c *conn) withMeta(params any) any {
-	if !c.modern() {
+// withMeta is params, an object or nil, with what the era adds to it, and with
+// what carries a trace on.
+func (c *conn) withMeta(params any, traced map[string]string) any {
+	if !c.modern() && len(traced) == 0 {
 		return params
 	}
-	members, meta := map[string]any{}, c.meta()
+	members, meta := map[string]any{}, map[string]any{}
+	if c.modern() {
+		meta = c.meta()
+	}
+	for k, v := range traced {
+		meta[k] = v
+	}
 	if params != nil {
 		var own map[string]json.RawMessage
 		_ = json.Unmarshal(mcpwire.Marshal(params), &own) // it is an object
@@ -376,14 +385,14 @@ func (e *rpcError) Error() string {
 	return text
 }
 
-// request sends a request and waits for its result, ctx, or the end of the
-// connection. An error of the server is an [*rpcError].
-func (c *conn) request(ctx context.Context, method string, params any, header http.Header) (json.RawMessage, error) {
+// exchange is [conn.request] with the id of the request and what carries its trace
+// on.
+func (c *conn) exchange(ctx context.Context, id, method string, params any, traced map[string]string, header http.Header) (json.RawMessage, error) {
 	if err := ctx.Err(); err != nil {
 		return nil, err
 	}
-	m := mcpwire.Message{ID: fmt.Append(nil, c.ids.Add(1)), Method: method}
-	if params = c.withMeta(params); params != nil {
+	m := mcpwire.Message{ID: []byte(id), Method: method}
+	if params = c.withMeta(params, traced); params != nil {
 		m.Params = mcpwire.Marshal(params)
 	}
 	if header == nil && method == mcpwire.MethodCall && c.modern() {

@@ -32,6 +32,7 @@ import (
 	"github.com/rehearse-dev/rehearse/internal/breaker"
 	"github.com/rehearse-dev/rehearse/internal/mcpwire"
 	"github.com/rehearse-dev/rehearse/internal/retry"
+	"github.com/rehearse-dev/rehearse/internal/telemetry"
 )
 
 // Era restricts which protocol is spoken.
@@ -118,6 +119,12 @@ type Options struct {
 	Notified func(server, method string, params json.RawMessage)
 	// Logf takes a line for what went wrong and was survived. nil drops it.
 	Logf func(format string, args ...any)
+	// Telemetry records each request as a span, whose context goes into the _meta of
+	// the request, and its duration as a metric. Times are those of Clock. nil
+	// records nothing.
+	Telemetry *Telemetry
+
+	recorder *telemetry.Recorder // of Telemetry
 }
 
 func (o *Options) withDefaults() Options {
@@ -142,6 +149,9 @@ func (o *Options) withDefaults() Options {
 	c.PassEnv = slices.Clone(c.PassEnv)
 	if c.Logf == nil {
 		c.Logf = func(string, ...any) {}
+	}
+	if c.recorder == nil { // a pool has one for all its sessions
+		c.recorder = telemetry.New(c.Telemetry, c.Clock.Now)
 	}
 	return c
 }

@@ -35,6 +35,7 @@ var heavy = map[string]string{
 	"github.com/openai/openai-go":            "a fake never imports the client it fakes for",
 	"github.com/anthropics/anthropic-sdk-go": "a fake never imports the client it fakes for",
 	"google.golang.org/genai":                "a fake never imports the client it fakes for",
+	"go.opentelemetry.io":                    "spans and metrics are the client's",
 }
 
 // banned says what a package must not link, even through others, and why.
@@ -53,6 +54,7 @@ var banned = map[string]map[string]string{
 		module + "mockllm": "conduct is judged from journals, whoever wrote them",
 		module + "mockmcp": "conduct is judged from journals, whoever wrote them",
 	},
+	"harness/agent":    {"go.opentelemetry.io/otel/sdk": "where spans and metrics go is the program's choice"},
 	"internal/mcpwire": {"github.com/mark3labs/mcp-go": "the wire lies beneath the library"},
 	"reports":          {"cel.dev/cel-go": "reports are a function of files"},
 }
@@ -128,6 +130,8 @@ func TestLinkedFails(t *testing.T) {
 	}{
 		{"banned", listed{ImportPath: module + "mockllm", Deps: []string{"cel.dev/cel-go/cel"}}, "links"},
 		{"banned in the mock server", listed{ImportPath: module + "mockmcp", Deps: []string{"go.yaml.in/yaml/v3"}}, "links"},
+		{"monitoring", listed{ImportPath: module + "mockllm", Deps: []string{"go.opentelemetry.io/otel/trace"}}, "links"},
+		{"an exporter", listed{ImportPath: module + "harness/agent", Deps: []string{"go.opentelemetry.io/otel/sdk/trace"}}, "links"},
 		{"banned through another", listed{ImportPath: module + "mockmcp", Deps: []string{module + "internal/match"}}, "links"},
 	} {
 		t.Run(tc.name, func(t *testing.T) {

@@ -25,11 +25,11 @@ cmd/rehearse: cassettes cassettes/mcptape cassettes/redact harness harness/agent
 	scenarios
 harness: internal/jsonrpc
 harness/agent: harness harness/mcppool harness/model harness/model/anthropic harness/model/gemini harness/model/openai harness/tools internal/breaker
-	internal/mcpconfig internal/mcpwire internal/settings internal/value
+	internal/mcpconfig internal/mcpwire internal/settings internal/telemetry internal/value
 harness/agentserver: harness harness/agent internal/gate internal/sse
 harness/goopenai: harness
 harness/mcpgo: harness internal/mcpwire
-harness/mcppool: harness internal/breaker internal/exactjson internal/jsonrpc internal/mcphttp internal/mcpwire internal/retry
+harness/mcppool: harness internal/breaker internal/exactjson internal/jsonrpc internal/mcphttp internal/mcpwire internal/retry internal/telemetry
 harness/model: harness
 harness/model/anthropic: harness harness/model internal/dialect internal/dialect/messages internal/provider internal/retry
 harness/model/gemini: harness harness/model internal/dialect internal/dialect/gemini internal/provider internal/retry internal/value
@@ -97,6 +97,7 @@ internal/sse:
 internal/strictyaml: harness internal/value
 internal/subjects: harness internal/expr internal/mcpconfig internal/mcpwire internal/plainfile internal/prose internal/sse internal/strictyaml
 	internal/value
+internal/telemetry: harness harness/model
 internal/timeline: cassettes/mcptape internal/mcpwire internal/prose internal/shape internal/value internal/vcr
 internal/toolname: harness internal/prose
 internal/trajectory: harness internal/value

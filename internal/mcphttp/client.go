@@ -94,6 +94,13 @@ func (l *link) SetVersion(version string) {
 	l.version = version
 }
 
+// Session is the id of the session; empty means that there is none.
+func (l *link) Session() string {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.session
+}
+
 // do sends a request.
 func (l *link) do(r *http.Request) (*http.Response, error) {
 	for k, v := range l.opts.Headers {

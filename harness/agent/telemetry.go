@@ -1,0 +1,62 @@
+// Copyright 2026 The rehearse Authors. SPDX-License-Identifier: Apache-2.0
+
+package agent
+
+import (
+	"cmp"
+	"context"
+	"errors"
+
+	"github.com/rehearse-dev/rehearse/harness"
+	"github.com/rehearse-dev/rehearse/harness/model"
+	"github.com/rehearse-dev/rehearse/harness/model/anthropic"
+	"github.com/rehearse-dev/rehearse/harness/model/gemini"
+	"github.com/rehearse-dev/rehearse/harness/model/openai"
+	"github.com/rehearse-dev/rehearse/internal/telemetry"
+)
+
+// record makes the recorder of the configuration.
+func (c *Config) record() {
+	if c.Telemetry == nil {
+		return
+	}
+	o := *c.Telemetry
+	o.Provider = cmp.Or(o.Provider, providerOf(c.Model))
+	c.recorder = telemetry.New(&o, c.Clock.Now)
+}
+
+// providerOf is how the conventions name the provider of a client; empty where it
+// is not one of ours.
+func providerOf(m model.Model) string {
+	switch m.(type) {
+	case *openai.Client:
+		return "openai"
+	case *anthropic.Client:
+		return "anthropic"
+	case *gemini.Client:
+		return "gcp.gemini"
+	}
+	return ""
+}
+
+// otherFailure is how the conventions name a failure that has no name.
+const otherFailure = "_OTHER"
+
+// failure is how spans name what ended a turn or a model call.
+func failure(err error, broken bool) string {
+	var stop *harness.StopError
+	var e *model.Error
+	switch {
+	case err == nil && !broken:
+		return ""
+	case broken, errors.Is(err, context.Canceled):
+		return "cancelled"
+	case errors.As(err, &stop):
+		return string(stop.Reason)
+	case errors.As(err, &e):
+		return string(e.Kind)
+	case errors.Is(err, context.DeadlineExceeded):
+		return "timeout"
+	}
+	return otherFailure
+}
