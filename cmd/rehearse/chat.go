@@ -3,6 +3,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -61,7 +62,9 @@ model is --model, else ARGO_DEFAULT_MODEL. Without --config the server is that o
 MCP_SERVER_COMMAND or MCP_SERVER_URL. ` + settingsHelp + `
 
 With --agent the other side is an agent server (` + "`rehearse serve agent`" + `): each line is
-a goal, and there are no commands but exit and quit.`,
+a goal, and there are no commands but exit and quit.
+
+` + telemetryHelp,
 		Example: `  rehearse chat --config mcp.json --model argo:gpt-4o
   echo "What is in notes.txt?" | rehearse chat --config mcp.json --model argo:gpt-4o
   rehearse chat --agent http://127.0.0.1:8002`,
@@ -79,7 +82,9 @@ a goal, and there are no commands but exit and quit.`,
 				}
 				return runChat(cmd.Context(), p, &goalChat{p: p, url: strings.TrimSuffix(flags.agentURL, "/")})
 			}
-			c, err := openChat(cmd.Context(), p, &flags)
+			into, end := p.telemetry(cmd.Context(), cmp.Or(flags.as, "rehearse"))
+			defer end()
+			c, err := openChat(cmd.Context(), p, &flags, into)
 			if err != nil {
 				return err
 			}
@@ -197,7 +202,7 @@ type chat struct {
 }
 
 // openChat connects with all servers at once.
-func openChat(ctx context.Context, p *process, flags *chatFlags) (*chat, error) {
+func openChat(ctx context.Context, p *process, flags *chatFlags, into *mcppool.Telemetry) (*chat, error) {
 	s, err := p.settings("", fromFlag(settings.BaseURL, "--base-url", flags.baseURL), fromFlag(settings.Model, "--model", flags.model), fromFlag(settings.Config, "--config", flags.config))
 	if err != nil {
 		return nil, err
@@ -223,13 +228,13 @@ func openChat(ctx context.Context, p *process, flags *chatFlags) (*chat, error) 
 	for i := range servers {
 		servers[i].Optional = true
 	}
-	c := &chat{p: p, pool: chatPool(p, flags), told: make(map[string]bool)}
+	c := &chat{p: p, pool: chatPool(p, flags, into), told: make(map[string]bool)}
 	if c.router, err = tools.Connect(ctx, c.pool, servers, use); err != nil {
 		return nil, errors.Join(err, c.close())
 	}
 	c.cfg = agent.Config{
 		Model: openai.New(openai.Config{BaseURL: opts.BaseURL, APIKey: opts.APIKey}), Name: opts.Entries[0].Name,
-		System: system, Stream: !flags.whole, Tools: c.router, Denied: c.router.Denied, MaxModelCalls: 50,
+		System: system, Stream: !flags.whole, Tools: c.router, Denied: c.router.Denied, MaxModelCalls: 50, Telemetry: into,
 	}
 	c.talk = agent.New(c.cfg).Conversation()
 	offered, err := c.router.Tools(ctx)
@@ -244,8 +249,8 @@ func openChat(ctx context.Context, p *process, flags *chatFlags) (*chat, error) 
 }
 
 // chatPool is where the sessions of a chat are.
-func chatPool(p *process, flags *chatFlags) *mcppool.Pool {
-	opts := &mcppool.Options{Abort: p.abort, PerCall: flags.perCall}
+func chatPool(p *process, flags *chatFlags, into *mcppool.Telemetry) *mcppool.Pool {
+	opts := &mcppool.Options{Abort: p.abort, PerCall: flags.perCall, Telemetry: into}
 	if p.grace > 0 {
 		opts.CloseGrace = p.grace
 	}

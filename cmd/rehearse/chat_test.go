@@ -24,12 +24,18 @@ type talk struct {
 
 func startTalk(t *testing.T, args ...string) *talk {
 	t.Helper()
+	return newTalk(t, func(string) (string, bool) { return "", false }, args...)
+}
+
+// newTalk is startTalk in an environment.
+func newTalk(t *testing.T, getenv func(string) (string, bool), args ...string) *talk {
+	t.Helper()
 	r, w := io.Pipe()
 	out, stdout := io.Pipe()
 	k := &talk{t: t, in: w, out: bufio.NewReader(out), ended: make(chan exitCode, 1)}
 	k.p = &process{
 		args: append([]string{"chat"}, args...), stdin: r, stdout: stdout, stderr: &k.err, interrupt: newHangups(),
-		getenv: func(string) (string, bool) { return "", false },
+		getenv: getenv,
 	}
 	go func() {
 		k.ended <- command(t.Context(), k.p)

@@ -48,11 +48,13 @@ func TestScript(t *testing.T) {
 			env.Setenv("SUITES", suites)
 			env.Setenv("HOME", env.WorkDir)
 			env.Values[endpoints{}] = map[string]func(){}
+			env.Values[collectors{}] = map[string]*collector{}
 			return nil
 		},
 		Cmds: map[string]func(ts *testscript.TestScript, neg bool, args []string){
 			"cat":      concat,
 			"code":     code,
+			"collect":  collect,
 			"endpoint": endpoint,
 			"mask":     mask,
 			"trials":   writeTrials,

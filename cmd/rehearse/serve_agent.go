@@ -50,7 +50,9 @@ The endpoint and its key are those of ` + "`rehearse run --mode live`" + `: --ba
 ARGO_BASE_URL, else OPENAI_BASE_URL, else http://localhost:8000/v1; OPENAI_API_KEY. The
 model is --model, else ARGO_DEFAULT_MODEL. The tool server is --tools, else
 MCP_SERVER_URL; its token is --admin-token, else ` + adminTokenVariable + `. Without a
-token toolsets stay as they are. ` + settingsHelp,
+token toolsets stay as they are. ` + settingsHelp + `
+
+` + telemetryHelp,
 		Example: `  rehearse serve agent --model argo:gpt-4o --tools http://127.0.0.1:8001
   curl http://127.0.0.1:8002/agent/execute_task -H 'Content-Type: application/json' \
     -d '{"goal": "Find the capital of Peru and write it to a file."}'`,
@@ -107,11 +109,13 @@ func serveAgent(ctx context.Context, p *process, flags *agentFlags) error {
 		token, _ = s.Lookup(adminTokenVariable)
 	}
 	flags.tools = s.ServerURL.Text
+	into, end := p.telemetry(ctx, "rehearse")
+	defer end()
 	model := openai.New(openai.Config{BaseURL: opts.BaseURL, APIKey: opts.APIKey})
 	server := agentserver.New(agentserver.Config{MaxTasks: flags.maxTasks, Hosts: flags.admits.Hosts, Origins: flags.admits.Origins, Open: func(ctx context.Context, task string) (*agent.Agent, func() error, error) {
 		cfg := agent.Config{
 			Model: model, Name: opts.Entries[0].Name, System: system, Stream: flags.stream,
-			MaxModelCalls: flags.maxCalls, TimeLimit: flags.timeLimit,
+			MaxModelCalls: flags.maxCalls, TimeLimit: flags.timeLimit, Telemetry: into,
 		}
 		if flags.tools == "" {
 			return agent.New(cfg), nil, nil

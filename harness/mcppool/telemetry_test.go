@@ -9,6 +9,7 @@ import (
 	"net/http/httptest"
 	"strings"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/google/go-cmp/cmp"
@@ -148,7 +149,9 @@ func TestTelemetryRestart(t *testing.T) {
 
 // TestTelemetryGivenUp: calls that nobody waits for any more, and one that is not
 // sent since nobody ever did.
-func TestTelemetryGivenUp(t *testing.T) {
+func TestTelemetryGivenUp(t *testing.T) { synctest.Test(t, testTelemetryGivenUp) }
+
+func testTelemetryGivenUp(t *testing.T) {
 	began := make(chan struct{}, 1)
 	server, err := mockmcp.New(mockmcp.Script{Name: "s", Tools: []mockmcp.Tool{{Name: "hangs", Handler: func(ctx context.Context, _ *mockmcp.Call) (*mockmcp.Answer, error) {
 		began <- struct{}{}
@@ -182,7 +185,7 @@ func TestTelemetryGivenUp(t *testing.T) {
 		}
 	}
 	hang(true, mcppool.Options{Era: mcppool.EraLegacy}, "initialize", "tools/call hangs cancelled")
-	hang(false, mcppool.Options{Era: mcppool.EraLegacy, CallTimeout: time.Millisecond}, "initialize", "tools/call hangs timeout")
+	hang(false, mcppool.Options{Era: mcppool.EraLegacy, CallTimeout: time.Second}, "initialize", "tools/call hangs timeout")
 }
 
 // TestNoTelemetry: what is not recorded carries nothing on.
