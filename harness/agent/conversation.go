@@ -15,6 +15,7 @@ import (
 
 	"github.com/rehearse-dev/rehearse/harness"
 	"github.com/rehearse-dev/rehearse/harness/model"
+	"github.com/rehearse-dev/rehearse/internal/telemetry"
 )
 
 // Conversation is one history with one model. Its methods may be called by
@@ -293,7 +294,7 @@ func (t *turn) ended(ctx context.Context, err error) error {
 }
 
 // ask makes one model call.
-func (t *turn) ask(ctx context.Context, offered []harness.Tool) (done *model.Done, err error) {
+func (t *turn) ask(ctx context.Context, offered []harness.Tool) (*model.Done, error) {
 	req := &model.Request{
 		Model:       t.model(),
 		Tools:       offered,
@@ -312,10 +313,15 @@ func (t *turn) ask(ctx context.Context, offered []harness.Tool) (done *model.Don
 	left := t.cfg.TokenLimit - t.tokens
 	t.mu.Unlock()
 	ctx, span := t.cfg.recorder.Chat(ctx, req)
-	defer func() {
-		span.Answered(done)
-		span.End(failure(err, t.broken && done == nil), err)
-	}()
+	done, err := t.hear(ctx, req, left, span)
+	span.Answered(done)
+	span.End(failure(err, t.broken && done == nil), err)
+	return done, err
+}
+
+// hear takes the reply to a request; left is how many tokens it may have.
+func (t *turn) hear(ctx context.Context, req *model.Request, left int, span *telemetry.Operation) (*model.Done, error) {
+	var done *model.Done
 	streamed := 0 // bytes
 	for event, err := range t.cfg.Model.Generate(ctx, req) {
 		if err != nil {

@@ -88,7 +88,8 @@ func attributes(attrs []attribute.KeyValue) string {
 	return strings.Join(out, " ")
 }
 
-// metrics are the points of all metrics: how many there were, and their sum.
+// metrics are the points of all metrics: how many values there were, their sum where it does not
+// depend on time, and the bounds of their buckets.
 func (r *recorded) metrics(t *testing.T) string {
 	var data metricdata.ResourceMetrics
 	if err := r.reader.Collect(t.Context(), &data); err != nil {
@@ -100,11 +101,11 @@ func (r *recorded) metrics(t *testing.T) string {
 			switch h := m.Data.(type) {
 			case metricdata.Histogram[float64]:
 				for _, p := range h.DataPoints {
-					out = append(out, fmt.Sprintf("%s %s n=%d below=%v %s", m.Name, m.Unit, p.Count, p.Bounds[0], attributes(p.Attributes.ToSlice())))
+					out = append(out, fmt.Sprintf("%s %s n=%d bounds=%v %s", m.Name, m.Unit, p.Count, p.Bounds, attributes(p.Attributes.ToSlice())))
 				}
 			case metricdata.Histogram[int64]:
 				for _, p := range h.DataPoints {
-					out = append(out, fmt.Sprintf("%s %s n=%d sum=%d below=%v %s", m.Name, m.Unit, p.Count, p.Sum, p.Bounds[0], attributes(p.Attributes.ToSlice())))
+					out = append(out, fmt.Sprintf("%s %s n=%d sum=%d bounds=%v %s", m.Name, m.Unit, p.Count, p.Sum, p.Bounds, attributes(p.Attributes.ToSlice())))
 				}
 			}
 		}
