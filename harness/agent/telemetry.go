@@ -44,11 +44,12 @@ const otherFailure = "_OTHER"
 
 // failure is how spans name what ended a turn or a model call.
 func failure(err error, broken bool) string {
+	if err == nil && !broken {
+		return "" // before anything is allocated
+	}
 	var stop *harness.StopError
 	var e *model.Error
 	switch {
-	case err == nil && !broken:
-		return ""
 	case broken, errors.Is(err, context.Canceled):
 		return "cancelled"
 	case errors.As(err, &stop):
