@@ -162,6 +162,8 @@ func modelFlag(text string, known []trials.Model) (trials.Model, error) {
 		return m, fmt.Errorf("--model %q: what stands after the @ is an address without http://; want LABEL=NAME@http://HOST:PORT/v1", text)
 	case m.Name == "" || m.Label == "":
 		return m, fmt.Errorf("--model %q: want the name of a model, or LABEL=NAME@URL", text)
+	case strings.Contains(m.BaseURL, "?"): // what follows may be a key, and is not repeated
+		return m, fmt.Errorf("--model %s=...: a query does not belong in a base URL: a key goes into OPENAI_API_KEY, or into the variable that key: names in rehearse.yaml", m.Label)
 	case m.BaseURL != "" && !wholeURL(m.BaseURL):
 		return m, fmt.Errorf("--model %q: %q is not %s", text, m.BaseURL, wantURL)
 	}

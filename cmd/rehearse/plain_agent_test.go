@@ -32,11 +32,12 @@ func plainAgent() {
 	exit := f.Int("exit", 0, "the status to end with")
 	environ := f.Bool("environ", false, "answer with the environment")
 	listen := f.String("listen", "", "serve an API at this address")
+	hang := f.Bool("hang", false, "never answer over the API")
 	write := f.String("write", "", "a file to write")
 	deaf := f.Bool("deaf", false, "call no tool, and make results up")
 	leave := f.String("leave", "", "leave a process behind and write its number here")
 	_ = f.Parse(os.Args[1:])
-	a := &agentUnderTest{resume: *resume, deaf: *deaf}
+	a := &agentUnderTest{resume: *resume, deaf: *deaf, hang: *hang}
 	must(a.connect())
 	defer a.close()
 	if *leave != "" {
@@ -107,6 +108,7 @@ func must(err error) {
 type agentUnderTest struct {
 	resume  bool
 	deaf    bool
+	hang    bool
 	history []any
 	tools   []any
 	server  map[string]*plainClient
@@ -253,6 +255,10 @@ func (a *agentUnderTest) serve(address string) error {
 			Stream           bool
 		}
 		must(json.NewDecoder(r.Body).Decode(&q))
+		if a.hang {
+			<-r.Context().Done()
+			return
+		}
 		if q.Thread == "" {
 			a.history = nil
 		}

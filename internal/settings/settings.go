@@ -161,6 +161,9 @@ func Load(from Sources) (*Settings, error) {
 		key.Name, key.Secret = name, true
 		s.Keys = append(s.Keys, key)
 	}
+	if u, err := url.Parse(s.BaseURL.Text); err == nil && u.RawQuery != "" { // it may be a key, and is not repeated
+		return nil, fmt.Errorf("%s: a query does not belong in a base URL: a key goes into OPENAI_API_KEY", s.BaseURL.From)
+	}
 	for _, address := range []Setting{s.BaseURL, s.ServerURL} {
 		switch want := "a URL with scheme and host, such as " + DefaultBaseURL; {
 		case address.Text == "" || address.level == given || wholeURL(address.Text): // flags are checked by who has them

@@ -144,6 +144,7 @@ func TestMistakes(t *testing.T) {
 		{"no value", ".env", "A=1\n\nsecret word\nB=2\n", ".env:3: it is not NAME=value, or a quote is not closed"},
 		{"an open quote", ".env", "A=1\nB=\"secret\n", ".env:2: it is not NAME=value, or a quote is not closed"},
 		{"no URL", ".env", "ARGO_BASE_URL=secret\n", "ARGO_BASE_URL in .env:1 is not a URL with scheme and host"},
+		{"a query", ".env", "ARGO_BASE_URL=http://h/v1?key=secret\n", "ARGO_BASE_URL in .env:1: a query does not belong in a base URL"},
 		{"an open quote in a command", ".env", "MCP_SERVER_COMMAND=a \"secret\n", "MCP_SERVER_COMMAND in .env:1: the command line has no closing \""},
 		{"rehearse.yaml", "rehearse.yaml", "client: {modle: x}", `rehearse.yaml:1:10: client has no key "modle"; did you mean model?`},
 		{"no text", homeFile, "{\n\"default_model\": 5}", homeFile + ":2:18: default_model: want a text, got the number 5"},

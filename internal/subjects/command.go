@@ -47,11 +47,8 @@ var errTimeLimit = errors.New("the time limit of the turn is over")
 // Send implements [harness.Session].
 func (s *commandSession) Send(ctx context.Context, text string) (*harness.TurnReport, error) {
 	s.turn++
-	if limit := s.env.Settings.TimeLimit; limit > 0 {
-		var stop context.CancelFunc
-		ctx, stop = context.WithTimeoutCause(ctx, limit, errTimeLimit)
-		defer stop()
-	}
+	ctx, stop := limited(ctx, s.env)
+	defer stop()
 	var answer string
 	var err error
 	if s.def.Prompt.stays() {
@@ -60,14 +57,29 @@ func (s *commandSession) Send(ctx context.Context, text string) (*harness.TurnRe
 		answer, err = s.once(ctx, text)
 	}
 	switch {
-	case err != nil && errors.Is(context.Cause(ctx), errTimeLimit):
-		return nil, &harness.StopError{Reason: harness.StopTime, Detail: fmt.Sprintf("the command was ended after %s", s.env.Settings.TimeLimit)}
 	case err != nil:
-		return nil, err
+		return nil, stopped(ctx, s.env, err, "the command was ended")
 	case s.def.Answer.None:
 		return nil, nil
 	}
 	return &harness.TurnReport{Answer: answer}, nil
+}
+
+// limited bounds a turn by the subject's time limit.
+func limited(ctx context.Context, env *harness.Env) (context.Context, context.CancelFunc) {
+	if limit := env.Settings.TimeLimit; limit > 0 {
+		return context.WithTimeoutCause(ctx, limit, errTimeLimit)
+	}
+	return context.WithCancel(ctx)
+}
+
+// stopped is the error of a turn, which is another one when the time limit has
+// ended it.
+func stopped(ctx context.Context, env *harness.Env, err error, what string) error {
+	if !errors.Is(context.Cause(ctx), errTimeLimit) {
+		return err
+	}
+	return &harness.StopError{Reason: harness.StopTime, Detail: fmt.Sprintf("%s after %s", what, env.Settings.TimeLimit)}
 }
 
 // once runs a command for one turn.
@@ -234,7 +246,7 @@ func (s *commandSession) say(ctx context.Context, text string) (string, error) {
 	}
 	for read := 0; ; {
 		out, err := s.lines.ReadString('\n')
-		if err != nil && out == "" {
+		if err != nil && out == "" || ctx.Err() != nil { // what is written as it is ended is no answer
 			return "", s.left(ctx)
 		}
 		if read += len(out); read > maxOutput {

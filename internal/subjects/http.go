@@ -29,6 +29,7 @@ import (
 type httpSession struct {
 	def     *Definition
 	place   *place
+	env     *harness.Env
 	client  *http.Client
 	server  *mcpwire.Process // that was started for the trial; nil for none
 	url     string
@@ -37,9 +38,9 @@ type httpSession struct {
 }
 
 // openHTTP starts the server of an agent, where it is to be started.
-func openHTTP(ctx context.Context, d *Definition, p *place) (harness.Session, error) {
+func openHTTP(ctx context.Context, d *Definition, p *place, env *harness.Env) (harness.Session, error) {
 	s := &httpSession{
-		def: d, place: p,
+		def: d, place: p, env: env,
 		// Of its own, so that nothing stays behind; and by no proxy.
 		client: &http.Client{Transport: &http.Transport{}, CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }},
 	}
@@ -133,6 +134,17 @@ func (s *httpSession) Send(ctx context.Context, text string) (*harness.TurnRepor
 	if s.turn > 1 && s.def.HTTP.Session == nil {
 		return nil, fmt.Errorf("%w: its API knows no second turn", harness.ErrUnable)
 	}
+	ctx, stop := limited(ctx, s.env)
+	defer stop()
+	report, err := s.play(ctx, text)
+	if err != nil {
+		err = stopped(ctx, s.env, err, "the request was ended")
+	}
+	return report, err
+}
+
+// play asks for the answer of a turn and reads it.
+func (s *httpSession) play(ctx context.Context, text string) (*harness.TurnReport, error) {
 	res, err := s.ask(ctx, text)
 	if err != nil {
 		return nil, err

@@ -198,7 +198,7 @@ func (d *Definition) Open(ctx context.Context, env *harness.Env) (harness.Sessio
 	}
 	var session harness.Session
 	if d.HTTP != nil {
-		session, err = openHTTP(ctx, d, p)
+		session, err = openHTTP(ctx, d, p, env)
 	} else {
 		session, err = &commandSession{def: d, place: p, env: env}, nil
 	}
