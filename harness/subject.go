@@ -91,6 +91,8 @@ type Env struct {
 	Grants map[string][]string
 	// Turns is how many turns the scenario has; 0 where that is not known.
 	Turns int
+	// Interrupts says that the user interrupts a turn, see [ErrInterrupted].
+	Interrupts bool
 	// Approve is asked before each tool call whether it may run: with the name that
 	// is offered, and the arguments as they are to be sent. An error means no, and
 	// says why. It answers when somebody has decided, or when ctx ends. Nil means

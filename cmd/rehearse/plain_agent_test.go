@@ -6,6 +6,7 @@ import (
 	"bufio"
 	"bytes"
 	"cmp"
+	"context"
 	"encoding/json"
 	"errors"
 	"flag"
@@ -32,12 +33,13 @@ func plainAgent() {
 	exit := f.Int("exit", 0, "the status to end with")
 	environ := f.Bool("environ", false, "answer with the environment")
 	listen := f.String("listen", "", "serve an API at this address")
+	once := f.Bool("once", false, "end with status 9 once a question was answered over the API")
 	hang := f.Bool("hang", false, "never answer over the API")
 	write := f.String("write", "", "a file to write")
 	deaf := f.Bool("deaf", false, "call no tool, and make results up")
 	leave := f.String("leave", "", "leave a process behind and write its number here")
 	_ = f.Parse(os.Args[1:])
-	a := &agentUnderTest{resume: *resume, deaf: *deaf, hang: *hang}
+	a := &agentUnderTest{resume: *resume, deaf: *deaf, hang: *hang, once: *once}
 	must(a.connect())
 	defer a.close()
 	if *leave != "" {
@@ -109,6 +111,7 @@ type agentUnderTest struct {
 	resume  bool
 	deaf    bool
 	hang    bool
+	once    bool
 	history []any
 	tools   []any
 	server  map[string]*plainClient
@@ -249,7 +252,17 @@ func (a *agentUnderTest) serve(address string) error {
 		return err
 	}
 	fmt.Printf("http://%s/ask\n", l.Addr())
-	server := &http.Server{ReadHeaderTimeout: time.Second, Handler: http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+	server := &http.Server{ReadHeaderTimeout: time.Second}
+	server.Handler = http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if a.once {
+			defer func() {
+				go func() {
+					_ = server.Shutdown(context.Background()) // after the answer
+					fmt.Fprintln(os.Stderr, "out of luck")
+					os.Exit(9)
+				}()
+			}()
+		}
 		var q struct {
 			Question, Thread string
 			Stream           bool
@@ -274,8 +287,11 @@ func (a *agentUnderTest) serve(address string) error {
 			fmt.Fprintf(w, "event: text\ndata: %s\n\n", data)
 		}
 		fmt.Fprint(w, "event: end\ndata: {}\n\n")
-	})}
-	return server.Serve(l)
+	})
+	if err := server.Serve(l); !errors.Is(err, http.ErrServerClosed) {
+		return err
+	}
+	select {} // it ends soon
 }
 
 // plainClient speaks MCP with one server, over streamable HTTP or a pipe.

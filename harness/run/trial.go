@@ -152,7 +152,7 @@ func (t *trial) setUp(ctx context.Context) (*harness.Env, error) {
 	}
 	env := &harness.Env{
 		Mode: t.opts.Mode, Settings: t.settings(), Workdir: t.workdir,
-		Seed: t.seed, Turns: len(t.scenario.Turns), Clock: t.clock, Logf: t.logf, Grants: t.scenario.Grants,
+		Seed: t.seed, Turns: len(t.scenario.Turns), Interrupts: t.scenario.Interrupted(), Clock: t.clock, Logf: t.logf, Grants: t.scenario.Grants,
 	}
 	if t.scenario.AsksApproval() {
 		env.Approve = t.approve

@@ -31,12 +31,13 @@ func (out *Outgoing) Sampling(req *model.Request) (temperature, topP *float64) {
 }
 
 // Streaming has a reply streamed whose tokens are bounded by more than the
-// model's family gives in one piece.
+// model's family gives in one piece. A bound beyond what any model of it gives is
+// refused either way, and is sent as it was asked for.
 func (out *Outgoing) Streaming(model string, maxTokens int) {
-	most := FamilyOf(model).MaxUnstreamed
-	if most > 0 && maxTokens > most && !out.Stream {
+	f := FamilyOf(model)
+	if maxTokens > f.MaxUnstreamed && maxTokens <= f.MaxReply && !out.Stream {
 		out.Stream = true
-		out.Notes = append(out.Notes, fmt.Sprintf("the reply is asked for in pieces: %s gives more than %d tokens no other way", model, most))
+		out.Notes = append(out.Notes, fmt.Sprintf("the reply is asked for in pieces: %s gives more than %d tokens no other way", model, f.MaxUnstreamed))
 	}
 }
 
@@ -47,7 +48,8 @@ type Family struct {
 	OneSampling      bool // temperature or top_p, not both
 	CompletionTokens bool // max_completion_tokens in place of max_tokens
 	NeedsMaxTokens   bool // a request must bound the reply
-	MaxUnstreamed    int  // tokens of a reply that is not streamed; 0 means any number
+	MaxUnstreamed    int  // tokens of a reply that is not streamed, where MaxReply is set
+	MaxReply         int  // tokens of a reply of any model of the family; 0 means any number
 }
 
 // FamilyOf goes by the model's name, also where a proxy puts its own before
@@ -76,5 +78,5 @@ func FamilyOf(name string) Family {
 		return slices.ContainsFunc(versions, func(v string) bool { return strings.Contains(name, v) })
 	}
 	none := is("opus47", "47opus", "opus48", "48opus")
-	return Family{NoSampling: none, OneSampling: !none && !is("opus41", "41opus"), NeedsMaxTokens: true, MaxUnstreamed: 21_000}
+	return Family{NoSampling: none, OneSampling: !none && !is("opus41", "41opus"), NeedsMaxTokens: true, MaxUnstreamed: 21_000, MaxReply: 128_000}
 }

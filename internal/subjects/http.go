@@ -184,17 +184,21 @@ func (s *httpSession) ask(ctx context.Context, text string) (*http.Response, err
 	}
 	res, err := s.client.Do(req)
 	var refused *net.OpError
-	if errors.As(err, &refused) && refused.Op == "dial" {
-		return nil, fmt.Errorf("%w: the agent cannot be reached: %w", harness.ErrUnavailable, err)
-	}
-	if err != nil && s.server != nil {
+	switch {
+	case err == nil:
+		return res, nil
+	case s.server != nil && ctx.Err() == nil:
+		// It was ready, so that this is the agent's doing. Its end is seen a moment
+		// later than that of its connection.
 		select {
 		case <-s.server.Exited():
 			return nil, fmt.Errorf("%w; its server has ended: %w", err, ended(s.server))
-		default:
+		case <-time.After(grace):
 		}
+	case errors.As(err, &refused) && refused.Op == "dial":
+		return nil, fmt.Errorf("%w: the agent cannot be reached: %w", harness.ErrUnavailable, err)
 	}
-	return res, err
+	return nil, err
 }
 
 // filledJSON puts values in the place of placeholders of texts. A text that is

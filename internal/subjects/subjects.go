@@ -214,6 +214,8 @@ func (d *Definition) able(env *harness.Env) error {
 	switch {
 	case env.Approve != nil:
 		return fmt.Errorf("%w: the scenario has approvals, and a command or an API is not asked for them", harness.ErrUnable)
+	case env.Interrupts:
+		return fmt.Errorf("%w: the scenario interrupts a turn, and a command or an API has no agreed way to be told", harness.ErrUnable)
 	case env.Turns < 2:
 	case d.HTTP != nil && d.HTTP.Session == nil:
 		return fmt.Errorf("%w: the scenario has %d turns, and its API knows no second one: want session:, which reads what names the conversation", harness.ErrUnable, env.Turns)

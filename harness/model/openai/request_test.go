@@ -161,6 +161,7 @@ func TestSent(t *testing.T) {
 		{name: "claude opus 4.1 takes both", req: model.Request{Model: "argo:claude-opus-4.1", Temperature: ptr(0.0), TopP: ptr(0.9)}, has: []string{`"temperature":0`, `"top_p":0.9`}},
 		{name: "gemini takes both", req: model.Request{Model: "argo:gemini-2.5-pro", Temperature: ptr(0.0), TopP: ptr(0.9), MaxTokens: 9}, has: []string{`"temperature":0`, `"top_p":0.9`, `"max_tokens":9`}, hasNot: []string{"max_completion_tokens"}},
 		{name: "claude streams a long reply", req: model.Request{Model: "argo:claude-opus-4.1", MaxTokens: 21001}, has: []string{`"stream":true`, `"include_usage":true`, `"max_tokens":21001`}, note: "asked for in pieces: argo:claude-opus-4.1 gives more than 21000 tokens no other way"},
+		{name: "no claude gives so much", req: model.Request{Model: "argo:claude-opus-4.1", MaxTokens: 128001}, has: []string{`"stream":false`}},
 		{name: "claude gives so much in one piece", req: model.Request{Model: "argo:claude-opus-4.1", MaxTokens: 21000}, has: []string{`"stream":false`}},
 		{name: "others give any number", req: model.Request{Model: "argo:gpt-4o", MaxTokens: 21001}, has: []string{`"stream":false`}},
 		{name: "claude is told a bound", req: model.Request{Model: "claudesonnet45"}, cfg: Config{MaxTokens: 4096}, has: []string{`"max_tokens":4096`}},
