@@ -81,7 +81,7 @@ func annotateCell(tab *table, s *scenario, c *column, cell []*Trial) []annotatio
 		}
 		a := annotation{level: level, pos: t.Pos, title: s.Name(), text: string(t.Outcome)}
 		if t.Cause != nil {
-			a.text = t.Cause.Message
+			a.text = t.Cause.Text()
 			if !t.Cause.Pos.IsZero() {
 				a.pos = t.Cause.Pos
 			}

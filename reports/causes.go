@@ -194,10 +194,10 @@ func (b *pageBuilder) causes() causesView {
 			continue
 		}
 		cause := causeOf(t.Trial)
-		k := key{string(cause.Kind), cause.Message}
+		k := key{string(cause.Kind), cause.Text()}
 		g := groups[k]
 		if g == nil {
-			g = &causeView{Kind: causeWord(cause.Kind), Blame: blameWord(blameOf(t.Trial)), Text: b.text(cause.Message), Pos: oneLine(cause.Pos.String(), 400)}
+			g = &causeView{Kind: causeWord(cause.Kind), Blame: blameWord(blameOf(t.Trial)), Text: b.text(cause.Text()), Pos: oneLine(cause.Pos.String(), 400)}
 			groups[k], places[k] = g, map[string]bool{}
 			order = append(order, k)
 		}

@@ -337,11 +337,11 @@ func (b *pageBuilder) changedCauses(v *diffView) {
 			continue
 		}
 		cause := causeOf(t.Trial)
-		k := key{string(cause.Kind), cause.Message}
+		k := key{string(cause.Kind), cause.Text()}
 		g := groups[k]
 		if g == nil {
 			g = &group{}
-			g.causeView = causeView{Kind: causeWord(cause.Kind), Blame: blameWord(blameOf(t.Trial)), Text: b.text(cause.Message)}
+			g.causeView = causeView{Kind: causeWord(cause.Kind), Blame: blameWord(blameOf(t.Trial)), Text: b.text(cause.Text())}
 			groups[k] = g
 			order = append(order, k)
 		}

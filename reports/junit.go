@@ -172,7 +172,7 @@ func junitExplain(cell []*Trial, o harness.Outcome, y tally) *junitText {
 	for _, t := range cell {
 		known := t.Outcome == o || (o == harness.OutcomeError && failing(t))
 		if out.Message == "" && known && t.Cause != nil {
-			out.Message = oneLine(t.Cause.Message, 500)
+			out.Message = oneLine(t.Cause.Text(), 500)
 			out.Type = oneLine(string(t.Cause.Kind), 40)
 			if !t.Cause.Pos.IsZero() {
 				out.Message = oneLine(t.Cause.Pos.String(), 400) + ": " + out.Message

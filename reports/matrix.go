@@ -184,7 +184,7 @@ func (b *pageBuilder) cell(i, c int, cell []*Trial, y tally) cellView {
 		}
 		dot := linkView{ID: trialID(i, c, n), Label: label, Outcome: outcomeOf(t.Outcome)}
 		if failing(t) && t.Cause != nil {
-			dot.Why = oneLine(t.Cause.Message, maxReason)
+			dot.Why = oneLine(t.Cause.Text(), maxReason)
 		}
 		v.Dots = append(v.Dots, dot)
 		if course := b.seen[trialID(i, c, n)].course; course != "" && t.Outcome != harness.OutcomeError {

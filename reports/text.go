@@ -175,7 +175,7 @@ func (p *textPrinter) trial(at place) {
 func (p *textPrinter) explain(t *Trial) {
 	if !failing(t) {
 		if t.Cause != nil && t.Outcome == harness.OutcomeSkipped {
-			p.line(6, "%s", oneLine(t.Cause.Message, p.max))
+			p.line(6, "%s", oneLine(t.Cause.Text(), p.max))
 		}
 		for _, v := range t.Verdicts {
 			switch {
@@ -228,7 +228,7 @@ func (p *textPrinter) cause(t *Trial) int {
 		if !c.Pos.IsZero() {
 			where = oneLine(c.Pos.String(), 400) + ": "
 		}
-		p.under(6, where+oneLine(string(c.Kind), 40)+": ", p.text(c.Message))
+		p.under(6, where+oneLine(string(c.Kind), 40)+": ", p.text(c.Text()))
 	}
 	for _, f := range c.Folded {
 		said := func(v trials.Verdict) bool {

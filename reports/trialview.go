@@ -83,7 +83,7 @@ func (b *pageBuilder) trialRow(t place) *trialView {
 		v.Duration = "–"
 	}
 	if t.Cause != nil {
-		v.Short = oneLine(t.Cause.Message, 160)
+		v.Short = oneLine(t.Cause.Text(), 160)
 	}
 	return v
 }
@@ -93,7 +93,7 @@ func (b *pageBuilder) body(t *Trial, j job) *trialBody {
 	body := &trialBody{ID: j.id, Command: b.command(t), YAML: asScenario(t), Outcome: outcomeOf(t.Outcome), Facts: trialFacts(t), Warnings: b.texts(t.Warnings), Drift: driftLines(t.Drift)}
 	if t.Cause != nil {
 		body.Cause = &causeView{
-			Kind: causeWord(t.Cause.Kind), Text: b.text(t.Cause.Message),
+			Kind: causeWord(t.Cause.Kind), Text: b.text(t.Cause.Text()),
 			Pos: oneLine(t.Cause.Pos.String(), 400),
 		}
 		for _, f := range t.Cause.Folded {

@@ -11,7 +11,6 @@ import (
 	"strings"
 
 	"github.com/rehearse-dev/rehearse/harness"
-	"github.com/rehearse-dev/rehearse/harness/score"
 	"github.com/rehearse-dev/rehearse/harness/trials"
 	"github.com/rehearse-dev/rehearse/internal/conduct"
 	"github.com/rehearse-dev/rehearse/internal/expr"
@@ -84,21 +83,7 @@ func (l *loader) scenario(d *document) []*Scenario {
 	if suite != nil {
 		base.variants = l.variants(suite.root, root, entries)
 	}
-	var expects [][]score.Scorer
-	var interruptions []*Interruption
-	var approvals [][]Approval
-	for _, n := range itemsOf(turns) {
-		if usable(n) {
-			interruptions = append(interruptions, l.interruption(n, entries))
-			approvals = append(approvals, l.approvals(n.Get("approvals"), entries))
-			expects = append(expects, l.expectations(n.Get("expect"), entries))
-			for _, e := range itemsOf(n.Get("expect")) {
-				if key := e.Key("start_error"); key != nil {
-					l.problems.add(key.Pos, "start_error happens before the first turn: put it under expect of the whole scenario")
-				}
-			}
-		}
-	}
+	played := l.turns(turns, entries)
 	for _, t := range model.turns {
 		if !t.part.IsZero() {
 			l.problems.add(t.part, "in a scenario, user is the text that the subject is sent; contains and regex are for the turns of an llm file or of a lane")
@@ -124,13 +109,33 @@ func (l *loader) scenario(d *document) []*Scenario {
 			s.Name += "/" + row.name
 		}
 		for i, t := range model.turns {
-			s.Turns = append(s.Turns, Turn{User: l.userText(t, i+1, row), SingleCall: t.single, Interruption: interruptions[i], Approvals: approvals[i], Expect: expects[i], Pos: t.pos})
+			turn := played[i]
+			turn.User, turn.SingleCall, turn.Pos = l.userText(t, i+1, row), t.single, t.pos
+			s.Turns = append(s.Turns, turn)
 		}
 		for _, e := range entries {
 			s.Servers = append(s.Servers, e.bind(row.vars))
 		}
 		s.Hash, s.ScorersHash, s.Parts = text.of(row)
 		out = append(out, &s)
+	}
+	return out
+}
+
+// turns are what is done in the turns and expected of them.
+func (l *loader) turns(list *strictyaml.Node, entries []*serverEntry) (out []Turn) {
+	for _, n := range itemsOf(list) {
+		if !usable(n) {
+			continue
+		}
+		out = append(out, Turn{
+			Interruption: l.interruption(n, entries), Approvals: l.approvals(n.Get("approvals"), entries), Expect: l.expectations(n.Get("expect"), entries),
+		})
+		for _, e := range itemsOf(n.Get("expect")) {
+			if key := e.Key("start_error"); key != nil {
+				l.problems.add(key.Pos, "start_error happens before the first turn: put it under expect of the whole scenario")
+			}
+		}
 	}
 	return out
 }

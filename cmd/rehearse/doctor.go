@@ -168,6 +168,9 @@ func (d *doctor) endpoint(ctx context.Context, s *settings.Settings) finding {
 	case status >= 500:
 		f.Says = fmt.Sprintf("it answers with HTTP %d: %s", status, prose.Shorten(strings.TrimSpace(string(body)), 200))
 		return f
+	case status == http.StatusNotFound && !strings.HasSuffix(base, "/v1"):
+		f.Says = "it answers with HTTP 404, and its address does not end in /v1, which base URLs do: requests go to /chat/completions below it"
+		return f
 	case status != http.StatusOK || json.Unmarshal(body, &list) != nil:
 		says = append(says, fmt.Sprintf("it does not list its models (HTTP %d)", status))
 	default:

@@ -79,7 +79,7 @@ func fuzz(ctx context.Context, p *process, paths []string, opts *run.FuzzOptions
 			f.Pos, f.Scenario, fragmentsYAML(f.Fragments), strings.ReplaceAll(f.Broken, "\n", "\n  "), f.Try, prose.Count(f.Trials, "trial"))
 	}
 	for _, rec := range res.Unjudged {
-		fmt.Fprintf(p.stdout, "%s: %s does not pass when streamed normally: %s\n", rec.Pos, rec.Name(), rec.Cause.Message)
+		fmt.Fprintf(p.stdout, "%s: %s does not pass when streamed normally: %s\n", rec.Pos, rec.Name(), rec.Cause.Text())
 	}
 	fmt.Fprintf(p.stdout, "%s, %s: %d broken, %d could not be judged\n",
 		prose.Count(len(list), "scenario"), prose.Count(res.Tried, "trial"), len(res.Findings), len(res.Unjudged))

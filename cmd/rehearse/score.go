@@ -206,10 +206,10 @@ func flipsText(dir string, s *run.Scored) string {
 			continue
 		}
 		if c := f.Was.Cause; c != nil {
-			fmt.Fprintf(&b, "  cause before: %s: %s\n", c.Kind, prose.Shorten(c.Message, 300))
+			fmt.Fprintf(&b, "  cause before: %s: %s\n", c.Kind, prose.Shorten(c.Text(), 300))
 		}
 		if c := f.Now.Cause; c != nil {
-			fmt.Fprintf(&b, "  cause now: %s: %s\n", c.Kind, prose.Shorten(c.Message, 300))
+			fmt.Fprintf(&b, "  cause now: %s: %s\n", c.Kind, prose.Shorten(c.Text(), 300))
 		}
 	}
 	b.WriteString("\n")

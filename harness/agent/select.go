@@ -5,6 +5,7 @@ package agent
 import (
 	"cmp"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 	"unicode"
@@ -90,7 +91,7 @@ func fitting(all []harness.Tool, said, keep []string, most int) []harness.Tool {
 				list[i].kept = n + 1
 			}
 		}
-		for _, word := range sorted(wordsOf(tool.Name + " " + tool.Description)) { // floats add up differently in another order
+		for _, word := range slices.Sorted(maps.Keys(wordsOf(tool.Name + " " + tool.Description))) { // floats add up differently in another order
 			list[i].score += weights[word] / having[word]
 		}
 	}
@@ -133,13 +134,4 @@ func wordsOf(text string) map[string]bool {
 	}
 	end()
 	return words
-}
-
-func sorted(words map[string]bool) []string {
-	out := make([]string, 0, len(words))
-	for w := range words {
-		out = append(out, w)
-	}
-	slices.Sort(out)
-	return out
 }

@@ -93,7 +93,7 @@ func (t *trial) explainAbsent(causes []trials.Cause) {
 				return c.Kind == trials.CauseMiss && names(c.Message, s.name+"."+tool.Name)
 			})
 			if note := t.noted(s.name, tool.Name); i >= 0 && note != "" && !s.lacks(tool.Name) {
-				causes[i].Message += "\nthe subject noted: " + note
+				causes[i].Hints = append(causes[i].Hints, "the subject noted: "+note)
 			}
 		}
 		for _, tool := range s.absent {
@@ -105,7 +105,7 @@ func (t *trial) explainAbsent(causes []trials.Cause) {
 				return c.Kind != trials.CauseEndpoint && (names(c.Message, name) || tool.name == "" && s.missing(c.Message))
 			})
 			if i >= 0 {
-				causes[i].Message += "\n" + why
+				causes[i].Hints = append(causes[i].Hints, why)
 			}
 		}
 	}

@@ -12,6 +12,7 @@ import (
 	"sync"
 
 	"github.com/rehearse-dev/rehearse/harness"
+	"github.com/rehearse-dev/rehearse/scenarios"
 )
 
 // Resumer is a session whose conversation another session can go on with, for
@@ -149,12 +150,7 @@ func (c *tiedConn) Close() error {
 
 // kills reports whether the scenario has a turn in which the subject is killed.
 func (t *trial) kills() bool {
-	for _, turn := range t.scenario.Turns {
-		if turn.Interruption != nil && turn.Interruption.Kill {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(t.scenario.Turns, func(turn scenarios.Turn) bool { return turn.Interruption != nil && turn.Interruption.Kill })
 }
 
 // opened is what a session is given: where the subject is to be killed, servers

@@ -347,7 +347,7 @@ func explainAsBefore(causes []trials.Cause, was *trials.Cause) {
 	if was == nil || len(causes) == 0 {
 		return
 	}
-	if c := &causes[0]; c.Kind == was.Kind && strings.HasPrefix(was.Message, c.Message+"\n") {
-		c.Message = was.Message
+	if c := &causes[0]; c.Kind == was.Kind && c.Message == was.Message {
+		c.Hints = was.Hints
 	}
 }

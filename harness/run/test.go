@@ -332,7 +332,7 @@ func report(t tester, rec trials.Record, label string, ruled bool) {
 			t.Logf("%swarning: %s", label, w)
 		}
 	case harness.OutcomeSkipped:
-		t.Skipf("%s: %s%s", cmp.Or(rec.Cause.Pos, rec.Pos), label, rec.Cause.Message)
+		t.Skipf("%s: %s%s", cmp.Or(rec.Cause.Pos, rec.Pos), label, rec.Cause.Text())
 	default:
 		if ruled {
 			t.Logf("%s", explain(rec, label))
@@ -362,7 +362,7 @@ func explain(rec trials.Record, label string) string {
 		b.WriteString(v.Check + ":")
 		writeAlignment(&b, v.Alignment, c.Pos)
 	} else {
-		b.WriteString(indented(c.Message))
+		b.WriteString(indented(c.Text()))
 	}
 	for _, f := range c.Folded {
 		fmt.Fprintf(&b, "\n\tand: %s", indented(f.Text))

@@ -4,6 +4,7 @@ package trials
 
 import (
 	"encoding/json"
+	"strings"
 	"fmt"
 
 	"github.com/rehearse-dev/rehearse/harness"
@@ -147,6 +148,9 @@ type Cause struct {
 	Blame Blame `json:"blame,omitempty"`
 	// Message says what was wrong, in the words of the report.
 	Message string `json:"message"`
+	// Hints are what explains it that only the run knows: why a tool was not
+	// offered. Each is a line.
+	Hints []string `json:"hints,omitempty"`
 	// Pos is where the expectation or the mistake stands.
 	Pos harness.Position `json:"pos,omitzero"`
 	// Check names the check that found the cause, where one did.
@@ -154,6 +158,9 @@ type Cause struct {
 	// Folded are consequences of the cause: "3 replies not reached".
 	Folded []Consequence `json:"folded,omitempty"`
 }
+
+// Text is the message with the hints, each on a line of its own.
+func (c *Cause) Text() string { return strings.Join(append([]string{c.Message}, c.Hints...), "\n") }
 
 // Consequence is what follows from a cause.
 type Consequence struct {

@@ -89,7 +89,7 @@ internal/recfile:
 internal/retry:
 internal/samplerun: harness harness/trials internal/jsonrpc
 internal/schema: internal/value
-internal/settings: harness internal/filepos internal/mcpconfig internal/plainfile internal/project internal/strictyaml
+internal/settings: harness internal/filepos internal/mcpconfig internal/plainfile internal/project internal/strictyaml internal/subjects
 internal/shape: harness internal/dialect internal/dialect/chat internal/dialect/gemini internal/dialect/messages
 	internal/dialect/responses internal/sse internal/value internal/vcr
 internal/simulate: harness harness/stats

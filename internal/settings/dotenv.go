@@ -37,10 +37,27 @@ func readDotenv(path string) (*dotenv, error) {
 		return nil, fmt.Errorf("reading settings: %w", err)
 	}
 	d := &dotenv{path: path, text: strings.TrimPrefix(string(raw), "\ufeff")}
-	if d.values, err = godotenv.Unmarshal(d.text); err != nil {
+	if d.values, err = parse(d.text); err != nil {
 		return nil, filepos.Errorf(harness.Position{File: path, Line: wrongLine(d.text)}, "it is not NAME=value, or a quote is not closed")
 	}
 	return d, nil
+}
+
+// name is what a variable may be called. godotenv takes all before a colon for one,
+// as in "OPENAI_BASE_URL http://h/v1".
+var name = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_.]*$`)
+
+func parse(text string) (map[string]string, error) {
+	values, err := godotenv.Unmarshal(text)
+	if err != nil {
+		return nil, err
+	}
+	for of := range values {
+		if !name.MatchString(of) {
+			return nil, errors.New("it is not NAME=value")
+		}
+	}
+	return values, nil
 }
 
 // wrongLine is the line of the first mistake: everything before it can be read.
@@ -48,7 +65,7 @@ func wrongLine(text string) int {
 	lines := strings.SplitAfter(text, "\n")
 	good := 0
 	for n := range lines {
-		if _, err := godotenv.Unmarshal(strings.Join(lines[:n], "")); err == nil {
+		if _, err := parse(strings.Join(lines[:n], "")); err == nil {
 			good = n
 		}
 	}

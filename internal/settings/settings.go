@@ -42,6 +42,7 @@ import (
 	"github.com/rehearse-dev/rehearse/internal/plainfile"
 	"github.com/rehearse-dev/rehearse/internal/project"
 	"github.com/rehearse-dev/rehearse/internal/strictyaml"
+	"github.com/rehearse-dev/rehearse/internal/subjects"
 )
 
 // The names of settings; a key has the name of its variable.
@@ -65,8 +66,7 @@ type Setting struct {
 	// Secret texts must not be printed.
 	Secret bool
 
-	level  level
-	hidden bool // it is of .env, where secrets are
+	level level
 }
 
 // level is the number of a source; the lower one wins.
@@ -75,6 +75,7 @@ type level int
 const (
 	given level = iota + 1
 	environment
+	ofDotenv
 	ofProject
 	ofHome
 	byDefault
@@ -91,7 +92,7 @@ func (s Setting) Shown() string {
 	if u, err := url.Parse(s.Text); err == nil && u.User != nil {
 		return u.Redacted()
 	}
-	if program, _, more := strings.Cut(s.Text, " "); s.Name == ServerCommand && s.hidden && more {
+	if program, _, more := strings.Cut(s.Text, " "); s.Name == ServerCommand && s.level == ofDotenv && more {
 		return program + " ..."
 	}
 	return s.Text
@@ -167,7 +168,7 @@ func Load(from Sources) (*Settings, error) {
 	for _, address := range []Setting{s.BaseURL, s.ServerURL} {
 		switch want := "a URL with scheme and host, such as " + DefaultBaseURL; {
 		case address.Text == "" || address.level == given || wholeURL(address.Text): // flags are checked by who has them
-		case address.hidden:
+		case address.level == ofDotenv: // where secrets are
 			return nil, fmt.Errorf("%s is not %s", address.From, want)
 		default:
 			return nil, fmt.Errorf("%s is %q: want %s", address.From, address.Text, want)
@@ -211,7 +212,7 @@ func (s *Settings) variable(names ...string) Setting {
 			continue // also by an empty one
 		}
 		if text := s.env.values[name]; text != "" {
-			return Setting{Text: text, From: fmt.Sprintf("%s in %s", name, s.env.place(name)), level: environment, hidden: true}
+			return Setting{Text: text, From: fmt.Sprintf("%s in %s", name, s.env.place(name)), level: ofDotenv}
 		}
 	}
 	return Setting{}
@@ -275,13 +276,11 @@ func (s *Settings) Servers() (*mcpconfig.Config, error) {
 		}
 	}
 	if s.ServerCommand.Text != "" && s.ServerCommand.level == at {
-		words, err := words(s.ServerCommand.Text)
+		words, err := subjects.Words(s.ServerCommand.Text)
 		if err != nil {
 			return nil, fmt.Errorf("%s: %w", s.ServerCommand.From, err)
 		}
-		if len(words) > 0 {
-			config.Servers = append(config.Servers, harness.Server{Name: ServerName(words), Command: words})
-		}
+		config.Servers = append(config.Servers, harness.Server{Name: ServerName(words), Command: words})
 	}
 	if s.ServerURL.Text != "" && s.ServerURL.level == at {
 		config.Servers = append(config.Servers, remote(s.ServerURL.Text))
@@ -328,36 +327,6 @@ func remote(address string) harness.Server {
 		u.Path = "/mcp"
 	}
 	return harness.Server{Name: u.Hostname(), URL: u.String()}
-}
-
-// words splits a command line: at blanks that are not quoted.
-func words(text string) (out []string, err error) {
-	var word strings.Builder
-	quote, open := rune(0), false
-	for _, c := range text {
-		switch {
-		case quote == 0 && (c == '\'' || c == '"'):
-			quote, open = c, true
-		case c == quote:
-			quote = 0
-		case quote == 0 && strings.ContainsRune(" \t\n", c):
-			if open {
-				out = append(out, word.String())
-			}
-			word.Reset()
-			open = false
-		default:
-			word.WriteRune(c)
-			open = true
-		}
-	}
-	if quote != 0 {
-		return nil, fmt.Errorf("the command line has no closing %c", quote)
-	}
-	if open {
-		out = append(out, word.String())
-	}
-	return out, nil
 }
 
 func wholeURL(raw string) bool {

@@ -106,9 +106,10 @@ func TestServers(t *testing.T) {
 		"mcp.json":     `{"mcpServers": {"flag": {"command": "x", "args": ["${TOKEN}"]}}}`,
 		"sub/mcp.json": `{"mcpServers": {"project": {"url": "http://sub/mcp"}}, "agent_permissions": {"a": {"allowed_servers": ["project"]}}}`,
 	}
+	var env map[string]string
 	check := func(name string, given []settings.Setting, want ...harness.Server) {
 		t.Helper()
-		w := newWorld(t, files, nil)
+		w := newWorld(t, files, env)
 		for i := range given {
 			given[i].Text = filepath.Join(w.dir, given[i].Text)
 		}
@@ -125,7 +126,10 @@ func TestServers(t *testing.T) {
 		}
 	}
 	check("a file, with a variable of .env", []settings.Setting{{Name: settings.Config, Text: "mcp.json", From: "--config"}}, harness.Server{Name: "flag", Command: []string{"x", "t0k"}})
-	check("the environment", nil, harness.Server{Name: "dotenv-mcp", Command: []string{"dotenv-mcp", "--x"}}, harness.Server{Name: "dotenv", URL: "http://dotenv:1/mcp"})
+	env = map[string]string{"MCP_SERVER_URL": "http://env:1"}
+	check("the environment", nil, harness.Server{Name: "env", URL: "http://env:1/mcp"})
+	env = nil
+	check(".env", nil, harness.Server{Name: "dotenv-mcp", Command: []string{"dotenv-mcp", "--x"}}, harness.Server{Name: "dotenv", URL: "http://dotenv:1/mcp"})
 	files[".env"] = "MCP_SERVER_COMMAND=/opt/a.b/srv.sh 'one two' \"\" x\"y z\"\n"
 	check("quoted words", nil, harness.Server{Name: "srv", Command: []string{"/opt/a.b/srv.sh", "one two", "", "xy z"}})
 	files[".env"] = "MCP_SERVER_URL=http://h:1/other/\n"
@@ -144,8 +148,9 @@ func TestMistakes(t *testing.T) {
 		{"no value", ".env", "A=1\n\nsecret word\nB=2\n", ".env:3: it is not NAME=value, or a quote is not closed"},
 		{"an open quote", ".env", "A=1\nB=\"secret\n", ".env:2: it is not NAME=value, or a quote is not closed"},
 		{"no URL", ".env", "ARGO_BASE_URL=secret\n", "ARGO_BASE_URL in .env:1 is not a URL with scheme and host"},
+		{"no equals sign", ".env", "A=1\nOPENAI_BASE_URL http://secret/v1\n", ".env:2: it is not NAME=value, or a quote is not closed"},
 		{"a query", ".env", "ARGO_BASE_URL=http://h/v1?key=secret\n", "ARGO_BASE_URL in .env:1: a query does not belong in a base URL"},
-		{"an open quote in a command", ".env", "MCP_SERVER_COMMAND=a \"secret\n", "MCP_SERVER_COMMAND in .env:1: the command line has no closing \""},
+		{"an open quote in a command", ".env", "MCP_SERVER_COMMAND=a \"secret\n", "MCP_SERVER_COMMAND in .env:1: splitting the command into words: a quote or a bracket is not closed"},
 		{"rehearse.yaml", "rehearse.yaml", "client: {modle: x}", `rehearse.yaml:1:10: client has no key "modle"; did you mean model?`},
 		{"no text", homeFile, "{\n\"default_model\": 5}", homeFile + ":2:18: default_model: want a text, got the number 5"},
 		{"no object", homeFile, "[]", homeFile + ":1:1: want a JSON object"},

@@ -3,6 +3,7 @@
 package subjects
 
 import (
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -99,15 +100,15 @@ func (r *reader) source(n *strictyaml.Node, d *Definition) {
 		if d.Agent = r.text(at, "agent"); d.Agent != Rehearse && d.Agent != "" {
 			r.add(at.Pos, "agent %q is not known: want %s", d.Agent, Rehearse)
 		}
-		d.Name = nonEmpty(d.Name, "rehearse-agent")
+		d.Name = cmp.Or(d.Name, "rehearse-agent")
 	}
 	d.Command = r.command(n.Get("command"), "command", commandPlaceholders())
 	if len(d.Command) > 0 {
-		d.Name = nonEmpty(d.Name, nameOf(d.Command))
+		d.Name = cmp.Or(d.Name, nameOf(d.Command))
 	}
 	if at := n.Get("http"); at != nil {
 		if d.HTTP = r.http(at); d.HTTP != nil {
-			d.Name = nonEmpty(d.Name, nonEmpty(d.HTTP.URL, nameOf(d.HTTP.Start)))
+			d.Name = cmp.Or(d.Name, cmp.Or(d.HTTP.URL, nameOf(d.HTTP.Start)))
 		}
 	}
 	for _, name := range []string{"resume", "prompt", "answer"} {
@@ -136,13 +137,6 @@ func (r *reader) source(n *strictyaml.Node, d *Definition) {
 			r.add(s.Pos, "session finds {session}, and resume does not have it")
 		}
 	}
-}
-
-func nonEmpty(a, b string) string {
-	if a != "" {
-		return a
-	}
-	return b
 }
 
 // handed reads what a command is handed.

@@ -12,12 +12,14 @@ import (
 	"strings"
 
 	"mvdan.cc/sh/v3/shell"
+	"mvdan.cc/sh/v3/syntax"
 
 	"github.com/rehearse-dev/rehearse/internal/prose"
 )
 
 // Words splits a command as a POSIX shell does, by white space and quotes. No
-// shell runs: a variable, a substitution, a pipe and the like are errors.
+// shell runs: a variable, a substitution, a pipe and the like are errors, which do
+// not repeat the command.
 func Words(text string) ([]string, error) {
 	var asked []string
 	words, err := shell.Fields(text, func(name string) string {
@@ -28,12 +30,12 @@ func Words(text string) ([]string, error) {
 	})
 	const instead = "no shell runs: quote it, or have one run by the command: sh -c '...'"
 	switch {
-	case err != nil && strings.Contains(err.Error(), "without closing"):
-		return nil, fmt.Errorf("splitting the command %q into words: %w", text, err)
+	case syntax.IsIncomplete(err):
+		return nil, errors.New("splitting the command into words: a quote or a bracket is not closed")
 	case err != nil:
-		return nil, fmt.Errorf("splitting the command %q into words: %w; %s", text, err, instead)
+		return nil, fmt.Errorf("splitting the command into words: it is none that a shell would run as it is; %s", instead)
 	case len(asked) > 0:
-		return nil, fmt.Errorf("splitting the command %q into words: it has $%s or ~, and %s", text, asked[0], instead)
+		return nil, fmt.Errorf("splitting the command into words: it has $%s or ~, and %s", asked[0], instead)
 	case len(words) == 0:
 		return nil, errors.New("the command is empty")
 	}

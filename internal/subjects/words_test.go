@@ -32,7 +32,7 @@ func TestWords(t *testing.T) {
 		"agent $KEY":     "it has $KEY or ~, and no shell runs",
 		"agent ~/x":      "it has $HOME or ~",
 		"agent $(id)":    "no shell runs",
-		"agent 'one two": "without closing quote",
+		"agent 'one two": "a quote or a bracket is not closed",
 	} {
 		if words, err := subjects.Words(text); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: %q, %v; want %q", text, words, err, want)

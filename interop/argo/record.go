@@ -63,7 +63,7 @@ func (r recorded) problem() string {
 	if r.Outcome != harness.OutcomePassed {
 		why = append(why, string(r.Outcome))
 		if r.Cause != nil {
-			why = append(why, r.Cause.Message)
+			why = append(why, r.Cause.Text())
 		}
 	}
 	if r.gateway != nil {
