@@ -183,6 +183,17 @@ func (c *checks) expect(list *strictyaml.Node) {
 			c.glob(glob)
 		}
 		c.readsByName(n)
+		c.emptyMaps(n.Get("state"))
+	}
+}
+
+// emptyMaps warns about {} in an expected state, which any map fits.
+func (c *checks) emptyMaps(n *strictyaml.Node) {
+	for _, p := range pairsOf(n) {
+		if p.Value.Kind == strictyaml.Map && len(p.Value.Pairs) == 0 {
+			c.doubt(p.Value, "any map fits {}, since keys that are not named are ignored: this cannot fail; write {$length: 0} for one without keys")
+		}
+		c.emptyMaps(p.Value)
 	}
 }
 

@@ -29,7 +29,7 @@ func operators() []entry {
 		{"$set", `{$set: [a, b]}`, "A list of these items in any order."},
 		{"$that", `{$that: value > 5}`, "A value for which the CEL condition over `value` holds."},
 		{"$cel", `{$cel: 'results("gemflux.build_model")[0].model_id'}`, "The value that the CEL expression computes, with its type."},
-		{"$literal", `{$literal: {$regex: x}}`, "Exactly this value: no operators, no `{{ }}`."},
+		{"$literal", `{$literal: {$regex: x}}`, "This value as it is written: no operators, no `{{ }}`."},
 	}
 }
 
