@@ -18,7 +18,12 @@ if ip -o link | grep -qv 'lo:'; then
 fi
 log=$(mktemp)
 trap 'rm -f "$log"' EXIT
-{ go test -count=1 -v ./... && go -C internal/bench test -count=1 -v ./...; } >"$log" 2>&1 || { grep -vE '^(=== |\s*--- PASS|PASS$)' "$log" >&2; exit 1; }
+if ! { go test -count=1 -v ./... && go -C internal/bench test -count=1 -v ./...; } >"$log" 2>&1; then
+  grep -vE '^(=== |\s*--- (PASS|SKIP)|PASS$|ok )' "$log" >&2 || true
+  echo "offline: what failed, with what was printed before it:" >&2
+  grep -E -B 30 '^\s*--- FAIL|^FAIL\s+[a-z]|^panic: ' "$log" | grep -vE '^(=== |\s*--- PASS)' >&2
+  exit 1
+fi
 if grep -E '^\s*--- SKIP' "$log" >&2; then
   echo "offline: a test was skipped" >&2
   exit 1
