@@ -155,7 +155,7 @@ func (p *textPrinter) trial(at place) {
 	p.explain(t)
 	p.drift(t)
 	// Ten attempts that fail alike are explained once.
-	body := p.b.String()[from:]
+	body := string(p.b.Bytes()[from:])
 	if !failing(t) || body == "" {
 		return
 	}

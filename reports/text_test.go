@@ -1,0 +1,38 @@
+// Copyright 2026 The rehearse Authors. SPDX-License-Identifier: Apache-2.0
+
+package reports
+
+import (
+	"io"
+	"runtime"
+	"testing"
+
+	"github.com/rehearse-dev/rehearse/internal/samplerun"
+)
+
+// TestTextGrowsWithTrials: what the text of a run takes grows with its trials,
+// and not with their square.
+func TestTextGrowsWithTrials(t *testing.T) {
+	allocated := func(scenarios int) uint64 {
+		dir := t.TempDir()
+		if err := samplerun.Write(dir, &samplerun.Options{Scenarios: scenarios, Attempts: 2, Seed: 1, NoDetails: true}); err != nil {
+			t.Fatal(err)
+		}
+		run, err := Load(dir)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var before, after runtime.MemStats
+		runtime.ReadMemStats(&before)
+		if err := Text(io.Discard, run, nil); err != nil {
+			t.Fatal(err)
+		}
+		runtime.ReadMemStats(&after)
+		return after.TotalAlloc - before.TotalAlloc
+	}
+	few, many := allocated(25), allocated(200)
+	t.Logf("%d bytes for few, %d for eight times as many", few, many)
+	if many > 12*few {
+		t.Errorf("eight times the trials take %d times the memory (%d and %d bytes)", many/few, few, many)
+	}
+}
