@@ -5,6 +5,7 @@ package main
 import (
 	"fmt"
 	"net"
+	"net/netip"
 	"net/url"
 	"strings"
 
@@ -45,6 +46,32 @@ func dialled(a net.Addr) string {
 	}
 	return a.String()
 }
+
+// advertiseFlag is what others call the listeners of a command.
+func advertiseFlag(f *pflag.FlagSet, host *string, more string) {
+	f.StringVar(host, "advertise", "", "host name or IP address to hand out instead of 127.0.0.1, such as host.docker.internal for agents in containers"+more)
+}
+
+// called is the address of a listener with the host that is advertised, if any.
+func called(a net.Addr, advertise string) string {
+	tcp, ok := a.(*net.TCPAddr)
+	if !ok || advertise == "" {
+		return dialled(a)
+	}
+	return net.JoinHostPort(advertise, fmt.Sprint(tcp.Port))
+}
+
+// isHost reports whether a text is a host without scheme, port and path, and
+// one that can be called.
+func isHost(s string) bool {
+	if addr, err := netip.ParseAddr(s); err == nil {
+		return !addr.IsUnspecified()
+	}
+	u, err := url.Parse("http://" + s)
+	return err == nil && s != "" && u.Host == s && u.Hostname() == s
+}
+
+const wantHost = "a host name or an IP address that the subject can call, without a port"
 
 // wholeURL reports whether a client can be given a URL as it stands.
 func wholeURL(raw string) bool {

@@ -41,6 +41,7 @@ import (
 
 	"github.com/rehearse-dev/rehearse/harness/run"
 	"github.com/rehearse-dev/rehearse/internal/mcpwire"
+	"github.com/rehearse-dev/rehearse/internal/offline"
 )
 
 func main() { program(0) }
@@ -48,7 +49,8 @@ func main() { program(0) }
 // program is the whole program. A process of a server is given grace to end by
 // itself, and again when it is told to; 0 means the default.
 func program(grace time.Duration) {
-	run.Child() // where a subject started us as a server
+	offline.Enter() // where a run asked for it
+	run.Child()     // where a subject started us as a server
 	ctx, stop := context.WithCancel(context.Background())
 	abort := make(chan struct{})
 	signals := make(chan os.Signal, 2)

@@ -32,6 +32,7 @@ func plainAgent() {
 	resume := f.Bool("resume", false, "go on with the conversation before")
 	exit := f.Int("exit", 0, "the status to end with")
 	environ := f.Bool("environ", false, "answer with the environment")
+	lookup := f.String("lookup", "", "answer with what is said of this host, and with what else there is of a network")
 	listen := f.String("listen", "", "serve an API at this address")
 	once := f.Bool("once", false, "end with status 9 once a question was answered over the API")
 	hang := f.Bool("hang", false, "never answer over the API")
@@ -66,6 +67,8 @@ func plainAgent() {
 	switch {
 	case *listen != "":
 		must(a.serve(*listen))
+	case *lookup != "":
+		say(surroundings(*lookup))
 	case *environ:
 		all := os.Environ()
 		slices.Sort(all)
@@ -98,6 +101,29 @@ func plainAgent() {
 		fmt.Fprintln(os.Stderr, "first line of the trouble\nthe agent has had enough")
 		os.Exit(*exit)
 	}
+}
+
+// surroundings is what a program can see of a network, and what it may do.
+func surroundings(host string) string {
+	_, asked := net.LookupHost(host)
+	_, dialled := net.Dial("tcp", "192.0.2.1:80")
+	list, err := net.Interfaces()
+	must(err)
+	var names []string
+	for _, i := range list {
+		if i.Flags&net.FlagUp != 0 {
+			names = append(names, i.Name)
+		}
+	}
+	status, _ := os.ReadFile("/proc/self/status") // Linux alone has it
+	var may string
+	for line := range strings.Lines(string(status)) {
+		if strings.HasPrefix(line, "CapAmb:") {
+			may = strings.TrimSpace(line)
+		}
+	}
+	_, told := os.LookupEnv("REHEARSE_OFFLINE_STAGE")
+	return fmt.Sprintf("asked: %v\ndialled: %v\ninterfaces: %v\n%s\ntold: %v", asked, dialled, names, may, told)
 }
 
 func must(err error) {

@@ -42,6 +42,7 @@ type runFlags struct {
 	models     modelFlags
 	subjects   []string
 	files      files
+	offline    bool
 }
 
 const runHelp = `run plays the scenarios in files and folders against an agent, judges each trial, prints the results, and writes a run folder with report.html,
@@ -132,6 +133,7 @@ func runCommand(p *process) *cobra.Command {
 				rule{"trials", opts.Trials >= 1, "at least 1"},
 				rule{"parallel", opts.Parallel >= 1, "at least 1"},
 				rule{"timeout", opts.Timeout > 0, "more than 0, such as 30s"},
+				rule{"advertise", isHost(opts.Advertise), wantHost},
 				rule{"base-url", wholeURL(opts.BaseURL), wantURL},
 				rule{"retry-errors", opts.Resume != "" || strings.HasPrefix(flags.shard, autoShard), "--resume RUN beside it"},
 			)
@@ -142,6 +144,11 @@ func runCommand(p *process) *cobra.Command {
 			}
 			if cmd.Flags().Changed("tags") && len(flags.tags) == 0 {
 				flags.tags = []string{""} // refused, as every empty tag is
+			}
+			if flags.offline {
+				return withoutNetwork(cmd.Context(), p, harness.Mode(flags.mode), func() error {
+					return runScenarios(cmd.Context(), p, args, &opts, &flags)
+				})
 			}
 			return runScenarios(cmd.Context(), p, args, &opts, &flags)
 		},
@@ -170,6 +177,8 @@ func runCommand(p *process) *cobra.Command {
 	f.BoolVar(&opts.ShowSecrets, "show-secrets", false, "do not redact text with the known shape of a key in the run folder and the reports (in rehearse.yaml: redact: {runs: false})")
 	f.BoolVar(&opts.KeepWire, "keep-wire", false, "keep requests, answers and MCP messages as they were on the wire, in the transcripts and in the HTML page")
 	f.BoolVar(&opts.Force, "force", false, "with --mode record: let a recording replace one of another subject, or one with more exchanges")
+	f.BoolVar(&flags.offline, "offline", false, "play where no network is but loopback, and say which hosts were asked for (Linux; modes mock and replay)")
+	advertiseFlag(f, &opts.Advertise, "; the run listens on an address of this machine that is given, and else on loopback")
 	f.StringVar(&flags.only, "run", "", "play only the scenarios whose name matches this regular expression")
 	f.StringVar(&flags.skip, "skip", "", "leave out the scenarios whose name matches this regular expression")
 	f.StringVar(&opts.Out, "out", "runs", "folder for run folders")

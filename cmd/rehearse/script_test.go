@@ -4,6 +4,7 @@ package main
 
 import (
 	"flag"
+	"fmt"
 	"net/http/httptest"
 	"os"
 	"os/exec"
@@ -50,6 +51,12 @@ func TestScript(t *testing.T) {
 			env.Values[endpoints{}] = map[string]func(){}
 			env.Values[collectors{}] = map[string]*collector{}
 			return nil
+		},
+		Condition: func(cond string) (bool, error) {
+			if cond != "namespaces" {
+				return false, fmt.Errorf("unknown condition %q", cond)
+			}
+			return namespaces(), nil
 		},
 		Cmds: map[string]func(ts *testscript.TestScript, neg bool, args []string){
 			"cat":      concat,

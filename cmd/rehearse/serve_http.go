@@ -11,6 +11,7 @@ import (
 	"net/http"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -27,6 +28,7 @@ import (
 type httpServer struct {
 	listening  mockserver.Listening
 	listen     string
+	advertise  string // what clients call it
 	isolate    string
 	admits     gate.Rules
 	token      string // of the admin API
@@ -52,6 +54,7 @@ func (s *httpServer) flags(f *pflag.FlagSet) {
 	f.StringVar(&s.listen, "listen", "127.0.0.1:0", listenHelp)
 	f.StringVar(&s.isolate, "isolate", "url", "what identifies a conversation besides /t/ID: url (nothing), key or header:NAME")
 	f.DurationVar(&s.listening.Grace, "grace", defaultGrace, "time for requests in progress to end after an interrupt")
+	advertiseFlag(f, &s.advertise, "; --listen says where it listens")
 	gateFlags(f, &s.admits)
 	f.StringVar(&s.token, "admin-token", "", "token that the admin API requires, as Authorization: Bearer TOKEN; @FILE reads it from a file, since other users see the flags of a process")
 	f.StringVar(&s.files, "files", "", "folder that a script sent to the admin API may read (default: that of FILE)")
@@ -66,6 +69,7 @@ func (s *httpServer) rules() []rule {
 	tls := (s.listening.Cert == "") == (s.listening.Key == "")
 	return []rule{
 		{"isolate", s.isolate == "url" || s.isolate == "key" || byHeader && header != "", "url, key or header:NAME"},
+		{"advertise", isHost(s.advertise), wantHost},
 		{"grace", s.listening.Grace >= 0, "0 or more, such as 5s"},
 		{"tls-cert", tls, "--tls-key beside it"},
 		{"tls-key", tls, "--tls-cert beside it"},
@@ -78,6 +82,15 @@ func (s *httpServer) rules() []rule {
 func isFolder(path string) bool {
 	info, err := os.Stat(path)
 	return err == nil && info.IsDir()
+}
+
+// gate is who is answered: whoever calls by the name that is handed out, too.
+func (s *httpServer) gate() gate.Rules {
+	rules := s.admits
+	if s.advertise != "" {
+		rules.Hosts = append(slices.Clip(rules.Hosts), s.advertise)
+	}
+	return rules
 }
 
 // isolation finds the conversation of a request, as --isolate says.
@@ -193,7 +206,7 @@ func serveHTTP[S any](ctx context.Context, s *httpServer, from *script[S], mock 
 			return func() error { return mock.Load(loaded) }, err
 		}, mock.Failed)
 	})
-	url, admin := urls(dialled(listener.Addr()))
+	url, admin := urls(called(listener.Addr(), s.advertise))
 	p.ready(p.stdout, url, admin)
 	err = mock.Serve(ctx, listener, &s.listening)
 	cancel()

@@ -118,7 +118,7 @@ func (s *llmServer) serve(ctx context.Context, p *process, args []string) error 
 		return err
 	}
 	server, err := mockserver.New(script, &mockserver.Options{
-		Mock: s.mock, Gate: s.http.admits, AdminToken: token, Isolate: s.http.isolation(), Parse: from.parse,
+		Mock: s.mock, Gate: s.http.gate(), AdminToken: token, Isolate: s.http.isolation(), Parse: from.parse,
 		Prepare: func(script *mockllm.Script) {
 			if s.profile != "" {
 				script.Profile = s.profile

@@ -129,7 +129,7 @@ func (s *mcpServer) serve(ctx context.Context, p *process, args []string) error 
 		return err
 	}
 	server, err := mockserver.NewMCP(script, &mockserver.MCPOptions{
-		Mock: s.mock, Transport: s.transport, Gate: s.http.admits, AdminToken: token, Isolate: s.http.isolation(), Parse: from.parse,
+		Mock: s.mock, Transport: s.transport, Gate: s.http.gate(), AdminToken: token, Isolate: s.http.isolation(), Parse: from.parse,
 		Grace: s.http.listening.Grace,
 	})
 	if err != nil {
@@ -157,7 +157,7 @@ func (s *mcpServer) serveStdio(ctx context.Context, p *process, stderr io.Writer
 	if err != nil {
 		return err
 	}
-	server, err := mockserver.NewMCP(script, &mockserver.MCPOptions{Mock: s.mock, Gate: s.http.admits, AdminToken: token})
+	server, err := mockserver.NewMCP(script, &mockserver.MCPOptions{Mock: s.mock, Gate: s.http.gate(), AdminToken: token})
 	if err != nil {
 		return fmt.Errorf("serving %s: %w", strings.Join(args, " "), err)
 	}
@@ -171,7 +171,7 @@ func (s *mcpServer) serveStdio(ctx context.Context, p *process, stderr io.Writer
 			server.Close()
 			return fmt.Errorf("listening for the admin API: %w", err)
 		}
-		admin = "http://" + dialled(listener.Addr()) + "/rehearse"
+		admin = "http://" + called(listener.Addr(), s.http.advertise) + "/rehearse"
 		serving.Go(func() { _ = server.Serve(ctx, listener, &s.http.listening) }) // a listener of ours that fails is of no interest to MCP
 	}
 	p.ready(p.stderr, "stdio", admin)

@@ -139,6 +139,25 @@ func TestServeMCPListens(t *testing.T) {
 	}
 }
 
+// TestServeAdvertises: the name that is handed out is one by which the mock can
+// be called, and it listens where it did.
+func TestServeAdvertises(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "counter.yaml")
+	write(t, file, counterFile)
+	s := serveArgs(t, &process{}, "serve", "mcp", "--advertise", "host.docker.internal", file)
+	for _, url := range []string{s.URL, s.Admin + "/journal"} {
+		local := strings.Replace(url, "host.docker.internal", "127.0.0.1", 1)
+		if local == url {
+			t.Fatalf("%s does not say the name", url)
+		}
+		if s.refused(local, "host.docker.internal", "") || !s.refused(local, "evil.example", "") {
+			t.Errorf("%s: want the advertised name let in, and no other", url)
+		}
+	}
+	s.Admin = strings.Replace(s.Admin, "host.docker.internal", "127.0.0.1", 1)
+	s.end()
+}
+
 // refused reports whether a request that names a host and an origin is
 // answered 403.
 func (s *served) refused(url, host, origin string) bool {

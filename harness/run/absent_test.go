@@ -37,7 +37,10 @@ func TestExplainAbsent(t *testing.T) {
 			}
 			tr.explainAbsent(causes)
 			for i, c := range causes {
-				added := strings.TrimPrefix(c.Message, tt.causes[i])
+				added := strings.Join(c.Hints, "\n")
+				if c.Message != tt.causes[i] {
+					t.Errorf("%q became %q", tt.causes[i], c.Message)
+				}
 				if (tt.want[i] == "") != (added == "") || !strings.Contains(added, tt.want[i]) {
 					t.Errorf("to %q was added %q, want %q", tt.causes[i], added, tt.want[i])
 				}

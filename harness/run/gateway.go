@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"net"
 	"net/http"
+	"net/netip"
 	"strings"
 	"sync"
 	"time"
@@ -15,8 +16,8 @@ import (
 	"github.com/rehearse-dev/rehearse/internal/gate"
 )
 
-// gateway is one listener on loopback for all handlers of a run that are
-// reached by URL: mock servers over HTTP and the proxies of live mode.
+// gateway is one listener for all handlers of a run that are reached by URL:
+// mock servers over HTTP and the proxies of live mode.
 type gateway struct {
 	base   string
 	server *http.Server
@@ -27,15 +28,29 @@ type gateway struct {
 	next     int
 }
 
-func newGateway() (*gateway, error) {
-	l, err := net.Listen("tcp", "127.0.0.1:0")
+// newGateway listens on loopback, or on the address that is advertised.
+func newGateway(advertise string) (*gateway, error) {
+	host, listen := advertise, "127.0.0.1"
+	if host == "" {
+		host = listen
+	} else if addr, err := netip.ParseAddr(host); err == nil {
+		listen = addr.String()
+		if addr.IsUnspecified() {
+			return nil, fmt.Errorf("advertising %s: nobody can call that address; want the one at which the subject finds this machine", host)
+		}
+	}
+	l, err := net.Listen("tcp", net.JoinHostPort(listen, "0"))
 	if err != nil {
+		if advertise != "" {
+			err = fmt.Errorf("advertising %s: want a name, or an IP address of this machine: %w", host, err)
+		}
 		return nil, err
 	}
+	_, port, _ := net.SplitHostPort(l.Addr().String())
 	g := &gateway{
-		base: "http://" + l.Addr().String(), done: make(chan struct{}), handlers: map[string]http.Handler{},
+		base: "http://" + net.JoinHostPort(host, port), done: make(chan struct{}), handlers: map[string]http.Handler{},
 	}
-	g.server = gate.Rules{}.Server(g)
+	g.server = gate.Rules{Hosts: []string{host}}.Server(g)
 	go func() {
 		defer close(g.done)
 		_ = g.server.Serve(l) // always ErrServerClosed, by close

@@ -90,6 +90,11 @@ type Options struct {
 	// Force lets a recording replace one of another subject, or one that has
 	// more exchanges; see [cassettes.Options].
 	Force bool
+	// Advertise is the name or the IP address by which subjects reach the
+	// endpoint and the servers of the run, such as host.docker.internal from a
+	// container. With an address of this machine the run listens there and on
+	// nothing else; with a name it listens on loopback. Default 127.0.0.1.
+	Advertise string
 	// ShowSecrets leaves what has the known shape of a key in records and run
 	// folders, as rehearse.yaml can say too (redact.runs). Default: it is taken
 	// out. The API key is taken out in any case.
@@ -363,7 +368,7 @@ func newRunner(opts *Options) (*runner, error) {
 	if r.shapeless, err = newShapeless(); err != nil {
 		return nil, err
 	}
-	r.gateway, err = newGateway()
+	r.gateway, err = newGateway(r.opts.Advertise)
 	return r, err
 }
 

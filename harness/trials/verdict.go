@@ -4,8 +4,8 @@ package trials
 
 import (
 	"encoding/json"
-	"strings"
 	"fmt"
+	"strings"
 
 	"github.com/rehearse-dev/rehearse/harness"
 )

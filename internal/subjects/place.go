@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"net/url"
 	"os"
 	"path/filepath"
 	"slices"
@@ -79,6 +80,10 @@ func (d *Definition) place(env *harness.Env) (_ *place, err error) {
 func (d *Definition) environ(env *harness.Env, p *place, tmp string) []string {
 	key, model := env.Endpoint.APIKey, env.Endpoint.Model
 	base, root := env.Endpoint.BaseURL, p.values["endpoint"]
+	direct := "127.0.0.1,localhost"
+	if u, err := url.Parse(base); err == nil && u.Hostname() != "" && !slices.Contains(strings.Split(direct, ","), u.Hostname()) {
+		direct += "," + u.Hostname() // which is advertised
+	}
 	all := map[string]string{
 		"HOME": p.values["home"], "TMPDIR": tmp, "PWD": p.workdir,
 		"OPENAI_BASE_URL": base, "OPENAI_API_BASE": base, "OPENAI_API_KEY": key, "OPENAI_MODEL": model,
@@ -86,7 +91,7 @@ func (d *Definition) environ(env *harness.Env, p *place, tmp string) []string {
 		"GOOGLE_GEMINI_BASE_URL": root, "GEMINI_API_KEY": key, "GEMINI_MODEL": model,
 		"MCP_CONFIG": p.values["mcp_config"], "REHEARSE_SETTINGS": p.values["settings"],
 		// A client that goes to the network by a proxy must not look for ours there.
-		"NO_PROXY": "127.0.0.1,localhost", "no_proxy": "127.0.0.1,localhost",
+		"NO_PROXY": direct, "no_proxy": direct,
 	}
 	for _, name := range slices.Concat(systemNames(), d.PassEnv) {
 		if v, ok := os.LookupEnv(name); ok && all[name] == "" {
