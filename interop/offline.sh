@@ -30,3 +30,4 @@ if grep -E '^\s*--- SKIP' "$log" >&2; then
 fi
 printf 'offline: %s tests passed, none skipped\n' "$(grep -cE '^\s*--- PASS' "$log")"
 bin/rehearse run scenarios/suites --out runs
+PATH="$PWD/bin:$PATH" bin/rehearse run scenarios/clients --out runs

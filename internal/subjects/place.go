@@ -49,6 +49,14 @@ func (d *Definition) place(env *harness.Env) (_ *place, err error) {
 		"workdir": p.workdir, "home": home, "dir": d.beside(""), "base_url": env.Endpoint.BaseURL, "endpoint": root,
 		"api_key": env.Endpoint.APIKey, "model": env.Endpoint.Model, "system": env.Settings.System, "settings": settings(env), "servers": servers(env),
 	}
+	for _, s := range env.Servers {
+		if s.URL != "" {
+			p.values["server:"+s.Name] = s.URL
+		}
+	}
+	if name := d.unknownServer(p.values); name != "" {
+		return nil, fmt.Errorf("%w: the subject asks for the address {%s}, and the scenario has no server of that name with transport: http, sse or ws", harness.ErrUnable, name)
+	}
 	file := MCPFile{Form: cmp.Or(d.MCPFile.Form, mcpconfig.Claude), Path: d.MCPFile.Path}
 	switch {
 	case file.Path != "":
@@ -74,6 +82,23 @@ func (d *Definition) place(env *harness.Env) (_ *place, err error) {
 	}
 	p.environ = d.environ(env, p, tmp)
 	return p, nil
+}
+
+// unknownServer is a placeholder for the address of a server that there is not.
+func (d *Definition) unknownServer(values map[string]string) string {
+	texts := slices.Concat(d.Command, slices.Collect(maps.Values(d.Env)), slices.Collect(maps.Values(d.Files)))
+	if d.HTTP != nil {
+		texts = append(texts, d.HTTP.Start...)
+	}
+	for _, text := range texts {
+		for _, found := range placeholder.FindAllString(text, -1) {
+			name := strings.Trim(found, "{}")
+			if _, ok := values[name]; !ok && strings.HasPrefix(name, "server:") {
+				return name
+			}
+		}
+	}
+	return ""
 }
 
 // environ is the whole environment of a command.

@@ -43,10 +43,11 @@ func Words(text string) ([]string, error) {
 }
 
 // placeholder matches what may be one.
-var placeholder = regexp.MustCompile(`\{[a-z_]+\}`)
+var placeholder = regexp.MustCompile(`\{(?:[a-z_]+|server:[^{}]+)\}`)
 
 // placePlaceholders are those of a trial, whatever is said in it.
 func placePlaceholders() []string {
+	// Beside these there is {server:NAME}, the address of a server.
 	return []string{"mcp_config", "workdir", "home", "dir", "base_url", "endpoint", "api_key", "model", "system", "settings", "servers"}
 }
 
@@ -60,7 +61,7 @@ func knownPlaceholders(words, known []string) error {
 	for _, word := range words {
 		for _, found := range placeholder.FindAllString(word, -1) {
 			name := strings.Trim(found, "{}")
-			if slices.Contains(known, name) {
+			if slices.Contains(known, name) || strings.HasPrefix(name, "server:") {
 				continue
 			}
 			return fmt.Errorf("the command has the unknown placeholder {%s}%s; there are {%s}", name, prose.DidYouMean(name, known), strings.Join(known, "}, {"))

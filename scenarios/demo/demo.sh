@@ -13,10 +13,12 @@ report() { "$rehearse" report "$@" || [ $? = 1 ] || [ $? = 3 ]; }
 # An offline run as in CI: the shipped suites, recorded traffic, and a suite that
 # fails on purpose.
 run scenarios/suites --name suites --out "$out"
+# The chat and the agent server as anybody would run them: programs in the PATH.
+PATH=$(cd "$(dirname "$rehearse")" && pwd):$PATH run scenarios/clients --name clients --out "$out" 2>/dev/null
 run scenarios/suites/utilities scenarios/suites/gemflux/05-workflow.yaml \
   --mode replay --cassettes cassettes/argo-proxy/3.3.3/plain --name argo-proxy-3.3.3 --out "$out"
 run $here/ci --name on-purpose --out "$out"
-report "$out"/*-suites "$out"/*-argo-proxy-3.3.3 --html "$out/suites.html"
+report "$out"/*-suites "$out"/*-clients "$out"/*-argo-proxy-3.3.3 --html "$out/suites.html"
 report "$out"/*-on-purpose --html "$out/ci.html" >/dev/null
 
 # Models that are made up, behind a real endpoint on this machine: compared, and
