@@ -103,6 +103,8 @@ type loader struct {
 	docs    map[string]*document
 	// projects are the settings of the projects of folders.
 	projects map[string]*project.Project
+	// mistaken are the files of projects whose mistakes were reported.
+	mistaken map[string]bool
 	found    []*document
 	notes    []string
 	suites   []string // looked for
@@ -121,7 +123,7 @@ func (l *loader) files() []string {
 }
 
 func newLoader(opts *Options) *loader {
-	l := &loader{lookup: os.LookupEnv, docs: map[string]*document{}, projects: map[string]*project.Project{}}
+	l := &loader{lookup: os.LookupEnv, docs: map[string]*document{}, projects: map[string]*project.Project{}, mistaken: map[string]bool{}}
 	if opts != nil {
 		l.offline, l.root = opts.Offline, opts.Root
 		if opts.LookupEnv != nil {
@@ -190,13 +192,26 @@ func (l *loader) take(path string, named bool) {
 // projectFile checks the settings of the project, which whoever plays scenarios
 // reads.
 func (l *loader) projectFile(path string) {
-	_, err := project.Load(path)
+	if _, err := project.Load(path); err != nil {
+		l.projectMistakes(path, err)
+	}
+}
+
+// projectMistakes reports what is wrong with the settings of a project, once
+// however many scenarios are played with them. file is who looked for them.
+func (l *loader) projectMistakes(file string, err error) {
 	var mistakes project.Errors
-	switch {
-	case errors.As(err, &mistakes):
+	if !errors.As(err, &mistakes) || len(mistakes) == 0 {
+		l.problems.add(harness.Position{File: file}, "%s", reason(err))
+		return
+	}
+	path := mistakes[0].Pos.File
+	if abs, err := filepath.Abs(path); err == nil {
+		path = abs
+	}
+	if !l.mistaken[path] {
+		l.mistaken[path] = true
 		l.problems.put(fromYAML(mistakes)...)
-	case err != nil:
-		l.problems.add(harness.Position{File: path}, "%s", reason(err))
 	}
 }
 

@@ -92,7 +92,7 @@ func (l *loader) subject(n *strictyaml.Node, file string) *Subject {
 	find := func() bool {
 		var err error
 		if p, err = l.project(filepath.Dir(file)); err != nil {
-			l.problems.add(harness.Position{File: file}, "%s", err)
+			l.projectMistakes(file, err)
 		}
 		return err == nil
 	}

@@ -164,7 +164,10 @@ func nothing(text string) bool {
 }
 
 // reader collects the mistakes of a file.
-type reader struct{ problems []strictyaml.Problem }
+type reader struct {
+	problems []strictyaml.Problem
+	called   map[string]bool // the names of subjects, also of those with mistakes
+}
 
 func (r *reader) add(at harness.Position, format string, args ...any) {
 	r.problems = append(r.problems, strictyaml.Problem{Pos: at, Msg: fmt.Sprintf(format, args...)})

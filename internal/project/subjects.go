@@ -25,6 +25,10 @@ func (r *reader) subjects(n *strictyaml.Node) []*subjects.Definition {
 			r.add(p.Key.Pos, "subjects: %q: a subject is called by one word", name)
 			continue
 		}
+		if r.called == nil {
+			r.called = map[string]bool{}
+		}
+		r.called[name] = true
 		if d := r.described(p.Value, name); d != nil {
 			out = append(out, d)
 		}
@@ -62,6 +66,9 @@ func (r *reader) subject(n *strictyaml.Node, p *Project) *subjects.Definition {
 	}
 	if i := slices.IndexFunc(p.Subjects, func(d *subjects.Definition) bool { return d.Name == n.Text }); i >= 0 {
 		return p.Subjects[i]
+	}
+	if r.called[n.Text] {
+		return nil // what is wrong with it was said
 	}
 	if n.Text == subjects.Rehearse {
 		return &subjects.Definition{Name: "rehearse-agent", Agent: subjects.Rehearse}

@@ -165,6 +165,11 @@ func (d *Definition) start(p *place, words []string, values map[string]string) (
 	for i := range args {
 		args[i] = filled(args[i], values)
 	}
+	if name := scriptOf(args); name != "" && !filepath.IsAbs(name) {
+		if _, err := os.Stat(filepath.Join(p.workdir, name)); errors.Is(err, fs.ErrNotExist) {
+			return nil, fmt.Errorf("%w: the command names the script %s, which is neither in the folder %s nor in that of the trial", harness.ErrUnavailable, name, d.beside(""))
+		}
+	}
 	child, err := mcpwire.Start(mcpwire.Command{Args: args, Env: p.environ, Bare: true, Dir: p.workdir, Grace: grace})
 	if err != nil {
 		return nil, fmt.Errorf("%w: %w", harness.ErrUnavailable, err)

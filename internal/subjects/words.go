@@ -88,6 +88,29 @@ func has(words []string, names ...string) bool {
 	})
 }
 
+// interpreter matches the programs that are given a script.
+var interpreter = regexp.MustCompile(`^(python[0-9.]*|node|bun|deno|ruby|perl|php|sh|bash|zsh|Rscript|java)(\.exe)?$`)
+
+// script matches the name of a file of which an interpreter is given.
+var script = regexp.MustCompile(`\.(py|js|mjs|cjs|ts|mts|rb|pl|php|sh|bash|R|jar)$`)
+
+// scriptOf is the script that the words of a command have an interpreter run;
+// empty where they have none.
+func scriptOf(words []string) string {
+	if !interpreter.MatchString(filepath.Base(words[0])) {
+		return ""
+	}
+	for _, word := range words[1:] {
+		if !strings.HasPrefix(word, "-") {
+			if script.MatchString(word) {
+				return word
+			}
+			return ""
+		}
+	}
+	return ""
+}
+
 // located are words in which the path of a file beside the definition is whole,
 // since the command runs in the trial's folder. The program is taken for a path
 // where it has a slash.
