@@ -309,10 +309,14 @@ func (k *killer) proxy(mode string, old bool) bool {
 	return killed
 }
 
-// clean wants nothing of a recording under way to be left.
+// clean wants nothing of a recording under way to be left. The folder of a run that
+// was killed is its own, and no other run writes there.
 func (k *killer) clean() {
 	k.Helper()
-	_ = filepath.WalkDir(k.dir, func(path string, _ os.DirEntry, _ error) error {
+	_ = filepath.WalkDir(k.dir, func(path string, entry os.DirEntry, _ error) error {
+		if entry.IsDir() && entry.Name() == "runs" {
+			return filepath.SkipDir
+		}
 		if name := filepath.Base(path); strings.HasSuffix(name, ".tmp") || strings.HasSuffix(name, ".journal") || strings.HasSuffix(name, ".part") {
 			k.Errorf("left: %s", name)
 		}

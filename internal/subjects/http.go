@@ -193,7 +193,7 @@ func (s *httpSession) ask(ctx context.Context, text string) (*http.Response, err
 		select {
 		case <-s.server.Exited():
 			return nil, fmt.Errorf("%w; its server has ended: %w", err, ended(s.server))
-		case <-time.After(grace):
+		case <-time.After(5 * grace):
 		}
 	case errors.As(err, &refused) && refused.Op == "dial":
 		return nil, fmt.Errorf("%w: the agent cannot be reached: %w", harness.ErrUnavailable, err)
