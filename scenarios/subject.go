@@ -234,7 +234,7 @@ func subjectObjects() []*object {
 				{name: "start", typ: words, def: "none: it runs already", doc: "The command that serves it, started for each trial with the environment of a command; may have `{port}`. Without `url` its first line on standard output is the address, alone or as `{\"url\": ...}`."},
 				{name: "send", typ: anything(), def: "{goal: \"{prompt}\"}", doc: "The body of the request: JSON whose texts have placeholders, `{prompt}` and `{session}` among them. A text that is `{servers}` or `{settings}` alone becomes their JSON."},
 				{name: "headers", typ: mapOf(text()), def: "none", doc: "Headers of the request, with placeholders."},
-				{name: "answer", typ: celText(), def: "final_answer, and what else the API of `rehearse serve agent` says", doc: "The answer; reads `value`, the JSON of the response, with `stream` the last event for which its `when` holds."},
+				{name: "answer", typ: celText(), def: "final_answer, and what else the API of `rehearse serve agent` says", doc: "The answer; reads `value`, the JSON of the response, with `stream` the last event that has it, best one for which its `when` holds."},
 				{name: "stream", typ: objectOf("extract"), def: "the response is whole", doc: "The response is a stream of server-sent events or of lines of JSON; `when` and `text` read `value.event`, the name, and `value.data`. The texts together are the answer, unless `answer` is given."},
 				{name: "session", typ: celText(), def: "none: later turns are not played", doc: "What names the conversation in later requests, `{session}`; reads `value`."},
 			},

@@ -35,12 +35,13 @@ func plainAgent() {
 	lookup := f.String("lookup", "", "answer with what is said of this host, and with what else there is of a network")
 	listen := f.String("listen", "", "serve an API at this address")
 	once := f.Bool("once", false, "end with status 9 once a question was answered over the API")
+	breaks := f.Bool("breaks", false, "end streams with an event error")
 	hang := f.Bool("hang", false, "never answer over the API")
 	write := f.String("write", "", "a file to write")
 	deaf := f.Bool("deaf", false, "call no tool, and make results up")
 	leave := f.String("leave", "", "leave a process behind and write its number here")
 	_ = f.Parse(os.Args[1:])
-	a := &agentUnderTest{resume: *resume, deaf: *deaf, hang: *hang, once: *once}
+	a := &agentUnderTest{resume: *resume, deaf: *deaf, hang: *hang, once: *once, breaks: *breaks}
 	must(a.connect())
 	defer a.close()
 	if *leave != "" {
@@ -138,6 +139,7 @@ type agentUnderTest struct {
 	deaf    bool
 	hang    bool
 	once    bool
+	breaks  bool
 	history []any
 	tools   []any
 	server  map[string]*plainClient
@@ -315,7 +317,13 @@ func (a *agentUnderTest) serve(address string) error {
 			must(err)
 			fmt.Fprintf(w, "event: text\ndata: %s\n\n", data)
 		}
-		fmt.Fprint(w, "event: end\ndata: {}\n\n")
+		if a.breaks {
+			fmt.Fprint(w, "event: error\ndata: {\"message\": \"out of luck\"}\n\n")
+			return
+		}
+		data, err := json.Marshal(map[string]string{"whole": answer})
+		must(err)
+		fmt.Fprintf(w, "event: end\ndata: %s\n\n", data)
 	})
 	if err := server.Serve(l); !errors.Is(err, http.ErrServerClosed) && !errors.Is(err, net.ErrClosed) {
 		return err

@@ -19,6 +19,7 @@ import (
 	"time"
 
 	"github.com/rehearse-dev/rehearse/harness"
+	"github.com/rehearse-dev/rehearse/internal/expr"
 	"github.com/rehearse-dev/rehearse/internal/mcpwire"
 	"github.com/rehearse-dev/rehearse/internal/prose"
 	"github.com/rehearse-dev/rehearse/internal/sse"
@@ -265,9 +266,21 @@ func (s *httpSession) goesOn(v value.Value) (err error) {
 // streamed reads a response of events: server-sent ones, or lines of JSON. Of an
 // event, expressions read value.event and value.data.
 func (s *httpSession) streamed(body io.Reader, kind string) (*harness.TurnReport, error) {
-	var text strings.Builder
-	last := value.Value{}
+	var text, answer, session strings.Builder
 	found := false
+	// Answer and session are those of the last event that has them; one for which
+	// when holds goes over the others.
+	var answered, going fit
+	read := func(p *expr.Program, event value.Value, as fit, have *fit, into *strings.Builder) {
+		if p == nil || as < *have {
+			return
+		}
+		if text, err := textOf(p, event); err == nil {
+			into.Reset()
+			into.WriteString(text)
+			*have = as
+		}
+	}
 	take := func(name string, data []byte) error {
 		v, err := value.Parse(data)
 		if err != nil {
@@ -277,8 +290,17 @@ func (s *httpSession) streamed(body io.Reader, kind string) (*harness.TurnReport
 		part, ok, err := s.def.HTTP.Stream.in(event)
 		if ok {
 			text.WriteString(part)
-			last, found = event, true
+			found = true
 		}
+		if !ok && name == "error" {
+			return fmt.Errorf("it has the event error: %s", prose.Shorten(string(data), 300))
+		}
+		as := other
+		if ok {
+			as = chosen
+		}
+		read(s.def.HTTP.Answer, event, as, &answered, &answer)
+		read(s.def.HTTP.Session, event, as, &going, &session)
 		return err
 	}
 	in := bufio.NewReader(body)
@@ -313,13 +335,27 @@ func (s *httpSession) streamed(body io.Reader, kind string) (*harness.TurnReport
 		}
 	}
 	switch {
-	case !found:
+	case s.def.HTTP.Answer != nil && answered == missing:
+		return nil, fmt.Errorf("the stream of the agent has no event of which answer: %s can be read", s.def.HTTP.Answer)
+	case s.def.HTTP.Answer == nil && !found:
 		return nil, errors.New("the stream of the agent has no event for which stream: when holds")
-	case s.def.HTTP.Answer != nil:
-		return s.read(last)
+	case s.def.HTTP.Session != nil && going == missing:
+		return nil, fmt.Errorf("the stream of the agent has no event of which session: %s can be read", s.def.HTTP.Session)
 	}
-	return &harness.TurnReport{Answer: text.String()}, s.goesOn(last)
+	if s.session = session.String(); s.def.HTTP.Answer == nil {
+		return &harness.TurnReport{Answer: text.String()}, nil
+	}
+	return &harness.TurnReport{Answer: answer.String()}, nil
 }
+
+// fit is how well an event is the one to read something of.
+type fit int
+
+const (
+	missing fit = iota // there is none
+	other              // one for which when does not hold
+	chosen
+)
 
 // ours reads a response as agents behind `rehearse serve agent` give it.
 func ours(data []byte) (*harness.TurnReport, error) {
