@@ -75,6 +75,7 @@ func TestMistakes(t *testing.T) {
 		"client: {model: 5}\n":                                     "r.yaml:1:17: client: model: want a text, got the number 5",
 		"client: {modle: x}\n":                                     `r.yaml:1:10: client has no key "modle"; did you mean model?`,
 		"subjects: {a: {}}\n":                                      "r.yaml:1:15: a subject needs agent, command or http",
+		"subjects: {a: {comand: [x]}}\n":                           `r.yaml:1:15: a subject needs agent, command or http, which says what it is (did you mean "command"?)`,
 		"subjects: {a b: {agent: rehearse}}\n":                     `r.yaml:1:12: subjects: "a b": a subject is called by one word`,
 		"subjects: {a: {agent: other}}\n":                          `r.yaml:1:23: agent "other" is not known: want rehearse`,
 		"subjects: {a: {agent: rehearse}}\nsubject: b\n":           `r.yaml:2:10: subject: "b" is not among subjects`,

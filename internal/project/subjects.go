@@ -3,6 +3,7 @@
 package project
 
 import (
+	"cmp"
 	"slices"
 	"strings"
 
@@ -48,7 +49,11 @@ func (r *reader) described(n *strictyaml.Node, name string) *subjects.Definition
 	d := subjects.Read(n, subjects.Options{Name: name, Add: func(at harness.Position, msg string) { r.add(at, "%s", msg) }})
 	switch {
 	case d == nil && len(r.problems) == told:
-		r.add(n.Pos, "a subject needs agent, command or http, which says what it is")
+		meant := ""
+		for _, p := range n.Pairs {
+			meant = cmp.Or(meant, prose.DidYouMean(p.Key.Text, []string{"agent", "command", "http"}))
+		}
+		r.add(n.Pos, "a subject needs agent, command or http, which says what it is%s", meant)
 	case d != nil && d.Ref != "":
 		r.add(n.Get("name").Pos, "name refers to a subject of %s, which is here: want agent, command or http", File)
 		return nil
