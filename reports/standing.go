@@ -155,6 +155,29 @@ func standingOf(tab *table, name func(string) string) []string {
 	return s.verdict(tab, name)
 }
 
+// compared is what the columns are: what tells them apart, and columns where that
+// is several things.
+func (tab *table) compared() string {
+	models, variants := tab.axes()
+	subjects, modes := map[string]bool{}, map[harness.Mode]bool{}
+	for _, c := range tab.Columns {
+		subjects[c.key.Subject], modes[c.key.Mode] = true, true
+	}
+	var differ []string
+	for _, axis := range []struct {
+		name string
+		n    int
+	}{{"model", models}, {"variant", variants}, {"subject", len(subjects)}, {"mode", len(modes)}} {
+		if axis.n > 1 {
+			differ = append(differ, axis.name)
+		}
+	}
+	if len(differ) == 1 {
+		return differ[0]
+	}
+	return "column"
+}
+
 // verdict is the sentences under which a run is remembered, the first of which
 // is enough.
 func (s *standing) verdict(tab *table, name func(string) string) []string {
@@ -165,7 +188,7 @@ func (s *standing) verdict(tab *table, name func(string) string) []string {
 	case len(tab.Columns) == 1:
 		return s.alone(tab, label(0))
 	case s.Best < 0:
-		return []string{"The models cannot be compared: too few trials were judged."}
+		return []string{fmt.Sprintf("The %ss cannot be compared: too few trials were judged.", tab.compared())}
 	}
 	best := label(s.Best)
 	var out []string
@@ -183,13 +206,13 @@ func (s *standing) verdict(tab *table, name func(string) string) []string {
 	}
 	switch {
 	case len(s.Tied) == 0 && len(behind) > 0:
-		out = append(out, fmt.Sprintf("%s is the best model here. It beats %s.", best, join(behind)))
+		out = append(out, fmt.Sprintf("%s is the best %s here. It beats %s.", best, tab.compared(), join(behind)))
 	case len(behind) == 0:
 		names := []string{best}
 		for _, c := range s.Tied {
 			names = append(names, label(c))
 		}
-		out = append(out, fmt.Sprintf("No model is shown to be better: %s are tied.", join(names)))
+		out = append(out, fmt.Sprintf("No %s is shown to be better: %s are tied.", tab.compared(), join(names)))
 	default:
 		names := []string{best}
 		for _, c := range s.Tied {
