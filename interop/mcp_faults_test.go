@@ -30,7 +30,7 @@ import (
 	"github.com/rehearse-dev/rehearse/mockmcp/fault"
 )
 
-var update = flag.Bool("update", false, "rewrite testdata/mcp-faults.json")
+var update = flag.Bool("update", false, "rewrite testdata/mcp-faults.json and testdata/three.txt")
 
 // TestMCPFaults has small clients made with the official SDKs meet every fault.
 // What they do stands in testdata, and in docs/mcp-faults.md, which

@@ -30,7 +30,8 @@ func serveToolsCommand(p *process) *cobra.Command {
 		Use:   "tools FILE",
 		Short: "Serve tools in sets that an agent switches on and off",
 		Long: `tools serves the tools of a registry (tool_registry.json): tools that other servers
-have at an address, and those of MCP servers, in named sets.
+have at an address, and those of MCP servers, in named sets. Of a file with MCP servers
+(mcp.json) each server is a set, which is active.
 
   GET  /tools                 the active tools and all toolsets
   POST /tools/NAME            runs one; the body is a JSON object of arguments

@@ -12,9 +12,11 @@ import (
 	"net/url"
 	"os"
 	"regexp"
+	"strings"
 
 	"github.com/rehearse-dev/rehearse/harness"
 	"github.com/rehearse-dev/rehearse/internal/filepos"
+	"github.com/rehearse-dev/rehearse/internal/mcpconfig"
 	"github.com/rehearse-dev/rehearse/internal/plainfile"
 	"github.com/rehearse-dev/rehearse/internal/toolname"
 )
@@ -29,11 +31,16 @@ const maxRegistry = 16 << 20
 
 // ReadRegistry reads a registry from a JSON file. In the texts of servers,
 // addresses and environments ${VAR} is the variable of that name, and
-// ${VAR:-DEFAULT} a default for one that is not set or empty.
+// ${VAR:-DEFAULT} a default for one that is not set or empty. Of a file with MCP
+// servers, mcp.json or the documents' YAML, each server is a toolset that is active
+// and has its name.
 func ReadRegistry(path string) (*Registry, error) {
 	data, err := plainfile.Read(path, maxRegistry)
 	if err != nil {
 		return nil, fmt.Errorf("reading a tool registry: %w", err)
+	}
+	if namesServers.Match(data) {
+		return ofServers(path, data)
 	}
 	r, err := parseRegistry(path, data)
 	if err != nil {
@@ -44,6 +51,37 @@ func ReadRegistry(path string) (*Registry, error) {
 	}
 	if err := r.check(); err != nil {
 		return nil, filepos.Errorf(harness.Position{File: path}, "%w", err)
+	}
+	return r, nil
+}
+
+// namesServers matches a file of MCP servers; no registry has these keys.
+var namesServers = regexp.MustCompile(`(?m)"mcpServers"\s*:|^mcp:`)
+
+// ofServers is the registry of a file of MCP servers.
+func ofServers(path string, data []byte) (*Registry, error) {
+	c, err := mcpconfig.Parse(path, data, os.LookupEnv)
+	if err != nil {
+		return nil, err
+	}
+	if c.Grants != nil {
+		return nil, filepos.Errorf(harness.Position{File: path}, "it has agent_permissions, and a tool server does not know who asks: leave them out, or serve the servers of one agent")
+	}
+	r := new(Registry)
+	for i := range c.Servers {
+		s := &c.Servers[i]
+		env := map[string]string{}
+		for _, pair := range s.Env {
+			name, text, _ := strings.Cut(pair, "=")
+			env[name] = text
+		}
+		r.Toolsets = append(r.Toolsets, Toolset{
+			ID: s.Name, Description: "The tools of the MCP server " + s.Name + ".", Active: true,
+			Server: &Server{Command: s.Command, Env: env, URL: s.URL, Transport: s.Transport, Headers: s.Headers},
+		})
+	}
+	if len(r.Toolsets) == 0 {
+		return nil, filepos.Errorf(harness.Position{File: path}, "it names no MCP server")
 	}
 	return r, nil
 }

@@ -317,6 +317,9 @@ func TestReadRegistry(t *testing.T) {
 		{"whole", `{"toolsets": [{"id": "web_tools", "tools": [{"name": "web_search", "url": "${SEARCH}/tools/web_search"}]}]}`, ""},
 		{"default", `{"toolsets": [{"id": "f", "server": {"command": ["${NO_SUCH_VARIABLE:-files}"]}}]}`, ""},
 		{"unset", "{\"toolsets\": [{\"id\": \"f\", \"server\": {\"url\": \"${NO_SUCH_VARIABLE}\"}}]}", "NO_SUCH_VARIABLE is not set"},
+		{"MCP servers", `{"mcpServers": {"files": {"command": "files", "args": ["${NO_SUCH_VARIABLE:-/tmp}"], "env": {"A": "b"}}, "web": {"url": "${SEARCH}/mcp"}}}`, ""},
+		{"no MCP server", `{"mcpServers": {}}`, "it names no MCP server"},
+		{"grants", "mcp:\n  client:\n    enabled: true\n    servers: [{name: a, transport: http, url: 'http://a'}]\n    agent_permissions: {ada: {allowed_servers: [a]}}\n", "it has agent_permissions"},
 		{"unknown key", "{\"toolsets\": [\n{\"id\": \"a\", \"tool\": []}]}", ":2: this is no tool registry"},
 		{"wrong type", "{\"toolsets\": [\n{\"id\": 1}]}", ":2: this is no tool registry"},
 		{"syntax", "{\"toolsets\": [\n\n{]}", ":3: this is no tool registry"},
@@ -342,6 +345,10 @@ func TestReadRegistry(t *testing.T) {
 				t.Errorf("refused: %v", err)
 			case tc.want != "" && (err == nil || !strings.Contains(err.Error(), tc.want) || !strings.Contains(err.Error(), path)):
 				t.Errorf("error %v, want one with the path and %q", err, tc.want)
+			case tc.name == "MCP servers" && (len(r.Toolsets) != 2 || !r.Toolsets[0].Active || r.Toolsets[0].ID != "files" ||
+				!slices.Equal(r.Toolsets[0].Server.Command, []string{"files", "/tmp"}) || r.Toolsets[0].Server.Env["A"] != "b" ||
+				r.Toolsets[1].Server.URL != "http://127.0.0.1:8001/mcp"):
+				t.Errorf("read %+v", r.Toolsets)
 			case tc.name == "whole" && r.Toolsets[0].Tools[0].URL != "http://127.0.0.1:8001/tools/web_search":
 				t.Errorf("read %+v", r.Toolsets[0].Tools[0])
 			}

@@ -44,7 +44,7 @@ harness/score: harness harness/trials internal/expr internal/match internal/pros
 harness/stats: harness
 harness/tools: harness harness/mcppool internal/dialect internal/exactjson internal/mcpwire internal/schema internal/toolname
 	internal/value
-harness/toolserver: harness harness/mcppool harness/tools internal/filepos internal/gate internal/plainfile internal/schema
+harness/toolserver: harness harness/mcppool harness/tools internal/filepos internal/gate internal/mcpconfig internal/plainfile internal/schema
 	internal/toolname internal/value
 harness/trials: harness internal/filepos internal/jsonrpc internal/plainfile internal/prose internal/recfile
 internal/archtest:
