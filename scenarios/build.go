@@ -129,7 +129,8 @@ func (l *loader) turns(list *strictyaml.Node, entries []*serverEntry) (out []Tur
 			continue
 		}
 		out = append(out, Turn{
-			Interruption: l.interruption(n, entries), Approvals: l.approvals(n.Get("approvals"), entries), Expect: l.expectations(n.Get("expect"), entries),
+			Interruption: l.interruption(n, entries), Pause: durationOf(n.Get("pause")),
+			Approvals: l.approvals(n.Get("approvals"), entries), Expect: l.expectations(n.Get("expect"), entries),
 		})
 		for _, e := range itemsOf(n.Get("expect")) {
 			if key := e.Key("start_error"); key != nil {

@@ -271,6 +271,7 @@ func turnObject() *object {
 			{name: "single_call", typ: boolean(), def: "false", doc: "Ends the turn with its first reply, of the last turn alone: one model call, whose tools are not run. `calls` judges what the model asks for. A subject that cannot do that is skipped; the agent of rehearse can."},
 			{name: "interrupt", typ: objectOf("interruption"), def: "none", doc: "Ends the turn as Ctrl-C does: the context of the subject's Send ends. The subject returns, and the next turn goes on from a history in which each call has one answer; the mock MCP server is told by notifications/cancelled. The turn has the stop `interrupted`."},
 			{name: "kill", typ: objectOf("interruption"), def: "none", doc: "Ends the turn as the end of the subject's process does: its connections to mock servers are cut, and the next turn is played by a new session, which resumes the conversation from what the first one had written down. A subject that cannot do that is skipped; the agent of rehearse can."},
+			{name: "pause", typ: duration(), def: "0s", doc: "How long the user waits before the message. In the modes mock and replay a run skips the wait, but counts it for `limits.time`; in live and record it takes that long."},
 			approvalsKey("What is decided about tool calls of this turn, before what the scenario says."),
 			expectKey("of this turn"),
 		},
@@ -282,7 +283,7 @@ func scriptedTurnObject() *object {
 	o := turnObject()
 	o.name, o.doc = "scripted turn", "One user message of a client, and the model calls that answer it."
 	o.keys = slices.DeleteFunc(o.keys, func(k key) bool {
-		return slices.Contains([]string{"single_call", "interrupt", "kill", "approvals"}, k.name)
+		return slices.Contains([]string{"single_call", "interrupt", "kill", "pause", "approvals"}, k.name)
 	})
 	o.keys[0].typ = either(template(), objectOf("user text"))
 	o.keys[0].doc = "What the user says; reads " + known(expr.User) + ". It identifies the turn: it equals the text of the message, or of one of its parts, or describes the message."

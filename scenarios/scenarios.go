@@ -162,9 +162,11 @@ type Turn struct {
 	SingleCall bool
 	// Interruption ends the turn while a tool runs; nil lets it end by itself.
 	Interruption *Interruption
-	Approvals    []Approval
-	Expect       []score.Scorer
-	Pos          harness.Position
+	// Pause is how long the user waits before the message.
+	Pause     time.Duration
+	Approvals []Approval
+	Expect    []score.Scorer
+	Pos       harness.Position
 }
 
 // Limits are the runner's: a trial that passes one has failed. Zero means

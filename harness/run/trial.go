@@ -215,6 +215,12 @@ func (t *trial) converse(ctx context.Context, env *harness.Env) {
 	}
 	for i, turn := range t.scenario.Turns {
 		t.turn.Store(int64(i + 1))
+		if turn.Pause > 0 {
+			if err := t.clock.Sleep(ctx, turn.Pause); err != nil {
+				t.broke, t.brokeIn = err, i+1
+				return
+			}
+		}
 		t.model.beginTurn(i + 1)
 		t.turnStart = time.Now()
 		err := t.send(ctx, session, turn)
