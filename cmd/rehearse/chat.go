@@ -22,6 +22,7 @@ import (
 	"github.com/rehearse-dev/rehearse/harness/model/openai"
 	"github.com/rehearse-dev/rehearse/harness/run"
 	"github.com/rehearse-dev/rehearse/harness/tools"
+	"github.com/rehearse-dev/rehearse/internal/match"
 	"github.com/rehearse-dev/rehearse/internal/prose"
 	"github.com/rehearse-dev/rehearse/internal/settings"
 )
@@ -31,7 +32,9 @@ type chatFlags struct {
 	config, model, baseURL, system string
 	agentURL, as, names            string
 	check, perCall                 bool
-	whole, logs                    bool
+	whole, logs, errorObjects      bool
+	selectTools                    int
+	approve                        []string
 }
 
 func chatCommand(p *process) *cobra.Command {
@@ -56,6 +59,11 @@ its outcome, to standard error.
 
 Ctrl-C stops an answer; at the prompt, or twice, it ends the program.
 
+With --approve you are asked before a tool runs, with all of its arguments: y runs it with
+these, a runs this tool from now on without asking, anything else refuses the call, which
+the model is told. Calls of one reply then run one after another. Where standard input is
+no terminal, nobody can be asked, and the calls are refused.
+
 The endpoint and its key are those of ` + "`rehearse run --mode live`" + `: --base-url, else
 ARGO_BASE_URL, else OPENAI_BASE_URL, else http://localhost:8000/v1; OPENAI_API_KEY. The
 model is --model, else ARGO_DEFAULT_MODEL. Without --config the server is that of
@@ -71,24 +79,26 @@ a goal, and there are no commands but exit and quit.
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if err := checkFlags(cmd, rule{"base-url", wholeURL(flags.baseURL), wantURL}, rule{"agent", wholeURL(flags.agentURL), wantURL},
-				rule{"tool-names", slices.Contains([]string{"bare", "mcp", "dotted"}, flags.names), "bare, mcp or dotted"}); err != nil {
+				rule{"tool-names", slices.Contains([]string{"bare", "mcp", "dotted"}, flags.names), "bare, mcp or dotted"},
+				rule{"select-tools", flags.selectTools > 0, "a number from 1"}); err != nil {
 				return err
 			}
+			in := openLines(p)
 			if flags.agentURL != "" {
-				for _, name := range []string{"config", "model", "base-url", "system", "logs", "no-stream", "as", "tool-names", "check-arguments", "connection-per-call"} {
+				for _, name := range []string{"config", "model", "base-url", "system", "logs", "no-stream", "as", "tool-names", "check-arguments", "connection-per-call", "select-tools", "error-objects", "approve"} {
 					if cmd.Flags().Changed(name) {
 						return fmt.Errorf("--%s has no effect with --agent: the agent server has a model and tools of its own", name)
 					}
 				}
-				return runChat(cmd.Context(), p, &goalChat{p: p, url: strings.TrimSuffix(flags.agentURL, "/")})
+				return runChat(cmd.Context(), p, in, &goalChat{p: p, url: strings.TrimSuffix(flags.agentURL, "/")})
 			}
 			into, end := p.telemetry(cmd.Context(), cmp.Or(flags.as, "rehearse"))
 			defer end()
-			c, err := openChat(cmd.Context(), p, &flags, into)
+			c, err := openChat(cmd.Context(), p, in, &flags, into)
 			if err != nil {
 				return err
 			}
-			return errors.Join(runChat(cmd.Context(), p, c), c.close())
+			return errors.Join(runChat(cmd.Context(), p, in, c), c.close())
 		},
 	}
 	f := cmd.Flags()
@@ -100,6 +110,9 @@ a goal, and there are no commands but exit and quit.
 	f.StringVar(&flags.model, "model", "", "name of the model")
 	f.StringVar(&flags.baseURL, "base-url", "", "base URL of the model's endpoint, ending in /v1")
 	f.StringVar(&flags.system, "system", "", "system prompt, or @FILE")
+	f.IntVar(&flags.selectTools, "select-tools", 0, "offer at most so many tools, those that fit the messages best: for endpoints that take small requests; 0 offers all")
+	f.BoolVar(&flags.errorObjects, "error-objects", false, `give the model failed calls as {"status": "error", "message": ..., "error_type": ...} instead of a text`)
+	f.StringSliceVar(&flags.approve, "approve", nil, "tools to ask about before they run, separated by commas; * stands for any text")
 	f.BoolVar(&flags.whole, "no-stream", false, "ask the model for whole replies")
 	f.BoolVar(&flags.logs, "logs", false, "print what the servers log")
 	f.StringVar(&flags.agentURL, "agent", "", "address of an agent server, to be given goals")
@@ -116,10 +129,10 @@ type partner interface {
 }
 
 // runChat talks until the input ends or somebody ends it.
-func runChat(ctx context.Context, p *process, with partner) error {
+func runChat(ctx context.Context, p *process, in *lines, with partner) error {
 	ctx, end := context.WithCancel(ctx)
 	defer end()
-	in, failed := openLines(p), false
+	failed := false
 	over := func() error {
 		if failed {
 			return &codeError{exitFailed, nil} // it was said
@@ -202,7 +215,7 @@ type chat struct {
 }
 
 // openChat connects with all servers at once.
-func openChat(ctx context.Context, p *process, flags *chatFlags, into *mcppool.Telemetry) (*chat, error) {
+func openChat(ctx context.Context, p *process, in *lines, flags *chatFlags, into *mcppool.Telemetry) (*chat, error) {
 	s, err := p.settings("", fromFlag(settings.BaseURL, "--base-url", flags.baseURL), fromFlag(settings.Model, "--model", flags.model), fromFlag(settings.Config, "--config", flags.config))
 	if err != nil {
 		return nil, err
@@ -235,6 +248,10 @@ func openChat(ctx context.Context, p *process, flags *chatFlags, into *mcppool.T
 	c.cfg = agent.Config{
 		Model: openai.New(openai.Config{BaseURL: opts.BaseURL, APIKey: opts.APIKey}), Name: opts.Entries[0].Name,
 		System: system, Stream: !flags.whole, Tools: c.router, Denied: c.router.Denied, MaxModelCalls: 50, Telemetry: into,
+		SelectTools: flags.selectTools, ErrorObjects: flags.errorObjects,
+	}
+	if len(flags.approve) > 0 { // one question at a time, and nothing printed meanwhile
+		c.cfg.Approve, c.cfg.MaxToolConcurrency = (&approver{p: p, in: in, tools: flags.approve}).approve, 1
 	}
 	c.talk = agent.New(c.cfg).Conversation()
 	offered, err := c.router.Tools(ctx)
@@ -242,6 +259,11 @@ func openChat(ctx context.Context, p *process, flags *chatFlags, into *mcppool.T
 		return nil, errors.Join(err, c.close())
 	}
 	c.warn()
+	for _, pattern := range flags.approve {
+		if !slices.ContainsFunc(offered, func(t harness.Tool) bool { return match.Glob(pattern, t.Name) }) {
+			fmt.Fprintf(p.stderr, "rehearse: --approve %s fits no tool that is offered now\n", pattern)
+		}
+	}
 	if p.terminal(p.stdout) {
 		fmt.Fprintf(p.stderr, "%s at %s, %s of %s. /help shows the commands.\n", c.cfg.Name, opts.BaseURL, prose.Count(len(offered), "tool"), prose.Count(len(c.router.Sessions()), "server"))
 	}
@@ -319,7 +341,9 @@ func (c *chat) say(ctx context.Context, line string) error {
 		case agent.CircuitChanged:
 			fmt.Fprintf(c.p.stderr, "rehearse: %s\n", e)
 		case agent.Notice:
-			fmt.Fprintf(c.p.stderr, "rehearse: %s\n", e.Text)
+			if e.Denied == nil { // the call that failed says it
+				fmt.Fprintf(c.p.stderr, "rehearse: %s\n", e.Text)
+			}
 		case agent.Answer:
 			if !said {
 				fmt.Fprintln(c.p.stdout, e.Text)

@@ -5,16 +5,22 @@ package main
 import (
 	"bufio"
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"os"
+	"sync/atomic"
 
 	"golang.org/x/term"
 )
 
 // lines are what somebody types, or what comes from a pipe.
 type lines struct {
-	fd     int // of the terminal
+	out    io.Writer // of questions, where there is no editor
+	fd     int       // of the terminal
+	typed  bool      // by somebody at a terminal
+	prompt string
+	ends   io.ReadWriter // of the terminal
 	editor *term.Terminal
 	pipe   *bufio.Reader
 	read   chan result // of the line that is being read; it outlives the wait for it
@@ -28,22 +34,57 @@ type result struct {
 
 // openLines reads with an editor and a prompt where both ends are a terminal.
 func openLines(p *process) *lines {
-	l := &lines{read: make(chan result, 1)}
+	l := &lines{out: p.stderr, read: make(chan result, 1)}
 	in, ok := p.stdin.(*os.File)
-	if !ok || !term.IsTerminal(int(in.Fd())) || !p.terminal(p.stdout) {
+	l.typed = ok && term.IsTerminal(int(in.Fd()))
+	if !l.typed || !p.terminal(p.stdout) {
 		l.pipe = bufio.NewReader(p.stdin)
 		return l
 	}
-	l.fd = int(in.Fd())
-	prompt := "> "
+	l.fd, l.prompt = int(in.Fd()), "> "
 	if p.colour(p.stdout) {
-		prompt = "\x1b[1m> \x1b[0m"
+		l.prompt = "\x1b[1m> \x1b[0m"
 	}
-	l.editor = term.NewTerminal(struct {
+	l.ends = struct {
 		io.Reader
 		io.Writer
-	}{in, bare(p.stdout)}, prompt)
+	}{in, bare(p.stdout)}
+	l.editor = term.NewTerminal(l.ends, l.prompt)
+	l.editor.History = &messages{History: l.editor.History}
 	return l
+}
+
+// messages is a history without answers to questions.
+type messages struct {
+	term.History
+	asking atomic.Bool
+}
+
+func (m *messages) Add(line string) {
+	if !m.asking.Load() {
+		m.History.Add(line)
+	}
+}
+
+// ask returns the answer to a question, which may have texts from outside; the
+// error is that of next.
+func (l *lines) ask(ctx context.Context, question string) (string, error) {
+	if l.editor == nil {
+		fmt.Fprint(l.out, question)
+		return l.next(ctx)
+	}
+	shown, _ := harmless([]byte(question), "")
+	l.editor.SetPrompt(string(shown))
+	history := l.editor.History.(*messages)
+	history.asking.Store(true)
+	line, err := l.next(ctx)
+	history.asking.Store(false)
+	if errors.Is(err, io.EOF) { // the editor keeps what ended it, and would end again
+		l.editor = term.NewTerminal(l.ends, l.prompt)
+		l.editor.History = history
+	}
+	l.editor.SetPrompt(l.prompt)
+	return line, err
 }
 
 // next returns the next line. The error is io.EOF at the end of the input and
