@@ -116,6 +116,34 @@ func TestServerThatIsDownAtTheStart(t *testing.T) {
 	})
 }
 
+// All servers are connected at the same time: each of two hangs until both have been
+// dialled.
+func TestServersSideBySide(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		a, b := newEcho(t, "a", "one"), newEcho(t, "b", "two")
+		a.hang = make(chan struct{})
+		b.hang = a.hang
+		pool := mcppool.NewPool(nil)
+		defer pool.Close()
+		connected := make(chan error, 1)
+		go func() {
+			r, err := tools.Connect(t.Context(), pool, []harness.Server{a.server(), b.server()}, nil)
+			if err == nil {
+				err = r.Close()
+			}
+			connected <- err
+		}()
+		synctest.Wait()
+		if a.dials != 1 || b.dials != 1 {
+			t.Errorf("%d and %d servers were dialled, want both", a.dials, b.dials)
+		}
+		close(a.hang)
+		if err := <-connected; err != nil {
+			t.Error(err)
+		}
+	})
+}
+
 func TestServerThatIsRequired(t *testing.T) {
 	a, b := newEcho(t, "a", "one"), newEcho(t, "b", "two")
 	b.down = true

@@ -61,6 +61,7 @@ internal/dialect/dialects: internal/dialect internal/dialect/chat internal/diale
 internal/dialect/gemini: harness internal/dialect internal/sse
 internal/dialect/messages: harness internal/dialect internal/sse
 internal/dialect/responses: harness internal/dialect internal/sse internal/toolname
+internal/documents: internal/overlay
 internal/exactjson: internal/value
 internal/expr: harness internal/filepos internal/prose internal/value
 internal/faults: internal/prose
@@ -77,8 +78,9 @@ internal/mcpwire: harness internal/exactjson internal/jsonrpc
 internal/mockserver: harness harness/score harness/trials internal/budget internal/expr internal/gate internal/jsonrpc
 	internal/match internal/profile internal/prose internal/toolname internal/trajectory internal/value mockllm
 	mockllm/fault mockmcp
-internal/mutants:
+internal/mutants: internal/overlay
 internal/offline:
+internal/overlay:
 internal/passthrough: harness internal/exactjson internal/mcphttp internal/mcpwire internal/sse
 internal/plainfile:
 internal/procstat:

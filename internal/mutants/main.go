@@ -82,7 +82,7 @@ func run(ctx context.Context, o options) error {
 	if err != nil {
 		return err
 	}
-	defer os.RemoveAll(t.dir)
+	defer t.close()
 	if o.at != "" {
 		return t.line(ctx, o.at)
 	}

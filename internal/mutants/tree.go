@@ -14,28 +14,28 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
-	"syscall"
 	"time"
+
+	"github.com/rehearse-dev/rehearse/internal/overlay"
 )
 
 const module = "github.com/rehearse-dev/rehearse"
 
 // excluded are programs that measure, check or meet peers; they are not the
 // product, and their tests do not hold it.
-var excluded = []string{"internal/archtest", "internal/bench", "internal/mutants", "interop"}
+var excluded = []string{"internal/archtest", "internal/bench", "internal/documents", "internal/mutants", "internal/overlay", "interop"}
 
 // A pkg is a package, its files and the packages that import it.
 type pkg struct {
 	files, importers []string
 }
 
-// A tree is the module as it is on disk, and where overlays are written.
+// A tree is the module as it is on disk, and with the change that is tried.
 type tree struct {
-	packages map[string]*pkg
-	dir      string
-	timeout  time.Duration
-	memory   int
-	took     map[string]time.Duration // by the tests of packages, which passed without a mutant
+	packages       map[string]*pkg
+	plain, changed *overlay.Overlay
+	timeout        time.Duration
+	took           map[string]time.Duration // by the tests of packages, which passed without a mutant
 }
 
 // within is a package's path below the module.
@@ -49,7 +49,7 @@ func newTree(ctx context.Context, o options) (*tree, error) {
 	if err != nil {
 		return nil, fmt.Errorf("listing packages: %w", err)
 	}
-	t := &tree{packages: map[string]*pkg{}, timeout: o.timeout, memory: o.memory, took: map[string]time.Duration{}}
+	t := &tree{packages: map[string]*pkg{}, timeout: o.timeout, took: map[string]time.Duration{}}
 	imports := map[string][]string{}
 	for dec := json.NewDecoder(bytes.NewReader(out)); ; {
 		var p struct {
@@ -86,9 +86,14 @@ func newTree(ctx context.Context, o options) (*tree, error) {
 	for _, p := range t.packages {
 		slices.Sort(p.importers)
 	}
-	t.dir, err = os.MkdirTemp("", "mutants")
+	if t.plain, err = overlay.New(o.memory); err != nil {
+		return nil, err
+	}
+	t.changed, err = overlay.New(o.memory)
 	return t, err
 }
+
+func (t *tree) close() error { return errors.Join(t.plain.Close(), t.changed.Close()) }
 
 // An end is what became of a mutant.
 type end string
@@ -106,23 +111,14 @@ func (t *tree) try(ctx context.Context, s site) (end, error) {
 	if err != nil {
 		return "", err
 	}
-	path, err := filepath.Abs(s.file)
-	if err != nil {
-		return "", err
-	}
-	changed, overlay := filepath.Join(t.dir, "mutant.go"), filepath.Join(t.dir, "overlay.json")
-	data, err := json.Marshal(map[string]map[string]string{"Replace": {path: changed}})
-	if err != nil {
-		return "", err
-	}
-	if err := errors.Join(os.WriteFile(changed, s.apply(src), 0o600), os.WriteFile(overlay, data, 0o600)); err != nil {
+	if err := t.changed.Put(s.file, s.apply(src)); err != nil {
 		return "", err
 	}
 	own := filepath.ToSlash(filepath.Dir(s.file))
 	if t.packages[own] == nil {
 		return "", fmt.Errorf("%s is not a package of the product", own)
 	}
-	if _, err := t.run(ctx, overlay, "go", "build", "-o", os.DevNull, "./"+own); ctx.Err() != nil {
+	if _, err := t.changed.Run(ctx, "go", "build", "-o", os.DevNull, "./"+own); ctx.Err() != nil {
 		return "", ctx.Err()
 	} else if err != nil {
 		return notCompiled, nil
@@ -131,7 +127,7 @@ func (t *tree) try(ctx context.Context, s site) (end, error) {
 		if err := t.check(ctx, p); err != nil {
 			return "", err
 		}
-		out, err := t.test(ctx, overlay, p)
+		out, err := t.test(ctx, p)
 		switch {
 		case ctx.Err() != nil:
 			return "", ctx.Err()
@@ -151,7 +147,7 @@ func (t *tree) check(ctx context.Context, p string) error {
 		return nil
 	}
 	begun := time.Now()
-	if out, err := t.run(ctx, "", "go", "test", "-count=1", "-vet=off", "./"+p); err != nil {
+	if out, err := t.plain.Run(ctx, "go", "test", "-count=1", "-vet=off", "./"+p); err != nil {
 		return fmt.Errorf("the tests of %s fail without a mutant: %w\n%s", p, err, out)
 	}
 	t.took[p] = time.Since(begun)
@@ -160,26 +156,7 @@ func (t *tree) check(ctx context.Context, p string) error {
 
 // test gives a mutant a multiple of the time that the tests took without it,
 // so that an endless loop costs seconds.
-func (t *tree) test(ctx context.Context, overlay, p string) ([]byte, error) {
+func (t *tree) test(ctx context.Context, p string) ([]byte, error) {
 	timeout := min(t.timeout, max(4*t.took[p], 20*time.Second))
-	return t.run(ctx, overlay, "go", "test", "-failfast", "-vet=off", "-timeout", timeout.String(), "./"+p)
-}
-
-// run runs a command that sees the overlay, as do the go commands below it.
-// A mutant may allocate without end, and leave processes behind.
-func (t *tree) run(ctx context.Context, overlay string, args ...string) ([]byte, error) {
-	limit := fmt.Sprintf(`ulimit -v %d && exec "$@"`, t.memory<<10)
-	cmd := exec.CommandContext(ctx, "sh", append([]string{"-c", limit, "sh"}, args...)...)
-	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
-	kill := func() error { return syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL) }
-	cmd.Cancel = kill
-	cmd.WaitDelay = 10 * time.Second
-	if overlay != "" {
-		cmd.Env = append(os.Environ(), "RAPID_SHRINKTIME=100ms", "GOFLAGS="+strings.TrimSpace(os.Getenv("GOFLAGS")+" -overlay="+overlay))
-	}
-	out, err := cmd.CombinedOutput()
-	if cmd.Process != nil {
-		_ = kill() // most often nothing is left
-	}
-	return out, err
+	return t.changed.Run(ctx, "go", "test", "-failfast", "-vet=off", "-timeout", timeout.String(), "./"+p)
 }
