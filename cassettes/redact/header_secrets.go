@@ -48,3 +48,15 @@ func plainWord(v string) bool {
 	}
 	return !other && len(v) <= longest && letters != digits
 }
+
+// SecretName reports whether the name of a header or of a variable says that its
+// value is secret.
+func SecretName(name string) bool {
+	name = strings.ToUpper(name)
+	for _, word := range []string{"AUTHORIZATION", "KEY", "TOKEN", "SECRET", "PASSWORD", "PASSWD", "CREDENTIAL", "COOKIE"} {
+		if strings.Contains(name, word) {
+			return true
+		}
+	}
+	return false
+}

@@ -4,7 +4,6 @@ package main
 
 import (
 	"bytes"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"path/filepath"
@@ -13,58 +12,20 @@ import (
 	"gopkg.in/yaml.v3"
 
 	"github.com/rehearse-dev/rehearse/harness"
+	"github.com/rehearse-dev/rehearse/internal/capture"
 	"github.com/rehearse-dev/rehearse/internal/plainfile"
 )
-
-// Of a scenario that is saved, in the order of its keys.
-type (
-	savedScenario struct {
-		Scenario string                  `yaml:"scenario"`
-		Model    *savedModel             `yaml:"model,omitempty"`
-		Servers  map[string]*savedServer `yaml:"servers,omitempty"`
-		Turns    []savedTurn             `yaml:"turns"`
-	}
-	savedModel struct {
-		System string `yaml:"system"`
-	}
-	savedServer struct {
-		Tools []*savedTool `yaml:"tools"`
-	}
-	savedTool struct {
-		Name        string        `yaml:"name"`
-		Description string        `yaml:"description,omitempty"`
-		Input       any           `yaml:"input,omitempty"`
-		Results     []savedResult `yaml:"results"`
-	}
-	savedResult struct {
-		Args  any    `yaml:"args,omitempty"`
-		Text  string `yaml:"text,omitempty"`
-		Error string `yaml:"error,omitempty"`
-	}
-	savedTurn struct {
-		User    string           `yaml:"user"`
-		Replies []savedReply     `yaml:"replies"`
-		Expect  []map[string]any `yaml:"expect"`
-	}
-	savedReply struct {
-		Say   string           `yaml:"say,omitempty"`
-		Calls []map[string]any `yaml:"calls,omitempty"`
-	}
-)
-
-// literal keeps a text from being read as a template.
-func literal(text string) string { return strings.ReplaceAll(text, "{{", `{{"{{"}}`) }
 
 // saveChat writes a conversation as a scenario: the model says what it said, and
 // mock servers return what the real ones did. notes say what a reader should
 // know of what is not in it.
 func saveChat(path, system string, messages []harness.Message, calls []harness.ReportedCall, offered []harness.Tool) (notes []string, err error) {
 	name := strings.TrimSuffix(filepath.Base(path), filepath.Ext(path))
-	s := savedScenario{Scenario: name, Servers: make(map[string]*savedServer)}
+	s := capture.Scenario{Scenario: name, Servers: make(map[string]*capture.Server)}
 	if system != "" {
-		s.Model = &savedModel{literal(system)}
+		s.Model = &capture.Model{System: capture.Literal(system)}
 	}
-	w := chatWriter{s: &s, calls: make(map[string]harness.ReportedCall), offered: make(map[string]harness.Tool), tools: make(map[string]*savedTool)}
+	w := chatWriter{s: &s, calls: make(map[string]harness.ReportedCall), offered: make(map[string]harness.Tool), tools: make(map[string]*capture.Tool)}
 	for _, c := range calls {
 		w.calls[c.ID] = c
 	}
@@ -78,22 +39,20 @@ func saveChat(path, system string, messages []harness.Message, calls []harness.R
 	if len(s.Turns) == 0 {
 		return nil, errors.New("there is no turn with an answer to save")
 	}
-	var b bytes.Buffer
-	enc := yaml.NewEncoder(&b)
-	enc.SetIndent(2)
-	if err := errors.Join(enc.Encode(&s), enc.Close()); err != nil {
+	data, err := capture.Encode("", &s)
+	if err != nil {
 		return nil, fmt.Errorf("writing %s: %w", path, err)
 	}
-	return w.notes, plainfile.ReplaceBytes(path, 0o600, b.Bytes())
+	return w.notes, plainfile.ReplaceBytes(path, 0o600, data)
 }
 
 // chatWriter makes a scenario of messages.
 type chatWriter struct {
-	s       *savedScenario
+	s       *capture.Scenario
 	calls   map[string]harness.ReportedCall
 	offered map[string]harness.Tool
-	tools   map[string]*savedTool // by the offered name
-	turn    *savedTurn            // that is not whole yet
+	tools   map[string]*capture.Tool // by the offered name
+	turn    *capture.Turn            // that is not whole yet
 	notes   []string
 }
 
@@ -106,12 +65,12 @@ func (w *chatWriter) add(m harness.Message) {
 	switch m.Role {
 	case harness.RoleUser:
 		w.whole()
-		w.turn = &savedTurn{User: literal(m.Text)}
+		w.turn = &capture.Turn{User: capture.Literal(m.Text)}
 	case harness.RoleAssistant:
 		if w.turn == nil {
 			return
 		}
-		reply := savedReply{Say: literal(m.Text)}
+		reply := &capture.Reply{Say: capture.Literal(m.Text)}
 		for _, c := range m.Calls {
 			if args := w.call(c); args != nil {
 				reply.Calls = append(reply.Calls, map[string]any{w.called(c): args})
@@ -133,32 +92,34 @@ func (w *chatWriter) called(c harness.ToolCall) string {
 // for a call that a scenario cannot have.
 func (w *chatWriter) call(c harness.ToolCall) any {
 	made, ok := w.calls[c.ID]
-	args, err := decoded(c.Arguments)
+	args, err := capture.Decoded(c.Arguments)
 	if !ok || err != nil || made.Server == "" {
 		w.note("the call of %s with %s is left out: it reached no server", c.Name, oneLineOf(c.Arguments, 60))
 		return nil
 	}
 	tool := w.tools[c.Name]
 	if tool == nil {
-		tool = &savedTool{Name: c.Name, Description: w.offered[c.Name].Description}
-		if schema, err := decoded(string(w.offered[c.Name].Schema)); err == nil {
+		tool = &capture.Tool{Name: c.Name, Description: w.offered[c.Name].Description}
+		if schema, err := capture.Decoded(string(w.offered[c.Name].Schema)); err == nil {
 			tool.Input = schema
 		}
 		w.tools[c.Name] = tool
 		server := w.s.Servers[made.Server]
 		if server == nil {
-			server = new(savedServer)
+			server = new(capture.Server)
 			w.s.Servers[made.Server] = server
 		}
 		server.Tools = append(server.Tools, tool)
 	}
-	result := savedResult{Args: map[string]any{"$literal": args}, Text: literal(made.Result)}
+	text := capture.Literal(made.Result)
+	result := &capture.Result{Args: map[string]any{"$literal": args}, Text: &text}
 	if made.Error != "" {
-		result.Text, result.Error = "", literal(strings.TrimPrefix(made.Result, "Error: "))
+		text = capture.Literal(strings.TrimPrefix(made.Result, "Error: "))
+		result.Text, result.Error = nil, &text
 	}
 	for _, r := range tool.Results {
 		if same(r.Args, result.Args) {
-			if r.Text != result.Text || r.Error != result.Error {
+			if !same(r, result) {
 				w.note("%s returned different results for %s: the first one is kept", c.Name, oneLineOf(c.Arguments, 60))
 			}
 			return args
@@ -190,19 +151,7 @@ func (w *chatWriter) whole() {
 		calls = []any{}
 	}
 	t.Expect = []map[string]any{{"calls": calls}, {"answer": map[string]any{"equals": t.Replies[last].Say}}}
-	w.s.Turns = append(w.s.Turns, *t)
-}
-
-// decoded is JSON as YAML writes it, numbers as they are spelled.
-func decoded(text string) (any, error) {
-	if !json.Valid([]byte(text)) {
-		return nil, errors.New("not JSON")
-	}
-	var document yaml.Node
-	if err := yaml.Unmarshal([]byte(text), &document); err != nil { // JSON is YAML
-		return nil, err
-	}
-	return document.Content[0], nil
+	w.s.Turns = append(w.s.Turns, t)
 }
 
 // same reports whether two values are written alike.

@@ -188,7 +188,7 @@ judged.`,
 	root.SetHelpCommand(helpCommand())
 	root.AddCommand(
 		initCommand(p), checkCommand(p), runCommand(p), shardCommand(p), fuzzCommand(p), reportCommand(p), scoreCommand(p), mergeCommand(p), serveCommand(p), chatCommand(p), doctorCommand(p),
-		mcpCommand(p), proxyCommand(p), cassetteCommand(p), tapeCommand(p), importCommand(p),
+		mcpCommand(p), captureCommand(p), proxyCommand(p), cassetteCommand(p), tapeCommand(p), importCommand(p),
 		compareRunsCommand(p), gateCommand(p), planCommand(p), faultsCommand(p), schemaCommand(p), versionCommand(p),
 	)
 	return root

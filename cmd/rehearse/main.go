@@ -15,6 +15,7 @@
 //	rehearse serve mcp FILE   a mock MCP server by itself
 //	rehearse serve tools FILE tools in sets that an agent switches
 //	rehearse serve agent      an agent that is given goals
+//	rehearse capture -- CMD   watch an agent once, and write a scenario of it
 //	rehearse proxy            record or replay HTTP traffic
 //	rehearse cassette         compare, check and export what was recorded
 //	rehearse tape             record or replay an MCP server over stdio

@@ -6,6 +6,9 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"os"
+	"strconv"
+	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -78,7 +81,7 @@ origin: see --allow-host and --cors.`,
 		},
 	}
 	f := cmd.Flags()
-	f.StringVar(&flags.out, "out", "", "tape to write")
+	f.StringVar(&flags.out, "out", "", "tape to write; {pid} in it is the number of the process, for a client that starts the server several times")
 	f.StringVar(&flags.replay, "replay", "", "tape to replay on standard input and output, or with --listen over HTTP")
 	f.StringVar(&flags.verify, "verify", "", "tape to compare a server with")
 	f.StringVar(&flags.url, "url", "", "address of a server over HTTP, instead of a command")
@@ -178,7 +181,9 @@ func tapeRecord(ctx context.Context, p *process, flags *tapeFlags, command []str
 	if err != nil {
 		return err
 	}
-	code, err := mcptape.Record(ctx, flags.out, command, mcptape.Stdio{In: p.stdin, Out: p.stdout, Err: p.stderr}, opts)
+	// A client that starts a server several times has a tape of each.
+	out := strings.ReplaceAll(flags.out, "{pid}", strconv.Itoa(os.Getpid()))
+	code, err := mcptape.Record(ctx, out, command, mcptape.Stdio{In: p.stdin, Out: p.stdout, Err: p.stderr}, opts)
 	switch {
 	case code != 0:
 		return &codeError{exitCode(code), err}

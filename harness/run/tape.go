@@ -222,7 +222,7 @@ func (t *trial) serverSecrets() []string {
 		}
 		reach := s.Real(t.workdir)
 		for name, v := range reach.Headers {
-			if out = append(out, redact.HeaderSecrets(http.Header{name: {v}})...); isSecretName(name) {
+			if out = append(out, redact.HeaderSecrets(http.Header{name: {v}})...); redact.SecretName(name) {
 				_, bare, found := strings.Cut(v, " ") // "Bearer ..."
 				if !found {
 					bare = v
@@ -231,22 +231,10 @@ func (t *trial) serverSecrets() []string {
 			}
 		}
 		for _, pair := range reach.Env {
-			if name, v, _ := strings.Cut(pair, "="); isSecretName(name) {
+			if name, v, _ := strings.Cut(pair, "="); redact.SecretName(name) {
 				out = append(out, v)
 			}
 		}
 	}
 	return out
-}
-
-// isSecretName reports whether the name of a header or of a variable says that
-// its value is secret.
-func isSecretName(name string) bool {
-	name = strings.ToUpper(name)
-	for _, word := range []string{"AUTHORIZATION", "KEY", "TOKEN", "SECRET", "PASSWORD", "PASSWD", "CREDENTIAL", "COOKIE"} {
-		if strings.Contains(name, word) {
-			return true
-		}
-	}
-	return false
 }

@@ -101,7 +101,7 @@ func Write(path string, form Form, servers []harness.Server, grants map[string][
 	}
 	var data []byte
 	if form == Codex {
-		data, err = toml(was, servers)
+		data, err = tomlFile(was, servers)
 	} else {
 		data, err = form.json(was, servers, grants)
 	}
@@ -146,8 +146,8 @@ func (f Form) json(was []byte, servers []harness.Server, grants map[string][]str
 	return b.Bytes(), err
 }
 
-// toml puts tables of servers behind what is there.
-func toml(was []byte, servers []harness.Server) ([]byte, error) {
+// tomlFile puts tables of servers behind what is there.
+func tomlFile(was []byte, servers []harness.Server) ([]byte, error) {
 	b := bytes.NewBuffer(slices.Clone(was))
 	for _, s := range servers {
 		if b.Len() > 0 {

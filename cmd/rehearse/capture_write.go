@@ -1,0 +1,312 @@
+// Copyright 2026 The rehearse Authors. SPDX-License-Identifier: Apache-2.0
+
+package main
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"fmt"
+	"maps"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+
+	"github.com/rehearse-dev/rehearse/cassettes"
+	"github.com/rehearse-dev/rehearse/cassettes/mcptape"
+	"github.com/rehearse-dev/rehearse/cassettes/redact"
+	"github.com/rehearse-dev/rehearse/harness"
+	"github.com/rehearse-dev/rehearse/harness/agent"
+	"github.com/rehearse-dev/rehearse/harness/run"
+	"github.com/rehearse-dev/rehearse/internal/capture"
+	"github.com/rehearse-dev/rehearse/internal/mcpconfig"
+	"github.com/rehearse-dev/rehearse/internal/plainfile"
+	"github.com/rehearse-dev/rehearse/internal/prose"
+	"github.com/rehearse-dev/rehearse/internal/vcr"
+	"github.com/rehearse-dev/rehearse/scenarios"
+)
+
+// write writes the folder.
+func (c *captured) write(cassette string) error {
+	secrets, err := redact.New(c.redacting())
+	if err != nil {
+		return err
+	}
+	f, err := vcr.Read(cassette)
+	if err != nil {
+		return err
+	}
+	for n, i := range f.Interactions { // again: secrets may have become known later
+		f.Interactions[n] = secrets.Interaction(i)
+	}
+	refused, doubts, err := cassettes.Judge(f, secrets)
+	if err != nil {
+		_ = os.Remove(refused) // with all else that was recorded
+		return err
+	}
+	if doubts != "" {
+		c.p.logf("rehearse: warning: %s", doubts)
+	}
+	heard, err := c.heard(secrets, marksOf(f))
+	if err != nil {
+		return err
+	}
+	prompts := make([]string, len(c.command))
+	for i, word := range c.command {
+		prompts[i] = secrets.Text(word)
+	}
+	talk, err := capture.Read(c.name, f, heard, prompts)
+	if err != nil {
+		return err
+	}
+	setting, err := c.setting(talk, secrets)
+	if err != nil {
+		return err
+	}
+	files, err := talk.Files(setting)
+	if err != nil {
+		return err
+	}
+	for _, note := range talk.Notes {
+		c.p.logf("rehearse: note: %s", note)
+	}
+	for _, name := range slices.Sorted(maps.Keys(files)) {
+		for _, found := range secrets.Scan(files[name]) {
+			if !found.Guess {
+				return fmt.Errorf("nothing is written: line %d of %s has something that looks like a secret (%s)", found.Line, name, found.Rule)
+			}
+		}
+	}
+	for _, name := range slices.Sorted(maps.Keys(files)) {
+		path := filepath.Join(c.flags.out, filepath.FromSlash(name))
+		if err := os.MkdirAll(filepath.Dir(path), 0o777); err != nil {
+			return err
+		}
+		if err := plainfile.ReplaceBytes(path, 0o600, files[name]); err != nil {
+			return err
+		}
+	}
+	return c.writeCassette(f, talk)
+}
+
+// writeCassette puts the recording where a replay of the scenario looks for it.
+func (c *captured) writeCassette(f *vcr.File, talk *capture.Conversation) error {
+	set, err := scenarios.Load([]string{filepath.Join(c.flags.out, talk.ScenarioFile())}, &scenarios.Options{LookupEnv: c.p.getenv, Offline: true})
+	if err != nil {
+		return fmt.Errorf("what was captured makes no scenario that can be loaded; please report this:\n%w", err)
+	}
+	s := set.Scenarios[0]
+	for _, i := range f.Interactions {
+		i.Meta.Subject, i.Meta.Model, i.Meta.Label = s.Subject.Name, talk.Model, s.Name
+	}
+	path := s.CassettePath("", talk.Model, 1)
+	if err := os.MkdirAll(filepath.Dir(path), 0o777); err != nil {
+		return err
+	}
+	f.Path = path
+	return vcr.WriteFile(path, f, 0)
+}
+
+// mark matches what stands for a secret.
+var mark = regexp.MustCompile(`REDACTED-[a-z][a-z_-]*-([0-9a-f]{8})\b`)
+
+// marksOf are the marks of a cassette by the hash of what they stand for. One
+// recorder may know a secret by its header and another by its looks.
+func marksOf(f *vcr.File) map[string]string {
+	marks := map[string]string{}
+	for _, i := range f.Interactions {
+		for _, body := range [][]byte{i.Request.Body, i.Response.Body} {
+			for _, m := range mark.FindAllSubmatch(body, -1) {
+				marks[string(m[1])] = string(m[0])
+			}
+		}
+	}
+	return marks
+}
+
+// heard reads the tapes, without what has become known to be secret.
+func (c *captured) heard(secrets *redact.Redactor, marks map[string]string) ([]*capture.Heard, error) {
+	var out []*capture.Heard
+	for n, name := range c.servers {
+		paths, err := filepath.Glob(c.tape(n))
+		if err != nil {
+			return nil, err
+		}
+		var tapes []*mcptape.Recording
+		for _, path := range paths {
+			t, err := mcptape.Read(path)
+			if err != nil {
+				return nil, fmt.Errorf("server %q: %w", name, err)
+			}
+			for i := range t.Frames {
+				if frame := t.Frames[i].Frame; frame != nil {
+					clean := secrets.Interaction(&vcr.Interaction{Response: vcr.Response{Header: map[string][]string{"Content-Type": {"application/json"}}, Body: frame}}).Response.Body
+					t.Frames[i].Frame = mark.ReplaceAllFunc(clean, func(m []byte) []byte {
+						return []byte(cmp.Or(marks[string(m[len(m)-8:])], string(m)))
+					})
+				}
+			}
+			tapes = append(tapes, t)
+		}
+		slices.SortStableFunc(tapes, func(a, b *mcptape.Recording) int { return a.Recorded.Compare(b.Recorded) })
+		if len(tapes) == 0 {
+			c.p.logf("rehearse: note: the command did not start server %q: it is left out", name)
+			continue
+		}
+		out = append(out, capture.Hear(name, tapes))
+	}
+	return out, nil
+}
+
+// setting is what the scenario says besides the conversation.
+func (c *captured) setting(talk *capture.Conversation, secrets *redact.Redactor) (*capture.Setting, error) {
+	s := &capture.Setting{Subject: &capture.Subject{PassEnv: c.flags.passEnv}}
+	settings, _ := c.p.getenv("REHEARSE_SETTINGS")
+	s.System = strings.Contains(settings, `"system"`)
+	prompted := false
+	for i, word := range c.command {
+		clean := secrets.Text(word)
+		switch first := talk.Turns[0].User; {
+		case c.isMCPFile(word):
+			clean = "{mcp_config}"
+		case talk.System != "" && clean == talk.System:
+			clean, s.System = "{system}", true
+		case clean == talk.Model:
+			clean = "{model}"
+		case clean == first || len(first) > 8 && strings.Contains(clean, first):
+			clean, prompted = strings.ReplaceAll(clean, first, "{prompt}"), true
+		default:
+			file, err := c.beside(word, i == 0)
+			if err != nil {
+				return nil, err
+			}
+			clean = cmp.Or(file, clean)
+		}
+		s.Subject.Command = append(s.Subject.Command, clean)
+	}
+	if !prompted && len(talk.Turns) > 1 {
+		s.Subject.Prompt = "lines"
+	}
+	if prompted && len(talk.Turns) > 1 {
+		talk.Notes = append(talk.Notes, fmt.Sprintf("the conversation has %d turns, and the command is told one: add resume and session to the subject of %s", len(talk.Turns), talk.ScenarioFile()))
+	}
+	s.Subject.Answer, s.Reports = c.answer(talk, secrets)
+	if c.form != "" && c.form != mcpconfig.Claude {
+		s.Subject.MCPFile = map[string]string{"form": string(c.form)}
+	}
+	set := capture.Cassette{Ignore: c.flags.ignore, KeepErrors: c.flags.keepErrors, Asides: talk.Mixed()}
+	if len(set.Ignore) > 0 || set.KeepErrors || set.Asides {
+		s.Cassette = &set
+	}
+	s.From = fmt.Sprintf("Captured from a conversation of %s with %s.\n`rehearse run %s` plays it against the mocks, and --mode replay against the recording.",
+		secrets.Text(filepath.Base(c.command[0])), cmp.Or(secrets.Text(talk.Model), "a model"), c.flags.out)
+	return s, nil
+}
+
+// beside is the path of a file that a word names, from the folder that is
+// written; empty for a word that names none, or a program of the system.
+func (c *captured) beside(word string, program bool) (string, error) {
+	if program && !strings.Contains(word, "/") {
+		return "", nil
+	}
+	info, err := os.Stat(word)
+	if err != nil || !info.Mode().IsRegular() {
+		return "", nil
+	}
+	file, err := filepath.Abs(word)
+	if err != nil {
+		return "", err
+	}
+	inPlace := slices.ContainsFunc(c.rules.Places, func(p redact.Place) bool {
+		rel, err := filepath.Rel(p.Path, file)
+		return err == nil && filepath.IsLocal(rel)
+	})
+	if filepath.IsAbs(word) && !inPlace {
+		return word, nil
+	}
+	dir, err := filepath.Abs(c.flags.out)
+	if err != nil {
+		return "", err
+	}
+	rel, err := filepath.Rel(dir, file)
+	return filepath.ToSlash(rel), err
+}
+
+// answer is where the answer of the command is, by what it has written.
+func (c *captured) answer(talk *capture.Conversation, secrets *redact.Redactor) (any, capture.Report) {
+	out := strings.TrimRight(secrets.Text(c.stdout.String()), "\r\n")
+	var answers []string
+	for _, t := range talk.Turns {
+		answers = append(answers, t.Answer)
+	}
+	last := answers[len(answers)-1]
+	lines := strings.Split(out, "\n")
+	if out == strings.Join(answers, "\n") {
+		return nil, capture.Equal
+	}
+	for _, line := range slices.Backward(lines) {
+		var members map[string]json.RawMessage
+		if json.Unmarshal([]byte(line), &members) != nil {
+			continue
+		}
+		for _, name := range slices.Sorted(maps.Keys(members)) {
+			var text string
+			if !identifier.MatchString(name) || json.Unmarshal(members[name], &text) != nil || text != last {
+				continue
+			}
+			when := "has(value." + name + ")"
+			if kind := members["type"]; json.Unmarshal(kind, &text) == nil {
+				when = fmt.Sprintf("has(value.type) && value.type == %s", kind)
+			}
+			return map[string]any{"jsonl": map[string]string{"when": when, "text": "value." + name}}, capture.Equal
+		}
+	}
+	if len(answers) == 1 && strings.Contains(out, strings.TrimSpace(last)) {
+		return nil, capture.Contains
+	}
+	return "none", capture.Silent
+}
+
+// identifier matches a member that an expression may name as it is.
+var identifier = regexp.MustCompile(`^[a-z][A-Za-z0-9_]*$`)
+
+// play plays what was written, without endpoint and servers.
+func (c *captured) play(ctx context.Context) error {
+	p := c.p
+	var bad []string
+	for _, mode := range []harness.Mode{harness.ModeMock, harness.ModeReplay} {
+		set, err := scenarios.Load([]string{c.flags.out}, &scenarios.Options{LookupEnv: p.getenv, Offline: true})
+		if err != nil {
+			return err
+		}
+		opts := &run.Options{
+			Subject: agent.Subject(nil), SubjectName: "rehearse-agent", FromScenarios: true, Version: version(), Child: self(), Mode: mode,
+			Out: filepath.Join(c.dir, "runs"), Name: string(mode), Keep: c.flags.keep, Abort: p.abort, ServerGrace: p.grace, LookupEnv: p.getenv,
+		}
+		result, err := func() (*run.Result, error) {
+			defer p.adopt()()
+			return run.Run(ctx, set.Scenarios, opts)
+		}()
+		if err != nil {
+			return fmt.Errorf("playing %q in mode %s: %w", c.flags.out, mode, err)
+		}
+		for _, r := range result.Records {
+			switch {
+			case r.Outcome == harness.OutcomePassed:
+				continue
+			case r.Cause != nil:
+				bad = append(bad, fmt.Sprintf("mode %s: %s: %s: %s", mode, r.Outcome, r.Cause.Kind, r.Cause.Message))
+			default:
+				bad = append(bad, fmt.Sprintf("mode %s: %s", mode, r.Outcome))
+			}
+		}
+	}
+	if len(bad) > 0 {
+		return &codeError{exitFailed, fmt.Errorf("%q is written, but it does not reproduce what was seen:\n  %s\nto look at it: rehearse run %s --mode replay",
+			c.flags.out, strings.ReplaceAll(strings.Join(bad, "\n"), "\n", "\n  "), prose.ShellWord(c.flags.out))}
+	}
+	fmt.Fprintf(p.stderr, "%s is written, and reproduces: it passes in the modes mock and replay\n", c.flags.out)
+	return nil
+}
