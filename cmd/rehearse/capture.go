@@ -339,7 +339,7 @@ func (c *captured) watch(ctx context.Context, cassette string) error {
 	rec, err := cassettes.Open(cassette, &cassettes.Options{
 		Mode: cassettes.Record, KeepErrors: flags.keepErrors, Match: &key.Rules{Also: flags.ignore}, Secrets: c.redacting(),
 		Asides:    true, // the scenario tells them apart
-		LookupEnv: p.getenv, Logf: p.logf, Upstream: &http.Transport{Proxy: http.ProxyFromEnvironment, ForceAttemptHTTP2: true},
+		LookupEnv: p.getenv, Upstream: &http.Transport{Proxy: http.ProxyFromEnvironment, ForceAttemptHTTP2: true},
 	})
 	if err != nil {
 		return err
@@ -369,6 +369,9 @@ func (c *captured) watch(ctx context.Context, cassette string) error {
 	<-done
 	if err == nil && len(rec.Recorded()) == 0 {
 		err = nothing(asked, c.command)
+	}
+	if left := asked - len(rec.Recorded()); left > 0 && err == nil {
+		p.logf("rehearse: note: requests that failed are left out: %d; --keep-errors records them too", left)
 	}
 	if err == nil && rec.Failed() && !flags.keepErrors {
 		err = errors.New("every request to the endpoint failed; check --upstream and the key, or use --keep-errors if this is intended")
