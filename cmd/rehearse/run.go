@@ -41,6 +41,8 @@ type runFlags struct {
 	judge      string
 	models     modelFlags
 	subjects   []string
+	update     bool
+	watch      bool
 	files      files
 	offline    bool
 }
@@ -125,6 +127,7 @@ func runCommand(p *process) *cobra.Command {
   rehearse run scenarios --mode live --model argo:gpt-4o --judge j=gpt-5@http://localhost:8000/v1
   rehearse run scenarios --mode record --model argo:gpt-4o
   rehearse run scenarios --mode replay
+  rehearse run scenarios --update
   rehearse run scenarios --resume runs/20260102-150405-scenarios --retry-errors
   rehearse run scenarios --shard 1/4`,
 		Args: minArgs(1, "a scenario file or a folder of them"),
@@ -188,12 +191,18 @@ func runCommand(p *process) *cobra.Command {
 	f.StringVar(&opts.Resume, "resume", "", "go on in this run folder: keep what is finished and play what is missing")
 	f.BoolVar(&opts.RetryErrors, "retry-errors", false, "with --resume: play the trials again whose outcome is error")
 	f.BoolVar(&opts.Unmeasured, "unmeasured", false, "leave out times, durations and the order of arrival, so that two runs are equal byte for byte")
+	f.BoolVar(&flags.update, "update", false, "rewrite the expectations that failed, from what happened, and print the difference; findings of conduct keep failing; refused where CI is set")
 	f.BoolVar(&flags.json, "json", false, "print one JSON document instead of text")
 	f.BoolVarP(&flags.verbose, "verbose", "v", false, "print a line to standard error when a trial ends")
 	return cmd
 }
 
 func runScenarios(ctx context.Context, p *process, paths []string, opts *run.Options, flags *runFlags) error {
+	if flags.update {
+		if err := mayUpdate(p); err != nil {
+			return err
+		}
+	}
 	if err := modelSide(p, paths, opts, flags); err != nil {
 		return err
 	}
@@ -255,6 +264,15 @@ func runScenarios(ctx context.Context, p *process, paths []string, opts *run.Opt
 	if missing := result.Manifest.Planned - len(result.Records); missing > 0 {
 		fmt.Fprintf(p.stderr, "rehearse: %s not played%s; to play what is missing:\n  %s%s\n",
 			prose.CountOf(missing, "trial was", "trials were"), overBudget(result), howToResume(p.args, result.Dir, opts.Shard), largerBudget(result))
+	}
+	if flags.update {
+		out := p.stdout
+		if flags.json || flags.files.onStdout() > 0 {
+			out = p.stderr
+		}
+		if result, err = updateExpectations(p, out, result, paths); err != nil {
+			return err
+		}
 	}
 	return showRun(p, result, flags)
 }

@@ -20,8 +20,9 @@ cassettes/mcptape: cassettes/redact harness internal/exactjson internal/filepos 
 cassettes/redact: internal/key internal/sse internal/value internal/vcr
 cmd/rehearse: cassettes cassettes/mcptape cassettes/redact harness harness/agent harness/agentserver harness/mcppool
 	harness/model/openai harness/run harness/stats harness/tools harness/toolserver harness/trials internal/capture internal/dialect internal/filepos internal/gate internal/key
-	internal/match internal/mcpargs internal/mcpconfig internal/mcpwire internal/mockserver internal/offline internal/plainfile internal/profile internal/project
-	internal/prose internal/settings internal/shape internal/sse internal/timeline internal/vcr mockllm mockllm/fault mockmcp mockmcp/fault reports
+	internal/match internal/mcpargs internal/mcpconfig internal/mcpwire internal/mockserver internal/offline internal/plainfile internal/profile
+	internal/project internal/prose internal/settings internal/shape internal/sse internal/timeline internal/vcr internal/yamledit mockllm mockllm/fault
+	mockmcp mockmcp/fault reports
 	scenarios
 harness: internal/jsonrpc
 harness/agent: harness harness/mcppool harness/model harness/model/anthropic harness/model/gemini harness/model/openai harness/tools internal/breaker
@@ -52,7 +53,7 @@ internal/bpe:
 internal/breaker:
 internal/budget:
 internal/capture: cassettes/mcptape cassettes/redact harness harness/trials internal/dialect internal/dialect/dialects internal/exactjson
-	internal/mcpwire internal/prose internal/toolname internal/value internal/vcr
+	internal/mcpwire internal/prose internal/toolname internal/value internal/vcr internal/yamledit
 internal/conduct: harness harness/trials internal/exactjson internal/jsonrpc internal/mcpwire internal/prose
 	internal/schema internal/toolname internal/trajectory internal/value
 internal/cues:
@@ -108,6 +109,7 @@ internal/toolname: harness internal/prose
 internal/trajectory: harness internal/value
 internal/value:
 internal/walk: cassettes harness harness/agent harness/run internal/gate internal/mcpwire mockllm mockmcp scenarios
+internal/yamledit:
 internal/vcr: harness internal/filepos internal/plainfile internal/recfile internal/value
 interop:
 interop/argo: harness harness/agent harness/run harness/trials internal/dialect internal/shape mockllm scenarios

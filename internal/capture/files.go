@@ -211,7 +211,11 @@ func resultIs(name string, m mcpwire.Message) string {
 	if err != nil {
 		return ""
 	}
-	raw := r.Value()
+	return conditionOf(name, r.Value())
+}
+
+// conditionOf is the condition that what has a name is a value.
+func conditionOf(name string, raw json.RawMessage) string {
 	var text string
 	switch isText := json.Unmarshal(raw, &text) == nil; {
 	case strings.Contains(string(raw), workMark()):
