@@ -30,6 +30,9 @@ type Subject struct {
 	Settings harness.Settings
 	// Hash is of its description; empty where there is none.
 	Hash string
+	// Files are the files that its command names, which stand beside its
+	// description.
+	Files []string
 }
 
 // rehearseAgent is the name under which the agent of rehearse stands in records.
@@ -78,7 +81,7 @@ func named(name string, p *project.Project) (Subject, error) {
 }
 
 func described(d *subjects.Definition) Subject {
-	s := Subject{Name: d.Name, Settings: d.Settings, Hash: d.Hash()}
+	s := Subject{Name: d.Name, Settings: d.Settings, Hash: d.Hash(), Files: d.Sources()}
 	if d.Agent == "" {
 		s.Subject, s.Foreign = d, true
 	}

@@ -132,8 +132,12 @@ func command(ctx context.Context, p *process) exitCode {
 	root.SetIn(p.stdin)
 	root.SetOut(p.stdout)
 	root.SetErr(p.stderr)
-	err := root.ExecuteContext(ctx)
 	defer p.flush()
+	return p.tell(root.ExecuteContext(ctx))
+}
+
+// tell says what is wrong, and returns the exit code.
+func (p *process) tell(err error) exitCode {
 	var ce *codeError
 	var mistakes scenarios.Errors
 	var settings project.Errors

@@ -128,6 +128,7 @@ func runCommand(p *process) *cobra.Command {
   rehearse run scenarios --mode record --model argo:gpt-4o
   rehearse run scenarios --mode replay
   rehearse run scenarios --update
+  rehearse run scenarios --watch
   rehearse run scenarios --resume runs/20260102-150405-scenarios --retry-errors
   rehearse run scenarios --shard 1/4`,
 		Args: minArgs(1, "a scenario file or a folder of them"),
@@ -148,12 +149,14 @@ func runCommand(p *process) *cobra.Command {
 			if cmd.Flags().Changed("tags") && len(flags.tags) == 0 {
 				flags.tags = []string{""} // refused, as every empty tag is
 			}
-			if flags.offline {
-				return withoutNetwork(cmd.Context(), p, harness.Mode(flags.mode), func() error {
-					return runScenarios(cmd.Context(), p, args, &opts, &flags)
-				})
+			play := func() error { return runScenarios(cmd.Context(), p, args, &opts, &flags) }
+			if flags.watch {
+				play = func() error { return runWatched(cmd.Context(), p, args, &opts, &flags) }
 			}
-			return runScenarios(cmd.Context(), p, args, &opts, &flags)
+			if flags.offline {
+				return withoutNetwork(cmd.Context(), p, harness.Mode(flags.mode), play)
+			}
+			return play()
 		},
 	}
 	f := cmd.Flags()
@@ -192,6 +195,7 @@ func runCommand(p *process) *cobra.Command {
 	f.BoolVar(&opts.RetryErrors, "retry-errors", false, "with --resume: play the trials again whose outcome is error")
 	f.BoolVar(&opts.Unmeasured, "unmeasured", false, "leave out times, durations and the order of arrival, so that two runs are equal byte for byte")
 	f.BoolVar(&flags.update, "update", false, "rewrite the expectations that failed, from what happened, and print the difference; findings of conduct keep failing; refused where CI is set")
+	f.BoolVar(&flags.watch, "watch", false, "play again whenever a file changes that the run depends on, until Ctrl-C")
 	f.BoolVar(&flags.json, "json", false, "print one JSON document instead of text")
 	f.BoolVarP(&flags.verbose, "verbose", "v", false, "print a line to standard error when a trial ends")
 	return cmd

@@ -127,3 +127,18 @@ func (d *Definition) located(words []string) []string {
 	}
 	return out
 }
+
+// Sources are the files beside the definition that its commands name.
+func (d *Definition) Sources() []string {
+	var out []string
+	words := slices.Concat(d.Command, d.Resume)
+	if d.HTTP != nil {
+		words = slices.Concat(words, d.HTTP.Start)
+	}
+	for i, word := range d.located(words) {
+		if word != words[i] {
+			out = append(out, word)
+		}
+	}
+	return out
+}

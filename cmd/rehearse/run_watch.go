@@ -1,0 +1,66 @@
+// Copyright 2026 The rehearse Authors. SPDX-License-Identifier: Apache-2.0
+
+package main
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"time"
+
+	"github.com/rehearse-dev/rehearse/harness"
+	"github.com/rehearse-dev/rehearse/harness/run"
+	"github.com/rehearse-dev/rehearse/internal/project"
+	"github.com/rehearse-dev/rehearse/scenarios"
+)
+
+// lookEvery is how often a watched run looks for changes.
+const lookEvery = 300 * time.Millisecond
+
+// runWatched plays scenarios, and again whenever a file changes that the run
+// depends on, until ctx ends.
+func runWatched(ctx context.Context, p *process, paths []string, opts *run.Options, flags *runFlags) error {
+	if opts.Resume != "" || flags.shard != "" {
+		return errors.New("--watch plays anew at each change: it goes with neither --resume nor --shard")
+	}
+	ticks, stop := p.ticker(lookEvery)
+	defer stop()
+	w := newWatcher(paths)
+	for {
+		// What changes while it is played counts.
+		w.read = p.filesOf(paths, flags)
+		w.served = w.look()
+		w.last = w.served
+		again := *opts
+		p.tell(runScenarios(ctx, p, paths, &again, flags))
+		for p.logf("rehearse: played; waiting for a change, Ctrl-C ends"); !w.changed(); {
+			select {
+			case <-ctx.Done():
+				return nil
+			case <-ticks:
+			}
+		}
+	}
+}
+
+// filesOf are the files that a run depends on, as far as they can be read: those
+// of scenarios and of the project, and those that commands of subjects name.
+func (p *process) filesOf(paths []string, flags *runFlags) []string {
+	set, _ := scenarios.Load(paths, &scenarios.Options{LookupEnv: p.getenv, Offline: flags.mode == string(harness.ModeReplay)}) // the run says what is wrong
+	files := slices.Clone(set.Files)
+	if found, err := project.Find(folderOf(paths[0])); err == nil && found.Path != "" {
+		files = append(files, found.Path)
+	}
+	for _, s := range set.Scenarios {
+		if s.Subject != nil {
+			files = append(files, s.Subject.Files...)
+		}
+	}
+	for _, text := range flags.subjects {
+		if subject, err := scenarios.SubjectOf(text, folderOf(paths[0])); err == nil {
+			files = append(files, subject.Files...)
+		}
+	}
+	slices.Sort(files)
+	return slices.Compact(files)
+}
