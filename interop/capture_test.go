@@ -86,9 +86,9 @@ func TestCapture(t *testing.T) {
 
 	play := func(mode string, more ...string) (int, string) {
 		t.Helper()
-		return rehearse(t, append([]string{"run", captured, "--mode", mode, "--out", t.TempDir()}, more...)...)
+		return rehearse(t, append([]string{"run", captured, "--mode", mode, "--timeout", "5m", "--out", t.TempDir()}, more...)...)
 	}
-	if code, out := play("mock", "--trials", "10"); code != 0 || !strings.Contains(out, "10 passed of 10 trials") {
+	if code, out := play("mock", "--trials", "10", "--parallel", "1"); code != 0 || !strings.Contains(out, "10 passed of 10 trials") {
 		t.Errorf("mode mock: exit code %d\n%s", code, out)
 	}
 	for n := range 10 {

@@ -200,8 +200,8 @@ func (c *captured) setting(talk *capture.Conversation, secrets *redact.Redactor)
 	if len(set.Ignore) > 0 || set.KeepErrors || set.Asides {
 		s.Cassette = &set
 	}
-	s.From = fmt.Sprintf("Captured from a conversation of %s with %s.\n`rehearse run %s` plays it against the mocks, and --mode replay against the recording.",
-		secrets.Text(filepath.Base(c.command[0])), cmp.Or(secrets.Text(talk.Model), "a model"), c.flags.out)
+	s.From = fmt.Sprintf("Captured from a conversation of %s with %s.\n`rehearse run` of this folder plays it against the mocks, with --mode replay against the recording.",
+		secrets.Text(filepath.Base(c.command[0])), cmp.Or(secrets.Text(talk.Model), "a model"))
 	return s, nil
 }
 
