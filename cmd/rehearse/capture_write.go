@@ -3,6 +3,7 @@
 package main
 
 import (
+	"bytes"
 	"cmp"
 	"context"
 	"encoding/json"
@@ -129,6 +130,10 @@ func marksOf(f *vcr.File) map[string]string {
 // heard reads the tapes, without what has become known to be secret.
 func (c *captured) heard(secrets *redact.Redactor, marks map[string]string) ([]*capture.Heard, error) {
 	var out []*capture.Heard
+	here, err := c.asTaped()
+	if err != nil {
+		return nil, err
+	}
 	for n, name := range c.servers {
 		paths, err := filepath.Glob(c.tape(n))
 		if err != nil {
@@ -143,6 +148,9 @@ func (c *captured) heard(secrets *redact.Redactor, marks map[string]string) ([]*
 			for i := range t.Frames {
 				if frame := t.Frames[i].Frame; frame != nil {
 					clean := secrets.Interaction(&vcr.Interaction{Response: vcr.Response{Header: map[string][]string{"Content-Type": {"application/json"}}, Body: frame}}).Response.Body
+					if here != "" {
+						clean = bytes.ReplaceAll(clean, []byte(here), []byte(redact.Mark("work")))
+					}
 					t.Frames[i].Frame = mark.ReplaceAllFunc(clean, func(m []byte) []byte {
 						return []byte(cmp.Or(marks[string(m[len(m)-8:])], string(m)))
 					})
@@ -158,6 +166,19 @@ func (c *captured) heard(secrets *redact.Redactor, marks map[string]string) ([]*
 		out = append(out, capture.Hear(name, tapes))
 	}
 	return out, nil
+}
+
+// asTaped is how a tape has the working folder, of whose role it does not know.
+func (c *captured) asTaped() (string, error) {
+	n := slices.IndexFunc(c.rules.Places, func(p redact.Place) bool { return p.Name == "work" })
+	if n < 0 {
+		return "", nil
+	}
+	r, err := redact.New(&redact.Rules{Places: redact.Here()})
+	if err != nil {
+		return "", err
+	}
+	return r.Text(c.rules.Places[n].Path), nil
 }
 
 // setting is what the scenario says besides the conversation.

@@ -50,6 +50,8 @@ type Said struct {
 	Replies []*Answered
 	// Answer is the text that ended the turn; empty where none did.
 	Answer string
+
+	users int // messages of the user up to here
 }
 
 // Answered is a reply of the model.
@@ -212,12 +214,13 @@ func (c *Conversation) add(x *exchange, prompts []string) {
 			users++
 		}
 	}
+	text := said(x.Request, prompts)
 	switch {
 	case users == 0:
 		c.note("exchange %d of the cassette has no message of the user: the replies leave it out", x.number)
 		return
-	case turn == nil || turn.Answer != "" && said(x.Request, prompts) != turn.User:
-		turn = &Said{User: said(x.Request, prompts)}
+	case turn == nil || turn.Answer != "" && text != "" && (users > turn.users || text != turn.User):
+		turn = &Said{User: text, users: users}
 		c.Turns = append(c.Turns, turn)
 	case turn.Answer != "":
 		c.note("exchange %d of the cassette repeats a request: the replies leave it out", x.number)
@@ -233,11 +236,15 @@ func (c *Conversation) add(x *exchange, prompts []string) {
 	}
 }
 
-// said is what the user says last in a request: one of the prompts where they
-// are known, without what a client has put around it.
+// said is what the user says behind the last message of the model; empty for
+// nothing. It is one of the prompts where they are known, without what a client has
+// put around it.
 func said(r harness.Request, prompts []string) string {
 	last := ""
 	for _, m := range slices.Backward(r.Messages) {
+		if m.Role == harness.RoleAssistant || m.Role == harness.RoleTool {
+			break
+		}
 		if m.Role != harness.RoleUser {
 			continue
 		}

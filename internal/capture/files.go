@@ -159,8 +159,7 @@ func workMark() string { return redact.Mark("work") }
 func answerIs(text string, reports Report) map[string]any {
 	switch {
 	case strings.Contains(text, workMark()):
-		quoted := strings.ReplaceAll(regexp.QuoteMeta(text), "/"+regexp.QuoteMeta(workMark()), ".*")
-		return map[string]any{"regex": strings.ReplaceAll(quoted, regexp.QuoteMeta(workMark()), ".*")}
+		return map[string]any{"regex": strings.ReplaceAll(regexp.QuoteMeta(text), regexp.QuoteMeta(workMark()), ".*")}
 	case reports == Contains:
 		return map[string]any{"contains": Literal(strings.TrimSpace(text))}
 	}
@@ -185,7 +184,7 @@ func loosen(n *yaml.Node) {
 	if n.Kind != yaml.ScalarNode || !strings.Contains(n.Value, workMark()) {
 		return
 	}
-	text := strings.ReplaceAll(n.Value, "/"+workMark(), workMark())
+	text := n.Value
 	pattern := map[string]string{"$glob": strings.ReplaceAll(text, workMark(), "*")}
 	if strings.ContainsAny(text, "*?") {
 		pattern = map[string]string{"$regex": "^" + strings.ReplaceAll(regexp.QuoteMeta(text), regexp.QuoteMeta(workMark()), ".*") + "$"}

@@ -229,6 +229,7 @@ func (h *Heard) results(s *Server, tool *Tool, keep func(name, text string) stri
 				return err
 			}
 			r.From = fmt.Sprintf("call %d of this server", c.Number)
+			loosen(args)
 			if r.Args = args; !plain(string(c.Args)) || slices.ContainsFunc(groups, func(o []*HeardCall) bool { return wider(c.Args, o[0].Args) }) {
 				r.Args = literally(args)
 			}
