@@ -6,11 +6,14 @@ package interop
 
 import (
 	"encoding/json"
+	"os"
 	"os/exec"
+	"regexp"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/rehearse-dev/rehearse/harness"
 	"github.com/rehearse-dev/rehearse/harness/trials"
 )
 
@@ -59,5 +62,55 @@ func TestPythonAgent(t *testing.T) {
 	}
 	if diff := cmp.Diff(map[byte]int{'p': 10, 's': 5, 'f': 1}, count); diff != "" || failed != "a rate limit waited out" {
 		t.Errorf("gemflux by the agent in Python, %q failed (-want +got):\n%s", failed, diff)
+	}
+}
+
+// TestFaultyAgent plays an agent in Python that has a switch for each mistake.
+// Without one it passes; each alone fails the check that docs/subjects.md names
+// and no other, streamed and whole.
+func TestFaultyAgent(t *testing.T) {
+	page, err := os.ReadFile("../docs/subjects.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	subjects := []string{"flawless"}
+	want := map[string]map[string]bool{}
+	for _, row := range regexp.MustCompile("(?m)^\\| `--([a-z-]+)` \\|.*\\| `([a-z_]+)` \\|$").FindAllSubmatch(page, -1) {
+		subjects = append(subjects, string(row[1]))
+		want[string(row[1])] = map[string]bool{string(row[2]): true}
+	}
+	if len(subjects) != 8 {
+		t.Fatalf("docs/subjects.md names %q, want seven switches", subjects[1:])
+	}
+	for _, stream := range []string{"--stream=false", "--stream=true"} {
+		t.Run(stream, func(t *testing.T) {
+			args := []string{"run", "testdata/faulty", "--json", "--out", t.TempDir(), stream}
+			for _, s := range subjects {
+				args = append(args, "--subject", s)
+			}
+			cmd := command(t, binary, args...)
+			out, err := cmd.Output()
+			var doc struct{ Trials []trials.Record }
+			if jsonErr := json.Unmarshal(out, &doc); jsonErr != nil || cmd.ProcessState.ExitCode() != 1 {
+				t.Fatalf("%v, %v\n%s", err, jsonErr, out)
+			}
+			got := map[string]map[string]bool{}
+			for _, r := range doc.Trials {
+				if r.Outcome != harness.OutcomePassed && r.Outcome != harness.OutcomeFailed {
+					t.Errorf("%s by %s is %s: %v", r.Name(), r.Subject, r.Outcome, r.Cause)
+				}
+				for _, v := range r.Verdicts {
+					if v.State == trials.Failed {
+						if got[r.Subject] == nil {
+							got[r.Subject] = map[string]bool{}
+						}
+						got[r.Subject][v.Check] = true
+					}
+				}
+			}
+			if diff := cmp.Diff(want, got); diff != "" || len(doc.Trials) != 3*len(subjects) {
+				t.Errorf("the checks that failed, by switch, in %d trials (-want +got):\n%s", len(doc.Trials), diff)
+			}
+		})
 	}
 }

@@ -33,6 +33,7 @@
 //	version_headers       over HTTP, requests have the headers of the version: accept, mcp-protocol-version, mcp-method, mcp-name
 //	cancelled_sent        when the client gives up on a request, it sends notifications/cancelled
 //	session_renewed       when the server answers 404 for a session, the client opens a new one by initialize without a session id
+//	sessions_ended        in one turn, a client that opens another session with a server over HTTP ends the one before, by DELETE
 //	tools_relisted        after notifications/tools/list_changed the tools are listed again before the next model request
 //	lists_bounded         the client stops listing at some point, even if each list announces a change
 //	progress_token        a call of a tool that reports progress has a progressToken
@@ -82,6 +83,7 @@ const (
 	VersionHeaders   = "version_headers"
 	CancelledSent    = "cancelled_sent"
 	SessionRenewed   = "session_renewed"
+	SessionsEnded    = "sessions_ended"
 	ToolsRelisted    = "tools_relisted"
 	ListsBounded     = "lists_bounded"
 	ProgressToken    = "progress_token"
@@ -96,7 +98,7 @@ func Names() []string {
 	return []string{
 		AnsweredOnce, ResultOrder, Results, ToolsOffered, ModelAsked, HistoryGrows, StablePrefix, WitnessesAgree,
 		NoCallAfterAnswer, ProviderAccepts, Limits, Grants, Approved, AllRepliesReached, RepeatedRequest, FaultsStruck,
-		InitializeFirst, VersionHeaders, CancelledSent, SessionRenewed, ToolsRelisted, ListsBounded, ProgressToken,
+		InitializeFirst, VersionHeaders, CancelledSent, SessionRenewed, SessionsEnded, ToolsRelisted, ListsBounded, ProgressToken,
 		NoDoubleEffect, UnknownTolerated, ServerAnswered, ChildrenEnded,
 	}
 }
@@ -244,6 +246,7 @@ func Check(config Config, in *Input) []trials.Verdict {
 		VersionHeaders:   c.wireCheck("no server was reached over streamable HTTP", c.versionHeaders),
 		CancelledSent:    c.wireCheck("the client did not give up on any request", c.cancelledSent),
 		SessionRenewed:   c.wireCheck("no session was lost", c.sessionRenewed),
+		SessionsEnded:    c.wireCheck("no client opened several sessions with a server in one turn", c.sessionsEnded),
 		ToolsRelisted:    c.wireCheck("no client was notified of changed tools in time to act on it", c.toolsRelisted),
 		ListsBounded:     c.wireCheck("no tools were listed", c.listsBounded),
 		ProgressToken:    c.wireCheck("no tool that reports progress was called", c.progressToken),

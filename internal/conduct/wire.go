@@ -5,6 +5,8 @@ package conduct
 import (
 	"encoding/json"
 	"fmt"
+	"maps"
+	"net/http"
 	"slices"
 	"strings"
 	"time"
@@ -132,6 +134,50 @@ func (c *checker) sessionRenewed(w *conversation, f *finding) bool {
 		break
 	}
 	return applies
+}
+
+// sessionsEnded: a client that opens another session with a server has ended the
+// one before. Of the sessions of one turn one may last, since a client may keep
+// it until its own end.
+func (c *checker) sessionsEnded(w *conversation, f *finding) bool {
+	opened, lasting := map[int]int{}, map[int]int{} // by turn
+	for i := range w.requests {
+		a := &w.requests[i]
+		if a.frame.Method != methodInitialize || a.frame.Transport != "http" || a.answer == 0 || rpcOf(&w.frames[a.answer]) != 0 {
+			continue
+		}
+		session, turn := w.frames[a.answer].Session, c.turnAt(a.frame.Time)
+		if session == "" {
+			continue
+		}
+		opened[turn]++
+		over := w.after(a.at, func(g *jsonrpc.Frame) bool {
+			return g.Session == session && (g.In && g.HTTP == http.MethodDelete || g.Fault != "" || status(g) == http.StatusNotFound)
+		})
+		if !over {
+			lasting[turn]++
+		}
+	}
+	applies := false
+	for _, turn := range slices.Sorted(maps.Keys(opened)) {
+		applies = applies || opened[turn] > 1
+		if n := lasting[turn]; n > 1 {
+			f.add("the client opened %s with server %q in turn %d and ended %d by DELETE", prose.CountOf(opened[turn], "session", "sessions"), w.server, turn, opened[turn]-n)
+		}
+	}
+	return applies
+}
+
+// turnAt is the turn in which a moment lies; what comes before the first model
+// request lies in the first.
+func (c *checker) turnAt(at time.Time) int {
+	turn := 1
+	for _, x := range c.requests {
+		if !x.Start.After(at) {
+			turn = x.Turn
+		}
+	}
+	return max(turn, 1)
 }
 
 // toolsRelisted: a client that is told that the tools have changed lists them

@@ -328,6 +328,12 @@ func TestImpolite(t *testing.T) {
 		},
 		{"roots refused", conduct.ServerAnswered, wired("pipe", instead(instead(polite(), `{"id":"s1","result":{}}`, `{"id":"s1","error":{"code":-32601}}`), `"ping"`, `"roots/list"`)), ""},
 		{
+			"a session for each call", conduct.SessionsEnded, wired("http", append(withoutGone(), again("s11", "")...)),
+			`the client opened 2 sessions with server "weather" in turn 1 and ended 0 by DELETE`,
+		},
+		{"a session for each call, the first ended", conduct.SessionsEnded, wired("http", append(withoutGone(), again("s11", "s10")...)), ""},
+		{"a session after a fault", conduct.SessionsEnded, wired("http", append(withoutGone(), again("s11", "")[0], `3 < 200 | {"id":8,"result":{"protocolVersion":"2025-11-25"},"session":"s11","fault":"session_404"}`)), ""},
+		{
 			"a child left", conduct.ChildrenEnded, func() *conduct.Input {
 				in := wired("pipe", polite())
 				in.Children[0].Ended = false
@@ -391,6 +397,7 @@ func TestUntried(t *testing.T) {
 		conduct.VersionHeaders:   "no server was reached over streamable HTTP",
 		conduct.CancelledSent:    "the client did not give up on any request",
 		conduct.SessionRenewed:   "no session was lost",
+		conduct.SessionsEnded:    "no client opened several sessions with a server in one turn",
 		conduct.ToolsRelisted:    "no client was notified of changed tools in time to act on it",
 		conduct.ProgressToken:    "no tool that reports progress was called",
 		conduct.NoDoubleEffect:   "no tool was called that must not be called twice",
@@ -408,4 +415,21 @@ func TestUntried(t *testing.T) {
 			t.Errorf("without frames: %+v", v)
 		}
 	}
+}
+
+// withoutGone is an honest client over HTTP whose one session lasts.
+func withoutGone() []string { return politeHTTP()[10:] }
+
+// again opens another session, which is named, after ending the one before, unless
+// that is empty.
+func again(session, before string) []string {
+	const head = "accept=application/json,text/event-stream"
+	out := []string{
+		`3 > POST ` + head + ` | {"id":8,"method":"initialize","params":{"protocolVersion":"2025-11-25"},"session":"-"}`,
+		`3 < 200 | {"id":8,"result":{"protocolVersion":"2025-11-25"},"session":"` + session + `"}`,
+	}
+	if before != "" {
+		out = append([]string{`3 > DELETE ` + head + ` mcp-session-id=` + before + ` mcp-protocol-version=2025-11-25 | `}, out...)
+	}
+	return out
 }
