@@ -10,10 +10,12 @@ import (
 	"strings"
 
 	"github.com/rehearse-dev/rehearse/harness"
+	"github.com/rehearse-dev/rehearse/internal/expr"
 	"github.com/rehearse-dev/rehearse/internal/project"
 	"github.com/rehearse-dev/rehearse/internal/prose"
 	"github.com/rehearse-dev/rehearse/internal/strictyaml"
 	"github.com/rehearse-dev/rehearse/internal/subjects"
+	"github.com/rehearse-dev/rehearse/mockllm"
 )
 
 // Subject is a subject that a file or a command line describes, or one in Go
@@ -28,6 +30,15 @@ type Subject struct {
 	Foreign bool
 	// Settings go over those of scenarios.
 	Settings harness.Settings
+	// ToolNames is how it calls the tools of MCP servers when it offers them to the
+	// model, with {server} and {tool}. Empty: as one of the known styles.
+	ToolNames string
+	// Asides answer what it asks a mock model beside the conversation. They are
+	// tried before those of scenarios.
+	Asides []mockllm.Rule
+	// Excuses are conduct checks, by name, whose findings are what it does by design,
+	// with the reason. Such a finding is a warning.
+	Excuses map[string]string
 	// Hash is of its description; empty where there is none.
 	Hash string
 	// Files are the files that its command names, which stand beside its
@@ -70,6 +81,14 @@ func named(name string, p *project.Project) (Subject, error) {
 	if name == subjects.Rehearse || name == rehearseAgent {
 		return Subject{Name: rehearseAgent}, nil
 	}
+	presets := subjects.PresetNames()
+	if slices.Contains(presets, name) {
+		d, err := subjects.FromPreset(name)
+		if err != nil {
+			return Subject{}, err
+		}
+		return described(d), nil
+	}
 	where := project.File + " has none"
 	if p.Path == "" {
 		where = "there is no " + project.File
@@ -77,13 +96,19 @@ func named(name string, p *project.Project) (Subject, error) {
 		where = fmt.Sprintf("%s has %s", project.File, strings.Join(known, ", "))
 	}
 	return Subject{}, fmt.Errorf("no subject is named %q%s; %s. A command of one word is written in a file: command: [%s]",
-		name, prose.DidYouMean(name, append(slices.Clone(known), subjects.Rehearse)), where, name)
+		name, prose.DidYouMean(name, slices.Concat(known, []string{subjects.Rehearse}, presets)), where, name)
 }
 
 func described(d *subjects.Definition) Subject {
-	s := Subject{Name: d.Name, Settings: d.Settings, Hash: d.Hash(), Files: d.Sources()}
+	s := Subject{Name: d.Name, Settings: d.Settings, Hash: d.Hash(), ToolNames: d.Names, Excuses: d.Excuses, Files: d.Sources()}
 	if d.Agent == "" {
 		s.Subject, s.Foreign = d, true
+	}
+	for _, a := range d.Asides {
+		s.Asides = append(s.Asides, mockllm.Rule{Reply: mockllm.Reply{Say: a.Say, Pos: a.Pos}, Pos: a.Pos, When: func(ask *mockllm.Ask) (bool, error) {
+			ok, err := a.When.Holds(&expr.Vars{Request: &ask.Request, User: ask.User, Turn: ask.Turn})
+			return ok, at(a.Pos, err)
+		}})
 	}
 	return s
 }
@@ -169,7 +194,7 @@ func subjectMap(n *strictyaml.Node) *strictyaml.Node {
 // takes over nothing of that kind.
 func deepSubject(base, over *strictyaml.Node) *strictyaml.Node {
 	base, over = subjectMap(base), subjectMap(over)
-	if base.Kind == strictyaml.Map && slices.ContainsFunc([]string{"name", "agent", "command", "http"}, func(k string) bool { return over.Get(k) != nil }) {
+	if base.Kind == strictyaml.Map && slices.ContainsFunc([]string{"name", "agent", "preset", "command", "http"}, func(k string) bool { return over.Get(k) != nil }) {
 		rest := *base
 		rest.Pairs = slices.DeleteFunc(slices.Clone(base.Pairs), func(p strictyaml.Pair) bool { return slices.Contains(subjects.Keys(), p.Key.Text) })
 		base = &rest
@@ -183,13 +208,14 @@ func subjectObjects() []*object {
 	words := either(list(either(text(), number(), boolean())), filled())
 	return []*object{
 		{
-			name: "subject", open: true, doc: "The subject under test, and settings of it. At most one of `name`, `agent`, `command` and `http` says what it is; otherwise it is the subject of `rehearse.yaml`, or whoever runs the scenarios. Keys that are not listed here are passed to the subject by name.",
+			name: "subject", open: true, doc: "The subject under test, and settings of it. At most one of `name`, `agent`, `command` and `http` says what it is, or a `preset`; otherwise it is the subject of `rehearse.yaml`, or whoever runs the scenarios. Keys that are not listed here are passed to the subject by name.",
 			keys: []key{
 				{name: "max_model_calls", typ: count(1), def: "the subject's", doc: "The subject's own limit of model calls in one turn."},
 				{name: "token_limit", typ: count(1), def: "none", doc: "The subject's own limit of tokens in a conversation."},
 				{name: "time_limit", typ: duration(), def: "none", doc: "The subject's own limit of time for a turn. A command is ended then."},
 				{name: "name", typ: filled(), def: "none", doc: "The name of a subject of `rehearse.yaml`. `subject: NAME` is the same."},
 				{name: "agent", typ: enum(subjects.Rehearse), def: "none", doc: "The agent of rehearse, or the Go subject of a test."},
+				{name: "preset", typ: enum(subjects.PresetNames()...), def: "none", doc: "An agent that rehearse knows: what is not said here is as its preset has it. A preset of a library needs `command` beside it, which starts your script."},
 				{name: "command", typ: words, def: "none", doc: "A program with its arguments, as a list or as a text that is split as a shell does; no shell runs. `{prompt}` is what the user says, `{prompt_file}` the path of a file with it. A word that is the path of a file beside the file that describes the subject is that file." + hands},
 				{name: "resume", typ: words, def: "none: later turns are not played", doc: "With `command`: the command of the second turn and of later ones. `{session}` is what `session` found."},
 				{name: "session", typ: objectOf("output lines"), def: "none", doc: "With `resume`: where the first turn's output names the session."},
@@ -202,6 +228,16 @@ func subjectObjects() []*object {
 				{name: "files", typ: mapOf(text()), def: "none", doc: "Files that are written before it begins: texts with placeholders, by paths in the working folder or behind `{home}/`."},
 				{name: "dialect", typ: enum("chat", "responses", "messages", "gemini"), def: "not known", doc: "The only API that it asks models by. Scenarios whose profile has another one alone are then refused beforehand."},
 				{name: "knows", typ: list(filled()), def: "none", doc: "Subject settings that it reads from REHEARSE_SETTINGS, a JSON object with the settings of the trial. A scenario with another one, or with max_model_calls or token_limit, is skipped."},
+				{name: "names", typ: filled(), def: "one of the styles that rehearse recognises", doc: "How it calls the tools of MCP servers when it offers them to the model: a text with `{server}` and `{tool}`, such as `mcp__{server}__{tool}`. `names` of a scenario goes over it."},
+				{name: "asides", typ: list(objectOf("aside of a subject")), def: "none", doc: "Answers of the mock model to what it asks beside the conversation, such as a title. They are tried before `asides` of scenarios, and do not count as model calls."},
+				{name: "excuses", typ: mapOf(filled()), def: "none", doc: "Conduct checks whose findings are what it does by design, each with the reason. Such a finding is a warning."},
+			},
+		},
+		{
+			name: "aside of a subject", doc: "An answer to a request that belongs to no turn.",
+			keys: []key{
+				{name: "when", typ: celText(), required: true, doc: "Holds for the requests that it answers; reads " + known(expr.Request) + "."},
+				{name: "say", typ: filled(), required: true, doc: "The text of the reply."},
 			},
 		},
 		{

@@ -39,9 +39,10 @@ func plainAgent() {
 	hang := f.Bool("hang", false, "never answer over the API")
 	write := f.String("write", "", "a file to write")
 	deaf := f.Bool("deaf", false, "call no tool, and make results up")
+	odd := f.Bool("odd", false, "have names, arguments, a title request and changed results of its own")
 	leave := f.String("leave", "", "leave a process behind and write its number here")
 	_ = f.Parse(os.Args[1:])
-	a := &agentUnderTest{resume: *resume, deaf: *deaf, hang: *hang, once: *once, breaks: *breaks}
+	a := &agentUnderTest{resume: *resume, odd: *odd, deaf: *deaf, hang: *hang, once: *once, breaks: *breaks}
 	must(a.connect())
 	defer a.close()
 	if *leave != "" {
@@ -136,6 +137,7 @@ func must(err error) {
 
 type agentUnderTest struct {
 	resume  bool
+	odd     bool
 	deaf    bool
 	hang    bool
 	once    bool
@@ -191,6 +193,11 @@ func (a *agentUnderTest) connect() error {
 		}
 		for _, t := range listed["tools"].([]any) {
 			tool := t.(map[string]any)
+			if a.odd {
+				c.oddName = tool["name"].(string) // there is one
+				tool["name"] = "use_" + c.oddName + "_of_" + name
+				tool["inputSchema"].(map[string]any)["properties"].(map[string]any)["hurry"] = map[string]any{"type": "boolean"}
+			}
 			a.server[tool["name"].(string)] = c
 			a.tools = append(a.tools, map[string]any{"type": "function", "function": map[string]any{
 				"name": tool["name"], "description": tool["description"], "parameters": tool["inputSchema"],
@@ -219,6 +226,12 @@ func (a *agentUnderTest) turn(text string) string {
 	}
 	if len(a.history) == 0 && settings.System != "" {
 		a.history = append(a.history, map[string]any{"role": "system", "content": settings.System})
+	}
+	if a.odd {
+		tools := a.tools
+		a.history, a.tools = []any{map[string]any{"role": "user", "content": "A title, please, of: " + text}}, nil
+		a.model()
+		a.history, a.tools = nil, tools
 	}
 	a.history = append(a.history, map[string]any{"role": "user", "content": text})
 	for {
@@ -261,7 +274,7 @@ func (a *agentUnderTest) call(name, arguments string) string {
 	}
 	var args map[string]any
 	must(json.Unmarshal([]byte(cmp.Or(arguments, "{}")), &args))
-	result, err := a.server[name].ask("tools/call", map[string]any{"name": name, "arguments": args})
+	result, err := a.server[name].ask("tools/call", map[string]any{"name": cmp.Or(a.server[name].oddName, name), "arguments": args})
 	if err != nil {
 		return err.Error()
 	}
@@ -269,6 +282,9 @@ func (a *agentUnderTest) call(name, arguments string) string {
 	for _, part := range result["content"].([]any) {
 		t, _ := part.(map[string]any)["text"].(string)
 		text += t
+	}
+	if a.odd {
+		text = strings.ToUpper(text)
 	}
 	return text
 }
@@ -333,6 +349,7 @@ func (a *agentUnderTest) serve(address string) error {
 
 // plainClient speaks MCP with one server, over streamable HTTP or a pipe.
 type plainClient struct {
+	oddName            string
 	name, url, session string
 	cmd                *exec.Cmd
 	in                 io.WriteCloser

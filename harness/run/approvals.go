@@ -54,7 +54,7 @@ var errUndecided = errors.New("nobody approved it")
 // approve decides for a subject whether a call may run.
 func (t *trial) approve(ctx context.Context, call harness.ToolCall) error {
 	listed, _ := t.listed()
-	server, tool, known := offeredBy(t.model.journal(), listed, t.scenario.Names)(call.Name)
+	server, tool, known := offeredBy(t.model.journal(), listed, t.names(listed))(call.Name)
 	name := server + "." + tool
 	if !known {
 		server, tool, name = "", call.Name, call.Name

@@ -157,7 +157,7 @@ func (t *trial) collect(jury *jury) *evidence {
 	}
 	t.keepFiles()
 	listed, offered := t.listed()
-	e.calls = trajectory.Whole(e.exchanges, e.tools, offeredBy(e.exchanges, listed, t.scenario.Names), t.turnOf)
+	e.calls = trajectory.Whole(e.exchanges, e.tools, offeredBy(e.exchanges, listed, t.names(listed)), t.turnOf)
 	e.played = trials.Played{
 		Turns: len(t.reports), Listed: undescribed(listed), States: t.states, Files: t.files, Conduct: t.scenario.Conduct, StartError: t.startError,
 		Unable: t.unable, Interrupted: t.interrupted,
@@ -295,7 +295,7 @@ func (t *trial) conduct(e *evidence, listed map[string][]harness.Tool) {
 	}
 	in := &conduct.Input{
 		Mode: t.opts.Mode, Exchanges: e.exchanges, Tools: e.tools, Trajectory: e.calls, Transcript: e.transcript,
-		Model: t.entry.Name, Listed: listed, Names: t.scenario.Names, Grants: t.scenario.Grants, As: t.as(), Optional: map[string]bool{},
+		Model: t.entry.Name, Listed: listed, Names: t.names(listed), Grants: t.scenario.Grants, As: t.as(), Optional: map[string]bool{},
 	}
 	for _, s := range t.scenario.Servers {
 		in.Optional[s.Name] = !s.Required
@@ -325,6 +325,9 @@ func (t *trial) conduct(e *evidence, listed map[string][]harness.Tool) {
 	for _, v := range conduct.Check(config, in) {
 		if v.Check == conduct.Limits && limit != nil {
 			v.Pos = t.scenario.Limits.Pos[limit.key]
+		}
+		if why := t.subject.Excuses[v.Check]; why != "" && v.State == trials.Failed {
+			v.State, v.Message = trials.Warned, fmt.Sprintf("excused, since %s: %s", why, v.Message)
 		}
 		e.verdicts = append(e.verdicts, v)
 	}

@@ -81,6 +81,8 @@ func (t *trial) openMock() (harness.Endpoint, error) {
 			script.Servers[s.name] = s.tools
 		}
 	}
+	script.Names = t.names(script.Servers)
+	script.Asides = slices.Concat(t.subject.Asides, script.Asides)
 	script.Results = func(issued []harness.Call) ([]harness.Call, error) {
 		return trajectory.Fill(issued, t.toolJournal()), nil
 	}

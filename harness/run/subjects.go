@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"regexp"
 	"slices"
 	"strings"
 
@@ -82,6 +83,33 @@ func withSubject(s, own harness.Settings) harness.Settings {
 		s.Extra = extra
 	}
 	return s
+}
+
+// plainName matches the names of servers and tools that clients put into their
+// own without a change.
+var plainName = regexp.MustCompile(`^[A-Za-z0-9_-]+$`)
+
+// maxName is how long an offered name may be everywhere; a client shortens one
+// that is longer in its own way.
+const maxName = 63
+
+// names are the names under which the subject offers tools, by server.tool: the
+// scenario's own, and what the style of the subject makes of the others.
+func (t *trial) names(listed map[string][]harness.Tool) map[string]string {
+	style := t.subject.ToolNames
+	if style == "" {
+		return t.scenario.Names
+	}
+	out := map[string]string{}
+	for server, tools := range listed {
+		for _, tool := range tools {
+			if name := strings.NewReplacer("{server}", server, "{tool}", tool.Name).Replace(style); len(name) <= maxName && plainName.MatchString(server+tool.Name) {
+				out[server+"."+tool.Name] = name
+			}
+		}
+	}
+	maps.Copy(out, t.scenario.Names)
+	return out
 }
 
 // cannot notes what an error of the subject says of the trial, beside that the

@@ -101,7 +101,7 @@ internal/shape: harness internal/dialect internal/dialect/chat internal/dialect/
 internal/simulate: harness harness/stats
 internal/sse:
 internal/strictyaml: harness internal/value
-internal/subjects: harness internal/expr internal/mcpconfig internal/mcpwire internal/plainfile internal/prose internal/sse internal/strictyaml
+internal/subjects: harness internal/conduct internal/expr internal/mcpconfig internal/mcpwire internal/plainfile internal/prose internal/sse internal/strictyaml
 	internal/value
 internal/telemetry: harness harness/model
 internal/timeline: cassettes/mcptape internal/mcpwire internal/prose internal/shape internal/value internal/vcr

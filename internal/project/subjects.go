@@ -41,7 +41,7 @@ func (r *reader) subjects(n *strictyaml.Node) []*subjects.Definition {
 func (r *reader) described(n *strictyaml.Node, name string) *subjects.Definition {
 	if n.Kind != strictyaml.Map {
 		if n.Kind != strictyaml.Invalid {
-			r.add(n.Pos, "subject: want a map with agent, command or http, got %s", n.Describe())
+			r.add(n.Pos, "subject: want a map with agent, preset, command or http, got %s", n.Describe())
 		}
 		return nil
 	}
@@ -51,11 +51,11 @@ func (r *reader) described(n *strictyaml.Node, name string) *subjects.Definition
 	case d == nil && len(r.problems) == told:
 		meant := ""
 		for _, p := range n.Pairs {
-			meant = cmp.Or(meant, prose.DidYouMean(p.Key.Text, []string{"agent", "command", "http"}))
+			meant = cmp.Or(meant, prose.DidYouMean(p.Key.Text, []string{"agent", "preset", "command", "http"}))
 		}
-		r.add(n.Pos, "a subject needs agent, command or http, which says what it is%s", meant)
+		r.add(n.Pos, "a subject needs agent, preset, command or http, which says what it is%s", meant)
 	case d != nil && d.Ref != "":
-		r.add(n.Get("name").Pos, "name refers to a subject of %s, which is here: want agent, command or http", File)
+		r.add(n.Get("name").Pos, "name refers to a subject of %s, which is here: want agent, preset, command or http", File)
 		return nil
 	}
 	return d
@@ -78,7 +78,14 @@ func (r *reader) subject(n *strictyaml.Node, p *Project) *subjects.Definition {
 	if n.Text == subjects.Rehearse {
 		return &subjects.Definition{Name: "rehearse-agent", Agent: subjects.Rehearse}
 	}
-	var known []string
+	known := subjects.PresetNames()
+	if slices.Contains(known, n.Text) {
+		d, err := subjects.FromPreset(n.Text)
+		if err != nil {
+			r.add(n.Pos, "subject: %v", err)
+		}
+		return d
+	}
 	for _, d := range p.Subjects {
 		known = append(known, d.Name)
 	}

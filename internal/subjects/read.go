@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"github.com/rehearse-dev/rehearse/harness"
+	"github.com/rehearse-dev/rehearse/internal/conduct"
 	"github.com/rehearse-dev/rehearse/internal/expr"
 	"github.com/rehearse-dev/rehearse/internal/mcpconfig"
 	"github.com/rehearse-dev/rehearse/internal/prose"
@@ -25,7 +26,7 @@ func sources() []string { return []string{"name", "agent", "command", "http"} }
 
 // Keys are the keys of a description that are no settings of an agent.
 func Keys() []string {
-	return append(sources(), "resume", "session", "prompt", "answer", "mcp_file", "env", "pass_env", "files", "dialect", "knows")
+	return append(sources(), "preset", "resume", "session", "prompt", "answer", "mcp_file", "env", "pass_env", "files", "dialect", "knows", "names", "asides", "excuses")
 }
 
 // settingKeys are the settings that have a field in [harness.Settings].
@@ -48,6 +49,11 @@ func Read(n *strictyaml.Node, opts Options) *Definition {
 		return nil
 	}
 	r := &reader{Options: opts, failed: new(bool)}
+	if n.Get("preset") != nil {
+		if n = r.withPreset(n); *r.failed {
+			return nil
+		}
+	}
 	var given []string
 	for _, name := range sources() {
 		if n.Get(name) != nil {
@@ -76,6 +82,7 @@ func Read(n *strictyaml.Node, opts Options) *Definition {
 		}
 	}
 	r.handed(n, d)
+	r.habits(n, d)
 	r.settings(n, d)
 	if *r.failed {
 		return nil
@@ -102,6 +109,7 @@ func (r *reader) source(n *strictyaml.Node, d *Definition) {
 		}
 		d.Name = cmp.Or(d.Name, "rehearse-agent")
 	}
+	d.Name = cmp.Or(d.Name, r.text(n.Get("preset"), "preset"))
 	d.Command = r.command(n.Get("command"), "command", commandPlaceholders())
 	if len(d.Command) > 0 {
 		d.Name = cmp.Or(d.Name, nameOf(d.Command))
@@ -164,6 +172,36 @@ func (r *reader) handed(n *strictyaml.Node, d *Definition) {
 	}
 	d.Dialect = r.word(n.Get("dialect"), "dialect", []string{"chat", "responses", "messages", "gemini"})
 	d.Knows = r.list(n.Get("knows"), "knows")
+}
+
+// habits reads what is peculiar to the subject.
+func (r *reader) habits(n *strictyaml.Node, d *Definition) {
+	if at := n.Get("names"); at != nil {
+		if d.Names = r.text(at, "names"); !strings.Contains(d.Names, "{tool}") || placeholder.MatchString(toolPlaceholders.Replace(d.Names)) {
+			r.add(at.Pos, "names: want a text with {tool}, and {server} where its name is part of those that are offered, such as mcp__{server}__{tool}; got %q", d.Names)
+		}
+	}
+	if at := n.Get("asides"); r.is(at, "asides", strictyaml.List) {
+		for _, item := range at.Items {
+			if r.is(item, "asides", strictyaml.Map) {
+				r.known(item, "asides", "when", "say")
+				if item.Get("when") == nil || item.Get("say") == nil {
+					r.add(item.Pos, "an aside needs when and say")
+					continue
+				}
+				d.Asides = append(d.Asides, Aside{When: r.compiled(item.Get("when"), "asides: when", expr.Request, true), Say: r.text(item.Get("say"), "asides: say"), Pos: item.Pos})
+			}
+		}
+	}
+	d.Excuses = r.texts(n.Get("excuses"), "excuses")
+	for _, p := range pairs(n.Get("excuses")) {
+		switch name := p.Key.Text; {
+		case !slices.Contains(conduct.Names(), name):
+			r.add(p.Key.Pos, "excuses: there is no conduct check %q%s", name, prose.DidYouMean(name, conduct.Names()))
+		case strings.TrimSpace(p.Value.Text) == "" && !r.Shaped:
+			r.add(p.Value.Pos, "excuses: %s needs the reason why its findings are no fault of the subject", name)
+		}
+	}
 }
 
 // settings reads settings of agents, which go over those of scenarios.
@@ -280,11 +318,15 @@ func (r *reader) extract(n *strictyaml.Node, what string) *Extract {
 
 // program compiles an expression that reads value.
 func (r *reader) program(n *strictyaml.Node, what string, condition bool) *expr.Program {
+	return r.compiled(n, what, expr.User|expr.Value, condition)
+}
+
+func (r *reader) compiled(n *strictyaml.Node, what string, scope expr.Scope, condition bool) *expr.Program {
 	src := r.text(n, what)
 	if src == "" {
 		return nil
 	}
-	env, err := expr.NewEnv(expr.User | expr.Value)
+	env, err := expr.NewEnv(scope)
 	var p *expr.Program
 	if err == nil && condition {
 		p, err = env.CompileCondition(src)

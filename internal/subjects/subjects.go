@@ -74,12 +74,28 @@ type Definition struct {
 	// REHEARSE_SETTINGS. Of the others, those that it could not do without make it
 	// unable to play.
 	Knows []string
+	// Names is how the subject calls the tools of MCP servers when it offers them,
+	// with {server} and {tool}. Empty: as one of the known styles.
+	Names string
+	// Asides answer what the subject asks beside the conversation.
+	Asides []Aside
+	// Excuses are conduct checks whose findings are what the subject does by
+	// design, with the reason.
+	Excuses map[string]string
 	// Settings go over those of scenarios.
 	Settings harness.Settings
 	// Dir is the folder of the file that describes the subject.
 	Dir string
 
 	text string // as it is described, for Hash
+}
+
+// Aside is an answer to a request that belongs to no turn, such as one for a
+// title.
+type Aside struct {
+	When *expr.Program // reads the request
+	Say  string
+	Pos  harness.Position
 }
 
 // MCPFile is a file of MCP servers.

@@ -45,6 +45,9 @@ func Words(text string) ([]string, error) {
 // placeholder matches what may be one.
 var placeholder = regexp.MustCompile(`\{(?:[a-z_]+|server:[^{}]+)\}`)
 
+// toolPlaceholders takes those of a tool's name out of a text.
+var toolPlaceholders = strings.NewReplacer("{server}", "", "{tool}", "")
+
 // placePlaceholders are those of a trial, whatever is said in it.
 func placePlaceholders() []string {
 	// Beside these there is {server:NAME}, the address of a server.
