@@ -168,16 +168,16 @@ func (c *checker) sessionsEnded(w *conversation, f *finding) bool {
 	return applies
 }
 
-// turnAt is the turn in which a moment lies; what comes before the first model
-// request lies in the first.
+// turnAt is the turn of the model request that follows a moment, or of the last: a
+// command opens its sessions before it asks the model.
 func (c *checker) turnAt(at time.Time) int {
-	turn := 1
-	for _, x := range c.requests {
-		if !x.Start.After(at) {
-			turn = x.Turn
-		}
+	if x := c.modelCall(at); x != nil {
+		return x.Turn
 	}
-	return max(turn, 1)
+	if n := len(c.requests); n > 0 {
+		return c.requests[n-1].Turn
+	}
+	return 1
 }
 
 // toolsRelisted: a client that is told that the tools have changed lists them
