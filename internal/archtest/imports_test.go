@@ -112,6 +112,7 @@ internal/walk: cassettes harness harness/agent harness/run internal/gate interna
 internal/yamledit:
 internal/vcr: harness internal/filepos internal/plainfile internal/recfile internal/value
 interop:
+interop/agents: harness harness/trials internal/prose internal/subjects
 interop/argo: harness harness/agent harness/run harness/trials internal/dialect internal/shape mockllm scenarios
 interop/cases: internal/prose
 interop/live:

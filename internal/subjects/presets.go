@@ -74,11 +74,18 @@ func PresetNames() []string {
 	return out
 }
 
-// FromPreset is the subject that a preset describes, without anything of the
-// user's. It is an error for a preset of a library, which needs a command.
-func FromPreset(name string) (*Definition, error) {
-	key := &strictyaml.Node{Kind: strictyaml.String, Text: "preset"}
-	n := &strictyaml.Node{Kind: strictyaml.Map, Pairs: []strictyaml.Pair{{Key: key, Value: &strictyaml.Node{Kind: strictyaml.String, Text: name}}}}
+// FromPreset is the subject that a preset describes, with the words of a command
+// or none. It is an error for a preset of a library, which needs a command.
+func FromPreset(name string, words ...string) (*Definition, error) {
+	text := func(s string) *strictyaml.Node { return &strictyaml.Node{Kind: strictyaml.String, Text: s} }
+	n := &strictyaml.Node{Kind: strictyaml.Map, Pairs: []strictyaml.Pair{{Key: text("preset"), Value: text(name)}}}
+	if len(words) > 0 {
+		list := &strictyaml.Node{Kind: strictyaml.List}
+		for _, word := range words {
+			list.Items = append(list.Items, text(word))
+		}
+		n.Pairs = append(n.Pairs, strictyaml.Pair{Key: text("command"), Value: list})
+	}
 	var problem error
 	d := Read(n, Options{Add: func(_ harness.Position, msg string) { problem = fmt.Errorf("%s", msg) }})
 	return d, problem

@@ -1,0 +1,51 @@
+// Copyright 2026 The rehearse Authors. SPDX-License-Identifier: Apache-2.0
+
+package main
+
+import (
+	"flag"
+	"os"
+	"path/filepath"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+var update = flag.Bool("update", false, "write the page anew from what is known")
+
+// TestPage: the page is what the presets and the results make of it.
+func TestPage(t *testing.T) {
+	const root = "../.."
+	known, err := readResults(root)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if *update {
+		if err := writeAll(root, known); err != nil {
+			t.Fatal(err)
+		}
+	}
+	was, err := os.ReadFile(filepath.Join(root, pageFile))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(page(known), string(was)); diff != "" {
+		t.Errorf("%s is stale: run go test ./interop/agents -update, or make agents (-want +got):\n%s", pageFile, diff)
+	}
+	if len(rows()) != 19 {
+		t.Errorf("%d rows, want 19", len(rows()))
+	}
+	for _, a := range agents() {
+		judged, suites := 0, 0
+		for name, o := range known[a.name] {
+			if name[:2] == "ut" || name[:2] == "ge" {
+				if suites++; o.Outcome == "passed" || o.Outcome == "failed" {
+					judged++
+				}
+			}
+		}
+		if judged < 15 {
+			t.Errorf("%s: %d of %d scenarios of the suites are judged, want 15 at least", a.name, judged, suites)
+		}
+	}
+}

@@ -1,0 +1,206 @@
+// Copyright 2026 The rehearse Authors. SPDX-License-Identifier: Apache-2.0
+
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"flag"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"os/signal"
+	"path/filepath"
+	"slices"
+	"strings"
+	"syscall"
+
+	"github.com/rehearse-dev/rehearse/harness"
+	"github.com/rehearse-dev/rehearse/harness/trials"
+)
+
+func main() {
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	defer stop()
+	if err := command(ctx, os.Args[1:], os.Stdout); err != nil {
+		fmt.Fprintf(os.Stderr, "agents: %v\n", err)
+		os.Exit(1)
+	}
+}
+
+// The files that are written.
+const (
+	resultsFile = "interop/agents/results.json"
+	pageFile    = "docs/agent-table.md"
+)
+
+// results are outcomes, by agent and then by scenario: "utilities: one tool".
+type results map[string]map[string]outcome
+
+// outcome is what came of a scenario.
+type outcome struct {
+	Outcome harness.Outcome `json:"outcome"`
+	Check   string          `json:"check,omitempty"`  // that found the failure
+	Struck  bool            `json:"struck,omitempty"` // a fault has struck
+	Why     string          `json:"why,omitempty"`    // it was not judged
+}
+
+type job struct {
+	root, dir, binary string
+	only, kinds       []string
+	compare           bool
+	out               io.Writer
+}
+
+func command(ctx context.Context, args []string, out io.Writer) error {
+	j := &job{out: out}
+	f := flag.NewFlagSet("agents", flag.ContinueOnError)
+	root := f.String("root", ".", "root of the repository")
+	f.StringVar(&j.binary, "rehearse", "bin/rehearse", "binary that plays, below the root")
+	only := f.String("only", "", "agents to play, with commas between them (default: all)")
+	kinds := f.String("faults", "", "kinds of faults to play, with commas between them; other scenarios of faults are left out (default: all)")
+	f.BoolVar(&j.compare, "compare", false, "write nothing, and fail where an outcome is not that of results.json")
+	if err := f.Parse(args); err != nil {
+		return err
+	}
+	var err error
+	if j.root, err = filepath.Abs(*root); err != nil {
+		return err
+	}
+	if !filepath.IsAbs(j.binary) {
+		j.binary = filepath.Join(j.root, j.binary)
+	}
+	j.only, j.kinds = fields(*only), fields(*kinds)
+	if j.dir, err = os.MkdirTemp("", "rehearse-agents-"); err != nil {
+		return err
+	}
+	defer os.RemoveAll(j.dir)
+	return j.play(ctx)
+}
+
+func fields(list string) []string {
+	return strings.FieldsFunc(list, func(r rune) bool { return r == ',' || r == ' ' })
+}
+
+func (j *job) play(ctx context.Context) error {
+	for name, from := range map[string]string{"utilities": "scenarios/suites/utilities", "gemflux": "scenarios/suites/gemflux", "faults": "interop/agents/faults", "rows": "interop/agents/rows"} {
+		if err := os.CopyFS(filepath.Join(j.dir, name), os.DirFS(filepath.Join(j.root, from))); err != nil {
+			return err
+		}
+	}
+	all := slices.Concat(agents(), clients())
+	if err := j.write(all); err != nil {
+		return err
+	}
+	known, err := readResults(j.root)
+	if err != nil {
+		return err
+	}
+	differ := false
+	for _, a := range all {
+		if len(j.only) > 0 && !slices.Contains(j.only, a.name) {
+			continue
+		}
+		got, err := j.plays(ctx, a)
+		if err != nil {
+			return fmt.Errorf("%s: %w", a.name, err)
+		}
+		for _, name := range sorted(got) {
+			line := fmt.Sprintf("%-14s %-45s %s", a.name, name, got[name].word())
+			if was, ok := known[a.name][name]; j.compare && (!ok || was.word() != got[name].word()) {
+				line, differ = line+", not "+was.word(), true
+			}
+			fmt.Fprintln(j.out, line)
+		}
+		if known[a.name] == nil || len(j.kinds) == 0 {
+			known[a.name] = map[string]outcome{}
+		}
+		for name, o := range got {
+			known[a.name][name] = o
+		}
+	}
+	if j.compare {
+		if differ {
+			return errors.New("outcomes differ from those of " + resultsFile + "; `make agents` writes what is")
+		}
+		return nil
+	}
+	return writeAll(j.root, known)
+}
+
+// plays has one agent play its suites.
+func (j *job) plays(ctx context.Context, a agent) (map[string]outcome, error) {
+	suites := []string{"rows"}
+	if a.preset != "" {
+		suites = append(suites, "utilities", "gemflux")
+	}
+	if a.faults {
+		suites = append(suites, "faults")
+	}
+	args := []string{j.binary, "run", "--json", "--parallel", "2", "--out", filepath.Join(j.dir, "runs"), "--subject", a.name}
+	for _, s := range suites {
+		args = append(args, filepath.Join(j.dir, s))
+	}
+	if os.Geteuid() == 0 {
+		args = append([]string{"unshare", "-n", "sh", "-c", `ip link set lo up && exec "$@"`, "-"}, args...)
+	}
+	cmd := exec.CommandContext(ctx, args[0], args[1:]...)
+	cmd.Env = append(os.Environ(), "PATH="+filepath.Join(j.dir, "bin")+string(os.PathListSeparator)+os.Getenv("PATH"))
+	cmd.Stderr = os.Stderr
+	cmd.Cancel = func() error { return cmd.Process.Signal(os.Interrupt) }
+	data, err := cmd.Output()
+	var doc struct{ Trials []trials.Record }
+	if jsonErr := json.Unmarshal(data, &doc); jsonErr != nil || len(doc.Trials) == 0 {
+		return nil, errors.Join(err, jsonErr)
+	}
+	out := map[string]outcome{}
+	for _, r := range doc.Trials {
+		kind := strings.TrimPrefix(r.Name(), "model/")
+		kind = strings.TrimPrefix(kind, "mcp/")
+		if r.Suite == "faults" && len(j.kinds) > 0 && !slices.Contains(j.kinds, kind) {
+			continue
+		}
+		o := outcome{Outcome: r.Outcome, Struck: len(r.Struck) > 0}
+		if c := r.Cause; c != nil {
+			o.Check = string(c.Kind)
+			if c.Check != "" {
+				o.Check = c.Check
+			}
+			if r.Outcome == harness.OutcomeSkipped || r.Outcome == harness.OutcomeError {
+				_, why, found := strings.Cut(c.Message, "the subject cannot play this: ")
+				if !found {
+					why = c.Message
+				}
+				o.Check, o.Why = "", why
+			}
+		}
+		out[r.Suite+": "+r.Name()] = o
+	}
+	return out, nil
+}
+
+// word is the outcome in the table.
+func (o outcome) word() string {
+	switch {
+	case o.Outcome == harness.OutcomeFailed:
+		return "broke (`" + o.Check + "`)"
+	case o.Outcome == harness.OutcomePassed:
+		return "passed"
+	case o.Outcome == "":
+		return "unknown"
+	}
+	return string(o.Outcome)
+}
+
+// ofFault is the outcome in the table of faults.
+func (o outcome) ofFault() string {
+	switch {
+	case o.Outcome == harness.OutcomePassed && !o.Struck:
+		return "did not strike"
+	case o.Outcome == harness.OutcomePassed:
+		return "survived"
+	}
+	return o.word()
+}
