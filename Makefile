@@ -37,7 +37,7 @@ test: ## Run everything that needs Go alone, with the race detector where it mat
 	$(GO) test -race -timeout 10m -skip '$(MATRICES)' $(RACE)
 	$(GO) test -timeout 10m -run '$(MATRICES)' ./harness/run
 	$(GO) -C $(BENCH) test -race -timeout 10m ./...
-	$(GO) test -timeout 10m ./cmd/... ./interop/argo ./interop/cases
+	$(GO) test -timeout 10m ./cmd/... ./interop/agents ./interop/argo ./interop/cases
 
 .PHONY: lint
 lint: $(TOOLS)/staticcheck $(TOOLS)/gofumpt ## Run go mod tidy, go vet, staticcheck and gofumpt, for each module
@@ -69,6 +69,11 @@ soak: $(BIN)/rehearse ## Run test and offline beside four CPU burners, and with 
 .PHONY: interop
 interop: $(BIN)/rehearse ## Meet real peers: npm servers, official SDK clients, real models, Slurm (needs Node, Python, Chromium)
 	./interop/run.sh
+
+.PHONY: agents
+agents: $(BIN)/rehearse ## Play suites and faults to agents that others wrote, and write docs/agent-table.md; needs what interop installs (AGENTS='-only codex')
+	@./interop/agents/install.sh
+	@$(GO) run ./interop/agents $(AGENTS)
 
 .PHONY: cases
 cases: $(BIN)/rehearse ## Play the inputs in REHEARSE_CASES; what fails must be excused in interop/cases/excused.txt (CASES='39* clients')

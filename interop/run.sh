@@ -42,13 +42,21 @@ sdk() { # sdk VERSION REQUIREMENT...
 }
 sdk 2.3.0
 sdk 1.30.0 websockets==17.4
+# Libraries that want other versions of the SDKs than the rest.
+library() { # library NAME REQUIREMENT...
+  local venv=".venv/$1"
+  [ -x "$venv/bin/python" ] || python3 -m venv "$venv"
+  "$venv/bin/pip" install --quiet --disable-pip-version-check "${@:2}"
+}
+library langgraph langchain==1.5.2 langgraph==1.2.24 langchain-openai==1.7.4 langchain-mcp-adapters==0.3.2
+library pydantic-ai 'pydantic-ai-slim[openai,mcp]==2.68.0'
 
 cd ..
 export REHEARSE_NODE_MODULES="$PWD/interop/node_modules"
-go test -tags interop -count=1 -timeout 40m -v -skip '^TestTerminalAgents$' ./interop/
+go test -tags interop -count=1 -timeout 40m -v -skip '^(TestTerminalAgents|TestPresetAgents)$' ./interop/
 # The agents for the terminal need no network: there is none.
 unshare -n bash -c 'ip link set lo up && GOPROXY=off exec "$@"' - \
-  go test -tags interop -count=1 -timeout 40m -v -run '^TestTerminalAgents$' ./interop/
+  go test -tags interop -count=1 -timeout 40m -v -run '^(TestTerminalAgents|TestPresetAgents)$' ./interop/
 if [ -n "${REHEARSE_CASES:-}" ]; then
   make cases
 else

@@ -27,14 +27,11 @@ const agentsPage = "../docs/agents.md"
 // scripts that their packages would run.
 const modules = "cli/node_modules"
 
-// programs are the commands of the page, where npm does not link them: these
-// packages have a script that links what another package brings.
+// programs are the commands of the page, where npm does not link them: the
+// package of Claude Code has a script that links what another package brings.
 var programs = map[string]string{
-	"claude":   "@anthropic-ai/claude-code-linux-x64/claude",
-	"opencode": "opencode-linux-x64/bin/opencode",
-	"codex":    ".bin/codex",
-	"gemini":   ".bin/gemini",
-	"qwen":     ".bin/qwen",
+	"claude": "@anthropic-ai/claude-code-linux-x64/claude",
+	"qwen":   ".bin/qwen",
 }
 
 // terminalAgents are the agents and what each asks the mock model for.
@@ -44,9 +41,6 @@ var terminalAgents = []struct {
 	calls        string
 }{
 	{"claude-code", "claude-code.yaml", nil, `[{"ToolSearch": {}}, {"weather.get_weather": {"city": "Paris"}}]`},
-	{"codex", "terminal.yaml", nil, `[{"weather.get_weather": {"city": "Paris"}}]`},
-	{"gemini-cli", "terminal.yaml", nil, `[{"weather.get_weather": {"city": "Paris"}}]`},
-	{"opencode", "terminal.yaml", nil, `[{"weather.get_weather": {"city": "Paris"}}]`},
 	{"qwen-code", "qwen-code.yaml", nil, `[{"tool_search": {}}, {"tool_call": {"name": {"$regex": "get_weather$"}, "arguments": {"city": "Paris"}}}]`},
 	{"tool-runner-python", "terminal.yaml", []string{".venv/bin/python", "cli/tool_runner.py", "plain"}, `[{"weather.get_weather": {"city": "Paris"}}]`},
 	{"tool-runner-python-stream", "terminal.yaml", []string{".venv/bin/python", "cli/tool_runner.py", "stream"}, `[{"weather.get_weather": {"city": "Paris"}}]`},

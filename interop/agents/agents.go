@@ -18,6 +18,7 @@ type agent struct {
 	command []string // of a library; a word with a slash is a path below interop
 	faults  bool     // it plays the faults too
 	dialect string   // of a client
+	apart   bool     // it is installed by `make agents` alone
 }
 
 const (
@@ -59,31 +60,35 @@ type row struct {
 // clients are those without a preset that play a row.
 func clients() []agent {
 	python := func(name, dialect string) agent {
-		return agent{name: name, command: []string{venv, "clients/rows.py", name, "{prompt}"}, dialect: dialect}
+		return agent{name: name, command: []string{venv, "clients/rows/rows.py", name, "{prompt}"}, dialect: dialect}
+	}
+	apart := func(name string) agent { // in an environment of its own, which only `make agents` has
+		return agent{name: name, command: []string{".venv/" + name + "/bin/python", "clients/rows/rows.py", name, "{prompt}"}, dialect: "chat", apart: true}
 	}
 	return []agent{
 		python("openai", "chat"), python("anthropic", "messages"), python("google-genai", "gemini"),
-		{name: "openai-js", command: []string{node, "clients/rows.mjs", "openai-js", "{prompt}"}, dialect: "chat"},
+		{name: "openai-js", command: []string{node, "clients/rows/rows.mjs", "openai-js", "{prompt}"}, dialect: "chat"},
+		{name: "openai-agents-js", command: []string{node, "clients/rows/rows.mjs", "openai-agents-js", "{prompt}"}, dialect: "responses"},
+		apart("litellm"), apart("autogen"), apart("strands"), apart("inspect-ai"),
 	}
 }
 
 // rows are the clients whose requests were measured.
 func rows() []row {
-	const heavy = "its packages take hundreds of megabytes, which CI does not install"
 	const module = "a Go module of its own, which takes minutes to build; `interop/goclients` plays the SDKs of OpenAI, Anthropic and Google"
 	return []row{
 		{Client: "openai (Python)", Agent: "openai"},
 		{Client: "anthropic (Python)", Agent: "anthropic"},
 		{Client: "google-genai (Python)", Agent: "google-genai"},
 		{Client: "openai-agents (Python)", Agent: "openai-agents"},
-		{Client: "@openai/agents (JavaScript)", Why: "it is the Python library's twin, and sends the same items"},
+		{Client: "@openai/agents (JavaScript)", Agent: "openai-agents-js"},
 		{Client: "pydantic-ai", Agent: "pydantic-ai"},
 		{Client: "langchain, langgraph", Agent: "langgraph"},
 		{Client: "smolagents", Why: "it returns results as the user's text, so that no request has a result whose conduct could be judged"},
-		{Client: "inspect-ai", Why: heavy},
-		{Client: "litellm", Why: heavy},
-		{Client: "autogen", Why: "it has no MCP client for streamable HTTP without further packages, and hangs where a call has no id"},
-		{Client: "strands", Why: "it pins an older SDK of OpenAI, and would need an environment of its own for the requests of that SDK"},
+		{Client: "inspect-ai", Agent: "inspect-ai"},
+		{Client: "litellm", Agent: "litellm"},
+		{Client: "autogen", Agent: "autogen"},
+		{Client: "strands", Agent: "strands"},
 		{Client: "dspy.ReAct", Why: "it offers no tools: it asks for names and arguments in fields of text"},
 		{Client: "AI SDK", Agent: "ai-sdk"},
 		{Client: "openai (JavaScript)", Agent: "openai-js"},

@@ -50,6 +50,7 @@ type outcome struct {
 type job struct {
 	root, dir, binary string
 	only, kinds       []string
+	suites            []string
 	compare           bool
 	out               io.Writer
 }
@@ -61,6 +62,7 @@ func command(ctx context.Context, args []string, out io.Writer) error {
 	f.StringVar(&j.binary, "rehearse", "bin/rehearse", "binary that plays, below the root")
 	only := f.String("only", "", "agents to play, with commas between them (default: all)")
 	kinds := f.String("faults", "", "kinds of faults to play, with commas between them; other scenarios of faults are left out (default: all)")
+	suites := f.String("suites", "", "suites to play, with commas between them (default: all)")
 	f.BoolVar(&j.compare, "compare", false, "write nothing, and fail where an outcome is not that of results.json")
 	if err := f.Parse(args); err != nil {
 		return err
@@ -72,7 +74,7 @@ func command(ctx context.Context, args []string, out io.Writer) error {
 	if !filepath.IsAbs(j.binary) {
 		j.binary = filepath.Join(j.root, j.binary)
 	}
-	j.only, j.kinds = fields(*only), fields(*kinds)
+	j.only, j.kinds, j.suites = fields(*only), fields(*kinds), fields(*suites)
 	if j.dir, err = os.MkdirTemp("", "rehearse-agents-"); err != nil {
 		return err
 	}
@@ -100,10 +102,10 @@ func (j *job) play(ctx context.Context) error {
 	}
 	differ := false
 	for _, a := range all {
-		if len(j.only) > 0 && !slices.Contains(j.only, a.name) {
+		if len(j.only) > 0 && !slices.Contains(j.only, a.name) || j.compare && a.apart {
 			continue
 		}
-		got, err := j.plays(ctx, a)
+		got, err := j.plays(ctx, a, faultKinds(known))
 		if err != nil {
 			return fmt.Errorf("%s: %w", a.name, err)
 		}
@@ -114,7 +116,7 @@ func (j *job) play(ctx context.Context) error {
 			}
 			fmt.Fprintln(j.out, line)
 		}
-		if known[a.name] == nil || len(j.kinds) == 0 {
+		if known[a.name] == nil || len(j.kinds)+len(j.suites) == 0 {
 			known[a.name] = map[string]outcome{}
 		}
 		for name, o := range got {
@@ -130,8 +132,8 @@ func (j *job) play(ctx context.Context) error {
 	return writeAll(j.root, known)
 }
 
-// plays has one agent play its suites.
-func (j *job) plays(ctx context.Context, a agent) (map[string]outcome, error) {
+// plays has one agent play its suites. kinds are those of faults that there are.
+func (j *job) plays(ctx context.Context, a agent, kinds []string) (map[string]outcome, error) {
 	suites := []string{"rows"}
 	if a.preset != "" {
 		suites = append(suites, "utilities", "gemflux")
@@ -139,7 +141,22 @@ func (j *job) plays(ctx context.Context, a agent) (map[string]outcome, error) {
 	if a.faults {
 		suites = append(suites, "faults")
 	}
+	if len(j.suites) > 0 {
+		suites = slices.DeleteFunc(suites, func(s string) bool { return !slices.Contains(j.suites, s) })
+	}
+	if len(suites) == 0 {
+		return nil, nil
+	}
 	args := []string{j.binary, "run", "--json", "--parallel", "2", "--out", filepath.Join(j.dir, "runs"), "--subject", a.name}
+	if slices.Contains(suites, "faults") && len(j.kinds) > 0 {
+		left := slices.DeleteFunc(kinds, func(kind string) bool {
+			_, name, _ := strings.Cut(kind, "/")
+			return slices.Contains(j.kinds, name)
+		})
+		if len(left) > 0 {
+			args = append(args, "--skip", "^("+strings.Join(left, "|")+")$")
+		}
+	}
 	for _, s := range suites {
 		args = append(args, filepath.Join(j.dir, s))
 	}
@@ -157,11 +174,6 @@ func (j *job) plays(ctx context.Context, a agent) (map[string]outcome, error) {
 	}
 	out := map[string]outcome{}
 	for _, r := range doc.Trials {
-		kind := strings.TrimPrefix(r.Name(), "model/")
-		kind = strings.TrimPrefix(kind, "mcp/")
-		if r.Suite == "faults" && len(j.kinds) > 0 && !slices.Contains(j.kinds, kind) {
-			continue
-		}
 		o := outcome{Outcome: r.Outcome, Struck: len(r.Struck) > 0}
 		if c := r.Cause; c != nil {
 			o.Check = string(c.Kind)
@@ -184,6 +196,8 @@ func (j *job) plays(ctx context.Context, a agent) (map[string]outcome, error) {
 // word is the outcome in the table.
 func (o outcome) word() string {
 	switch {
+	case o.Outcome == harness.OutcomeFailed && o.Check == string(trials.CauseSubject):
+		return "broke (it gave up)"
 	case o.Outcome == harness.OutcomeFailed:
 		return "broke (`" + o.Check + "`)"
 	case o.Outcome == harness.OutcomePassed:

@@ -83,7 +83,7 @@ func page(known results) string {
 				skipped++
 			default:
 				_, short, _ := strings.Cut(name, ": ")
-				broke = append(broke, fmt.Sprintf("%s (`%s`)", short, o.Check))
+				broke = append(broke, short+": "+o.word())
 			}
 		}
 		p("| `%s` | %s | %s | %d | %d | %s | %d |\n", a.name, preset.Package, preset.Version, passed+len(broke), passed, strings.Join(broke, ", "), skipped)
@@ -119,7 +119,7 @@ func page(known results) string {
 		p("| `%s` | %s |\n", a.name, cell(strings.ToUpper(text[:1])+text[1:]))
 	}
 
-	p("\n## Faults\n\nOne fault in each scenario of `interop/agents/faults`. An agent survives when it ends with the answer all the same and no check finds a mistake. Otherwise the table names the check, or what the turn ended with.\n\n| fault |")
+	p("\n## Faults\n\nOne fault in each scenario of `interop/agents/faults`. An agent survives when it ends with the answer all the same and no check finds a mistake. Otherwise the table names the check that finds one; an agent that ends with an error has given up.\n\n| fault |")
 	var struck []string
 	for _, a := range agents() {
 		if a.faults {
