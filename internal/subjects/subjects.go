@@ -189,6 +189,9 @@ func nameOf(words []string) string {
 		}
 		out = append(out, word)
 	}
+	if len(out) == 0 { // the program itself is put together
+		out = words[:min(1, len(words))]
+	}
 	return prose.Shorten(strings.Join(out, " "), 60)
 }
 

@@ -54,6 +54,9 @@ func FuzzRead(f *testing.F) {
 	f.Add(`{command: "agent '{prompt}'", answer: {jsonl: {when: value.a, text: value.b}}, mcp_file: {form: codex, path: x}, env: {A: 1}, pass_env: [B]}`)
 	f.Add(`{http: {url: "http://x/{port}", send: {a: ["{prompt}"]}, answer: value.x, stream: {text: value.data}}, time_limit: 3s, other: [1]}`)
 	f.Add(`{name: a, agent: rehearse}`)
+	f.Add(`command: 0"{prompt}"0`)
+	f.Add(`{preset: codex, env: {A: 1}, names: "{server}_{tool}", asides: [{when: request.tools.size() == 0, say: a}], excuses: {results: b}}`)
+	f.Add(`{preset: langgraph, command: [a, "{prompt}"], excuses: 1}`)
 	f.Add(`{command: [], resume: x, session: 7, prompt: lines}`)
 	f.Fuzz(func(t *testing.T, text string) {
 		root, problems := strictyaml.Parse("s.yaml", []byte(text))
