@@ -51,6 +51,7 @@ async def genai(tools, call, model, prompt):
 
 
 async def litellm(tools, call, model, prompt):
+    os.environ["LITELLM_LOCAL_MODEL_COST_MAP"] = "True"  # else it asks the network as it is imported
     import litellm
     messages = [{"role": "user", "content": prompt}]
     offered = [{"type": "function", "function": {"name": t.name, "description": t.description, "parameters": t.input_schema}} for t in tools]
