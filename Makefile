@@ -111,12 +111,12 @@ simulate: ## Play suites whose truth is known, and fail when intervals or tests 
 # Hours: each mutant is tested by its package and by those that import it.
 .PHONY: mutants
 mutants: ## Change one thing of the product at a time and print what no test notices (SEED=1, N=300, ONLY=match,redact with EACH=25 of each; OWN=1 with no tests of importers)
-	@nice $(GO) run ./internal/mutants $${OWN:+-own} -seed $${SEED:-1} -n $${N:-300} -each $${EACH:-25} -only "$$ONLY"
+	@nice $(GO) run ./internal/mutants $${OWN:+-own} -seed $${SEED:-1} -n $${N:-300} -each $${EACH:-25} -only "$${ONLY:-}"
 
 # Ten minutes or more: each mutant builds its package and those that import it.
 .PHONY: documents
 documents: ## Run the tests that docs/documents.yaml names, break a line for each row, and print the test that fails (ONLY=text of a feature)
-	@nice $(GO) run ./internal/documents -only "$$ONLY"
+	@nice $(GO) run ./internal/documents -only "$${ONLY:-}"
 
 .PHONY: fuzz
 fuzz: ## Fuzz every decoder for a few seconds each (FUZZTIME=10s)
