@@ -76,10 +76,11 @@ func shellWord(s string) string {
 	return "'" + strings.ReplaceAll(s, "'", `'\''`) + "'"
 }
 
-// asScenario writes what happened in a trial as a scenario: what the user said,
-// what the model did, and its calls as an expectation. It is empty where nobody
-// said anything. It names no servers: the suite has them.
-func asScenario(t *Trial) string {
+// AsScenario writes what happened in a trial as a scenario: what the user said,
+// what the model did, and its calls as an expectation. It reads the name, the
+// trajectory and the [Trial.Witness] of the trial, and is empty where nobody said
+// anything. It names no servers: the suite has them.
+func AsScenario(t *Trial) string {
 	turns := map[int]*yaml.Node{}
 	var order []int
 	if t.Witness == nil || t.Witness.Transcript == nil {

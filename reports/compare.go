@@ -11,6 +11,8 @@ import (
 	"slices"
 	"strings"
 	"time"
+
+	"github.com/rehearse-dev/rehearse/internal/look"
 )
 
 // Comparison is recordings held against what answers now, an endpoint or
@@ -153,17 +155,14 @@ type (
 // CompareHTML writes a comparison as one page that asks the network for
 // nothing.
 func CompareHTML(w io.Writer, c *Comparison) error {
-	css, err := web.ReadFile("web/report.css")
+	css := look.CSS()
+	tmpl, err := templates()
 	if err != nil {
 		return err
 	}
-	tmpl, err := template.New("compare").Funcs(parts()).ParseFS(web, "web/*.tmpl")
-	if err != nil {
-		return fmt.Errorf("reading the templates: %w", err)
-	}
 	v := compareView{
 		Title: "Drift of recordings", Against: oneLine(c.Against, 400), Words: c.words(), CSS: template.CSS(css),
-		Policy:  "default-src 'none'; base-uri 'none'; form-action 'none'; style-src " + digest(css),
+		Policy:  "default-src 'none'; base-uri 'none'; form-action 'none'; style-src " + look.Digest(css),
 		Outcome: outcomeView{"passed", "passed"},
 	}
 	switch worst := c.Worst(); {

@@ -5,9 +5,7 @@ package reports
 import (
 	"bytes"
 	"cmp"
-	"crypto/sha256"
 	"embed"
-	"encoding/base64"
 	"fmt"
 	"html/template"
 	"io"
@@ -17,10 +15,11 @@ import (
 	"time"
 
 	"github.com/rehearse-dev/rehearse/harness"
+	"github.com/rehearse-dev/rehearse/internal/look"
 	"github.com/rehearse-dev/rehearse/internal/prose"
 )
 
-//go:embed web/report.css web/report.js web/*.tmpl
+//go:embed web/report.js web/*.tmpl
 var web embed.FS
 
 // HTMLOptions are the options of [HTML].
@@ -52,9 +51,9 @@ func page(w io.Writer, run *Run, tab *table, diff *Diff, opts *HTMLOptions) erro
 	}
 	o.MaxText = cmp.Or(o.MaxText, 8000)
 	o.MaxBytes = cmp.Or(o.MaxBytes, 24_000_000)
-	tmpl, err := template.New("report").Funcs(parts()).ParseFS(web, "web/*.tmpl")
+	tmpl, err := templates()
 	if err != nil {
-		return fmt.Errorf("reading the templates: %w", err)
+		return err
 	}
 	b := &pageBuilder{max: o.MaxText, tab: tab, run: run, diff: diff, seen: map[string]seen{}, views: map[string]*trialView{}, packers: sync.Pool{New: newPacker}}
 	p, err := b.page(o)
@@ -77,6 +76,18 @@ func page(w io.Writer, run *Run, tab *table, diff *Diff, opts *HTMLOptions) erro
 	}
 	_, err = w.Write(tail)
 	return err
+}
+
+// templates are those of all pages.
+func templates() (*template.Template, error) {
+	tmpl, err := look.Parse(template.New("report").Funcs(parts()))
+	if err == nil {
+		tmpl, err = tmpl.ParseFS(web, "web/*.tmpl")
+	}
+	if err != nil {
+		return nil, fmt.Errorf("reading the templates: %w", err)
+	}
+	return tmpl, nil
 }
 
 // chunksHere stands in the template where the compressed details come. No text
@@ -176,10 +187,7 @@ func (b *pageBuilder) texts(list []string) []textView {
 
 // page builds what the page shows.
 func (b *pageBuilder) page(o HTMLOptions) (*pageView, error) {
-	css, err := web.ReadFile("web/report.css")
-	if err != nil {
-		return nil, err
-	}
+	css := look.CSS()
 	js, err := web.ReadFile("web/report.js")
 	if err != nil {
 		return nil, err
@@ -190,7 +198,7 @@ func (b *pageBuilder) page(o HTMLOptions) (*pageView, error) {
 		// The digests admit these two texts and nothing that a template might
 		// ever let slip.
 		Policy: fmt.Sprintf("default-src 'none'; base-uri 'none'; form-action 'none'; style-src %s; script-src %s",
-			digest(css), digest(js)),
+			look.Digest(css), look.Digest(js)),
 		CSS:     template.CSS(css),
 		JS:      template.JS(js),
 		Words:   b.tab.Words(),
@@ -250,11 +258,6 @@ func (b *pageBuilder) page(o HTMLOptions) (*pageView, error) {
 		p.Gold = b.gold()
 	}
 	return p, nil
-}
-
-func digest(b []byte) string {
-	sum := sha256.Sum256(b)
-	return "'sha256-" + base64.StdEncoding.EncodeToString(sum[:]) + "'"
 }
 
 // bar is the share of each outcome, in percent of all trials.

@@ -20,6 +20,7 @@ import (
 	"github.com/rehearse-dev/rehearse/harness"
 	"github.com/rehearse-dev/rehearse/harness/trials"
 	checks "github.com/rehearse-dev/rehearse/internal/conduct"
+	"github.com/rehearse-dev/rehearse/internal/look"
 )
 
 // voids are the elements without an end tag.
@@ -178,7 +179,7 @@ func TestCheckHTML(t *testing.T) {
 // Style and script name nothing outside, and are what the policy admits.
 func TestHTMLAsksNobody(t *testing.T) {
 	outside := regexp.MustCompile(`(?i)https?:|//[a-z]|url\(|@import|fetch\(|XMLHttp|import\(`)
-	for _, name := range []string{"web/report.css", "web/report.js", "web/page.tmpl", "web/views.tmpl", "web/parts.tmpl", "web/compare.tmpl"} {
+	for _, name := range []string{"../internal/look/page.css", "../internal/look/icons.tmpl", "web/report.js", "web/page.tmpl", "web/views.tmpl", "web/parts.tmpl", "web/compare.tmpl"} {
 		data, err := os.ReadFile(name)
 		if err != nil {
 			t.Fatal(err)
@@ -209,7 +210,7 @@ func TestHTMLAsksNobody(t *testing.T) {
 		}
 	}
 	for _, name := range []string{"style", "script"} {
-		if want := name + "-src " + digest([]byte(texts[name])); !strings.Contains(policy, want) {
+		if want := name + "-src " + look.Digest([]byte(texts[name])); !strings.Contains(policy, want) {
 			t.Errorf("the policy %q lacks %q", policy, want)
 		}
 	}
@@ -279,7 +280,7 @@ func TestHTMLShowsEverything(t *testing.T) {
 // absolutely, and would stand beside the page where it is inside of something
 // that scrolls and has no place of its own.
 func TestHiddenTextsStayInside(t *testing.T) {
-	css, err := os.ReadFile("web/report.css")
+	css, err := os.ReadFile("../internal/look/page.css")
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -174,7 +174,7 @@ func TestHostile(t *testing.T) {
 				t.Error("not UTF-8")
 			}
 			for i, r := range out {
-				if unseen(r) {
+				if clean(string(r)) != string(r) {
 					t.Errorf("%q at byte %d: %q", r, i, out[max(0, i-60):min(len(out), i+60)])
 					break
 				}

@@ -90,7 +90,7 @@ func (b *pageBuilder) trialRow(t place) *trialView {
 
 // body is what is shown of a trial, which is whole; j is where it stands.
 func (b *pageBuilder) body(t *Trial, j job) *trialBody {
-	body := &trialBody{ID: j.id, Command: b.command(t), YAML: asScenario(t), Outcome: outcomeOf(t.Outcome), Facts: trialFacts(t), Warnings: b.texts(t.Warnings), Drift: driftLines(t.Drift)}
+	body := &trialBody{ID: j.id, Command: b.command(t), YAML: AsScenario(t), Outcome: outcomeOf(t.Outcome), Facts: trialFacts(t), Warnings: b.texts(t.Warnings), Drift: driftLines(t.Drift)}
 	if t.Cause != nil {
 		body.Cause = &causeView{
 			Kind: causeWord(t.Cause.Kind), Text: b.text(t.Cause.Text()),

@@ -208,6 +208,7 @@ func serveHTTP[S any](ctx context.Context, s *httpServer, from *script[S], mock 
 	})
 	url, admin := urls(called(listener.Addr(), s.advertise))
 	p.ready(p.stdout, url, admin)
+	p.logf("the journal as it grows, in a browser: %s/", admin)
 	err = mock.Serve(ctx, listener, &s.listening)
 	cancel()
 	watching.Wait()

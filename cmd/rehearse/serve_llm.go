@@ -41,13 +41,17 @@ The admin API at "admin", for the conversation ID below /t/ID/rehearse:
   GET held/CUE        waits until a request is held for that cue
   GET conversations   the conversations that began
   GET health          also at /health
+  GET live            the last requests, as the page has them
   GET metrics         for Prometheus
+  GET scenario        the last conversation as a scenario, in YAML
   POST cue/CUE        gives a cue: what is held for it continues
   POST verify         judges an assertion in JSON: passed or not, and why
   POST load           plays another script, sent as YAML, or refuses all of it
   POST reset          starts over: forgets the journal and the misses so far
   DELETE conversation forgets a conversation
-It accepts JSON as application/json and YAML as application/yaml; with
+A browser shows the journal at "admin"/ as it grows: which reply answered each
+request, or why none did, and the faults that struck.
+The API accepts JSON as application/json and YAML as application/yaml; with
 --admin-token it requires that token. A script that is sent reads files below the
 folder of FILE, or below --files, and no environment variables.
 

@@ -49,6 +49,7 @@ The admin API at "admin", for the server ID below /t/ID/rehearse:
   GET held/CUE        waits until a call is held for that cue
   GET conversations   the conversations that began
   GET health          also at /health
+  GET live            the last calls and frames, as the page has them
   GET metrics         for Prometheus
   POST cue/CUE        gives a cue: what is held continues, scripted changes happen
   POST verify         judges an assertion in JSON: passed or not, and why
@@ -56,7 +57,9 @@ The admin API at "admin", for the server ID below /t/ID/rehearse:
   POST reset          starts over: forgets journal, frames and misses, and restores
                       the state and the tools of the file
   DELETE conversation forgets a conversation
-It accepts JSON as application/json and YAML as application/yaml; with
+A browser shows the journal at "admin"/ as it grows: the calls with their results,
+or why none fits, the frames, and the faults that struck.
+The API accepts JSON as application/json and YAML as application/yaml; with
 --admin-token it requires that token. A script that is sent reads files below the
 folder of FILE, or below --files, and no environment variables. With stdio there is
 an admin API only if --admin gives its address.
@@ -175,6 +178,9 @@ func (s *mcpServer) serveStdio(ctx context.Context, p *process, stderr io.Writer
 		serving.Go(func() { _ = server.Serve(ctx, listener, &s.http.listening) }) // a listener of ours that fails is of no interest to MCP
 	}
 	p.ready(p.stderr, "stdio", admin)
+	if admin != "" {
+		p.logf("the journal as it grows, in a browser: %s/", admin)
+	}
 	mock := server.Default()
 	err = mock.ServeProcess(ctx, stdioProcess{p, stderr})
 	if errors.Is(err, context.Canceled) {

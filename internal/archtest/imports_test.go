@@ -73,14 +73,15 @@ internal/gate:
 internal/jsonrpc:
 internal/key: internal/value
 internal/match: harness harness/trials internal/expr internal/prose internal/schema internal/value
+internal/look:
 internal/mcpargs: internal/prose internal/value
 internal/mcpconfig: harness internal/filepos internal/plainfile internal/prose internal/strictyaml
 internal/mcphttp: internal/exactjson internal/jsonrpc internal/mcpwire internal/sse
 internal/mcpmatrix: mockmcp mockmcp/fault
 internal/mcpwire: harness internal/exactjson internal/jsonrpc
 internal/mockserver: harness harness/score harness/trials internal/budget internal/expr internal/gate internal/jsonrpc
-	internal/match internal/profile internal/prose internal/toolname internal/trajectory internal/value mockllm
-	mockllm/fault mockmcp
+	internal/look internal/match internal/profile internal/prose internal/toolname internal/trajectory internal/value mockllm
+	mockllm/fault mockmcp reports
 internal/mutants: internal/overlay
 internal/offline:
 internal/overlay:
@@ -123,7 +124,7 @@ mockllm/fault: harness internal/faults
 mockmcp: harness internal/budget internal/cues internal/filepos internal/gate internal/jsonrpc internal/mcpwire
 	internal/plainfile internal/prose internal/schema internal/value mockmcp/fault
 mockmcp/fault: harness internal/faults
-reports: harness harness/stats harness/trials internal/jsonrpc internal/prose internal/value
+reports: harness harness/stats harness/trials internal/jsonrpc internal/look internal/prose internal/value
 scenarios: harness harness/score harness/trials internal/conduct internal/dialect internal/expr internal/filepos
 	internal/gate internal/jsonrpc internal/key internal/match internal/mcpconfig internal/mcpwire internal/plainfile internal/profile internal/project
 	internal/prose internal/strictyaml internal/subjects internal/toolname internal/value mockllm mockllm/fault mockmcp mockmcp/fault

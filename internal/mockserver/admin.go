@@ -43,6 +43,8 @@ func (h *host[S, O, M]) serveAdmin(w http.ResponseWriter, r *http.Request, t tar
 	switch what {
 	case "GET health":
 		h.serveHealth(w)
+	case "GET live":
+		h.serveLive(w, r, t)
 	case "GET held/":
 		h.with(w, t, func(m M) { serveHeld(w, r, m, cue) })
 	case "POST cue/":
@@ -60,7 +62,7 @@ func (h *host[S, O, M]) serveAdmin(w http.ResponseWriter, r *http.Request, t tar
 		w.WriteHeader(http.StatusNoContent)
 	default:
 		known := slices.Concat(slices.Collect(maps.Keys(h.admin)), slices.Collect(maps.Keys(h.shows)),
-			[]string{"GET health", "GET held/NAME", "POST cue/NAME", "POST reset", "POST load", "DELETE conversation"})
+			[]string{"GET health", "GET held/NAME", "GET live", "POST cue/NAME", "POST reset", "POST load", "DELETE conversation"})
 		slices.Sort(known)
 		writeError(w, http.StatusNotFound, fmt.Errorf("there is no %s /rehearse/%s%s; there are %s", r.Method, name, cue, strings.Join(known, ", ")))
 	}

@@ -11,7 +11,8 @@
 //
 // Below /t/ID is the conversation ID, which begins with the first request;
 // without it, the one that [Settings.Isolate] finds, else the default one.
-// Below /rehearse is the admin API, for a conversation below /t/ID/rehearse.
+// Below /rehearse is the admin API, for a conversation below /t/ID/rehearse;
+// /rehearse/ itself is a page that shows the journal.
 //
 // [Server] is that for a mock model, [MCP] for a mock MCP server.
 package mockserver
@@ -88,6 +89,7 @@ type played interface {
 type conversation[M played] struct {
 	mock   M
 	active int // requests being answered
+	used   int // by the count of requests, when it was asked last
 }
 
 // host is what the servers of both mocks do.
@@ -107,12 +109,14 @@ type host[Script, Options any, M played] struct {
 	ownHealth func(Script) bool
 	admin     map[string]adminRoute // by method and name
 	shows     map[string]func(M) any
+	entries   func(id string, m M) []entry // of its page
 
 	mu       sync.Mutex // guards what follows
 	script   Script
 	version  int // of the script, from 1
 	reload   string
 	stopping bool
+	asked    int // requests to conversations
 	live     map[string]*conversation[M]
 	retired  map[*conversation[M]]bool // taken away, and still being asked
 	past     []error                   // of conversations that were forgotten for their size
@@ -255,6 +259,8 @@ func (h *host[S, O, M]) enter(id string) (*conversation[M], error) {
 		h.live[id] = c
 	}
 	c.active++
+	h.asked++
+	c.used = h.asked
 	return c, nil
 }
 
@@ -354,6 +360,9 @@ func (h *host[S, O, M]) answer(w http.ResponseWriter, r *http.Request) {
 	script := h.script
 	h.mu.Unlock()
 	switch admin, ok := strings.CutPrefix(r.URL.Path+"/", "/rehearse/"); {
+	case ok && (r.Method == http.MethodGet || r.Method == http.MethodHead) && strings.Trim(admin, "/") == "":
+		servePage(w) // it has nothing to hide: what it shows it asks for, with the token
+		return
 	case ok:
 		if mayAdmin(w, r, h.opts.AdminToken) {
 			h.serveAdmin(w, r, target{id: id, all: !named}, strings.TrimSuffix(admin, "/"))

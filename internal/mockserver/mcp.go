@@ -55,6 +55,7 @@ func NewMCP(script mockmcp.Script, opts *MCPOptions) (*MCP, error) {
 		}
 	}
 	s.logf, s.fresh, s.end, s.atOnce, s.converse = mock.Logf, s.toolServer, s.shutdown, true, s.ask
+	s.entries = func(id string, m *toolServer) []entry { return serverEntries(id, m.Journal(), m.Frames()) }
 	s.shows = map[string]func(*toolServer) any{
 		"GET journal":      func(m *toolServer) any { return some(m.Journal()) },
 		"GET frames":       func(m *toolServer) any { return some(m.Frames()) },

@@ -80,6 +80,7 @@ func New(script mockllm.Script, opts *Options) (*Server, error) {
 	}
 	mock.Observe = s.metrics.observe
 	s.logf, s.fresh, s.end, s.converse = mock.Logf, s.model, (*model).Close, s.ask
+	s.entries = func(id string, m *model) []entry { return modelEntries(id, m.Journal()) }
 	s.ownHealth = func(script mockllm.Script) bool {
 		p, ok := profile.Lookup(script.Profile)
 		return ok && p.Proxy() && p.Has("/health")
@@ -90,6 +91,7 @@ func New(script mockllm.Script, opts *Options) (*Server, error) {
 	}
 	s.admin = map[string]adminRoute{
 		"GET conversations": s.serveConversations,
+		"GET scenario":      s.serveScenario,
 		"GET metrics": func(w http.ResponseWriter, _ *http.Request, _ target) {
 			ids, _ := s.conversations()
 			s.metrics.write(w, len(ids))

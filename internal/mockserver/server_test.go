@@ -269,7 +269,7 @@ func TestChaos(t *testing.T) {
 // test.
 func TestNoAdmin(t *testing.T) {
 	c := open(t, says("hello"), nil)
-	for _, path := range []string{"/rehearse", "/rehearse/", "/rehearse/verfy", "/t/mine/rehearse/verfy", "/rehearse/cue/x"} {
+	for _, path := range []string{"/rehearse/verfy", "/t/mine/rehearse/verfy", "/rehearse/cue/x"} {
 		c.want(http.StatusNotFound, "; there are DELETE conversation, GET conversations, GET expectations", "GET", path, "")
 	}
 	c.want(http.StatusNotFound, `there is no GET /rehearse/reset`, "GET", "/rehearse/reset", "")
