@@ -29,7 +29,7 @@ func TestJournalPage(t *testing.T) {
 	llm := file("llm.yaml", "llm: weather\nturns:\n"+
 		"  - user: Weather?\n    replies: [{say: It is sunny.}]\n"+
 		"  - user: And in Rome?\n    replies: [{say: It rains.}]\n")
-	mcp := file("mcp.yaml", "server: counter\nfaults: [{kind: rpc_error, nth: 3}]\n"+
+	mcp := file("mcp.yaml", "server: counter\nfaults: [{kind: rpc_error, match: {tool: add, nth: 3}}]\n"+
 		"tools: [{name: add, input: {type: object, properties: {by: {type: integer}}}, results: [{when: args.by < 10, text: added}]}]\n")
 	const token = "sesame+/open%20&="
 	pages := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
@@ -59,9 +59,9 @@ func TestJournalPage(t *testing.T) {
 	for _, w := range found.Wrong {
 		t.Error(w)
 	}
-	copied := file("copied.yaml", found.Scenario)
-	out, err := command(t, binary, "check", copied).CombinedOutput()
-	if err != nil || !strings.Contains(string(out), "1 scenario, 0 server files, 0 llm files: 0 warnings") || !strings.Contains(found.Scenario, "And in Rme?") {
+	// The turn that was a miss waits for its reply, which check says.
+	out, err := command(t, binary, "check", file("copied.yaml", found.Scenario)).CombinedOutput()
+	if err != nil || !strings.Contains(string(out), "the mock model has no answer here\n1 scenario, 0 server files, 0 llm files: 1 warning") || !strings.Contains(found.Scenario, "And in Rme?") {
 		t.Errorf("what was copied is no scenario of the conversation: %v\n%s\n%s", err, out, found.Scenario)
 	}
 }
