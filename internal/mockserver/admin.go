@@ -29,6 +29,9 @@ const maxAdminBytes = 8 << 20
 
 // serveAdmin answers a request to the admin API.
 func (h *host[S, O, M]) serveAdmin(w http.ResponseWriter, r *http.Request, t target, name string) {
+	if r.Method != http.MethodGet {
+		defer h.changed()
+	}
 	name, cue := cueAdmin(name)
 	what := r.Method + " " + name
 	route, show := h.admin[what], h.shows[what]

@@ -110,6 +110,7 @@ type host[Script, Options any, M played] struct {
 	admin     map[string]adminRoute // by method and name
 	shows     map[string]func(M) any
 	entries   func(id string, m M) []entry // of its page
+	steady    bool                         // when a request ends, its entry is in the journal
 
 	mu       sync.Mutex // guards what follows
 	script   Script
@@ -117,6 +118,8 @@ type host[Script, Options any, M played] struct {
 	reload   string
 	stopping bool
 	asked    int // requests to conversations
+	active   int // of which are being answered
+	changes  int // to what the page shows: requests that began or ended, and to the admin API
 	live     map[string]*conversation[M]
 	retired  map[*conversation[M]]bool // taken away, and still being asked
 	past     []error                   // of conversations that were forgotten for their size
@@ -259,6 +262,8 @@ func (h *host[S, O, M]) enter(id string) (*conversation[M], error) {
 		h.live[id] = c
 	}
 	c.active++
+	h.active++
+	h.changes++
 	h.asked++
 	c.used = h.asked
 	return c, nil
@@ -269,6 +274,8 @@ func (h *host[S, O, M]) enter(id string) (*conversation[M], error) {
 func (h *host[S, O, M]) leave(c *conversation[M]) (ended bool) {
 	h.mu.Lock()
 	c.active--
+	h.active--
+	h.changes++
 	if ended = c.active == 0 && h.retired[c]; ended {
 		delete(h.retired, c)
 	}

@@ -66,7 +66,7 @@ func journalPage() (page []byte, policy string, err error) {
 	}{template.CSS(css), template.JS(js)}); err != nil {
 		return nil, "", fmt.Errorf("rendering the journal: %w", err)
 	}
-	policy = fmt.Sprintf("default-src 'none'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'; connect-src 'self'; style-src %s; script-src %s",
+	policy = fmt.Sprintf("default-src 'none'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'; connect-src 'self'; img-src data:; style-src %s; script-src %s",
 		look.Digest(css), look.Digest(js))
 	return out.Bytes(), policy, nil
 }
@@ -108,6 +108,13 @@ type shown struct {
 	Entries       []entry `json:"entries"`       // the newest first
 }
 
+// changed says that the page has something else to show.
+func (h *host[S, O, M]) changed() {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.changes++
+}
+
 // serveLive answers with the last entries of the conversation that is named, or
 // of those with the text of "find" in their ids that were asked last. It answers
 // 304 to a page that has them already.
@@ -120,6 +127,13 @@ func (h *host[S, O, M]) serveLive(w http.ResponseWriter, r *http.Request, t targ
 	}
 	var list []asked
 	h.mu.Lock()
+	// While nothing happens, which is most of the time, nothing is collected.
+	stamp := fmt.Sprintf(`"%d-%d-`, h.version, h.changes)
+	if h.steady && h.active == 0 && strings.HasPrefix(r.Header.Get("If-None-Match"), stamp) {
+		h.mu.Unlock()
+		w.WriteHeader(http.StatusNotModified)
+		return
+	}
 	for id, c := range h.live {
 		if !t.all && id == t.id || t.all && strings.Contains(strings.ToLower(id), find) {
 			list = append(list, asked{id, c.mock, c.used})
@@ -141,7 +155,7 @@ func (h *host[S, O, M]) serveLive(w http.ResponseWriter, r *http.Request, t targ
 		return
 	}
 	sum := sha256.Sum256(data)
-	tag := `"` + hex.EncodeToString(sum[:12]) + `"`
+	tag := stamp + hex.EncodeToString(sum[:12]) + `"`
 	w.Header().Set("ETag", tag)
 	w.Header().Set("Cache-Control", "no-store")
 	if r.Header.Get("If-None-Match") == tag {

@@ -75,6 +75,11 @@ func TestJournalPage(t *testing.T) {
 				t.Errorf("%s: %d texts of <%s>, or not the one in the policy %q", path, len(m), name, policy)
 			}
 		}
+		// A browser that has no icon asks the mock for one.
+		if !strings.Contains(page, `<link rel="icon" href="data:,">`) || !strings.Contains(policy, "img-src data:;") {
+			t.Errorf("%s has no icon of its own: %q", path, policy)
+		}
+		page = strings.Replace(page, `href="data:,"`, "", 1)
 		if m := regexp.MustCompile(`(?i)(src|href)="[^#"]|url\(|@import|innerHTML|insertAdjacent|document\.write|eval\(`).FindString(page); m != "" {
 			t.Errorf("%s has %q", path, m)
 		}
@@ -166,10 +171,18 @@ func TestJournalPageOfModel(t *testing.T) {
 	if c.s.ServeHTTP(w, r); w.Code != http.StatusNotModified || w.Body.Len() > 0 {
 		t.Errorf("the same again: %d %s", w.Code, w.Body)
 	}
-	c.ask("POST", "/v1/chat/completions", chatOf("hi"))
-	w = httptest.NewRecorder()
-	if c.s.ServeHTTP(w, r); w.Code != http.StatusOK {
-		t.Errorf("after another request: %d", w.Code)
+	for _, then := range []func(){
+		func() { c.ask("POST", "/v1/chat/completions", chatOf("hi")) },
+		func() { c.ask("POST", "/t/a/rehearse/reset", "") },
+		func() { c.ask("DELETE", "/t/a/rehearse/conversation", "") },
+		func() { _ = c.s.Load(says("x")) },
+	} {
+		then()
+		w = httptest.NewRecorder()
+		if c.s.ServeHTTP(w, r); w.Code != http.StatusOK {
+			t.Errorf("after a change: %d", w.Code)
+		}
+		r.Header.Set("If-None-Match", w.Header().Get("ETag"))
 	}
 }
 

@@ -80,6 +80,7 @@ func New(script mockllm.Script, opts *Options) (*Server, error) {
 	}
 	mock.Observe = s.metrics.observe
 	s.logf, s.fresh, s.end, s.converse = mock.Logf, s.model, (*model).Close, s.ask
+	s.steady = true
 	s.entries = func(id string, m *model) []entry { return modelEntries(id, m.Journal()) }
 	s.ownHealth = func(script mockllm.Script) bool {
 		p, ok := profile.Lookup(script.Profile)

@@ -152,13 +152,13 @@ for (const stranger of [`http://evil.example:${port(at.stranger)}`, at.stranger]
   await evil.goto(stranger + "/");
   for (const path of ["/rehearse/", "/rehearse/live", "/rehearse/scenario", "/t/first/rehearse/scenario"]) {
     await check(`${stranger} fetches ${path}`, () => evil.evaluate((u) => fetch(u).then((r) => r.text(), () => true), at.llm + path));
-    const [popup] = await Promise.all([context.waitForEvent("page"), evil.evaluate((u) => { window.open(u); }, at.llm + path)]);
-    await popup.waitForLoadState();
     await check(`${stranger} opens ${path}`, async () => {
+      const [popup] = await Promise.all([context.waitForEvent("page"), evil.evaluate((u) => { window.open(u); }, at.llm + path)]);
+      await popup.waitForLoadState();
       const text = await popup.locator("body").innerText();
+      await popup.close();
       return text.includes("rehearse_forbidden") && !text.includes("Rme") || text;
     });
-    await popup.close();
   }
   await check(`${stranger} frames the page`, async () => {
     await evil.evaluate((u) => new Promise((done) => {
