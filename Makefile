@@ -75,6 +75,10 @@ agents: $(BIN)/rehearse ## Play suites and faults to agents that others wrote, a
 	@./interop/agents/install.sh
 	@$(GO) run ./interop/agents $(AGENTS)
 
+.PHONY: packages
+packages: $(BIN)/rehearse ## Build a wheel and an npm package with the program in them, in dist (needs Python, PyPI, npm)
+	@./packages/build.sh $(BIN)/rehearse dist
+
 .PHONY: cases
 cases: $(BIN)/rehearse ## Play the inputs in REHEARSE_CASES; what fails must be excused in interop/cases/excused.txt (CASES='39* clients')
 	@PATH="$(CURDIR)/interop/.venv/bin:$$PATH" $(GO) run ./interop/cases $(CASES)
@@ -139,7 +143,7 @@ fuzz-long: ## Fuzz what reads requests, scripts and streams for long (FUZZTIME=1
 
 .PHONY: clean
 clean: ## Remove what was built and run
-	rm -rf $(BIN) $(TOOLS) runs
+	rm -rf $(BIN) $(TOOLS) runs dist
 
 .PHONY: $(BIN)/rehearse
 $(BIN)/rehearse:

@@ -238,11 +238,15 @@ func oneFile(what string) cobra.PositionalArgs {
 		if err := minArgs(1, what)(cmd, args); err != nil {
 			return err
 		}
-		if len(args) > 1 {
-			return fmt.Errorf("%s serves one file, and got %d: %s", cmd.CommandPath(), len(args), strings.Join(args, ", "))
-		}
-		return nil
+		return atMostOneFile(cmd, args)
 	}
+}
+
+func atMostOneFile(cmd *cobra.Command, args []string) error {
+	if len(args) > 1 {
+		return fmt.Errorf("%s serves one file, and got %d: %s", cmd.CommandPath(), len(args), strings.Join(args, ", "))
+	}
+	return nil
 }
 
 func minArgs(n int, what string) cobra.PositionalArgs {

@@ -92,6 +92,7 @@ func TestWithParent(t *testing.T) {
 	}{
 		{"llm", []string{"serve", "llm", "--with-parent"}, "llm: m\nturns: [{user: hi, replies: [{say: hello}]}]\n"},
 		{"mcp", []string{"serve", "mcp", "--with-parent"}, "server: m\ntools: [{name: t, results: [{text: ok}]}]\n"},
+		{"proxy", []string{"proxy", "--with-parent", "--mode", "passthrough", "--upstream", "http://127.0.0.1:1", "--cassette"}, ""},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			dir := t.TempDir()

@@ -4,6 +4,7 @@ package main
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"net"
@@ -31,6 +32,7 @@ type proxyFlags struct {
 	ignore, keep                                   []string
 	maxAge                                         age
 	admits                                         gate.Rules
+	withParent                                     bool
 }
 
 func proxyCommand(p *process) *cobra.Command {
@@ -47,9 +49,10 @@ code. The command finds the proxy in OPENAI_BASE_URL, ANTHROPIC_BASE_URL and
 GOOGLE_GEMINI_BASE_URL, which the official clients read, and in
 REHEARSE_PROXY_URL. In a replay it also gets placeholder keys, if it has none.
 
-Without a command it prints one line of JSON when it is ready, {"url": "..."}, and
-runs until it is interrupted. Point the client's base URL at it; the path of a
-request is appended to --upstream.
+Without a command it prints one line of JSON when it is ready,
+{"url": "...", "openai": "..."}, and runs until it is interrupted. Point the client's
+base URL at it: "openai" for clients of OpenAI, which want the /v1 in theirs, "url" for
+others. The path of a request is appended to --upstream.
 
 Streams stay streams, while recording and in a replay. Keys, cookies, login names
 and folders are removed from what is written.
@@ -72,7 +75,16 @@ asked for.`,
 			if dash := cmd.ArgsLenAtDash(); dash > 0 || dash < 0 && len(args) > 0 {
 				return fmt.Errorf("unexpected argument %q; put the client's command after --", args[0])
 			}
-			return proxy(cmd.Context(), p, &flags, args)
+			if !flags.withParent {
+				return proxy(cmd.Context(), p, &flags, args)
+			}
+			if len(args) > 0 {
+				return errors.New("--with-parent is for a proxy without a command: with one it ends when the command does")
+			}
+			http := httpServer{withParent: true}
+			ctx, cancel := http.begin(cmd.Context(), p)
+			defer cancel()
+			return proxy(ctx, p, &flags, nil)
 		},
 	}
 	f := cmd.Flags()
@@ -90,6 +102,7 @@ asked for.`,
 	f.Var(&flags.maxAge, "max-age", "maximum age of a recording in replay and record-new, such as 30d; 0 is any age")
 	f.StringVar(&flags.stale, "stale", "warn", "what to do about an older recording: warn, error, or record (again, with --mode record-new)")
 	addKeep(f, &flags.keep)
+	f.BoolVar(&flags.withParent, "with-parent", false, parentHelp)
 	f.BoolVar(&flags.force, "force", false, "let a recording replace one of another command, or one with more exchanges")
 	f.BoolVar(&flags.asides, "asides", false, "allow several models or system prompts in one recording, as of agents that also ask for titles")
 	return cmd
@@ -160,7 +173,11 @@ func proxy(ctx context.Context, p *process, flags *proxyFlags, command []string)
 			return errors.Join(err, srv.Close())
 		}
 	} else {
-		p.ready(p.stdout, address, "")
+		line, _ := json.Marshal(struct {
+			URL    string `json:"url"`
+			OpenAI string `json:"openai"`
+		}{address, openAIBase(address, bareAddress(flags, upstream))})
+		fmt.Fprintf(p.stdout, "%s\n", line)
 		select {
 		case err := <-done:
 			return errors.Join(err, rec.close())

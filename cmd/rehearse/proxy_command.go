@@ -58,17 +58,22 @@ func proxied(ctx context.Context, p *process, command, env []string) (int, error
 	return 0, nil
 }
 
-// clientEnv is what the official clients of several providers read, so that
-// they ask the proxy at address. bare says that the endpoint's own address ends
-// before the /v1 that OpenAI's clients want in theirs.
-func clientEnv(p *process, address string, bare bool, mode cassettes.Mode) []string {
-	openai := address
+// openAIBase is the base URL of a proxy at address for OpenAI's clients. bare
+// says that the endpoint's own address ends before the /v1 that they want in
+// theirs.
+func openAIBase(address string, bare bool) string {
 	if bare {
-		openai += "/v1"
+		return address + "/v1"
 	}
+	return address
+}
+
+// clientEnv is what the official clients of several providers read, so that
+// they ask the proxy at address; see [openAIBase].
+func clientEnv(p *process, address string, bare bool, mode cassettes.Mode) []string {
 	env := []string{
 		"REHEARSE_PROXY_URL=" + address,
-		"OPENAI_BASE_URL=" + openai, "ANTHROPIC_BASE_URL=" + address, "GOOGLE_GEMINI_BASE_URL=" + address,
+		"OPENAI_BASE_URL=" + openAIBase(address, bare), "ANTHROPIC_BASE_URL=" + address, "GOOGLE_GEMINI_BASE_URL=" + address,
 	}
 	// Who goes to the network through a proxy must not look for ours there.
 	for _, name := range []string{"NO_PROXY", "no_proxy"} {

@@ -68,6 +68,21 @@ func TestProxyEnvironment(t *testing.T) {
 	}
 }
 
+// TestProxyReady says where OpenAI's clients find a proxy without a command.
+func TestProxyReady(t *testing.T) {
+	for path, openai := range map[string]string{"": "/v1", "/v1": ""} {
+		s := serveArgs(t, &process{}, "proxy", "--mode", "passthrough", "--upstream", "http://127.0.0.1:1"+path)
+		if want := s.URL + openai; s.OpenAI != want {
+			t.Errorf("upstream %q: openai is %q, want %q", path, s.OpenAI, want)
+		}
+		s.end()
+	}
+	dir := t.TempDir()
+	if e := inProcess(t, dir, "proxy", "--with-parent", "--mode", "passthrough", "--upstream", "http://127.0.0.1:1", "--", "true"); exitCode(e.code) != exitUsage || !strings.Contains(e.stderr, "ends when the command does") {
+		t.Errorf("exit code %d and\n%s", e.code, e.stderr)
+	}
+}
+
 // TestProxyFailures: what failed is called so, and replaces nothing.
 func TestProxyFailures(t *testing.T) {
 	status := http.StatusOK

@@ -57,7 +57,7 @@ func (s *httpServer) flags(f *pflag.FlagSet) {
 	advertiseFlag(f, &s.advertise, "; --listen says where it listens")
 	gateFlags(f, &s.admits)
 	f.StringVar(&s.token, "admin-token", "", "token that the admin API requires, as Authorization: Bearer TOKEN; @FILE reads it from a file, since other users see the flags of a process")
-	f.StringVar(&s.files, "files", "", "folder that a script sent to the admin API may read (default: that of FILE)")
+	f.StringVar(&s.files, "files", "", "folder that a script sent to the admin API may read (default: that of FILE, else the working folder)")
 	f.StringVar(&s.listening.Cert, "tls-cert", "", "certificate file, to serve https")
 	f.StringVar(&s.listening.Key, "tls-key", "", "key file of the certificate")
 	f.BoolVar(&s.withParent, "with-parent", false, parentHelp)
@@ -137,11 +137,14 @@ type script[S any] struct {
 	pick   func(*scenarios.Set) (S, error)
 }
 
-// newScript returns the script of the files or folders in paths. A script that
-// is sent reads files below root; where that is empty, in the folder of the
-// first of the files.
+// newScript returns the script of the files or folders in paths; without any,
+// one in which nothing is scripted. A script that is sent reads files below
+// root; where that is empty, in the folder of the first of the files.
 func newScript[S any](p *process, paths []string, root string, pick func(*scenarios.Set) (S, error)) *script[S] {
-	folder := paths[0]
+	folder := cmp.Or(root, ".")
+	if len(paths) > 0 {
+		folder = paths[0]
+	}
 	if info, err := os.Stat(folder); err != nil || !info.IsDir() {
 		folder = filepath.Dir(folder)
 	}
@@ -152,6 +155,9 @@ func (s *script[S]) files() string { return strings.Join(s.w.paths, " ") }
 
 // load reads the script of the files that are watched.
 func (s *script[S]) load() (loaded S, err error) {
+	if len(s.w.paths) == 0 {
+		return loaded, nil
+	}
 	set, err := scenarios.Load(s.w.paths, &scenarios.Options{LookupEnv: s.p.getenv})
 	s.w.read = set.Files
 	if err != nil {
@@ -165,9 +171,17 @@ func (s *script[S]) load() (loaded S, err error) {
 
 // parse reads a script that is sent, by whoever reaches the admin API: it knows
 // no environment, and of files those below the root. What it refers to lies
+// beside the file that it was read from, which name is; where that is empty,
 // beside the first of the files.
-func (s *script[S]) parse(data []byte) (none S, err error) {
-	set, err := scenarios.Parse(filepath.Join(s.folder, "posted.yaml"), data, &scenarios.Options{
+func (s *script[S]) parse(name string, data []byte) (none S, err error) {
+	name = cmp.Or(name, "posted.yaml")
+	if !filepath.IsAbs(name) {
+		name = filepath.Join(s.folder, name)
+	}
+	if _, _, err := gate.Below(s.root, name); err != nil {
+		return none, fmt.Errorf("%s %w; see --files", name, err)
+	}
+	set, err := scenarios.Parse(name, data, &scenarios.Options{
 		LookupEnv: func(string) (string, bool) { return "", false }, Offline: true, Root: s.root,
 	})
 	if err != nil {

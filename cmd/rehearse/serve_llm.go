@@ -26,10 +26,11 @@ type llmServer struct {
 func serveLLMCommand(p *process) *cobra.Command {
 	var s llmServer
 	cmd := &cobra.Command{
-		Use:   "llm FILE",
+		Use:   "llm [FILE]",
 		Short: "Serve a mock model endpoint",
 		Long: `llm serves a mock model from an llm file, or the model's side of a scenario file.
-"url" is the base URL for clients.
+"url" is the base URL for clients. Without FILE nothing is scripted until a script
+is sent to the admin API.
 
 Tests that run at the same time each use a conversation of their own: any ID in
 http://HOST:PORT/t/ID/v1 begins one. With --isolate key the API key is the ID, with
@@ -46,8 +47,10 @@ The admin API at "admin", for the conversation ID below /t/ID/rehearse:
   GET scenario        the last conversation as a scenario, in YAML
   POST cue/CUE        gives a cue: what is held for it continues
   POST verify         judges an assertion in JSON: passed or not, and why
-  POST load           plays another script, sent as YAML, or refuses all of it
+  POST load           plays another script, sent as YAML, or refuses all of it;
+                      ?name=PATH says which file it was read from
   POST reset          starts over: forgets the journal and the misses so far
+  POST conversation   begins a conversation, though nobody has spoken
   DELETE conversation forgets a conversation
 A browser shows the journal at "admin"/ as it grows: which reply answered each
 request, or why none did, and the faults that struck.
@@ -68,7 +71,7 @@ script.`,
   rehearse serve llm --chaos 0.1 --seed 7 assistant.yaml
   curl http://127.0.0.1:8080/t/my-test/rehearse/verify \
     -H 'Content-Type: application/json' -d '{"that": "journal.model_calls == 2"}'`,
-		Args: oneFile("an llm or scenario file"),
+		Args: atMostOneFile,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if err := s.check(cmd); err != nil {
 				return err

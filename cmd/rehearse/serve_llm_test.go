@@ -12,6 +12,7 @@ import (
 	"math/big"
 	"net"
 	"net/http"
+	"net/url"
 	"os"
 	"path/filepath"
 	"strings"
@@ -156,6 +157,37 @@ func TestServeAdmin(t *testing.T) {
 	code, stderr := s.end()
 	if want := "rehearse: 1 request not answered as scripted; see above\n"; code != exitFailed || !strings.HasSuffix(stderr, want) {
 		t.Errorf("exit code %d and\n%s", code, stderr)
+	}
+}
+
+// TestServeWithoutFile has nothing scripted until it is sent. What is sent may
+// say which file it was read from, below the folder that may be read.
+func TestServeWithoutFile(t *testing.T) {
+	dir := t.TempDir()
+	if err := os.Mkdir(filepath.Join(dir, "sub"), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	put(t, dir, "sub/shop.yaml", "server: shop\ntools: [{name: look, results: [{text: Goods.}]}]\n")
+	s := serveArgs(t, &process{}, "serve", "llm", "--files", dir)
+	own := strings.TrimSuffix(s.URL, "/v1") + "/t/mine"
+	s.expect("no turns are scripted", "POST", own+"/v1/chat/completions", hiChat)
+	load, name := own+"/rehearse/load?name=", url.QueryEscape(filepath.Join(dir, "sub", "test.py::one"))
+	s.expect("test.py::one:2:1: unknown key", "POST", load+name, "llm: one\nreplys: []\n")
+	s.expect("outside the folder that may be read", "POST", load+url.QueryEscape(filepath.Join(dir, "..", "x.yaml")), "llm: one\nreplies: [{say: loaded}]\n")
+	s.expect("204 ", "POST", load+name, "scenario: one\nservers: {shop: {mock: shop.yaml}}\nturns: [{user: hi, replies: [{say: hello}]}]\n")
+	s.expect("204 ", "POST", load+name, "llm: one\nreplies: [{say: loaded}]\n")
+	s.expect("loaded", "POST", own+"/v1/chat/completions", hiChat)
+	s.expect("204 ", "DELETE", own+"/rehearse/conversation", "")
+	if code, stderr := s.end(); code != exitPassed {
+		t.Errorf("exit code %d and\n%s", code, stderr)
+	}
+	s = serveArgs(t, &process{}, "serve", "mcp")
+	s.expect("204 ", "POST", s.Admin+"/load", "server: one\ntools: [{name: t, results: [{text: ok}]}]\n")
+	if code, stderr := s.end(); code != exitPassed {
+		t.Errorf("exit code %d and\n%s", code, stderr)
+	}
+	if e := inProcess(t, dir, "serve", "mcp", "--transport", "stdio"); exitCode(e.code) != exitUsage || !strings.Contains(e.stderr, "stdio needs a server file") {
+		t.Errorf("over stdio: exit code %d and\n%s", e.code, e.stderr)
 	}
 }
 

@@ -29,12 +29,13 @@ type mcpServer struct {
 func serveMCPCommand(p *process) *cobra.Command {
 	var s mcpServer
 	cmd := &cobra.Command{
-		Use:   "mcp FILE",
+		Use:   "mcp [FILE]",
 		Short: "Serve a mock MCP server",
 		Long: `mcp serves a server file: over streamable HTTP at "url", for clients of all
 protocol versions at once, or over another --transport: the older HTTP with SSE, a
 WebSocket (subprotocol mcp), or stdio as the child of a client. With stdio the
-ready line goes to standard error, since standard output belongs to MCP.
+ready line goes to standard error, since standard output belongs to MCP. Without
+FILE, which stdio needs, there are no tools until a file is sent to the admin API.
 
 Tests that run at the same time each use a server of their own, with its state and
 its journal: any ID in http://HOST:PORT/t/ID/mcp begins one. With --isolate key the
@@ -53,9 +54,11 @@ The admin API at "admin", for the server ID below /t/ID/rehearse:
   GET metrics         for Prometheus
   POST cue/CUE        gives a cue: what is held continues, scripted changes happen
   POST verify         judges an assertion in JSON: passed or not, and why
-  POST load           plays another server file, sent as YAML, or refuses all of it
+  POST load           plays another server file, sent as YAML, or refuses all of it;
+                      ?name=PATH says which file it was read from
   POST reset          starts over: forgets journal, frames and misses, and restores
                       the state and the tools of the file
+  POST conversation   begins a conversation, though nobody has spoken
   DELETE conversation forgets a conversation
 A browser shows the journal at "admin"/ as it grows: the calls with their results,
 or why none fits, the frames, and the faults that struck.
@@ -74,7 +77,7 @@ matched no scripted result.`,
   rehearse serve mcp --transport ws --listen 127.0.0.1:8080 --watch 500ms calculator.yaml
   curl http://127.0.0.1:8080/t/my-test/rehearse/verify \
     -H 'Content-Type: application/json' -d '{"calls": [{"add": {"a": 2}}]}'`,
-		Args: oneFile("a server file"),
+		Args: atMostOneFile,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if err := s.check(cmd); err != nil {
 				return err
@@ -84,6 +87,9 @@ matched no scripted result.`,
 			ctx, cancel := s.http.begin(cmd.Context(), p)
 			defer cancel()
 			if s.transport == "stdio" {
+				if len(args) == 0 {
+					return errors.New("--transport stdio needs a server file, such as `rehearse serve mcp --transport stdio calculator.yaml`")
+				}
 				return s.serveStdio(ctx, p, stderr, args)
 			}
 			return s.serve(ctx, p, args)

@@ -22,6 +22,7 @@ import (
 type served struct {
 	t          *testing.T
 	URL, Admin string
+	OpenAI     string // of a proxy
 	client     http.Client
 	end        func() (exitCode, string) // returns what stood on standard error
 }

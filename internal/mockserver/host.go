@@ -44,8 +44,9 @@ type Settings[Script, Mock any] struct {
 	// Isolate finds the conversation of a request that is not below /t/.
 	// Empty and nil find the default one.
 	Isolate func(*http.Request) string
-	// Parse reads a script that is sent to the admin API. Nil refuses all.
-	Parse func(data []byte) (Script, error)
+	// Parse reads a script that is sent to the admin API. name is the file that
+	// the sender read it from; empty means that it has none. Nil refuses all.
+	Parse func(name string, data []byte) (Script, error)
 	// Prepare changes each script before it is played. Nil leaves it.
 	Prepare func(*Script)
 	// Gate says whose requests are answered.

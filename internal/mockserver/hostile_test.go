@@ -114,7 +114,7 @@ func TestHostileConversations(t *testing.T) {
 
 // TestHostilePosts bounds what conversations are sent of their own.
 func TestHostilePosts(t *testing.T) {
-	parse := func([]byte) (mockllm.Script, error) { return says("own"), nil }
+	parse := func(string, []byte) (mockllm.Script, error) { return says("own"), nil }
 	c := open(t, says("hello"), &mockserver.Options{Parse: parse, MaxPosted: 10_000})
 	body := strings.Repeat("x", 1050)
 	for i := range 9 {

@@ -160,7 +160,7 @@ func TestMCPConversations(t *testing.T) {
 
 // TestMCPAdmin asks all that there is to ask.
 func TestMCPAdmin(t *testing.T) {
-	parse := func(data []byte) (mockmcp.Script, error) {
+	parse := func(_ string, data []byte) (mockmcp.Script, error) {
 		if string(data) == "bad" {
 			return mockmcp.Script{}, errors.New("x.yaml:1:1: no server")
 		}

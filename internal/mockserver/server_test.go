@@ -126,7 +126,10 @@ func TestTooManyConversations(t *testing.T) {
 
 // TestLoad replaces a script whole or not at all.
 func TestLoad(t *testing.T) {
-	parse := func(data []byte) (mockllm.Script, error) {
+	parse := func(name string, data []byte) (mockllm.Script, error) {
+		if string(data) == "name" {
+			return says("read from " + name), nil
+		}
 		if text, ok := strings.CutPrefix(string(data), "say "); ok {
 			return says(text), nil
 		}
@@ -147,7 +150,20 @@ func TestLoad(t *testing.T) {
 	for _, id := range []string{"a", "b"} {
 		c.want(200, "new", "POST", "/t/"+id+"/v1/chat/completions", chat)
 	}
+	c.want(204, "", "POST", "/t/a/rehearse/load?name=%2Ftests%2Fa%20b.yaml", "name")
+	c.want(200, "read from /tests/a b.yaml", "POST", "/t/a/v1/chat/completions", chat)
 	c.want(413, "larger", "POST", "/rehearse/load", strings.Repeat("x", 9<<20))
+}
+
+// TestBegin begins a conversation for which nobody may come.
+func TestBegin(t *testing.T) {
+	c := open(t, says("hello"), nil)
+	c.want(404, "POST /t/a/rehearse/conversation", "POST", "/t/a/rehearse/verify", `{"done": true}`)
+	c.want(204, "", "POST", "/t/a/rehearse/conversation", "")
+	c.want(200, "never asked for: turn 1, reply 1", "POST", "/t/a/rehearse/verify", `{"done": true}`)
+	c.want(200, "hello", "POST", "/t/a/v1/chat/completions", chat)
+	c.want(204, "", "POST", "/t/a/rehearse/conversation", "")
+	c.want(200, `{"passed":true`, "POST", "/t/a/rehearse/verify", `{"done": true}`)
 }
 
 // TestLoadWhileAnswering lets a request end with the script that it began with.
