@@ -42,6 +42,16 @@ func TestPackagesPytest(t *testing.T) {
 	t.Run("killed", func(t *testing.T) { tests.end(t, syscall.SIGKILL, "test_wait.py") })
 }
 
+// TestPackagesVitest is [TestPackagesPytest] for the npm package.
+func TestPackagesVitest(t *testing.T) {
+	dir := packageFolder(t, "packages/npm")
+	inFolder(t, dir, "npm", "install", "--no-save", "--no-audit", "--no-fund", "--loglevel=error", built(t, "rehearse-*.tgz"))
+	tests := packageTests{dir, []string{"node_modules/.bin/vitest", "run", "--maxWorkers=4"}}
+	t.Run("many", func(t *testing.T) { tests.many(t, "--reporter=junit", "--outputFile=many.xml", "many") })
+	t.Run("ctrl-c", func(t *testing.T) { tests.end(t, syscall.SIGINT, "wait") })
+	t.Run("killed", func(t *testing.T) { tests.end(t, syscall.SIGKILL, "wait") })
+}
+
 // packageFolder is a folder outside of the repository with a copy of from.
 func packageFolder(t *testing.T, from string) string {
 	t.Helper()
@@ -130,7 +140,7 @@ func mismatch(n int) *regexp.Regexp {
 	case n%20 == 0:
 		return regexp.MustCompile(fmt.Sprintf(`(?s)- user: question %d\n.*\+ user: mistake %d\b`, n, n))
 	default:
-		return regexp.MustCompile(fmt.Sprintf(`never asked for: turn 1, reply 1 \S*\D%d\D*:\d+:\d+\n?$`, n))
+		return regexp.MustCompile(fmt.Sprintf(`(?m)never asked for: turn 1, reply 1 \S*\D%d\D*:\d+:\d+$`, n))
 	}
 }
 

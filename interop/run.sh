@@ -52,6 +52,7 @@ library langgraph langchain==1.5.2 langgraph==1.2.24 langchain-openai==1.7.4 lan
 library pydantic-ai 'pydantic-ai-slim[openai,mcp]==2.68.0'
 
 cd ..
+make packages
 export REHEARSE_NODE_MODULES="$PWD/interop/node_modules"
 go test -tags interop -count=1 -timeout 40m -v -skip '^(TestTerminalAgents|TestPresetAgents)$' ./interop/
 # The agents for the terminal need no network: there is none.

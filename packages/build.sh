@@ -20,5 +20,7 @@ done
 rm -f "$out"/rehearse-*.whl "$out"/rehearse-*.tgz
 python3 -m venv "$stage/venv"
 "$stage/venv/bin/pip" wheel --quiet --disable-pip-version-check --no-deps --wheel-dir "$out" "$stage/python"
+# The program runs on this platform alone.
+npm pkg set --prefix "$stage/npm" "os[0]=$(node -p process.platform)" "cpu[0]=$(node -p process.arch)"
 npm pack --silent --pack-destination "$out" "$stage/npm"
 ls "$out"/rehearse-*

@@ -1,0 +1,3 @@
+import { many } from "./many.js";
+
+many(150, 200);

@@ -1,0 +1,3 @@
+import { wait } from "./wait.js";
+
+wait();
