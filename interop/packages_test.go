@@ -14,6 +14,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 	"syscall"
@@ -21,45 +22,181 @@ import (
 	"time"
 
 	"golang.org/x/sys/unix"
+	"gopkg.in/yaml.v3"
 )
 
-// packageTests are the tests that use a package, in a folder of their own.
+// packagesPage is the page whose code is played here.
+const packagesPage = "../docs/packages.md"
+
+// packageTests are the tests that use a package, in a folder of their own,
+// which is outside of the repository.
 type packageTests struct {
 	dir string
+	env []string
 	run []string // the command that plays test files
 }
 
-// TestPackagesPytest installs the wheel that `make packages` has built into an
-// empty folder, and plays tests that use it.
+// TestPackagesPytest installs the wheel that `make packages` has built as the
+// page says, and plays tests that use it.
 func TestPackagesPytest(t *testing.T) {
-	dir := packageFolder(t, "packages/python")
-	wheel := built(t, "rehearse-*.whl")
-	inFolder(t, dir, "python3", "-m", "venv", "venv")
-	inFolder(t, dir, "venv/bin/pip", "install", "--quiet", "--disable-pip-version-check", "-r", "requirements.txt", wheel)
-	tests := packageTests{dir, []string{"venv/bin/pytest", "-n", "4", "-p", "no:cacheprovider"}}
-	t.Run("many", func(t *testing.T) { tests.many(t, "--junitxml=many.xml", "test_many.py") })
-	t.Run("ctrl-c", func(t *testing.T) { tests.end(t, syscall.SIGINT, "test_wait.py") })
-	t.Run("killed", func(t *testing.T) { tests.end(t, syscall.SIGKILL, "test_wait.py") })
+	p := newPackageTests(t, "rehearse-*.whl", "venv/bin")
+	p.run = []string{"pytest", "-n", "4", "-p", "no:cacheprovider"}
+	p.put(t, "packages/python/requirements.txt")
+	p.must(t, "python3", "-m", "venv", "venv")
+	steps := p.workflow(t, "python")
+	p.must(t, "bash", "-c", steps[0])
+	t.Run("page", func(t *testing.T) {
+		p.record(t, "cassettes/test_recorded/test_recorded.yaml", "test_recorded.py")
+		for _, step := range steps[1:] {
+			p.must(t, "bash", "-c", step)
+		}
+		unasked := regexp.MustCompile(`(?m)^ {4}(done: never asked for: .*)/tests/(.*)$`).FindStringSubmatch(pageText(t))
+		p.spoil(t, "test_weather.py", "    model =", "    return\n    model =", unasked[1]+p.dir+"/"+unasked[2], "pytest", "test_weather.py")
+		p.spoil(t, "weather.yaml", "Paris", "Oslo", "- user: What is the weather in Oslo?", "pytest", "test_agent.py")
+		p.spoil(t, "weather.yaml", "Paris", "Oslo", "What is the weather in Oslo?", "bash", "test.sh")
+		p.spoil(t, "weather.yaml", "sunny.}]", "sunny.}]\n  - {user: And in Rome, replies: [{say: Dry.}]}", `"passed":false`, "bash", "test.sh")
+		p.spoil(t, "test_recorded.py", "Paris", "Oslo", "What is the weather in Oslo?", "pytest", "test_recorded.py")
+	})
+	p.put(t, "packages/python/test_many.py", "packages/python/test_wait.py")
+	t.Run("many", func(t *testing.T) { p.many(t, "--junitxml=many.xml", "test_many.py") })
+	t.Run("ctrl-c", func(t *testing.T) { p.end(t, syscall.SIGINT, "test_wait.py") })
+	t.Run("killed", func(t *testing.T) { p.end(t, syscall.SIGKILL, "test_wait.py") })
 }
 
 // TestPackagesVitest is [TestPackagesPytest] for the npm package.
 func TestPackagesVitest(t *testing.T) {
-	dir := packageFolder(t, "packages/npm")
-	inFolder(t, dir, "npm", "install", "--no-save", "--no-audit", "--no-fund", "--loglevel=error", built(t, "rehearse-*.tgz"))
-	tests := packageTests{dir, []string{"node_modules/.bin/vitest", "run", "--maxWorkers=4"}}
-	t.Run("many", func(t *testing.T) { tests.many(t, "--reporter=junit", "--outputFile=many.xml", "many") })
-	t.Run("ctrl-c", func(t *testing.T) { tests.end(t, syscall.SIGINT, "wait") })
-	t.Run("killed", func(t *testing.T) { tests.end(t, syscall.SIGKILL, "wait") })
+	p := newPackageTests(t, "rehearse-*.tgz", "node_modules/.bin")
+	p.run = []string{"vitest", "run", "--maxWorkers=4"}
+	p.put(t, "packages/npm/package.json", "packages/npm/package-lock.json")
+	p.must(t, "bash", "-c", "npm install --package-lock-only --no-audit --no-fund --loglevel=error --save-dev ./vendor/rehearse-*.tgz")
+	steps := p.workflow(t, "javascript")
+	p.must(t, "bash", "-c", steps[0])
+	t.Run("page", func(t *testing.T) {
+		p.record(t, "cassettes/recorded/recorded.yaml", "recorded")
+		for _, step := range steps[1:] {
+			p.must(t, "bash", "-c", step)
+		}
+		p.spoil(t, "weather.test.js", "Paris", "Oslo", "- user: What is the weather in Oslo?", "vitest", "run", "weather")
+		p.spoil(t, "weather.yaml", "Paris", "Oslo", "- user: What is the weather in Oslo?", "vitest", "run", "agent")
+		p.spoil(t, "recorded.test.js", "Paris", "Oslo", "What is the weather in Oslo?", "vitest", "run", "recorded")
+	})
+	for _, name := range []string{"many", "wait"} {
+		p.put(t, "packages/npm/"+name+".js")
+		for i := range 4 {
+			p.put(t, fmt.Sprintf("packages/npm/%s%d.test.js", name, i))
+		}
+	}
+	t.Run("many", func(t *testing.T) { p.many(t, "--reporter=junit", "--outputFile=many.xml", "many") })
+	t.Run("ctrl-c", func(t *testing.T) { p.end(t, syscall.SIGINT, "wait") })
+	t.Run("killed", func(t *testing.T) { p.end(t, syscall.SIGKILL, "wait") })
 }
 
-// packageFolder is a folder outside of the repository with a copy of from.
-func packageFolder(t *testing.T, from string) string {
+// newPackageTests is a folder with the files that the page shows, and in vendor
+// the package. Programs are found in bin, which is below the folder.
+func newPackageTests(t *testing.T, pattern, bin string) packageTests {
 	t.Helper()
-	dir := t.TempDir()
-	if err := os.CopyFS(dir, os.DirFS(from)); err != nil {
+	p := packageTests{dir: t.TempDir()}
+	p.env = append(os.Environ(), "NO_COLOR=1", "OPENAI_API_KEY=none", "PATH="+filepath.Join(p.dir, bin)+string(os.PathListSeparator)+os.Getenv("PATH"))
+	shown := regexp.MustCompile("(?ms)^```[a-z]+\n(?:#|//) (\\S+)\n.*?^```$").FindAllStringSubmatch(pageText(t), -1)
+	if len(shown) != 11 {
+		t.Fatalf("%s shows %d files, want 11", packagesPage, len(shown))
+	}
+	for _, block := range shown {
+		_, text, _ := strings.Cut(block[0], "\n")
+		p.write(t, block[1], strings.TrimSuffix(text, "```"))
+	}
+	file := built(t, pattern)
+	data, err := os.ReadFile(file)
+	if err != nil {
 		t.Fatal(err)
 	}
-	return dir
+	p.write(t, filepath.Join("vendor", filepath.Base(file)), string(data))
+	return p
+}
+
+func pageText(t *testing.T) string {
+	t.Helper()
+	text, err := os.ReadFile(packagesPage)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(text)
+}
+
+func (p packageTests) write(t *testing.T, name, text string) {
+	t.Helper()
+	path := filepath.Join(p.dir, name)
+	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(path, []byte(text), 0o644); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// put copies files into the folder.
+func (p packageTests) put(t *testing.T, files ...string) {
+	t.Helper()
+	for _, file := range files {
+		data, err := os.ReadFile(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		p.write(t, filepath.Base(file), string(data))
+	}
+}
+
+// workflow are the commands of a job of the workflow that the page shows.
+func (p packageTests) workflow(t *testing.T, job string) (steps []string) {
+	t.Helper()
+	data, err := os.ReadFile(filepath.Join(p.dir, ".github", "workflows", "agent.yml"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var w struct {
+		Jobs map[string]struct{ Steps []struct{ Run string } }
+	}
+	if err := yaml.Unmarshal(data, &w); err != nil {
+		t.Fatal(err)
+	}
+	for _, step := range w.Jobs[job].Steps {
+		if step.Run != "" {
+			steps = append(steps, step.Run)
+		}
+	}
+	if len(steps) < 2 {
+		t.Fatalf("job %q: %d commands, want two or more", job, len(steps))
+	}
+	return steps
+}
+
+// record plays a test that records, through a mock in place of an endpoint.
+func (p packageTests) record(t *testing.T, cassette string, args ...string) {
+	t.Helper()
+	mock := serve(t, "llm", filepath.Join(p.dir, "weather.yaml"))
+	p.env = append(slices.Clone(p.env), "REHEARSE_RECORD_FROM="+mock.URL)
+	p.must(t, append(slices.Clone(p.run), args...)...)
+	if _, err := os.Stat(filepath.Join(p.dir, cassette)); err != nil {
+		t.Error(err)
+	}
+}
+
+// spoil has a command fail with a text because something in a file has changed.
+func (p packageTests) spoil(t *testing.T, file, from, to, want string, argv ...string) {
+	t.Helper()
+	data, err := os.ReadFile(filepath.Join(p.dir, file))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !strings.Contains(string(data), from) {
+		t.Fatalf("%s has no %q", file, from)
+	}
+	p.write(t, file, strings.Replace(string(data), from, to, 1))
+	defer p.write(t, file, string(data))
+	out, err := p.command(t, argv...).CombinedOutput()
+	if err == nil || !strings.Contains(string(out), want) {
+		t.Errorf("%s with %q in %s: %v, want a failure with %q\n%s", strings.Join(argv, " "), to, file, err, want, out)
+	}
 }
 
 // built is what `make packages` has built.
@@ -76,33 +213,26 @@ func built(t *testing.T, pattern string) string {
 	return path
 }
 
-// inFolder runs a command in dir, in which its name may be a path, and returns
-// what it prints.
-func inFolder(t *testing.T, dir string, argv ...string) string {
+// must runs a command that must pass.
+func (p packageTests) must(t *testing.T, argv ...string) {
 	t.Helper()
-	cmd := folderCommand(t, dir, argv...)
-	out, err := cmd.CombinedOutput()
-	if err != nil {
+	if out, err := p.command(t, argv...).CombinedOutput(); err != nil {
 		t.Fatalf("%s: %v\n%s", strings.Join(argv, " "), err, out)
 	}
-	return string(out)
 }
 
-func folderCommand(t *testing.T, dir string, argv ...string) *exec.Cmd {
+// command is a command in the folder, found in its path.
+func (p packageTests) command(t *testing.T, argv ...string) *exec.Cmd {
 	t.Helper()
-	name := argv[0]
-	if strings.Contains(name, "/") {
-		name = filepath.Join(dir, name)
-	}
-	cmd := command(t, name, argv[1:]...)
-	cmd.Dir = dir
+	cmd := command(t, "/usr/bin/env", argv...)
+	cmd.Dir, cmd.Env = p.dir, p.env
 	return cmd
 }
 
 // many plays 200 tests, of which every tenth is wrong: these fail, each with
 // its own mismatch, and no other. The results are in many.xml.
 func (p packageTests) many(t *testing.T, args ...string) {
-	out, err := folderCommand(t, p.dir, append(p.run, args...)...).CombinedOutput()
+	out, err := p.command(t, append(slices.Clone(p.run), args...)...).CombinedOutput()
 	if exit, ok := errors.AsType[*exec.ExitError](err); !ok || exit.ExitCode() != 1 {
 		t.Fatalf("%v, want exit code 1\n%s", err, out)
 	}
@@ -190,9 +320,9 @@ func (p packageTests) end(t *testing.T, signal syscall.Signal, args ...string) {
 		t.Fatal(err)
 	}
 	defer listener.Close()
-	cmd := folderCommand(t, p.dir, append(p.run, args...)...)
+	cmd := p.command(t, append(slices.Clone(p.run), args...)...)
 	_, port, _ := net.SplitHostPort(listener.Addr().String())
-	cmd.Env = append(os.Environ(), "WAITING="+port)
+	cmd.Env = append(cmd.Env, "WAITING="+port)
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true} // as a shell has it
 	var out bytes.Buffer
 	cmd.Stdout, cmd.Stderr = &out, &out
@@ -217,10 +347,13 @@ func (p packageTests) end(t *testing.T, signal syscall.Signal, args ...string) {
 	if err := syscall.Kill(-cmd.Process.Pid, signal); err != nil {
 		t.Fatal(err)
 	}
-	_ = cmd.Wait() // what it is ended with, runners say differently
+	_ = cmd.Wait()                          // what it is ended with, runners say differently
+	deadline := time.Now().Add(time.Minute) // for all of them
 	for pid, fd := range alive {
-		if n, err := unix.Poll([]unix.PollFd{{Fd: int32(fd), Events: unix.POLLIN}}, int(time.Minute.Milliseconds())); n != 1 {
+		left := max(0, int(time.Until(deadline).Milliseconds()))
+		if n, err := unix.Poll([]unix.PollFd{{Fd: int32(fd), Events: unix.POLLIN}}, left); n != 1 {
 			t.Errorf("process %d is still there (%v):\n%s\n%s", pid, err, processes(t, p.dir), out.String())
+			_ = unix.PidfdSendSignal(fd, unix.SIGKILL, nil, 0) // it may be gone by now
 		}
 	}
 	if left := processes(t, p.dir); left != "" {
