@@ -97,12 +97,15 @@ bench: $(BIN)/rehearse ## Print what mocks, cassettes, the agent loop and report
 	$(BIN)/bench/mockmcp
 	$(BIN)/bench/cassettes
 	$(BIN)/bench/bench
+	$(BIN)/bench/packages -rehearse $(BIN)/rehearse
 	$(BIN)/bench/report -rehearse $(BIN)/rehearse -trials $${TRIALS:-10000} -records $${RECORDS:-100000}
 
 .PHONY: bench-peers
-bench-peers: ## Install what bench compares rehearse and its mocks with: aimock, promptfoo, inspect_ai (needs Node and Python)
+bench-peers: packages ## Install what bench compares rehearse and its mocks with: aimock, promptfoo, inspect_ai, and what plays tests with our packages (needs Node and Python)
 	cd $(BENCH)/peers && npm ci --no-audit --no-fund --loglevel=error
 	cd $(BENCH)/peers && python3 -m venv .venv && .venv/bin/pip install -q -r requirements.txt
+	cd $(BENCH)/peers/packages && npm install --no-save --no-audit --no-fund --loglevel=error $(CURDIR)/dist/rehearse-*.tgz
+	cd $(BENCH)/peers/packages && python3 -m venv .venv && .venv/bin/pip install -q -r requirements.txt && .venv/bin/pip install -q --no-deps --force-reinstall $(CURDIR)/dist/rehearse-*.whl
 
 .PHONY: kills
 kills: ## Kill recorders at seeded moments and look at what is left (KILLS=400, SEED=12)

@@ -50,7 +50,6 @@ The admin API at "admin", for the conversation ID below /t/ID/rehearse:
   POST load           plays another script, sent as YAML, or refuses all of it;
                       ?name=PATH says which file it was read from
   POST reset          starts over: forgets the journal and the misses so far
-  POST conversation   begins a conversation, though nobody has spoken
   DELETE conversation forgets a conversation
 A browser shows the journal at "admin"/ as it grows: which reply answered each
 request, or why none did, and the faults that struck.

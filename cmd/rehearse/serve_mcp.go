@@ -58,7 +58,6 @@ The admin API at "admin", for the server ID below /t/ID/rehearse:
                       ?name=PATH says which file it was read from
   POST reset          starts over: forgets journal, frames and misses, and restores
                       the state and the tools of the file
-  POST conversation   begins a conversation, though nobody has spoken
   DELETE conversation forgets a conversation
 A browser shows the journal at "admin"/ as it grows: the calls with their results,
 or why none fits, the frames, and the faults that struck.

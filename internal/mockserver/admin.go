@@ -60,14 +60,12 @@ func (h *host[S, O, M]) serveAdmin(w http.ResponseWriter, r *http.Request, t tar
 		h.serveReset(w, t)
 	case "POST load":
 		h.serveLoad(w, r, t)
-	case "POST conversation":
-		h.with(w, t, func(M) { w.WriteHeader(http.StatusNoContent) })
 	case "DELETE conversation":
 		h.forget(t.id)
 		w.WriteHeader(http.StatusNoContent)
 	default:
 		known := slices.Concat(slices.Collect(maps.Keys(h.admin)), slices.Collect(maps.Keys(h.shows)),
-			[]string{"GET health", "GET held/NAME", "GET live", "POST cue/NAME", "POST reset", "POST load", "POST conversation", "DELETE conversation"})
+			[]string{"GET health", "GET held/NAME", "GET live", "POST cue/NAME", "POST reset", "POST load", "DELETE conversation"})
 		slices.Sort(known)
 		writeError(w, http.StatusNotFound, fmt.Errorf("there is no %s /rehearse/%s%s; there are %s", r.Method, name, cue, strings.Join(known, ", ")))
 	}
@@ -279,7 +277,7 @@ func serveCue(w http.ResponseWriter, m cued, cue string) {
 // noConversation refuses to give a cue to a conversation that has not begun, or
 // to judge it: its name is mistyped, or nobody would hear.
 func noConversation(w http.ResponseWriter, id string, ids []string) {
-	writeError(w, http.StatusNotFound, fmt.Errorf("no conversation %q has begun%s: a request below /t/%s begins one, and so do POST /t/%s/rehearse/conversation and GET /t/%s/rehearse/held/CUE", id, prose.DidYouMean(id, ids), id, id, id))
+	writeError(w, http.StatusNotFound, fmt.Errorf("no conversation %q has begun%s: a request below /t/%s begins one, and so does GET /t/%s/rehearse/held/CUE", id, prose.DidYouMean(id, ids), id, id))
 }
 
 // serveHeld answers once something is held until a cue.

@@ -155,17 +155,6 @@ func TestLoad(t *testing.T) {
 	c.want(413, "larger", "POST", "/rehearse/load", strings.Repeat("x", 9<<20))
 }
 
-// TestBegin begins a conversation for which nobody may come.
-func TestBegin(t *testing.T) {
-	c := open(t, says("hello"), nil)
-	c.want(404, "POST /t/a/rehearse/conversation", "POST", "/t/a/rehearse/verify", `{"done": true}`)
-	c.want(204, "", "POST", "/t/a/rehearse/conversation", "")
-	c.want(200, "never asked for: turn 1, reply 1", "POST", "/t/a/rehearse/verify", `{"done": true}`)
-	c.want(200, "hello", "POST", "/t/a/v1/chat/completions", chat)
-	c.want(204, "", "POST", "/t/a/rehearse/conversation", "")
-	c.want(200, `{"passed":true`, "POST", "/t/a/rehearse/verify", `{"done": true}`)
-}
-
 // TestLoadWhileAnswering lets a request end with the script that it began with.
 func TestLoadWhileAnswering(t *testing.T) {
 	asked, answer := make(chan bool), make(chan bool)

@@ -25,7 +25,7 @@ export interface Mock {
   /** What the mock saw so far, and what it answered. */
   journal(): Promise<Record<string, any>[]>;
   /** A second mock of the same kind, for the same test. */
-  another(): Promise<Mock>;
+  another(): Mock;
 }
 
 /** The recording of one test, which answers in place of the endpoint. */

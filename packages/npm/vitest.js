@@ -16,12 +16,13 @@
 
 import { spawn } from "node:child_process";
 import { readFile } from "node:fs/promises";
-import { request } from "node:http";
+import { Agent, request } from "node:http";
 import { basename, dirname, join } from "node:path";
 import { clearTimeout, setTimeout } from "node:timers"; // those that tests cannot fake
 import { fileURLToPath } from "node:url";
 import { test as base } from "vitest";
 
+const agent = new Agent({ keepAlive: true });
 const binary = fileURLToPath(new URL("bin/rehearse", import.meta.url));
 
 /** A rehearse process that serves until it is stopped, and ends when this process does. */
@@ -64,20 +65,22 @@ class Program {
 
 /** Sends a request to the admin API and returns its answer. */
 async function ask(method, url, body, type = "application/json") {
-  const { status, text } = await new Promise((resolve, reject) => {
+  const answered = await new Promise((resolve, reject) => {
     // Not fetch, which tests replace.
-    const req = request(url, { method, agent: false, headers: { "Content-Type": type } }, (res) => {
+    const req = request(url, { method, agent, headers: { "Content-Type": type } }, (res) => {
       let text = "";
       res.setEncoding("utf8");
       res.on("data", (data) => (text += data));
       res.on("error", reject);
       res.on("end", () => resolve({ status: res.statusCode, text }));
     });
-    req.on("error", reject);
+    // A connection that was kept may have been closed meanwhile.
+    req.on("error", (e) => (req.reusedSocket ? resolve(null) : reject(e)));
     req.end(body);
   });
-  const answer = text ? JSON.parse(text) : undefined;
-  if (status >= 400) throw new Error(answer.error.message);
+  if (!answered) return ask(method, url, body, type);
+  const answer = answered.text ? JSON.parse(answered.text) : undefined;
+  if (answered.status >= 400) throw new Error(answer.error.message);
   return answer;
 }
 
@@ -89,19 +92,17 @@ class Mock {
   #task;
   #name;
   #others = [];
-  #atEnd = { done: true };
+  #loaded = false;
+  #atEnd = null;
 
-  static async begin(server, task) {
-    const mock = new Mock();
-    mock.#server = server;
-    mock.#task = task;
-    mock.#name = task.name.replaceAll(/[^\w.-]+/g, "-");
+  constructor(server, task) {
+    this.#server = server;
+    this.#task = task;
+    this.#name = task.name.replaceAll(/[^\w.-]+/g, "-");
     const root = server.ready.admin.slice(0, -"/rehearse".length);
-    mock.baseUrl = `${root}/t/${encodeURIComponent(mock.#name)}.${++numbers}`;
-    mock.url = mock.baseUrl + server.ready.url.slice(root.length);
-    mock.admin = mock.baseUrl + "/rehearse";
-    await ask("POST", mock.admin + "/conversation");
-    return mock;
+    this.baseUrl = `${root}/t/${this.#name}.${++numbers}`;
+    this.url = this.baseUrl + server.ready.url.slice(root.length);
+    this.admin = this.baseUrl + "/rehearse";
   }
 
   async load(script, { verify = { done: true } } = {}) {
@@ -113,6 +114,7 @@ class Mock {
       body = await readFile(path);
     }
     await ask("POST", `${this.admin}/load?name=${encodeURIComponent(path)}`, body, "application/yaml");
+    this.#loaded = true;
     this.#atEnd = verify;
     return this;
   }
@@ -127,8 +129,8 @@ class Mock {
     return ask("GET", this.admin + "/journal");
   }
 
-  async another() {
-    const other = await Mock.begin(this.#server, this.#task);
+  another() {
+    const other = new Mock(this.#server, this.#task);
     this.#others.push(other);
     return other;
   }
@@ -138,6 +140,8 @@ class Mock {
     const found = [];
     for (const mock of [this, ...this.#others]) {
       if (mock.#atEnd) await mock.verify(mock.#atEnd).catch((e) => found.push(e.message));
+      // One that was not loaded may not have been asked at all.
+      if (!mock.#loaded) found.push(...(await ask("GET", mock.admin + "/expectations")).problems);
       await ask("DELETE", mock.admin + "/conversation");
     }
     if (found.length > 0) throw mismatch(found.join("\n"));
@@ -178,12 +182,12 @@ export const test = base.extend({
   rehearseLlm: server("llm"),
   rehearseMcp: server("mcp"),
   mockLlm: async ({ rehearseLlm, task }, use) => {
-    const mock = await Mock.begin(rehearseLlm, task);
+    const mock = new Mock(rehearseLlm, task);
     await use(mock);
     await mock.end();
   },
   mockMcp: async ({ rehearseMcp, task }, use) => {
-    const mock = await Mock.begin(rehearseMcp, task);
+    const mock = new Mock(rehearseMcp, task);
     await use(mock);
     await mock.end();
   },

@@ -102,8 +102,7 @@ class Mock:
         """The base URL for the clients that add the version themselves (Anthropic, Gemini)."""
         self.admin = root + "/rehearse"
         """The URL of the admin API for this test."""
-        self._atend: Mapping[str, Any] | None = {"done": True}
-        self._ask("POST", "conversation")
+        self._loaded, self._atend = False, None
         item.stash.setdefault(_checked, []).append(self)
 
     def load(self, script: Script, *, verify: Mapping[str, Any] | None = {"done": True}) -> Mock:  # noqa: B006
@@ -123,7 +122,7 @@ class Mock:
         else:
             body = json.dumps(script, ensure_ascii=False).encode()
         self._ask("POST", "load?name=" + urllib.parse.quote(str(path)), body, "application/yaml")
-        self._atend = verify
+        self._loaded, self._atend = True, verify
         return self
 
     def verify(self, **assertion: Any) -> None:
@@ -150,6 +149,8 @@ class Mock:
 
     def _end(self) -> str:
         """Judges the test and returns what was wrong."""
+        if not self._loaded:  # then it may not have been asked at all
+            return "\n".join(self._ask("GET", "expectations")["problems"])
         return self._found(self._atend) if self._atend else ""
 
     def _forget(self) -> None:
