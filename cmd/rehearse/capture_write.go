@@ -14,6 +14,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/rehearse-dev/rehearse/cassettes"
 	"github.com/rehearse-dev/rehearse/cassettes/mcptape"
@@ -293,6 +294,9 @@ func (c *captured) answer(talk *capture.Conversation, secrets *redact.Redactor) 
 // identifier matches a member that an expression may name as it is.
 var identifier = regexp.MustCompile(`^[a-z][A-Za-z0-9_]*$`)
 
+// slowest bounds a play of what was captured: a command may take long to start.
+const slowest = 5 * time.Minute
+
 // play plays what was written, without endpoint and servers.
 func (c *captured) play(ctx context.Context) error {
 	p := c.p
@@ -304,7 +308,7 @@ func (c *captured) play(ctx context.Context) error {
 		}
 		opts := &run.Options{
 			Subject: agent.Subject(nil), SubjectName: "rehearse-agent", FromScenarios: true, Version: version(), Child: self(), Mode: mode,
-			Out: filepath.Join(c.dir, "runs"), Name: string(mode), Keep: c.flags.keep, Abort: p.abort, ServerGrace: p.grace, LookupEnv: p.getenv,
+			Out: filepath.Join(c.dir, "runs"), Name: string(mode), Timeout: slowest, Keep: c.flags.keep, Abort: p.abort, ServerGrace: p.grace, LookupEnv: p.getenv,
 		}
 		result, err := func() (*run.Result, error) {
 			defer p.adopt()()
