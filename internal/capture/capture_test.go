@@ -19,6 +19,7 @@ import (
 	"github.com/rehearse-dev/rehearse/cassettes/redact"
 	"github.com/rehearse-dev/rehearse/internal/capture"
 	"github.com/rehearse-dev/rehearse/internal/vcr"
+	"github.com/rehearse-dev/rehearse/scenarios"
 )
 
 var update = flag.Bool("update", false, "rewrite testdata")
@@ -185,4 +186,113 @@ func ExampleEncode() {
 	//           - weather.get: {city: Paris, days: 3}
 	//       - say: Sunny.
 	// <nil>
+}
+
+// TestReadShipped reads the shipped recordings: what comes of each is a scenario
+// that loads, and has what the model said.
+func TestReadShipped(t *testing.T) {
+	paths, err := filepath.Glob("../../cassettes/argo-proxy/3.3.3/*/*/*.yaml")
+	if err != nil || len(paths) == 0 {
+		t.Fatal(paths, err)
+	}
+	for _, path := range paths {
+		f, err := vcr.Read(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		c, err := capture.Read("shipped", f, nil, nil)
+		if err != nil {
+			continue // it has no conversation
+		}
+		files, err := c.Files(&capture.Setting{Subject: &capture.Subject{Command: []string{"agent", "{prompt}"}}})
+		if err != nil {
+			t.Errorf("%s: %v", path, err)
+			continue
+		}
+		dir := t.TempDir()
+		for name, data := range files {
+			if err := os.WriteFile(filepath.Join(dir, name), data, 0o600); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if _, err := scenarios.Load([]string{dir}, nil); err != nil {
+			t.Errorf("%s: %v\n%s", path, err, files[c.ScenarioFile()])
+		}
+		for _, turn := range c.Turns {
+			for _, r := range turn.Replies {
+				if r.Text == "" && len(r.Calls) == 0 && r.Reasoning == "" && r.Message.Refusal == "" {
+					t.Errorf("%s: exchange %d says nothing", path, r.Number)
+				}
+			}
+		}
+	}
+}
+
+// TestReadDialects: a tool conversation is the same in every dialect.
+func TestReadDialects(t *testing.T) {
+	type pair struct{ asked, answered string }
+	for name, tc := range map[string]struct {
+		path      string
+		exchanges []pair
+	}{
+		"messages": {"/v1/messages", []pair{
+			{
+				`{"model":"m","max_tokens":9,"system":"Be brief.","tools":[{"name":"read","input_schema":{"type":"object","properties":{}}}],"messages":[{"role":"user","content":"Read."}]}`,
+				`{"id":"a","type":"message","role":"assistant","model":"m","content":[{"type":"tool_use","id":"t","name":"read","input":{"path":"a"}}],"stop_reason":"tool_use","usage":{"input_tokens":1,"output_tokens":1}}`,
+			},
+			{
+				`{"model":"m","max_tokens":9,"system":"Be brief.","tools":[{"name":"read","input_schema":{"type":"object","properties":{}}}],"messages":[{"role":"user","content":"Read."},{"role":"assistant","content":[{"type":"tool_use","id":"t","name":"read","input":{"path":"a"}}]},{"role":"user","content":[{"type":"tool_result","tool_use_id":"t","content":"milk"}]}]}`,
+				`{"id":"b","type":"message","role":"assistant","model":"m","content":[{"type":"text","text":"Milk."}],"stop_reason":"end_turn","usage":{"input_tokens":1,"output_tokens":1}}`,
+			},
+		}},
+		"gemini": {"/v1beta/models/m:generateContent", []pair{
+			{
+				`{"systemInstruction":{"parts":[{"text":"Be brief."}]},"tools":[{"functionDeclarations":[{"name":"read","parameters":{"type":"OBJECT","properties":{}}}]}],"contents":[{"role":"user","parts":[{"text":"Read."}]}]}`,
+				`{"candidates":[{"index":0,"finishReason":"STOP","content":{"role":"model","parts":[{"functionCall":{"name":"read","args":{"path":"a"}}}]}}],"modelVersion":"m"}`,
+			},
+			{
+				`{"systemInstruction":{"parts":[{"text":"Be brief."}]},"tools":[{"functionDeclarations":[{"name":"read","parameters":{"type":"OBJECT","properties":{}}}]}],"contents":[{"role":"user","parts":[{"text":"Read."}]},{"role":"model","parts":[{"functionCall":{"name":"read","args":{"path":"a"}}}]},{"role":"user","parts":[{"functionResponse":{"name":"read","response":{"result":"milk"}}}]}]}`,
+				`{"candidates":[{"index":0,"finishReason":"STOP","content":{"role":"model","parts":[{"text":"Milk."}]}}],"modelVersion":"m"}`,
+			},
+		}},
+		"responses": {"/v1/responses", []pair{
+			{
+				`{"model":"m","instructions":"Be brief.","tools":[{"type":"function","name":"read","parameters":{"type":"object","properties":{}}}],"input":"Read."}`,
+				`{"id":"resp_1","object":"response","status":"completed","model":"m","output":[{"type":"function_call","id":"fc_1","call_id":"t","name":"read","arguments":"{\"path\":\"a\"}","status":"completed"}]}`,
+			},
+			{
+				`{"model":"m","instructions":"Be brief.","tools":[{"type":"function","name":"read","parameters":{"type":"object","properties":{}}}],"previous_response_id":"resp_1","input":[{"type":"function_call_output","call_id":"t","output":"milk"}]}`,
+				`{"id":"resp_2","object":"response","status":"completed","model":"m","output":[{"type":"message","id":"msg_1","role":"assistant","status":"completed","content":[{"type":"output_text","text":"Milk.","annotations":[]}]}]}`,
+			},
+		}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			f := new(vcr.File)
+			for _, x := range tc.exchanges {
+				kind := http.Header{"Content-Type": {"application/json"}}
+				f.Interactions = append(f.Interactions, &vcr.Interaction{
+					Request:  vcr.Request{Method: "POST", URL: "http://h" + tc.path, Header: kind, Body: []byte(x.asked)},
+					Response: vcr.Response{Code: 200, Header: kind, Body: []byte(x.answered)},
+					Meta:     vcr.Meta{Outcome: vcr.Complete},
+				})
+			}
+			c, err := capture.Read("n", f, nil, nil)
+			if err != nil {
+				t.Fatal(err)
+			}
+			got := []string{c.Model, c.System}
+			for _, turn := range c.Turns {
+				got = append(got, "user "+turn.User)
+				for _, r := range turn.Replies {
+					for _, call := range r.Calls {
+						got = append(got, call.Name+" "+call.Arguments)
+					}
+				}
+				got = append(got, "answer "+turn.Answer)
+			}
+			if diff := cmp.Diff([]string{"m", "Be brief.", "user Read.", `read {"path":"a"}`, "answer Milk."}, got); diff != "" || len(c.Notes) > 0 {
+				t.Errorf("notes %q (-want +got):\n%s", c.Notes, diff)
+			}
+		})
+	}
 }

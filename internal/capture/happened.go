@@ -6,6 +6,7 @@ import (
 	"cmp"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"regexp"
 	"slices"
 	"strconv"
@@ -44,6 +45,9 @@ func Happened(v *trials.Verdict, was *yaml.Node, rec *trials.Record, detail *tri
 			return nil, nil, err
 		}
 		with, err := named(was, now)
+		return was, with, err
+	case "files":
+		with, err := filesNow(v, was, detail)
 		return was, with, err
 	case "stops":
 		if t := detail.Transcript; t != nil && v.Turn > 0 && v.Turn <= len(t.Turns) && t.Turns[v.Turn-1].Stop != "" {
@@ -242,6 +246,36 @@ func named(was *yaml.Node, now json.RawMessage) (*yaml.Node, error) {
 			}
 		}
 		out.Content = append(out.Content, was.Content[i], value)
+	}
+	return &out, nil
+}
+
+// filesNow are the files that are expected, those that failed as they are now.
+func filesNow(v *trials.Verdict, was *yaml.Node, detail *trials.Detail) (*yaml.Node, error) {
+	if detail.Played == nil || len(detail.Played.Files) == 0 || was.Kind != yaml.MappingNode {
+		return nil, errors.New("the files are not known")
+	}
+	kept := detail.Played.Files
+	now := kept[min(cmp.Or(v.Turn, len(kept)), len(kept))-1]
+	out := *was
+	out.Content = nil
+	for i := 0; i+1 < len(was.Content); i += 2 {
+		name, value := was.Content[i], was.Content[i+1]
+		file, known := now[name.Value]
+		if known && strings.Contains(v.Message, fmt.Sprintf("file %q: ", name.Value)) {
+			var with any = map[string]string{"equals": Literal(file.Text)}
+			switch {
+			case file.Absent:
+				with = "absent"
+			case value.Value == "absent":
+				with = "present"
+			}
+			value = new(yaml.Node)
+			if err := value.Encode(with); err != nil {
+				return nil, err
+			}
+		}
+		out.Content = append(out.Content, name, value)
 	}
 	return &out, nil
 }
