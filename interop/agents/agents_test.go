@@ -44,7 +44,7 @@ func TestPage(t *testing.T) {
 				}
 			}
 		}
-		if judged < 15 {
+		if judged < 15 && a.faults {
 			t.Errorf("%s: %d of %d scenarios of the suites are judged, want 15 at least", a.name, judged, suites)
 		}
 	}
