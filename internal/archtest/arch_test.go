@@ -145,7 +145,7 @@ func TestLinkedFails(t *testing.T) {
 // files calls f for every file that git would carry.
 func files(t *testing.T, f func(path string, data []byte)) {
 	t.Helper()
-	skip := map[string]bool{".git": true, "runs": true, "node_modules": true, ".venv": true, ".tools": true, "bin": true}
+	skip := map[string]bool{".git": true, "runs": true, "node_modules": true, ".venv": true, ".tools": true, "bin": true, "dist": true}
 	err := filepath.WalkDir("../..", func(path string, d os.DirEntry, err error) error {
 		if err != nil {
 			return err

@@ -243,13 +243,29 @@ func TestMisplaced(t *testing.T) {
 	}
 }
 
-// maxLines is how long a file may be.
-const maxLines = 600
+// maxLines is how long a file may be, maxHelper how long the code of a package
+// in another language, which holds no logic.
+const (
+	maxLines  = 600
+	maxHelper = 299
+)
 
 func TestFileLength(t *testing.T) {
+	helpers := 0
 	files(t, func(path string, data []byte) {
-		if n := strings.Count(string(data), "\n"); filepath.Ext(path) == ".go" && n > maxLines {
+		n := strings.Count(string(data), "\n")
+		if filepath.Ext(path) == ".go" && n > maxLines {
 			t.Errorf("%s has %d lines: split it by subject, %d are the most", path, n, maxLines)
 		}
+		switch filepath.Base(path) {
+		case "pytest_rehearse.py", "vitest.js":
+			helpers++
+			if n > maxHelper {
+				t.Errorf("%s has %d lines: what it does belongs into the program, %d are the most", path, n, maxHelper)
+			}
+		}
 	})
+	if helpers != 2 {
+		t.Errorf("found the helpers of %d packages, want 2", helpers)
+	}
 }
