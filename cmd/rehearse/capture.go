@@ -111,9 +111,12 @@ type captured struct {
 	rules   *redact.Rules
 
 	upstream *url.URL
+	endpoint string // as it was given
+	listener net.Listener
 	form     mcpconfig.Form
 	mcpFile  string // the agent's own; empty for none
 	mcpCopy  string
+	mcpRest  []byte   // what it says besides servers
 	servers  []string // names, in the order of their numbers
 	close    []func() error
 
@@ -167,12 +170,11 @@ func (c *captured) prepare() error {
 		c.name = filepath.Base(abs)
 	}
 	fromEnv, _ := p.getenv("OPENAI_BASE_URL")
-	upstream := cmp.Or(flags.upstream, fromEnv)
-	if upstream == "" {
+	if c.endpoint = cmp.Or(flags.upstream, fromEnv); c.endpoint == "" {
 		return errors.New("capture needs the address of the endpoint: --upstream URL, or OPENAI_BASE_URL")
 	}
 	var err error
-	if c.upstream, err = endpointAddress(upstream); err != nil {
+	if c.upstream, err = endpointAddress(c.endpoint); err != nil {
 		return err
 	}
 	if c.rules, err = secretRules(flags.keep); err != nil {
@@ -191,14 +193,23 @@ func (c *captured) prepare() error {
 	if c.dir, err = os.MkdirTemp("", "rehearse-capture-"); err != nil {
 		return err
 	}
-	if err := c.copyServers(); err != nil {
+	if c.listener, err = net.Listen("tcp", flags.listen); err == nil {
+		err = c.copyServers()
+	}
+	if err != nil {
 		for _, end := range c.close {
 			_ = end() // nobody has asked yet
+		}
+		if c.listener != nil {
+			_ = c.listener.Close()
 		}
 		return errors.Join(err, os.RemoveAll(c.dir))
 	}
 	return nil
 }
+
+// address is that of the proxy.
+func (c *captured) address() string { return "http://" + dialled(c.listener.Addr()) }
 
 // shortestLiteral is the length of what is looked for as it is.
 const shortestLiteral = 6
@@ -266,6 +277,11 @@ func (c *captured) copyServers() error {
 	if err != nil {
 		return err
 	}
+	if c.mcpRest, err = mcpconfig.Rest(c.mcpFile, raw, c.form); err != nil {
+		return err
+	}
+	// Where the file names the endpoint, too, that is the proxy.
+	data = bytes.ReplaceAll(data, []byte(strings.TrimSuffix(c.endpoint, "/")), []byte(c.address()))
 	dir := filepath.Join(c.dir, "mcp")
 	if err := os.Mkdir(dir, 0o700); err != nil {
 		return err
@@ -342,16 +358,12 @@ func (c *captured) watch(ctx context.Context, cassette string) error {
 		LookupEnv: p.getenv, Upstream: &http.Transport{Proxy: http.ProxyFromEnvironment, ForceAttemptHTTP2: true},
 	})
 	if err != nil {
-		return err
-	}
-	listener, err := net.Listen("tcp", flags.listen)
-	if err != nil {
-		return errors.Join(err, rec.Discard())
+		return errors.Join(err, c.listener.Close())
 	}
 	srv := flags.admits.Server(c.watched(rec.Proxy(c.upstream)))
 	done := make(chan error, 1)
-	go func() { done <- srv.Serve(listener) }()
-	address := "http://" + dialled(listener.Addr())
+	go func() { done <- srv.Serve(c.listener) }()
+	address := c.address()
 	bare := strings.Trim(c.upstream.Path, "/") == ""
 	env := clientEnv(p, address, bare, cassettes.Record)
 	if c.mcpCopy != "" {

@@ -187,7 +187,11 @@ func (c *captured) setting(talk *capture.Conversation, secrets *redact.Redactor)
 	s := &capture.Setting{Subject: &capture.Subject{PassEnv: c.flags.passEnv}}
 	settings, _ := c.p.getenv("REHEARSE_SETTINGS")
 	s.System = strings.Contains(settings, `"system"`)
-	prompted := false
+	prompted, given := false, false // the model is
+	for _, name := range []string{"OPENAI_MODEL", "ANTHROPIC_MODEL", "GEMINI_MODEL"} {
+		v, _ := c.p.getenv(name)
+		given = given || v == talk.Model
+	}
 	for i, word := range c.command {
 		clean := secrets.Text(word)
 		switch first := talk.Turns[0].User; {
@@ -195,8 +199,8 @@ func (c *captured) setting(talk *capture.Conversation, secrets *redact.Redactor)
 			clean = "{mcp_config}"
 		case talk.System != "" && clean == talk.System:
 			clean, s.System = "{system}", true
-		case clean == talk.Model:
-			clean = "{model}"
+		case clean == talk.Model || strings.HasSuffix(clean, "="+talk.Model):
+			clean, given = strings.TrimSuffix(clean, talk.Model)+"{model}", true
 		case clean == first || len(first) > 8 && strings.Contains(clean, first):
 			clean, prompted = strings.ReplaceAll(clean, first, "{prompt}"), true
 		default:
@@ -215,9 +219,16 @@ func (c *captured) setting(talk *capture.Conversation, secrets *redact.Redactor)
 		talk.Notes = append(talk.Notes, fmt.Sprintf("the conversation has %d turns, and the command is told one: add resume and session to the subject of %s", len(talk.Turns), talk.ScenarioFile()))
 	}
 	s.Subject.Answer, s.Reports = c.answer(talk, secrets)
-	if c.form != "" && c.form != mcpconfig.Claude {
-		s.Subject.MCPFile = map[string]string{"form": string(c.form)}
+	c.settings(s.Subject, secrets)
+	for at, text := range s.Subject.Files {
+		for _, quote := range []string{`"`, `'`} {
+			if model := quote + talk.Model + quote; strings.Contains(text, model) {
+				text, given = strings.ReplaceAll(text, model, quote+"{model}"+quote), true
+			}
+		}
+		s.Subject.Files[at] = text
 	}
+	s.OwnModel = !given
 	set := capture.Cassette{Ignore: c.flags.ignore, KeepErrors: c.flags.keepErrors, Asides: talk.Mixed()}
 	if len(set.Ignore) > 0 || set.KeepErrors || set.Asides {
 		s.Cassette = &set
@@ -225,6 +236,36 @@ func (c *captured) setting(talk *capture.Conversation, secrets *redact.Redactor)
 	s.From = fmt.Sprintf("Captured from a conversation of %s with %s.\n`rehearse run` of this folder plays it against the mocks, with --mode replay against the recording.",
 		secrets.Text(filepath.Base(c.command[0])), cmp.Or(secrets.Text(talk.Model), "a model"))
 	return s, nil
+}
+
+// settings are the file of MCP servers as the subject has it, with what else is in
+// it.
+func (c *captured) settings(s *capture.Subject, secrets *redact.Redactor) {
+	if c.form == "" || c.form == mcpconfig.Claude && c.mcpRest == nil {
+		return
+	}
+	at := "{home}/" + filepath.Base(c.mcpFile)
+	if file, err := filepath.Abs(c.mcpFile); err == nil {
+		home, _ := c.p.getenv("HOME")
+		if rel, err := filepath.Rel(home, file); err == nil && filepath.IsLocal(rel) && home != "" {
+			at = "{home}/" + filepath.ToSlash(rel)
+		}
+	}
+	s.MCPFile = map[string]string{"form": string(c.form), "path": at}
+	if c.mcpRest == nil {
+		return
+	}
+	kind := "application/json"
+	if c.form == mcpconfig.Codex {
+		kind = "text/plain"
+	}
+	base := "{base_url}"
+	if strings.Trim(c.upstream.Path, "/") == "" {
+		base = "{endpoint}"
+	}
+	rest := bytes.ReplaceAll(c.mcpRest, []byte(strings.TrimSuffix(c.endpoint, "/")), []byte(base))
+	clean := secrets.Interaction(&vcr.Interaction{Response: vcr.Response{Header: map[string][]string{"Content-Type": {kind}}, Body: rest}}).Response.Body
+	s.Files = map[string]string{at: string(clean)}
 }
 
 // beside is the path of a file that a word names, from the folder that is

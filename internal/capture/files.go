@@ -28,6 +28,9 @@ type Setting struct {
 	// it from its settings.
 	System   bool
 	Cassette *Cassette // nil is all defaults
+	// OwnModel says that the subject asks for a model of its own, whatever it is
+	// given.
+	OwnModel bool
 	// Reports says how the answer that the subject reports is that of the model:
 	// equal to it, somewhere in it, or not at all.
 	Reports Report
@@ -57,6 +60,9 @@ func (c *Conversation) Files(s *Setting) (map[string][]byte, error) {
 	scenario := &Scenario{Scenario: c.Name, Subject: s.Subject, Cassette: s.Cassette, Names: c.names, Asides: c.asides, Servers: map[string]*Server{}}
 	if s.System && c.System != "" {
 		scenario.Model = &Model{Literal(c.System)}
+	}
+	if s.OwnModel {
+		scenario.Conduct = map[string]string{"model_asked": "off"}
 	}
 	model := &LLM{LLM: c.Name, Names: c.names, Asides: c.asides}
 	for _, h := range c.Servers {

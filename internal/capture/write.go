@@ -22,6 +22,7 @@ type (
 		Cassette *Cassette          `yaml:"cassette,omitempty"`
 		Names    map[string]string  `yaml:"names,omitempty"`
 		Servers  map[string]*Server `yaml:"servers,omitempty"`
+		Conduct  map[string]string  `yaml:"conduct,flow,omitempty"`
 		Asides   []*Rule            `yaml:"asides,omitempty"`
 		Turns    []*Turn            `yaml:"turns"`
 	}
@@ -31,6 +32,7 @@ type (
 		Prompt  string            `yaml:"prompt,omitempty"`
 		Answer  any               `yaml:"answer,omitempty"`
 		MCPFile map[string]string `yaml:"mcp_file,flow,omitempty"`
+		Files   map[string]string `yaml:"files,omitempty"`
 		PassEnv []string          `yaml:"pass_env,flow,omitempty"`
 	}
 	// Model is the model side of a scenario.

@@ -51,17 +51,9 @@ func (f Form) key() string {
 // another command or URL; what else is said of it stays. Servers that are switched
 // off stay as they are. path is for messages.
 func Copy(path string, raw []byte, form Form, swap func(harness.Server) (harness.Server, error)) ([]byte, error) {
-	file := map[string]any{}
-	var err error
-	if form == Codex {
-		err = toml.Unmarshal(raw, &file)
-	} else {
-		dec := json.NewDecoder(bytes.NewReader(raw))
-		dec.UseNumber() // numbers stay as they are spelled
-		err = dec.Decode(&file)
-	}
+	file, err := form.decode(path, raw)
 	if err != nil {
-		return nil, fmt.Errorf("reading MCP servers of %q, in the form of %s: %w", path, form, err)
+		return nil, err
 	}
 	entries, ok := file[form.key()].(map[string]any)
 	if !ok {
@@ -79,14 +71,44 @@ func Copy(path string, raw []byte, form Form, swap func(harness.Server) (harness
 			return nil, fmt.Errorf("%s: server %q: %w", path, name, err)
 		}
 	}
-	if form == Codex {
+	return form.encode(file)
+}
+
+// Rest is what a file says besides its servers; empty where that is nothing.
+func Rest(path string, raw []byte, form Form) ([]byte, error) {
+	file, err := form.decode(path, raw)
+	delete(file, form.key())
+	if err != nil || len(file) == 0 {
+		return nil, err
+	}
+	return form.encode(file)
+}
+
+func (f Form) decode(path string, raw []byte) (map[string]any, error) {
+	file := map[string]any{}
+	var err error
+	if f == Codex {
+		err = toml.Unmarshal(raw, &file)
+	} else {
+		dec := json.NewDecoder(bytes.NewReader(raw))
+		dec.UseNumber() // numbers stay as they are spelled
+		err = dec.Decode(&file)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("reading MCP servers of %q, in the form of %s: %w", path, f, err)
+	}
+	return file, nil
+}
+
+func (f Form) encode(file map[string]any) ([]byte, error) {
+	if f == Codex {
 		return toml.Marshal(file)
 	}
 	var b bytes.Buffer
 	enc := json.NewEncoder(&b)
 	enc.SetEscapeHTML(false)
 	enc.SetIndent("", "  ")
-	err = enc.Encode(file)
+	err := enc.Encode(file)
 	return b.Bytes(), err
 }
 

@@ -73,6 +73,23 @@ func TestCopy(t *testing.T) {
 	}
 }
 
+// TestRest is all but the servers.
+func TestRest(t *testing.T) {
+	for _, tc := range []struct {
+		form       mcpconfig.Form
+		file, want string
+	}{
+		{mcpconfig.Claude, `{"mcpServers": {"a": {}}}`, ""},
+		{mcpconfig.OpenCode, `{"model": "m", "mcp": {}}`, "{\n  \"model\": \"m\"\n}\n"},
+		{mcpconfig.Codex, "model = 'm'\n[mcp_servers.a]\ncommand = 'a'\n", "model = 'm'\n"},
+	} {
+		got, err := mcpconfig.Rest("f", []byte(tc.file), tc.form)
+		if string(got) != tc.want || err != nil {
+			t.Errorf("%s: %q, %v; want %q", tc.form, got, err, tc.want)
+		}
+	}
+}
+
 func TestCopyRefuses(t *testing.T) {
 	for file, want := range map[string]string{
 		`[]`:                                 "cannot unmarshal",
