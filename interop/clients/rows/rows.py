@@ -86,7 +86,7 @@ async def strands(tools, call, model, prompt):
     @tool(description=tools[0].description)
     async def get_weather(city: str) -> str:
         return await call("get_weather", {"city": city})
-    agent = Agent(OpenAIModel({"base_url": os.environ["OPENAI_BASE_URL"]}, model_id=model), tools=[get_weather], callback_handler=None)
+    agent = Agent(OpenAIModel(client_args={"base_url": os.environ["OPENAI_BASE_URL"]}, model_id=model), tools=[get_weather], callback_handler=None)
     return str(await agent.invoke_async(prompt)).strip()
 
 
