@@ -22,7 +22,7 @@ func TestPresetAgents(t *testing.T) {
 		"suite and faults": {"-only", "codex,openai-agents", "-suites", "utilities,faults", "-faults", "rate_limit,cut,bad_arguments,is_error,rpc_error,abort_connection"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			out, err := command(t, program, append([]string{"-root", "..", "-rehearse", binary, "-compare"}, args...)...).CombinedOutput()
+			out, err := command(t, program, append([]string{"-root", "..", "-rehearse", absolute(t, binary), "-compare"}, args...)...).CombinedOutput()
 			if err != nil {
 				t.Errorf("%v\n%s", err, out)
 			}
