@@ -92,7 +92,7 @@ func converse(frames []jsonrpc.Frame) []*conversation {
 
 func (c *conversation) join() {
 	type key struct{ session, id string }
-	open := map[key]int{} // requests by what an answer has, the last first
+	open := map[key][]int{} // requests by what an answer has
 	for i, f := range c.frames {
 		switch {
 		case f.In && f.Kind == jsonrpc.FrameRequest:
@@ -103,16 +103,19 @@ func (c *conversation) join() {
 			_ = exactjson.Unmarshal([]byte(f.Body), &body) // a shortened body has no params that could be read
 			a.params = body.Params
 			c.requests = append(c.requests, a)
-			open[key{f.Session, string(f.ID)}] = len(c.requests) - 1
+			k := key{f.Session, string(f.ID)}
+			open[k] = append(open[k], len(c.requests)-1)
 		case !f.In && f.Kind == jsonrpc.FrameResponse:
 			k := key{f.Session, string(f.ID)}
-			n, ok := open[k]
-			if !ok && f.Method == methodInitialize { // its answer names the session, the request did not
-				k.session = ""
-				n, ok = open[k]
-			}
-			if ok {
-				c.requests[n].answer = i
+			if len(open[k]) == 0 && f.Method == methodInitialize {
+				// Its answer names the session, the request did not. A client may open
+				// several at once, each with the same id; which is whose does not matter.
+				if k.session = ""; len(open[k]) > 0 {
+					c.requests[open[k][0]].answer = i
+					open[k] = open[k][1:]
+				}
+			} else if n := len(open[k]); n > 0 { // of an id that is used again, the last
+				c.requests[open[k][n-1]].answer = i
 				delete(open, k)
 			}
 		}

@@ -332,6 +332,7 @@ func TestImpolite(t *testing.T) {
 			`the client opened 2 sessions with server "weather" in turn 1 and ended 0 by DELETE`,
 		},
 		{"a session for each call, the first ended", conduct.SessionsEnded, wired("http", append(withoutGone(), again("s11", "s10")...)), ""},
+		{"two sessions opened at once", conduct.InitializeFirst, wired("http", append(withoutGone(), atOnce()...)), ""},
 		{"a session after a fault", conduct.SessionsEnded, wired("http", append(withoutGone(), again("s11", "")[0], `3 < 200 | {"id":8,"result":{"protocolVersion":"2025-11-25"},"session":"s11","fault":"session_404"}`)), ""},
 		{
 			"a child left", conduct.ChildrenEnded, func() *conduct.Input {
@@ -432,4 +433,23 @@ func again(session, before string) []string {
 		out = append([]string{`3 > DELETE ` + head + ` mcp-session-id=` + before + ` mcp-protocol-version=2025-11-25 | `}, out...)
 	}
 	return out
+}
+
+// atOnce opens two sessions, with requests of the same id, before either is
+// answered.
+func atOnce() []string {
+	const head = "accept=application/json,text/event-stream"
+	const within = head + " mcp-protocol-version=2025-11-25 mcp-session-id="
+	opened := `3 > POST ` + head + ` | {"id":0,"method":"initialize","params":{"protocolVersion":"2025-11-25"},"session":"-"}`
+	return []string{
+		opened, opened,
+		`3 < 200 | {"id":0,"result":{"protocolVersion":"2025-11-25"},"session":"s20"}`,
+		`3 < 200 | {"id":0,"result":{"protocolVersion":"2025-11-25"},"session":"s21"}`,
+		`3 > POST ` + within + `s20 | {"method":"notifications/initialized"}`,
+		`3 > POST ` + within + `s21 | {"method":"notifications/initialized"}`,
+		`3 > POST ` + within + `s20 | {"id":1,"method":"tools/list"}`,
+		`3 < 200 | {"id":1,"result":{"tools":[]}}`,
+		`3 > POST ` + within + `s21 | {"id":1,"method":"tools/list"}`,
+		`3 < 200 | {"id":1,"result":{"tools":[]}}`,
+	}
 }
