@@ -174,14 +174,14 @@ func (s *script[S]) load() (loaded S, err error) {
 // beside the file that it was read from, which name is; where that is empty,
 // beside the first of the files.
 func (s *script[S]) parse(name string, data []byte) (none S, err error) {
-	name = cmp.Or(name, "posted.yaml")
-	if !filepath.IsAbs(name) {
-		name = filepath.Join(s.folder, name)
+	path := cmp.Or(name, "posted.yaml")
+	if !filepath.IsAbs(path) {
+		path = filepath.Join(s.folder, path)
 	}
-	if _, _, err := gate.Below(s.root, name); err != nil {
-		return none, fmt.Errorf("%s %w; see --files", name, err)
+	if _, _, err := gate.Below(s.root, path); err != nil && name != "" {
+		return none, fmt.Errorf("%s %w; see --files", path, err)
 	}
-	set, err := scenarios.Parse(name, data, &scenarios.Options{
+	set, err := scenarios.Parse(path, data, &scenarios.Options{
 		LookupEnv: func(string) (string, bool) { return "", false }, Offline: true, Root: s.root,
 	})
 	if err != nil {
