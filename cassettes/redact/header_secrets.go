@@ -6,6 +6,7 @@ import (
 	"net/http"
 	"slices"
 	"strings"
+	"unicode"
 )
 
 // HeaderSecrets are the values of headers that somebody hands over for a server,
@@ -49,14 +50,54 @@ func plainWord(v string) bool {
 	return !other && len(v) <= longest && letters != digits
 }
 
-// SecretName reports whether the name of a header or of a variable says that its
-// value is secret.
+// SecretName reports whether the name of a header, of a variable or of a flag says
+// that its value is secret.
 func SecretName(name string) bool {
 	name = strings.ToUpper(name)
-	for _, word := range []string{"AUTHORIZATION", "KEY", "TOKEN", "SECRET", "PASSWORD", "PASSWD", "CREDENTIAL", "COOKIE"} {
+	for _, word := range []string{"AUTHORIZATION", "KEY", "TOKEN", "SECRET", "PASSWORD", "PASSWD", "PASSPHRASE", "CREDENTIAL", "COOKIE"} {
 		if strings.Contains(name, word) {
 			return true
 		}
 	}
+	// These are parts of other words.
+	for word := range strings.FieldsFuncSeq(name, func(r rune) bool { return !unicode.IsLetter(r) }) {
+		if slices.Contains([]string{"PASS", "PAT", "AUTH", "BEARER"}, word) {
+			return true
+		}
+	}
 	return false
+}
+
+// ServerSecrets are the values that an MCP server is handed in secret: in its
+// headers, in the environment of its process (NAME=VALUE) and in the words of its
+// command, as --name VALUE or --name=VALUE.
+func ServerSecrets(headers map[string]string, env, command []string) []string {
+	var out []string
+	for name, v := range headers {
+		out = append(out, HeaderSecrets(http.Header{name: {v}})...)
+		if SecretName(name) {
+			if _, bare, found := strings.Cut(v, " "); found { // "Bearer ..."
+				v = bare
+			}
+			out = append(out, v)
+		}
+	}
+	for _, pair := range env {
+		if name, v, _ := strings.Cut(pair, "="); SecretName(name) {
+			out = append(out, v)
+		}
+	}
+	for i, word := range command {
+		name, v, found := strings.Cut(word, "=")
+		if !strings.HasPrefix(name, "-") || !SecretName(name) {
+			continue
+		}
+		if !found && i+1 < len(command) && !strings.HasPrefix(command[i+1], "-") {
+			v = command[i+1]
+		}
+		if v != "" {
+			out = append(out, v)
+		}
+	}
+	return out
 }

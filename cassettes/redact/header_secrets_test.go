@@ -18,3 +18,18 @@ func TestHeaderSecrets(t *testing.T) {
 		t.Errorf("got %q, want %q", got, want)
 	}
 }
+
+// TestServerSecrets: what a server is handed in secret is known by the names under
+// which it is handed.
+func TestServerSecrets(t *testing.T) {
+	got := ServerSecrets(
+		map[string]string{"X-Api-Key": "header-key-1"},
+		[]string{"WX_PASS=env-pass-2", "GITHUB_PAT=env-pat-3", "PROXY_AUTH=env-auth-4", "PATH=/usr/bin", "COMPASS=north", "PWD=/srv", "AUTHOR=Ada Lovelace"},
+		[]string{"node", "server.mjs", "--api-key", "arg-key-5", "--token=arg-token-6", "--verbose", "--path", "/srv", "--auth", "--port"},
+	)
+	slices.Sort(got)
+	want := []string{"arg-key-5", "arg-token-6", "env-auth-4", "env-pass-2", "env-pat-3", "header-key-1"}
+	if got = slices.Compact(got); !slices.Equal(got, want) {
+		t.Errorf("got %q, want %q", got, want)
+	}
+}

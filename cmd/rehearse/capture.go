@@ -295,17 +295,22 @@ func (c *captured) tape(n int) string { return filepath.Join(c.dir, fmt.Sprintf(
 
 // serverSecrets notes what a file of MCP servers hands to a server in secret.
 func (c *captured) serverSecrets(s harness.Server) {
+	filled := func(text string) string {
+		text, _ = mcpconfig.Expand(text, c.p.getenv, true)
+		return text
+	}
+	headers := map[string]string{}
 	for name, v := range s.Headers {
-		v, _ = mcpconfig.Expand(v, c.p.getenv, true)
-		c.secret(redact.HeaderSecrets(http.Header{name: {v}})...)
+		headers[name] = filled(v)
 	}
-	for _, pair := range s.Env {
-		name, v, _ := strings.Cut(pair, "=")
-		if redact.SecretName(name) {
-			v, _ = mcpconfig.Expand(v, c.p.getenv, true)
-			c.secret(v)
+	words := func(list []string) []string {
+		out := make([]string, len(list))
+		for i, text := range list {
+			out[i] = filled(text)
 		}
+		return out
 	}
+	c.secret(redact.ServerSecrets(headers, words(s.Env), words(s.Command))...)
 }
 
 // proxied has a recorder stand before a server over HTTP.

@@ -83,6 +83,12 @@ a goal, and there are no commands but exit and quit.
 				rule{"select-tools", flags.selectTools > 0, "a number from 1"}); err != nil {
 				return err
 			}
+			for i, pattern := range flags.approve {
+				flags.approve[i] = strings.TrimSpace(pattern)
+			}
+			if cmd.Flags().Changed("approve") && (len(flags.approve) == 0 || slices.Contains(flags.approve, "")) {
+				return errors.New("--approve: a name is empty, and nobody would be asked about any tool: want names or patterns, such as 'write_*,move_file', or '*' for all")
+			}
 			in := openLines(p)
 			if flags.agentURL != "" {
 				for _, name := range []string{"config", "model", "base-url", "system", "logs", "no-stream", "as", "tool-names", "check-arguments", "connection-per-call", "select-tools", "error-objects", "approve"} {

@@ -5,6 +5,10 @@ package main
 import (
 	"context"
 	"errors"
+	"fmt"
+	"io"
+	"os"
+	"regexp"
 	"slices"
 	"time"
 
@@ -23,6 +27,9 @@ func runWatched(ctx context.Context, p *process, paths []string, opts *run.Optio
 	if opts.Resume != "" || flags.shard != "" {
 		return errors.New("--watch plays anew at each change: it goes with neither --resume nor --shard")
 	}
+	if err := wrongUse(p, paths, opts, flags); err != nil {
+		return err // no change of a file mends it
+	}
 	ticks, stop := p.ticker(lookEvery)
 	defer stop()
 	w := newWatcher(paths)
@@ -32,8 +39,13 @@ func runWatched(ctx context.Context, p *process, paths []string, opts *run.Optio
 		w.served = w.look()
 		w.last = w.served
 		again := *opts
-		p.tell(runScenarios(ctx, p, paths, &again, flags))
-		for p.logf("rehearse: played; waiting for a change, Ctrl-C ends"); !w.changed(); {
+		err := runScenarios(ctx, p, paths, &again, flags)
+		p.tell(err)
+		what := "played"
+		if code := new(codeError); err != nil && !errors.As(err, &code) {
+			what = "not played"
+		}
+		for p.logf("rehearse: %s; waiting for a change, Ctrl-C ends", what); !w.changed(); {
 			select {
 			case <-ctx.Done():
 				return nil
@@ -41,6 +53,24 @@ func runWatched(ctx context.Context, p *process, paths []string, opts *run.Optio
 			}
 		}
 	}
+}
+
+// wrongUse is what is wrong with paths and flags, whatever the files say.
+func wrongUse(p *process, paths []string, opts *run.Options, flags *runFlags) error {
+	for _, path := range paths {
+		if _, err := os.Stat(path); err != nil {
+			return err
+		}
+	}
+	for flag, pattern := range map[string]string{"--run": flags.only, "--skip": flags.skip} {
+		if _, err := regexp.Compile(pattern); err != nil {
+			return fmt.Errorf("%s: %w", flag, err)
+		}
+	}
+	trial := *opts
+	quiet := *p
+	quiet.stderr = io.Discard // the run says it
+	return modelSide(&quiet, paths, &trial, flags)
 }
 
 // filesOf are the files that a run depends on, as far as they can be read: those

@@ -10,7 +10,6 @@ import (
 	"io"
 	"net/http"
 	"os"
-	"strings"
 
 	"github.com/rehearse-dev/rehearse/cassettes"
 	"github.com/rehearse-dev/rehearse/cassettes/mcptape"
@@ -221,20 +220,7 @@ func (t *trial) serverSecrets() []string {
 			continue
 		}
 		reach := s.Real(t.workdir)
-		for name, v := range reach.Headers {
-			if out = append(out, redact.HeaderSecrets(http.Header{name: {v}})...); redact.SecretName(name) {
-				_, bare, found := strings.Cut(v, " ") // "Bearer ..."
-				if !found {
-					bare = v
-				}
-				out = append(out, bare)
-			}
-		}
-		for _, pair := range reach.Env {
-			if name, v, _ := strings.Cut(pair, "="); redact.SecretName(name) {
-				out = append(out, v)
-			}
-		}
+		out = append(out, redact.ServerSecrets(reach.Headers, reach.Env, reach.Command)...)
 	}
 	return out
 }
