@@ -59,7 +59,8 @@ file of MCP servers. Then it writes a folder:
   cassettes/      the recording, for --mode replay
 
 and plays the scenario in the modes mock and replay, without endpoint and servers.
-The exit code is 1 if it does not pass in both. All is text, to be edited.
+The exit code is 1 if it does not pass in both. It is not played where the model
+called a tool that no captured server has. All is text, to be edited.
 
 The command finds the proxy as it does with rehearse proxy: in OPENAI_BASE_URL,
 ANTHROPIC_BASE_URL and GOOGLE_GEMINI_BASE_URL, or by {base_url} and {endpoint} in its
@@ -123,6 +124,7 @@ type captured struct {
 	mu      sync.Mutex // guards secrets
 	secrets []string   // that clients have sent
 
+	own    []string // tools that the agent ran by itself
 	stdout bytes.Buffer
 	ended  string // how the command ended, if not well
 }
@@ -149,6 +151,11 @@ func captureOnce(ctx context.Context, p *process, flags *captureFlags, command [
 		return &codeError{exitKilled, fmt.Errorf("interrupted: %q has what was seen by then, and was not played", flags.out)}
 	case c.ended != "":
 		p.logf("rehearse: warning: the command %s; the scenario has what was seen by then", c.ended)
+	}
+	if len(c.own) > 0 {
+		return &codeError{exitFailed, fmt.Errorf(`%q is written, and was not played: the model called %s, which no captured server has, so that the agent would run it again.
+If a server of the agent has it, name its file with --mcp-file, and hand the copy over: as the word {mcp_config}, or by MCP_CONFIG.
+If it is a tool of the agent's own that may run again: rehearse run %s`, flags.out, strings.Join(c.own, ", "), prose.ShellWord(flags.out))}
 	}
 	return c.play(ctx)
 }

@@ -63,6 +63,7 @@ func (c *captured) write(cassette string) error {
 	if err != nil {
 		return err
 	}
+	c.own = talk.Own()
 	setting, err := c.setting(talk, secrets)
 	if err != nil {
 		return err

@@ -68,6 +68,9 @@ type Called struct {
 	Name, Arguments string
 	// Heard is the call as its server answered it; nil where none did.
 	Heard *HeardCall
+	// Own is set for a call of a tool that was offered and that no server has: the
+	// agent runs it by itself.
+	Own bool
 }
 
 // exchange is a request with its reply.
@@ -278,6 +281,7 @@ func (c *Conversation) called(call harness.ToolCall, offered []harness.Tool) *Ca
 		}
 	}
 	if !ok {
+		out.Own = slices.ContainsFunc(offered, func(t harness.Tool) bool { return t.Name == call.Name })
 		return out
 	}
 	out.Name = server + "." + tool
@@ -313,6 +317,21 @@ func (c *Conversation) odd(name string) (server, tool string, ok bool) {
 		}
 	}
 	return server, tool, n == 1
+}
+
+// Own are the tools that the agent ran by itself, by the names that it offers.
+func (c *Conversation) Own() []string {
+	var out []string
+	for _, t := range c.Turns {
+		for _, r := range t.Replies {
+			for _, call := range r.Calls {
+				if call.Own && !slices.Contains(out, call.Name) {
+					out = append(out, call.Name)
+				}
+			}
+		}
+	}
+	return out
 }
 
 // Mixed reports whether exchanges beside the conversation were recorded.
