@@ -129,6 +129,9 @@ type captured struct {
 	ended  string // how the command ended, if not well
 }
 
+// lastOutput is how long the output of a command that has ended is waited for.
+const lastOutput = time.Second
+
 func captureOnce(ctx context.Context, p *process, flags *captureFlags, command []string) error {
 	c := &captured{p: p, flags: flags, command: command, name: flags.name}
 	if err := c.prepare(); err != nil {
@@ -382,8 +385,22 @@ func (c *captured) watch(ctx context.Context, cassette string) error {
 		env = append(env, "MCP_CONFIG="+c.mcpCopy)
 	}
 	seen := *p
-	seen.stdout = io.MultiWriter(p.stdout, &c.stdout)
+	out, w, err := os.Pipe()
+	if err != nil {
+		return errors.Join(err, srv.Close(), rec.Close())
+	}
+	seen.stdout = w
+	copied := make(chan struct{})
+	go func() {
+		defer close(copied)
+		_, _ = io.Copy(io.MultiWriter(p.stdout, &c.stdout), out)
+	}()
 	code, err := proxied(ctx, &seen, c.words(address, bare), env)
+	// A process that the command leaves behind may keep its output open.
+	_ = w.Close()
+	_ = out.SetReadDeadline(time.Now().Add(lastOutput))
+	<-copied
+	_ = out.Close()
 	if code != 0 {
 		c.ended = fmt.Sprintf("ended with exit status %d", code)
 	}
