@@ -42,6 +42,7 @@ func freePort(t *testing.T) string {
 // with go test. What both write must tell the models apart, and the two settings
 // only where the interval of their difference leaves 0 out.
 func TestLive(t *testing.T) {
+	t.Parallel() // with TestReportInABrowser: each takes minutes, of one processor
 	out := t.TempDir()
 	log, err := command(t, "unshare", "-n", "./live.sh", out).CombinedOutput()
 	if err != nil {

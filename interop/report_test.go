@@ -26,6 +26,7 @@ import (
 // said on the console, nothing is asked of the network, axe finds nothing
 // serious, and no text acts.
 func TestReportInABrowser(t *testing.T) {
+	t.Parallel() // with TestLive
 	tests := []struct {
 		name string
 		runs []*samplerun.Options
