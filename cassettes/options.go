@@ -13,6 +13,7 @@ import (
 	"github.com/rehearse-dev/rehearse/cassettes/redact"
 	"github.com/rehearse-dev/rehearse/harness"
 	"github.com/rehearse-dev/rehearse/internal/key"
+	"github.com/rehearse-dev/rehearse/internal/recfile"
 )
 
 // Mode says where answers come from. It never changes on its own.
@@ -165,7 +166,7 @@ func (o *Options) withDefaults() (Options, error) {
 	if err := c.Match.Check(); err != nil {
 		return c, fmt.Errorf("paths to ignore: %w", err)
 	}
-	if ci, ok := c.LookupEnv("CI"); c.Mode.records() && ok && ci != "" && ci != "false" && ci != "0" {
+	if c.Mode.records() && recfile.InCI(c.LookupEnv) {
 		return c, fmt.Errorf("CI is set, and mode %s makes recordings; record on your own machine and commit the file", c.Mode)
 	}
 	return c, nil

@@ -84,11 +84,7 @@ func (l *loader) scenario(d *document) []*Scenario {
 		base.variants = l.variants(suite.root, root, entries)
 	}
 	played := l.turns(turns, entries)
-	for _, t := range model.turns {
-		if !t.part.IsZero() {
-			l.problems.add(t.part, "in a scenario, user is the text that the subject is sent; contains and regex are for the turns of an llm file or of a lane")
-		}
-	}
+	l.wholeTexts(model)
 	l.singleCalls(turns)
 	l.knownServers(root)
 	l.knownCues(base.Cues, entries)
@@ -120,6 +116,15 @@ func (l *loader) scenario(d *document) []*Scenario {
 		out = append(out, &s)
 	}
 	return out
+}
+
+// wholeTexts refuses parts of texts, where the subject is sent the whole.
+func (l *loader) wholeTexts(model modelScript) {
+	for _, t := range model.turns {
+		if !t.part.IsZero() {
+			l.problems.add(t.part, "in a scenario, user is the text that the subject is sent; contains and regex are for the turns of an llm file or of a lane")
+		}
+	}
 }
 
 // turns are what is done in the turns and expected of them.

@@ -114,7 +114,7 @@ func NewRecorder(path string, opts *RecordOptions) (*Recorder, error) {
 	if o.LookupEnv == nil {
 		o.LookupEnv = os.LookupEnv
 	}
-	if ci, ok := o.LookupEnv("CI"); ok && ci != "" && ci != "false" && ci != "0" {
+	if recfile.InCI(o.LookupEnv) {
 		return nil, fmt.Errorf("recording tape %q: CI is set; record on your own machine and commit the file", path)
 	}
 	secrets, err := redact.New(o.Secrets)

@@ -210,22 +210,7 @@ func (f *Frame) mistake() string {
 // Line is where the frame stands in its file, from 1; 0 when it is in none.
 func (f *Frame) Line() int { return f.line }
 
-// messages are the messages of a frame: one, or those of a batch. Anything that
-// is not a message is left out.
-func (f *Frame) messages() []mcpwire.Message {
-	var list []mcpwire.Message
-	r := mcpwire.NewReader(bytes.NewReader(f.Frame), nil)
-	for {
-		m, err := r.Next()
-		var junk *mcpwire.JunkError
-		switch {
-		case err == nil:
-			list = append(list, m)
-		case !errors.As(err, &junk):
-			return list
-		}
-	}
-}
+func (f *Frame) messages() []mcpwire.Message { return mcpwire.Messages(f.Frame) }
 
 // encode writes the frame as a line.
 func (f *Frame) encode() []byte { return append(mcpwire.Marshal(f), '\n') }

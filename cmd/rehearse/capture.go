@@ -30,6 +30,7 @@ import (
 	"github.com/rehearse-dev/rehearse/internal/mcpconfig"
 	"github.com/rehearse-dev/rehearse/internal/plainfile"
 	"github.com/rehearse-dev/rehearse/internal/prose"
+	"github.com/rehearse-dev/rehearse/internal/recfile"
 )
 
 // captureFlags are the flags of capture.
@@ -166,7 +167,7 @@ If it is a tool of the agent's own that may run again: rehearse run %s`, flags.o
 // prepare looks at what was asked for before anything is run.
 func (c *captured) prepare() error {
 	p, flags := c.p, c.flags
-	if ci, ok := p.getenv("CI"); ok && ci != "" && ci != "false" && ci != "0" {
+	if recfile.InCI(p.getenv) {
 		return errors.New("CI is set, and nothing is captured in CI; capture on your own machine and commit the files")
 	}
 	if entries, err := os.ReadDir(flags.out); err == nil && len(entries) > 0 && !flags.force {
@@ -422,11 +423,7 @@ func (c *captured) watch(ctx context.Context, cassette string) error {
 
 // words are those of the command as it is run: before the recorders.
 func (c *captured) words(address string, bare bool) []string {
-	base := address
-	if bare {
-		base += "/v1"
-	}
-	fill := strings.NewReplacer("{base_url}", base, "{endpoint}", address, "{mcp_config}", c.mcpCopy)
+	fill := strings.NewReplacer("{base_url}", openAIBase(address, bare), "{endpoint}", address, "{mcp_config}", c.mcpCopy)
 	out := make([]string, len(c.command))
 	for i, word := range c.command {
 		if out[i] = fill.Replace(word); c.isMCPFile(word) {

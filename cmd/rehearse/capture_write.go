@@ -364,7 +364,7 @@ func (c *captured) play(ctx context.Context) error {
 			case r.Outcome == harness.OutcomePassed:
 				continue
 			case r.Cause != nil:
-				bad = append(bad, fmt.Sprintf("mode %s: %s: %s: %s", mode, r.Outcome, r.Cause.Kind, r.Cause.Message))
+				bad = append(bad, fmt.Sprintf("mode %s: %s: %s: %s", mode, r.Outcome, r.Cause.Kind, r.Cause.Text()))
 			default:
 				bad = append(bad, fmt.Sprintf("mode %s: %s", mode, r.Outcome))
 			}

@@ -8,12 +8,22 @@ import (
 	"strings"
 
 	"github.com/rehearse-dev/rehearse/harness"
+	"github.com/rehearse-dev/rehearse/harness/run"
 	"github.com/rehearse-dev/rehearse/internal/offline"
 )
 
+// player plays scenarios.
+type player func(ctx context.Context, p *process, paths []string, opts *run.Options, flags *runFlags) error
+
 // withoutNetwork plays where no network is, in this program or in one that it
 // starts.
-func withoutNetwork(ctx context.Context, p *process, mode harness.Mode, play func() error) error {
+func withoutNetwork(play player) player {
+	return func(ctx context.Context, p *process, paths []string, opts *run.Options, flags *runFlags) error {
+		return isolated(ctx, p, harness.Mode(flags.mode), func() error { return play(ctx, p, paths, opts, flags) })
+	}
+}
+
+func isolated(ctx context.Context, p *process, mode harness.Mode, play func() error) error {
 	if mode != harness.ModeMock && mode != harness.ModeReplay {
 		return fmt.Errorf("--offline: mode %s asks an endpoint, which needs a network; want --mode mock or replay", mode)
 	}

@@ -149,16 +149,22 @@ func runCommand(p *process) *cobra.Command {
 			if cmd.Flags().Changed("tags") && len(flags.tags) == 0 {
 				flags.tags = []string{""} // refused, as every empty tag is
 			}
-			play := func() error { return runScenarios(cmd.Context(), p, args, &opts, &flags) }
+			play := runScenarios
 			if flags.watch {
-				play = func() error { return runWatched(cmd.Context(), p, args, &opts, &flags) }
+				play = runWatched
 			}
 			if flags.offline {
-				return withoutNetwork(cmd.Context(), p, harness.Mode(flags.mode), play)
+				play = withoutNetwork(play)
 			}
-			return play()
+			return play(cmd.Context(), p, args, &opts, &flags)
 		},
 	}
+	flags.register(cmd, &opts, &stream)
+	return cmd
+}
+
+// register adds the flags of run to its command.
+func (flags *runFlags) register(cmd *cobra.Command, opts *run.Options, stream *bool) {
 	f := cmd.Flags()
 	f.StringVar(&flags.mode, "mode", "mock", "what answers as the model: mock, live, record or replay")
 	f.StringArrayVar(&flags.models.models, "model", nil, "model to ask for: its name, a label of rehearse.yaml, or `LABEL=NAME@URL`; may be repeated")
@@ -168,7 +174,7 @@ func runCommand(p *process) *cobra.Command {
 	f.StringVar(&flags.provider, "provider", "", "API to ask models over whose entries have no dialect: openai (default), responses, anthropic or gemini")
 	f.StringVar(&opts.BaseURL, "base-url", "", "base URL of the endpoint in modes live and record, ending in /v1")
 	f.StringVar(&opts.Cassettes, "cassettes", "", "folder of the recordings (default: the folder cassettes beside each scenario file)")
-	f.BoolVar(&stream, "stream", false, "ask for streamed replies, or with --stream=false for whole ones (default: what each scenario says)")
+	f.BoolVar(stream, "stream", false, "ask for streamed replies, or with --stream=false for whole ones (default: what each scenario says)")
 	f.StringArrayVar(&opts.Variants, "variant", nil, "play this variant of the suites alone; may be repeated (default: all that suite.yaml has)")
 	f.StringVar(&opts.As, "as", "", "the agent that the subject is, for the grants of scenarios (default: the subject setting as of each)")
 	f.IntVar(&opts.Trials, "trials", 0, "trials of each scenario (default: 1; in modes live and record what the scenario says; in replay all recorded ones)")
@@ -198,7 +204,6 @@ func runCommand(p *process) *cobra.Command {
 	f.BoolVar(&flags.watch, "watch", false, "play again whenever a file changes that the run depends on, until Ctrl-C")
 	f.BoolVar(&flags.json, "json", false, "print one JSON document instead of text")
 	f.BoolVarP(&flags.verbose, "verbose", "v", false, "print a line to standard error when a trial ends")
-	return cmd
 }
 
 func runScenarios(ctx context.Context, p *process, paths []string, opts *run.Options, flags *runFlags) error {
@@ -333,6 +338,24 @@ func modelSide(p *process, paths []string, opts *run.Options, flags *runFlags) e
 	return err
 }
 
+// namePattern is a flag that selects scenarios by their names.
+type namePattern struct {
+	flag, pattern string
+	keep          bool
+}
+
+func (f *runFlags) patterns() []namePattern {
+	return []namePattern{{"--run", f.only, true}, {"--skip", f.skip, false}}
+}
+
+func (p *namePattern) compile() (*regexp.Regexp, error) {
+	re, err := regexp.Compile(p.pattern)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", p.flag, err)
+	}
+	return re, nil
+}
+
 // selectScenarios applies --tags, --run, --skip and --stream. A pattern that matches nothing is
 // a mistake: a typing error must not end as a run that passed.
 func selectScenarios(set *scenarios.Set, paths []string, flags *runFlags) ([]*scenarios.Scenario, error) {
@@ -344,16 +367,13 @@ func selectScenarios(set *scenarios.Set, paths []string, flags *runFlags) ([]*sc
 	if err != nil {
 		return nil, fmt.Errorf("--tags: %w", err)
 	}
-	for _, f := range []struct {
-		flag, pattern string
-		keep          bool
-	}{{"--run", flags.only, true}, {"--skip", flags.skip, false}} {
+	for _, f := range flags.patterns() {
 		if f.pattern == "" {
 			continue
 		}
-		re, err := regexp.Compile(f.pattern)
+		re, err := f.compile()
 		if err != nil {
-			return nil, fmt.Errorf("%s: %w", f.flag, err)
+			return nil, err
 		}
 		matches := func(s *scenarios.Scenario) bool { return re.MatchString(s.Name) }
 		if !slices.ContainsFunc(list, matches) {

@@ -5,10 +5,8 @@ package main
 import (
 	"context"
 	"errors"
-	"fmt"
 	"io"
 	"os"
-	"regexp"
 	"slices"
 	"time"
 
@@ -62,9 +60,9 @@ func wrongUse(p *process, paths []string, opts *run.Options, flags *runFlags) er
 			return err
 		}
 	}
-	for flag, pattern := range map[string]string{"--run": flags.only, "--skip": flags.skip} {
-		if _, err := regexp.Compile(pattern); err != nil {
-			return fmt.Errorf("%s: %w", flag, err)
+	for _, f := range flags.patterns() {
+		if _, err := f.compile(); err != nil {
+			return err
 		}
 	}
 	trial := *opts

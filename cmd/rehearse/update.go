@@ -3,6 +3,7 @@
 package main
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"io"
@@ -20,13 +21,14 @@ import (
 	"github.com/rehearse-dev/rehearse/internal/capture"
 	"github.com/rehearse-dev/rehearse/internal/plainfile"
 	"github.com/rehearse-dev/rehearse/internal/prose"
+	"github.com/rehearse-dev/rehearse/internal/recfile"
 	"github.com/rehearse-dev/rehearse/internal/yamledit"
 	"github.com/rehearse-dev/rehearse/scenarios"
 )
 
 // mayUpdate refuses to rewrite expectations where nobody looks at them.
 func mayUpdate(p *process) error {
-	if ci, ok := p.getenv("CI"); ok && ci != "" && ci != "false" && ci != "0" {
+	if recfile.InCI(p.getenv) {
 		return errors.New("CI is set, and --update rewrites no expectation in CI; run it on your own machine and review the difference")
 	}
 	return nil
@@ -172,10 +174,7 @@ func (u *updater) item(at harness.Position) (*yaml.Node, error) {
 // write writes the files, and prints what is different.
 func (u *updater) write() (changed int, err error) {
 	places := slices.SortedFunc(maps.Keys(u.found), func(a, b harness.Position) int {
-		if a.File != b.File {
-			return slices.Compare([]string{a.File}, []string{b.File})
-		}
-		return slices.Compare([]int{a.Line, a.Col}, []int{b.Line, b.Col})
+		return cmp.Or(cmp.Compare(a.File, b.File), cmp.Compare(a.Line, b.Line), cmp.Compare(a.Col, b.Col))
 	})
 	touched := map[string]bool{}
 	for _, at := range places {
@@ -197,11 +196,15 @@ func (u *updater) write() (changed int, err error) {
 		if err != nil {
 			return 0, err
 		}
-		info, err := os.Stat(name)
+		path, err := filepath.EvalSymlinks(name) // a link stays one
 		if err != nil {
 			return 0, err
 		}
-		if err := plainfile.ReplaceBytes(name, info.Mode().Perm(), now); err != nil {
+		info, err := os.Stat(path)
+		if err != nil {
+			return 0, err
+		}
+		if err := plainfile.ReplaceBytes(path, info.Mode().Perm(), now); err != nil {
 			return 0, err
 		}
 		if _, err := u.out.Write(diff.Diff(name, u.was[name], name, now)); err != nil {

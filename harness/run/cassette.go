@@ -22,6 +22,7 @@ import (
 	"github.com/rehearse-dev/rehearse/internal/filepos"
 	"github.com/rehearse-dev/rehearse/internal/key"
 	"github.com/rehearse-dev/rehearse/internal/prose"
+	"github.com/rehearse-dev/rehearse/internal/recfile"
 	"github.com/rehearse-dev/rehearse/internal/shape"
 	"github.com/rehearse-dev/rehearse/internal/vcr"
 	"github.com/rehearse-dev/rehearse/scenarios"
@@ -36,7 +37,7 @@ func mayRecord(o *Options) error {
 	if lookup == nil {
 		lookup = os.LookupEnv
 	}
-	if ci, ok := lookup("CI"); ok && ci != "" && ci != "false" && ci != "0" {
+	if recfile.InCI(lookup) {
 		return errors.New("CI is set, and recordings are not made in CI; record on your own machine and commit the files")
 	}
 	return nil
@@ -204,7 +205,7 @@ func modelOf(path string) (m recordedModel, err error) {
 	}
 	for _, i := range f.Interactions {
 		m.label = cmp.Or(m.label, i.Meta.Model)
-		e := endpointAt(i.Request.URL)
+		e := dialects.EndpointAt(i.Request.URL)
 		m.dialect = cmp.Or(m.dialect, e.Name())
 		var body struct{ Model string }
 		if m.name == "" && json.Unmarshal(i.Request.Body, &body) == nil {
@@ -213,19 +214,6 @@ func modelOf(path string) (m recordedModel, err error) {
 	}
 	m.label = cmp.Or(m.label, m.name) // another program notes no label
 	return m, nil
-}
-
-// endpointAt is the endpoint of an address, whatever stands before its version.
-func endpointAt(address string) dialects.Endpoint {
-	u, err := url.Parse(address)
-	if err != nil {
-		return dialects.Endpoint{}
-	}
-	path := u.Path
-	if i := strings.LastIndex(path, "/v1"); i > 0 {
-		path = path[i:]
-	}
-	return dialects.EndpointOf(path)
 }
 
 // cassetteJobs completes the trials of modes record and replay: each has a

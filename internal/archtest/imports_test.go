@@ -21,7 +21,7 @@ cassettes/redact: internal/key internal/sse internal/value internal/vcr
 cmd/rehearse: cassettes cassettes/mcptape cassettes/redact harness harness/agent harness/agentserver harness/mcppool
 	harness/model/openai harness/run harness/stats harness/tools harness/toolserver harness/trials internal/capture internal/dialect internal/filepos internal/gate internal/key
 	internal/match internal/mcpargs internal/mcpconfig internal/mcpwire internal/mockserver internal/offline internal/plainfile internal/profile
-	internal/project internal/prose internal/settings internal/shape internal/sse internal/timeline internal/vcr internal/yamledit mockllm mockllm/fault
+	internal/project internal/prose internal/recfile internal/settings internal/shape internal/sse internal/timeline internal/vcr internal/yamledit mockllm mockllm/fault
 	mockmcp mockmcp/fault reports
 	scenarios
 harness: internal/jsonrpc
@@ -39,7 +39,7 @@ harness/run: cassettes cassettes/mcptape cassettes/redact harness harness/mcppoo
 	harness/score harness/tools
 	harness/trials internal/conduct internal/dialect internal/dialect/dialects internal/expr internal/filepos
 	internal/gate internal/jsonrpc internal/key internal/mcpconfig internal/mcpwire internal/passthrough internal/plainfile internal/profile
-	internal/project internal/prose internal/retry internal/shape internal/toolname internal/trajectory internal/value
+	internal/project internal/prose internal/recfile internal/retry internal/shape internal/toolname internal/trajectory internal/value
 	internal/vcr mockllm mockmcp mockmcp/fault reports scenarios
 harness/score: harness harness/trials internal/expr internal/match internal/prose internal/trajectory internal/value
 harness/stats: harness

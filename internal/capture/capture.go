@@ -18,7 +18,6 @@ package capture
 import (
 	"errors"
 	"fmt"
-	"net/url"
 	"slices"
 	"strings"
 
@@ -120,7 +119,7 @@ func (c *Conversation) exchanges(f *vcr.File) []*exchange {
 	var out []*exchange
 	var held dialect.Store
 	for n, i := range f.Interactions {
-		e := endpointOf(i.Request.URL)
+		e := dialects.EndpointAt(i.Request.URL)
 		if e.Dialect == nil || !e.Dialect.Calls {
 			continue // a list of models, or the like
 		}
@@ -148,19 +147,6 @@ func (c *Conversation) exchanges(f *vcr.File) []*exchange {
 		out = append(out, x)
 	}
 	return out
-}
-
-// endpointOf is the endpoint of an address, whatever stands before its version.
-func endpointOf(address string) dialects.Endpoint {
-	u, err := url.Parse(address)
-	if err != nil {
-		return dialects.Endpoint{}
-	}
-	path := u.Path
-	if i := strings.LastIndex(path, "/v1"); i > 0 {
-		path = path[i:]
-	}
-	return dialects.EndpointOf(path)
 }
 
 // mainOf are the exchanges of the conversation: those of the system message and

@@ -3,9 +3,7 @@
 package capture
 
 import (
-	"bytes"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -48,7 +46,7 @@ func Hear(name string, tapes []*mcptape.Recording) *Heard {
 			if f.Dir != mcptape.In && f.Dir != mcptape.Out {
 				continue
 			}
-			for _, m := range messages(f.Frame) {
+			for _, m := range mcpwire.Messages(f.Frame) {
 				id := fmt.Sprint(f.Session, " ", m.Key())
 				switch {
 				case f.Dir == mcptape.In && m.IsRequest():
@@ -63,21 +61,6 @@ func Hear(name string, tapes []*mcptape.Recording) *Heard {
 		}
 	}
 	return h
-}
-
-func messages(frame []byte) []mcpwire.Message {
-	var list []mcpwire.Message
-	r := mcpwire.NewReader(bytes.NewReader(frame), nil)
-	for {
-		m, err := r.Next()
-		var junk *mcpwire.JunkError
-		switch {
-		case err == nil:
-			list = append(list, m)
-		case !errors.As(err, &junk):
-			return list
-		}
-	}
 }
 
 // answered takes a request with its answer.

@@ -379,6 +379,10 @@ func (h *host[S, O, M]) answer(w http.ResponseWriter, r *http.Request) {
 	case !named && r.URL.Path == "/health" && !h.ownHealth(script):
 		h.serveHealth(w)
 		return
+	case (r.Method == http.MethodGet || r.Method == http.MethodHead) && (r.URL.Path == "/" || r.URL.Path == "/favicon.ico"):
+		// A browser, or who waits until the server is there. No client of the mock.
+		http.Error(w, "this is a mock; its journal is shown at /rehearse/", http.StatusNotFound)
+		return
 	case !named && h.opts.Isolate != nil:
 		id = h.opts.Isolate(r)
 	}

@@ -193,6 +193,18 @@ func TestHealth(t *testing.T) {
 	c.want(503, `"stopping"`, "GET", "/health", "")
 }
 
+// TestFrontDoor: a browser, or who waits for the server, is no client of the mock.
+func TestFrontDoor(t *testing.T) {
+	c := open(t, says("x"), nil)
+	for _, path := range []string{"/", "/favicon.ico", "/t/a/"} {
+		c.want(404, "this is a mock; its journal is shown at /rehearse/", "GET", path, "")
+	}
+	c.want(200, `[]`, "GET", "/rehearse/journal", "")
+	if problems := c.s.Problems(); len(problems) > 0 {
+		t.Errorf("a visit is a mistake: %v", problems)
+	}
+}
+
 func TestMetrics(t *testing.T) {
 	c := open(t, says("hello"), &mockserver.Options{Prepare: func(s *mockllm.Script) {
 		s.Faults = []mockllm.Fault{{Kind: mockllm.RateLimit}}

@@ -108,6 +108,11 @@ func (r *reader) withPreset(n *strictyaml.Node) *strictyaml.Node {
 		r.add(n.Get("preset").Pos, "preset %s is for a script of yours: want command too, such as one that starts a copy of %s", name, all[i].Example)
 		return n
 	}
+	for _, key := range []string{"agent", "http"} {
+		if at := n.Key(key); at != nil && all[i].node.Get("command") != nil {
+			r.add(at.Pos, "preset %s says what the subject is: leave out %s, or the preset", name, key)
+		}
+	}
 	out := *n
 	out.Pairs = nil
 	for _, p := range all[i].node.Pairs {

@@ -204,6 +204,18 @@ func (r *reader) habits(n *strictyaml.Node, d *Definition) {
 	}
 }
 
+// heeded refuses a setting that the settings of a project give to a subject which
+// does not know it: it could play nothing. In a scenario the setting may be the
+// scenario's, for whatever subject plays it.
+func (r *reader) heeded(key *strictyaml.Node, d *Definition) {
+	name := key.Text
+	if r.Shaped || len(d.Command) == 0 && d.HTTP == nil || slices.Contains(append(Keys(), "time_limit"), name) || slices.Contains(d.Knows, name) {
+		return
+	}
+	r.add(key.Pos, "%s is no key of a subject%s, and none of the settings that it knows: knows: [%s] says that it reads this one from REHEARSE_SETTINGS",
+		name, prose.DidYouMean(name, append(Keys(), settingKeys()...)), name)
+}
+
 // settings reads settings of agents, which go over those of scenarios.
 func (r *reader) settings(n *strictyaml.Node, d *Definition) {
 	for _, p := range n.Pairs {
@@ -227,7 +239,7 @@ func (r *reader) settings(n *strictyaml.Node, d *Definition) {
 				d.Settings.TokenLimit = i
 			}
 		default:
-			if near := prose.Suggest(name, Keys()); near != "" {
+			if near := prose.Suggest(name, append(Keys(), settingKeys()...)); near != "" && !slices.Contains(d.Knows, name) {
 				r.add(p.Key.Pos, "a subject has no key %q; did you mean %s?", name, near)
 				continue
 			}
@@ -241,6 +253,7 @@ func (r *reader) settings(n *strictyaml.Node, d *Definition) {
 			}
 			d.Settings.Extra[name] = x
 		}
+		r.heeded(p.Key, d)
 	}
 }
 

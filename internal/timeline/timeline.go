@@ -10,9 +10,7 @@
 package timeline
 
 import (
-	"bytes"
 	"cmp"
-	"errors"
 	"fmt"
 	"io"
 	"net/http"
@@ -153,7 +151,7 @@ func Tape(name, file string, rec *mcptape.Recording) []Event {
 			At: rec.Recorded.Add(time.Duration(f.At * float64(time.Millisecond))).Truncate(time.Microsecond), Peer: name,
 			Out: f.Dir != mcptape.In && f.Dir != mcptape.Left, File: file, Line: f.Line(),
 		}
-		said := messages(f.Frame)
+		said := mcpwire.Messages(f.Frame)
 		for _, m := range said {
 			id := fmt.Sprint(f.Session, " ", m.Key())
 			switch {
@@ -179,22 +177,6 @@ func Tape(name, file string, rec *mcptape.Recording) []Event {
 		}
 	}
 	return events
-}
-
-// messages are those of a frame: one, or a batch.
-func messages(frame []byte) []mcpwire.Message {
-	var list []mcpwire.Message
-	r := mcpwire.NewReader(bytes.NewReader(frame), nil)
-	for {
-		m, err := r.Next()
-		var junk *mcpwire.JunkError
-		switch {
-		case err == nil:
-			list = append(list, m)
-		case !errors.As(err, &junk):
-			return list
-		}
-	}
 }
 
 // other says what a frame without a message is; empty for what goes without

@@ -4,6 +4,7 @@
 package dialects
 
 import (
+	"net/url"
 	"strings"
 
 	"github.com/rehearse-dev/rehearse/internal/dialect"
@@ -47,6 +48,19 @@ type Endpoint struct {
 
 	// Query is what the path says of a request.
 	Query dialect.Query
+}
+
+// EndpointAt is the endpoint of an address, whatever stands before its version.
+func EndpointAt(address string) Endpoint {
+	u, err := url.Parse(address)
+	if err != nil {
+		return Endpoint{}
+	}
+	path := u.Path
+	if i := strings.LastIndex(path, "/v1"); i > 0 {
+		path = path[i:]
+	}
+	return EndpointOf(path)
 }
 
 // EndpointOf says which dialect is spoken at a path.
