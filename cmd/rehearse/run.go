@@ -344,8 +344,8 @@ type namePattern struct {
 	keep          bool
 }
 
-func (f *runFlags) patterns() []namePattern {
-	return []namePattern{{"--run", f.only, true}, {"--skip", f.skip, false}}
+func (flags *runFlags) patterns() []namePattern {
+	return []namePattern{{"--run", flags.only, true}, {"--skip", flags.skip, false}}
 }
 
 func (p *namePattern) compile() (*regexp.Regexp, error) {
