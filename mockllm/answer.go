@@ -3,21 +3,20 @@
 package mockllm
 
 import (
+	"bytes"
 	"cmp"
-	"encoding/json"
+	"context"
 	"fmt"
-	"maps"
 	"math/bits"
 	"math/rand/v2"
+	"net/http"
+	"slices"
 	"strconv"
-	"strings"
 	"sync"
+	"time"
 
 	"github.com/rehearse-dev/rehearse/harness"
 	"github.com/rehearse-dev/rehearse/internal/dialect"
-	"github.com/rehearse-dev/rehearse/internal/prose"
-	"github.com/rehearse-dev/rehearse/internal/toolname"
-	"github.com/rehearse-dev/rehearse/internal/value"
 )
 
 // WordsOf returns what a text was cut into; nil when it was not.
@@ -28,11 +27,6 @@ func (c *content) WordsOf(s string) []string {
 		}
 	}
 	return nil
-}
-
-// source returns the random numbers that belong to label.
-func (m *Mock) source(label string) *rand.Rand {
-	return rand.New(rand.NewPCG(m.seeds(label)))
 }
 
 // seeds are what the random numbers of label begin with.
@@ -79,13 +73,6 @@ func newGiven(calls int) *givenReply {
 	one.calls = one.call[:0]
 	return &one.givenReply
 }
-
-// scriptError is an error of the script and not of the client.
-type scriptError struct{ err error }
-
-func (e *scriptError) Error() string { return e.err.Error() }
-
-func (e *scriptError) Unwrap() error { return e.err }
 
 // epoch is when every mock began: ids and times are the same in every run.
 const epoch = 1767225600 // 2026-01-01T00:00:00Z
@@ -146,144 +133,6 @@ func (m *Mock) giveReply(r *reply, x *exchange, turn, n int, label string) (*giv
 	return sp, nil
 }
 
-// resolve gives a call the name that the client offers its tool under. A client
-// that offers nothing gets the call as it is scripted, unless it names a server.
-func (m *Mock) resolve(sc *givenCall, unoffered bool, offered []harness.Tool) error {
-	server, tool := toolname.Split(sc.Name)
-	if !unoffered && (server != "" || len(offered) > 0) {
-		name, err := m.resolver.Name(sc.Name, offered)
-		if err != nil {
-			return m.blame(server, tool, err)
-		}
-		sc.Name = name
-		if server != "" {
-			sc.server, sc.tool = server, tool
-			m.called.add(name, server+"."+tool)
-			return nil
-		}
-	}
-	if len(m.program.Servers) > 0 {
-		sc.server, sc.tool, _ = m.resolver.Of(sc.Name, offered)
-	}
-	return nil
-}
-
-// calledTools are the server.tool names that a script called, by the names that
-// the client offers them under.
-type calledTools struct {
-	mu     sync.Mutex // guards byName
-	byName map[string]string
-}
-
-func (c *calledTools) add(offered, name string) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	if c.byName == nil {
-		c.byName = make(map[string]string)
-	}
-	c.byName[offered] = name
-}
-
-func (c *calledTools) reset() {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	c.byName = nil
-}
-
-// Called returns the tools that the script has called as server.tool, by the
-// names that the client offers them under.
-func (m *Mock) Called() map[string]string {
-	m.called.mu.Lock()
-	defer m.called.mu.Unlock()
-	return maps.Clone(m.called.byName)
-}
-
-// blame says whose mistake it is that a call has no tool among those that the
-// client offers: the script's, where the server itself lists none of that name.
-func (m *Mock) blame(server, tool string, err error) error {
-	listed, known := m.program.Servers[server]
-	var names []string
-	for _, t := range listed {
-		if t.Name == tool {
-			return err
-		}
-		names = append(names, t.Name)
-	}
-	if !known {
-		return err
-	}
-	return &scriptError{fmt.Errorf("server %q has no tool %q%s; it has %s", server, tool, prose.DidYouMean(tool, names), strings.Join(names, ", "))}
-}
-
-// ask returns what a rule or a Func sees of a request. Turn and reply are the
-// position; 0 where it has none.
-func (m *Mock) ask(c *dialect.Chat, turn, n int) (*Ask, error) {
-	m.mu.Lock()
-	issued, texts := m.issued(c)
-	if turn == 0 {
-		turn = m.state.turn
-	}
-	m.mu.Unlock()
-	a := &Ask{Request: c.Request(), Turn: turn, Reply: n, Calls: issued}
-	if 0 < turn && turn <= len(m.program.turns) {
-		a.User = m.program.turns[turn-1].User
-	}
-	for i := c.Len() - 1; a.User == "" && i >= 0; i-- {
-		if c.At(i).Role() == harness.RoleUser {
-			a.User = c.At(i).Message().Text
-		}
-	}
-	readings := read(issued, texts)
-	if m.program.Results == nil {
-		a.readings = readings
-		return a, nil
-	}
-	filled, err := m.program.Results(issued)
-	if err != nil {
-		return nil, &scriptError{err}
-	}
-	a.Calls = filled
-	return a, nil
-}
-
-// issued returns the calls of a reply, and the text that the request has for
-// each result.
-func (sp *givenReply) issued(turn, n int, result func(i int) *dialect.Message) (out []harness.Call, texts []*string) {
-	for i, c := range sp.calls {
-		call := harness.Call{Server: c.server, Tool: c.tool, Offered: c.Name, ID: c.ID, Turn: turn, Reply: n, Index: i}
-		if json.Valid([]byte(c.Arguments)) {
-			call.Args = json.RawMessage(c.Arguments)
-		} else {
-			call.ArgsText = c.Arguments
-		}
-		var text *string
-		if msg := result(i); msg != nil {
-			call.Executed = true
-			text = &[]string{msg.Message().Text}[0]
-		}
-		out, texts = append(out, call), append(texts, text)
-	}
-	return out, texts
-}
-
-// asJSON returns text when it is JSON, else text as a JSON string.
-func asJSON(text string) json.RawMessage {
-	if json.Valid([]byte(text)) {
-		return json.RawMessage(text)
-	}
-	return quote(text)
-}
-
-// message returns the reply in the common vocabulary.
-func (sp *givenReply) message() harness.Message {
-	c := sp.content
-	m := harness.Message{Role: harness.RoleAssistant, Text: c.say, Reasoning: c.reasoning, Refusal: c.refusal}
-	for _, call := range sp.calls {
-		m.Calls = append(m.Calls, call.ToolCall)
-	}
-	return m
-}
-
 // ruleFor returns the first of rules that applies, and a label for this use
 // of it; nil when none does. base is its place among the counters.
 func (m *Mock) ruleFor(rules []rule, base int, x *exchange) (r *rule, label string, err error) {
@@ -313,34 +162,6 @@ func (m *Mock) ruleFor(rules []rule, base int, x *exchange) (r *rule, label stri
 		return r, fmt.Sprintf("rule %d use %d", base+i, m.state.uses[base+i]), nil
 	}
 	return nil, "", nil
-}
-
-// matches returns the ids of a reply's calls when they are calls: by id, or
-// by name, and when exact is set by arguments too.
-func (sp *givenReply) matches(calls []harness.ToolCall, exact bool) []string {
-	if len(calls) != len(sp.calls) {
-		return nil
-	}
-	var ids []string
-	for i, c := range calls {
-		own := sp.calls[i]
-		if c.ID != own.ID && (c.Name != own.Name || exact && !sameJSON(c.Arguments, own.Arguments)) {
-			return nil
-		}
-		ids = append(ids, own.ID)
-	}
-	return ids
-}
-
-// sameJSON reports whether two texts hold the same JSON value, as far as a
-// number survives a client.
-func sameJSON(a, b string) bool {
-	if a == b {
-		return true
-	}
-	x, errX := value.Parse([]byte(a))
-	y, errY := value.Parse([]byte(b))
-	return errX == nil && errY == nil && value.EqualFunc(x, y, value.Floats)
 }
 
 // ids returns how the ids of a reply and of its calls are made.
@@ -485,4 +306,292 @@ func (m *Mock) wireReply(x *exchange, sp *givenReply) *dialect.Reply {
 		one.Usage = x.usage(c)
 	}
 	return &one.Reply
+}
+
+// send writes a body at the pace of the options, and records whether all of
+// it was delivered.
+func (m *Mock) send(x *exchange, b *dialect.Body) {
+	s := &x.sender
+	s.direct.w = x.w
+	s.x, s.body, s.ctx, s.line, s.buf = x, b, x.r.Context(), &s.direct, buffers.Get().(*bytes.Buffer)
+	defer putBuffer(s.buf)
+	if x.mayWait(b) {
+		var cancel context.CancelFunc
+		s.ctx, cancel = context.WithCancel(s.ctx)
+		defer cancel()
+		defer context.AfterFunc(m.ctx, cancel)()
+	}
+	if m.opts.Jitter > 0 && m.paced() {
+		s.jitter = m.source("jitter " + x.givenID() + strconv.Itoa(x.attempt))
+	}
+	if b.Writes > 0 {
+		s.cuts = m.source("writes " + x.givenID() + strconv.Itoa(x.attempt))
+	}
+	if err := s.run(); err != nil {
+		s.line.cut() // a reply cut short must not look whole
+	}
+}
+
+// mayWait reports whether a body may take longer than it takes to write it.
+func (x *exchange) mayWait(b *dialect.Body) bool {
+	return x.m.paced() || b.HeadDelay > 0 ||
+		slices.ContainsFunc(b.Frames, func(f dialect.Frame) bool { return f.Delay > 0 || f.Then != dialect.ThenNext })
+}
+
+// sender is one body on its way.
+type sender struct {
+	x      *exchange
+	body   *dialect.Body
+	ctx    context.Context
+	buf    *bytes.Buffer // due, but not sent
+	line   line
+	begun  bool       // the head was sent
+	jitter *rand.Rand // nil without
+	pace   pace
+	cuts   *rand.Rand // of writes; nil without
+	direct responseLine
+	whole  []byte // all of the body, where nothing is to be said on the way
+}
+
+func (s *sender) run() error {
+	m, b := s.x.m, s.body
+	s.header()
+	if b.RawHead {
+		raw, err := s.line.hijack(false)
+		if err != nil {
+			return err
+		}
+		s.line = raw
+	}
+	if err := s.wait(b.HeadDelay, 0); err != nil {
+		return err
+	}
+	if b.EarlyHead {
+		if err := s.head(); err != nil {
+			return err
+		}
+		if err := s.line.flush(); err != nil {
+			return err
+		}
+	}
+	if err := s.wait(0, m.opts.TimeToFirstToken); err != nil {
+		return err
+	}
+	if s.whole = s.x.untouched(b); s.whole != nil {
+		return s.end()
+	}
+	for i := range b.Frames {
+		f := &b.Frames[i]
+		if err := s.wait(f.Delay, m.tokenTime()*time.Duration(f.Tokens)); err != nil {
+			return err
+		}
+		if f.Raw {
+			if err := s.raw(f.Data); err != nil {
+				return err
+			}
+		} else {
+			s.buf.Write(f.Data)
+		}
+		if f.Then != dialect.ThenNext {
+			return s.then(f.Then)
+		}
+		if (m.opts.FlushEvents || f.Flush) && i < len(b.Frames)-1 {
+			if err := s.flush(); err != nil {
+				return err
+			}
+		}
+	}
+	return s.end()
+}
+
+// untouched returns all of a body in one, where it is as the dialect wrote it and
+// goes out at once; else nil.
+func (x *exchange) untouched(b *dialect.Body) []byte {
+	if x.buffers == nil || x.struckBy != nil || x.proxied != nil || x.m.paced() || x.m.opts.FlushEvents || b.Writes > 0 ||
+		x.style.PiecePause > 0 || x.style.Habits.IDs != "" || len(b.Frames) == 0 {
+		return nil
+	}
+	all, n := x.buffers.Bytes, 0
+	for i := range b.Frames {
+		n += len(b.Frames[i].Data)
+	}
+	if n == 0 || n != len(all) || &b.Frames[0].Data[0] != &all[0] { // it has moved while it grew
+		return nil
+	}
+	return all
+}
+
+// header sets the headers that follow from the body.
+func (s *sender) header() {
+	h, b := s.x.w.Header(), s.body
+	s.x.m.common(s.x)
+	for k, v := range b.Header {
+		if v == nil {
+			delete(h, k)
+		} else {
+			h[k] = v
+		}
+	}
+	if b.RawHead {
+		return
+	}
+	if b.Stream {
+		// Said here, since net/http would find out the length of a short one.
+		h["Transfer-Encoding"] = s.x.m.headers.chunked
+		return
+	}
+	n := 0
+	for i, f := range b.Frames {
+		if f.Raw || f.Then != dialect.ThenNext && i < len(b.Frames)-1 {
+			return
+		}
+		n += len(f.Data)
+	}
+	h["Content-Length"] = []string{strconv.Itoa(n)}
+}
+
+func (s *sender) head() error {
+	if s.begun {
+		return nil
+	}
+	s.begun = true
+	return s.line.head(cmp.Or(s.body.Status, http.StatusOK), s.body.Header)
+}
+
+// wait lets a fixed time pass, and one that the jitter changes. What is due
+// is sent before.
+func (s *sender) wait(fixed, paced time.Duration) error {
+	if s.jitter != nil && paced > 0 {
+		paced = time.Duration(float64(paced) * (1 + s.x.m.opts.Jitter*(2*s.jitter.Float64()-1)))
+	}
+	if fixed+paced <= 0 {
+		return nil // the end asks whether the client is still there
+	}
+	if err := s.flush(); err != nil {
+		return err
+	}
+	return s.pace.sleep(s.ctx, s.x.m.opts.Clock, fixed+paced)
+}
+
+// write hands what is due to the line, in pieces when the body says so. With
+// push, the last piece is flushed by the caller.
+func (s *sender) write(push bool) error {
+	if err := s.head(); err != nil {
+		return err
+	}
+	defer s.buf.Reset()
+	p := s.buf.Bytes()
+	if s.whole != nil {
+		p = s.whole
+	}
+	for s.cuts != nil && len(p) > 1 {
+		n := 1 + s.cuts.IntN(s.body.Writes)
+		if n >= len(p) {
+			break
+		}
+		if err := s.line.write(p[:n]); err != nil {
+			return err
+		}
+		if err := s.line.flush(); err != nil {
+			return err
+		}
+		p = p[n:]
+	}
+	if len(p) == 0 && !push {
+		return nil
+	}
+	return s.line.write(p)
+}
+
+// end sends the rest and the proper end. The reply counts as delivered before
+// that, since the client may ask again before this goroutine runs on.
+func (s *sender) end() error {
+	if err := s.ctx.Err(); err != nil {
+		return err
+	}
+	if !s.body.Part {
+		s.x.settle(true)
+	}
+	err := s.write(false)
+	if err == nil {
+		err = s.line.end(s.body.Stream)
+	}
+	if err != nil && !s.body.Part {
+		s.x.settle(false)
+	}
+	return err
+}
+
+// settle records that the reply was delivered, or takes that back.
+func (x *exchange) settle(delivered bool) {
+	x.m.mu.Lock()
+	defer x.m.mu.Unlock()
+	x.settled(delivered)
+}
+
+// settled is settle while Mock.mu is held.
+func (x *exchange) settled(delivered bool) {
+	x.delivered = delivered
+	x.duration = x.m.now().Sub(x.start)
+	if x.served == nil {
+		return
+	}
+	n := 1
+	if !delivered {
+		n = -1
+	}
+	x.served.delivered += n
+	if x.struckBy == nil {
+		x.served.clean += n
+	}
+}
+
+func (m *Mock) paced() bool { return m.opts.TimeToFirstToken > 0 || m.opts.TokensPerSecond > 0 }
+
+// tokenTime is how long one piece takes.
+func (m *Mock) tokenTime() time.Duration {
+	if m.opts.TokensPerSecond <= 0 {
+		return 0
+	}
+	return time.Duration(float64(time.Second) / m.opts.TokensPerSecond)
+}
+
+// line is what an answer goes out by: net/http's writer, or the connection
+// beneath it once an answer needs to break its rules.
+type line interface {
+	head(status int, raw http.Header) error
+	write(p []byte) error
+	flush() error
+	// raw writes past the framing of the body.
+	raw(p []byte) error
+	// end ends the body properly.
+	end(stream bool) error
+	// cut closes the connection without the end of the body.
+	cut()
+	// reset closes it as a machine does that has lost its memory.
+	reset()
+	// wait blocks until the client goes away or ctx ends.
+	wait(ctx context.Context)
+	// hijack returns the line beneath. begun says that the head was sent.
+	hijack(begun bool) (line, error)
+}
+
+// responseLine writes by net/http.
+type responseLine struct{ w http.ResponseWriter }
+
+func (l responseLine) head(status int, _ http.Header) error {
+	l.w.WriteHeader(status)
+	return nil
+}
+
+func (l responseLine) write(p []byte) error {
+	_, err := l.w.Write(p)
+	return err
+}
+
+func (l responseLine) end(stream bool) error {
+	if stream {
+		return nil
+	}
+	return l.flush() // the length is known: nothing is left to write after this
 }

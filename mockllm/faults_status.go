@@ -162,7 +162,7 @@ func (m *Mock) answerError(x *exchange, f *Fault, form string, a *errorAnswer) {
 	if len(a.body) == 0 {
 		delete(h, "Content-Type")
 	}
-	retryHeader(h, form, f.RetryAfter, m.opts.Clock.Now())
+	retryHeader(h, form, f.RetryAfter, m.now())
 	m.send(x, &dialect.Body{Status: a.status, Header: h, Frames: []dialect.Frame{{Data: a.body, Kind: dialect.KindFault}}, Part: true})
 }
 

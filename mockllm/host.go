@@ -8,7 +8,6 @@ import (
 	"net"
 	"net/http"
 	"strconv"
-	"strings"
 	"sync"
 	"time"
 
@@ -117,37 +116,6 @@ func (h *Host) Allow(hosts, origins []string) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	h.rules = gate.Rules{Hosts: hosts, Origins: origins}
-}
-
-// ServeHTTP hands a request to the mock whose name begins its path.
-func (h *Host) ServeHTTP(w http.ResponseWriter, r *http.Request) {
-	h.mu.RLock()
-	rules := h.rules
-	h.mu.RUnlock()
-	rules.Handler(http.HandlerFunc(h.route)).ServeHTTP(w, r)
-}
-
-func (h *Host) route(w http.ResponseWriter, r *http.Request) {
-	name, _, _ := strings.Cut(strings.TrimPrefix(r.URL.Path, "/"), "/")
-	h.mu.RLock()
-	m := h.mounts[name]
-	h.mu.RUnlock()
-	if m == nil {
-		http.Error(w, fmt.Sprintf("no mock model is mounted at %q", r.URL.Path), http.StatusNotFound)
-		return
-	}
-	m.serve(w, r, r.URL.Path[1+len(name):])
-}
-
-// connState keeps track of connections that a client has opened and not used,
-// which Shutdown would wait five seconds for.
-func (h *Host) connState(c net.Conn, state http.ConnState) {
-	switch state {
-	case http.StateNew:
-		h.fresh.Store(c, nil)
-	case http.StateActive, http.StateClosed:
-		h.fresh.Delete(c)
-	}
 }
 
 // Addr returns the host and port it listens on.

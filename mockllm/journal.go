@@ -40,17 +40,6 @@ type entry struct {
 // entryBytes is about what an entry costs beside the bytes of its request.
 const entryBytes = 1000
 
-func (e *entry) size() int {
-	n := entryBytes + len(e.err)
-	if e.chat != nil {
-		n += e.chat.Size()
-	}
-	if e.changed != nil {
-		n += len(e.changed.Choices[0].Text)
-	}
-	return n
-}
-
 // exchange returns the entry as readers see it.
 func (e *entry) exchange() harness.Exchange {
 	x := e.outline()
@@ -107,21 +96,6 @@ type journal struct {
 type sized struct {
 	*entry
 	size int
-}
-
-// add enters e, and forgets the oldest entries beyond the budget.
-func (j *journal) add(e *entry) {
-	j.seq++
-	e.seq = j.seq
-	j.entries = append(j.entries, sized{e, e.size()})
-	j.size += j.entries[len(j.entries)-1].size
-	drop := 0
-	for (j.size > j.limit || len(j.entries)-drop > j.most) && drop < len(j.entries)-1 {
-		j.size -= j.entries[drop].size
-		j.entries[drop] = sized{}
-		drop++
-	}
-	j.entries = j.entries[drop:]
 }
 
 func (j *journal) copy() []entry {

@@ -77,7 +77,7 @@ func (m *Mock) laneMock(l *lane, c *dialect.Chat) *Mock {
 	p.hash ^= h.Sum64()
 	p.fingerprint = fingerprintOf(p.hash)
 	child := &Mock{
-		URL: m.URL, Root: m.Root, program: &p, profile: m.profile, opts: m.opts, resolver: m.resolver,
+		URL: m.URL, Root: m.Root, program: &p, profile: m.profile, opts: m.opts, now: m.now, resolver: m.resolver,
 		mu: m.mu, headers: m.headers, logf: m.logf, ctx: m.ctx, held: m.held, called: m.called, memory: m.memory, cues: m.cues, root: m, lane: name, echoes: m.echoes,
 	}
 	child.clear()

@@ -9,6 +9,7 @@ import (
 	"slices"
 	"sync"
 	"sync/atomic"
+	"time"
 
 	"github.com/rehearse-dev/rehearse/harness"
 	"github.com/rehearse-dev/rehearse/internal/cues"
@@ -31,6 +32,7 @@ type Mock struct {
 	program  *program
 	profile  *profile.Profile
 	opts     Options
+	now      func() time.Time // by the clock of opts
 	resolver *toolname.Resolver
 	headers  headers
 	routing  routing
@@ -90,7 +92,10 @@ func New(script Script, opts *Options) (*Mock, error) {
 	if opts != nil {
 		m.opts = *opts
 	}
-	if m.opts.Clock == nil {
+	m.now = time.Now
+	if m.opts.Clock != nil {
+		m.now = m.opts.Clock.Now
+	} else {
 		m.opts.Clock = harness.SystemClock()
 	}
 	if m.opts.JournalEntries <= 0 {

@@ -261,7 +261,7 @@ func (m *Mock) sendAnswer(x *exchange, a *profile.Answer) {
 	b := x.answerBody(a)
 	if a.Status == http.StatusNoContent && a.Header["Content-Length"] != nil { // which net/http would not send
 		b.RawHead = true
-		b.Header["Date"] = []string{m.opts.Clock.Now().UTC().Format(http.TimeFormat)}
+		b.Header["Date"] = []string{m.now().UTC().Format(http.TimeFormat)}
 	}
 	m.send(x, b)
 }

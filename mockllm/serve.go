@@ -7,6 +7,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"net"
 	"net/http"
 	"strings"
 	"sync"
@@ -39,7 +40,7 @@ func (m *Mock) serve(w http.ResponseWriter, r *http.Request, path string) {
 	}
 	defer m.wg.Done()
 	x := exchanges.Get().(*exchange)
-	*x = exchange{entry: &entry{start: m.opts.Clock.Now(), path: path, headers: m.headersOf(r)}, m: m, w: w, r: r, path: path}
+	*x = exchange{entry: &entry{start: m.now(), path: path, headers: m.headersOf(r)}, m: m, w: w, r: r, path: path}
 	m.serveExchange(x)
 	if x.over { // else something may still look at it
 		*x = exchange{}
@@ -290,7 +291,7 @@ func (m *Mock) record(e *entry, problem error) {
 		m = m.root
 	}
 	m.mu.Lock()
-	e.duration = m.opts.Clock.Now().Sub(e.start)
+	e.duration = m.now().Sub(e.start)
 	m.journal.add(e)
 	if problem != nil {
 		m.journal.problem(problem)
@@ -482,4 +483,61 @@ func (m *Mock) enter() bool {
 	}
 	m.wg.Add(1)
 	return true
+}
+
+// ServeHTTP hands a request to the mock whose name begins its path.
+func (h *Host) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	h.mu.RLock()
+	rules := h.rules
+	h.mu.RUnlock()
+	rules.Handler(http.HandlerFunc(h.route)).ServeHTTP(w, r)
+}
+
+func (h *Host) route(w http.ResponseWriter, r *http.Request) {
+	name, _, _ := strings.Cut(strings.TrimPrefix(r.URL.Path, "/"), "/")
+	h.mu.RLock()
+	m := h.mounts[name]
+	h.mu.RUnlock()
+	if m == nil {
+		http.Error(w, fmt.Sprintf("no mock model is mounted at %q", r.URL.Path), http.StatusNotFound)
+		return
+	}
+	m.serve(w, r, r.URL.Path[1+len(name):])
+}
+
+// connState keeps track of connections that a client has opened and not used,
+// which Shutdown would wait five seconds for.
+func (h *Host) connState(c net.Conn, state http.ConnState) {
+	switch state {
+	case http.StateNew:
+		h.fresh.Store(c, nil)
+	case http.StateActive, http.StateClosed:
+		h.fresh.Delete(c)
+	}
+}
+
+func (e *entry) size() int {
+	n := entryBytes + len(e.err)
+	if e.chat != nil {
+		n += e.chat.Size()
+	}
+	if e.changed != nil {
+		n += len(e.changed.Choices[0].Text)
+	}
+	return n
+}
+
+// add enters e, and forgets the oldest entries beyond the budget.
+func (j *journal) add(e *entry) {
+	j.seq++
+	e.seq = j.seq
+	j.entries = append(j.entries, sized{e, e.size()})
+	j.size += j.entries[len(j.entries)-1].size
+	drop := 0
+	for (j.size > j.limit || len(j.entries)-drop > j.most) && drop < len(j.entries)-1 {
+		j.size -= j.entries[drop].size
+		j.entries[drop] = sized{}
+		drop++
+	}
+	j.entries = j.entries[drop:]
 }

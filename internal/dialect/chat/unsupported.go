@@ -3,11 +3,15 @@
 package chat
 
 import (
+	"bytes"
+	"encoding/json"
+	"fmt"
 	"maps"
 	"regexp"
 	"slices"
 	"strings"
 
+	"github.com/rehearse-dev/rehearse/harness"
 	"github.com/rehearse-dev/rehearse/internal/dialect"
 )
 
@@ -108,4 +112,108 @@ func ContentShapes() map[string]dialect.Shape {
 		"input_audio": dialect.Having("type input_audio prompt_cache_breakpoint", map[string]dialect.Shape{"input_audio": dialect.Having("data format", nil)}),
 		"file":        dialect.Having("type file prompt_cache_breakpoint", map[string]dialect.Shape{"file": dialect.Having("file_data file_id filename", nil)}),
 	}}}
+}
+
+func checkParts(raw []byte) (problem func(path string) *dialect.Refusal) {
+	i := 0
+	// raw has been checked: the error cannot be.
+	_, _ = dialect.EachItem(raw, 0, 0, func(_ dialect.Span, at, depth int) (int, error) {
+		end, err := dialect.SkipValue(raw, at, depth)
+		if raw[at] != '{' && problem == nil {
+			n, kind := i, slices.Clone(raw[at:at+1])
+			problem = func(path string) *dialect.Refusal {
+				return dialect.WrongType(fmt.Sprintf("%s.content[%d]", path, n), "an object", kind)
+			}
+		}
+		i++
+		return end, err
+	})
+	if i == 0 {
+		return func(path string) *dialect.Refusal { return dialect.EmptyArray(path + ".content") }
+	}
+	return problem
+}
+
+// dotted spells messages[3] as messages.[3], as some of the provider's errors
+// do.
+func dotted(path string) string { return strings.Replace(path, "[", ".[", 1) }
+
+// unsupportedIn is what OpenAI itself refuses of message i of a chat completions
+// request: parts of a kind that it does not know or that have nothing in them,
+// and names with white space.
+func unsupportedIn(m *dialect.Message, i int) *dialect.Refusal {
+	if name := participant(m); strings.ContainsAny(name, " \t\r\n<|\\/>") {
+		path := fmt.Sprintf("messages[%d].name", i)
+		return dialect.Invalid(path, "invalid_value", `Invalid '%s': string does not match pattern. Expected a string that matches the pattern '^[^\s<|\\/>]+$'.`, path)
+	}
+	content := m.Content.Of(m.Raw)
+	if len(content) == 0 || content[0] != '[' {
+		return nil
+	}
+	var parts []json.RawMessage
+	if json.Unmarshal(content, &parts) != nil {
+		return nil // checked when the message was read
+	}
+	for k, part := range parts {
+		path := fmt.Sprintf("messages[%d].content[%d]", i, k)
+		o := dialect.ReadObject(part)
+		switch kind := dialect.TextOf(o["type"]); {
+		case dialect.Absent(o["type"]):
+			return dialect.Missing(path + ".type")
+		case !slices.Contains(partKinds(), kind):
+			return dialect.Invalid(path+".type", "invalid_value", "Invalid value: '%s'. Supported values are: %s.", kind, dialect.WordList(partKinds()))
+		case dialect.Absent(o[kind]):
+			return dialect.Missing(path + "." + kind)
+		}
+	}
+	if m.Speaker == harness.RoleAssistant || m.Speaker == harness.RoleTool {
+		return nil
+	}
+	return dialect.UnknownParameter(dialect.Object{"content": content}, ContentShapes(), fmt.Sprintf("messages[%d].", i))
+}
+
+// participant returns the name of the participant, which few messages have.
+func participant(m *dialect.Message) string {
+	if !bytes.Contains(m.Raw, []byte(`"name"`)) || m.HasCalls() {
+		return ""
+	}
+	return dialect.TextOf(m.Member("name"))
+}
+
+// partKinds are the kinds of parts of a message. A part has its content under
+// the name of its kind.
+func partKinds() []string { return []string{"text", "image_url", "input_audio", "refusal", "file"} }
+
+// checkSkeleton checks the body without its messages.
+func (r *reader) checkSkeleton() error {
+	b := r.skeleton()
+	n := 0
+	end, err := dialect.EachField(b, dialect.SkipSpace(b, 0), 0, func(key dialect.Span, at, depth int) (int, error) {
+		if string(key.Of(b)) == "messages" {
+			n++
+		}
+		return dialect.SkipValue(b, at, depth)
+	})
+	if err != nil {
+		return err
+	}
+	if dialect.SkipSpace(b, end) != len(b) {
+		return dialect.ErrSyntax
+	}
+	r.duplicate = n > 1
+	return nil
+}
+
+// skeleton returns the body with its array of messages empty.
+func (r *reader) skeleton() []byte {
+	return append(bytes.Clone(r.body[:r.first]), r.body[r.last:]...)
+}
+
+// report keeps the first problem of a tool call, under its path.
+func (f *fields) report(i int, suffix string, problem func(path string) *dialect.Refusal) {
+	if f.callProblem == nil {
+		f.callProblem = func(path string) *dialect.Refusal {
+			return problem(fmt.Sprintf("%s.tool_calls[%d]%s", path, i, suffix))
+		}
+	}
 }
