@@ -13,9 +13,10 @@ BENCH := internal/bench
 # Packages whose work is concurrent; they are tested with the race detector.
 RACE := ./harness/... ./cassettes/... ./mockllm/... ./mockmcp/... ./internal/... ./scenarios/... ./reports/...
 
-# Thousands of trials, one like the other, which the race detector makes five
-# times as slow; it sees their code in every other test of the package.
-MATRICES := ^(TestMatrix|TestMatrixGoesRed|TestEveryFault)$$
+# Thousands of trials or texts, one like the other, which the race detector makes
+# five times as slow or more; it sees their code in every other test of the package.
+MATRICES := ^(TestMatrix|TestMatrixGoesRed|TestEveryFault|TestProviders|TestMCPFaults|TestFaultsInOtherDialects|TestFaultsAreDifferent|TestFixed|TestLinear)$$
+MATRICES_IN := ./harness/run ./harness/agent ./mockllm ./cassettes/redact
 
 .PHONY: help
 help: ## Print this list
@@ -35,7 +36,7 @@ cassettes: ## Record traffic through real argo-proxy releases anew (needs Python
 .PHONY: test
 test: ## Run everything that needs Go alone, with the race detector where it matters
 	$(GO) test -race -timeout 10m -skip '$(MATRICES)' $(RACE)
-	$(GO) test -timeout 10m -run '$(MATRICES)' ./harness/run
+	$(GO) test -timeout 10m -run '$(MATRICES)' $(MATRICES_IN)
 	$(GO) -C $(BENCH) test -race -timeout 10m ./...
 	$(GO) test -timeout 10m ./cmd/... ./interop/agents ./interop/argo ./interop/cases
 

@@ -277,7 +277,7 @@ func TestMCPVerify(t *testing.T) {
 }
 
 // TestMCPFaults: a fault that has not struck is not done.
-func TestMCPFaults(t *testing.T) {
+func TestMCPFaultsOverTheAPI(t *testing.T) {
 	script := counter()
 	script.Faults = []fault.Fault{{Kind: fault.RPCError, Match: fault.Match{Nth: 2}, Pos: harness.Position{File: "x.yaml", Line: 3, Col: 5}}}
 	a := openMCP(t, script, nil)
