@@ -90,6 +90,10 @@ walks: ## Print the files that one request passes, from the coverage of one run
 	@$(GO) build -cover -covermode=atomic -coverpkg=./... -o $(BIN)/walk ./internal/walk
 	@GOCOVERDIR=$$(mktemp -d) $(BIN)/walk
 
+.PHONY: lines
+lines: ## Print the lines of each package, now and before it was put in order (docs/lines.md); needs the whole history
+	@./internal/archtest/lines.sh
+
 .PHONY: bench
 bench: $(BIN)/rehearse ## Print what mocks, cassettes, the agent loop and reports of large runs cost, as ratios (REQUESTS=100000, PACED=2, TRIALS=10000, RECORDS=100000)
 	@mkdir -p $(BIN)/bench

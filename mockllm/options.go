@@ -11,6 +11,7 @@ import (
 
 	"github.com/rehearse-dev/rehearse/internal/bpe"
 	"github.com/rehearse-dev/rehearse/internal/dialect"
+	"github.com/rehearse-dev/rehearse/internal/prose"
 	"github.com/rehearse-dev/rehearse/internal/schema"
 	"github.com/rehearse-dev/rehearse/internal/value"
 )
@@ -136,10 +137,10 @@ func checkFormat(o dialect.Options, sp *givenReply) error {
 func checkText(o dialect.Options, text string) error {
 	v, err := value.Parse([]byte(text))
 	if err != nil {
-		return fmt.Errorf("the reply's text is not JSON, and the request's response_format is %s: %q", o.Format, shortened(text))
+		return fmt.Errorf("the reply's text is not JSON, and the request's response_format is %s: %q", o.Format, prose.Excerpt(text, 60))
 	}
 	if v.Kind() != value.Object && o.Format == "json_object" {
-		return fmt.Errorf("the reply's text is JSON and no object, and the request's response_format is json_object: %q", shortened(text))
+		return fmt.Errorf("the reply's text is JSON and no object, and the request's response_format is json_object: %q", prose.Excerpt(text, 60))
 	}
 	if o.Format != "json_schema" {
 		return nil
@@ -156,16 +157,6 @@ func checkText(o dialect.Options, text string) error {
 		return fmt.Errorf("the reply's text does not match the request's json_schema: %s", strings.ReplaceAll(err.Error(), "\n", "; "))
 	}
 	return nil
-}
-
-// shortenedLen is how much of a text a message shows, in runes.
-const shortenedLen = 60
-
-func shortened(s string) string {
-	if utf8.RuneCountInString(s) <= shortenedLen {
-		return s
-	}
-	return string([]rune(s)[:shortenedLen]) + "…"
 }
 
 // stopAt returns where the first of the stops is in a text; its length when

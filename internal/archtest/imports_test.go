@@ -101,7 +101,7 @@ internal/shape: harness internal/dialect internal/dialect/chat internal/dialect/
 	internal/dialect/responses internal/sse internal/value internal/vcr
 internal/simulate: harness harness/stats
 internal/sse:
-internal/strictyaml: harness internal/value
+internal/strictyaml: harness internal/prose internal/value
 internal/subjects: harness internal/conduct internal/expr internal/mcpconfig internal/mcpwire internal/plainfile internal/prose internal/sse internal/strictyaml
 	internal/value
 internal/telemetry: harness harness/model

@@ -276,7 +276,7 @@ func TestMCPVerify(t *testing.T) {
 	a.want(200, `"message":"no scripted result of counter.add fits`, "POST", "/rehearse/verify", `{"done": true}`)
 }
 
-// TestMCPFaults: a fault that has not struck is not done.
+// TestMCPFaultsOverTheAPI: a fault that has not struck is not done.
 func TestMCPFaultsOverTheAPI(t *testing.T) {
 	script := counter()
 	script.Faults = []fault.Fault{{Kind: fault.RPCError, Match: fault.Match{Nth: 2}, Pos: harness.Position{File: "x.yaml", Line: 3, Col: 5}}}

@@ -22,6 +22,7 @@ import (
 	"strings"
 
 	"github.com/rehearse-dev/rehearse/harness"
+	"github.com/rehearse-dev/rehearse/internal/prose"
 	"github.com/rehearse-dev/rehearse/internal/value"
 )
 
@@ -181,7 +182,7 @@ func (n *Node) Describe() string {
 	case Number:
 		return "the number " + n.Text
 	case String:
-		return "the text " + strconv.Quote(shorten(n.Text))
+		return "the text " + strconv.Quote(prose.Excerpt(n.Text, maxQuoted))
 	default:
 		return n.Kind.String()
 	}
@@ -205,7 +206,7 @@ func (n *Node) Hint() string {
 			return "it has " + odd
 		}
 		if m := gluedColon.FindStringSubmatch(n.Text); n.Plain && m != nil {
-			return fmt.Sprintf("a key needs a space after its colon, as in %q", m[2]+": "+shorten(m[3]))
+			return fmt.Sprintf("a key needs a space after its colon, as in %q", m[2]+": "+prose.Excerpt(m[3], maxQuoted))
 		}
 	case Map:
 		if len(n.Pairs) == 1 && n.Pairs[0].Key.Plain {
@@ -222,14 +223,8 @@ func (n *Node) Hint() string {
 
 const advice = "quote it, or use `|`"
 
-func shorten(s string) string {
-	const limit = 40
-	r := []rune(s)
-	if len(r) <= limit {
-		return s
-	}
-	return string(r[:limit]) + "…"
-}
+// maxQuoted bounds what a message quotes of a text, in bytes.
+const maxQuoted = 40
 
 // Problem is one mistake in a file.
 type Problem struct {

@@ -9,6 +9,8 @@ import (
 	"slices"
 	"strings"
 	"unicode/utf8"
+
+	"github.com/rehearse-dev/rehearse/internal/prose"
 )
 
 // slip finds a mistake that newcomers make, before the byte at which the
@@ -208,7 +210,7 @@ func glued(data []byte, at int) (int, string) {
 			return start + len(m[1]), fmt.Sprintf("a - without a space begins no item of a list: write %q", "- "+m[2])
 		}
 		if m := gluedColon.FindStringSubmatch(text); m != nil {
-			return start + len(m[1]), fmt.Sprintf("%q is one text: a key needs a space after its colon, as in %q", shorten(m[2]+":"+m[3]), m[2]+": "+shorten(m[3]))
+			return start + len(m[1]), fmt.Sprintf("%q is one text: a key needs a space after its colon, as in %q", prose.Excerpt(m[2]+":"+m[3], maxQuoted), m[2]+": "+prose.Excerpt(m[3], maxQuoted))
 		}
 		if start == 0 {
 			break
