@@ -203,21 +203,30 @@ func (m *Mock) turnOf(c *dialect.Chat) (int, string) {
 	return -1, "no user message of the request is scripted" + m.nearUser(c)
 }
 
-// nearUser says of a turn that is not begun how it could be: its text stands
-// within a user message.
+// nearUser says of the turn that is next how it could be begun: its text stands
+// within a user message. A message may also begin a turn behind that one.
 func (m *Mock) nearUser(c *dialect.Chat) string {
-	for k := range m.program.turns {
-		t := &m.program.turns[k]
-		text := strings.TrimSpace(t.User)
+	turns := m.program.turns
+	next := slices.IndexFunc(m.state.served[:len(turns)], func(s []*served) bool { return len(s) == 0 })
+	if next < 0 {
+		return ""
+	}
+	text := strings.TrimSpace(turns[next].User)
+	for i := range c.Len() {
+		if c.At(i).Role() != harness.RoleUser || text == "" {
+			continue
+		}
+		switch said := c.At(i).Message().Text; {
+		case strings.Contains(said, text):
+			return fmt.Sprintf("; one has the text of turn %d among other words: user: {contains: ...} finds it there", next+1)
+		case strings.Contains(strings.ToLower(said), strings.ToLower(text)):
+			return fmt.Sprintf("; one has the text of turn %d in other letter case", next+1)
+		}
+	}
+	for k := next + 1; k < len(turns); k++ {
 		for i := range c.Len() {
-			if c.At(i).Role() != harness.RoleUser || len(m.state.served[k]) > 0 {
-				continue
-			}
-			switch said := c.At(i).Message().Text; {
-			case text != "" && strings.Contains(said, text):
-				return fmt.Sprintf("; one has the text of turn %d within more, which user: {contains: ...} would find", k+1)
-			case text != "" && strings.Contains(strings.ToLower(said), strings.ToLower(text)):
-				return fmt.Sprintf("; one has the text of turn %d in other letter case", k+1)
+			if !turns[k].anyUser() && c.At(i).Role() == harness.RoleUser && turns[k].begins(c.At(i).Message()) {
+				return fmt.Sprintf("; one begins turn %d, and turn %d comes before it", k+1, next+1)
 			}
 		}
 	}

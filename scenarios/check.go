@@ -75,10 +75,17 @@ func (c *checks) doubt(n *strictyaml.Node, format string, args ...any) {
 	c.problems.add(n.Pos, format, args...)
 }
 
+// expects reports whether expectations are written, be they wrong: then an error
+// says so.
+func expects(root *strictyaml.Node) bool {
+	some := func(n *strictyaml.Node) bool { return len(itemsOf(n.Get("expect"))) > 0 }
+	return some(root) || slices.ContainsFunc(itemsOf(root.Get("turns")), some)
+}
+
 func (c *checks) scenario(s *Scenario) {
 	root := s.lint.root
 	c.servers, c.last = s.lint.servers, ""
-	if !s.HasExpectations() && !s.ConductOnly {
+	if !s.ConductOnly && !s.HasExpectations() && !expects(root) {
 		c.doubt(root, "nothing is expected: add expect, or set conduct_only: true")
 	}
 	turns := itemsOf(root.Get("turns"))

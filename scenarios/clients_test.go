@@ -65,7 +65,7 @@ func TestUserOfClients(t *testing.T) {
 		{"the last part", `"Weather in Paris?"`, []string{"<context>Saturday</context>", "Weather in Paris?"}, ""},
 		{"the first part, with blanks", `"Weather in Paris?"`, []string{" Weather in Paris?\n", "(be brief)"}, ""},
 		{"all parts", `"Weather in\nParis?"`, []string{"Weather in", "Paris?"}, ""},
-		{"within a part", `"Weather in Paris?"`, []string{"<q>Weather in Paris?</q>"}, "one has the text of turn 1 within more, which user: {contains: ...} would find"},
+		{"within a part", `"Weather in Paris?"`, []string{"<q>Weather in Paris?</q>"}, "one has the text of turn 1 among other words: user: {contains: ...} finds it there"},
 		{"other letter case", `"Weather in Paris?"`, []string{"weather in paris?"}, "one has the text of turn 1 in other letter case"},
 		{"contains", "{contains: in Paris}", []string{"<q>Weather in Paris?</q>"}, ""},
 		{"contains over parts", "{contains: [Weather, Paris]}", []string{"Weather", "Paris"}, ""},
@@ -86,6 +86,23 @@ func TestUserOfClients(t *testing.T) {
 					t.Errorf("%d %s\nwant a miss with %s", status, got, tc.want)
 				}
 			})
+		}
+	}
+}
+
+// TestUserOfLaterTurn: a message that begins a turn too early is not one that
+// contains would find.
+func TestUserOfLaterTurn(t *testing.T) {
+	for said, want := range map[string]string{
+		"And in Rome?":                "no user message of the request is scripted; one begins turn 2, and turn 1 comes before it",
+		"Well. And in Rome?":          `no user message of the request is scripted\nexpected next: turn 1`,
+		"Hello. Weather in Paris? Hm": "one has the text of turn 1 among other words",
+	} {
+		m := llmOf(t, `turns: [{user: "Weather in Paris?", replies: [{say: x}]}, {user: "And in Rome?", replies: [{say: y}]}]`)
+		for path, body := range userBodies(said) {
+			if status, got := post(m, path, body); status != http.StatusUnprocessableEntity || !strings.Contains(got, want) {
+				t.Errorf("%s: %d %s\nwant a miss with %s", said, status, got, want)
+			}
 		}
 	}
 }

@@ -12,7 +12,6 @@ import (
 	"github.com/rehearse-dev/rehearse/harness"
 	"github.com/rehearse-dev/rehearse/internal/expr"
 	"github.com/rehearse-dev/rehearse/internal/project"
-	"github.com/rehearse-dev/rehearse/internal/prose"
 	"github.com/rehearse-dev/rehearse/internal/strictyaml"
 	"github.com/rehearse-dev/rehearse/internal/subjects"
 	"github.com/rehearse-dev/rehearse/mockllm"
@@ -81,8 +80,7 @@ func named(name string, p *project.Project) (Subject, error) {
 	if name == subjects.Rehearse || name == rehearseAgent {
 		return Subject{Name: rehearseAgent}, nil
 	}
-	presets := subjects.PresetNames()
-	if slices.Contains(presets, name) {
+	if slices.Contains(subjects.PresetNames(), name) {
 		d, err := subjects.FromPreset(name)
 		if err != nil {
 			return Subject{}, err
@@ -95,8 +93,8 @@ func named(name string, p *project.Project) (Subject, error) {
 	} else if len(known) > 0 {
 		where = fmt.Sprintf("%s has %s", project.File, strings.Join(known, ", "))
 	}
-	return Subject{}, fmt.Errorf("no subject is named %q%s; %s. A command of one word is written in a file: command: [%s]",
-		name, prose.DidYouMean(name, slices.Concat(known, []string{subjects.Rehearse}, presets)), where, name)
+	return Subject{}, fmt.Errorf("no subject is named %q%s. A command of one word is written in a file: command: [%s]",
+		name, subjects.Others(name, known, where), name)
 }
 
 func described(d *subjects.Definition) Subject {

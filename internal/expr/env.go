@@ -16,6 +16,7 @@ import (
 	"cel.dev/cel-go/interpreter"
 	"cel.dev/cel-go/parser"
 
+	"github.com/rehearse-dev/rehearse/harness"
 	"github.com/rehearse-dev/rehearse/internal/value"
 )
 
@@ -102,6 +103,14 @@ func pick(list ref.Val, name string, index func(int) int) ref.Val {
 	return l.Get(types.Int(index(n)))
 }
 
+// noResult says why there is no result of the last call.
+func noResult(v *Vars) string {
+	if v.Request != nil && slices.ContainsFunc(v.Request.Messages, func(m harness.Message) bool { return m.Role == harness.RoleTool }) {
+		return "no turn of the script made a call that has one; results of other calls, such as those of rules, are in the request: message.text is its last message"
+	}
+	return "no call was made before"
+}
+
 // scopeVars is the table of names in the documentation.
 func scopeVars(s *schema, scope Scope) []variable {
 	vars := []variable{
@@ -113,7 +122,7 @@ func scopeVars(s *schema, scope Scope) []variable {
 	}
 	result := variable{"result", cel.DynType, nil, func(v *Vars) (any, error) {
 		if v.Result == nil {
-			return nil, missingf("there is no result: no call was made before")
+			return nil, missingf("there is no result: %s", noResult(v))
 		}
 		return *v.Result, nil
 	}}

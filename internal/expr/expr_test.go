@@ -231,7 +231,15 @@ func TestNothingThere(t *testing.T) {
 			t.Errorf("%s: holds %t, %v", test.src, ok, err)
 		}
 	}
-	prog, err := newEnv(t, expr.That).Compile(`transcript == null`)
+	prog, err := newEnv(t, expr.Reply).Compile(`result.x`)
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, err = prog.Eval(&expr.Vars{Request: &harness.Request{Messages: []harness.Message{{Role: harness.RoleTool, Text: "{}"}}}})
+	if err == nil || !strings.Contains(err.Error(), "there is no result: no turn of the script made a call that has one; results of other calls, such as those of rules, are in the request: message.text is its last message") {
+		t.Errorf("result of the call of a rule: %v", err)
+	}
+	prog, err = newEnv(t, expr.That).Compile(`transcript == null`)
 	if err != nil {
 		t.Fatal(err)
 	}

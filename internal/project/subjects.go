@@ -78,17 +78,21 @@ func (r *reader) subject(n *strictyaml.Node, p *Project) *subjects.Definition {
 	if n.Text == subjects.Rehearse {
 		return &subjects.Definition{Name: "rehearse-agent", Agent: subjects.Rehearse}
 	}
-	known := subjects.PresetNames()
-	if slices.Contains(known, n.Text) {
+	if slices.Contains(subjects.PresetNames(), n.Text) {
 		d, err := subjects.FromPreset(n.Text)
 		if err != nil {
 			r.add(n.Pos, "subject: %v", err)
 		}
 		return d
 	}
+	var named []string
 	for _, d := range p.Subjects {
-		known = append(known, d.Name)
+		named = append(named, d.Name)
 	}
-	r.add(n.Pos, "subject: %q is not among subjects%s", n.Text, prose.DidYouMean(n.Text, known))
+	there := "subjects has none"
+	if len(named) > 0 {
+		there = "subjects has " + strings.Join(named, ", ")
+	}
+	r.add(n.Pos, "subject: %q is not among subjects%s", n.Text, subjects.Others(n.Text, named, there))
 	return nil
 }

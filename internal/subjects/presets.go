@@ -74,6 +74,14 @@ func PresetNames() []string {
 	return out
 }
 
+// Others is the end of a message about a name that no subject has: which one was
+// meant, and what there is. there says it of the named ones.
+func Others(name string, named []string, there string) string {
+	known := slices.Concat(named, []string{Rehearse}, PresetNames())
+	return fmt.Sprintf("%s; %s; without a description there are %s and the presets %s",
+		prose.DidYouMean(name, known), there, Rehearse, strings.Join(PresetNames(), ", "))
+}
+
 // FromPreset is the subject that a preset describes, with the words of a command
 // or none. It is an error for a preset of a library, which needs a command.
 func FromPreset(name string, words ...string) (*Definition, error) {
@@ -105,7 +113,7 @@ func (r *reader) withPreset(n *strictyaml.Node) *strictyaml.Node {
 		return n
 	}
 	if all[i].Example != "" && n.Get("command") == nil && n.Get("http") == nil {
-		r.add(n.Get("preset").Pos, "preset %s is for a script of yours: want command too, such as one that starts a copy of %s", name, all[i].Example)
+		r.add(n.Get("preset").Pos, "preset %s is for a script of yours: want command too, such as command: [%s, \"{prompt}\"]. The script reads the address of the model and the servers from its environment: docs/subjects.md has the names, and %s of rehearse's repository is one to copy", name, starts(all[i].Example), all[i].Example)
 		return n
 	}
 	for _, key := range []string{"agent", "http"} {
@@ -134,6 +142,14 @@ func (r *reader) withPreset(n *strictyaml.Node) *strictyaml.Node {
 		}
 	}
 	return &out
+}
+
+// starts are the words that start a script of the kind of an example.
+func starts(example string) string {
+	if path.Ext(example) == ".mjs" {
+		return "node, agent.mjs"
+	}
+	return "python3, agent.py"
 }
 
 // joined is a map with the pairs of another one over its own.

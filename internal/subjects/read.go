@@ -197,8 +197,9 @@ func (r *reader) habits(n *strictyaml.Node, d *Definition) {
 	for _, p := range pairs(n.Get("excuses")) {
 		switch name := p.Key.Text; {
 		case !slices.Contains(conduct.Names(), name):
-			r.add(p.Key.Pos, "excuses: there is no conduct check %q%s", name, prose.DidYouMean(name, conduct.Names()))
-		case strings.TrimSpace(p.Value.Text) == "" && !r.Shaped:
+			r.add(p.Key.Pos, "excuses: there is no conduct check %q%s", name,
+				prose.MeantOr(name, conduct.Names(), "; there are "+strings.Join(conduct.Names(), ", ")))
+		case p.Value.Kind == strictyaml.String && strings.TrimSpace(p.Value.Text) == "" && !r.Shaped:
 			r.add(p.Value.Pos, "excuses: %s needs the reason why its findings are no fault of the subject", name)
 		}
 	}

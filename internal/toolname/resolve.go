@@ -4,12 +4,14 @@ package toolname
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"maps"
 	"slices"
 	"strings"
+	"unicode"
 
 	"github.com/rehearse-dev/rehearse/harness"
 	"github.com/rehearse-dev/rehearse/internal/prose"
@@ -166,12 +168,41 @@ func notOffered(want string, offered []harness.Tool, other []string) error {
 	for i, t := range offered {
 		names[i] = t.Name
 	}
-	_, tool := Split(want)
+	server, tool := Split(want)
 	if other == nil {
-		b.WriteString(prose.DidYouMean(tool, names))
+		b.WriteString(cmp.Or(joined(server, tool, names), prose.DidYouMean(tool, names)))
 	}
 	b.WriteString("; offered: " + strings.Join(names, ", "))
 	return errors.New(b.String())
+}
+
+// joined is a hint at the offered name that has the server and the tool in it, in a
+// style that is not known; empty where none has.
+func joined(server, tool string, names []string) string {
+	letters := func(s string) string {
+		return strings.Map(func(r rune) rune {
+			if unicode.IsLetter(r) || unicode.IsDigit(r) {
+				return unicode.ToLower(r)
+			}
+			return -1
+		}, s)
+	}
+	for _, name := range names {
+		rest, found := strings.CutSuffix(letters(name), letters(tool))
+		if !found {
+			rest, found = strings.CutPrefix(letters(name), letters(tool))
+		}
+		if letters(server) == "" || !found || !strings.Contains(rest, letters(server)) {
+			continue
+		}
+		here := fmt.Sprintf("names: {%s.%s: %s} in the file", server, tool, name)
+		style := strings.NewReplacer(Fit(server), "{server}", Fit(tool), "{tool}").Replace(name)
+		if strings.Count(style, "{server}") == 1 && strings.Count(style, "{tool}") == 1 {
+			return fmt.Sprintf("; if %q is it, say names: %q in the description of the subject, or %s", name, style, here)
+		}
+		return fmt.Sprintf("; if %q is it, say %s", name, here)
+	}
+	return ""
 }
 
 func quoted(names []string) string {
