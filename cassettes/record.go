@@ -215,6 +215,9 @@ func (r *Recorder) finish(s *slot, i *vcr.Interaction, found *entry) {
 	if failedAttempt(kept) {
 		r.failed[s.key]++
 	}
+	if s.unreached || kept.Response.Code >= http.StatusBadRequest {
+		r.refused = kept
+	}
 	if r.opts.Mode == Verify {
 		r.compare(found, kept)
 		return

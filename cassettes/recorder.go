@@ -51,6 +51,7 @@ type Recorder struct {
 	chat    *key.Chat       // what the recording is of, as far as is known
 	mixed   bool            // it was said that it is of two
 	closed  bool
+	refused *vcr.Interaction
 	open    sync.WaitGroup // exchanges that are being recorded
 }
 

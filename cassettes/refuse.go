@@ -149,6 +149,14 @@ func (r *Recorder) Failed() bool {
 	return r.opts.Mode.records() && !r.opts.KeepErrors && len(list) > 0 && !slices.ContainsFunc(list, succeeded)
 }
 
+// Refused returns the last exchange in which the endpoint refused what was asked,
+// or was not reached, be it recorded or not; nil for none.
+func (r *Recorder) Refused() *vcr.Interaction {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.refused
+}
+
 // subjectOf is who a recording is of; empty when it does not say.
 func subjectOf(list []*vcr.Interaction) string {
 	for _, i := range list {

@@ -410,13 +410,13 @@ func (c *captured) watch(ctx context.Context, cassette string) error {
 	err = errors.Join(err, srv.Close(), rec.Close())
 	<-done
 	if err == nil && len(rec.Recorded()) == 0 {
-		err = nothing(asked, c.command)
+		err = nothing(asked, rec.Refused(), c.command)
 	}
 	if left := asked - len(rec.Recorded()); left > 0 && err == nil {
 		p.logf("rehearse: note: requests that failed are left out: %d; --keep-errors records them too", left)
 	}
 	if err == nil && rec.Failed() && !flags.keepErrors {
-		err = errors.New("every request to the endpoint failed; check --upstream and the key, or use --keep-errors if this is intended")
+		err = fmt.Errorf("the endpoint was asked %s, and every request failed%s; check --upstream and the key, or use --keep-errors if this is intended", prose.Count(asked, "time"), lastRefusal(rec.Refused()))
 	}
 	return err
 }

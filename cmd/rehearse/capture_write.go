@@ -193,16 +193,18 @@ func (c *captured) setting(talk *capture.Conversation, secrets *redact.Redactor)
 		v, _ := c.p.getenv(name)
 		given = given || v == talk.Model
 	}
+	first := talk.Turns[0].User
+	prompt := c.promptWord(first, secrets, &talk.Notes)
 	for i, word := range c.command {
 		clean := secrets.Text(word)
-		switch first := talk.Turns[0].User; {
+		switch {
 		case c.isMCPFile(word):
 			clean = "{mcp_config}"
 		case talk.System != "" && clean == talk.System:
 			clean, s.System = "{system}", true
 		case clean == talk.Model || strings.HasSuffix(clean, "="+talk.Model):
 			clean, given = strings.TrimSuffix(clean, talk.Model)+"{model}", true
-		case clean == first || len(first) > 8 && strings.Contains(clean, first):
+		case i == prompt:
 			clean, prompted = strings.ReplaceAll(clean, first, "{prompt}"), true
 		default:
 			file, err := c.beside(word, i == 0)
@@ -238,6 +240,33 @@ func (c *captured) setting(talk *capture.Conversation, secrets *redact.Redactor)
 		secrets.Text(filepath.Base(c.command[0])), cmp.Or(secrets.Text(talk.Model), "a model"))
 	return s, nil
 }
+
+// promptWord is the number of the word that has what the user said; -1 for none.
+// Of several that is the last one that is nothing else, since a prompt stands
+// behind the flags, and a note says so.
+func (c *captured) promptWord(first string, secrets *redact.Redactor, notes *[]string) int {
+	var same, within []int
+	for i, word := range c.command {
+		switch clean := secrets.Text(word); {
+		case clean == first:
+			same = append(same, i)
+		case len(first) > shortestWithin && strings.Contains(clean, first):
+			within = append(within, i)
+		}
+	}
+	found := slices.Concat(within, same)
+	if len(found) == 0 {
+		return -1
+	}
+	word := found[len(found)-1]
+	if len(found) > 1 {
+		*notes = append(*notes, fmt.Sprintf("%d words of the command have what the user said: {prompt} stands in the place of number %d of them, the others stay as they are; edit the command if it is another", len(found), slices.Index(slices.Sorted(slices.Values(found)), word)+1))
+	}
+	return word
+}
+
+// shortestWithin is the length of a prompt that is looked for within longer words.
+const shortestWithin = 8
 
 // settings are the file of MCP servers as the subject has it, with what else is in
 // it.
@@ -296,6 +325,24 @@ func (c *captured) beside(word string, program bool) (string, error) {
 	}
 	rel, err := filepath.Rel(dir, file)
 	return filepath.ToSlash(rel), err
+}
+
+// relative is what to do about a file of the folder of capture that is named
+// within a longer word, as in the script of a shell: such a word is not read, and
+// the scenario plays in another folder. It is empty where there is none.
+func (c *captured) relative() string {
+	for _, word := range c.command {
+		parts := strings.FieldsFunc(word, func(r rune) bool { return strings.ContainsRune(" \t\n'\"`;&|<>()=", r) })
+		for _, part := range parts {
+			if part == word || filepath.IsAbs(part) || !strings.ContainsAny(part, "./") {
+				continue
+			}
+			if info, err := os.Stat(part); err == nil && info.Mode().IsRegular() {
+				return fmt.Sprintf("A scenario plays in the working folder of its trial, and %s is a file of the folder where capture ran: give it as a word of its own, as in sh -c 'python3 \"$0\" \"$1\"' agent.py 'the prompt', or write its whole path.\n", part)
+			}
+		}
+	}
+	return ""
 }
 
 // answer is where the answer of the command is, by what it has written.
@@ -371,8 +418,8 @@ func (c *captured) play(ctx context.Context) error {
 		}
 	}
 	if len(bad) > 0 {
-		return &codeError{exitFailed, fmt.Errorf("%q is written, but it does not reproduce what was seen:\n  %s\nto look at it: rehearse run %s --mode replay",
-			c.flags.out, strings.ReplaceAll(strings.Join(bad, "\n"), "\n", "\n  "), prose.ShellWord(c.flags.out))}
+		return &codeError{exitFailed, fmt.Errorf("%q is written, but it does not reproduce what was seen:\n  %s\n%sto look at it: rehearse run %s --mode replay",
+			c.flags.out, strings.ReplaceAll(strings.Join(bad, "\n"), "\n", "\n  "), c.relative(), prose.ShellWord(c.flags.out))}
 	}
 	fmt.Fprintf(p.stderr, "%s is written, and reproduces: it passes in the modes mock and replay\n", c.flags.out)
 	return nil

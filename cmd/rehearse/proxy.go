@@ -3,6 +3,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -11,6 +12,7 @@ import (
 	"net/http"
 	"net/url"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -20,6 +22,7 @@ import (
 	"github.com/rehearse-dev/rehearse/internal/gate"
 	"github.com/rehearse-dev/rehearse/internal/key"
 	"github.com/rehearse-dev/rehearse/internal/prose"
+	"github.com/rehearse-dev/rehearse/internal/vcr"
 )
 
 // proxyFlags are the flags of proxy.
@@ -215,18 +218,20 @@ func openRecorders(flags *proxyFlags, opts *cassettes.Options, upstream *url.URL
 // verdict is what the proxy ends with, once it is closed with an error or none.
 func (r *recorders) verdict(p *process, flags *proxyFlags, command []string, code int, err error) error {
 	var recorded, asked, misses, drift int
+	var refused *vcr.Interaction
 	var failed []string
 	for _, rec := range r.list() {
 		recorded, asked, misses, drift = recorded+len(rec.Recorded()), asked+rec.Asked(), misses+len(rec.Misses()), drift+len(rec.Drift())
 		for _, line := range rec.Drift() {
 			fmt.Fprintln(p.stdout, line)
 		}
+		refused = cmp.Or(rec.Refused(), refused)
 		if rec.Failed() {
-			failed = append(failed, fmt.Sprintf("cassette %q: every recorded exchange failed (exchanges: %d)", rec.Path(), len(rec.Recorded())))
+			failed = append(failed, fmt.Sprintf("cassette %q: every recorded exchange failed (exchanges: %d)%s", rec.Path(), len(rec.Recorded()), lastRefusal(rec.Refused())))
 		}
 	}
 	if flags.mode == string(cassettes.Record) && recorded == 0 && err == nil {
-		err = nothing(asked, command)
+		err = nothing(asked, refused, command)
 	}
 	if len(failed) > 0 && err == nil && code == 0 {
 		err = fmt.Errorf("%s; check --upstream and the key, or use --keep-errors if this is intended", strings.Join(failed, "\n"))
@@ -245,14 +250,29 @@ func (r *recorders) verdict(p *process, flags *proxyFlags, command []string, cod
 
 // nothing says why nothing came to be recorded. Without a command it may be
 // that nobody came.
-func nothing(asked int, command []string) error {
+func nothing(asked int, refused *vcr.Interaction, command []string) error {
 	switch {
 	case asked > 0:
-		return fmt.Errorf("nothing was recorded: the endpoint was asked %s, and every request failed; see above. Check --upstream and the key (--keep-errors keeps failures)", prose.Count(asked, "time"))
+		return fmt.Errorf("nothing was recorded: the endpoint was asked %s, and every request failed%s; check --upstream and the key (--keep-errors keeps failures)", prose.Count(asked, "time"), lastRefusal(refused))
 	case len(command) > 0:
 		return fmt.Errorf("%q sent no request to the proxy; it must read its base URL from OPENAI_BASE_URL or a similar variable, see `rehearse proxy --help`", command[0])
 	}
 	return nil
+}
+
+// lastRefusal is the end of a message that every request failed: why the last one did.
+func lastRefusal(i *vcr.Interaction) string {
+	switch {
+	case i == nil:
+		return ""
+	case i.Meta.Error != "":
+		return ", the last one with " + i.Meta.Error
+	}
+	how := cmp.Or(i.Response.Status, strconv.Itoa(i.Response.Code))
+	if said := oneLineOf(saidOfError(i.Response.Body), 200); said != "" {
+		how += ": " + said
+	}
+	return ", the last one with " + how
 }
 
 // complaint ends what a replay complains of with how to go on. Misses were

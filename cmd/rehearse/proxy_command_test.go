@@ -209,7 +209,7 @@ func TestProxyRefused(t *testing.T) {
 			args: args, stdin: strings.NewReader(""), stdout: &stdout, stderr: &stderr,
 			getenv: func(name string) (string, bool) { return "", false },
 		})
-		if want := map[bool]exitCode{false: exitFailed, true: exitPassed}[keep]; code != want || !keep != strings.Contains(stderr.String(), "every recorded exchange failed (exchanges: 1); check --upstream and the key") {
+		if want := map[bool]exitCode{false: exitFailed, true: exitPassed}[keep]; code != want || !keep != strings.Contains(stderr.String(), "every recorded exchange failed (exchanges: 1), the last one with 401 Unauthorized: no such key; check --upstream and the key") {
 			t.Errorf("keep %v: exit code %d\n%s%s", keep, code, stdout.String(), stderr.String())
 		}
 		if _, err := os.Stat(path); err != nil {

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"runtime"
 	"runtime/debug"
+	"strings"
 
 	"github.com/spf13/cobra"
 )
@@ -23,11 +24,19 @@ func versionCommand(p *process) *cobra.Command {
 	}
 }
 
-// version is the module's version, or "devel" for a build from a checkout.
+// development is the version of a build from a checkout, which the packages for
+// Python and npm have too.
+const development = "0.1.0-dev.0"
+
+// version is the module's version, or that of a build from a checkout, with its
+// commit where it is known.
 func version() string {
 	info, ok := debug.ReadBuildInfo()
 	if !ok || info.Main.Version == "" || info.Main.Version == "(devel)" {
-		return "devel"
+		return development
+	}
+	if commit, found := strings.CutPrefix(info.Main.Version, "v0.0.0-"); found { // made up for lack of a tag
+		return development + "+" + strings.NewReplacer("+", ".").Replace(commit)
 	}
 	return info.Main.Version
 }

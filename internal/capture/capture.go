@@ -19,6 +19,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/rehearse-dev/rehearse/harness"
@@ -91,6 +92,7 @@ func Read(name string, cassette *vcr.File, servers []*Heard, prompts []string) (
 	main := mainOf(all)
 	c.Model, c.System = main[0].Model, main[0].system
 	c.besides(all, main)
+	c.others(main)
 	for _, x := range main {
 		c.add(x, prompts)
 	}
@@ -188,6 +190,33 @@ func (c *Conversation) besides(all, main []*exchange) {
 			continue
 		}
 		c.asides = append(c.asides, &Rule{when, &Reply{From: fmt.Sprintf("exchange %d of the cassette", x.number), Say: Literal(x.reply.Message.Text)}})
+	}
+}
+
+// others notes exchanges that do not go on with the conversation of the first one:
+// the user began with something else, or what was asked is asked again before it
+// was answered. One conversation is what a scenario can have.
+func (c *Conversation) others(main []*exchange) {
+	begin := func(x *exchange) string {
+		i := slices.IndexFunc(x.Messages, func(m harness.Message) bool { return m.Role == harness.RoleUser })
+		if i < 0 {
+			return ""
+		}
+		return x.Messages[i].Text
+	}
+	var other []string
+	for i, x := range main[1:] {
+		last := len(x.Messages) - 1
+		again := func(y *exchange) bool {
+			return len(y.reply.Message.Calls) > 0 && len(y.Messages) == last+1 && y.Messages[last].Text == x.Messages[last].Text
+		}
+		if begin(x) != begin(main[0]) || slices.ContainsFunc(main[:i+1], again) {
+			other = append(other, strconv.Itoa(x.number))
+		}
+	}
+	if len(other) > 0 {
+		c.note("these exchanges of the cassette do not go on with what exchange %d begins, and yet stand among its turns: %s. A scenario has one conversation: if the agent holds several at a time, or begins anew with each message, capture each of them alone",
+			main[0].number, strings.Join(other, ", "))
 	}
 }
 

@@ -58,6 +58,36 @@ func answer(id int, result string) string {
 	return fmt.Sprintf(`{"jsonrpc":"2.0","id":%d,%s}`, id, result)
 }
 
+// TestOthers: a conversation beside that of the first request is told.
+func TestOthers(t *testing.T) {
+	user := func(text string) string { return fmt.Sprintf(`{"role":"user","content":%q}`, text) }
+	calls := `{"role":"assistant","content":null,"tool_calls":[{"id":"1","type":"function","function":{"name":"think","arguments":"{}"}}]}`
+	told := "," + calls + `,{"role":"tool","tool_call_id":"1","content":"told"}`
+	done := `{"role":"assistant","content":"Done."}`
+	for name, tc := range map[string]struct {
+		asked, replied []string
+		want           string
+	}{
+		"one":              {[]string{user("a"), user("a") + told, user("a") + told + "," + done + "," + user("b")}, []string{calls, done, done}, ""},
+		"two in turns":     {[]string{user("a"), user("b"), user("a") + told, user("b") + told}, []string{calls, calls, done, done}, "exchange 1 begins, and yet stand among its turns: 2, 4."},
+		"two that are one": {[]string{user("a"), user("a"), user("a") + told, user("a") + told}, []string{calls, calls, done, done}, "exchange 1 begins, and yet stand among its turns: 2."},
+		"no memory":        {[]string{user("a"), user("b")}, []string{done, done}, "exchange 1 begins, and yet stand among its turns: 2."},
+	} {
+		f := &vcr.File{}
+		for i, messages := range tc.asked {
+			f.Interactions = append(f.Interactions, exchange("Be brief.", "", messages, tc.replied[i]))
+		}
+		c, err := capture.Read("t", f, nil, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		notes := strings.Join(c.Notes, "\n")
+		if told := strings.Contains(notes, "do not go on with"); told != (tc.want != "") || !strings.Contains(notes, tc.want) {
+			t.Errorf("%s: %s", name, notes)
+		}
+	}
+}
+
 // TestFiles is a conversation with all that a conversation has: two turns, a
 // retry, a title that is asked for beside it, tools in a style of their own,
 // parallel calls, a tool of the agent's, results of every kind, and the folder in

@@ -11,6 +11,7 @@ import (
 	"math/rand/v2"
 	"os"
 	"path/filepath"
+	"strings"
 )
 
 // Replace writes a file whole or not at all, in a folder that somebody else may
@@ -19,11 +20,12 @@ import (
 func Replace(path string, mode fs.FileMode, write func(io.Writer) error) (err error) {
 	tmp, err := beside(path, mode)
 	if err != nil {
-		return err
+		return fmt.Errorf("writing %q: %w", path, reason(err))
 	}
 	defer func() {
 		if err != nil {
-			err = fmt.Errorf("writing %q: %w", path, errors.Join(err, tmp.Close(), os.Remove(tmp.Name())))
+			_, _ = tmp.Close(), os.Remove(tmp.Name()) // the first reason counts
+			err = fmt.Errorf("writing %q: %w", path, reason(err))
 		}
 	}()
 	out := bufio.NewWriter(tmp)
@@ -39,10 +41,27 @@ func Replace(path string, mode fs.FileMode, write func(io.Writer) error) (err er
 	return os.Rename(tmp.Name(), path)
 }
 
+// reason is an error without the name of the file beside the path, of which
+// nobody knows.
+func reason(err error) error {
+	var file *fs.PathError
+	var link *os.LinkError
+	switch {
+	case errors.As(err, &file) && strings.HasSuffix(file.Path, temporary):
+		return file.Err
+	case errors.As(err, &link) && strings.HasSuffix(link.Old, temporary):
+		return link.Err
+	}
+	return err
+}
+
+// temporary ends the names of files that are being written.
+const temporary = ".tmp"
+
 // beside makes a file in the folder of another, of a name that nobody has.
 func beside(path string, mode fs.FileMode) (*os.File, error) {
 	for n := 0; ; n++ {
-		name := filepath.Join(filepath.Dir(path), fmt.Sprintf(".%s.%08x.tmp", filepath.Base(path), rand.Uint32()))
+		name := filepath.Join(filepath.Dir(path), fmt.Sprintf(".%s.%08x%s", filepath.Base(path), rand.Uint32(), temporary))
 		f, err := os.OpenFile(name, os.O_CREATE|os.O_EXCL|os.O_WRONLY, mode) // less what the umask says
 		if err == nil || n == 100 || !errors.Is(err, fs.ErrExist) {
 			return f, err
