@@ -11,6 +11,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 
 	"github.com/rogpeppe/go-internal/diff"
 	"gopkg.in/yaml.v3"
@@ -40,6 +41,7 @@ type proposal struct {
 	part  *yaml.Node // of the file, which is replaced
 	with  any
 	text  string // of with, to compare
+	note  string // on how that says it
 	why   string // why there is none; empty where there is one
 	// kept says that it held in another trial.
 	kept bool
@@ -139,7 +141,7 @@ func (u *updater) verdict(v *trials.Verdict, rec *trials.Record, detail *trials.
 	case before != nil && before.kept:
 		now.why = "it holds in one trial and fails in another"
 	default:
-		if now.part, now.with, err = capture.Happened(v, was, rec, detail); err != nil {
+		if now.part, now.with, now.note, err = capture.Happened(v, was, rec, detail); err != nil {
 			now.why = err.Error()
 			break
 		}
@@ -186,6 +188,9 @@ func (u *updater) write() (changed int, err error) {
 				touched[at.File] = true
 				changed++
 			}
+			if found.note != "" && found.why == "" {
+				u.p.logf("rehearse: %s: %s: %s", at, found.check, found.note)
+			}
 		}
 		if found.why != "" {
 			u.p.logf("rehearse: %s: %s is not rewritten: %s", at, found.check, found.why)
@@ -195,6 +200,9 @@ func (u *updater) write() (changed int, err error) {
 		now, err := u.files[name].Bytes()
 		if err != nil {
 			return 0, err
+		}
+		if lost := yamledit.Lost(u.was[name], now); len(lost) > 0 {
+			u.p.logf("rehearse: %s: comments of what was rewritten are left out: %s", name, strings.Join(lost, " "))
 		}
 		path, err := filepath.EvalSymlinks(name) // a link stays one
 		if err != nil {

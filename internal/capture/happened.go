@@ -20,21 +20,27 @@ import (
 )
 
 // Happened says how an expectation that failed is written so that it expects what
-// happened: its value, or a part of it, and what is to stand there. The error says
-// why there is no such thing. v is the verdict, was the value of the expectation.
-func Happened(v *trials.Verdict, was *yaml.Node, rec *trials.Record, detail *trials.Detail) (part *yaml.Node, with any, err error) {
+// happened: its value, or a part of it, what is to stand there, and, if that says
+// it in another way, which. The error says why there is no such thing. v is the
+// verdict, was the value of the expectation.
+func Happened(v *trials.Verdict, was *yaml.Node, rec *trials.Record, detail *trials.Detail) (part *yaml.Node, with any, note string, err error) {
+	if v.Check == "answer" {
+		text, err := answerOf(v.Turn, detail)
+		if err != nil {
+			return nil, nil, "", err
+		}
+		part, with, note = textNow(was, text)
+		return part, with, note, nil
+	}
+	part, with, err = valueNow(v, was, rec, detail)
+	return part, with, "", err
+}
+
+// valueNow is [Happened] for what is no answer.
+func valueNow(v *trials.Verdict, was *yaml.Node, rec *trials.Record, detail *trials.Detail) (part *yaml.Node, with any, err error) {
 	switch v.Check {
 	case "calls":
 		return madeCalls(v, was, rec)
-	case "answer":
-		text, err := answerOf(v.Turn, detail)
-		if err != nil {
-			return nil, nil, err
-		}
-		if equals := yamledit.Get(was, "equals"); equals != nil && len(was.Content) == 2 {
-			return equals, Literal(text), nil
-		}
-		return was, map[string]string{"equals": Literal(text)}, nil
 	case "state":
 		if detail.Played == nil || len(detail.Played.States) == 0 {
 			return nil, nil, errors.New("the states of the servers are not known")
@@ -170,10 +176,16 @@ func callNode(call *harness.Call) (*yaml.Node, error) {
 // it names.
 func corrected(item *yaml.Node, call *harness.Call, wrong []trials.Mismatch, exact bool) (*yaml.Node, error) {
 	whole, err := callNode(call)
-	if err != nil || item == nil || item.Kind != yaml.MappingNode || len(item.Content) != 2 {
+	if err != nil || item == nil {
 		return whole, err
 	}
+	noted(whole, item)
+	if item.Kind != yaml.MappingNode || len(item.Content) != 2 {
+		return whole, nil
+	}
 	args := item.Content[1]
+	noted(whole.Content[0], item.Content[0])
+	noted(whole.Content[1], args)
 	var now map[string]json.RawMessage
 	if json.Unmarshal(call.Args, &now) != nil || args.Kind != yaml.MappingNode || len(args.Content) == 2 && strings.HasPrefix(args.Content[0].Value, "$") {
 		return whole, nil
@@ -189,9 +201,11 @@ func corrected(item *yaml.Node, call *harness.Call, wrong []trials.Mismatch, exa
 			if !ok {
 				continue
 			}
+			old := value
 			if value, err = jsonNode(raw); err != nil {
 				return nil, err
 			}
+			noted(value, old)
 		}
 		out.Content = append(out.Content, name, value)
 	}
@@ -226,7 +240,11 @@ func jsonNode(raw json.RawMessage) (*yaml.Node, error) {
 func named(was *yaml.Node, now json.RawMessage) (*yaml.Node, error) {
 	var members map[string]json.RawMessage
 	if was.Kind != yaml.MappingNode || json.Unmarshal(now, &members) != nil || members == nil || len(was.Content) == 2 && strings.HasPrefix(was.Content[0].Value, "$") {
-		return jsonNode(now)
+		with, err := jsonNode(now)
+		if err != nil {
+			return nil, err
+		}
+		return noted(with, was), nil
 	}
 	out := *was
 	out.Content = nil
@@ -263,16 +281,19 @@ func filesNow(v *trials.Verdict, was *yaml.Node, detail *trials.Detail) (*yaml.N
 		name, value := was.Content[i], was.Content[i+1]
 		file, known := now[name.Value]
 		if known && strings.Contains(v.Message, fmt.Sprintf("file %q: ", name.Value)) {
-			var with any = map[string]string{"equals": Literal(file.Text)}
 			switch {
 			case file.Absent:
-				with = "absent"
-			case value.Value == "absent":
-				with = "present"
-			}
-			value = new(yaml.Node)
-			if err := value.Encode(with); err != nil {
-				return nil, err
+				value = noted(scalar("absent"), value)
+			case value.Kind != yaml.MappingNode:
+				value = noted(scalar("present"), value)
+			default:
+				wrong, can := wrongTexts(value, file.Text)
+				if can {
+					value = replaced(value, wrong, file.Text)
+				} else {
+					_, with, _ := textNow(value, file.Text)
+					value = noted(with.(*yaml.Node), value)
+				}
 			}
 		}
 		out.Content = append(out.Content, name, value)

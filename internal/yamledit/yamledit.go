@@ -165,6 +165,40 @@ func (f *File) Bytes() ([]byte, error) {
 	return out.Bytes(), nil
 }
 
+// Lost are the comments of a document that another one does not have.
+func Lost(was, now []byte) []string {
+	comments := func(src []byte) (out []string) {
+		var walk func(n *yaml.Node)
+		walk = func(n *yaml.Node) {
+			for _, text := range []string{n.HeadComment, n.LineComment, n.FootComment} {
+				for line := range strings.Lines(text) {
+					if line = strings.TrimSpace(line); line != "" {
+						out = append(out, line)
+					}
+				}
+			}
+			for _, c := range n.Content {
+				walk(c)
+			}
+		}
+		var root yaml.Node
+		if yaml.Unmarshal(src, &root) == nil {
+			walk(&root)
+		}
+		return out
+	}
+	left := comments(now)
+	var lost []string
+	for _, text := range comments(was) {
+		if i := slices.Index(left, text); i >= 0 {
+			left = slices.Delete(left, i, i+1)
+			continue
+		}
+		lost = append(lost, text)
+	}
+	return lost
+}
+
 // offset is where a place of the parser is in the text.
 func (f *File) offset(line, column int) int {
 	at := f.lines[line-1]
