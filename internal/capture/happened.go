@@ -36,7 +36,7 @@ func Happened(v *trials.Verdict, was *yaml.Node, rec *trials.Record, detail *tri
 	return part, with, "", err
 }
 
-// valueNow is [Happened] for what is no answer.
+// valueNow is [Happened] for all other checks.
 func valueNow(v *trials.Verdict, was *yaml.Node, rec *trials.Record, detail *trials.Detail) (part *yaml.Node, with any, err error) {
 	switch v.Check {
 	case "calls":
