@@ -52,6 +52,11 @@ func TestPackagesPytest(t *testing.T) {
 		}
 		unasked := regexp.MustCompile(`(?m)^ {4}(done: never asked for: .*)/tests/(.*)$`).FindStringSubmatch(pageText(t))
 		p.spoil(t, "test_weather.py", "    model =", "    return\n    model =", unasked[1]+p.dir+"/"+unasked[2], "pytest", "test_weather.py")
+		p.spoil(t, "test_weather.py", "    model =", "    return\n    model =", "\nthe mock was asked nothing: does the client use its URL?\n", "pytest", "test_weather.py")
+		// What is wrong with a script is told by the program, not by a traceback.
+		p.spoil(t, "test_weather.py", "replies:", "replis:", "_\nthe script is not loaded, all is as before: "+p.dir+"/test_weather.py::test_weather:5:13: unknown key \"replis\"", "pytest", "test_weather.py")
+		p.spoil(t, "test_agent.py", `"weather.yaml"`, `"wether.yaml"`, "_\nthe script is not loaded: [Errno 2] No such file or directory: '"+p.dir+"/wether.yaml'\n", "pytest", "test_agent.py")
+		p.spoil(t, "test_agent.py", `mock_llm.load(`, `dict(a=`, "no turns are scripted: a mock that began without a script is to be given one first", "pytest", "test_agent.py")
 		p.spoil(t, "weather.yaml", "Paris", "Oslo", "- user: What is the weather in Oslo?", "pytest", "test_agent.py")
 		p.spoil(t, "weather.yaml", "Paris", "Oslo", "What is the weather in Oslo?", "bash", "test.sh")
 		p.spoil(t, "weather.yaml", "sunny.}]", "sunny.}]\n  - {user: And in Rome, replies: [{say: Dry.}]}", `"passed":false`, "bash", "test.sh")

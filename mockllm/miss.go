@@ -53,6 +53,9 @@ func (m *Mock) expected() (string, []string) {
 	last := m.state.last
 	if last == nil || m.state.turn > last.turn+1 {
 		t := max(m.state.turn-1, 0)
+		if len(turns) == 0 {
+			return "nothing: the script has no turns", nil
+		}
 		if t >= len(turns) {
 			return "nothing: the script has no such turn", nil
 		}

@@ -177,7 +177,10 @@ func (m *Mock) outside(c *dialect.Chat) string {
 func (m *Mock) turnOf(c *dialect.Chat) (int, string) {
 	turns := m.program.turns
 	if len(turns) == 0 {
-		return -1, "no turns are scripted"
+		if m.program.asks {
+			return -1, "no turns are scripted, and no rule fits"
+		}
+		return -1, "no turns are scripted: a mock that began without a script is to be given one first, by load of its fixture or of its admin API"
 	}
 	if m.program.bare {
 		return 0, ""

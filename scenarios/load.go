@@ -245,6 +245,11 @@ func (l *loader) document(path string, data []byte) *document {
 	first := firstKey(root, data)
 	meant := prose.Suggest(first.Text, kinds())
 	switch {
+	case first.Text == "" && root != nil && root.Kind == strictyaml.String:
+		d.why = fmt.Sprintf("it is the text %q, and no map", prose.Shorten(root.Text, 80))
+		if ext := filepath.Ext(root.Text); ext == ".yaml" || ext == ".yml" {
+			d.why += ": a path where the contents are wanted"
+		}
 	case first.Text == "":
 		d.why = "it has no first key"
 	case l.kindLater(root, first) != nil:

@@ -170,13 +170,22 @@ func TestServeWithoutFile(t *testing.T) {
 	put(t, dir, "sub/shop.yaml", "server: shop\ntools: [{name: look, results: [{text: Goods.}]}]\n")
 	s := serveArgs(t, &process{}, "serve", "llm", "--files", dir)
 	own := strings.TrimSuffix(s.URL, "/v1") + "/t/mine"
-	s.expect("no turns are scripted", "POST", own+"/v1/chat/completions", hiChat)
+	s.expect("no turns are scripted: a mock that began without a script is to be given one first, by load of its fixture or of its admin API", "POST", own+"/v1/chat/completions", hiChat)
+	s.expect(`it is the text \"a.yaml\", and no map: a path where the contents are wanted; a rehearse file begins with`, "POST", own+"/rehearse/load", "a.yaml")
 	load, name := own+"/rehearse/load?name=", url.QueryEscape(filepath.Join(dir, "sub", "test.py::one"))
 	s.expect("test.py::one:2:1: unknown key", "POST", load+name, "llm: one\nreplys: []\n")
 	s.expect("outside the folder that may be read", "POST", load+url.QueryEscape(filepath.Join(dir, "..", "x.yaml")), "llm: one\nreplies: [{say: loaded}]\n")
 	s.expect("204 ", "POST", load+name, "scenario: one\nservers: {shop: {mock: shop.yaml}}\nturns: [{user: hi, replies: [{say: hello}]}]\n")
 	s.expect("204 ", "POST", load+name, "llm: one\nreplies: [{say: loaded}]\n")
 	s.expect("loaded", "POST", own+"/v1/chat/completions", hiChat)
+	s.expect("204 ", "DELETE", own+"/rehearse/conversation", "")
+	// What nobody has asked is not done, be it rules alone.
+	s.expect("204 ", "POST", load+name, "llm: one\nreplies: [{say: loaded}]\n")
+	s.expect(`test.py::one:2:11\nthe mock was asked nothing: does the client use its URL?"`, "POST", own+"/rehearse/verify", `{"done": true}`)
+	s.expect("204 ", "POST", load+name, "llm: one\nrules: [{when: \"true\", reply: {say: loaded}}]\n")
+	s.expect(`"message":"the mock was asked nothing: does the client use its URL?"`, "POST", own+"/rehearse/verify", `{"done": true}`)
+	s.expect("loaded", "POST", own+"/v1/chat/completions", hiChat)
+	s.expect(`{"passed":true`, "POST", own+"/rehearse/verify", `{"done": true}`)
 	s.expect("204 ", "DELETE", own+"/rehearse/conversation", "")
 	if code, stderr := s.end(); code != exitPassed {
 		t.Errorf("exit code %d and\n%s", code, stderr)

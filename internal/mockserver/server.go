@@ -178,12 +178,15 @@ type expectations struct {
 	Unmet []place `json:"unmet"`
 	// Problems are misses, refusals and errors of the script.
 	Problems []string `json:"problems"`
+
+	asked bool // there was a request
 }
 
 func expectationsOf(m *mockllm.Mock) expectations {
 	e := expectations{Met: []place{}, Unmet: []place{}, Problems: []string{}}
 	seen := map[place]bool{}
 	for _, x := range m.Outline() {
+		e.asked = true
 		p := place{Lane: x.Lane, Turn: x.Turn, Reply: x.Reply}
 		if x.Kind == harness.KindReply && !seen[p] {
 			seen[p] = true

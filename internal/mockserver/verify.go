@@ -400,15 +400,24 @@ func texts(list []trials.Mismatch) string {
 	return strings.Join(out, "; ")
 }
 
+// judgeDone judges whether a script was played. One without replies, of rules
+// alone, was not while nobody asked.
 func judgeDone(want bool, e expectations) check {
-	c := check{Check: "done", Passed: e.OK == want}
+	const unasked = "the mock was asked nothing: does the client use its URL?"
+	idle := !e.asked && len(e.Unmet) == 0
+	c := check{Check: "done", Passed: (e.OK && !idle) == want}
 	switch {
 	case c.Passed:
+	case want && idle && e.OK:
+		c.Message = unasked
 	case !want:
 		c.Message = "every reply was asked for, and nothing went wrong"
 	default:
 		for _, p := range e.Unmet {
 			c.Message += strings.TrimSpace(fmt.Sprintf("never asked for: turn %d, reply %d %s", p.Turn, p.Reply, p.Pos)) + "\n"
+		}
+		if !e.asked {
+			c.Message += unasked + "\n"
 		}
 		c.Message = strings.TrimSpace(c.Message + strings.Join(e.Problems, "\n"))
 	}

@@ -31,8 +31,14 @@ import pytest
 Script = str | os.PathLike[str] | Mapping[str, Any]
 
 
-class RehearseError(Exception):
-    """The program could not be started, or refused a request to its admin API."""
+class RehearseError(pytest.fail.Exception):
+    """The program could not be started, or refused a request to its admin API.
+
+    What the program says is the message of the test, without a traceback.
+    """
+
+    def __init__(self, msg: str) -> None:
+        super().__init__(msg, pytrace=False)
 
 
 class _Program:
@@ -81,7 +87,7 @@ class _Server(_Program):
             response = connection.getresponse()
             answer = json.loads(response.read() or "null")
         except (OSError, http.client.HTTPException) as e:
-            raise RehearseError(f"asking the mock at {self.base}: {e!r}") from e
+            raise RehearseError(f"asking the mock at {self.base}: {e!r}") from None
         finally:
             connection.close()
         if response.status >= 400:
@@ -116,7 +122,10 @@ class Mock:
         path = file.with_name(f"{file.name}::{self._name}")  # as mistakes name it
         if isinstance(script, os.PathLike):
             path = file.parent / script
-            body = path.read_bytes()
+            try:
+                body = path.read_bytes()
+            except OSError as e:
+                raise RehearseError(f"the script is not loaded: {e}") from None
         elif isinstance(script, str):
             body = script.encode()
         else:
