@@ -188,11 +188,8 @@ func joined(server, tool string, names []string) string {
 		}, s)
 	}
 	for _, name := range names {
-		rest, found := strings.CutSuffix(letters(name), letters(tool))
-		if !found {
-			rest, found = strings.CutPrefix(letters(name), letters(tool))
-		}
-		if letters(server) == "" || !found || !strings.Contains(rest, letters(server)) {
+		before, behind, found := strings.Cut(letters(name), letters(tool))
+		if letters(server) == "" || !found || !strings.Contains(before+" "+behind, letters(server)) {
 			continue
 		}
 		here := fmt.Sprintf("names: {%s.%s: %s} in the file", server, tool, name)

@@ -154,6 +154,7 @@ func TestResolve(t *testing.T) {
 		{"server/", "g.build", []harness.Tool{tool("g/build", "id")}, nil, "g/build", ""},
 		{"a style that is not known", "g.build", []harness.Tool{tool("other"), tool("ext_g:build", "id")}, nil, "", `tool "g.build" is not offered; if "ext_g:build" is it, say names: "ext_{server}:{tool}" in the description of the subject, or names: {g.build: ext_g:build} in the file; offered: other, ext_g:build`},
 		{"the tool first", "weather.get_sky", []harness.Tool{tool("get_sky_of_weather", "id")}, nil, "", `if "get_sky_of_weather" is it, say names: "{tool}_of_{server}" in`},
+		{"the tool between", "weather.get_weather", []harness.Tool{tool("use_get_weather_of_weather", "id")}, nil, "", `if "use_get_weather_of_weather" is it, say names: "use_{tool}_of_{server}" in`},
 		{"written otherwise", "my-weather.get_sky", []harness.Tool{tool("myWeatherGetSky", "id")}, nil, "", `is not offered; if "myWeatherGetSky" is it, say names: {my-weather.get_sky: myWeatherGetSky} in the file; offered`},
 		{"of another server", "g.build", []harness.Tool{tool("h:build", "id")}, nil, "", `tool "g.build" is not offered; offered: h:build`},
 		{"plain, mcp__", "get_build", []harness.Tool{tool("mcp__my_g__get_build")}, nil, "mcp__my_g__get_build", ""},
