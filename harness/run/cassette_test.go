@@ -4,6 +4,7 @@ package run_test
 
 import (
 	"bytes"
+	"context"
 	"fmt"
 	"io"
 	"net/http"
@@ -58,7 +59,17 @@ func (r *recording) against(t *testing.T, mode harness.Mode) *run.Result {
 		opts.Entries = run.Models("argo:gpt-4.1")
 	}
 	run.AllowLive(&opts)
+	run.Patient(&opts)
 	return play(t, r.list, opts)
+}
+
+// patientAgent is our agent with as much patience as [run.Patient].
+type patientAgent struct{}
+
+func (patientAgent) Open(ctx context.Context, env *harness.Env) (harness.Session, error) {
+	patient := *env
+	patient.Settings.Extra = map[string]any{"discover_timeout": "1m"}
+	return agent.Subject(nil).Open(ctx, &patient)
 }
 
 // replay plays what was recorded, without a network.

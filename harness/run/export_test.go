@@ -2,8 +2,14 @@
 
 package run
 
+import "time"
+
 // AllowLive lets our own tests play live mode against a fake endpoint.
 func AllowLive(o *Options) { o.liveInTest = true }
+
+// Patient waits for a minute until a real server says of which era it is, so that
+// what is recorded does not depend on how fast a machine starts it.
+func Patient(o *Options) { o.discoverTimeout = time.Minute }
 
 // ReadRepliesWith puts another reader in place of the one by which journals
 // read replies.

@@ -178,10 +178,13 @@ type Options struct {
 	// never does.
 	Abort <-chan struct{}
 
-	liveInTest bool       // lets our own tests of live mode run without the tag
-	goTest     string     // the name of the test that plays this; empty outside of one
-	into       *folder    // of several runs; nil when this run has one of its own
-	throttles  *throttles // of several runs; nil when this run has its own
+	liveInTest bool // lets our own tests of live mode run without the tag
+	// discoverTimeout is how long a real server that is listed may take to answer
+	// of which era it is; 0 is the pool's own.
+	discoverTimeout time.Duration
+	goTest          string     // the name of the test that plays this; empty outside of one
+	into            *folder    // of several runs; nil when this run has one of its own
+	throttles       *throttles // of several runs; nil when this run has its own
 	// readReply reads replies for the journal in place of the one reader.
 	readReply replyReader
 }

@@ -342,7 +342,7 @@ func (t *trial) mount(server *toolServer, s *scenarios.Server, watch *serverCloc
 // list asks a real server for its tools, and says which entries are none;
 // where is for messages.
 func (t *trial) list(ctx context.Context, s *scenarios.Server, reach harness.Server, where string) (listed []mcppool.Tool, warnings []string, err error) {
-	session, err := mcppool.Open(ctx, reach, &mcppool.Options{Logf: t.logf, Abort: t.opts.Abort})
+	session, err := mcppool.Open(ctx, reach, &mcppool.Options{Logf: t.logf, Abort: t.opts.Abort, DiscoverTimeout: t.opts.discoverTimeout})
 	if err == nil {
 		defer session.Close()
 		listed, warnings, err = session.Tools(ctx)

@@ -74,7 +74,7 @@ func TestRecordServers(t *testing.T) {
 		recorded, foreign bool // of another process
 	}{
 		{name: "command"},
-		{name: "command, replayed by URL", foreign: true, player: agent.Subject(nil), recorder: agent.Subject(nil)},
+		{name: "command, replayed by URL", foreign: true, player: agent.Subject(nil), recorder: patientAgent{}},
 		{name: "URL", url: true},
 		{name: "URL, agent", url: true, player: agent.Subject(nil), recorder: agent.Subject(nil)},
 		{name: "URL, foreign", url: true, recorded: true, foreign: true},
