@@ -341,7 +341,7 @@ func expectationObject() *object {
 			{name: "files", typ: mapOf(either(enum("present", "absent"), objectOf("answer"))), doc: "Files of the trial's working folder afterwards, by path: whether they exist, or what their text is to be."},
 			{name: "retries", typ: objectOf("retries"), doc: "How often the subject repeated a model request."},
 			{name: "stops", typ: enum(stopReasons()...), doc: "Why the subject ended the turn without an answer: its own limit, something the model said, or something the endpoint did. `error` accepts any reason and any error. `too_large` is a reply that exceeds what the subject reads; `context_overflow` is a request that exceeds what the endpoint reads."},
-			{name: "start_error", typ: objectOf("start_error"), doc: "The subject gives up when it is opened on its servers, before the first turn, and says why. Over the whole conversation only."},
+			{name: "start_error", typ: objectOf("start_error"), doc: "The subject gives up when it is opened on its servers, before it asks the model for anything, and says why: a command by the end of its standard error. Over the whole conversation only."},
 			{name: "that", typ: celText(), doc: "A CEL condition; reads " + known(expr.That) + "."},
 			{name: "judge", typ: objectOf("judge"), doc: "What a language model says of the answer, or of the conversation. It is advisory unless `decides` is true."},
 		},

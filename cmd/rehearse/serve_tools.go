@@ -81,7 +81,7 @@ error.`,
 				token = strings.ToLower(rand.Text())
 				p.logf("the token of the admin API is %s", token)
 			}
-			s, err := toolserver.New(ctx, registry, &toolserver.Options{AdminToken: token, Hosts: flags.admits.Hosts, Origins: flags.admits.Origins})
+			s, err := toolserver.New(ctx, registry, &toolserver.Options{AdminToken: token, Hosts: flags.admits.Hosts, Origins: flags.admits.Origins, Logf: p.logf})
 			if err != nil {
 				return fmt.Errorf("%s: %w", args[0], err)
 			}
