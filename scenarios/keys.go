@@ -236,7 +236,7 @@ func serverEntryObject() *object {
 			{name: "url", typ: filled(), doc: "The address of a server."},
 			{name: "headers", typ: mapOf(text()), def: "none", doc: "With `url`: HTTP headers of every request."},
 			{name: "config", typ: filled(), doc: "Path, relative to this file, of an mcp.json (`mcpServers`) or of a YAML file with `mcp.client` that has a server of this name."},
-			{name: "transport", typ: enum("stdio", "process", "http", "sse", "ws"), def: "http for a url; for a mock both a URL and a pipe", doc: "How the subject reaches it: a mock by `stdio` (a pipe in this process), `process` (a child process that the subject starts), `http`, `sse` or `ws` (a WebSocket); a URL by `http`, `sse` or `ws`."},
+			{name: "transport", typ: enum("stdio", "process", "http", "sse", "ws"), def: "http for a url; for a mock both a URL and a pipe", doc: "How the subject reaches it: a mock by `stdio` (a pipe in this process; for a subject in another one, as `process`), `process` (a child process that the subject starts), `http`, `sse` or `ws` (a WebSocket); a URL by `http`, `sse` or `ws`."},
 			{name: "waits", typ: enum("skipped", "real"), def: "skipped", doc: "For a mock: with `real` its waits (latency, steps, slow faults) take real time, to test a client's timeouts."},
 			{name: "failed_when", typ: celText(), def: "what MCP says", doc: "Decides whether a result means that the tool failed; reads `result` and `args`, for a mock server also `state`."},
 			{name: "required", typ: boolean(), def: "true", doc: "The server must list a tool before the first model call, else the trial is an error. With false the subject may begin without it."},
