@@ -290,21 +290,27 @@ def text_of(part):
     return part.get("resource", {}).get("text") or f"[{part.get('type')}]"
 
 
-def function(tool):
+def function(name, about, tool):
     """A tool as the model is offered it; None for one that no endpoint takes."""
     schema = tool.get("inputSchema")
     odd = not isinstance(schema, dict) or schema.get("type") != "object" or {"anyOf", "oneOf", "allOf", "enum", "not"} & schema.keys()
-    if odd or not re.fullmatch("[A-Za-z0-9_-]{1,64}", tool["name"]):
-        print(f"tool {tool['name']} is not offered: its schema is odd", file=sys.stderr)
+    if odd or not re.fullmatch("[A-Za-z0-9_-]{1,64}", name):
+        print(f"tool {name} is not offered: its schema or its name is odd", file=sys.stderr)
         return None
-    schema = {"properties": {}} | schema
-    return {"type": "function", "function": {"name": tool["name"], "description": tool.get("description", ""), "parameters": schema}}
+    return {"type": "function", "function": {"name": name, "description": about, "parameters": {"properties": {}} | schema}}
 
 
 class Servers:
     def __init__(self, settings):
         with open(os.environ["MCP_CONFIG"]) as file:
-            entries = json.load(file)["mcpServers"]
+            config = json.load(file)
+        entries, self.denied = config["mcpServers"], ""
+        self.named, self.drop = settings.get("tool_names") == "mcp", settings.get("drop_private")
+        if "agent_permissions" in config and "as" in settings:
+            allowed = config["agent_permissions"].get(settings["as"], {}).get("allowed_servers", [])
+            if names := [name for name in entries if name not in allowed]:
+                self.denied = f"; agent {settings['as']} has no permission to use {', '.join(names)}"
+            entries = {name: entry for name, entry in entries.items() if name in allowed}
         optional = [server["name"] for server in json.loads(os.environ.get("SERVERS", "[]")) if server.get("optional")]
         timeout = seconds(settings.get("tool_timeout", "60s"))
         self.all = [Server(name, entry, name not in optional, timeout) for name, entry in entries.items()]
@@ -337,16 +343,21 @@ class Servers:
             except (Gone, Lost, Wrong, TimeoutError) as error:
                 print(f"server {server.name}: {error}; the tools listed before are used", file=sys.stderr)
             for tool in server.list:
-                if tool["name"] not in self.owners and (offer := function(tool)):
-                    self.owners[tool["name"]] = server
+                name, about = tool["name"], tool.get("description", "")
+                if self.named:
+                    name, about = f"mcp_{server.name}_{name}", f"[MCP:{server.name}] {about}"
+                if name not in self.owners and (offer := function(name, about, tool)):
+                    self.owners[name] = server, tool["name"]
                     offered.append(offer)
         return offered
 
     def call(self, name, arguments):
-        server = self.owners.get(name)
-        if not server:
-            return f"Error: there is no tool {name}; there are {', '.join(self.owners) or 'none'}"
-        return server.call(name, arguments)
+        if name not in self.owners:
+            return f"Error: there is no tool {name}; there are {', '.join(self.owners) or 'none'}{self.denied}"
+        if self.drop:
+            arguments = {key: value for key, value in arguments.items() if not key.startswith("_")}
+        server, tool = self.owners[name]
+        return server.call(tool, arguments)
 
     def close(self):
         for server in self.all:
