@@ -34,6 +34,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"time"
 
 	"github.com/mark3labs/mcp-go/server"
 
@@ -101,6 +102,9 @@ type Options struct {
 	// may call the server, and Origins the origins of pages that may send
 	// requests; "*" is any. What pages of other origins send is refused.
 	Hosts, Origins []string
+	// CallTimeout bounds the wait in a call of an MCP server's tool for an answer, or
+	// for word of progress, which begins it anew. Default 60 s.
+	CallTimeout time.Duration
 	// Logf takes a line for each tool of an MCP server that is left out, and for a
 	// list that could not be had again. Nil drops it.
 	Logf func(format string, args ...any)
@@ -214,7 +218,7 @@ func (s *Toolserver) open(ctx context.Context, declared Toolset) (set, error) {
 	if declared.Server == nil {
 		return ready, nil
 	}
-	session, err := mcppool.Open(ctx, declared.Server.harness(declared.ID), nil)
+	session, err := mcppool.Open(ctx, declared.Server.harness(declared.ID), &mcppool.Options{CallTimeout: s.opts.CallTimeout})
 	if err != nil {
 		return ready, err
 	}
