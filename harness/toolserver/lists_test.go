@@ -10,6 +10,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"time"
 
 	"github.com/rehearse-dev/rehearse/harness"
 	"github.com/rehearse-dev/rehearse/harness/mcppool"
@@ -90,5 +91,32 @@ func TestLists(t *testing.T) {
 		if !strings.Contains(all, want) {
 			t.Errorf("%q is not said:\n%s", want, all)
 		}
+	}
+}
+
+// TestCallTimeout: a call of an MCP server that does not answer is given up.
+func TestCallTimeout(t *testing.T) {
+	mock, err := mockmcp.New(mockmcp.Script{Name: "slow", Tools: []mockmcp.Tool{{
+		Name: "scan", Handler: func(ctx context.Context, _ *mockmcp.Call) (*mockmcp.Answer, error) {
+			<-ctx.Done()
+			return nil, ctx.Err()
+		},
+	}}}, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer mock.Close()
+	s, err := toolserver.New(t.Context(), &toolserver.Registry{Toolsets: []toolserver.Toolset{
+		{ID: "slow", Active: true, Server: &toolserver.Server{Dial: harness.Server{Name: "slow", Dial: mock.Dial}}},
+	}}, &toolserver.Options{CallTimeout: 20 * time.Millisecond})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer s.Close()
+	h := httptest.NewServer(s)
+	defer h.Close()
+	defer http.DefaultClient.CloseIdleConnections()
+	if status, body := ask(t, "POST", h.URL+"/tools/scan", "{}"); status != 502 || !strings.Contains(body, "no answer within 20ms") {
+		t.Errorf("%d %s", status, body)
 	}
 }
