@@ -21,19 +21,25 @@ func startErrorExpected(s *scenarios.Scenario) bool {
 	})
 }
 
-// gaveUpAtStart reports whether err, with which the first turn has ended, is an
-// error at the start that an expectation judges: a program is started with its
-// first turn, so that it has given up by then if it asked the model nothing.
-func (t *trial) gaveUpAtStart(ctx context.Context, err error) bool {
+// judgedAtStart reports whether err, with which the subject could not be opened, is
+// left to an expectation to judge. So is one of the first turn when the model was
+// asked nothing by then: a program is started with its first turn.
+func (t *trial) judgedAtStart(ctx context.Context, err error) bool {
 	panicked := (*panicError)(nil)
-	if err == nil || ctx.Err() != nil || errors.As(err, &panicked) || !startErrorExpected(t.scenario) ||
-		errors.Is(err, harness.ErrUnable) || errors.Is(err, harness.ErrUnavailable) {
+	switch {
+	case err == nil || ctx.Err() != nil || errors.As(err, &panicked) || errors.Is(err, harness.ErrUnable):
+		return false
+	case errors.Is(err, harness.ErrUnavailable) && !errors.Is(err, harness.ErrGaveUp):
 		return false
 	}
-	asked := false
+	return startErrorExpected(t.scenario)
+}
+
+// asked reports whether the model was asked anything.
+func (t *trial) asked() (asked bool) {
 	t.model.each(func(*harness.Exchange) bool {
 		asked = true
 		return false
 	})
-	return !asked
+	return asked
 }

@@ -199,10 +199,10 @@ func (t *trial) converse(ctx context.Context, env *harness.Env) {
 	case exhausted(err):
 		t.infra = t.outOf(err)
 		return
-	case err != nil && ctx.Err() == nil && !errors.As(err, &panicked) && startErrorExpected(t.scenario) && (errors.Is(err, harness.ErrGaveUp) || !t.cannot(err)):
+	case t.judgedAtStart(ctx, err):
 		t.startError = err.Error()
 		return
-	case t.unable != nil || t.infra != nil || t.cannot(err):
+	case t.cannot(err):
 		return
 	case err != nil:
 		t.broke = fmt.Errorf("opening the subject: %w", err)
@@ -227,7 +227,7 @@ func (t *trial) converse(ctx context.Context, env *harness.Env) {
 		t.model.beginTurn(i + 1)
 		t.turnStart = time.Now()
 		err := t.send(ctx, session, turn)
-		if i == 0 && t.gaveUpAtStart(ctx, err) {
+		if i == 0 && t.judgedAtStart(ctx, err) && !t.asked() {
 			t.startError, t.reports, t.reported = err.Error(), nil, false
 			return
 		}

@@ -125,21 +125,14 @@ def joined(choices):
     message, calls, at = {"role": "assistant", "content": ""}, [], {}
     for delta in (choice.get("delta") or {} for choice in choices):
         message["content"] += delta.get("content") or ""
-        for key in ("reasoning_details", "extra_content"):
-            if delta.get(key):
-                message[key] = message.get(key, type(delta[key])()) + delta[key] if isinstance(delta[key], list) else delta[key]
         for number, piece in enumerate(delta.get("tool_calls") or []):
             function, index = piece.get("function") or {}, piece.get("index", number)
             call = at.get(index)
             if call is None or piece.get("id") and call["id"] and piece["id"] != call["id"]:
                 call = at[index] = {"id": piece.get("id") or "", "type": "function", "function": {"name": "", "arguments": ""}}
                 calls.append(call)
-            if piece.get("extra_content"):
-                call["extra_content"] = piece["extra_content"]
             call["function"]["name"] = call["function"]["name"] or function.get("name") or ""
             call["function"]["arguments"] += function.get("arguments") or ""
     if calls:
-        message["tool_calls"] = calls
-    if not message["content"] and calls:
-        message["content"] = None
+        message["tool_calls"], message["content"] = calls, message["content"] or None
     return message
