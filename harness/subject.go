@@ -46,7 +46,9 @@ type SubjectInfo interface {
 	// speak a dialect ([Endpoint]), such as /v1/messages for messages; dialect is
 	// empty where it may choose. A scenario whose mock model has no such path, and
 	// a model entry with a dialect that has another path, are then refused
-	// beforehand. Empty for a subject that may use any.
+	// beforehand. Trials of a scenario are skipped where the subject asks the same
+	// path for every dialect, since it cannot do otherwise. Empty for a subject
+	// that may use any.
 	Asks(dialect string) string
 	// NeedsWorkdir reports whether the subject looks at [Env.Workdir]. For one
 	// that does not, none may be made, which makes short trials cheaper.
@@ -293,4 +295,8 @@ var (
 	// ErrUnavailable is in the error of a subject whose program cannot be started,
 	// or whose server does not answer: the trial is an error, not a failure.
 	ErrUnavailable = errors.New("there is no subject")
+	// ErrGaveUp is in the error of a subject that was started and ended by itself
+	// before it could be asked anything. It is an [ErrUnavailable], but for a
+	// scenario that expects an error at the start.
+	ErrGaveUp = fmt.Errorf("%w: it gave up at its start", ErrUnavailable)
 )

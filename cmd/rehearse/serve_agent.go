@@ -23,7 +23,7 @@ type agentFlags struct {
 	listen, model, baseURL, system string
 	tools, token                   string
 	maxTasks, maxCalls             int
-	timeLimit, grace               time.Duration
+	timeLimit, idle, grace         time.Duration
 	stream, withParent             bool
 	admits                         gate.Rules
 }
@@ -61,7 +61,7 @@ token toolsets stay as they are. ` + settingsHelp + `
 			if err := checkFlags(cmd,
 				rule{"base-url", wholeURL(flags.baseURL), wantURL}, rule{"tools", wholeURL(flags.tools), wantURL},
 				rule{"max-tasks", flags.maxTasks > 0, "1 or more"}, rule{"max-model-calls", flags.maxCalls > 0, "1 or more"},
-				rule{"time-limit", flags.timeLimit >= 0, "0 or more, such as 5m"}, rule{"grace", flags.grace >= 0, "0 or more, such as 5s"},
+				rule{"time-limit", flags.timeLimit >= 0, "0 or more, such as 5m"}, rule{"idle-timeout", flags.idle > 0, "more than 0, such as 30s"}, rule{"grace", flags.grace >= 0, "0 or more, such as 5s"},
 			); err != nil {
 				return err
 			}
@@ -81,6 +81,7 @@ token toolsets stay as they are. ` + settingsHelp + `
 	f.IntVar(&flags.maxTasks, "max-tasks", 64, "tasks in progress at most; one more is refused with status 429")
 	f.IntVar(&flags.maxCalls, "max-model-calls", 20, "model calls of one task at most")
 	f.DurationVar(&flags.timeLimit, "time-limit", 0, "time that one task may take; 0 is without limit")
+	f.DurationVar(&flags.idle, "idle-timeout", 10*time.Minute, "how long the model's endpoint may be silent, before a reply or within one")
 	f.DurationVar(&flags.grace, "grace", defaultGrace, "time for tasks in progress to end after an interrupt")
 	f.BoolVar(&flags.stream, "stream", false, "ask the model for its replies in pieces, for streamed answers")
 	f.BoolVar(&flags.withParent, "with-parent", false, parentHelp)
@@ -111,7 +112,7 @@ func serveAgent(ctx context.Context, p *process, flags *agentFlags) error {
 	flags.tools = s.ServerURL.Text
 	into, end := p.telemetry(ctx, "rehearse")
 	defer end()
-	model := openai.New(openai.Config{BaseURL: opts.BaseURL, APIKey: opts.APIKey})
+	model := openai.New(openai.Config{BaseURL: opts.BaseURL, APIKey: opts.APIKey, IdleTimeout: flags.idle})
 	server := agentserver.New(agentserver.Config{MaxTasks: flags.maxTasks, Hosts: flags.admits.Hosts, Origins: flags.admits.Origins, Open: func(ctx context.Context, task string) (*agent.Agent, func() error, error) {
 		cfg := agent.Config{
 			Model: model, Name: opts.Entries[0].Name, System: system, Stream: flags.stream,

@@ -22,7 +22,7 @@ func serveToolsCommand(p *process) *cobra.Command {
 	var flags struct {
 		listen, token string
 		admits        gate.Rules
-		grace         time.Duration
+		grace, call   time.Duration
 		schema        bool
 		withParent    bool
 	}
@@ -60,7 +60,7 @@ error.`,
 				_, err := p.stdout.Write(toolserver.RegistrySchema)
 				return err
 			}
-			if err := checkFlags(cmd, rule{"grace", flags.grace >= 0, "0 or more, such as 5s"}); err != nil {
+			if err := checkFlags(cmd, rule{"grace", flags.grace >= 0, "0 or more, such as 5s"}, rule{"tool-timeout", flags.call > 0, "more than 0, such as 60s"}); err != nil {
 				return err
 			}
 			registry, err := toolserver.ReadRegistry(args[0])
@@ -81,7 +81,7 @@ error.`,
 				token = strings.ToLower(rand.Text())
 				p.logf("the token of the admin API is %s", token)
 			}
-			s, err := toolserver.New(ctx, registry, &toolserver.Options{AdminToken: token, Hosts: flags.admits.Hosts, Origins: flags.admits.Origins})
+			s, err := toolserver.New(ctx, registry, &toolserver.Options{AdminToken: token, Hosts: flags.admits.Hosts, Origins: flags.admits.Origins, CallTimeout: flags.call, Logf: p.logf})
 			if err != nil {
 				return fmt.Errorf("%s: %w", args[0], err)
 			}
@@ -95,6 +95,7 @@ error.`,
 	f.StringVar(&flags.listen, "listen", "127.0.0.1:0", "address to listen on; keep it on loopback, because whoever reaches it may run the tools")
 	f.StringVar(&flags.token, "admin-token", "", "token that the admin API requires; @FILE reads it from a file, since other users see the flags of a process")
 	f.DurationVar(&flags.grace, "grace", defaultGrace, "time for requests in progress to end after an interrupt")
+	f.DurationVar(&flags.call, "tool-timeout", time.Minute, "how long a call may wait for an answer of an MCP server, or for word of its progress")
 	f.BoolVar(&flags.schema, "schema", false, "print the JSON Schema of a tool registry and end")
 	f.BoolVar(&flags.withParent, "with-parent", false, parentHelp)
 	gateFlags(f, &flags.admits)

@@ -335,23 +335,20 @@ func (s *session) report(events iter.Seq2[Event, error], text string) (*harness.
 		return report, nil
 	}
 	failure = blame(failure)
-	report.Error = failure.Error()
-	var stop *harness.StopError
-	var e *model.Error
-	switch {
-	case errors.As(failure, &stop):
-		report.Stop = stop.Reason
-	case errors.As(failure, &e):
-		report.Stop = stopFor(e.Kind)
-	}
+	report.Error, report.Stop = failure.Error(), StopOf(failure)
 	return report, failure
 }
 
-// stopFor is the reason for which a turn ends that an error of the endpoint
-// has ended; empty where it is not the endpoint's.
-func stopFor(kind model.ErrorKind) harness.StopReason {
-	if r := harness.StopReason(kind); r.OfEndpoint() { // they have the same words
-		return r
+// StopOf is why a turn ended that err has ended: the agent's own reason, or what
+// the endpoint did. It is empty for an error that is neither.
+func StopOf(err error) harness.StopReason {
+	var stop *harness.StopError
+	var e *model.Error
+	switch {
+	case errors.As(err, &stop):
+		return stop.Reason
+	case errors.As(err, &e) && harness.StopReason(e.Kind).OfEndpoint():
+		return harness.StopReason(e.Kind) // they have the same words
 	}
 	return ""
 }

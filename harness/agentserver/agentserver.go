@@ -72,8 +72,8 @@ const (
 type Result struct {
 	ID          string             `json:"id"`
 	Status      Status             `json:"status"`
-	FinalAnswer string             `json:"final_answer"` // empty unless completed
-	StopReason  harness.StopReason `json:"stop_reason,omitempty"`
+	FinalAnswer string             `json:"final_answer"`          // empty unless completed
+	StopReason  harness.StopReason `json:"stop_reason,omitempty"` // of a task that stopped, or failed by the model's endpoint
 	Error       string             `json:"error,omitempty"`
 	Calls       []Call             `json:"calls"` // in the model's order
 	ModelCalls  int                `json:"model_calls"`
@@ -327,7 +327,7 @@ func (r *Result) end(ctx context.Context, err error) {
 	case errors.As(err, &stop):
 		r.Status, r.StopReason = Stopped, stop.Reason
 	default:
-		r.Status = Failed
+		r.Status, r.StopReason = Failed, agent.StopOf(err)
 	}
 	r.FinalAnswer, r.Error = "", err.Error()
 }

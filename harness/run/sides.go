@@ -305,7 +305,11 @@ func (t *trial) mount(server *toolServer, s *scenarios.Server, watch *serverCloc
 		}
 		server.end = append(server.end, func() error { unmount(); return nil })
 	}
-	switch s.Transport {
+	transport := s.Transport
+	if transport == "stdio" && t.subject.Foreign && len(t.opts.Child) > 0 {
+		transport = "process" // a pipe does not leave this process
+	}
+	switch transport {
 	case "process":
 		if len(t.opts.Child) == 0 {
 			return fmt.Errorf("mock server %q (%s): transport: process needs a child program; see Options.Child", s.Name, s.Pos)

@@ -111,6 +111,9 @@ func (r *runner) trial(ctx context.Context, j job) (rec trials.Record, detail tr
 func (t *trial) play(ctx context.Context) {
 	ctx, t.cancel = context.WithCancelCause(ctx)
 	defer t.cancel(nil)
+	if t.cannot(t.speechless()) {
+		return
+	}
 	limit, expired := t.opts.Timeout, func() { t.cancel(errHang) }
 	if t.scenario.Limits.Time > 0 {
 		limit = t.scenario.Limits.Time
@@ -196,10 +199,10 @@ func (t *trial) converse(ctx context.Context, env *harness.Env) {
 	case exhausted(err):
 		t.infra = t.outOf(err)
 		return
-	case t.cannot(err):
-		return
-	case err != nil && ctx.Err() == nil && !errors.As(err, &panicked) && startErrorExpected(t.scenario):
+	case t.judgedAtStart(ctx, err):
 		t.startError = err.Error()
+		return
+	case t.cannot(err):
 		return
 	case err != nil:
 		t.broke = fmt.Errorf("opening the subject: %w", err)
@@ -224,6 +227,10 @@ func (t *trial) converse(ctx context.Context, env *harness.Env) {
 		t.model.beginTurn(i + 1)
 		t.turnStart = time.Now()
 		err := t.send(ctx, session, turn)
+		if i == 0 && t.judgedAtStart(ctx, err) && !t.asked() {
+			t.startError, t.reports, t.reported = err.Error(), nil, false
+			return
+		}
 		t.states = append(t.states, t.stateOfServers())
 		t.executed = append(t.executed, t.lastExecuted())
 		t.keepFiles()
@@ -394,15 +401,6 @@ func panicStack() string {
 		lines = append(lines[:most], fmt.Sprintf("\n    ... %d more", n-most))
 	}
 	return strings.Join(lines, "")
-}
-
-// startErrorExpected reports whether an expectation judges an error with which
-// the subject cannot be opened.
-func startErrorExpected(s *scenarios.Scenario) bool {
-	return slices.ContainsFunc(s.Expect, func(s score.Scorer) bool {
-		_, ok := s.(score.StartError)
-		return ok
-	})
 }
 
 // stopExpected reports whether err, with which a turn has ended, is left to an

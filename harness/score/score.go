@@ -188,6 +188,9 @@ func (e *Evidence) journal() expr.Journal {
 	for _, t := range turns {
 		j.Answers = append(j.Answers, answers[t])
 	}
+	for _, reason := range stopsOf(e.last()) {
+		j.Stops = append(j.Stops, string(reason))
+	}
 	calls, _ := e.calls()
 	for _, c := range calls {
 		if c.Executed {

@@ -70,7 +70,7 @@ func (s Stops) Excuses(stop harness.StopReason) bool {
 // without a reason. It is empty when x does.
 func (s Stops) unsaid(x *harness.Exchange) string {
 	switch {
-	case s.Reason == harness.StopLength && x != nil && x.FinishReason == "length":
+	case slices.Contains(stopsOf(x), s.Reason):
 		return ""
 	case !s.Reason.OfEndpoint():
 		return "no answer of an endpoint causes this stop"
@@ -78,12 +78,25 @@ func (s Stops) unsaid(x *harness.Exchange) string {
 		return "the endpoint was not asked"
 	case x.Status < http.StatusBadRequest && x.Fault == "":
 		return "the endpoint's last answer was valid"
-	case slices.Contains(stopsAfter(x.Status), s.Reason):
-		return ""
 	case x.Status < http.StatusBadRequest:
 		return "the endpoint's last answer had no error status"
 	}
 	return fmt.Sprintf("the endpoint's last answer was HTTP %d", x.Status)
+}
+
+// stopsOf are the reasons for which x, the endpoint's last answer, may end a turn:
+// none for a valid answer.
+func stopsOf(x *harness.Exchange) (out []harness.StopReason) {
+	if x == nil {
+		return nil
+	}
+	if x.FinishReason == "length" {
+		out = append(out, harness.StopLength)
+	}
+	if x.Status >= http.StatusBadRequest || x.Fault != "" {
+		out = append(out, stopsAfter(x.Status)...)
+	}
+	return out
 }
 
 // stopsAfter are the reasons for which an answer of that status may end a turn.

@@ -10,6 +10,7 @@ import (
 	"fmt"
 	"io"
 	"net/http"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -69,7 +70,7 @@ func (s *Toolserver) routes() {
 		w.WriteHeader(http.StatusNoContent)
 	}))
 	mux.HandleFunc("GET /health", func(w http.ResponseWriter, _ *http.Request) { answer(w, map[string]string{"status": "ok"}) })
-	mux.Handle("/mcp", s.mcp())
+	mux.Handle("/mcp", s.endpoint())
 	s.handler = gate.Rules{Hosts: s.opts.Hosts, Origins: s.opts.Origins}.Handler(mux)
 }
 
@@ -120,6 +121,7 @@ func (s *Toolserver) admin(serve http.HandlerFunc) http.Handler {
 
 func (s *Toolserver) serveList(w http.ResponseWriter, r *http.Request) {
 	name := r.URL.Query().Get("view")
+	s.refresh(r.Context())
 	s.mu.Lock()
 	v, err := s.view(name)
 	if err != nil {
@@ -129,8 +131,9 @@ func (s *Toolserver) serveList(w http.ResponseWriter, r *http.Request) {
 	}
 	list := listing{View: name, Revision: v.revision, Tools: []listedTool{}, Toolsets: []listedSet{}}
 	active := v.active // it is replaced, never written
+	sets := slices.Clone(s.sets)
 	s.mu.Unlock()
-	for i, set := range s.sets {
+	for i, set := range sets {
 		about := listedSet{ID: set.ID, Description: set.Description, Active: active[i], Tools: []string{}}
 		for _, t := range set.tools {
 			about.Tools = append(about.Tools, t.Name)
@@ -193,27 +196,28 @@ func (s *Toolserver) serveChange(w http.ResponseWriter, r *http.Request) {
 // viewKey is where a context has the view of an MCP request.
 type viewKey struct{}
 
-// mcp is the MCP endpoint: the active tools of the view that its address names.
-func (s *Toolserver) mcp() http.Handler {
-	m := server.NewMCPServer("rehearse tools", "1", server.WithToolCapabilities(true), server.WithRecovery(),
+// endpoint is the MCP endpoint: the active tools of the view that its address
+// names.
+func (s *Toolserver) endpoint() http.Handler {
+	hooks := new(server.Hooks)
+	hooks.AddBeforeListTools(func(ctx context.Context, _ any, _ *mcp.ListToolsRequest) { s.refresh(ctx) })
+	s.mcp = server.NewMCPServer("rehearse tools", "1", server.WithToolCapabilities(true), server.WithRecovery(), server.WithHooks(hooks),
 		server.WithToolFilter(func(ctx context.Context, tools []mcp.Tool) []mcp.Tool {
 			name, _ := ctx.Value(viewKey{}).(string)
 			var on []mcp.Tool
 			for _, t := range tools {
-				if active, err := s.offered(name, Now, s.byTool[t.Name]); err == nil && active {
+				i, _, ok := s.find(t.Name)
+				if active, err := s.offered(name, Now, i); ok && err == nil && active {
 					on = append(on, t)
 				}
 			}
 			return on
 		}))
 	for _, set := range s.sets {
-		for _, t := range set.tools {
-			m.AddTool(mcp.NewToolWithRawSchema(t.Name, t.Description, t.Schema), s.mcpCall)
-		}
+		s.serve(set.tools)
 	}
-	s.notify = func() { m.SendNotificationToAllClients(string(mcp.MethodNotificationToolsListChanged), nil) }
 	// Our own guard stands before it, which knows whom the options let in.
-	return server.NewStreamableHTTPServer(m, server.WithDisableLocalhostProtection(true), server.WithHTTPContextFunc(func(ctx context.Context, r *http.Request) context.Context {
+	return server.NewStreamableHTTPServer(s.mcp, server.WithDisableLocalhostProtection(true), server.WithHTTPContextFunc(func(ctx context.Context, r *http.Request) context.Context {
 		return context.WithValue(ctx, viewKey{}, r.URL.Query().Get("view"))
 	}))
 }

@@ -34,6 +34,9 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"time"
+
+	"github.com/mark3labs/mcp-go/server"
 
 	"github.com/rehearse-dev/rehearse/harness"
 	"github.com/rehearse-dev/rehearse/harness/mcppool"
@@ -99,6 +102,12 @@ type Options struct {
 	// may call the server, and Origins the origins of pages that may send
 	// requests; "*" is any. What pages of other origins send is refused.
 	Hosts, Origins []string
+	// CallTimeout bounds the wait in a call of an MCP server's tool for an answer, or
+	// for word of progress, which begins it anew. Default 60 s.
+	CallTimeout time.Duration
+	// Logf takes a line for each tool of an MCP server that is left out, and for a
+	// list that could not be had again. Nil drops it.
+	Logf func(format string, args ...any)
 }
 
 // Action is what is done to toolsets.
@@ -125,21 +134,25 @@ type Change struct {
 // concurrently.
 type Toolserver struct {
 	opts     Options
-	sets     []set
-	byTool   map[string]int // the set of a tool
+	sets     []set // whose tools and lists mu guards
 	sessions []*mcppool.Session
 	handler  http.Handler
-	notify   func() // tells MCP clients that lists changed
+	mcp      *server.MCPServer
 
-	mu    sync.Mutex // guards what follows
-	base  view       // the default
-	views map[string]*view
+	listing sync.Mutex // held by who lists the tools of MCP servers anew
+
+	mu     sync.Mutex     // guards what follows
+	byTool map[string]int // the set of a tool
+	base   view           // the default
+	views  map[string]*view
 }
 
 // set is a toolset that is ready.
 type set struct {
 	Toolset
-	tools []tool
+	tools   []tool           // replaced as a whole
+	session *mcppool.Session // nil without a server
+	listed  int64            // which of the session's lists tools has
 }
 
 // tool is one that can be called.
@@ -205,31 +218,22 @@ func (s *Toolserver) open(ctx context.Context, declared Toolset) (set, error) {
 	if declared.Server == nil {
 		return ready, nil
 	}
-	session, err := mcppool.Open(ctx, declared.Server.harness(declared.ID), nil)
+	session, err := mcppool.Open(ctx, declared.Server.harness(declared.ID), &mcppool.Options{CallTimeout: s.opts.CallTimeout})
 	if err != nil {
 		return ready, err
 	}
 	s.sessions = append(s.sessions, session)
-	listed, _, err := session.Tools(ctx)
+	ready.session, ready.listed = session, session.ListChanges()
+	listed, err := s.remotes(ctx, &ready)
 	if err != nil {
 		return ready, err
 	}
 	for _, name := range declared.Only {
-		if !slices.ContainsFunc(listed, func(t mcppool.Tool) bool { return t.Name == name }) {
-			return ready, fmt.Errorf("\"only\" names %q, which its server does not have", name)
+		if !slices.ContainsFunc(listed, func(t tool) bool { return t.Name == name }) {
+			return ready, fmt.Errorf("\"only\" names %q, which its server does not have, or which cannot be offered to a model", name)
 		}
 	}
-	for _, t := range listed {
-		if len(declared.Only) > 0 && !slices.Contains(declared.Only, t.Name) {
-			continue
-		}
-		offer, err := tools.Offerable(t)
-		if err != nil {
-			return ready, fmt.Errorf("tool %q cannot be offered to a model: %w; leave it out with \"only\"", t.Name, err)
-		}
-		// Its server checks the arguments.
-		ready.tools = append(ready.tools, tool{Tool: offer, run: remote(session, t.Name)})
-	}
+	ready.tools = append(ready.tools, listed...)
 	return ready, nil
 }
 
@@ -288,7 +292,7 @@ func (s *Toolserver) Change(name string, action Action, ids []string) (*Change, 
 		}
 	}
 	change, err := s.change(name, action, which)
-	if err == nil && len(change.Changed) > 0 && s.notify != nil {
+	if err == nil && len(change.Changed) > 0 {
 		s.notify()
 	}
 	return change, err
@@ -361,8 +365,10 @@ func (s *Toolserver) ids() string {
 }
 
 // Tools lists the active tools of a view, in the order of the registry, and the
-// revision of the view.
-func (s *Toolserver) Tools(name string) ([]harness.Tool, int, error) {
+// revision of the view. MCP servers that have said that their tools changed are
+// asked for them anew.
+func (s *Toolserver) Tools(ctx context.Context, name string) ([]harness.Tool, int, error) {
+	s.refresh(ctx)
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	v, err := s.view(name)
@@ -388,7 +394,7 @@ const Now = -1
 // the model wrote before a change, are run. The error is an [*Error]: what the
 // tool itself did wrong is a result.
 func (s *Toolserver) Call(ctx context.Context, name string, revision int, toolName string, args json.RawMessage) (tools.Result, error) {
-	i, ok := s.byTool[toolName]
+	i, t, ok := s.find(toolName)
 	if !ok {
 		return tools.Result{}, &Error{http.StatusNotFound, fmt.Sprintf("there is no tool %q", toolName)}
 	}
@@ -399,8 +405,6 @@ func (s *Toolserver) Call(ctx context.Context, name string, revision int, toolNa
 	if !on {
 		return tools.Result{}, &Error{http.StatusConflict, fmt.Sprintf("tool %q is of toolset %q, which is not active; ACTIVATE it first", toolName, s.sets[i].ID)}
 	}
-	set := &s.sets[i]
-	t := set.tools[slices.IndexFunc(set.tools, func(t tool) bool { return t.Name == toolName })]
 	v, err := value.Parse(args)
 	if err != nil || v.Kind() != value.Object {
 		return tools.Result{}, &Error{http.StatusBadRequest, "the arguments are no JSON object"}
@@ -411,7 +415,7 @@ func (s *Toolserver) Call(ctx context.Context, name string, revision int, toolNa
 		}
 	}
 	result, err := t.run(ctx, args)
-	result.Server, result.Tool = set.ID, toolName
+	result.Server, result.Tool = s.sets[i].ID, toolName
 	if err != nil {
 		return result, &Error{http.StatusBadGateway, err.Error()}
 	}

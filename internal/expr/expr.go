@@ -98,4 +98,5 @@ type Journal struct {
 	Tokens     int
 	Answers    []string // the answers in text, one for each turn that has one
 	Told       []string // the tool results in the last request, as the model read them
+	Stops      []string // for what reasons the last answer of the endpoint may end a turn; empty for a valid one
 }

@@ -262,7 +262,7 @@ func TestCompileErrors(t *testing.T) {
 		{"field in a path", expr.That, `trajectory[0].tol`, "trajectory call has no field \"tol\" (did you mean \"tool\"?)\n    trajectory[0].tol\n                  ^"},
 		{"field in CEL", expr.That, `trajectory.all(c, !c.faild)`, "trajectory call has no field \"faild\" (did you mean \"failed\"?)\n    trajectory.all(c, !c.faild)\n                        ^"},
 		{"field of a message", expr.Request, `message.txt == "x"`, "message has no field \"txt\" (did you mean \"text\"?)\n    message.txt == \"x\"\n           ^"},
-		{"field of nothing like it", expr.That, `journal.foo > 1`, "journal has no field \"foo\"; it has model_calls, retries, tool_calls, tokens, answers, told\n    journal.foo > 1\n           ^"},
+		{"field of nothing like it", expr.That, `journal.foo > 1`, "journal has no field \"foo\"; it has model_calls, retries, tool_calls, tokens, answers, told, stops\n    journal.foo > 1\n           ^"},
 		{"field of a list", expr.That, `trajectory.tool`, "a list has no fields; take an item first: [0], first() or last()\n    trajectory.tool\n               ^"},
 		{"field of a string", expr.That, `user.name`, "a string has no fields\n    user.name\n         ^"},
 		{"mixing types", expr.Reply, `5 + 1.5`, "ints and doubles do not mix in + - * / (write double(x) or int(x))\n    5 + 1.5\n      ^"},

@@ -136,6 +136,7 @@ func newSchema() *schema {
 		field{"tokens", cel.IntType, of(func(j journal) any { return j.Tokens })},
 		field{"answers", strings, of(func(j journal) any { return j.Answers })},
 		field{"told", strings, of(func(j journal) any { return j.Told })},
+		field{"stops", strings, of(func(j journal) any { return j.Stops })},
 	)
 	s.transcript = transcriptType()
 	s.sent = s.sentType()

@@ -11,9 +11,11 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
+	"iter"
 	"maps"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"time"
 
@@ -124,6 +126,9 @@ func (s *commandSession) once(ctx context.Context, text string) (string, error) 
 	if ctx.Err() != nil {
 		return "", fmt.Errorf("the command was ended: %w", context.Cause(ctx))
 	}
+	if err := s.def.gaveUp(strings.Lines(out)); err != nil {
+		return "", err
+	}
 	if code := p.ExitCode(); code != 0 {
 		return "", ended(p)
 	}
@@ -222,6 +227,27 @@ func (s *commandSession) answer(out, file string) (string, error) {
 	return trimmed(out), nil
 }
 
+// gaveUp is why a command gives up a turn, as a line of its output says: a stop
+// where that is one of the reasons, and else an error with the text. It is nil where
+// no line says so.
+func (d *Definition) gaveUp(lines iter.Seq[string]) error {
+	if d.Stop == nil {
+		return nil
+	}
+	for line := range lines {
+		text, found, err := d.Stop.of(line)
+		switch reason := harness.StopReason(text); {
+		case err != nil:
+			return fmt.Errorf("reading why the command stopped: %w", err)
+		case found && slices.Contains(harness.StopReasons(), reason) && reason != harness.StopAnyError:
+			return &harness.StopError{Reason: reason, Detail: "the command says so"}
+		case found:
+			return fmt.Errorf("the command gave up: %s", prose.Shorten(text, 2000))
+		}
+	}
+	return nil
+}
+
 // trimmed is a text without the line breaks at its end, which programs put there.
 func trimmed(text string) string { return strings.TrimRight(text, "\r\n") }
 
@@ -256,6 +282,9 @@ func (s *commandSession) say(ctx context.Context, text string) (string, error) {
 		}
 		if read += len(out); read > maxOutput {
 			return "", fmt.Errorf("the command wrote more than %d MiB to its standard output in one turn", maxOutput>>20)
+		}
+		if err := s.def.gaveUp(slices.Values([]string{out})); err != nil {
+			return "", err
 		}
 		if s.def.Answer.Lines == nil {
 			return trimmed(out), nil

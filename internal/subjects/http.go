@@ -66,7 +66,10 @@ func openHTTP(ctx context.Context, d *Definition, p *place, env *harness.Env) (h
 	}
 	if err := s.ready(ctx); err != nil {
 		_ = s.server.Close()
-		return nil, fmt.Errorf("%w: %w", harness.ErrUnavailable, err)
+		if !errors.Is(err, harness.ErrGaveUp) {
+			err = fmt.Errorf("%w: %w", harness.ErrUnavailable, err)
+		}
+		return nil, err
 	}
 	return s, nil
 }
@@ -89,7 +92,14 @@ func (s *httpSession) ready(ctx context.Context) error {
 	out := bufio.NewReader(s.server)
 	drain := func() { _, _ = io.Copy(io.Discard, out) } // it must not wait for a reader
 	gone := func() error {
-		return fmt.Errorf("the server of the agent is not ready: %w", ended(s.server))
+		err := fmt.Errorf("the server of the agent is not ready: %w", ended(s.server))
+		if s.server.Ending() == "" || ctx.Err() != nil {
+			return err // it was not its own doing
+		}
+		if <-s.server.Exited(); s.server.ExitCode() != 0 {
+			err = fmt.Errorf("%w: %w", harness.ErrGaveUp, err)
+		}
+		return err
 	}
 	if s.url == "" {
 		line, err := out.ReadString('\n')
@@ -155,6 +165,11 @@ func (s *httpSession) play(ctx context.Context, text string) (*harness.TurnRepor
 	kind, _, _ := mime.ParseMediaType(res.Header.Get("Content-Type"))
 	if res.StatusCode >= 300 {
 		data, _ := io.ReadAll(body)
+		if s.def.HTTP.Answer == nil && s.def.HTTP.Stream == nil {
+			if report, err := ours(data); report != nil {
+				return report, err
+			}
+		}
 		return nil, fmt.Errorf("the agent answered HTTP %d: %s", res.StatusCode, prose.Shorten(strings.TrimSpace(string(data)), 600))
 	}
 	if s.def.HTTP.Stream != nil {

@@ -26,7 +26,7 @@ func sources() []string { return []string{"name", "agent", "command", "http"} }
 
 // Keys are the keys of a description that are no settings of an agent.
 func Keys() []string {
-	return append(sources(), "preset", "resume", "session", "prompt", "answer", "mcp_file", "env", "pass_env", "files", "dialect", "knows", "names", "asides", "excuses")
+	return append(sources(), "preset", "resume", "session", "prompt", "answer", "stop", "mcp_file", "env", "pass_env", "files", "dialect", "knows", "names", "asides", "excuses")
 }
 
 // settingKeys are the settings that have a field in [harness.Settings].
@@ -119,7 +119,7 @@ func (r *reader) source(n *strictyaml.Node, d *Definition) {
 			d.Name = cmp.Or(d.Name, cmp.Or(d.HTTP.URL, nameOf(d.HTTP.Start)))
 		}
 	}
-	for _, name := range []string{"resume", "prompt", "answer"} {
+	for _, name := range []string{"resume", "prompt", "answer", "stop"} {
 		if at := n.Key(name); at != nil && n.Get("http") != nil {
 			r.add(at.Pos, "%s goes with a command: of http, send and answer stand below it", name)
 		}
@@ -138,6 +138,9 @@ func (r *reader) source(n *strictyaml.Node, d *Definition) {
 	d.Answer = r.answer(n.Get("answer"))
 	if d.Prompt.stays() && d.Answer.File != "" {
 		r.add(n.Get("answer").Pos, "a command that goes on running tells by its standard output when a turn has ended: want jsonl, or none of them for the next line")
+	}
+	if s := n.Get("stop"); s != nil {
+		d.Stop = r.lines(s, "stop")
 	}
 	if s := n.Get("session"); s != nil {
 		d.Session = r.lines(s, "session")

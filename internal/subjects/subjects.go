@@ -57,6 +57,9 @@ type Definition struct {
 	Session *Extract
 	Prompt  Prompt
 	Answer  Answer
+	// Stop finds in the output of a command why it gives up a turn; nil for one
+	// that says so by its exit status alone.
+	Stop *Extract
 	// MCPFile is the file of MCP servers that the subject reads. Default: one in
 	// the form of Claude in the home folder.
 	MCPFile MCPFile
@@ -298,10 +301,11 @@ func servers(env *harness.Env) string {
 		Transport string            `json:"transport,omitempty"`
 		Headers   map[string]string `json:"headers,omitempty"`
 		Command   []string          `json:"command,omitempty"`
+		Optional  bool              `json:"optional,omitempty"` // the agent is to begin without it
 	}
 	list := []server{}
 	for _, s := range env.Servers {
-		list = append(list, server{s.Name, s.URL, s.Transport, s.Headers, s.Command})
+		list = append(list, server{s.Name, s.URL, s.Transport, s.Headers, s.Command, s.Optional})
 	}
 	text, err := json.Marshal(list)
 	if err != nil {
