@@ -10,8 +10,11 @@ STATICCHECK_VERSION := v0.8.2
 GOFUMPT_VERSION := v0.12.0
 # What is measured is a module of its own.
 BENCH := internal/bench
-# Packages whose work is concurrent; they are tested with the race detector.
-RACE := ./harness/... ./cassettes/... ./mockllm/... ./mockmcp/... ./internal/... ./scenarios/... ./reports/...
+# Packages in which nothing is concurrent and much is read, which the race
+# detector makes ten times as slow. All others are tested with it.
+PLAIN := ./internal/archtest ./internal/vcr
+RACE = ./harness/... ./cassettes/... ./mockllm/... ./mockmcp/... ./scenarios/... ./reports/... \
+  $(shell $(GO) list ./internal/... | grep -vE '/internal/(archtest|vcr)$$')
 
 # Thousands of trials or texts, one like the other, which the race detector makes
 # five times as slow or more; it sees their code in every other test of the package.
@@ -38,7 +41,7 @@ test: ## Run everything that needs Go alone, with the race detector where it mat
 	$(GO) test -race -timeout 10m -skip '$(MATRICES)' $(RACE)
 	$(GO) test -timeout 10m -run '$(MATRICES)' $(MATRICES_IN)
 	$(GO) -C $(BENCH) test -race -timeout 10m ./...
-	$(GO) test -timeout 10m ./cmd/... ./interop/agents ./interop/argo ./interop/cases
+	$(GO) test -timeout 10m $(PLAIN) ./cmd/... ./interop/agents ./interop/argo ./interop/cases
 
 .PHONY: lint
 lint: $(TOOLS)/staticcheck $(TOOLS)/gofumpt ## Run go mod tidy, go vet, staticcheck and gofumpt, for each module
