@@ -40,7 +40,7 @@ cassettes: ## Record traffic through real argo-proxy releases anew (needs Python
 test: ## Run everything that needs Go alone, with the race detector where it matters
 	$(GO) test -race -timeout 10m -skip '$(MATRICES)' $(RACE)
 	$(GO) test -timeout 10m -run '$(MATRICES)' $(MATRICES_IN)
-	$(GO) -C $(BENCH) test -race -timeout 10m ./...
+	$(GO) -C $(BENCH) test -timeout 10m ./...
 	$(GO) test -timeout 10m $(PLAIN) ./cmd/... ./interop/agents ./interop/argo ./interop/cases
 
 .PHONY: lint
