@@ -28,6 +28,14 @@ type FileText struct {
 	Text *Answer
 }
 
+// after is a text behind what leads to it; empty where there is no text.
+func after(lead, text string) string {
+	if text == "" {
+		return ""
+	}
+	return lead + text
+}
+
 // Score reads the files that were kept. Without one of them it is undecided.
 func (s Files) Score(e *Evidence) trials.Verdict {
 	v := e.verdict("files", s.Pos)
@@ -39,15 +47,17 @@ func (s Files) Score(e *Evidence) trials.Verdict {
 		case !known:
 			v.State, v.Message = trials.Undecided, fmt.Sprintf("file %q was not kept", want.Path)
 			return v
-		case want.Absent && !file.Absent:
-			fail(&one, "want no such file")
-		case want.Absent:
-		case file.Absent:
-			fail(&one, "want it, but it does not exist")
-		case want.Text == nil:
 		case file.Problem != "":
 			v.State, v.Message = trials.Undecided, fmt.Sprintf("file %q: %s", want.Path, file.Problem)
 			return v
+		case want.Absent && !file.Absent:
+			fail(&one, "want no such file%s", after(", but there is ", file.Instead))
+		case want.Absent:
+		case file.Absent:
+			fail(&one, "want it, but it does not exist%s", after(": ", file.Instead))
+		case want.Text == nil && !file.Astray:
+		case file.Instead != "":
+			fail(&one, "want a regular file, but there is %s", file.Instead)
 		default:
 			want.Text.judge(&one, e, file.Text, "the text", fmt.Sprintf("%q", prose.Shorten(file.Text, 600)))
 		}

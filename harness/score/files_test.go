@@ -12,7 +12,11 @@ import (
 )
 
 func TestFiles(t *testing.T) {
-	files := map[string]trials.File{"a.txt": {Text: "sunny\n"}, "b.txt": {Absent: true}, "c.bin": {Problem: "it is not a regular file"}}
+	files := map[string]trials.File{
+		"a.txt": {Text: "sunny\n"}, "b.txt": {Absent: true}, "c.bin": {Problem: "input/output error"},
+		"dir": {Instead: "a folder"}, "away": {Instead: "the link \"away\", which leads out of the working folder", Astray: true},
+		"lost": {Absent: true, Instead: "the working folder is gone"},
+	}
 	text := func(contains string) *score.Answer { return &score.Answer{Contains: templates(t, contains)} }
 	for _, tt := range []struct {
 		name    string
@@ -28,7 +32,15 @@ func TestFiles(t *testing.T) {
 		{"another text", []score.FileText{{Path: "a.txt", Text: text("rain")}}, trials.Failed, `file "a.txt": want it to contain "rain", got "sunny\n"`},
 		{"text of none", []score.FileText{{Path: "b.txt", Text: text("rain")}}, trials.Failed, "does not exist"},
 		{"two", []score.FileText{{Path: "a.txt"}, {Path: "b.txt"}}, trials.Failed, `file "b.txt"`},
-		{"unreadable", []score.FileText{{Path: "c.bin", Text: text("x")}}, trials.Undecided, "not a regular file"},
+		{"unreadable", []score.FileText{{Path: "c.bin", Text: text("x")}}, trials.Undecided, `file "c.bin": input/output error`},
+		{"nobody knows whether it exists", []score.FileText{{Path: "c.bin"}}, trials.Undecided, "input/output error"},
+		{"a folder exists", []score.FileText{{Path: "dir"}}, trials.Passed, ""},
+		{"a folder has no text", []score.FileText{{Path: "dir", Text: text("x")}}, trials.Failed, `file "dir": want a regular file, but there is a folder`},
+		{"a folder is not absent", []score.FileText{{Path: "dir", Absent: true}}, trials.Failed, `file "dir": want no such file, but there is a folder`},
+		{"a link that leads out is no file", []score.FileText{{Path: "away"}}, trials.Failed, `file "away": want a regular file, but there is the link "away", which leads out`},
+		{"a link that leads out is not absent", []score.FileText{{Path: "away", Absent: true}}, trials.Failed, `but there is the link "away"`},
+		{"its folder is gone", []score.FileText{{Path: "lost", Text: text("x")}}, trials.Failed, `file "lost": want it, but it does not exist: the working folder is gone`},
+		{"absent with its folder", []score.FileText{{Path: "lost", Absent: true}}, trials.Passed, ""},
 		{"not kept", []score.FileText{{Path: "d.txt", Absent: true}}, trials.Undecided, `file "d.txt" was not kept`},
 		{"cannot be computed", []score.FileText{{Path: "a.txt", Text: text("{{1/0}}")}}, trials.Undecided, `file "a.txt": `},
 	} {

@@ -51,6 +51,12 @@ type File struct {
 	Text string `json:"text,omitempty"`
 	// Absent says that it does not exist.
 	Absent bool `json:"absent,omitempty"`
+	// Instead is what is there in place of a regular file with a text that can be
+	// judged, such as "a folder", or why an absent file cannot be there; empty for
+	// neither.
+	Instead string `json:"instead,omitempty"`
+	// Astray says that Instead leads to no file of the working folder.
+	Astray bool `json:"astray,omitempty"`
 	// Problem is why the text is not known; empty when it is.
 	Problem string `json:"problem,omitempty"`
 }

@@ -149,20 +149,31 @@ func Regular(path string) error {
 }
 
 func regular(path string, info fs.FileInfo) error {
-	var kind string
 	switch mode := info.Mode(); {
 	case mode.IsRegular():
 		return nil
 	case mode.IsDir():
 		return &fs.PathError{Op: "read", Path: path, Err: errFolder}
-	case mode&fs.ModeNamedPipe != 0:
-		kind = "a pipe"
-	case mode&fs.ModeSocket != 0:
-		kind = "a socket"
-	case mode&fs.ModeDevice != 0:
-		kind = "a device"
 	default:
-		kind = "a special file (" + mode.Type().String() + ")"
+		return &fs.PathError{Op: "open", Path: path, Err: &kindError{Kind(mode)}}
 	}
-	return &fs.PathError{Op: "open", Path: path, Err: &kindError{kind}}
+}
+
+// Kind is what a file of a mode is called in a message.
+func Kind(mode fs.FileMode) string {
+	switch {
+	case mode.IsRegular():
+		return "a regular file"
+	case mode.IsDir():
+		return "a folder"
+	case mode&fs.ModeSymlink != 0:
+		return "a link"
+	case mode&fs.ModeNamedPipe != 0:
+		return "a pipe"
+	case mode&fs.ModeSocket != 0:
+		return "a socket"
+	case mode&fs.ModeDevice != 0:
+		return "a device"
+	}
+	return "a special file (" + mode.Type().String() + ")"
 }
