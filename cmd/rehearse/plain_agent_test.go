@@ -37,12 +37,13 @@ func plainAgent() {
 	once := f.Bool("once", false, "end with status 9 once a question was answered over the API")
 	breaks := f.Bool("breaks", false, "end streams with an event error")
 	hang := f.Bool("hang", false, "never answer over the API")
+	stream := f.Bool("stream", false, "ask for streams of text, and lose a space at the end of a piece")
 	write := f.String("write", "", "a file to write")
 	deaf := f.Bool("deaf", false, "call no tool, and make results up")
 	odd := f.Bool("odd", false, "have names, arguments, a title request and changed results of its own")
 	leave := f.String("leave", "", "leave a process behind and write its number here")
 	_ = f.Parse(os.Args[1:])
-	a := &agentUnderTest{resume: *resume, odd: *odd, deaf: *deaf, hang: *hang, once: *once, breaks: *breaks}
+	a := &agentUnderTest{resume: *resume, odd: *odd, deaf: *deaf, hang: *hang, once: *once, breaks: *breaks, stream: *stream}
 	must(a.connect())
 	defer a.close()
 	if *leave != "" {
@@ -142,6 +143,7 @@ type agentUnderTest struct {
 	hang    bool
 	once    bool
 	breaks  bool
+	stream  bool
 	history []any
 	tools   []any
 	server  map[string]*plainClient
@@ -258,6 +260,10 @@ func (a *agentUnderTest) model() map[string]any {
 	if len(a.tools) > 0 {
 		body["tools"] = a.tools
 	}
+	if a.stream {
+		body["stream"] = true
+		return map[string]any{"role": "assistant", "content": a.streamed(body)}
+	}
 	var reply struct {
 		Choices []struct{ Message map[string]any }
 	}
@@ -265,6 +271,23 @@ func (a *agentUnderTest) model() map[string]any {
 		return json.Unmarshal(data, &reply)
 	}))
 	return reply.Choices[0].Message
+}
+
+// streamed is the text of a reply that comes in pieces.
+func (a *agentUnderTest) streamed(body map[string]any) (text string) {
+	var piece struct {
+		Choices []struct{ Delta struct{ Content string } }
+	}
+	must(postJSON(os.Getenv("OPENAI_BASE_URL")+"/chat/completions", body, nil, func(_ *http.Response, data []byte) error {
+		for line := range strings.Lines(string(data)) {
+			piece.Choices = nil
+			if event, ok := strings.CutPrefix(line, "data: {"); ok && json.Unmarshal([]byte("{"+event), &piece) == nil && len(piece.Choices) > 0 {
+				text += strings.TrimRight(piece.Choices[0].Delta.Content, " ")
+			}
+		}
+		return nil
+	}))
+	return text
 }
 
 // call returns what the model is told of a call.

@@ -14,6 +14,7 @@ import (
 	"strings"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 
 	"github.com/rehearse-dev/rehearse/harness"
 	"github.com/rehearse-dev/rehearse/harness/agent"
@@ -163,13 +164,18 @@ func runCommand(p *process) *cobra.Command {
 	return cmd
 }
 
+// subjectFlag adds --subject.
+func subjectFlag(f *pflag.FlagSet, flags *runFlags) {
+	f.StringArrayVar(&flags.subjects, "subject", nil, "subject that plays: a name of rehearse.yaml, rehearse for its own agent, or a command in quotes, such as `'python3 agent.py {prompt}'`; may be repeated (default: what each scenario, its suite or rehearse.yaml says, else rehearse)")
+}
+
 // register adds the flags of run to its command.
 func (flags *runFlags) register(cmd *cobra.Command, opts *run.Options, stream *bool) {
 	f := cmd.Flags()
 	f.StringVar(&flags.mode, "mode", "mock", "what answers as the model: mock, live, record or replay")
 	f.StringArrayVar(&flags.models.models, "model", nil, "model to ask for: its name, a label of rehearse.yaml, or `LABEL=NAME@URL`; may be repeated")
 	f.StringVar(&flags.models.file, "models", "", "take the models from this file, which has the key models as in rehearse.yaml; without --model, all of them")
-	f.StringArrayVar(&flags.subjects, "subject", nil, "subject that plays: a name of rehearse.yaml, rehearse for its own agent, or a command in quotes, such as `'python3 agent.py {prompt}'`; may be repeated (default: what each scenario, its suite or rehearse.yaml says, else rehearse)")
+	subjectFlag(f, flags)
 	f.StringVar(&flags.judge, "judge", "", "model that LLM judges ask: a label of rehearse.yaml, a name, or `LABEL=NAME@URL`; replaces what scenarios, suites and rehearse.yaml name")
 	f.StringVar(&flags.provider, "provider", "", "API to ask models over whose entries have no dialect: openai (default), responses, anthropic or gemini")
 	f.StringVar(&opts.BaseURL, "base-url", "", "base URL of the endpoint in modes live and record, ending in /v1")
@@ -215,14 +221,10 @@ func runScenarios(ctx context.Context, p *process, paths []string, opts *run.Opt
 	if err := modelSide(p, paths, opts, flags); err != nil {
 		return err
 	}
-	for _, text := range flags.subjects {
-		subject, err := scenarios.SubjectOf(text, folderOf(paths[0]))
-		if err != nil {
-			return fmt.Errorf("--subject: %w", err)
-		}
-		opts.Subjects = append(opts.Subjects, subject)
-	}
 	var err error
+	if opts.Subjects, err = subjectsOf(paths, flags); err != nil {
+		return err
+	}
 	if n := flags.files.onStdout(); n > 1 || n == 1 && flags.json {
 		return errTwoOnStdout
 	}
@@ -284,6 +286,18 @@ func runScenarios(ctx context.Context, p *process, paths []string, opts *run.Opt
 		}
 	}
 	return showRun(p, result, flags)
+}
+
+// subjectsOf are the subjects that --subject names.
+func subjectsOf(paths []string, flags *runFlags) (out []scenarios.Subject, err error) {
+	for _, text := range flags.subjects {
+		subject, err := scenarios.SubjectOf(text, folderOf(paths[0]))
+		if err != nil {
+			return nil, fmt.Errorf("--subject: %w", err)
+		}
+		out = append(out, subject)
+	}
+	return out, nil
 }
 
 // modelSide takes over what flags say of mode, models, judge and dialect.

@@ -5,6 +5,7 @@ package run
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"math/rand/v2"
 	"reflect"
@@ -34,6 +35,7 @@ type FuzzOptions struct {
 // Finding is a way to cut streams that breaks a subject.
 type Finding struct {
 	Scenario string
+	Subject  string // its name
 	Pos      harness.Position
 	// Fragments are the smallest that were found to break it.
 	Fragments dialect.Fragments
@@ -46,22 +48,25 @@ type Finding struct {
 
 // FuzzResult is what [Fuzz] came to.
 type FuzzResult struct {
-	// Findings are at most one for each scenario.
+	// Findings are at most one for each scenario and subject.
 	Findings []Finding
 	// Tried counts the trials.
 	Tried int
 	// Unjudged are the trials of scenarios that do not pass when streamed as
 	// usual, so that cuts tell nothing.
 	Unjudged []trials.Record
+	// Whole are the trials of scenarios whose subject asked for no streamed reply,
+	// so that nothing could be cut.
+	Whole []trials.Record
 }
 
 // ExitCode is the exit status of a program: 1 with findings, 3 when a scenario
-// could not be judged, else 0.
+// could not be judged or had nothing to cut, else 0.
 func (r *FuzzResult) ExitCode() int {
 	switch {
 	case len(r.Findings) > 0:
 		return 1
-	case len(r.Unjudged) > 0:
+	case len(r.Unjudged)+len(r.Whole) > 0:
 		return 3
 	}
 	return 0
@@ -88,12 +93,20 @@ func Fuzz(ctx context.Context, list []*scenarios.Scenario, opts *FuzzOptions) (*
 	if r.opts.Mode != harness.ModeMock {
 		return nil, fmt.Errorf("mode %q cannot be fuzzed: only the mock model splits its streams", r.opts.Mode)
 	}
-	res := &FuzzResult{}
-	if r.opts.Observer != nil {
-		r.opts.Observer.Planned(Plan{Trials: len(list)})
+	if err := errors.Join(r.playable(list), r.findProjects(list)); err != nil {
+		return nil, err
 	}
+	res := &FuzzResult{}
+	var all []*fuzzer
 	for _, s := range list {
-		z := &fuzzer{runner: r, ctx: ctx, scenario: s, wild: o.Wild}
+		for _, subject := range r.subjectsOf(s) {
+			all = append(all, &fuzzer{runner: r, ctx: ctx, scenario: s, subject: subject, wild: o.Wild})
+		}
+	}
+	if r.opts.Observer != nil {
+		r.opts.Observer.Planned(Plan{Trials: len(all)})
+	}
+	for _, z := range all {
 		finding := z.run(cmp.Or(o.Tries, defaultTries))
 		res.Tried += z.trials
 		if ctx.Err() != nil {
@@ -106,6 +119,8 @@ func Fuzz(ctx context.Context, list []*scenarios.Scenario, opts *FuzzOptions) (*
 			rec = z.worst
 		case rec.Outcome != harness.OutcomePassed:
 			res.Unjudged = append(res.Unjudged, rec)
+		case !z.streamed:
+			res.Whole = append(res.Whole, rec)
 		}
 		if r.opts.Observer != nil {
 			r.opts.Observer.Ended(rec)
@@ -114,17 +129,19 @@ func Fuzz(ctx context.Context, list []*scenarios.Scenario, opts *FuzzOptions) (*
 	return res, nil
 }
 
-// fuzzer fuzzes one scenario.
+// fuzzer fuzzes one scenario with one subject.
 type fuzzer struct {
 	*runner
 	ctx      context.Context
 	scenario *scenarios.Scenario
+	subject  *scenarios.Subject
 	wild     bool
 
-	usual  trials.Record // without cuts
-	worst  trials.Record // with the last that broke it
-	texts  []string      // what the model says: texts and arguments
-	trials int
+	usual    trials.Record // without cuts
+	worst    trials.Record // with the last that broke it
+	streamed bool          // the subject asked for a stream
+	texts    []string      // what the model says: texts and arguments
+	trials   int
 }
 
 func (z *fuzzer) run(tries int) *Finding {
@@ -134,10 +151,14 @@ func (z *fuzzer) run(tries int) *Finding {
 		return nil
 	}
 	for _, x := range detail.Exchanges {
+		z.streamed = z.streamed || x.Request.Stream
 		z.texts = append(z.texts, x.Answer.Text, x.Answer.Reasoning)
 		for _, c := range x.Answer.Calls {
 			z.texts = append(z.texts, c.Arguments)
 		}
+	}
+	if !z.streamed {
+		return nil
 	}
 	for n := range tries {
 		f := z.generate(rand.New(rand.NewPCG(uint64(z.opts.Seed), uint64(n))))
@@ -151,7 +172,7 @@ func (z *fuzzer) run(tries int) *Finding {
 			return nil
 		}
 		return &Finding{
-			Scenario: z.scenario.Name, Pos: z.scenario.Pos, Fragments: f, Try: n + 1, Trials: z.trials - before, Broken: broken,
+			Scenario: z.scenario.Name, Subject: z.subject.Name, Pos: z.scenario.Pos, Fragments: f, Try: n + 1, Trials: z.trials - before, Broken: broken,
 		}
 	}
 	return nil
@@ -162,8 +183,7 @@ func (z *fuzzer) play(f *dialect.Fragments) (trials.Record, trials.Detail) {
 	s := *z.scenario
 	s.Settings.Stream, s.Fragments = true, f
 	z.trials++
-	subject := z.subjectsOf(&s)[0]
-	rec, detail, _ := z.trial(z.ctx, job{scenario: &s, subject: subject, entry: z.entries[0], key: z.keyOf(&s, subject, z.entries[0], 1)})
+	rec, detail, _ := z.trial(z.ctx, job{scenario: &s, subject: z.subject, entry: z.entries[0], key: z.keyOf(&s, z.subject, z.entries[0], 1)})
 	return rec, detail
 }
 
