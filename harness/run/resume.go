@@ -3,12 +3,14 @@
 package run
 
 import (
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"github.com/rehearse-dev/rehearse/harness"
@@ -131,15 +133,20 @@ func (r *runner) resume(res *Result, jobs []job) (retried int, err error) {
 	if err != nil {
 		return 0, err
 	}
-	planned := map[trials.Key]bool{}
+	planned := map[trials.Key]string{} // the hash of the subject
 	for _, j := range jobs {
-		planned[j.key] = true
+		planned[j.key] = j.subject.Hash
+	}
+	kept := slices.DeleteFunc(slices.Clone(records), func(rec trials.Record) bool { return r.retries(rec) })
+	if err := sameSubjects(res.Dir, kept, planned); err != nil {
+		return 0, err
 	}
 	for _, rec := range records {
+		_, known := planned[rec.Key]
 		switch {
-		case !planned[rec.Key]:
+		case !known:
 			return 0, fmt.Errorf("run folder %q has a trial that this run does not have: %s", res.Dir, rec.Key)
-		case r.opts.RetryErrors && rec.Outcome == harness.OutcomeError:
+		case r.retries(rec):
 			r.ledger.add(rec) // it was paid for
 			retried++
 		default:
@@ -149,6 +156,34 @@ func (r *runner) resume(res *Result, jobs []job) (retried int, err error) {
 	res.Manifest.Started = was.Started
 	res.Manifest.Continued = was.Continued + 1
 	return retried, nil
+}
+
+// retries reports whether a run that is resumed plays a trial again.
+func (r *runner) retries(rec trials.Record) bool {
+	return r.opts.RetryErrors && rec.Outcome == harness.OutcomeError
+}
+
+// sameSubjects compares the descriptions of the subjects that have played with
+// those of the subjects that are to go on, by the trials, since two scenarios may
+// describe two subjects of one name.
+func sameSubjects(dir string, records []trials.Record, planned map[trials.Key]string) error {
+	var diffs []string
+	for _, rec := range records {
+		now, known := planned[rec.Key]
+		diff := fmt.Sprintf("subject %q: hash %s in the folder; now %s", rec.Subject, cmp.Or(rec.Hashes.Subject, "none"), cmp.Or(now, "none"))
+		if known && rec.Hashes.Subject != now && !slices.Contains(diffs, diff) {
+			diffs = append(diffs, diff)
+		}
+	}
+	return otherRun(dir, diffs)
+}
+
+// otherRun is the error for a run that differs; nil without a difference.
+func otherRun(dir string, diffs []string) error {
+	if len(diffs) == 0 {
+		return nil
+	}
+	return fmt.Errorf("run folder %q cannot be resumed, because it is of another run:\n  %s\nundo these changes, or start a new run", dir, strings.Join(diffs, "\n  "))
 }
 
 // sameRun compares what a run folder was begun for with what is to go on in
@@ -176,10 +211,7 @@ func sameRun(dir string, was, now *trials.Manifest) error {
 			}
 			return text
 		})...)
-	if len(diffs) == 0 {
-		return nil
-	}
-	return fmt.Errorf("run folder %q cannot be resumed, because it is of another run:\n  %s\nundo these changes, or start a new run", dir, strings.Join(diffs, "\n  "))
+	return otherRun(dir, diffs)
 }
 
 // entryText is what counts of a model entry: what is asked, where and how.
