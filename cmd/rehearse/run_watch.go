@@ -7,6 +7,7 @@ import (
 	"errors"
 	"io"
 	"os"
+	"path/filepath"
 	"slices"
 	"time"
 
@@ -32,8 +33,11 @@ func runWatched(ctx context.Context, p *process, paths []string, opts *run.Optio
 	defer stop()
 	w := newWatcher(paths)
 	for {
-		// What changes while it is played counts.
-		w.read = p.filesOf(paths, flags)
+		// What changes while it is played counts. A file that was read once stays: it
+		// may be away, or what names it may have a mistake, for a moment alone.
+		w.read = slices.Concat(w.read, p.filesOf(paths, flags))
+		slices.Sort(w.read)
+		w.read = slices.Compact(w.read)
 		w.served = w.look()
 		w.last = w.served
 		again := *opts
@@ -71,13 +75,19 @@ func wrongUse(p *process, paths []string, opts *run.Options, flags *runFlags) er
 	return modelSide(&quiet, paths, &trial, flags)
 }
 
-// filesOf are the files that a run depends on, as far as they can be read: those
+// filesOf are the files that a run depends on, as far as that can be read: those
 // of scenarios and of the project, and those that commands of subjects name.
 func (p *process) filesOf(paths []string, flags *runFlags) []string {
 	set, _ := scenarios.Load(paths, &scenarios.Options{LookupEnv: p.getenv, Offline: flags.mode == string(harness.ModeReplay)}) // the run says what is wrong
 	files := slices.Clone(set.Files)
-	if found, err := project.Find(folderOf(paths[0])); err == nil && found.Path != "" {
-		files = append(files, found.Path)
+	for _, path := range paths {
+		files = append(files, filepath.Join(folderOf(path), project.File)) // it may come
+		found, err := project.Find(folderOf(path))
+		if mistakes := project.Errors(nil); errors.As(err, &mistakes) {
+			files = append(files, mistakes[0].Pos.File)
+		} else if err == nil && found.Path != "" {
+			files = append(files, found.Path)
+		}
 	}
 	for _, s := range set.Scenarios {
 		if s.Subject != nil {
@@ -89,6 +99,5 @@ func (p *process) filesOf(paths []string, flags *runFlags) []string {
 			files = append(files, subject.Files...)
 		}
 	}
-	slices.Sort(files)
-	return slices.Compact(files)
+	return files
 }

@@ -37,15 +37,17 @@ func (l *lineByLine) Write(data []byte) (int, error) {
 // TestRunWatch plays again when the scenario changes, a file that it refers to, or
 // one that its subject is made of, and tells what is wrong with one without ending.
 func TestRunWatch(t *testing.T) {
-	dir := t.TempDir()
+	above := t.TempDir()
+	dir, settings := filepath.Join(above, "scenarios"), filepath.Join(above, "rehearse.yaml")
 	file, server, agent := filepath.Join(dir, "s.yaml"), filepath.Join(dir, "servers", "shop.yaml"), filepath.Join(dir, "agent.sh")
-	if err := os.Mkdir(filepath.Dir(server), 0o700); err != nil {
+	if err := os.MkdirAll(filepath.Dir(server), 0o700); err != nil {
 		t.Fatal(err)
 	}
 	scenario := "scenario: one\nsubject: {command: [sh, agent.sh], answer: stdout}\nservers: {shop: {mock: servers/shop.yaml}}\nturns: [{user: hi, expect: [{answer: {equals: hello}}]}]\nconduct: {all_replies_reached: off}\n"
 	write(t, file, scenario)
 	write(t, server, "server: shop\ntools: [{name: look, results: [{text: Goods.}]}]\n")
 	write(t, agent, "echo hello\n")
+	write(t, settings, "subjects: {}\n")
 	ticks := make(chan time.Time)
 	out := &lineByLine{each: make(chan string, 1000)}
 	ctx, interrupt := context.WithCancel(t.Context())
@@ -80,6 +82,23 @@ func TestRunWatch(t *testing.T) {
 	played("1 passed of 1 trial")
 	changed(agent, "echo bye\n", `want it to be "hello", got "bye"`)
 	changed(agent, "echo hello\n", "1 passed of 1 trial")
+	// A file that is away for a moment, or named by one that is, is not forgotten.
+	for _, name := range []string{agent, server} {
+		was, err := os.ReadFile(name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		ticks <- time.Time{}
+		if err := os.Remove(name); err != nil {
+			t.Fatal(err)
+		}
+		ticks <- time.Time{}
+		ticks <- time.Time{}
+		played(filepath.Base(name))
+		changed(name, string(was), "1 passed of 1 trial")
+	}
+	changed(settings, "subjects: {\n", "rehearse.yaml:1:")
+	changed(settings, "subjects: {}\n", "1 passed of 1 trial")
 	changed(server, "server: shop\ntools: [{nam: look}]\n", `shop.yaml:2:10: unknown key "nam"`)
 	changed(server, "server: shop\ntools: [{name: look, results: [{text: More.}]}]\n", "1 passed of 1 trial")
 	changed(file, strings.ReplaceAll(scenario, "equals: hello", "equals: bye"), `want it to be "bye", got "hello"`)

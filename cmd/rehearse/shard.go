@@ -154,8 +154,9 @@ func howToResume(args []string, dir string, shard trials.Shard) string {
 	var out []string
 	for i := 0; i < len(args); i++ {
 		switch name, _, whole := strings.Cut(args[i], "="); name {
-		case "--resume", "--shard", "--retry-errors", "--budget":
-			if !whole && name != "--retry-errors" {
+		case "--retry-errors", "--watch": // a run that is watched begins anew
+		case "--resume", "--shard", "--budget":
+			if !whole {
 				i++ // its value
 			}
 		default:

@@ -120,27 +120,37 @@ func scriptOf(words []string) string {
 func (d *Definition) located(words []string) []string {
 	out := slices.Clone(words)
 	for i, word := range out {
-		if word == "" || filepath.IsAbs(word) || strings.ContainsAny(word, "{}") || i == 0 && !strings.Contains(word, "/") {
-			continue
-		}
-		path := d.beside(word)
-		if info, err := os.Stat(path); err == nil && info.Mode().IsRegular() {
+		path := d.mayName(i, word)
+		if info, err := os.Stat(path); err == nil && path != "" && info.Mode().IsRegular() {
 			out[i] = path
 		}
 	}
 	return out
 }
 
-// Sources are the files beside the definition that its commands name.
+// mayName is the path of the file beside the definition that a word of a command
+// stands for where there is such a file; empty for a word that never does.
+func (d *Definition) mayName(i int, word string) string {
+	if word == "" || filepath.IsAbs(word) || strings.ContainsAny(word, "{}") || i == 0 && !strings.Contains(word, "/") {
+		return ""
+	}
+	return d.beside(word)
+}
+
+// Sources are the files beside the definition that its commands name, or would
+// name if they existed: one may be away while an editor writes it.
 func (d *Definition) Sources() []string {
 	var out []string
-	words := slices.Concat(d.Command, d.Resume)
+	commands := [][]string{d.Command, d.Resume}
 	if d.HTTP != nil {
-		words = slices.Concat(words, d.HTTP.Start)
+		commands = append(commands, d.HTTP.Start)
 	}
-	for i, word := range d.located(words) {
-		if word != words[i] {
-			out = append(out, word)
+	for _, words := range commands {
+		for i, word := range words {
+			path := d.mayName(i, strings.ReplaceAll(word, "{dir}/", ""))
+			if path != "" && !slices.Contains(out, path) && !strings.ContainsAny(word, " \t\n") && !strings.HasPrefix(word, "-") {
+				out = append(out, path)
+			}
 		}
 	}
 	return out
