@@ -78,7 +78,7 @@ internal/mcpargs: internal/prose internal/value
 internal/mcpconfig: harness internal/filepos internal/plainfile internal/prose internal/strictyaml
 internal/mcphttp: internal/exactjson internal/jsonrpc internal/mcpwire internal/sse
 internal/mcpmatrix: mockmcp mockmcp/fault
-internal/mcpwire: harness internal/exactjson internal/jsonrpc
+internal/mcpwire: harness internal/exactjson internal/jsonrpc internal/prose
 internal/mockserver: harness harness/score harness/trials internal/budget internal/expr internal/gate internal/jsonrpc
 	internal/look internal/match internal/profile internal/prose internal/toolname internal/trajectory internal/value mockllm
 	mockllm/fault mockmcp reports

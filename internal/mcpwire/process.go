@@ -13,6 +13,8 @@ import (
 	"strings"
 	"sync"
 	"time"
+
+	"github.com/rehearse-dev/rehearse/internal/prose"
 )
 
 // Command says how to start a server as a child process.
@@ -112,7 +114,7 @@ func Start(c Command) (*Process, error) {
 		for _, f := range files {
 			f.Close()
 		}
-		return nil, fmt.Errorf("starting %q: %w", strings.Join(c.Args, " "), err)
+		return nil, fmt.Errorf("starting %q: %w", prose.Shorten(strings.Join(c.Args, " "), 300), err)
 	}
 	inR.Close()
 	outW.Close()

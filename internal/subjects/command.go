@@ -17,6 +17,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"syscall"
 	"time"
 
 	"github.com/rehearse-dev/rehearse/harness"
@@ -42,6 +43,8 @@ type commandSession struct {
 	session string
 	stays   *mcpwire.Process // that goes on running; nil for none
 	lines   *bufio.Reader    // of its output
+	unread  error            // why a line of this turn may have been its answer and is none
+	over    error            // why we ended it before the conversation; nil where we did not
 }
 
 var errTimeLimit = errors.New("the time limit of the turn is over")
@@ -49,6 +52,7 @@ var errTimeLimit = errors.New("the time limit of the turn is over")
 // Send implements [harness.Session].
 func (s *commandSession) Send(ctx context.Context, text string) (*harness.TurnReport, error) {
 	s.turn++
+	s.unread = nil
 	ctx, stop := limited(ctx, s.env)
 	defer stop()
 	var answer string
@@ -60,7 +64,11 @@ func (s *commandSession) Send(ctx context.Context, text string) (*harness.TurnRe
 	}
 	switch {
 	case err != nil:
-		return nil, stopped(ctx, s.env, err, "the command was ended")
+		what := "the command was ended"
+		if s.unread != nil {
+			what = fmt.Sprintf("no line was its answer (%v), and %s", s.unread, what)
+		}
+		return nil, stopped(ctx, s.env, err, what)
 	case s.def.Answer.None:
 		return nil, nil
 	}
@@ -175,7 +183,16 @@ func (d *Definition) start(p *place, words []string, values map[string]string) (
 			return nil, fmt.Errorf("%w: the command names the script %s, which is neither in the folder %s nor in that of the trial", harness.ErrUnavailable, name, d.beside(""))
 		}
 	}
+	if err := fits(words, args, p.environ); err != nil {
+		return nil, err
+	}
+	if _, err := os.Stat(p.workdir); errors.Is(err, fs.ErrNotExist) {
+		return nil, errNoFolder
+	}
 	child, err := mcpwire.Start(mcpwire.Command{Args: args, Env: p.environ, Bare: true, Dir: p.workdir, Grace: grace})
+	if errors.Is(err, syscall.E2BIG) {
+		return nil, tooLong(words, args, p.environ)
+	}
 	if err != nil {
 		return nil, fmt.Errorf("%w: %w", harness.ErrUnavailable, err)
 	}
@@ -235,10 +252,8 @@ func (d *Definition) gaveUp(lines iter.Seq[string]) error {
 		return nil
 	}
 	for line := range lines {
-		text, found, err := d.Stop.of(line)
+		text, found, _ := d.Stop.of(line) // a line of which it cannot be said does not count
 		switch reason := harness.StopReason(text); {
-		case err != nil:
-			return fmt.Errorf("reading why the command stopped: %w", err)
 		case found && slices.Contains(harness.StopReasons(), reason) && reason != harness.StopAnyError:
 			return &harness.StopError{Reason: reason, Detail: "the command says so"}
 		case found:
@@ -262,6 +277,9 @@ func (s *commandSession) say(ctx context.Context, text string) (string, error) {
 		line = string(data)
 	} else if strings.ContainsAny(text, "\r\n") {
 		return "", fmt.Errorf("%w: it reads a prompt of one line, and the user says several: want prompt: json_lines", harness.ErrUnable)
+	}
+	if s.over != nil {
+		return "", fmt.Errorf("the command does not run any more: %w", s.over)
 	}
 	if s.stays == nil {
 		p, err := s.start(s.def.Command, s.place.values)
@@ -290,19 +308,23 @@ func (s *commandSession) say(ctx context.Context, text string) (string, error) {
 			return trimmed(out), nil
 		}
 		answer, found, err := s.def.Answer.Lines.of(out)
-		if err != nil {
-			return "", fmt.Errorf("reading the answer of the command: %w", err)
-		}
 		if found {
 			return answer, nil
+		}
+		if err != nil {
+			s.unread = fmt.Errorf("reading the answer of the command: %w", err)
 		}
 	}
 }
 
 // left says why a command that should go on running does not.
 func (s *commandSession) left(ctx context.Context) error {
-	if ctx.Err() != nil {
-		return fmt.Errorf("the command was ended: %w", context.Cause(ctx))
+	switch {
+	case ctx.Err() != nil:
+		s.over = fmt.Errorf("rehearse ended it in turn %d: %w", s.turn, context.Cause(ctx))
+		return fmt.Errorf("the command was ended: %w", errors.Join(context.Cause(ctx), s.unread))
+	case s.unread != nil:
+		return fmt.Errorf("%w; %w", s.unread, ended(s.stays))
 	}
 	return fmt.Errorf("no answer: %w", ended(s.stays))
 }

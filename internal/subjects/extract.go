@@ -21,7 +21,8 @@ func (x *Extract) of(line string) (text string, found bool, err error) {
 	return x.in(v)
 }
 
-// in reads the text of a value, if it has it.
+// in reads the text of a value, if it has it. The error is why that could not be
+// said: such a value does not count, and where none counts, it is the reason.
 func (x *Extract) in(v value.Value) (text string, found bool, err error) {
 	vars := &expr.Vars{Value: v}
 	if x.When != nil {
@@ -33,11 +34,15 @@ func (x *Extract) in(v value.Value) (text string, found bool, err error) {
 	return text, err == nil, err
 }
 
-// textOf evaluates an expression; anything that is not a text is JSON.
+// textOf evaluates an expression; anything that is not a text is JSON, and null is
+// none.
 func textOf(p *expr.Program, v value.Value) (string, error) {
 	out, err := p.Eval(&expr.Vars{Value: v})
-	if err != nil {
+	switch {
+	case err != nil:
 		return "", err
+	case out.IsNull():
+		return "", fmt.Errorf("%s is null, which is no text", p)
 	}
 	return out.Text(), nil
 }
@@ -45,17 +50,21 @@ func textOf(p *expr.Program, v value.Value) (string, error) {
 // last reads the text of the last line that has one.
 func (x *Extract) last(out string) (string, error) {
 	text, found := "", false
+	var why error
 	for line := range strings.Lines(out) {
 		t, ok, err := x.of(line)
-		if err != nil {
-			return "", err
-		}
 		if ok {
 			text, found = t, true
 		}
+		if err != nil {
+			why = err
+		}
 	}
-	if found {
+	switch {
+	case found:
 		return text, nil
+	case why != nil:
+		return "", why
 	}
 	if strings.TrimSpace(out) == "" {
 		return "", errors.New("it wrote nothing to its standard output")

@@ -5,6 +5,7 @@ package subjects
 import (
 	"bufio"
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -116,16 +117,17 @@ func (s *httpSession) ready(ctx context.Context) error {
 		if s.url = told.URL; !strings.HasPrefix(s.url, "http") {
 			return fmt.Errorf(`the first line of the server of the agent is %q: want its address, alone or as {"url": ...}, or give url`, prose.Shorten(line, 200))
 		}
-		return nil
+	} else {
+		go drain()
 	}
-	go drain()
 	u, err := url.Parse(s.url)
 	if err != nil {
 		return err
 	}
+	host := net.JoinHostPort(u.Hostname(), cmp.Or(u.Port(), map[string]string{"http": "80", "https": "443"}[u.Scheme]))
 	var dialer net.Dialer
 	for wait := 10 * time.Millisecond; ; wait = min(2*wait, 200*time.Millisecond) {
-		conn, err := dialer.DialContext(ctx, "tcp", u.Host)
+		conn, err := dialer.DialContext(ctx, "tcp", host)
 		if err == nil {
 			return conn.Close()
 		}
@@ -133,7 +135,7 @@ func (s *httpSession) ready(ctx context.Context) error {
 		case <-s.server.Exited():
 			return gone()
 		case <-ctx.Done():
-			return fmt.Errorf("the server of the agent does not take connections at %s: %w", u.Host, err)
+			return fmt.Errorf("the server of the agent does not take connections at %s: %w", host, err)
 		case <-time.After(wait):
 		}
 	}
@@ -161,7 +163,7 @@ func (s *httpSession) play(ctx context.Context, text string) (*harness.TurnRepor
 		return nil, err
 	}
 	defer res.Body.Close()
-	body := io.LimitReader(res.Body, maxOutput)
+	body := http.MaxBytesReader(nil, res.Body, maxOutput)
 	kind, _, _ := mime.ParseMediaType(res.Header.Get("Content-Type"))
 	if res.StatusCode >= 300 {
 		data, _ := io.ReadAll(body)
@@ -173,13 +175,23 @@ func (s *httpSession) play(ctx context.Context, text string) (*harness.TurnRepor
 		return nil, fmt.Errorf("the agent answered HTTP %d: %s", res.StatusCode, prose.Shorten(strings.TrimSpace(string(data)), 600))
 	}
 	if s.def.HTTP.Stream != nil {
-		return s.streamed(body, kind)
+		report, err := s.streamed(body, kind)
+		return report, tooMuch(err)
 	}
 	data, err := io.ReadAll(body)
 	if err != nil {
-		return nil, fmt.Errorf("reading the answer of the agent: %w", err)
+		return nil, tooMuch(fmt.Errorf("reading the answer of the agent: %w", err))
 	}
 	return s.whole(data)
+}
+
+// tooMuch is an error of reading a response, which is another one where that is
+// longer than is read.
+func tooMuch(err error) error {
+	if large := (*http.MaxBytesError)(nil); errors.As(err, &large) {
+		return fmt.Errorf("the agent answered with more than %d MiB", maxOutput>>20)
+	}
+	return err
 }
 
 // ask sends the request of a turn.
@@ -283,6 +295,7 @@ func (s *httpSession) goesOn(v value.Value) (err error) {
 func (s *httpSession) streamed(body io.Reader, kind string) (*harness.TurnReport, error) {
 	var text, answer, session strings.Builder
 	found := false
+	var why error // an event could not be read
 	// Answer and session are those of the last event that has them; one for which
 	// when holds goes over the others.
 	var answered, going fit
@@ -310,13 +323,16 @@ func (s *httpSession) streamed(body io.Reader, kind string) (*harness.TurnReport
 		if !ok && name == "error" {
 			return fmt.Errorf("it has the event error: %s", prose.Shorten(string(data), 300))
 		}
+		if err != nil {
+			why = err
+		}
 		as := other
 		if ok {
 			as = chosen
 		}
 		read(s.def.HTTP.Answer, event, as, &answered, &answer)
 		read(s.def.HTTP.Session, event, as, &going, &session)
-		return err
+		return nil
 	}
 	in := bufio.NewReader(body)
 	if kind == "text/event-stream" {
@@ -352,6 +368,8 @@ func (s *httpSession) streamed(body io.Reader, kind string) (*harness.TurnReport
 	switch {
 	case s.def.HTTP.Answer != nil && answered == missing:
 		return nil, fmt.Errorf("the stream of the agent has no event of which answer: %s can be read", s.def.HTTP.Answer)
+	case s.def.HTTP.Answer == nil && !found && why != nil:
+		return nil, fmt.Errorf("reading the stream of the agent: %w", why)
 	case s.def.HTTP.Answer == nil && !found:
 		return nil, errors.New("the stream of the agent has no event for which stream: when holds")
 	case s.def.HTTP.Session != nil && going == missing:

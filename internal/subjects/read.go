@@ -32,6 +32,17 @@ func Keys() []string {
 // settingKeys are the settings that have a field in [harness.Settings].
 func settingKeys() []string { return []string{"max_model_calls", "token_limit", "time_limit"} }
 
+// AgentSettings are the names of the settings that rehearse's own agent has beside
+// those of harness.Settings. They stand under subject of a scenario, a suite and in
+// rehearse.yaml alike.
+func AgentSettings() []string {
+	return []string{
+		"as", "breaker", "check_arguments", "close_grace", "connect_timeout", "connection_per_call", "discover_timeout", "drop_private",
+		"error_objects", "max_repeats", "max_result_bytes", "open_end", "recover_leaked_calls", "select_tools", "send_reasoning",
+		"tool_concurrency", "tool_names", "tool_prompt", "tool_time_limit", "tool_timeout",
+	}
+}
+
 // Options are settings of [Read].
 type Options struct {
 	// Name stands in records. Default: the command, or the address.
@@ -243,7 +254,7 @@ func (r *reader) settings(n *strictyaml.Node, d *Definition) {
 				d.Settings.TokenLimit = i
 			}
 		default:
-			if near := prose.Suggest(name, append(Keys(), settingKeys()...)); near != "" && !slices.Contains(d.Knows, name) {
+			if near := prose.Suggest(name, append(Keys(), settingKeys()...)); near != "" && !slices.Contains(slices.Concat(d.Knows, AgentSettings()), name) {
 				r.add(p.Key.Pos, "a subject has no key %q; did you mean %s?", name, near)
 				continue
 			}
