@@ -19,6 +19,7 @@ import (
 
 	"github.com/rehearse-dev/rehearse/harness"
 	"github.com/rehearse-dev/rehearse/harness/model"
+	"github.com/rehearse-dev/rehearse/internal/subjects"
 	"github.com/rehearse-dev/rehearse/mockllm"
 	"github.com/rehearse-dev/rehearse/mockmcp"
 )
@@ -210,7 +211,7 @@ func TestSubjectSettings(t *testing.T) {
 		{"times", map[string]any{"tool_timeout": "3m", "tool_time_limit": "1m", "connect_timeout": "500ms", "discover_timeout": "1s", "close_grace": "1s"}, ""},
 		{"not a time", map[string]any{"tool_timeout": 5}, `subject setting "tool_timeout" is 5; want a duration such as 30s`},
 		{"no time at all", map[string]any{"close_grace": "0s"}, `want a duration such as 30s`},
-		{"unknown", map[string]any{"max_result_byte": 10}, `unknown subject setting "max_result_byte"; the agent knows as, breaker, check_arguments, close_grace,`},
+		{"unknown", map[string]any{"max_result_byte": 10}, `unknown subject setting "max_result_byte"; the agent knows ` + strings.Join(subjects.AgentSettings(), ", ")},
 		{"not whole", map[string]any{"max_repeats": 1.5}, `subject setting "max_repeats" is 1.5; want a whole number`},
 		{"nothing", map[string]any{"max_repeats": nil}, "want a whole number"},
 		{"not a bool", map[string]any{"open_end": "yes"}, "want true or false"},

@@ -14,6 +14,7 @@ import (
 	"github.com/rehearse-dev/rehearse/harness"
 	"github.com/rehearse-dev/rehearse/harness/trials"
 	"github.com/rehearse-dev/rehearse/internal/project"
+	"github.com/rehearse-dev/rehearse/internal/subjects"
 )
 
 func TestFind(t *testing.T) {
@@ -88,6 +89,7 @@ func TestMistakes(t *testing.T) {
 		"subjects: {a: {command: [x], excuses: {results: }}}\n":     "r.yaml:1:49: excuses: results: want a text or a number or true or false, got nothing",
 		"subjects: {a: {command: [x], excuses: {results: \"\"}}}\n": "r.yaml:1:49: excuses: results needs the reason why its findings are no fault of the subject",
 		"subjects: {a: {agent: rehearse}}\nsubject: a\n":            "",
+		"subjects: {a: {agent: rehearse, " + strings.Join(subjects.AgentSettings(), ": 1, ") + ": 1}}\n": "",
 		"budget: 5\n":                         `r.yaml:1:9: budget: want a text, got the number 5`,
 		"budget: 5eur\n":                      `r.yaml:1:9: budget: "5eur" is no budget: want dollars or tokens, or both: 5usd, 200000tokens, or 5usd,200000tokens`,
 		"models: {a: {rate: 60}}\n":           `r.yaml:1:20: model "a": rate: want a text, got the number 60`,
