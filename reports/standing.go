@@ -28,6 +28,7 @@ type standing struct {
 	K     int     // of pass^k: the least attempts of any scenario, at most 10
 	Best  int     // a column; -1 where there is none
 	Tied  []int   // with the best, in the order of the columns
+	Apart []int   // that share too few judged scenarios with the best, or have too few
 	Pairs []pair
 	Notes []string // what could not be computed
 }
@@ -115,12 +116,21 @@ func (tab *table) stand() (*standing, error) {
 	if c, ok := at[rank.Best]; ok {
 		s.Best = c
 	}
-	for _, name := range rank.Tied {
-		s.Tied = append(s.Tied, at[name])
-	}
-	slices.Sort(s.Tied)
 	for _, c := range rank.Pairs {
 		s.Pairs = append(s.Pairs, pair{c, at[c.A], at[c.B]})
+	}
+	for c := range tables {
+		compared := slices.ContainsFunc(s.Pairs, func(p pair) bool { o := p.from(s.Best); return o != nil && o.B == c })
+		switch {
+		case c == s.Best:
+		case !compared:
+			s.Apart = append(s.Apart, c)
+		case slices.Contains(rank.Tied, tableName(c)):
+			s.Tied = append(s.Tied, c)
+		}
+	}
+	if len(s.Apart) == len(tables)-1 {
+		s.Best = -1 // of a single one
 	}
 	for _, u := range rank.Uncompared {
 		s.Notes = append(s.Notes, fmt.Sprintf("%s and %s: %s", tab.Columns[at[u.A]].Label, tab.Columns[at[u.B]].Label, u.Reason))
@@ -187,6 +197,8 @@ func (s *standing) verdict(tab *table, name func(string) string) []string {
 		return nil // the counts say it
 	case len(tab.Columns) == 1:
 		return s.alone(tab, label(0))
+	case s.Best < 0 && len(s.Apart) > 0:
+		return []string{fmt.Sprintf("The %ss cannot be compared: they share too few judged scenarios.", tab.compared())}
 	case s.Best < 0:
 		return []string{fmt.Sprintf("The %ss cannot be compared: too few trials were judged.", tab.compared())}
 	}
@@ -238,6 +250,13 @@ func (s *standing) verdict(tab *table, name func(string) string) []string {
 				out = append(out, fmt.Sprintf("%s passes %s more than %s, which may be chance.", best, p.gap(), other))
 			}
 		}
+	}
+	if len(s.Apart) > 0 {
+		var names []string
+		for _, c := range s.Apart {
+			names = append(names, label(c))
+		}
+		out = append(out, fmt.Sprintf("Not compared with %s, for too few judged scenarios in common: %s.", best, join(names)))
 	}
 	switch low, high, pairs := s.detectable(); {
 	case pairs == 0:
