@@ -40,7 +40,7 @@ func isolated(ctx context.Context, p *process, mode harness.Mode, play func() er
 	}
 	defer hosts.Close()
 	err = play()
-	asked := "no host was asked for"
+	asked := "no host was asked for by name"
 	if list := hosts.Asked(); len(list) > 0 {
 		asked = "hosts were asked for, and there are none: " + strings.Join(list, ", ")
 	}

@@ -195,7 +195,7 @@ func (flags *runFlags) register(cmd *cobra.Command, opts *run.Options, stream *b
 	f.BoolVar(&opts.ShowSecrets, "show-secrets", false, "do not redact text with the known shape of a key in the run folder and the reports (in rehearse.yaml: redact: {runs: false})")
 	f.BoolVar(&opts.KeepWire, "keep-wire", false, "keep requests, answers and MCP messages as they were on the wire, in the transcripts and in the HTML page")
 	f.BoolVar(&opts.Force, "force", false, "with --mode record: let a recording replace one of another subject, or one with more exchanges")
-	f.BoolVar(&flags.offline, "offline", false, "play where no network is but loopback, and say which hosts were asked for (Linux; modes mock and replay)")
+	f.BoolVar(&flags.offline, "offline", false, "play where no network is but loopback, and say which hosts were asked for by name (Linux; modes mock and replay)")
 	advertiseFlag(f, &opts.Advertise, "; the run listens on an address of this machine that is given, and else on loopback")
 	f.StringVar(&flags.only, "run", "", "play only the scenarios whose name matches this regular expression")
 	f.StringVar(&flags.skip, "skip", "", "leave out the scenarios whose name matches this regular expression")

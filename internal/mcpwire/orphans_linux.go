@@ -5,6 +5,7 @@ package mcpwire
 import (
 	"bytes"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"strconv"
 	"sync"
@@ -13,6 +14,9 @@ import (
 
 	"golang.org/x/sys/unix"
 )
+
+// endWithUs has a child killed when the thread ends that starts it.
+func endWithUs(cmd *exec.Cmd) { cmd.SysProcAttr.Pdeathsig = syscall.SIGKILL }
 
 // Orphans are processes that outlive who started them, in a session of their
 // own or with an environment of their own. The zero value has adopted none. Its

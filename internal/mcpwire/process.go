@@ -9,6 +9,7 @@ import (
 	"io"
 	"os"
 	"os/exec"
+	"runtime"
 	"slices"
 	"strings"
 	"sync"
@@ -48,7 +49,8 @@ const stderrKept = 16 << 10
 // process group of its own, which is killed when the child ends: a launcher
 // such as npx leaves its real server behind otherwise. On Linux what has left
 // the group is killed too, as long as it kept its environment: the child gets
-// a variable that marks it and all that it starts.
+// a variable that marks it and all that it starts. There the child is also killed
+// when this process is, though not what the child has started.
 //
 // The streams of a child end with it. A process that it left behind may hold
 // them open, and would keep everybody waiting.
@@ -86,6 +88,7 @@ func Start(c Command) (*Process, error) {
 	}
 	cmd.Dir = c.Dir
 	ownGroup(cmd)
+	endWithUs(cmd)
 	var mark string
 	if !c.AllEnv {
 		mark = markPrefix + rand.Text()
@@ -108,7 +111,10 @@ func Start(c Command) (*Process, error) {
 	err := errors.Join(err1, err2, err3)
 	if err == nil {
 		cmd.Stdin, cmd.Stdout, cmd.Stderr = inR, outW, errW
-		err = cmd.Start()
+	}
+	waited := make(chan struct{}) // closed when the child has ended
+	if err == nil {
+		err = startAndWait(cmd, waited)
 	}
 	if err != nil {
 		for _, f := range files {
@@ -132,7 +138,7 @@ func Start(c Command) (*Process, error) {
 	}()
 	go func() {
 		defer close(p.exited)
-		_ = cmd.Wait() // the state is read from cmd.ProcessState
+		<-waited // the state is read from cmd.ProcessState
 		close(p.ended)
 		killGroup(cmd)
 		endMarked(mark)
@@ -149,6 +155,24 @@ func Start(c Command) (*Process, error) {
 		}()
 	}
 	return p, nil
+}
+
+// startAndWait starts a child in a thread that lives as long as the child: on
+// Linux the child is killed when that thread ends, and so with this process, even
+// when nobody can tell it. waited is closed when the child has ended.
+func startAndWait(cmd *exec.Cmd, waited chan<- struct{}) error {
+	started := make(chan error)
+	go func() {
+		runtime.LockOSThread()
+		defer runtime.UnlockOSThread()
+		err := cmd.Start()
+		started <- err
+		if err == nil {
+			_ = cmd.Wait()
+			close(waited)
+		}
+	}()
+	return <-started
 }
 
 // markPrefix begins the name of the variable that marks a child.

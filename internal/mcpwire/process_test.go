@@ -6,6 +6,7 @@ package mcpwire_test
 
 import (
 	"bufio"
+	"errors"
 	"fmt"
 	"io"
 	"net"
@@ -91,6 +92,12 @@ func child(mode string) {
 		}
 		_, _ = conn.Write([]byte("x"))
 		_, _ = io.Copy(io.Discard, conn)
+	case "starter": // starts one as rehearse does, which ends with its connection
+		_, err := mcpwire.Start(mcpwire.Command{Args: []string{os.Args[0]}, Env: []string{"MCPWIRE_CHILD=left behind", "MCPWIRE_SOCKET=" + os.Getenv("MCPWIRE_SOCKET")}})
+		if err != nil {
+			os.Exit(1)
+		}
+		select {}
 	case "marked": // leaves a grandchild that kept the environment
 		grandchild := exec.Command(os.Args[0])
 		grandchild.Env = append(os.Environ(), "MCPWIRE_CHILD=grandchild")
@@ -301,5 +308,63 @@ func TestStartErrors(t *testing.T) {
 		} else if name == "missing" && !strings.Contains(err.Error(), `"/no/such/program -x"`) {
 			t.Errorf("%s: %v", name, err)
 		}
+	}
+}
+
+// TestProcessEndsWithUs: a child does not outlive a process that is killed, though
+// it outlives the thread in which it was started.
+func TestProcessEndsWithUs(t *testing.T) {
+	if runtime.GOOS != "linux" {
+		t.Skip("only Linux ends a child with its parent")
+	}
+	socket := filepath.Join(t.TempDir(), "s")
+	l, err := net.Listen("unix", socket)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer l.Close()
+	parent := exec.Command(os.Args[0])
+	parent.Env = append(os.Environ(), "MCPWIRE_CHILD=starter", "MCPWIRE_SOCKET="+socket)
+	if err := parent.Start(); err != nil {
+		t.Fatal(err)
+	}
+	conn, err := l.Accept()
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer conn.Close()
+	if _, err := io.ReadFull(conn, make([]byte, 1)); err != nil {
+		t.Fatal(err)
+	}
+	if err := parent.Process.Kill(); err != nil {
+		t.Fatal(err)
+	}
+	_ = parent.Wait()
+	if err := conn.SetReadDeadline(time.Now().Add(time.Minute)); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := conn.Read(make([]byte, 1)); !errors.Is(err, io.EOF) {
+		t.Errorf("the child goes on running: %v", err)
+	}
+
+	started := make(chan *mcpwire.Process)
+	go func() {
+		runtime.LockOSThread() // and never unlocks, so that the thread ends
+		p, err := mcpwire.Start(mcpwire.Command{Args: []string{os.Args[0]}, Env: []string{"MCPWIRE_CHILD=echo"}})
+		if err != nil {
+			t.Error(err)
+		}
+		started <- p
+	}()
+	p := <-started
+	defer p.Close()
+	for range 3 {
+		if _, err := io.WriteString(p, "there\n"); err != nil {
+			t.Fatal(err)
+		}
+		if got, err := bufio.NewReader(io.LimitReader(p, 6)).ReadString('\n'); got != "there\n" {
+			t.Fatalf("%q %v", got, err)
+		}
+		runtime.Gosched()
 	}
 }
