@@ -111,6 +111,24 @@ func (t *trial) explainAbsent(causes []trials.Cause) {
 	}
 }
 
+// explainAhead adds to the first miss that a turn was answered by something that the
+// model did not say: a program that writes a line before it is asked answers each
+// turn with what belongs to the one before.
+func (t *trial) explainAhead(causes []trials.Cause, exchanges []harness.Exchange) {
+	i := slices.IndexFunc(causes, func(c trials.Cause) bool { return c.Kind == trials.CauseMiss })
+	if i < 0 || !t.subject.Foreign {
+		return
+	}
+	for n, report := range t.reports {
+		said := func(x harness.Exchange) bool { return x.Turn == n+1 && strings.Contains(x.Answer.Text, report.Answer) }
+		if report.Answer != "" && !slices.ContainsFunc(exchanges, said) {
+			causes[i].Hints = append(causes[i].Hints, fmt.Sprintf("turn %d was answered %s, which the model did not say in it; what a program writes before it is asked counts as its answer",
+				n+1, strconv.Quote(prose.Shorten(report.Answer, 100))))
+			return
+		}
+	}
+}
+
 // noted is the first note of the subject about a tool of a server.
 func (t *trial) noted(server, tool string) string {
 	for _, report := range t.reports {

@@ -3,6 +3,8 @@
 package run_test
 
 import (
+	"context"
+	"slices"
 	"testing"
 
 	"github.com/rehearse-dev/rehearse/harness"
@@ -45,5 +47,40 @@ expect: [{calls: [s.pong]}]
 	}
 	if hints != 2 {
 		t.Errorf("%d hints in %+v", hints, rec.Verdicts)
+	}
+}
+
+// greeter answers before it is asked, as a program does that greets whoever starts
+// it: what it says of a turn is the answer of the next.
+type greeter struct {
+	harness.Session
+	heard []string
+}
+
+func (g *greeter) Send(ctx context.Context, text string) (*harness.TurnReport, error) {
+	if g.heard = append(g.heard, text); len(g.heard) == 1 {
+		return &harness.TurnReport{Answer: "Welcome!"}, nil
+	}
+	report, err := g.Session.Send(ctx, g.heard[0])
+	if err == nil {
+		_, err = g.Session.Send(ctx, text)
+	}
+	return report, err
+}
+
+// TestHintGreeting has a miss say which answer was not the model's.
+func TestHintGreeting(t *testing.T) {
+	rec := one(t, write(t, `
+scenario: greets
+turns:
+  - {user: one, replies: [{say: first}]}
+  - {user: two, replies: [{say: second}], expect: [{answer: {equals: second}}]}
+`), run.Options{Foreign: true, Subject: harness.SubjectFunc(func(ctx context.Context, env *harness.Env) (harness.Session, error) {
+		session, err := agent.Subject(nil).Open(ctx, env)
+		return &greeter{Session: session}, err
+	})})
+	wants(t, rec, harness.OutcomeFailed, trials.CauseMiss, "the script is used up")
+	if want := []string{`turn 1 was answered "Welcome!", which the model did not say in it; what a program writes before it is asked counts as its answer`}; !slices.Equal(rec.Cause.Hints, want) {
+		t.Errorf("hints %q, want %q", rec.Cause.Hints, want)
 	}
 }

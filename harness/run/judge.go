@@ -77,7 +77,10 @@ func (t *trial) judge(ctx context.Context) (trials.Record, trials.Detail) {
 		}
 	}
 	rec.Struck = t.struck(e.exchanges)
-	e.settle(&rec, t.explainAbsent)
+	e.settle(&rec, func(causes []trials.Cause) {
+		t.explainAbsent(causes)
+		t.explainAhead(causes, e.exchanges)
+	})
 	t.finishCassette(&rec, e)
 	if err := jury.close(rec.Cassette != ""); err != nil {
 		rec.Warnings = append(rec.Warnings, fmt.Sprintf("what the judges said was not recorded: %v", err))
