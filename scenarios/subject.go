@@ -243,7 +243,7 @@ func subjectObjects() []*object {
 			name: "answer of a command", doc: "Where the answer of a command is.", one: []string{"file", "jsonl"},
 			keys: []key{
 				{name: "file", typ: filled(), doc: "Path of the file with it, in the working folder, with placeholders."},
-				{name: "jsonl", typ: objectOf("extract"), doc: "The last line of JSON on standard output that has it; of a command that goes on running, the first, which ends the turn. Other lines do not count."},
+				{name: "jsonl", typ: objectOf("extract"), doc: "The last line of JSON on standard output that has it; of a command that goes on running, the first, which ends the turn. Other lines do not count, nor do those for which `when` or `text` cannot be evaluated or is null."},
 			},
 		},
 		{
@@ -269,7 +269,7 @@ func subjectObjects() []*object {
 			some: []string{"url", "start"},
 			keys: []key{
 				{name: "url", typ: filled(), def: "what start prints", doc: "Its address, with placeholders and `{port}`, a free port of loopback."},
-				{name: "start", typ: words, def: "none: it runs already", doc: "The command that serves it, started for each trial with the environment of a command; may have `{port}`. Without `url` its first line on standard output is the address, alone or as `{\"url\": ...}`."},
+				{name: "start", typ: words, def: "none: it runs already", doc: "The command that serves it, started for each trial with the environment of a command; may have `{port}`. Without `url` its first line on standard output is the address, alone or as `{\"url\": ...}`. It is asked once it takes connections."},
 				{name: "send", typ: anything(), def: "{goal: \"{prompt}\"}", doc: "The body of the request: JSON whose texts have placeholders, `{prompt}` and `{session}` among them. A text that is `{servers}` or `{settings}` alone becomes their JSON."},
 				{name: "headers", typ: mapOf(text()), def: "none", doc: "Headers of the request, with placeholders."},
 				{name: "answer", typ: celText(), def: "final_answer, and what else the API of `rehearse serve agent` says", doc: "The answer; reads `value`, the JSON of the response, with `stream` the last event that has it, best one for which its `when` holds."},
