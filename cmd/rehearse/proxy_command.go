@@ -15,6 +15,7 @@ import (
 	"strings"
 
 	"github.com/rehearse-dev/rehearse/cassettes"
+	"github.com/rehearse-dev/rehearse/internal/mcpwire"
 	"github.com/rehearse-dev/rehearse/internal/vcr"
 )
 
@@ -31,7 +32,8 @@ func proxied(ctx context.Context, p *process, command, env []string) (int, error
 		}
 		return nil
 	}
-	if err := cmd.Start(); err != nil {
+	wait, err := mcpwire.StartBound(cmd)
+	if err != nil {
 		return 0, fmt.Errorf("running %q: %w", command[0], err)
 	}
 	done := make(chan struct{})
@@ -43,7 +45,7 @@ func proxied(ctx context.Context, p *process, command, env []string) (int, error
 		case <-done:
 		}
 	}()
-	err := cmd.Wait()
+	err = wait()
 	var exit *exec.ExitError
 	switch {
 	case errors.As(err, &exit) && exit.ExitCode() > 0:

@@ -16,7 +16,12 @@ import (
 )
 
 // endWithUs has a child killed when the thread ends that starts it.
-func endWithUs(cmd *exec.Cmd) { cmd.SysProcAttr.Pdeathsig = syscall.SIGKILL }
+func endWithUs(cmd *exec.Cmd) {
+	if cmd.SysProcAttr == nil {
+		cmd.SysProcAttr = new(syscall.SysProcAttr)
+	}
+	cmd.SysProcAttr.Pdeathsig = syscall.SIGKILL
+}
 
 // Orphans are processes that outlive who started them, in a session of their
 // own or with an environment of their own. The zero value has adopted none. Its

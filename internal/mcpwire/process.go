@@ -88,7 +88,6 @@ func Start(c Command) (*Process, error) {
 	}
 	cmd.Dir = c.Dir
 	ownGroup(cmd)
-	endWithUs(cmd)
 	var mark string
 	if !c.AllEnv {
 		mark = markPrefix + rand.Text()
@@ -112,9 +111,9 @@ func Start(c Command) (*Process, error) {
 	if err == nil {
 		cmd.Stdin, cmd.Stdout, cmd.Stderr = inR, outW, errW
 	}
-	waited := make(chan struct{}) // closed when the child has ended
+	var wait func() error
 	if err == nil {
-		err = startAndWait(cmd, waited)
+		wait, err = StartBound(cmd)
 	}
 	if err != nil {
 		for _, f := range files {
@@ -138,7 +137,7 @@ func Start(c Command) (*Process, error) {
 	}()
 	go func() {
 		defer close(p.exited)
-		<-waited // the state is read from cmd.ProcessState
+		_ = wait() // the state is read from cmd.ProcessState
 		close(p.ended)
 		killGroup(cmd)
 		endMarked(mark)
@@ -157,22 +156,22 @@ func Start(c Command) (*Process, error) {
 	return p, nil
 }
 
-// startAndWait starts a child in a thread that lives as long as the child: on
-// Linux the child is killed when that thread ends, and so with this process, even
-// when nobody can tell it. waited is closed when the child has ended.
-func startAndWait(cmd *exec.Cmd, waited chan<- struct{}) error {
-	started := make(chan error)
+// StartBound starts a child that does not outlive this process on Linux, even when
+// that is killed, and returns what waits for it, in place of cmd.Wait. The system
+// kills the child when the thread ends that started it, so that this one waits.
+func StartBound(cmd *exec.Cmd) (wait func() error, err error) {
+	endWithUs(cmd)
+	started, ended := make(chan error), make(chan error, 1)
 	go func() {
 		runtime.LockOSThread()
 		defer runtime.UnlockOSThread()
 		err := cmd.Start()
 		started <- err
 		if err == nil {
-			_ = cmd.Wait()
-			close(waited)
+			ended <- cmd.Wait()
 		}
 	}()
-	return <-started
+	return func() error { return <-ended }, <-started
 }
 
 // markPrefix begins the name of the variable that marks a child.
