@@ -11,12 +11,15 @@ import (
 	"net/http"
 	"net/url"
 	"strings"
+
+	"github.com/rehearse-dev/rehearse/internal/dialect/dialects"
 )
 
 // Proxy returns a handler that answers clients in any language through the
 // recorder. upstream is the address of the endpoint, to which the path of a
-// request is added; in mode replay it may be nil, and else Proxy panics. A miss is answered with 422
-// and an error of type rehearse_miss, which no SDK sends again.
+// request is added, with one version where both have one; in mode replay it may be
+// nil, and else Proxy panics. A miss is answered with 422 and an error of type
+// rehearse_miss, which no SDK sends again.
 func (r *Recorder) Proxy(upstream *url.URL) http.Handler {
 	if upstream == nil && r.opts.Mode != Replay {
 		panic("cassettes: Proxy needs the address of an endpoint in mode " + string(r.opts.Mode))
@@ -38,6 +41,7 @@ func (r *Recorder) Proxy(upstream *url.URL) http.Handler {
 type baseKey struct{}
 
 func (r *Recorder) proxy(w http.ResponseWriter, req *http.Request, upstream *url.URL) {
+	upstream = withoutVersion(upstream, req.URL.Path)
 	ctx := context.WithValue(req.Context(), baseKey{}, strings.TrimRight(upstream.Path, "/"))
 	out := req.Clone(ctx)
 	out.URL = upstream.JoinPath(req.URL.EscapedPath())
@@ -88,6 +92,23 @@ func (r *Recorder) proxy(w http.ResponseWriter, req *http.Request, upstream *url
 	for name, values := range resp.Trailer {
 		w.Header()[name] = values
 	}
+}
+
+// withoutVersion is the address of an endpoint without the version at its end,
+// where the path of a request has one itself: clients of Anthropic and Google put
+// it into the path, and those of OpenAI are given it with the address.
+func withoutVersion(upstream *url.URL, path string) *url.URL {
+	if dialects.EndpointOf(path).Version == "" {
+		return upstream
+	}
+	for _, version := range dialects.Versions() {
+		if root, ok := strings.CutSuffix(strings.TrimRight(upstream.Path, "/"), version); ok {
+			to := *upstream
+			to.Path, to.RawPath = root+"/", ""
+			return &to
+		}
+	}
+	return upstream
 }
 
 // answer refuses a request in the way that OpenAI's clients read.

@@ -17,7 +17,7 @@ import (
 // given an address without a version, and put one into the path themselves;
 // clients of OpenAI are given the version with the address.
 func upstream(base string, e dialects.Endpoint) string {
-	for _, version := range []string{"/v1", "/v1beta", "/v1alpha"} {
+	for _, version := range dialects.Versions() {
 		if root, ok := strings.CutSuffix(base, version); ok && e.Version != "" {
 			if (e.Dialect == nil || e.Dialect.Place == nil) && e.Version == "/v1" {
 				return base

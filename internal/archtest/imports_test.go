@@ -12,7 +12,7 @@ import (
 // an import that is not in the table is looked at in review. The first line that
 // a package fits counts; one without a line fails. "..." stands for any end.
 const imports = `
-cassettes: cassettes/redact harness harness/trials internal/exactjson internal/filepos internal/key internal/plainfile
+cassettes: cassettes/redact harness harness/trials internal/dialect/dialects internal/exactjson internal/filepos internal/key internal/plainfile
 	internal/prose internal/recfile internal/shape internal/sse internal/vcr
 cassettes/mcptape: cassettes/redact harness internal/exactjson internal/filepos internal/jsonrpc internal/key
 	internal/mcphttp internal/mcpwire internal/plainfile internal/prose internal/recfile internal/shape internal/sse

@@ -28,6 +28,8 @@ type Setting struct {
 	// it from its settings.
 	System   bool
 	Cassette *Cassette // nil is all defaults
+	// NoResults leaves out what results are expected to be.
+	NoResults bool
 	// OwnModel says that the subject asks for a model of its own, whatever it is
 	// given.
 	OwnModel bool
@@ -96,7 +98,7 @@ func (c *Conversation) Files(s *Setting) (map[string][]byte, error) {
 			turn.Replies = append(turn.Replies, reply)
 		}
 		model.Turns = append(model.Turns, &Turn{User: turn.User, Replies: turn.Replies})
-		if err := said.expect(turn, s.Reports, counts); err != nil {
+		if err := c.expect(turn, said, s, counts); err != nil {
 			return nil, err
 		}
 		scenario.Turns = append(scenario.Turns, turn)
@@ -129,7 +131,7 @@ func (a *Answered) reply() (*Reply, error) {
 }
 
 // expect writes what happened in a turn as what is expected of it.
-func (t *Said) expect(turn *Turn, reports Report, counts map[string]int) error {
+func (c *Conversation) expect(turn *Turn, t *Said, s *Setting, counts map[string]int) error {
 	calls := []any{}
 	var results []map[string]any
 	for _, a := range t.Replies {
@@ -144,8 +146,12 @@ func (t *Said) expect(turn *Turn, reports Report, counts map[string]int) error {
 			}
 			n := counts[call.Name]
 			counts[call.Name]++
-			if that := resultIs(fmt.Sprintf("results(%q)[%d]", call.Name, n), call.Heard.Answer); that != "" {
+			that, why := resultIs(fmt.Sprintf("results(%s)[%d]", quoted(call.Name), n), call.Heard.Answer)
+			if that != "" && !s.NoResults {
 				results = append(results, map[string]any{"that": that})
+			}
+			if why != "" {
+				c.note("result %d of %s %s", n+1, call.Name, why)
 			}
 		}
 	}
@@ -153,7 +159,7 @@ func (t *Said) expect(turn *Turn, reports Report, counts map[string]int) error {
 	if t.Answer == "" {
 		return nil
 	}
-	turn.Expect = append(turn.Expect, map[string]any{"answer": answerIs(t.Answer, reports)})
+	turn.Expect = append(turn.Expect, map[string]any{"answer": answerIs(t.Answer, s.Reports)})
 	return nil
 }
 
@@ -206,51 +212,83 @@ const (
 	begins  = 80
 )
 
-// resultIs is the condition that a result is what it was; empty for one that
-// there is no telling of.
-func resultIs(name string, m mcpwire.Message) string {
+// resultIs is the condition that a result is what it was, and what of the result
+// no condition can say; both may be empty.
+func resultIs(name string, m mcpwire.Message) (that, why string) {
 	if m.Error != nil {
-		return ""
+		return "", ""
 	}
 	r, err := mcpwire.ParseResult(m.Result)
 	if err != nil {
-		return ""
+		return "", ""
 	}
-	return conditionOf(name, r.Value())
+	that = conditionOf(name, r.Value())
+	switch v, err := value.Parse(r.Value()); {
+	case err != nil:
+		return "", fmt.Sprintf("is not expected: %v", err)
+	case !writable(v) && that == "":
+		return "", "is not expected: no expression holds a number beyond 64 bits"
+	case !writable(v):
+		return that, "is expected in part: no expression holds its numbers beyond 64 bits"
+	}
+	return that, ""
 }
 
-// conditionOf is the condition that what has a name is a value.
+// conditionOf is the condition that what has a name is a value; empty where none
+// can be written.
 func conditionOf(name string, raw json.RawMessage) string {
-	var text string
-	switch isText := json.Unmarshal(raw, &text) == nil; {
-	case strings.Contains(string(raw), workMark()):
+	v, err := value.Parse(raw)
+	if err != nil || strings.Contains(string(raw), workMark()) {
 		return ""
-	case isText && len(text) > longest:
-		return fmt.Sprintf("%s.startsWith(%s) && %s.size() == %d", name, quoted(head(text, begins)), name, utf8.RuneCountInString(text))
-	case isText:
-		return name + " == " + quoted(text)
-	case len(raw) > longest:
-		return longValue(name, raw)
 	}
-	return name + " == " + literal(raw)
+	switch {
+	case v.Kind() == value.String && len(v.Str()) > longest:
+		return aText(name, v.Str())
+	case v.Kind() == value.Object || v.Kind() == value.Array:
+		if len(raw) > longest || !writable(v) {
+			return strings.Join(parts(name, v), " && ")
+		}
+	case !writable(v):
+		return ""
+	}
+	return name + " == " + literal(v)
 }
 
-// longValue is the condition for a long JSON value: each of its parts that is
-// short, and how many there are of the others.
-func longValue(name string, raw json.RawMessage) string {
-	v, err := value.Parse(raw)
-	if err != nil {
-		return ""
-	}
+// aText is the condition for a long text: how it begins, and how long it is.
+func aText(name, text string) string {
+	return fmt.Sprintf("%s.startsWith(%s) && %s.size() == %d", name, quoted(head(text, begins)), name, utf8.RuneCountInString(text))
+}
+
+// writable reports whether an expression can hold a value: it has no numbers
+// outside of 64 bits.
+func writable(v value.Value) bool {
+	can := true
+	value.Walk(v, func(_ value.Path, v value.Value) bool {
+		if v.Kind() == value.Number {
+			_, whole := v.Int()
+			_, float := v.Float()
+			can = can && (whole || float && !v.IsInteger())
+		}
+		return can
+	})
+	return can
+}
+
+// parts are the conditions for a value that is long, or that no expression can
+// hold: its size, each of its first parts that is short, and how many there are of
+// the others. What cannot be written is left out.
+func parts(name string, v value.Value) []string {
 	out := []string{fmt.Sprintf("%s.size() == %d", name, v.Len())}
 	part := func(at string, v value.Value) {
 		switch text := v.String(); {
 		case v.Kind() == value.String && len(text) > begins:
-			out = append(out, fmt.Sprintf("%s.startsWith(%s) && %s.size() == %d", at, quoted(head(v.Str(), begins)), at, utf8.RuneCountInString(v.Str())))
+			out = append(out, aText(at, v.Str()))
 		case len(text) > longest && v.Len() > 0:
 			out = append(out, fmt.Sprintf("%s.size() == %d", at, v.Len()))
-		default:
-			out = append(out, at+" == "+literal([]byte(text)))
+		case writable(v):
+			out = append(out, at+" == "+literal(v))
+		case v.Len() > 0:
+			out = append(out, parts(at, v)...)
 		}
 	}
 	const most = 5
@@ -264,26 +302,22 @@ func longValue(name string, raw json.RawMessage) string {
 			part(fmt.Sprintf("%s[%d]", name, n), item)
 		}
 	}
-	return strings.Join(out, " && ")
+	return out
 }
 
 // literal is JSON as an expression has it, which is almost JSON.
-func literal(raw json.RawMessage) string {
-	v, err := value.Parse(raw)
-	if err != nil {
-		return "null"
-	}
+func literal(v value.Value) string {
 	switch v.Kind() {
 	case value.Object:
 		var parts []string
 		for _, m := range v.Members() {
-			parts = append(parts, quoted(m.Key)+": "+literal([]byte(m.Value.String())))
+			parts = append(parts, quoted(m.Key)+": "+literal(m.Value))
 		}
 		return "{" + strings.Join(parts, ", ") + "}"
 	case value.Array:
 		var parts []string
 		for _, item := range v.Items() {
-			parts = append(parts, literal([]byte(item.String())))
+			parts = append(parts, literal(item))
 		}
 		return "[" + strings.Join(parts, ", ") + "]"
 	case value.String:

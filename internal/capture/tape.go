@@ -303,13 +303,15 @@ func resultOf(m mcpwire.Message, keep func(text string) string) (*Result, error)
 		r.Text = &text
 	default:
 		r.IsError = res.IsError
+		content := []any{}
 		for _, block := range res.Content {
 			v, err := given(block)
 			if err != nil {
 				return nil, err
 			}
-			r.Content = append(r.Content, v)
+			content = append(content, v)
 		}
+		r.Content = content
 	}
 	return r, nil
 }

@@ -4,11 +4,14 @@ package capture
 
 import (
 	"bytes"
-	"encoding/json"
 	"errors"
+	"strconv"
 	"strings"
+	"unicode"
 
 	"gopkg.in/yaml.v3"
+
+	"github.com/rehearse-dev/rehearse/internal/value"
 )
 
 // What is written, in the order of its keys.
@@ -73,7 +76,7 @@ type (
 		When       string         `yaml:"when,omitempty"`
 		Text       *string        `yaml:"text,omitempty"`
 		File       string         `yaml:"file,omitempty"`
-		Content    []any          `yaml:"content,omitempty"`
+		Content    any            `yaml:"content,omitempty"` // a list, which may be empty
 		Error      *string        `yaml:"error,omitempty"`
 		RPCError   *RPCError      `yaml:"rpc_error,omitempty"`
 		Structured any            `yaml:"structured,omitempty"`
@@ -143,7 +146,13 @@ func commented(comment string, v any) (*yaml.Node, error) {
 func Encode(comment string, file any) ([]byte, error) {
 	var b bytes.Buffer
 	for line := range strings.Lines(comment) {
-		b.WriteString(strings.TrimRight("# "+line, " \n") + "\n")
+		line = strings.Map(func(r rune) rune {
+			if !unicode.IsPrint(r) {
+				return ' ' // what a comment cannot have
+			}
+			return r
+		}, line)
+		b.WriteString(strings.TrimRight("# "+line, " ") + "\n")
 	}
 	enc := yaml.NewEncoder(&b)
 	enc.SetIndent(2)
@@ -151,49 +160,98 @@ func Encode(comment string, file any) ([]byte, error) {
 	return b.Bytes(), err
 }
 
-// Literal keeps a text from being read as a template.
-func Literal(text string) string { return strings.ReplaceAll(text, "{{", `{{"{{"}}`) }
+// Literal keeps a text from being read as a template, or as a number.
+func Literal(text string) string {
+	if bareNumber(text) {
+		return `{{"` + text + `"}}`
+	}
+	return strings.ReplaceAll(text, "{{", `{{"{{"}}`)
+}
+
+// bareNumber reports whether a text is a number that YAML's writer takes for a
+// text without quotes: one that no float holds, such as 1e400.
+func bareNumber(text string) bool {
+	if !value.ValidNumber(text) {
+		return false
+	}
+	_, err := strconv.ParseFloat(text, 64)
+	return err != nil
+}
 
 // Decoded is JSON as YAML writes it, numbers as they are spelled: short maps and
 // lists on one line.
 func Decoded(text string) (*yaml.Node, error) {
-	if !json.Valid([]byte(text)) {
-		return nil, errors.New("not JSON")
-	}
-	var document yaml.Node
-	if err := yaml.Unmarshal([]byte(text), &document); err != nil { // JSON is YAML
+	v, err := value.Parse([]byte(text))
+	if err != nil {
 		return nil, err
 	}
-	n := document.Content[0]
-	return n, tidy(n)
+	n, err := nodeOf(v)
+	if err != nil {
+		return nil, err
+	}
+	tidy(n)
+	return n, nil
+}
+
+// nodeOf is a value as YAML. A parser of YAML does not read all of JSON: it refuses
+// the halves in which JSON escapes a character, and keys that stand twice.
+func nodeOf(v value.Value) (*yaml.Node, error) {
+	n := new(yaml.Node)
+	switch v.Kind() {
+	case value.Object:
+		n.Kind, n.Tag = yaml.MappingNode, "!!map"
+		for _, m := range v.Members() {
+			item, err := nodeOf(m.Value)
+			if err != nil {
+				return nil, err
+			}
+			n.Content = append(n.Content, textNode(m.Key), item)
+		}
+	case value.Array:
+		n.Kind, n.Tag = yaml.SequenceNode, "!!seq"
+		for _, item := range v.Items() {
+			item, err := nodeOf(item)
+			if err != nil {
+				return nil, err
+			}
+			n.Content = append(n.Content, item)
+		}
+	case value.String:
+		return textNode(v.Str()), nil
+	default:
+		var document yaml.Node
+		if err := yaml.Unmarshal([]byte(v.String()), &document); err != nil {
+			return nil, err
+		}
+		return document.Content[0], nil
+	}
+	return n, nil
+}
+
+// textNode is a text, in quotes where YAML needs them.
+func textNode(text string) *yaml.Node {
+	n := new(yaml.Node)
+	_ = n.Encode(text) // a text
+	if bareNumber(text) {
+		n.Style = yaml.DoubleQuotedStyle
+	}
+	return n
 }
 
 // oneLine is the longest map or list that stands on one line.
 const oneLine = 100
 
-// tidy has texts without quotes where YAML needs none, and what is long in lines
-// of its own.
-func tidy(n *yaml.Node) error {
+// tidy has what is long in lines of its own.
+func tidy(n *yaml.Node) {
 	size, lines := 0, false
 	for _, c := range n.Content {
-		if err := tidy(c); err != nil {
-			return err
-		}
+		tidy(c)
 		size += sizeOf(c)
 		lines = lines || strings.Contains(c.Value, "\n") || c.Kind != yaml.ScalarNode && c.Style&yaml.FlowStyle == 0
 	}
-	switch {
-	case n.Kind == yaml.ScalarNode && n.Tag == "!!str":
-		value := n.Value
-		n.Style = 0
-		return n.Encode(value) // which knows what needs quotes
-	case n.Kind == yaml.ScalarNode:
-	case len(n.Content) == 0 || size <= oneLine && !lines:
+	if n.Kind != yaml.ScalarNode && (len(n.Content) == 0 || size <= oneLine && !lines) {
 		n.Style = yaml.FlowStyle
-	default:
-		n.Style = 0
 	}
-	return nil
 }
 
 func sizeOf(n *yaml.Node) int {
@@ -215,7 +273,12 @@ func Arguments(text string) (any, error) {
 }
 
 // plain reports whether JSON says the same as a value of a scenario: it has no
-// operators and no templates.
-func plain(text string) bool { return !strings.Contains(text, "{{") && !strings.Contains(text, `"$`) }
+// operators and no templates, however they are escaped.
+func plain(text string) bool {
+	if v, err := value.Parse([]byte(text)); err == nil {
+		text = v.String()
+	}
+	return !strings.Contains(text, "{{") && !strings.Contains(text, `"$`)
+}
 
 func literally(n *yaml.Node) map[string]any { return map[string]any{"$literal": n} }

@@ -63,10 +63,13 @@ func EndpointAt(address string) Endpoint {
 	return EndpointOf(path)
 }
 
+// Versions are what the path of an endpoint may begin with.
+func Versions() []string { return []string{"/v1", "/v1beta", "/v1alpha"} }
+
 // EndpointOf says which dialect is spoken at a path.
 func EndpointOf(path string) Endpoint {
 	e := Endpoint{Rest: path}
-	for _, version := range []string{"/v1", "/v1beta", "/v1alpha"} {
+	for _, version := range Versions() {
 		if rest, ok := strings.CutPrefix(path, version+"/"); ok {
 			e.Version, e.Rest = version, "/"+rest
 		}
