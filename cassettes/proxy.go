@@ -41,7 +41,7 @@ func (r *Recorder) Proxy(upstream *url.URL) http.Handler {
 type baseKey struct{}
 
 func (r *Recorder) proxy(w http.ResponseWriter, req *http.Request, upstream *url.URL) {
-	upstream = withoutVersion(upstream, req.URL.Path)
+	upstream = dialects.WithoutVersion(upstream, req.URL.Path)
 	ctx := context.WithValue(req.Context(), baseKey{}, strings.TrimRight(upstream.Path, "/"))
 	out := req.Clone(ctx)
 	out.URL = upstream.JoinPath(req.URL.EscapedPath())
@@ -92,23 +92,6 @@ func (r *Recorder) proxy(w http.ResponseWriter, req *http.Request, upstream *url
 	for name, values := range resp.Trailer {
 		w.Header()[name] = values
 	}
-}
-
-// withoutVersion is the address of an endpoint without the version at its end,
-// where the path of a request has one itself: clients of Anthropic and Google put
-// it into the path, and those of OpenAI are given it with the address.
-func withoutVersion(upstream *url.URL, path string) *url.URL {
-	if dialects.EndpointOf(path).Version == "" {
-		return upstream
-	}
-	for _, version := range dialects.Versions() {
-		if root, ok := strings.CutSuffix(strings.TrimRight(upstream.Path, "/"), version); ok {
-			to := *upstream
-			to.Path, to.RawPath = root+"/", ""
-			return &to
-		}
-	}
-	return upstream
 }
 
 // answer refuses a request in the way that OpenAI's clients read.

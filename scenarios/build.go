@@ -363,6 +363,9 @@ func (l *loader) servers(n *strictyaml.Node) ([]*serverEntry, []*document) {
 		if !usable(p.Value) {
 			continue
 		}
+		if plain := strings.ReplaceAll(p.Key.Text, ".", "_"); plain != p.Key.Text {
+			l.problems.add(p.Key.Pos, "the name of server %q has a dot, and in server.tool the first dot ends the name of the server: name it %q", p.Key.Text, plain)
+		}
 		entry, file := l.serverEntry(p.Key.Text, p.Value)
 		entry.server.Name, entry.server.Pos = p.Key.Text, p.Key.Pos
 		entries = append(entries, entry)

@@ -40,6 +40,8 @@ type Subject struct {
 	Excuses map[string]string
 	// Hash is of its description; empty where there is none.
 	Hash string
+	// PassEnv are the variables of our environment that it is given too.
+	PassEnv []string
 	// Files are the files that its command names, which stand beside its
 	// description.
 	Files []string
@@ -98,7 +100,7 @@ func named(name string, p *project.Project) (Subject, error) {
 }
 
 func described(d *subjects.Definition) Subject {
-	s := Subject{Name: d.Name, Settings: d.Settings, Hash: d.Hash(), ToolNames: d.Names, Excuses: d.Excuses, Files: d.Sources()}
+	s := Subject{Name: d.Name, Settings: d.Settings, Hash: d.Hash(), ToolNames: d.Names, Excuses: d.Excuses, PassEnv: d.PassEnv, Files: d.Sources()}
 	if d.Agent == "" {
 		s.Subject, s.Foreign = d, true
 	}

@@ -17,6 +17,7 @@ func TestRecordingLine(t *testing.T) {
 		want string
 	}{
 		{trials.Record{Written: true, Cassette: "c.yaml", Recorded: 2}, "recorded  c.yaml: 2 interactions"},
+		{trials.Record{Written: true, Cassette: "c.yaml", Recorded: 2, Tapes: []string{"c.a.tape", "c.b.tape"}}, "recorded  c.yaml: 2 interactions\nrecorded  c.a.tape\nrecorded  c.b.tape"},
 		{trials.Record{Cassette: "c.yaml", Recorded: 2}, "unchanged c.yaml: 2 interactions"},
 		{
 			trials.Record{Outcome: harness.OutcomeError, Recorded: 2, Cause: &trials.Cause{Message: "it is in c.refused.yaml\nmore"}},

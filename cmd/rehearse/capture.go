@@ -25,6 +25,7 @@ import (
 	"github.com/rehearse-dev/rehearse/cassettes/mcptape"
 	"github.com/rehearse-dev/rehearse/cassettes/redact"
 	"github.com/rehearse-dev/rehearse/harness"
+	"github.com/rehearse-dev/rehearse/internal/dialect/dialects"
 	"github.com/rehearse-dev/rehearse/internal/gate"
 	"github.com/rehearse-dev/rehearse/internal/key"
 	"github.com/rehearse-dev/rehearse/internal/mcpconfig"
@@ -125,9 +126,13 @@ type captured struct {
 	mu      sync.Mutex // guards secrets
 	secrets []string   // that clients have sent
 
-	own    []string // tools that the agent ran by itself
-	stdout bytes.Buffer
-	ended  string // how the command ended, if not well
+	own      []string // tools that the agent ran by itself
+	ofSecret bool     // nothing is written, since a secret remains
+	lines    bool     // the command reads several turns from its standard input
+	plays    int      // of what was written
+	scenario string   // the path of what was written
+	stdout   bytes.Buffer
+	ended    string // how the command ended, if not well
 }
 
 // lastOutput is how long the output of a command that has ended is waited for.
@@ -140,14 +145,15 @@ func captureOnce(ctx context.Context, p *process, flags *captureFlags, command [
 	}
 	defer os.RemoveAll(c.dir)
 	cassette := filepath.Join(c.dir, "cassette.yaml")
-	err := c.watch(ctx, cassette)
+	watched := c.watch(ctx, cassette)
+	var ended error
 	for _, end := range c.close {
-		err = errors.Join(err, end())
+		ended = errors.Join(ended, end())
 	}
-	if err != nil {
-		return err
+	if watched != nil {
+		return errors.Join(watched, ended)
 	}
-	if err := c.write(cassette); err != nil {
+	if err := errors.Join(c.write(cassette), ended); err != nil {
 		return err
 	}
 	switch {
@@ -161,7 +167,11 @@ func captureOnce(ctx context.Context, p *process, flags *captureFlags, command [
 If a server of the agent has it, name its file with --mcp-file, and hand the copy over: as the word {mcp_config}, or by MCP_CONFIG.
 If it is a tool of the agent's own that may run again: rehearse run %s`, flags.out, strings.Join(c.own, ", "), prose.ShellWord(flags.out))}
 	}
-	return c.play(ctx)
+	played := c.play(ctx)
+	if played != nil && c.lines && ctx.Err() == nil && c.inJSON(ctx) {
+		return nil
+	}
+	return played
 }
 
 // prepare looks at what was asked for before anything is run.
@@ -198,6 +208,11 @@ func (c *captured) prepare() error {
 	for _, name := range []string{"OPENAI_API_KEY", "ANTHROPIC_API_KEY", "GEMINI_API_KEY", "GOOGLE_API_KEY"} {
 		v, _ := p.getenv(name)
 		c.secret(v)
+	}
+	for _, name := range flags.passEnv {
+		if v, _ := p.getenv(name); redact.SecretName(name) {
+			c.secret(v)
+		}
 	}
 	fromEnv, _ = p.getenv("MCP_CONFIG")
 	c.mcpFile = cmp.Or(flags.mcpFile, fromEnv)
@@ -273,6 +288,7 @@ func (c *captured) copyServers() error {
 		return err
 	}
 	data, err := mcpconfig.Copy(c.mcpFile, raw, c.form, func(s harness.Server) (harness.Server, error) {
+		s.Name = c.serverName(s.Name)
 		c.servers = append(c.servers, s.Name)
 		tape := c.tape(len(c.servers) - 1)
 		if s.URL != "" {
@@ -292,7 +308,7 @@ func (c *captured) copyServers() error {
 		return err
 	}
 	// Where the file names the endpoint, too, that is the proxy.
-	data = bytes.ReplaceAll(data, []byte(strings.TrimSuffix(c.endpoint, "/")), []byte(c.address()))
+	data = c.withEndpoint(data, c.address(), c.address())
 	dir := filepath.Join(c.dir, "mcp")
 	if err := os.Mkdir(dir, 0o700); err != nil {
 		return err
@@ -301,8 +317,36 @@ func (c *captured) copyServers() error {
 	return plainfile.ReplaceBytes(c.mcpCopy, 0o600, data)
 }
 
+// serverName is the name of a server in the copy of the file and in the scenario,
+// where a name has no dot.
+func (c *captured) serverName(name string) string {
+	plain := strings.ReplaceAll(name, ".", "_")
+	if plain == name {
+		return name
+	}
+	for slices.Contains(c.servers, plain) {
+		plain += "_"
+	}
+	c.p.logf("rehearse: note: the agent is given server %q as %q, since the name of a server in a scenario has no dot", name, plain)
+	return plain
+}
+
 // tape is the pattern of the tapes of a server.
 func (c *captured) tape(n int) string { return filepath.Join(c.dir, fmt.Sprintf("%d.*.tape", n)) }
+
+// withEndpoint is a text in which other addresses stand in the place of that of the
+// endpoint: base as it was given, and root where it stands without the version that
+// it was given with.
+func (c *captured) withEndpoint(data []byte, base, root string) []byte {
+	given := strings.TrimSuffix(c.endpoint, "/")
+	data = bytes.ReplaceAll(data, []byte(given), []byte(base))
+	for _, version := range dialects.Versions() {
+		if short, ok := strings.CutSuffix(given, version); ok {
+			data = bytes.ReplaceAll(data, []byte(short), []byte(root))
+		}
+	}
+	return data
+}
 
 // serverSecrets notes what a file of MCP servers hands to a server in secret.
 func (c *captured) serverSecrets(s harness.Server) {

@@ -7,6 +7,7 @@ import (
 	"cmp"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"maps"
 	"os"
@@ -22,6 +23,7 @@ import (
 	"github.com/rehearse-dev/rehearse/harness"
 	"github.com/rehearse-dev/rehearse/harness/agent"
 	"github.com/rehearse-dev/rehearse/harness/run"
+	"github.com/rehearse-dev/rehearse/harness/trials"
 	"github.com/rehearse-dev/rehearse/internal/capture"
 	"github.com/rehearse-dev/rehearse/internal/mcpconfig"
 	"github.com/rehearse-dev/rehearse/internal/plainfile"
@@ -51,6 +53,15 @@ func (c *captured) write(cassette string) error {
 	if doubts != "" {
 		c.p.logf("rehearse: warning: %s", doubts)
 	}
+	err = c.writeFiles(f, secrets)
+	if err == nil || c.ofSecret {
+		return err
+	}
+	return errors.Join(err, c.keep(f, secrets))
+}
+
+// writeFiles writes the scenario with its servers and its recording.
+func (c *captured) writeFiles(f *vcr.File, secrets *redact.Redactor) error {
 	heard, err := c.heard(secrets, marksOf(f))
 	if err != nil {
 		return err
@@ -76,14 +87,40 @@ func (c *captured) write(cassette string) error {
 		c.p.logf("rehearse: note: %s", note)
 	}
 	for _, name := range slices.Sorted(maps.Keys(files)) {
-		for _, found := range secrets.Scan(files[name]) {
-			if !found.Guess {
-				return fmt.Errorf("nothing is written: line %d of %s has something that looks like a secret (%s)", found.Line, name, found.Rule)
-			}
+		if found := secretIn(secrets, files[name]); found != nil {
+			c.ofSecret = true
+			return fmt.Errorf("nothing is written: line %d of %s has something that looks like a secret (%s)", found.Line, name, found.Rule)
 		}
 	}
+	if err := c.loads(talk, files); err != nil {
+		setting.NoResults = true
+		plainer, err2 := talk.Files(setting)
+		if err2 != nil || c.loads(talk, plainer) != nil {
+			return fmt.Errorf("what was captured makes no scenario that can be loaded; please report this:\n%w", err)
+		}
+		c.p.logf("rehearse: note: what results are expected to be is left out, since it does not load; please report this:\n%v", err)
+		files = plainer
+	}
+	if err := writeTree(c.flags.out, files); err != nil {
+		return err
+	}
+	return c.writeCassette(f, talk)
+}
+
+// secretIn is the first thing in a file that looks like a secret; nil for none.
+func secretIn(secrets *redact.Redactor, data []byte) *redact.Finding {
+	for _, found := range secrets.Scan(data) {
+		if !found.Guess {
+			return &found
+		}
+	}
+	return nil
+}
+
+// writeTree writes files into a folder.
+func writeTree(dir string, files map[string][]byte) error {
 	for _, name := range slices.Sorted(maps.Keys(files)) {
-		path := filepath.Join(c.flags.out, filepath.FromSlash(name))
+		path := filepath.Join(dir, filepath.FromSlash(name))
 		if err := os.MkdirAll(filepath.Dir(path), 0o777); err != nil {
 			return err
 		}
@@ -91,18 +128,84 @@ func (c *captured) write(cassette string) error {
 			return err
 		}
 	}
-	return c.writeCassette(f, talk)
+	return nil
+}
+
+// loads is why files do not load. They are looked at in a folder beside their own,
+// so that nothing which does not load takes the place of what does.
+func (c *captured) loads(talk *capture.Conversation, files map[string][]byte) error {
+	above := filepath.Dir(filepath.Clean(c.flags.out))
+	if err := os.MkdirAll(above, 0o777); err != nil {
+		return err
+	}
+	dir, err := os.MkdirTemp(above, ".rehearse-capture-")
+	if err != nil {
+		return err
+	}
+	defer os.RemoveAll(dir)
+	if err := writeTree(dir, files); err != nil {
+		return err
+	}
+	for _, name := range []string{talk.ScenarioFile(), capture.ModelFile} {
+		if _, err := scenarios.Load([]string{filepath.Join(dir, name)}, &scenarios.Options{LookupEnv: c.p.getenv, Offline: true}); err != nil {
+			return errors.New(strings.ReplaceAll(err.Error(), dir, c.flags.out))
+		}
+	}
+	return nil
+}
+
+// keep writes the recordings alone, where they make no scenario: a live session is
+// not to be had again.
+func (c *captured) keep(f *vcr.File, secrets *redact.Redactor) error {
+	dir := filepath.Join(c.flags.out, "recorded")
+	files := map[string][]byte{}
+	marks := marksOf(f)
+	here, err := c.asTaped()
+	if err != nil {
+		return err
+	}
+	for n, name := range c.servers {
+		for k, path := range c.tapes(n) {
+			data, err := plainfile.Read(path, plainfile.MaxRecording)
+			if err != nil {
+				return err
+			}
+			var clean []byte
+			for line := range bytes.Lines(data) {
+				clean = append(append(clean, c.cleaned(bytes.TrimRight(line, "\n"), here, secrets, marks)...), '\n')
+			}
+			file := strings.ToLower(trials.FileName(name, "server"))
+			if k > 0 {
+				file = fmt.Sprintf("%s+%d", file, k+1)
+			}
+			if found := secretIn(secrets, clean); found != nil {
+				c.p.logf("rehearse: warning: the tape of server %q is not kept: line %d has something that looks like a secret (%s)", name, found.Line, found.Rule)
+				continue
+			}
+			files[file+".tape"] = clean
+		}
+	}
+	if err := writeTree(dir, files); err != nil {
+		return err
+	}
+	f.Path = filepath.Join(dir, "model.yaml")
+	if err := vcr.WriteFile(f.Path, f, 0); err != nil {
+		return err
+	}
+	return fmt.Errorf("what was recorded is in %q: the cassette model.yaml, for rehearse proxy, and %s", dir, prose.Count(len(files), "tape"))
 }
 
 // writeCassette puts the recording where a replay of the scenario looks for it.
 func (c *captured) writeCassette(f *vcr.File, talk *capture.Conversation) error {
 	set, err := scenarios.Load([]string{filepath.Join(c.flags.out, talk.ScenarioFile())}, &scenarios.Options{LookupEnv: c.p.getenv, Offline: true})
 	if err != nil {
-		return fmt.Errorf("what was captured makes no scenario that can be loaded; please report this:\n%w", err)
+		return err
 	}
 	s := set.Scenarios[0]
+	c.scenario = s.Pos.File
 	for _, i := range f.Interactions {
 		i.Meta.Subject, i.Meta.Model, i.Meta.Label = s.Subject.Name, talk.Model, s.Name
+		i.Meta.Base = capture.Base(i)
 	}
 	path := s.CassettePath("", talk.Model, 1)
 	if err := os.MkdirAll(filepath.Dir(path), 0o777); err != nil {
@@ -137,25 +240,15 @@ func (c *captured) heard(secrets *redact.Redactor, marks map[string]string) ([]*
 		return nil, err
 	}
 	for n, name := range c.servers {
-		paths, err := filepath.Glob(c.tape(n))
-		if err != nil {
-			return nil, err
-		}
 		var tapes []*mcptape.Recording
-		for _, path := range paths {
-			t, err := mcptape.Read(path)
+		for _, path := range c.tapes(n) {
+			t, err := mcptape.Read(strings.TrimSuffix(path, ".part"))
 			if err != nil {
 				return nil, fmt.Errorf("server %q: %w", name, err)
 			}
 			for i := range t.Frames {
 				if frame := t.Frames[i].Frame; frame != nil {
-					clean := secrets.Interaction(&vcr.Interaction{Response: vcr.Response{Header: map[string][]string{"Content-Type": {"application/json"}}, Body: frame}}).Response.Body
-					if here != "" {
-						clean = bytes.ReplaceAll(clean, []byte(here), []byte(redact.Mark("work")))
-					}
-					t.Frames[i].Frame = mark.ReplaceAllFunc(clean, func(m []byte) []byte {
-						return []byte(cmp.Or(marks[string(m[len(m)-8:])], string(m)))
-					})
+					t.Frames[i].Frame = c.cleaned(frame, here, secrets, marks)
 				}
 			}
 			tapes = append(tapes, t)
@@ -168,6 +261,26 @@ func (c *captured) heard(secrets *redact.Redactor, marks map[string]string) ([]*
 		out = append(out, capture.Hear(name, tapes))
 	}
 	return out, nil
+}
+
+// tapes are the paths of the tapes of a server, those of recorders that have not
+// ended among them.
+func (c *captured) tapes(n int) []string {
+	whole, _ := filepath.Glob(c.tape(n)) // the pattern is sound
+	parts, _ := filepath.Glob(c.tape(n) + ".part")
+	return append(whole, parts...)
+}
+
+// cleaned is JSON of a tape without what has become known to be secret. here is the
+// working folder as a tape has it.
+func (c *captured) cleaned(frame []byte, here string, secrets *redact.Redactor, marks map[string]string) []byte {
+	clean := secrets.Interaction(&vcr.Interaction{Response: vcr.Response{Header: map[string][]string{"Content-Type": {"application/json"}}, Body: frame}}).Response.Body
+	if here != "" {
+		clean = bytes.ReplaceAll(clean, []byte(here), []byte(redact.Mark("work")))
+	}
+	return mark.ReplaceAllFunc(clean, func(m []byte) []byte {
+		return []byte(cmp.Or(marks[string(m[len(m)-8:])], string(m)))
+	})
 }
 
 // asTaped is how a tape has the working folder, of whose role it does not know.
@@ -216,7 +329,7 @@ func (c *captured) setting(talk *capture.Conversation, secrets *redact.Redactor)
 		s.Subject.Command = append(s.Subject.Command, clean)
 	}
 	if !prompted && len(talk.Turns) > 1 {
-		s.Subject.Prompt = "lines"
+		s.Subject.Prompt, c.lines = "lines", true
 	}
 	if prompted && len(talk.Turns) > 1 {
 		talk.Notes = append(talk.Notes, fmt.Sprintf("the conversation has %d turns, and the command is told one: add resume and session to the subject of %s", len(talk.Turns), talk.ScenarioFile()))
@@ -293,7 +406,7 @@ func (c *captured) settings(s *capture.Subject, secrets *redact.Redactor) {
 	if strings.Trim(c.upstream.Path, "/") == "" {
 		base = "{endpoint}"
 	}
-	rest := bytes.ReplaceAll(c.mcpRest, []byte(strings.TrimSuffix(c.endpoint, "/")), []byte(base))
+	rest := c.withEndpoint(c.mcpRest, base, "{endpoint}")
 	clean := secrets.Interaction(&vcr.Interaction{Response: vcr.Response{Header: map[string][]string{"Content-Type": {kind}}, Body: rest}}).Response.Body
 	s.Files = map[string]string{at: string(clean)}
 }
@@ -380,6 +493,25 @@ func (c *captured) answer(talk *capture.Conversation, secrets *redact.Redactor) 
 	return "none", capture.Silent
 }
 
+// inJSON reports whether the scenario reproduces with a command that reads its
+// turns as lines of JSON, and leaves it so where it does: nobody sees what a command
+// reads from a terminal.
+func (c *captured) inJSON(ctx context.Context) bool {
+	was, err := plainfile.Read(c.scenario, plainfile.MaxSettings)
+	if err != nil {
+		return false
+	}
+	now := bytes.Replace(was, []byte("\n  prompt: lines\n"), []byte("\n  prompt: json_lines\n"), 1)
+	if plainfile.ReplaceBytes(c.scenario, 0o600, now) != nil {
+		return false
+	}
+	if c.play(ctx) == nil {
+		return true
+	}
+	_ = plainfile.ReplaceBytes(c.scenario, 0o600, was) // of the same size
+	return false
+}
+
 // identifier matches a member that an expression may name as it is.
 var identifier = regexp.MustCompile(`^[a-z][A-Za-z0-9_]*$`)
 
@@ -389,6 +521,7 @@ const slowest = 5 * time.Minute
 // play plays what was written, without endpoint and servers.
 func (c *captured) play(ctx context.Context) error {
 	p := c.p
+	c.plays++
 	var bad []string
 	for _, mode := range []harness.Mode{harness.ModeMock, harness.ModeReplay} {
 		set, err := scenarios.Load([]string{c.flags.out}, &scenarios.Options{LookupEnv: p.getenv, Offline: true})
@@ -397,7 +530,7 @@ func (c *captured) play(ctx context.Context) error {
 		}
 		opts := &run.Options{
 			Subject: agent.Subject(nil), SubjectName: "rehearse-agent", FromScenarios: true, Version: version(), Child: self(), Mode: mode,
-			Out: filepath.Join(c.dir, "runs"), Name: string(mode), Timeout: slowest, Keep: c.flags.keep, Abort: p.abort, ServerGrace: p.grace, LookupEnv: p.getenv,
+			Out: filepath.Join(c.dir, fmt.Sprintf("runs-%d", c.plays)), Name: string(mode), Timeout: slowest, Keep: c.flags.keep, Abort: p.abort, ServerGrace: p.grace, LookupEnv: p.getenv,
 		}
 		result, err := func() (*run.Result, error) {
 			defer p.adopt()()

@@ -22,6 +22,7 @@ import (
 	"github.com/vbauerster/mpb/v8/decor"
 
 	"github.com/rehearse-dev/rehearse/cassettes/redact"
+	"github.com/rehearse-dev/rehearse/internal/dialect/dialects"
 	"github.com/rehearse-dev/rehearse/internal/key"
 	"github.com/rehearse-dev/rehearse/internal/shape"
 	"github.com/rehearse-dev/rehearse/internal/vcr"
@@ -391,7 +392,7 @@ func (d *drifter) again(ctx context.Context, client *http.Client, was *vcr.Inter
 	if strings.Trim(d.upstream.Path, "/") != "" {
 		path = strings.TrimPrefix(path, was.Meta.Base) // the new address has a path of its own
 	}
-	address := d.upstream.JoinPath(path)
+	address := dialects.WithoutVersion(d.upstream, path).JoinPath(path)
 	address.RawQuery = recorded.RawQuery
 	ctx, cancel := context.WithTimeout(ctx, d.timeout)
 	defer cancel()

@@ -155,13 +155,19 @@ func roughly(d time.Duration) string {
 	return fmt.Sprintf("%dh%02dm", int(d.Hours()), int(d.Minutes())%60)
 }
 
-// recordingLine says where a recording was written, or why not.
+// recordingLine says where a recording was written, or why not. The tapes of
+// servers have lines of their own.
 func recordingLine(r trials.Record) string {
-	switch {
-	case r.Written:
-		return fmt.Sprintf("recorded  %s: %s", r.Cassette, prose.Count(r.Recorded, "interaction"))
-	case r.Cassette != "":
-		return fmt.Sprintf("unchanged %s: %s", r.Cassette, prose.Count(r.Recorded, "interaction"))
+	if r.Cassette != "" {
+		how := "unchanged"
+		if r.Written {
+			how = "recorded "
+		}
+		line := fmt.Sprintf("%s %s: %s", how, r.Cassette, prose.Count(r.Recorded, "interaction"))
+		for _, tape := range r.Tapes {
+			line += fmt.Sprintf("\n%s %s", how, tape)
+		}
+		return line
 	}
 	for _, w := range r.Warnings {
 		if strings.HasPrefix(w, "nothing was recorded") {

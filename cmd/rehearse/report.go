@@ -174,7 +174,7 @@ func writeFiles(p *process, run *reports.Run, to files) error {
 		}
 		write := writeFile
 		if to.inRun {
-			write = func(name string, fill func(io.Writer) error) error { return plainfile.Replace(name, 0o644, fill) }
+			write = func(name string, fill func(io.Writer) error) error { return plainfile.Replace(name, 0o600, fill) }
 		}
 		if err := write(f.name, f.write); err != nil {
 			return err

@@ -178,15 +178,14 @@ func (u *updater) write() (changed int, err error) {
 	places := slices.SortedFunc(maps.Keys(u.found), func(a, b harness.Position) int {
 		return cmp.Or(cmp.Compare(a.File, b.File), cmp.Compare(a.Line, b.Line), cmp.Compare(a.Col, b.Col))
 	})
-	touched := map[string]bool{}
+	touched := map[string]int{} // expectations of each file
 	for _, at := range places {
 		found := u.found[at]
 		if found.why == "" && found.part != nil {
 			if err := u.files[at.File].Set(found.part, found.with); err != nil {
 				found.why = err.Error()
 			} else {
-				touched[at.File] = true
-				changed++
+				touched[at.File]++
 			}
 			if found.note != "" && found.why == "" {
 				u.p.logf("rehearse: %s: %s: %s", at, found.check, found.note)
@@ -201,6 +200,11 @@ func (u *updater) write() (changed int, err error) {
 		if err != nil {
 			return 0, err
 		}
+		if _, err := scenarios.Parse(name, now, &scenarios.Options{LookupEnv: u.p.getenv, Offline: true}); err != nil {
+			u.p.logf("rehearse: %s: nothing is rewritten, since the file would not load then; please report this:\n%v", name, err)
+			continue
+		}
+		changed += touched[name]
 		if lost := yamledit.Lost(u.was[name], now); len(lost) > 0 {
 			u.p.logf("rehearse: %s: comments of what was rewritten are left out: %s", name, strings.Join(lost, " "))
 		}

@@ -253,7 +253,7 @@ func (r *runner) notThere(j job) string {
 // before they are looked for.
 func (t *trial) secretRules() *redact.Rules {
 	rules := &redact.Rules{Places: append(redact.Here(), t.ownPlaces()...), Keep: slices.Concat(t.project(t.scenario).Redact.Keep, t.opts.Keep)}
-	for _, secret := range append(t.serverSecrets(), t.allKeys()...) {
+	for _, secret := range slices.Concat(t.serverSecrets(), t.allKeys(), t.handed) {
 		if len(secret) >= shortestSecret {
 			rules.Literals = append(rules.Literals, secret)
 		}
@@ -348,6 +348,14 @@ func (t *trial) finishCassette(rec *trials.Record, e *evidence) {
 		return
 	}
 	rec.Cassette, rec.Written = t.cassette, written
+	for _, tp := range t.tapes {
+		if tp.rec == nil {
+			continue
+		}
+		if _, err := os.Stat(tp.rec.Path()); err == nil {
+			rec.Tapes = append(rec.Tapes, tp.rec.Path())
+		}
+	}
 }
 
 // write writes what is new, the cassette and the tapes as one: tapes that say

@@ -231,8 +231,9 @@ type runner struct {
 	ledger    *ledger
 	judges    []*entry // that LLM judges ask
 	gateway   *gateway
-	idle      func()  // closes idle connections to the endpoint; may be nil
-	keyless   keyless // nil where there is no key
+	idle      func()   // closes idle connections to the endpoint; may be nil
+	handed    []string // secrets of ours that subjects are handed
+	keyless   keyless  // nil where there is no key
 	shapeless *shapeless
 	// projects are the settings by the folder of a scenario's file.
 	projects map[string]*project.Project
@@ -259,6 +260,9 @@ func Run(ctx context.Context, list []*scenarios.Scenario, opts *Options) (*Resul
 		return nil, err
 	}
 	if err := r.findJudges(list); err != nil {
+		return nil, err
+	}
+	if err := r.findSecrets(list); err != nil {
 		return nil, err
 	}
 	jobs, err := r.jobs(list)
@@ -365,7 +369,7 @@ func newRunner(opts *Options) (*runner, error) {
 		}
 		o.Transport = own
 	}
-	if r.keyless, err = newKeyless(r.allKeys()...); err != nil {
+	if err := r.findSecrets(nil); err != nil {
 		return nil, err
 	}
 	if r.shapeless, err = newShapeless(); err != nil {

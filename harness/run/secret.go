@@ -4,6 +4,7 @@ package run
 
 import (
 	"encoding/json"
+	"os"
 	"reflect"
 	"slices"
 	"strings"
@@ -12,6 +13,7 @@ import (
 	"github.com/rehearse-dev/rehearse/harness"
 	"github.com/rehearse-dev/rehearse/harness/trials"
 	"github.com/rehearse-dev/rehearse/internal/vcr"
+	"github.com/rehearse-dev/rehearse/scenarios"
 )
 
 // shortestSecret is the length of what is looked for: what is shorter is found
@@ -47,6 +49,24 @@ func (k keyless) Replace(s string) string {
 		s = one.Replace(s)
 	}
 	return s
+}
+
+// findSecrets notes what is taken out of all that is told of a run: the keys of its
+// endpoints, and what the subjects of scenarios are handed of our environment under
+// names that say secret.
+func (r *runner) findSecrets(list []*scenarios.Scenario) (err error) {
+	for _, s := range list {
+		for _, subject := range r.subjectsOf(s) {
+			for _, name := range subject.PassEnv {
+				v := os.Getenv(name)
+				if redact.SecretName(name) && len(v) >= shortestSecret && !slices.Contains(r.handed, v) {
+					r.handed = append(r.handed, v)
+				}
+			}
+		}
+	}
+	r.keyless, err = newKeyless(slices.Concat(r.allKeys(), r.handed)...)
+	return err
 }
 
 // newKeyless returns what takes keys out of texts; nil where there is none to

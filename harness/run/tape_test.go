@@ -8,6 +8,7 @@ import (
 	"net/http"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -95,6 +96,9 @@ func TestRecordServers(t *testing.T) {
 				return
 			}
 			tape := strings.TrimSuffix(rec.Cassette, ".yaml") + ".far.tape"
+			if !slices.Equal(rec.Tapes, []string{tape}) {
+				t.Errorf("tapes: %q, want %q", rec.Tapes, tape)
+			}
 			before := files(t, filepath.Dir(rec.Cassette))
 			if len(before) != 2 || !strings.Contains(before[tape], `"tools/call"`) {
 				t.Errorf("files %v", before)

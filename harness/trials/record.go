@@ -203,6 +203,8 @@ type Record struct {
 	// Written says that the file of the recording was written: one of the same
 	// content was left alone.
 	Written bool `json:"written,omitempty"`
+	// Tapes are the paths of the recordings of servers beside one that was made.
+	Tapes []string `json:"tapes,omitempty"`
 	// Drift are the differences in shape between a recording that was made
 	// and the one before.
 	Drift []string `json:"drift,omitempty"`

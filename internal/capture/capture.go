@@ -18,6 +18,7 @@ package capture
 import (
 	"errors"
 	"fmt"
+	"net/url"
 	"slices"
 	"strconv"
 	"strings"
@@ -121,7 +122,7 @@ func (c *Conversation) exchanges(f *vcr.File) []*exchange {
 	var out []*exchange
 	var held dialect.Store
 	for n, i := range f.Interactions {
-		e := dialects.EndpointAt(i.Request.URL)
+		e := endpointOf(i)
 		if e.Dialect == nil || !e.Dialect.Calls {
 			continue // a list of models, or the like
 		}
@@ -149,6 +150,32 @@ func (c *Conversation) exchanges(f *vcr.File) []*exchange {
 		out = append(out, x)
 	}
 	return out
+}
+
+// endpointOf is what was asked, behind the path of the endpoint's address.
+func endpointOf(i *vcr.Interaction) dialects.Endpoint {
+	if u, err := url.Parse(i.Request.URL); err == nil {
+		if path, ok := strings.CutPrefix(u.Path, i.Meta.Base); ok && i.Meta.Base != "" {
+			if e := dialects.EndpointOf(path); e.Dialect != nil {
+				return e
+			}
+		}
+	}
+	return dialects.EndpointAt(i.Request.URL)
+}
+
+// Base is the path of an endpoint's address as a replay of a scenario has it, which
+// gives all clients a version in their paths: that of a request up to what stands
+// behind the version.
+func Base(i *vcr.Interaction) string {
+	u, err := url.Parse(i.Request.URL)
+	if err != nil {
+		return i.Meta.Base
+	}
+	if base, ok := strings.CutSuffix(u.Path, endpointOf(i).Rest); ok {
+		return base
+	}
+	return i.Meta.Base
 }
 
 // mainOf are the exchanges of the conversation: those of the system message and

@@ -48,8 +48,8 @@ func (f Form) key() string {
 
 // Copy returns a copy of a file in which other commands and addresses stand. swap
 // is given each server as it is written, its variables too, and returns it with
-// another command or URL; what else is said of it stays. Servers that are switched
-// off stay as they are. path is for messages.
+// another command or URL, or another name; what else is said of it stays. Servers
+// that are switched off stay as they are. path is for messages.
 func Copy(path string, raw []byte, form Form, swap func(harness.Server) (harness.Server, error)) ([]byte, error) {
 	file, err := form.decode(path, raw)
 	if err != nil {
@@ -67,9 +67,12 @@ func Copy(path string, raw []byte, form Form, swap func(harness.Server) (harness
 		if e["disabled"] == true || e["enabled"] == false {
 			continue
 		}
-		if err := form.swap(name, e, swap); err != nil {
+		now, err := form.swap(name, e, swap)
+		if err != nil {
 			return nil, fmt.Errorf("%s: server %q: %w", path, name, err)
 		}
+		delete(entries, name)
+		entries[now] = e
 	}
 	return form.encode(file)
 }
@@ -112,8 +115,8 @@ func (f Form) encode(file map[string]any) ([]byte, error) {
 	return b.Bytes(), err
 }
 
-// swap replaces the command or the address of an entry.
-func (f Form) swap(name string, e map[string]any, swap func(harness.Server) (harness.Server, error)) error {
+// swap replaces the command or the address of an entry, and returns its name.
+func (f Form) swap(name string, e map[string]any, swap func(harness.Server) (harness.Server, error)) (string, error) {
 	s := harness.Server{Name: name, Headers: texts(e["headers"])}
 	for _, key := range []string{"env", "environment"} {
 		for k, v := range texts(e[key]) {
@@ -141,7 +144,7 @@ func (f Form) swap(name string, e map[string]any, swap func(harness.Server) (har
 		}
 		out, err := swap(s)
 		e[at] = out.URL
-		return err
+		return out.Name, err
 	}
 	list, whole := e["command"].([]any)
 	if word, ok := e["command"].(string); ok {
@@ -151,24 +154,24 @@ func (f Form) swap(name string, e map[string]any, swap func(harness.Server) (har
 	for _, word := range slices.Concat(list, args) {
 		text, ok := word.(string)
 		if !ok {
-			return fmt.Errorf("its command has %v, which is not a text", word)
+			return "", fmt.Errorf("its command has %v, which is not a text", word)
 		}
 		s.Command = append(s.Command, text)
 	}
 	if len(s.Command) == 0 {
-		return fmt.Errorf("it has neither a command nor a url")
+		return "", fmt.Errorf("it has neither a command nor a url")
 	}
 	out, err := swap(s)
 	if err != nil {
-		return err
+		return "", err
 	}
 	if whole {
 		e["command"] = out.Command
 		delete(e, "args")
-		return nil
+		return out.Name, nil
 	}
 	e["command"], e["args"] = out.Command[0], out.Command[1:]
-	return nil
+	return out.Name, nil
 }
 
 // texts are the members of a map that are texts.

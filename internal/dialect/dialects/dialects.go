@@ -66,6 +66,23 @@ func EndpointAt(address string) Endpoint {
 // Versions are what the path of an endpoint may begin with.
 func Versions() []string { return []string{"/v1", "/v1beta", "/v1alpha"} }
 
+// WithoutVersion is the address of an endpoint without the version at its end,
+// where the path of a request has one itself: clients of Anthropic and Google put
+// it into the path, and those of OpenAI are given it with the address.
+func WithoutVersion(address *url.URL, path string) *url.URL {
+	if EndpointOf(path).Version == "" {
+		return address
+	}
+	for _, version := range Versions() {
+		if root, ok := strings.CutSuffix(strings.TrimRight(address.Path, "/"), version); ok {
+			to := *address
+			to.Path, to.RawPath = root+"/", ""
+			return &to
+		}
+	}
+	return address
+}
+
 // EndpointOf says which dialect is spoken at a path.
 func EndpointOf(path string) Endpoint {
 	e := Endpoint{Rest: path}
