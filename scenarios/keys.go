@@ -202,7 +202,7 @@ func scenarioObject() *object {
 			{name: "model", typ: objectOf("model"), doc: "Settings of the model side."},
 			{name: "subject", typ: either(filled(), objectOf("subject")), doc: "The subject under test: its name in `rehearse.yaml`, or what it is and settings of it."},
 			{name: "servers", typ: mapOf(objectOf("server entry")), def: "none", doc: "The MCP servers that the subject is given, by name."},
-			{name: "files", typ: mapOf(text()), def: "none", doc: "Files that are put into the trial's working folder before it begins: texts by their paths. `${rehearse.workdir}` and `{workdir}` are that folder."},
+			{name: "files", typ: mapOf(text()), def: "none", doc: "Files that are put into the trial's working folder before it begins: texts by their paths, which are written as they stand here. Servers have that folder as `${rehearse.workdir}`, and subjects as `{workdir}`."},
 			grantsKey("Which servers each agent may use, by the agent's name, such as `alice: [files]`. The subject setting `as`, or `rehearse run --as NAME`, says which of them the subject is; an agent that is not listed may use none. The conduct check `grants` judges it."),
 			approvalsKey("What is decided when the subject asks whether a tool call may run; with this key, or that of a turn, it is to ask before each call."),
 			{name: "mcp_config", typ: filled(), def: "none", doc: "Path of an mcp.json that is written for the subject and names the same servers, with `grants` as agent_permissions."},

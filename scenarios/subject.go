@@ -13,6 +13,7 @@ import (
 	"github.com/rehearse-dev/rehearse/internal/expr"
 	"github.com/rehearse-dev/rehearse/internal/project"
 	"github.com/rehearse-dev/rehearse/internal/strictyaml"
+	"github.com/rehearse-dev/rehearse/internal/prose"
 	"github.com/rehearse-dev/rehearse/internal/subjects"
 	"github.com/rehearse-dev/rehearse/mockllm"
 )
@@ -223,9 +224,9 @@ func subjectObjects() []*object {
 				{name: "answer", typ: either(enum("stdout", "none"), objectOf("answer of a command")), def: "stdout", doc: "With `command`: where its answer is; `none` for one that reports none, so that the journal is the only witness."},
 				{name: "stop", typ: objectOf("output lines"), def: "none: its exit status and its standard error", doc: "With `command`: where its output says why it gives up a turn. A text that is one of the reasons of `stops`, such as `rate_limit`, is that stop; any other is an error. A command that goes on running then plays the next turn."},
 				{name: "http", typ: either(filled(), objectOf("http subject")), def: "none", doc: "An agent behind an HTTP API; a text is the address of one with the API of `rehearse serve agent`."},
-				{name: "mcp_file", typ: objectOf("mcp file"), def: "the form of Claude, in the home folder", doc: "The file of MCP servers that the subject reads. `{mcp_config}` and the variable MCP_CONFIG are its path."},
-				{name: "env", typ: mapOf(either(text(), number(), boolean())), def: "none", doc: "Variables of its environment, with placeholders, over those that it is handed." + " Those are PATH, LANG, HOME, TMPDIR, OPENAI_BASE_URL, OPENAI_API_KEY, OPENAI_MODEL, ANTHROPIC_* and GEMINI_* of the same, GOOGLE_GEMINI_BASE_URL, MCP_CONFIG, REHEARSE_SETTINGS and NO_PROXY, and no others."},
-				{name: "pass_env", typ: list(filled()), def: "none", doc: "Names of variables of your environment that it gets too."},
+				{name: "mcp_file", typ: objectOf("mcp file"), def: "the form of Claude, beside the home folder", doc: "The file of MCP servers that the subject reads. `{mcp_config}` and the variable MCP_CONFIG are its path."},
+				{name: "env", typ: mapOf(either(text(), number(), boolean())), def: "none", doc: "Variables of its environment, with placeholders, over those that it is handed. Those are " + prose.And(subjects.Variables()) + ", and no others."},
+				{name: "pass_env", typ: list(filled()), def: "none", doc: "Names of variables of your environment that it gets too. The value of one whose name says that it is secret, such as MY_API_TOKEN, is removed from recordings and run folders."},
 				{name: "files", typ: mapOf(text()), def: "none", doc: "Files that are written before it begins: texts with placeholders, by paths in the working folder or behind `{home}/`."},
 				{name: "dialect", typ: enum("chat", "responses", "messages", "gemini"), def: "not known", doc: "The only API that it asks models by. Scenarios whose profile lacks it are skipped."},
 				{name: "knows", typ: list(filled()), def: "none", doc: "Subject settings that it reads from REHEARSE_SETTINGS, a JSON object with the settings of the trial. A scenario with another one, or with max_model_calls or token_limit, is skipped."},
@@ -263,7 +264,7 @@ func subjectObjects() []*object {
 			name: "mcp file", doc: "A file of MCP servers, written for the subject. What else `files` puts into it stays.",
 			keys: []key{
 				{name: "form", typ: enum("claude", "codex", "gemini", "opencode", "vscode"), def: "claude", doc: "The program whose form it has. That of Codex is TOML, the others are JSON."},
-				{name: "path", typ: filled(), def: "in the home folder", doc: "Its path in the working folder, or behind `{home}/`."},
+				{name: "path", typ: filled(), def: "beside the home folder", doc: "Its path in the working folder, or behind `{home}/`."},
 			},
 		},
 		{

@@ -19,7 +19,7 @@ cassettes/mcptape: cassettes/redact harness internal/exactjson internal/filepos 
 	internal/value internal/vcr
 cassettes/redact: internal/key internal/sse internal/value internal/vcr
 cmd/rehearse: cassettes cassettes/mcptape cassettes/redact harness harness/agent harness/agentserver harness/mcppool
-	harness/model/openai harness/run harness/stats harness/tools harness/toolserver harness/trials internal/capture internal/dialect internal/filepos internal/gate internal/key
+	harness/model/openai harness/run harness/stats harness/tools harness/toolserver harness/trials internal/capture internal/dialect internal/dialect/dialects internal/filepos internal/gate internal/key
 	internal/match internal/mcpargs internal/mcpconfig internal/mcpwire internal/mockserver internal/offline internal/plainfile internal/profile
 	internal/project internal/prose internal/recfile internal/settings internal/shape internal/sse internal/timeline internal/vcr internal/yamledit mockllm mockllm/fault
 	mockmcp mockmcp/fault reports

@@ -138,6 +138,11 @@ func systemNames() []string {
 	return []string{"PATH", "LANG", "SYSTEMROOT", "SYSTEMDRIVE", "PATHEXT", "COMSPEC"} // the last four of Windows
 }
 
+// Variables are those that a command finds in its environment.
+func Variables() []string {
+	return slices.Concat([]string{"PATH", "LANG", "PWD"}, handedOver())
+}
+
 // handedOver are the variables that pass_env must not name: the subject gets
 // values of the trial.
 func handedOver() []string {

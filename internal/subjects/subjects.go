@@ -61,7 +61,7 @@ type Definition struct {
 	// that says so by its exit status alone.
 	Stop *Extract
 	// MCPFile is the file of MCP servers that the subject reads. Default: one in
-	// the form of Claude in the home folder.
+	// the form of Claude beside the home folder.
 	MCPFile MCPFile
 	// Env are variables with placeholders, and PassEnv names those of ours that the
 	// command gets too.
