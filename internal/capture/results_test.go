@@ -146,3 +146,14 @@ func TestResults(t *testing.T) {
 		})
 	}
 }
+
+// TestComment: what a comment cannot have does not break the file.
+func TestComment(t *testing.T) {
+	text, err := capture.Encode("of \x1b[1mm\x07\u0085\nand more", map[string]string{"scenario": "s"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if want := "# of  [1mm\n# and more\nscenario: s\n"; string(text) != want {
+		t.Errorf("%q, want %q", text, want)
+	}
+}
