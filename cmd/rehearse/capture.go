@@ -127,7 +127,6 @@ type captured struct {
 	secrets []string   // that clients have sent
 
 	own      []string // tools that the agent ran by itself
-	ofSecret bool     // nothing is written, since a secret remains
 	lines    bool     // the command reads several turns from its standard input
 	plays    int      // of what was written
 	scenario string   // the path of what was written
@@ -150,10 +149,11 @@ func captureOnce(ctx context.Context, p *process, flags *captureFlags, command [
 	for _, end := range c.close {
 		ended = errors.Join(ended, end())
 	}
-	if watched != nil {
-		return errors.Join(watched, ended)
+	err := errors.Join(watched, ended)
+	if watched == nil {
+		err = errors.Join(c.write(cassette), ended)
 	}
-	if err := errors.Join(c.write(cassette), ended); err != nil {
+	if err := c.refused(err); err != nil {
 		return err
 	}
 	switch {

@@ -45,17 +45,15 @@ func (c *captured) write(cassette string) error {
 	for n, i := range f.Interactions { // again: secrets may have become known later
 		f.Interactions[n] = secrets.Interaction(i)
 	}
-	refused, doubts, err := cassettes.Judge(f, secrets)
+	_, doubts, err := cassettes.Judge(f, secrets)
 	if err != nil {
-		_ = os.Remove(refused) // with all else that was recorded
-		return err
+		return err // what it refused is kept without the secret
 	}
 	if doubts != "" {
 		c.p.logf("rehearse: warning: %s", doubts)
 	}
-	err = c.writeFiles(f, secrets)
-	if err == nil || c.ofSecret {
-		return err
+	if err = c.writeFiles(f, secrets); err == nil {
+		return nil
 	}
 	return errors.Join(err, c.keep(f, secrets))
 }
@@ -88,8 +86,7 @@ func (c *captured) writeFiles(f *vcr.File, secrets *redact.Redactor) error {
 	}
 	for _, name := range slices.Sorted(maps.Keys(files)) {
 		if found := secretIn(secrets, files[name]); found != nil {
-			c.ofSecret = true
-			return fmt.Errorf("nothing is written: line %d of %s has something that looks like a secret (%s)", found.Line, name, found.Rule)
+			return fmt.Errorf("no scenario is written: line %d of %s has something that looks like a secret (%s)", found.Line, name, found.Rule)
 		}
 	}
 	if err := c.loads(talk, files); err != nil {
@@ -154,10 +151,39 @@ func (c *captured) loads(talk *capture.Conversation, files map[string][]byte) er
 	return nil
 }
 
+// refused keeps what recorders refused to write, from which they have taken what
+// looked like a secret. err is what went wrong.
+func (c *captured) refused(err error) error {
+	list, _ := filepath.Glob(filepath.Join(c.dir, "*.refused.*")) // the pattern is sound
+	files := map[string][]byte{}
+	for _, path := range list {
+		data, err2 := plainfile.Read(path, plainfile.MaxRecording)
+		if err2 != nil {
+			return errors.Join(err, err2)
+		}
+		files[filepath.Base(path)] = data
+	}
+	dir := filepath.Join(c.flags.out, keptFolder)
+	if err2 := writeTree(dir, files); err2 != nil {
+		return errors.Join(err, err2)
+	}
+	switch {
+	case len(files) == 0:
+		return err
+	case err == nil:
+		c.p.logf("rehearse: warning: recordings that were refused, since something in them looks like a secret, are in %q without that: %s", dir, strings.Join(slices.Sorted(maps.Keys(files)), ", "))
+		return nil
+	}
+	return errors.New(strings.ReplaceAll(err.Error(), c.dir, dir))
+}
+
+// keptFolder is the folder of recordings that make no scenario.
+const keptFolder = "recorded"
+
 // keep writes the recordings alone, where they make no scenario: a live session is
 // not to be had again.
 func (c *captured) keep(f *vcr.File, secrets *redact.Redactor) error {
-	dir := filepath.Join(c.flags.out, "recorded")
+	dir := filepath.Join(c.flags.out, keptFolder)
 	files := map[string][]byte{}
 	marks := marksOf(f)
 	here, err := c.asTaped()

@@ -157,3 +157,28 @@ func TestComment(t *testing.T) {
 		t.Errorf("%q, want %q", text, want)
 	}
 }
+
+// TestBase: a replay of a scenario asks for what stands behind the version.
+func TestBase(t *testing.T) {
+	for _, tt := range []struct{ url, base, want string }{
+		{"https://h/v1/chat/completions", "", "/v1"},
+		{"https://h/v1/chat/completions", "/v1", "/v1"},
+		{"https://h/v1/messages", "", "/v1"},
+		{"https://h/api/v1/messages", "/api", "/api/v1"},
+		{"https://h/anthropic/v1/messages", "/anthropic", "/anthropic/v1"},
+		{"https://h/v1beta/models/m:generateContent", "", "/v1beta"},
+		{"https://h/v1beta/openai/chat/completions", "/v1beta/openai", "/v1beta/openai"},
+		{"https://h/v1/models", "", "/v1"},
+	} {
+		i := exchange("", "", `{"role":"user","content":"hi"}`, `{"role":"assistant","content":"Hi."}`)
+		i.Request.URL, i.Meta.Base = tt.url, tt.base
+		if got := capture.Base(i); got != tt.want {
+			t.Errorf("%s behind %q: %q, want %q", tt.url, tt.base, got, tt.want)
+		}
+		if strings.HasSuffix(tt.url, "/chat/completions") {
+			if _, err := capture.Read("t", &vcr.File{Interactions: []*vcr.Interaction{i}}, nil, nil); err != nil {
+				t.Errorf("%s: %v", tt.url, err)
+			}
+		}
+	}
+}
