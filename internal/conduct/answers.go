@@ -406,7 +406,7 @@ func (c *checker) said(call harness.Call) string {
 
 func (c *checker) silent(call harness.Call) bool {
 	s := strings.TrimSpace(c.said(call))
-	return s == "" || s == "null" || s == `""`
+	return s == "" || blank(json.RawMessage(s))
 }
 
 // faithful reports whether text holds the whole result of a call.

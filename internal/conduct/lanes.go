@@ -34,6 +34,7 @@ func byLane(config Config, in *Input) conversations {
 		c.lane, c.all = name, in.Trajectory
 		out = append(out, c)
 	}
+	out.settle()
 	return out
 }
 

@@ -21,7 +21,7 @@ func (c *checker) holds(text string, x harness.ToolExchange) bool {
 		want = x.RPCError.Message
 	}
 	want = strings.TrimSpace(want)
-	if want == "" && (len(x.Result) == 0 || string(x.Result) == "null" || string(x.Result) == `""`) {
+	if want == "" && blank(x.Result) {
 		return true // there was nothing to tell
 	}
 	if want != "" && tells(text, want) || holdsBlocks(text, x.Content) {
@@ -41,6 +41,13 @@ func (c *checker) holds(text string, x harness.ToolExchange) bool {
 		return true
 	}
 	return c.Capped && capped(text, want)
+}
+
+// blank reports whether a result says nothing: it is absent, null, or a text of
+// white space alone, which clients trim.
+func blank(result json.RawMessage) bool {
+	v, err := value.Parse(result)
+	return len(result) == 0 || err == nil && (v.IsNull() || v.Kind() == value.String && strings.TrimSpace(v.Str()) == "")
 }
 
 // holdsBlocks reports whether text has every text of a result with several

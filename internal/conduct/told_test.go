@@ -34,6 +34,8 @@ func TestTold(t *testing.T) {
 		same   bool
 	}{
 		{name: "white space at the ends lost", x: text("\nsunny\n"), told: "sunny", same: true},
+		{name: "white space alone lost", x: text(" \n\t\u00a0"), told: "", same: true},
+		{name: "white space alone told in words", x: text(" "), told: "(no output)", same: true},
 		{name: "null told in words", x: structured(`null`), told: "(no output)", same: true},
 		{name: "nothing at all told in words", x: harness.ToolExchange{}, told: "(no output)", same: true},
 		{name: "an empty list told in words", x: structured(`[]`), told: "(no output)"},
