@@ -31,6 +31,11 @@ type canon struct {
 	rules []*Path
 	path  []string          // of the value that is looked at
 	ids   map[string]string // of tool calls, to their number
+	alias map[string]string // of calls that equal another one, to the id of that
+	// shared are the numbers that equal calls have together, and unnamed has, of
+	// the last calls, which is the first that each equals.
+	shared  map[string]bool
+	unnamed []int
 	tools []string
 	fits  []string // paths of rules that fitted something
 }
@@ -74,6 +79,7 @@ func (c *canon) value(v value.Value) value.Value {
 		return c.object(v)
 	case value.Array:
 		items := v.Items()
+		c.alike(items)
 		out := make([]value.Value, 0, len(items))
 		for i, item := range items {
 			if c.enter(strconv.Itoa(i)) {
@@ -84,6 +90,7 @@ func (c *canon) value(v value.Value) value.Value {
 		if listsTools(c.path) {
 			c.sortTools(out)
 		}
+		c.sortAlike(out)
 		return value.ArrayOf(out...)
 	case value.String:
 		if text := c.text(v.Str()); text != v.Str() {
@@ -175,6 +182,9 @@ func (c *canon) object(v value.Value) value.Value {
 func (c *canon) number(id string) string {
 	if id == "" {
 		return ""
+	}
+	if other, ok := c.alias[id]; ok {
+		id = other
 	}
 	n, ok := c.ids[id]
 	if !ok {

@@ -17,7 +17,9 @@
 // A body of JSON is compared by its values: the order of keys does not matter,
 // and 1.0 is 1. Some parts are left out (see [Rules]), and ids of tool calls,
 // which models make up anew each time, are replaced by their number in order of
-// appearance. The order of the tools that a request offers does not matter;
+// appearance. Equal calls of one reply are interchangeable: it does not matter which
+// of their results stands under which id.
+// The order of the tools that a request offers does not matter;
 // [Reordered] reports it.
 //
 // Forms are compared as sorted sets, multipart bodies part by part without
@@ -140,7 +142,7 @@ func (k *Key) readBody(contentType string, body []byte, rules *Rules) {
 			k.raw = body
 			return
 		}
-		c := canon{rules: compileRules(rules), ids: map[string]string{}}
+		c := canon{rules: compileRules(rules), ids: map[string]string{}, alias: map[string]string{}, shared: map[string]bool{}}
 		k.body = c.value(v)
 		k.tools, k.fits = c.tools, c.fits
 	default:

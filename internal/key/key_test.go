@@ -75,6 +75,53 @@ func TestSame(t *testing.T) {
 	}
 }
 
+// TestEqualCalls has the results of two calls under each other's ids, in the
+// words of each dialect: that is the same request where the calls are equal.
+func TestEqualCalls(t *testing.T) {
+	bodies := map[string]string{
+		"chat": `{"messages":[{"role":"assistant","tool_calls":[
+			{"id":"x","type":"function","function":{"name":"f","arguments":"A"}},{"id":"y","index":1,"type":"function","function":{"name":"f","arguments":"B"}}]},
+			{"role":"tool","tool_call_id":"x","content":"one"},{"role":"tool","tool_call_id":"y","content":"two"}]}`,
+		"messages": `{"messages":[{"role":"assistant","content":[{"type":"text","text":"Hm"},{"type":"tool_use","id":"x","name":"f","input":A},{"type":"tool_use","id":"y","name":"f","input":B}]},
+			{"role":"user","content":[{"type":"tool_result","tool_use_id":"x","content":"one"},{"type":"tool_result","tool_use_id":"y","content":"two"}]}]}`,
+		"responses": `{"input":[{"type":"function_call","id":"fc_x","call_id":"x","name":"f","arguments":"A"},{"type":"function_call","id":"fc_y","call_id":"y","name":"f","arguments":"B"},
+			{"type":"function_call_output","call_id":"x","output":"one"},{"type":"function_call_output","call_id":"y","output":"two"}]}`,
+		"gemini": `{"contents":[{"role":"model","parts":[{"functionCall":{"name":"f","args":A},"thoughtSignature":"s"},{"functionCall":{"name":"f","args":B}}]},
+			{"role":"user","parts":[{"functionResponse":{"name":"f","response":{"r":"one"}}},{"functionResponse":{"name":"f","response":{"r":"two"}}}]}]}`,
+		"gemini with ids": `{"contents":[{"role":"model","parts":[{"functionCall":{"id":"x","name":"f","args":A}},{"functionCall":{"id":"y","name":"f","args":B}}]},
+			{"role":"user","parts":[{"functionResponse":{"id":"x","name":"f","response":{"r":"one"}}},{"functionResponse":{"id":"y","name":"f","response":{"r":"two"}}}]}]}`,
+	}
+	for name, body := range bodies {
+		with := func(a, b string) *key.Key {
+			args := strings.NewReplacer(`"A"`, fmt.Sprintf("%q", a), `"B"`, fmt.Sprintf("%q", b), "A", a, "B", b)
+			return jsonKey(args.Replace(body))
+		}
+		crossed := func(a, b string) *key.Key {
+			args := strings.NewReplacer(`"A"`, fmt.Sprintf("%q", a), `"B"`, fmt.Sprintf("%q", b), "A", a, "B", b, "one", "two", "two", "one")
+			return jsonKey(args.Replace(body))
+		}
+		if with(`{"k":1}`, `{"k": 1}`).ID != crossed(`{"k":1}`, `{"k": 1}`).ID {
+			t.Errorf("%s: equal calls with crossed results count as another request", name)
+		}
+		if with(`{"k":1}`, `{"k":2}`).ID == crossed(`{"k":1}`, `{"k":2}`).ID {
+			t.Errorf("%s: different calls with crossed results count as the same request", name)
+		}
+		if with(`{"k":1}`, `{"k":1}`).ID == with(`{"k":1}`, `{"k":2}`).ID {
+			t.Errorf("%s: other arguments count as the same request", name)
+		}
+	}
+	// An endpoint that counts its calls anew in each reply.
+	again := func(one, two string) *key.Key {
+		return jsonKey(`{"messages":[{"tool_calls":[{"id":"0","function":{"name":"f","arguments":"{}"}},{"id":"1","function":{"name":"f","arguments":"{}"}}]},
+			{"tool_call_id":"0","content":"a"},{"tool_call_id":"1","content":"b"},
+			{"tool_calls":[{"id":"0","function":{"name":"f","arguments":"{}"}},{"id":"1","function":{"name":"g","arguments":"{}"}}]},
+			{"tool_call_id":"0","content":"` + one + `"},{"tool_call_id":"1","content":"` + two + `"}]}`)
+	}
+	if again("c", "d").ID == again("d", "c").ID {
+		t.Error("different calls count as equal where the ids were those of equal ones")
+	}
+}
+
 func TestDiff(t *testing.T) {
 	long := strings.Repeat("x", 300)
 	a := jsonKey(`{"model":"m","messages":[{"role":"user","content":"Hi"},{"role":"user","content":"` + long + `a"}],"temperature":0}`)

@@ -1,0 +1,146 @@
+// Copyright 2026 The rehearse Authors. SPDX-License-Identifier: Apache-2.0
+
+package key
+
+import (
+	"slices"
+	"strconv"
+
+	"github.com/rehearse-dev/rehearse/internal/value"
+)
+
+// Equal calls of one reply are interchangeable: a client that runs them at the
+// same time may have the result of either for either. So they share a number,
+// and their results are sorted.
+
+// alike notes which calls of a list are equal: those that stand beside each
+// other, with one name and the same arguments.
+func (c *canon) alike(items []value.Value) {
+	var calls []value.Value // that stand beside each other
+	for i, item := range items {
+		if callText(item) != "" {
+			calls = append(calls, item)
+		}
+		if len(calls) > 0 && (callText(item) == "" || i == len(items)-1) {
+			c.noteAlike(calls)
+			calls = nil
+		}
+	}
+}
+
+func (c *canon) noteAlike(calls []value.Value) {
+	c.unnamed = nil
+	first := map[string]int{}
+	for i, call := range calls {
+		text := callText(call)
+		k, again := first[text]
+		if !again {
+			first[text], k = i, i
+		}
+		c.unnamed = append(c.unnamed, k)
+		of, own := callIDs(calls[k]), callIDs(call)
+		for n, id := range own {
+			delete(c.alias, id) // of an earlier reply that had the same ids
+			if again && n < len(of) && id != "" && of[n] != "" {
+				c.alias[id] = of[n]
+				c.shared[c.number(of[n])] = true
+			}
+		}
+	}
+}
+
+// sortAlike sorts the results of equal calls among the places that they have.
+func (c *canon) sortAlike(items []value.Value) {
+	for i := 0; i < len(items); {
+		end := i
+		for end < len(items) && isResult(items[end]) {
+			end++
+		}
+		groups := map[string][]int{}
+		for k := i; k < end; k++ {
+			id := resultID(items[k])
+			if id == "" && end-i == len(c.unnamed) {
+				id = "unnamed " + strconv.Itoa(c.unnamed[k-i])
+			} else if !c.shared[id] {
+				continue
+			}
+			groups[id] = append(groups[id], k)
+		}
+		for _, at := range groups {
+			var results []value.Value
+			for _, k := range at {
+				results = append(results, items[k])
+			}
+			slices.SortStableFunc(results, func(a, b value.Value) int { return slices.Compare(a.Append(nil), b.Append(nil)) })
+			for n, k := range at {
+				items[k] = results[n]
+			}
+		}
+		i = max(end, i+1)
+	}
+}
+
+// inner is the call or the result that an item of Gemini's wraps, or the
+// function of a call of OpenAI's; otherwise it is the item.
+func inner(item value.Value) value.Value {
+	for _, name := range []string{"function", "functionCall", "function_call", "functionResponse", "function_response"} {
+		if v, ok := item.Get(name); ok && v.Kind() == value.Object {
+			return v
+		}
+	}
+	return item
+}
+
+// callText is the name and the arguments of a call; empty of anything else.
+func callText(item value.Value) string {
+	call := inner(item)
+	name, ok := call.Get("name")
+	if !ok || isResult(item) {
+		return ""
+	}
+	for _, key := range []string{"arguments", "input", "args"} {
+		args, ok := call.Get(key)
+		if !ok {
+			continue
+		}
+		if v, err := value.Parse([]byte(args.Str())); err == nil && args.Kind() == value.String {
+			args = v
+		}
+		return string(value.ArrayOf(name, args).AppendCanonical(nil))
+	}
+	return ""
+}
+
+// isResult reports whether an item is the result of a call.
+func isResult(item value.Value) bool {
+	for _, name := range []string{"tool_call_id", "tool_use_id", "functionResponse", "function_response"} {
+		if _, ok := item.Get(name); ok {
+			return true
+		}
+	}
+	_, ok := item.Get("call_id")
+	_, output := item.Get("output")
+	return ok && output
+}
+
+func resultID(item value.Value) string {
+	for _, name := range []string{"tool_call_id", "tool_use_id", "call_id"} {
+		if id, ok := item.Get(name); ok {
+			return id.Str()
+		}
+	}
+	id, _ := inner(item).Get("id")
+	return id.Str()
+}
+
+// callIDs are the ids of a call, in one order.
+func callIDs(item value.Value) []string {
+	var ids []string
+	for _, v := range []value.Value{item, inner(item)} {
+		for _, name := range []string{"id", "call_id"} {
+			id, _ := v.Get(name)
+			ids = append(ids, id.Str())
+		}
+	}
+	return ids
+}
