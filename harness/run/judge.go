@@ -307,6 +307,7 @@ func (t *trial) conduct(e *evidence, listed map[string][]harness.Tool) {
 		in.Remaining, in.Idle = t.unreached(e), t.model.idle()
 	}
 	for i, turn := range t.scenario.Turns {
+		in.Users = append(in.Users, turn.User)
 		if turn.SingleCall {
 			in.Single = append(in.Single, i+1)
 		}

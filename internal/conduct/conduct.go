@@ -14,6 +14,7 @@
 //	results               the text of a result reaches the model whole: as it is, or wrapped; `capped` also allows its beginning, at least 64 bytes (half of a result below 128)
 //	tools_offered         the tools that the servers list are offered to the model, with the same arguments and their descriptions
 //	model_asked           every request asks for the model that the subject was given
+//	user_sent             what the user says in a turn is in a request of that turn: as a message, or within one (a warning where only its beginning is, where it comes twice, and where the client adds messages of the user)
 //	history_grows         each request holds the messages of the one before it, and the reply to that as the model gave it
 //	stable_prefix         tools and system prompt are the same from request to request (a warning)
 //	witnesses_agree       what the subject reports is what the mocks saw; the server got the arguments that the model wrote
@@ -67,6 +68,7 @@ const (
 	Results           = "results"
 	ToolsOffered      = "tools_offered"
 	ModelAsked        = "model_asked"
+	UserSent          = "user_sent"
 	HistoryGrows      = "history_grows"
 	StablePrefix      = "stable_prefix"
 	WitnessesAgree    = "witnesses_agree"
@@ -96,7 +98,7 @@ const (
 // Names returns the names of the checks, in order.
 func Names() []string {
 	return []string{
-		AnsweredOnce, ResultOrder, Results, ToolsOffered, ModelAsked, HistoryGrows, StablePrefix, WitnessesAgree,
+		AnsweredOnce, ResultOrder, Results, ToolsOffered, ModelAsked, UserSent, HistoryGrows, StablePrefix, WitnessesAgree,
 		NoCallAfterAnswer, ProviderAccepts, Limits, Grants, Approved, AllRepliesReached, RepeatedRequest, FaultsStruck,
 		InitializeFirst, VersionHeaders, CancelledSent, SessionRenewed, SessionsEnded, ToolsRelisted, ListsBounded, ProgressToken,
 		NoDoubleEffect, UnknownTolerated, ServerAnswered, ChildrenEnded,
@@ -157,6 +159,8 @@ type Input struct {
 	Trajectory []harness.Call
 	// Transcript is nil when the subject reports nothing.
 	Transcript *harness.Transcript
+	// Users are the texts of the user, by turn.
+	Users []string
 	// Model is the model that the subject was given to ask for. Empty: any.
 	Model string
 	// Listed are the tools that the servers list, by server.
@@ -230,6 +234,7 @@ func Check(config Config, in *Input) []trials.Verdict {
 		Results:           lanes.all((*checker).results),
 		ToolsOffered:      lanes[0].toolsOffered,
 		ModelAsked:        lanes[0].modelAsked,
+		UserSent:          lanes[0].userSent,
 		HistoryGrows:      lanes.all((*checker).historyGrows),
 		StablePrefix:      lanes.all((*checker).stablePrefix),
 		WitnessesAgree:    lanes.witnessesAgree,
@@ -272,9 +277,9 @@ func Check(config Config, in *Input) []trials.Verdict {
 		switch {
 		case f.skipped != "":
 			v.State, v.Message = trials.Skipped, f.skipped
-		case len(f.problems) > 0:
-			v.State, v.Message, v.Pos = trials.Failed, joined(f.problems), f.pos
-			if f.mild || name == StablePrefix || name == FaultsStruck || in.Mode.Real() && name != Limits && name != Grants && name != Approved {
+		case len(f.problems)+len(f.notes) > 0:
+			v.State, v.Message, v.Pos = trials.Failed, joined(slices.Concat(f.problems, f.notes)), f.pos
+			if len(f.problems) == 0 || f.mild || name == StablePrefix || name == FaultsStruck || in.Mode.Real() && name != Limits && name != Grants && name != Approved {
 				v.State = trials.Warned
 			}
 		}
@@ -295,6 +300,7 @@ func (in *Input) asked() *Input {
 type finding struct {
 	skipped  string // why it does not apply
 	problems []string
+	notes    []string // what is a warning, beside problems
 	pos      harness.Position
 	mild     bool // it is a warning
 }
@@ -303,6 +309,10 @@ func skip(why string) finding { return finding{skipped: why} }
 
 func (f *finding) add(format string, args ...any) {
 	f.problems = append(f.problems, fmt.Sprintf(format, args...))
+}
+
+func (f *finding) note(format string, args ...any) {
+	f.notes = append(f.notes, fmt.Sprintf(format, args...))
 }
 
 func joined(problems []string) string {

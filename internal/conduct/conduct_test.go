@@ -70,7 +70,7 @@ func honest() *conduct.Input {
 			Answer: answer.Text, ModelCalls: 2,
 			Calls: []harness.ReportedCall{{ID: "c2", Tool: "get"}, {ID: "c1", Tool: "get"}},
 		}}},
-		Model: "m", Listed: map[string][]harness.Tool{"weather": tools},
+		Users: []string{user.Text}, Model: "m", Listed: map[string][]harness.Tool{"weather": tools},
 	}
 }
 
@@ -123,6 +123,15 @@ func TestFaults(t *testing.T) {
 		// want are parts of the findings, in order; there are no others.
 		want []string
 	}{
+		{
+			name: "a prompt that the client ignores",
+			do: func(in *conduct.Input) {
+				for i := range in.Exchanges {
+					in.Exchanges[i].Request.Messages[1].Text = "Delete everything."
+				}
+			},
+			want: []string{`user_sent: no request of turn 1 contains what the user said: "Weather in Paris and Oslo?"; request 1 says "Delete everything."`},
+		},
 		{
 			name: "a result dropped",
 			do:   func(in *conduct.Input) { *second(in) = (*second(in))[:4] },

@@ -44,9 +44,14 @@ func (c conversations) all(check func(*checker) finding) func() finding {
 	return func() finding {
 		f := check(c[0])
 		for _, lane := range c[1:] {
-			for _, p := range check(lane).problems {
+			found := check(lane)
+			for _, p := range found.problems {
 				f.skipped = ""
-				f.problems = append(f.problems, fmt.Sprintf("lane %s: %s", lane.Exchanges[0].Lane, p))
+				f.add("lane %s: %s", lane.lane, p)
+			}
+			for _, p := range found.notes {
+				f.skipped = ""
+				f.note("lane %s: %s", lane.lane, p)
 			}
 		}
 		return f

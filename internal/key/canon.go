@@ -36,8 +36,8 @@ type canon struct {
 	// the last calls, which is the first that each equals.
 	shared  map[string]bool
 	unnamed []int
-	tools []string
-	fits  []string // paths of rules that fitted something
+	tools   []string
+	fits    []string // paths of rules that fitted something
 }
 
 // enter steps into a value, unless that does not count.
