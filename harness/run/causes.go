@@ -315,7 +315,7 @@ func (t *trial) subjectFault(e *evidence) string {
 		where = fmt.Sprintf("turn %d: ", n)
 	}
 	if errors.Is(t.broke, errHang) || errors.Is(t.broke, errAbandoned) {
-		c, _ := counts(e.exchanges)
+		c, _ := counts(e.exchanges, e.mode)
 		return fmt.Sprintf("%sthe subject hangs: no answer within %s, after %d model calls and %d tool calls (%v)",
 			where, t.opts.Timeout, c.ModelCalls, len(e.tools), t.broke)
 	}

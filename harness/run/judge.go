@@ -61,7 +61,7 @@ func (t *trial) judge(ctx context.Context) (trials.Record, trials.Detail) {
 		Start: t.start.UTC(), Duration: took, Judges: jury.used(),
 	}
 	var used harness.Usage
-	rec.Counts, used = counts(e.exchanges)
+	rec.Counts, used = counts(e.exchanges, e.mode)
 	rec.Tokens = trials.TokensOf(used)
 	if t.opts.Mode != harness.ModeMock { // whose tokens nobody is billed
 		rec.Cost = t.entry.Price.Cost(rec.Tokens)

@@ -39,7 +39,9 @@ type liveModel struct {
 	clock  harness.Clock
 	check  func()
 	// enter waits until the endpoint may be asked; nil in replay, which asks none.
-	enter   func(context.Context) (*request, error)
+	enter func(context.Context) (*request, error)
+	// aside reports whether a request of a turn is one beside the conversation; nil: none is.
+	aside   func(turn int, r harness.Request) bool
 	unmount func()
 	over    context.Context // ends with the conversation
 	end     context.CancelFunc
@@ -87,7 +89,7 @@ const (
 func (t *trial) openLive() (harness.Endpoint, error) {
 	m := &liveModel{
 		base: strings.TrimRight(t.entry.BaseURL, "/"), key: t.entry.keys.of, clock: t.clock, check: t.checkLimits,
-		read: t.opts.readReply,
+		read: t.opts.readReply, aside: t.asides(),
 		client: &http.Client{Transport: t.opts.Transport, CheckRedirect: func(*http.Request, []*http.Request) error {
 			return http.ErrUseLastResponse // a redirect would carry the key away
 		}},
@@ -403,9 +405,15 @@ func (m *liveModel) begin(r *http.Request, e dialects.Endpoint, body []byte) *as
 		x.chat = x.request.AsChat()
 		x.Request = x.chat.Request()
 	}
+	if x.chat != nil && m.aside != nil && m.aside(m.turn, x.Request) {
+		x.Kind, x.Turn, x.Reply = harness.KindAside, 0, 0
+	}
 	for _, before := range slices.Backward(m.list) {
-		if before.Turn != m.turn {
+		if x.Kind == harness.KindAside || before.Turn != m.turn && before.Kind != harness.KindAside {
 			break
+		}
+		if before.Kind == harness.KindAside {
+			continue
 		}
 		if x.chat != nil && before.chat != nil && x.Dialect == before.Dialect && x.chat.SameMessages(before.chat) {
 			x.Attempt, x.Reply = before.Attempt+1, before.Reply

@@ -104,6 +104,26 @@ func (t *trial) openMock() (harness.Endpoint, error) {
 	return e, nil
 }
 
+// asides tells which requests of a turn to a real endpoint, or to its recording, are
+// beside the conversation: those that a mock model would answer by an aside. What
+// that leaves to chance, or cannot decide, belongs to the conversation.
+func (t *trial) asides() func(turn int, r harness.Request) bool {
+	rules := slices.Concat(t.subject.Asides, t.scenario.ModelScript().Asides)
+	return func(turn int, r harness.Request) bool {
+		ask := &mockllm.Ask{Request: r, Turn: turn}
+		if turn > 0 && turn <= len(t.scenario.Turns) {
+			ask.User = t.scenario.Turns[turn-1].User
+		}
+		return slices.ContainsFunc(rules, func(rule mockllm.Rule) bool {
+			if rule.Chance > 0 || rule.When == nil {
+				return rule.Chance == 0
+			}
+			holds, err := rule.When(ask)
+			return err == nil && holds
+		})
+	}
+}
+
 // granted reports whether the subject may use a server.
 func (t *trial) granted(server string) bool {
 	grants := t.scenario.Grants

@@ -459,7 +459,7 @@ func (t *trial) checkLimits() {
 	var c trials.Counts
 	var used harness.Usage
 	t.model.each(func(x *harness.Exchange) bool {
-		count(&c, &used, x)
+		count(&c, &used, x, t.opts.Mode)
 		return true
 	})
 	t.ledger.note(t, used)
@@ -565,15 +565,20 @@ func (t *trial) listed() (listed, offered map[string][]harness.Tool) {
 }
 
 // counts sums up a journal of the model's side.
-func counts(exchanges []harness.Exchange) (c trials.Counts, used harness.Usage) {
+func counts(exchanges []harness.Exchange, mode harness.Mode) (c trials.Counts, used harness.Usage) {
 	for i := range exchanges {
-		count(&c, &used, &exchanges[i])
+		count(&c, &used, &exchanges[i], mode)
 	}
 	return c, used
 }
 
-func count(c *trials.Counts, used *harness.Usage, x *harness.Exchange) {
+// count adds an exchange. What is asked beside the conversation is no model call,
+// but somebody is billed for its tokens, unless a mock answered.
+func count(c *trials.Counts, used *harness.Usage, x *harness.Exchange, mode harness.Mode) {
 	if x.Kind.Outside() || x.Stray {
+		if mode != harness.ModeMock {
+			*used = used.Add(x.Usage.Counted())
+		}
 		return
 	}
 	c.ModelCalls++

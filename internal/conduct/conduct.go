@@ -44,7 +44,7 @@
 //	children_ended        a server that the client started as a process ends with the client
 //
 // In the modes live and record a finding is a warning, since no script says
-// what should have happened; only limits and grants fail.
+// what should have happened; only limits, grants and approved fail.
 package conduct
 
 import (
