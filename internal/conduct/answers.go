@@ -152,6 +152,8 @@ func (c *checker) answeredOnce() (f finding) {
 			}
 			if j := c.swapped(a, i); j >= 0 {
 				f.add("%s was answered with the result of %s", callText(call), callText(a.calls[j]))
+			} else if j := c.mixed(a, i); j >= 0 {
+				f.add("%s was answered with the result of %s too", callText(call), callText(a.calls[j]))
 			}
 		}
 	}
@@ -232,6 +234,28 @@ func (c *checker) swapped(a answered, i int) int {
 	for j, other := range a.calls {
 		// An empty result is in every text and says nothing.
 		if !c.silent(other) && c.faithful(other, a.texts[i][0]) {
+			return j
+		}
+	}
+	return -1
+}
+
+// mixedLength is how long a result must be so that it does not stand in another
+// one by chance.
+const mixedLength = 16
+
+// mixed returns another call of the reply whose result stands beside that of
+// call i, or -1.
+func (c *checker) mixed(a answered, i int) int {
+	if len(a.texts[i]) != 1 || !a.calls[i].Executed || c.spoiled(a.calls[i]) {
+		return -1
+	}
+	own := c.said(a.calls[i])
+	rest := strings.Replace(canonical(a.texts[i][0]), canonical(strings.TrimSpace(own)), "", 1)
+	for j, other := range a.calls {
+		said := strings.TrimSpace(c.said(other))
+		if j != i && other.Executed && len(squeezed(said)) >= mixedLength && !tells(own, said) && !tells(said, own) &&
+			!strings.Contains(string(a.calls[i].Args), said) && tells(rest, said) {
 			return j
 		}
 	}

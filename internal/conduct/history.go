@@ -3,6 +3,7 @@
 package conduct
 
 import (
+	"encoding/json"
 	"fmt"
 	"maps"
 	"slices"
@@ -10,6 +11,7 @@ import (
 	"unicode"
 
 	"github.com/rehearse-dev/rehearse/harness"
+	"github.com/rehearse-dev/rehearse/internal/jsonrpc"
 	"github.com/rehearse-dev/rehearse/internal/prose"
 )
 
@@ -56,7 +58,42 @@ func (c *checker) toolsOffered() (f finding) {
 			}
 		}
 	}
+	c.redescribed(&c.requests[i], &f)
 	return f
+}
+
+// redescribed finds tools that a later request offers with another description
+// than that of their server, which the first request had. A server may change
+// what it lists.
+func (c *checker) redescribed(first *harness.Exchange, f *finding) {
+	said := map[string]bool{}
+	for _, x := range c.conversation() {
+		for _, now := range x.Request.Tools {
+			i := slices.IndexFunc(first.Request.Tools, func(t harness.Tool) bool { return t.Name == now.Name })
+			if i < 0 || said[now.Name] || c.listsAnew(now.Description) {
+				continue
+			}
+			was := first.Request.Tools[i].Description
+			for _, tools := range c.Listed {
+				if !said[now.Name] && slices.ContainsFunc(tools, func(t harness.Tool) bool {
+					return describes(was, t.Description) && !describes(now.Description, t.Description)
+				}) &&
+					!slices.ContainsFunc(tools, func(t harness.Tool) bool { return t.Description != "" && describes(now.Description, t.Description) }) {
+					said[now.Name] = true
+					f.add("request %d: tool %q is offered with the description %s, but request %d offers it with %s", x.Seq, now.Name, quote(now.Description), first.Seq, quote(was))
+				}
+			}
+		}
+	}
+}
+
+// listsAnew reports whether a server announced other tools, or listed one with
+// a description.
+func (c *checker) listsAnew(description string) bool {
+	raw, _ := json.Marshal(description) // is a text
+	return slices.ContainsFunc(c.Frames, func(f jsonrpc.Frame) bool {
+		return !f.In && (f.Method == "notifications/tools/list_changed" || strings.TrimSpace(description) != "" && strings.Contains(f.Body, string(raw)))
+	})
 }
 
 // describes reports whether a description holds the beginning of a tool's own:

@@ -50,8 +50,44 @@ func (c *checker) rewritten(before *harness.Exchange, rest []harness.Message) st
 	if !recovered && !tellsText(echo.Text, answer.Text) {
 		return fmt.Sprintf("the model said %s, but the history has %s", quote(answer.Text), quote(echo.Text))
 	}
+	if !recovered && before.Fault == "" {
+		if more := c.invented(answer, rest); more != "" {
+			return fmt.Sprintf("the model said %s, but the history has %s", quote(answer.Text), quote(more))
+		}
+	}
 	return ""
 }
+
+// invented returns what a history says in a reply's place, where that is more
+// than the model said. Clients may put a model's thoughts into its text, and, where
+// it made calls, say so: they name a tool, or put a few words in brackets.
+func (c *checker) invented(answer harness.Message, rest []harness.Message) string {
+	var all []string
+	for _, m := range rest {
+		if m.Role != harness.RoleAssistant {
+			break // what comes behind the results is not said to be this reply
+		}
+		all = append(all, m.Text)
+	}
+	told := strings.Join(all, "\n")
+	more := squeezed(thoughts.ReplaceAllString(told, ""))
+	for _, own := range []string{answer.Text, thoughts.ReplaceAllString(answer.Text, ""), answer.Reasoning, answer.Refusal} {
+		if own = squeezed(own); own != "" {
+			more = strings.Replace(more, own, "", 1)
+		}
+	}
+	named := slices.ContainsFunc(answer.Calls, func(call harness.ToolCall) bool {
+		return strings.Contains(more, squeezed(call.Name)) || call.ID != "" && strings.Contains(more, call.ID)
+	})
+	label := len(more) <= maxLabel && strings.HasSuffix(more, ":") // of a speaker
+	if words(more) == "" || marked(more) || named || label {
+		return ""
+	}
+	return told
+}
+
+// maxLabel is the length of a label at most, as "Assistant:".
+const maxLabel = 32
 
 // handedBack finds a call of a reply among those of the history: by its id, or
 // by its place where its id is of no use.

@@ -47,6 +47,26 @@ func TestRepliesHandedBack(t *testing.T) {
 		},
 		{name: "text left out", said: "I look it up.", do: func(_ *conduct.Input, m *harness.Message) { m.Text = "" }, want: `the history has ""`},
 		{name: "text cut", said: "I look it up.", do: func(_ *conduct.Input, m *harness.Message) { m.Text = "I look" }, want: "was rewritten"},
+		{
+			name: "text invented", do: func(_ *conduct.Input, m *harness.Message) { m.Text = "I decided to look it up." },
+			want: `the reply to request 1 was rewritten: the model said "", but the history has "I decided to look it up."`,
+		},
+		{
+			name: "text added", said: "I look it up.", do: func(_ *conduct.Input, m *harness.Message) { m.Text += " And more." },
+			want: `the model said "I look it up.", but the history has "I look it up. And more."`,
+		},
+		{name: "a text in brackets for none", do: func(_ *conduct.Input, m *harness.Message) { m.Text = "(no content)" }},
+		{name: "dots for no text", do: func(_ *conduct.Input, m *harness.Message) { m.Text = "..." }},
+		{name: "the calls in words too", do: func(_ *conduct.Input, m *harness.Message) { m.Text = "Calling get with Paris." }},
+		{name: "a label in front", said: "I look it up.", do: func(_ *conduct.Input, m *harness.Message) { m.Text = "Assistant: " + m.Text }},
+		{name: "the model's thoughts in its text", said: "I look it up.", do: func(in *conduct.Input, m *harness.Message) {
+			in.Exchanges[0].Answer.Reasoning = "Paris first."
+			m.Text = "Paris first.\n\n" + m.Text
+		}},
+		{name: "thoughts in tags", do: func(_ *conduct.Input, m *harness.Message) { m.Text = "<think>Paris first.</think>" }},
+		{name: "a message of the client's own behind the results", do: func(in *conduct.Input, _ *harness.Message) {
+			*second(in) = append(*second(in), harness.Message{Role: harness.RoleAssistant, Text: "Now the answer is"})
+		}},
 		{name: "text and calls in messages of their own", said: "I look it up.", do: func(in *conduct.Input, m *harness.Message) {
 			text := harness.Message{Role: harness.RoleAssistant, Text: m.Text}
 			m.Text = ""
@@ -199,6 +219,82 @@ func TestDescriptionsOffered(t *testing.T) {
 			found := check(conduct.Config{}, in)
 			if tt.ok && len(found) > 0 || !tt.ok && (len(found) != 1 || !strings.HasPrefix(found[0], `failed tools_offered: request 1: tool "weather.get" is offered with the description`)) {
 				t.Errorf("found %q", found)
+			}
+		})
+	}
+}
+
+// TestDescriptionsLater: a later request may leave tools out, but not describe
+// them otherwise, unless the server does.
+func TestDescriptionsLater(t *testing.T) {
+	for _, tt := range []struct {
+		name string
+		do   func(in *conduct.Input, tools *[]harness.Tool)
+		want string
+	}{
+		{"as they were", func(*conduct.Input, *[]harness.Tool) {}, "passed"},
+		{"left out", func(_ *conduct.Input, tools *[]harness.Tool) { *tools = nil }, "passed"},
+		{"more said", func(_ *conduct.Input, tools *[]harness.Tool) { (*tools)[0].Description += " Use it well." }, "passed"},
+		{
+			"changed", func(_ *conduct.Input, tools *[]harness.Tool) { (*tools)[0].Description = "changed" },
+			`failed: request 2: tool "get" is offered with the description "changed", but request 1 offers it with "Get it."`,
+		},
+		{
+			"emptied", func(_ *conduct.Input, tools *[]harness.Tool) { (*tools)[0].Description = "" },
+			`failed: request 2: tool "get" is offered with the description "", but request 1 offers it with "Get it."`,
+		},
+		{"as the server lists it now", func(in *conduct.Input, tools *[]harness.Tool) {
+			(*tools)[0].Description = "Get it now."
+			in.Listed["weather"] = slices.Clone(in.Listed["weather"])
+			in.Frames = []jsonrpc.Frame{{Seq: 1, Server: "weather", Kind: jsonrpc.FrameResponse, Body: `{"result":{"tools":[{"name":"get","description":"Get it now."}]}}`}}
+		}, "passed"},
+		{"after the server announced others", func(in *conduct.Input, tools *[]harness.Tool) {
+			(*tools)[0].Description = "New."
+			in.Frames = []jsonrpc.Frame{{Seq: 1, Server: "weather", Kind: jsonrpc.FrameNotification, Method: "notifications/tools/list_changed"}}
+		}, "passed"},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			in := honest()
+			tt.do(in, &in.Exchanges[1].Request.Tools)
+			if got := verdictOf(conduct.Config{}, in, conduct.ToolsOffered); got != tt.want {
+				t.Errorf("tools_offered is %s\nwant %s", got, tt.want)
+			}
+		})
+	}
+}
+
+// TestResultsMixed: a message that answers one call and has the results of
+// others too.
+func TestResultsMixed(t *testing.T) {
+	const mixed = `failed: call weather.get {"city": "Paris"} (c1) was answered with the result of call weather.get {"city": "Oslo"} (c2) too`
+	for _, tt := range []struct {
+		name string
+		do   func(in *conduct.Input)
+		want string
+	}{
+		{"both", func(in *conduct.Input) { (*second(in))[3].Text = paris + "\n" + oslo }, mixed},
+		{"both, written anew", func(in *conduct.Input) {
+			(*second(in))[3].Text = "1. " + paris + "\n2. " + `{"temperature": -3, "city": "Oslo"}`
+		}, mixed},
+		{"its own twice", func(in *conduct.Input) { (*second(in))[3].Text = paris + "\n" + paris }, "passed"},
+		{"a result that has that of the other", func(in *conduct.Input) {
+			in.Tools[1].Text, in.Tools[1].Result = "["+paris+","+oslo+"]", json.RawMessage("["+paris+","+oslo+"]")
+			(*second(in))[3].Text = in.Tools[1].Text
+		}, "passed"},
+		{"a short result of the other in the words around", func(in *conduct.Input) {
+			in.Tools[0].Text, in.Tools[0].Result = "ok", json.RawMessage(`"ok"`)
+			(*second(in))[3].Text, (*second(in))[4].Text = "ok: "+paris, "ok"
+		}, "passed"},
+		{"equal results", func(in *conduct.Input) {
+			in.Tools[0].Text, in.Tools[0].Result = paris, json.RawMessage(paris)
+			(*second(in))[3].Text, (*second(in))[4].Text = paris+paris, paris
+		}, "passed"},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			in := honest()
+			tt.do(in)
+			if got := verdictOf(conduct.Config{}, in, conduct.AnsweredOnce); got != tt.want {
+				t.Errorf("answered_once is %s\nwant %s", got, tt.want)
 			}
 		})
 	}
