@@ -145,7 +145,7 @@ func modelObject() *object {
 		keys: []key{
 			{name: "profile", typ: enum(profiles()...), def: "openai", doc: "Wire habits of the mock model."},
 			{name: "provider", typ: enum(Providers()...), def: "the subject's", doc: "The API that the subject is to speak with the model, in any mode, where neither the model entry nor `--provider` of `rehearse run` says one. The profile must have it."},
-			{name: "system", typ: text(), def: "none", doc: "The system message that the subject must send."},
+			{name: "system", typ: text(), def: "none", doc: "The system message that the subject is to send. This and the following four are handed to the subject; whether it sends them is judged by nothing but a `that`, as `requests.all(r, r.system.contains(\"Be brief\"))`."},
 			{name: "temperature", typ: number(), def: "the provider's", doc: "Sampling temperature; 0 is sent."},
 			{name: "top_p", typ: number(), def: "the provider's", doc: "Nucleus sampling."},
 			{name: "max_tokens", typ: count(1), def: "the provider's", doc: "Tokens of one reply."},

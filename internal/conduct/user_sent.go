@@ -26,8 +26,8 @@ func (c *checker) userSent() (f finding) {
 		}
 		judged = true
 		switch {
-		case slices.ContainsFunc(turn, func(x harness.Exchange) bool { return hasText(x.Request, user) }):
-		case slices.ContainsFunc(turn, func(x harness.Exchange) bool { return hasText(x.Request, beginning(user)) }):
+		case slices.ContainsFunc(turn, func(x harness.Exchange) bool { return c.hasText(x.Request, user) }):
+		case slices.ContainsFunc(turn, func(x harness.Exchange) bool { return c.hasText(x.Request, beginning(user)) }):
 			f.note("the requests of turn %d contain only the beginning of what the user said: %s", i+1, quote(user))
 		default:
 			f.add("no request of turn %d contains what the user said: %s; request %d says %s", i+1, quote(user), turn[0].Seq, quote(lastOfUser(turn[0].Request)))
@@ -142,10 +142,15 @@ func beginning(text string) string {
 	return head
 }
 
-// hasText reports whether a request says a text to the model.
-func hasText(r harness.Request, text string) bool {
+// hasText reports whether a request says a text to the model. What a server
+// answered is not the user's; what a tool of the client's own did may be, as of
+// one that asks the user.
+func (c *checker) hasText(r harness.Request, text string) bool {
 	return slices.ContainsFunc(r.Messages, func(m harness.Message) bool {
-		return m.Role != harness.RoleAssistant && (saysText(m.Text, text) || slices.ContainsFunc(m.Parts, func(s string) bool { return saysText(s, text) }))
+		ofServer := m.Role == harness.RoleTool && slices.ContainsFunc(c.Tools, func(x harness.ToolExchange) bool {
+			return !blank(x.Result) && c.holds(m.Text, x)
+		})
+		return m.Role != harness.RoleAssistant && !ofServer && (saysText(m.Text, text) || slices.ContainsFunc(m.Parts, func(s string) bool { return saysText(s, text) }))
 	})
 }
 

@@ -62,6 +62,14 @@ func TestUserSent(t *testing.T) {
 			user("Hm.")(in)
 			more(says(harness.RoleAssistant, said))(in)
 		}, lost},
+		{"in the result of a server alone", func(in *conduct.Input) {
+			in.Users[0] = "Paris?"
+			user("Hm.")(in)
+		}, `failed: no request of turn 1 contains what the user said: "Paris?"`},
+		{"as the answer of a tool of the client's own", func(in *conduct.Input) {
+			user("Begin.")(in)
+			more(harness.Message{Role: harness.RoleTool, CallID: "ask", Text: said})(in)
+		}, "passed"},
 		{"only its beginning", user(said[:80]), "warning: the requests of turn 1 contain only the beginning"},
 		{"twice", more(says(harness.RoleUser, said)), "warning: request 2 has the text of turn 1 2 times"},
 		{"with a message that nobody sent", more(says(harness.RoleUser, "Continue.")), `warning: request 2 has a message of the user that the user did not send: "Continue."`},

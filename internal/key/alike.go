@@ -10,8 +10,8 @@ import (
 )
 
 // Equal calls of one reply are interchangeable: a client that runs them at the
-// same time may have the result of either for either. So they share a number,
-// and their results are sorted.
+// same time may have the result of either for either. So their results are
+// sorted, each in a place and under an id that one of them had.
 
 // alike notes which calls of a list are equal: those that stand beside each
 // other, with one name and the same arguments.
@@ -38,18 +38,15 @@ func (c *canon) noteAlike(calls []value.Value) {
 			first[text], k = i, i
 		}
 		c.unnamed = append(c.unnamed, k)
-		of, own := callIDs(calls[k]), callIDs(call)
-		for n, id := range own {
-			delete(c.alias, id) // of an earlier reply that had the same ids
-			if again && n < len(of) && id != "" && of[n] != "" {
-				c.alias[id] = of[n]
-				c.shared[c.number(of[n])] = true
+		for n, id := range callIDs(call) {
+			if of := callIDs(calls[k])[n]; id != "" && of != "" {
+				c.alias[c.number(id)] = c.number(of) // in place of an earlier reply that had the same ids
 			}
 		}
 	}
 }
 
-// sortAlike sorts the results of equal calls among the places that they have.
+// sortAlike sorts the results of equal calls.
 func (c *canon) sortAlike(items []value.Value) {
 	for i := 0; i < len(items); {
 		end := i
@@ -59,25 +56,49 @@ func (c *canon) sortAlike(items []value.Value) {
 		groups := map[string][]int{}
 		for k := i; k < end; k++ {
 			id := resultID(items[k])
-			if id == "" && end-i == len(c.unnamed) {
-				id = "unnamed " + strconv.Itoa(c.unnamed[k-i])
-			} else if !c.shared[id] {
-				continue
+			of, ok := c.alias[id]
+			switch {
+			case ok:
+				groups[of] = append(groups[of], k)
+			case id == "" && end-i == len(c.unnamed):
+				of = "unnamed " + strconv.Itoa(c.unnamed[k-i])
+				groups[of] = append(groups[of], k)
 			}
-			groups[id] = append(groups[id], k)
 		}
 		for _, at := range groups {
 			var results []value.Value
 			for _, k := range at {
-				results = append(results, items[k])
+				results = append(results, withID(items[k], ""))
 			}
 			slices.SortStableFunc(results, func(a, b value.Value) int { return slices.Compare(a.Append(nil), b.Append(nil)) })
 			for n, k := range at {
-				items[k] = results[n]
+				items[k] = withID(results[n], resultID(items[k]))
 			}
 		}
 		i = max(end, i+1)
 	}
+}
+
+// withID is a result under another id; one without an id stays as it is.
+func withID(item value.Value, id string) value.Value {
+	var out []value.Member
+	for _, m := range item.Members() {
+		switch {
+		case m.Key == "tool_call_id" || m.Key == "tool_use_id" || m.Key == "call_id":
+			m.Value = value.StringOf(id)
+		case m.Key == "functionResponse" || m.Key == "function_response":
+			var response []value.Member
+			for _, r := range m.Value.Members() {
+				if r.Key == "id" {
+					r.Value = value.StringOf(id)
+				}
+				response = append(response, r)
+			}
+			m.Value = value.ObjectOf(response...)
+		}
+		out = append(out, m)
+	}
+	return value.ObjectOf(out...)
 }
 
 // inner is the call or the result that an item of Gemini's wraps, or the

@@ -31,10 +31,8 @@ type canon struct {
 	rules []*Path
 	path  []string          // of the value that is looked at
 	ids   map[string]string // of tool calls, to their number
-	alias map[string]string // of calls that equal another one, to the id of that
-	// shared are the numbers that equal calls have together, and unnamed has, of
-	// the last calls, which is the first that each equals.
-	shared  map[string]bool
+	alias map[string]string // of numbers of calls, to that of the first call of the reply that each equals
+	// unnamed has, of the last calls, which is the first that each equals.
 	unnamed []int
 	tools   []string
 	fits    []string // paths of rules that fitted something
@@ -182,9 +180,6 @@ func (c *canon) object(v value.Value) value.Value {
 func (c *canon) number(id string) string {
 	if id == "" {
 		return ""
-	}
-	if other, ok := c.alias[id]; ok {
-		id = other
 	}
 	n, ok := c.ids[id]
 	if !ok {

@@ -142,7 +142,7 @@ func (k *Key) readBody(contentType string, body []byte, rules *Rules) {
 			k.raw = body
 			return
 		}
-		c := canon{rules: compileRules(rules), ids: map[string]string{}, alias: map[string]string{}, shared: map[string]bool{}}
+		c := canon{rules: compileRules(rules), ids: map[string]string{}, alias: map[string]string{}}
 		k.body = c.value(v)
 		k.tools, k.fits = c.tools, c.fits
 	default:

@@ -110,6 +110,12 @@ func TestEqualCalls(t *testing.T) {
 			t.Errorf("%s: other arguments count as the same request", name)
 		}
 	}
+	// The order of the ids counts, as results go back in the order of the calls.
+	chat := strings.NewReplacer("A", "{}", "B", "{}").Replace(bodies["chat"])
+	turned := strings.NewReplacer(`"tool_call_id":"x"`, `"tool_call_id":"y"`, `"tool_call_id":"y"`, `"tool_call_id":"x"`)
+	if jsonKey(chat).ID == jsonKey(turned.Replace(chat)).ID {
+		t.Error("results in another order of the calls count as the same request")
+	}
 	// An endpoint that counts its calls anew in each reply.
 	again := func(one, two string) *key.Key {
 		return jsonKey(`{"messages":[{"tool_calls":[{"id":"0","function":{"name":"f","arguments":"{}"}},{"id":"1","function":{"name":"f","arguments":"{}"}}]},
