@@ -13,8 +13,8 @@ BENCH := internal/bench
 # Packages in which nothing is concurrent and much is read, which the race
 # detector makes ten times as slow. All others are tested with it.
 PLAIN := ./internal/archtest ./internal/vcr
-RACE = ./harness/... ./cassettes/... ./mockllm/... ./mockmcp/... ./scenarios/... ./reports/... \
-  $(shell $(GO) list ./internal/... | grep -vE '/internal/(archtest|vcr)$$')
+RACE := ./harness/... ./cassettes/... ./mockllm/... ./mockmcp/... ./scenarios/... ./reports/... \
+  $$(go list ./internal/... | grep -vE '/internal/(archtest|vcr)$$')
 
 # Thousands of trials or texts, one like the other, which the race detector makes
 # five times as slow or more; it sees their code in every other test of the package.
