@@ -92,6 +92,14 @@ func TestUserSent(t *testing.T) {
 			in.Users[0] = "go"
 			user("Good morning.")(in)
 		}, "failed: no request of turn 1 contains what the user said: \"go\""},
+		{"with a value for what was taken out", func(in *conduct.Input) {
+			user("Log in with swordfish, please.")(in)
+			in.Users[0] = "Log in with REDACTED-literal-5ee0ea17, please."
+		}, "passed"},
+		{"another one, with something taken out", func(in *conduct.Input) {
+			user("Log out, swordfish.")(in)
+			in.Users[0] = "Log in with REDACTED-literal-5ee0ea17, please."
+		}, lost},
 		{"of a turn with nothing to say", func(in *conduct.Input) { in.Users[0] = " " }, "skipped"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
