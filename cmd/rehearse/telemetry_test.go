@@ -134,6 +134,7 @@ func talkTo(t *testing.T, c *collector, env map[string]string) (said string) {
 	if code := <-k.ended; code != exitPassed {
 		t.Errorf("exit code %d", code)
 	}
+	k.in.Close() // who reads lines is told
 	c.CloseClientConnections()
 	http.DefaultTransport.(*http.Transport).CloseIdleConnections()
 	return k.err.String()
@@ -160,25 +161,30 @@ func TestTelemetryEnds(t *testing.T) {
 // TestTelemetryAsked: one signal alone, messages too, and nothing where something
 // says so.
 func TestTelemetryAsked(t *testing.T) {
-	c := newCollector()
-	defer c.Close()
 	const all = "OTEL_EXPORTER_OTLP_ENDPOINT"
 	for _, tc := range []struct {
 		name string
-		env  map[string]string
+		env  map[string]string // URL stands for the collector's
 		want []string
 	}{
 		{"nothing", map[string]string{}, nil},
-		{"disabled", map[string]string{all: c.URL, "OTEL_SDK_DISABLED": "true"}, nil},
-		{"none", map[string]string{all: c.URL, "OTEL_TRACES_EXPORTER": "none", "OTEL_METRICS_EXPORTER": "none"}, nil},
-		{"traces", map[string]string{"OTEL_EXPORTER_OTLP_TRACES_ENDPOINT": c.URL + "/v1/traces"}, []string{"service rehearse", "span chat m", "span invoke_agent rehearse"}},
-		{"metrics", map[string]string{"OTEL_EXPORTER_OTLP_METRICS_ENDPOINT": c.URL + "/v1/metrics"}, []string{"metric gen_ai.client.operation.duration", "metric gen_ai.client.token.usage"}},
-		{"messages", map[string]string{all: c.URL, "OTEL_METRICS_EXPORTER": "none", "OTEL_INSTRUMENTATION_GENAI_CAPTURE_MESSAGE_CONTENT": "true"}, []string{"service rehearse", "span chat m", "span invoke_agent rehearse"}},
+		{"disabled", map[string]string{all: "URL", "OTEL_SDK_DISABLED": "true"}, nil},
+		{"none", map[string]string{all: "URL", "OTEL_TRACES_EXPORTER": "none", "OTEL_METRICS_EXPORTER": "none"}, nil},
+		{"traces", map[string]string{"OTEL_EXPORTER_OTLP_TRACES_ENDPOINT": "URL/v1/traces"}, []string{"service rehearse", "span chat m", "span invoke_agent rehearse"}},
+		{"metrics", map[string]string{"OTEL_EXPORTER_OTLP_METRICS_ENDPOINT": "URL/v1/metrics"}, []string{"metric gen_ai.client.operation.duration", "metric gen_ai.client.token.usage"}},
+		{"messages", map[string]string{all: "URL", "OTEL_METRICS_EXPORTER": "none", "OTEL_INSTRUMENTATION_GENAI_CAPTURE_MESSAGE_CONTENT": "true"}, []string{"service rehearse", "span chat m", "span invoke_agent rehearse"}},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
-			c.got = nil
-			c.raw.Reset()
-			talkTo(t, c, tc.env)
+			// One of its own: the exporters of a process share their connections, and
+			// talkTo closes those of the collector.
+			c := newCollector()
+			defer c.Close()
+			for name, v := range tc.env {
+				tc.env[name] = strings.Replace(v, "URL", c.URL, 1)
+			}
+			if said := talkTo(t, c, tc.env); said != "" {
+				t.Errorf("told %q", said)
+			}
 			if d := cmp.Diff(tc.want, c.told()); d != "" {
 				t.Errorf("(-want +got):\n%s", d)
 			}
