@@ -312,6 +312,26 @@ func Marked(text []byte) bool {
 	}
 }
 
+// Unmarked returns what stands between the placeholders of a text, in order: the
+// text alone where it has none.
+func Unmarked(text string) (parts []string) {
+	from := 0
+	for i := 0; i < len(text); {
+		n := placeholder([]byte(text[i:min(len(text), i+maxPlaceholder)]))
+		if n == 0 {
+			i++
+			continue
+		}
+		parts = append(parts, text[from:i])
+		i += n
+		from = i
+	}
+	return append(parts, text[from:])
+}
+
+// maxPlaceholder is more than any placeholder has, in bytes.
+const maxPlaceholder = 64
+
 // Neutral returns a text in which placeholders have no hash. Two texts that
 // differ in their secrets alone are the same then, as when a recording is
 // replayed with another key, or none worth the name.

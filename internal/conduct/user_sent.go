@@ -10,6 +10,7 @@ import (
 	"strings"
 	"unicode"
 
+	"github.com/rehearse-dev/rehearse/cassettes/redact"
 	"github.com/rehearse-dev/rehearse/harness"
 )
 
@@ -154,15 +155,10 @@ func (c *checker) hasText(r harness.Request, text string) bool {
 	})
 }
 
-// placeholder stands in a recorded text for what was taken out of it
-// ([github.com/rehearse-dev/rehearse/cassettes/redact]). The client sends a value
-// of its own there.
-var placeholder = regexp.MustCompile(`REDACTED-[^\s"]*?-[0-9a-f]{8}`)
-
-// saysText reports whether a message contains a text of the user's, but for what
-// was taken out of that.
+// saysText reports whether a message contains a text of the user's. In a recorded
+// one placeholders stand for what was taken out; the client says a value there.
 func saysText(message, text string) bool {
-	for _, piece := range placeholder.Split(text, -1) {
+	for _, piece := range redact.Unmarked(text) {
 		if squeezed(piece) != "" && !contains(message, piece) {
 			return false
 		}
