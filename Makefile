@@ -5,6 +5,8 @@ SHELL := bash
 
 GO ?= go
 BIN := bin
+# How long the tests of one package may take.
+TIMEOUT ?= 10m
 TOOLS := $(CURDIR)/.tools
 STATICCHECK_VERSION := v0.8.2
 GOFUMPT_VERSION := v0.12.0
@@ -38,10 +40,10 @@ cassettes: ## Record traffic through real argo-proxy releases anew (needs Python
 
 .PHONY: test
 test: ## Run everything that needs Go alone, with the race detector where it matters
-	$(GO) test -race -timeout 10m -skip '$(MATRICES)' $(RACE)
-	$(GO) test -timeout 10m -run '$(MATRICES)' $(MATRICES_IN)
-	$(GO) -C $(BENCH) test -timeout 10m ./...
-	$(GO) test -timeout 10m $(PLAIN) ./cmd/... ./interop/agents ./interop/argo ./interop/cases
+	$(GO) test -race -timeout $(TIMEOUT) -skip '$(MATRICES)' $(RACE)
+	$(GO) test -timeout $(TIMEOUT) -run '$(MATRICES)' $(MATRICES_IN)
+	$(GO) -C $(BENCH) test -timeout $(TIMEOUT) ./...
+	$(GO) test -timeout $(TIMEOUT) $(PLAIN) ./cmd/... ./interop/agents ./interop/argo ./interop/cases
 
 .PHONY: lint
 lint: $(TOOLS)/staticcheck $(TOOLS)/gofumpt ## Run go mod tidy, go vet, staticcheck and gofumpt, for each module

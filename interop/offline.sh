@@ -18,7 +18,7 @@ if ip -o link | grep -qv 'lo:'; then
 fi
 log=$(mktemp)
 trap 'rm -f "$log"' EXIT
-if ! { go test -count=1 -v ./... && go -C internal/bench test -count=1 -v ./...; } >"$log" 2>&1; then
+if ! { go test -count=1 -timeout "${TIMEOUT:-10m}" -v ./... && go -C internal/bench test -count=1 -timeout "${TIMEOUT:-10m}" -v ./...; } >"$log" 2>&1; then
   grep -vE '^(=== |\s*--- (PASS|SKIP)|PASS$|ok )' "$log" >&2 || true
   echo "offline: what failed, with what was printed before it:" >&2
   grep -E -B 30 '^\s*--- FAIL|^FAIL\s+[a-z]|^panic: ' "$log" | grep -vE '^(=== |\s*--- PASS)' >&2
