@@ -21,7 +21,7 @@ RACE := ./harness/... ./cassettes/... ./mockllm/... ./mockmcp/... ./scenarios/..
 # Thousands of trials or texts, one like the other, which the race detector makes
 # five times as slow or more; it sees their code in every other test of the package.
 MATRICES := ^(TestMatrix|TestMatrixGoesRed|TestEveryFault|TestProviders|TestMCPFaults|TestFaultsInOtherDialects|TestFaultsAreDifferent|TestFixed|TestLinear)$$
-MATRICES_IN := ./harness/run ./harness/agent ./mockllm ./cassettes/redact
+MATRICES_IN := ./harness/run ./harness/agent ./mockllm ./internal/redact
 
 .PHONY: help
 help: ## Print this list
@@ -122,7 +122,7 @@ kills: ## Kill recorders at seeded moments and look at what is left (KILLS=400, 
 	@REHEARSE_KILLS=$${KILLS:-400} REHEARSE_SEED=$${SEED:-12} $(GO) test -count=1 -timeout 10m -run '^TestKills$$' -v ./cmd/rehearse | grep -v -e '^=== ' -e '--- PASS'
 
 .PHONY: simulate
-simulate: ## Play suites whose truth is known, and fail when intervals or tests of harness/stats are out of bounds (SEED=1, SUITES=4000); about a minute
+simulate: ## Play suites whose truth is known, and fail when intervals or tests of internal/stats are out of bounds (SEED=1, SUITES=4000); about a minute
 	@nice $(GO) run ./internal/simulate -seed $${SEED:-1} -suites $${SUITES:-4000}
 
 # Hours: each mutant is tested by its package and by those that import it.

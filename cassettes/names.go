@@ -4,6 +4,7 @@ package cassettes
 
 import (
 	"github.com/rehearse-dev/rehearse/internal/key"
+	"github.com/rehearse-dev/rehearse/internal/redact"
 	"github.com/rehearse-dev/rehearse/internal/vcr"
 )
 
@@ -29,4 +30,16 @@ type (
 	Rules = key.Rules
 	// Difference is one between two requests.
 	Difference = key.Difference
+	// Secrets say what is taken out of recordings: secrets, people, places.
+	Secrets = redact.Rules
+	// Place is a folder that is taken out of recordings, and what stands for it.
+	Place = redact.Place
+	// Redactor takes out what [Secrets] say.
+	Redactor = redact.Redactor
+	// Finding is a text that looks like a secret.
+	Finding = redact.Finding
 )
+
+// NewRedactor makes the redactor that recorders use. Nil means all defaults.
+// The error names the rule that is none.
+func NewRedactor(s *Secrets) (*Redactor, error) { return redact.New(s) }

@@ -10,7 +10,6 @@ import (
 	"slices"
 	"time"
 
-	"github.com/rehearse-dev/rehearse/cassettes/redact"
 	"github.com/rehearse-dev/rehearse/harness"
 	"github.com/rehearse-dev/rehearse/internal/key"
 	"github.com/rehearse-dev/rehearse/internal/recfile"
@@ -65,15 +64,15 @@ type Options struct {
 	// Order is how equal requests are answered. Default [Sequence].
 	Order Order
 	// Match says what of a request does not count. Nil means the defaults of
-	// package key.
+	// [Rules].
 	Match *key.Rules
 	// Secrets says what is taken out of recordings. Nil means the defaults of
-	// package redact.
-	Secrets *redact.Rules
+	// [Secrets].
+	Secrets *Secrets
 	// Restore are places that are put back into answers that are replayed:
 	// what a client does with a path in an answer is then done where the
 	// client is. Default none, and answers have what stands for places.
-	Restore []redact.Place
+	Restore []Place
 	// Speed is how fast a recording is replayed: 1 as it was, 2 twice as
 	// fast; 0 at once.
 	Speed float64

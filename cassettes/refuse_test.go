@@ -14,8 +14,8 @@ import (
 	"testing"
 
 	"github.com/rehearse-dev/rehearse/cassettes"
-	"github.com/rehearse-dev/rehearse/cassettes/redact"
 	"github.com/rehearse-dev/rehearse/internal/key"
+	"github.com/rehearse-dev/rehearse/internal/redact"
 	"github.com/rehearse-dev/rehearse/internal/vcr"
 )
 

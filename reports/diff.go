@@ -10,9 +10,9 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/rehearse-dev/rehearse/harness/stats"
 	"github.com/rehearse-dev/rehearse/harness/trials"
 	"github.com/rehearse-dev/rehearse/internal/prose"
+	"github.com/rehearse-dev/rehearse/internal/stats"
 )
 
 // Diff is two runs held against each other, as `rehearse compare` does.

@@ -12,7 +12,7 @@ import (
 	"time"
 
 	"github.com/rehearse-dev/rehearse/harness"
-	"github.com/rehearse-dev/rehearse/harness/stats"
+	"github.com/rehearse-dev/rehearse/internal/stats"
 )
 
 // estimand is the question that the page answers: which model is better is a
@@ -46,11 +46,11 @@ type pair struct {
 	A, B int
 }
 
-// tableName names a column for harness/stats, where names must differ and are
+// tableName names a column for internal/stats, where names must differ and are
 // not shown.
 func tableName(c int) string { return fmt.Sprintf("column %d", c+1) }
 
-// outcomes are the columns as harness/stats wants them.
+// outcomes are the columns as internal/stats wants them.
 func (tab *table) outcomes() []stats.Table {
 	out := make([]stats.Table, len(tab.Columns))
 	for c := range out {

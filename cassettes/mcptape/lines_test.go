@@ -10,7 +10,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/rehearse-dev/rehearse/cassettes/redact"
+	"github.com/rehearse-dev/rehearse/internal/redact"
 )
 
 // TestSecretOverLines: a secret whose parts are in several lines of standard

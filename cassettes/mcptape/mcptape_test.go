@@ -20,8 +20,8 @@ import (
 	"go.uber.org/goleak"
 
 	"github.com/rehearse-dev/rehearse/cassettes/mcptape"
-	"github.com/rehearse-dev/rehearse/cassettes/redact"
 	"github.com/rehearse-dev/rehearse/internal/mcpwire"
+	"github.com/rehearse-dev/rehearse/internal/redact"
 )
 
 // TestMain lets the test binary be the server of its own tests.

@@ -18,11 +18,11 @@ import (
 	"sync/atomic"
 	"time"
 
-	"github.com/rehearse-dev/rehearse/cassettes/redact"
 	"github.com/rehearse-dev/rehearse/harness"
 	"github.com/rehearse-dev/rehearse/internal/mcpwire"
 	"github.com/rehearse-dev/rehearse/internal/plainfile"
 	"github.com/rehearse-dev/rehearse/internal/recfile"
+	"github.com/rehearse-dev/rehearse/internal/redact"
 	"github.com/rehearse-dev/rehearse/internal/vcr"
 )
 
@@ -31,9 +31,9 @@ type RecordOptions struct {
 	// Server is what the header says the tape is of. Default the command, for
 	// [Record].
 	Server string
-	// Secrets says what is taken out. Nil means the defaults of package
-	// redact.
-	Secrets *redact.Rules
+	// Secrets says what is taken out. Nil means the defaults of
+	// [Secrets].
+	Secrets *Secrets
 	// Clock times frames. Default [harness.SystemClock].
 	Clock harness.Clock
 	// Start is when the clock was set going that all recordings of one trial

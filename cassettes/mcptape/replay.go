@@ -12,12 +12,12 @@ import (
 	"sync"
 	"time"
 
-	"github.com/rehearse-dev/rehearse/cassettes/redact"
 	"github.com/rehearse-dev/rehearse/harness"
 	"github.com/rehearse-dev/rehearse/internal/filepos"
 	"github.com/rehearse-dev/rehearse/internal/key"
 	"github.com/rehearse-dev/rehearse/internal/mcpwire"
 	"github.com/rehearse-dev/rehearse/internal/prose"
+	"github.com/rehearse-dev/rehearse/internal/redact"
 	"github.com/rehearse-dev/rehearse/internal/vcr"
 )
 
@@ -41,8 +41,8 @@ type Options struct {
 	Stale  string
 	// Secrets says what is taken out of requests before they are looked for.
 	// Give those that the tape was recorded with. Nil means the defaults of
-	// package redact.
-	Secrets *redact.Rules
+	// [Secrets].
+	Secrets *Secrets
 	// Clock paces the replay. Default [harness.SystemClock].
 	Clock harness.Clock
 	// Stderr gets what the server wrote to its stderr. Nil drops it.

@@ -9,10 +9,10 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/rehearse-dev/rehearse/cassettes/redact"
 	"github.com/rehearse-dev/rehearse/internal/exactjson"
 	"github.com/rehearse-dev/rehearse/internal/key"
 	"github.com/rehearse-dev/rehearse/internal/mcpwire"
+	"github.com/rehearse-dev/rehearse/internal/redact"
 )
 
 // A script is a session of a tape as a server plays it: what each message of

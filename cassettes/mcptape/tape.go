@@ -16,7 +16,7 @@
 // line is a frame: a line that the client (in) or the server (out) wrote, or
 // one of the server's stderr (err), with the time since the recording began.
 // Over HTTP a frame has the number of the request that carried it. Secrets are
-// removed before a line is written, see package redact; of the headers only the
+// removed before a line is written, see [Secrets]; of the headers only the
 // fields of [HTTP] are written.
 package mcptape
 

@@ -23,7 +23,6 @@ import (
 
 	"github.com/rehearse-dev/rehearse/cassettes"
 	"github.com/rehearse-dev/rehearse/cassettes/mcptape"
-	"github.com/rehearse-dev/rehearse/cassettes/redact"
 	"github.com/rehearse-dev/rehearse/harness"
 	"github.com/rehearse-dev/rehearse/internal/dialect/dialects"
 	"github.com/rehearse-dev/rehearse/internal/gate"
@@ -32,6 +31,7 @@ import (
 	"github.com/rehearse-dev/rehearse/internal/plainfile"
 	"github.com/rehearse-dev/rehearse/internal/prose"
 	"github.com/rehearse-dev/rehearse/internal/recfile"
+	"github.com/rehearse-dev/rehearse/internal/redact"
 )
 
 // captureFlags are the flags of capture.

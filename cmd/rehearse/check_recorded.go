@@ -16,10 +16,10 @@ import (
 	"time"
 
 	"github.com/rehearse-dev/rehearse/cassettes/mcptape"
-	"github.com/rehearse-dev/rehearse/cassettes/redact"
 	"github.com/rehearse-dev/rehearse/harness"
 	"github.com/rehearse-dev/rehearse/internal/filepos"
 	"github.com/rehearse-dev/rehearse/internal/plainfile"
+	"github.com/rehearse-dev/rehearse/internal/redact"
 	"github.com/rehearse-dev/rehearse/internal/vcr"
 	"github.com/rehearse-dev/rehearse/scenarios"
 )

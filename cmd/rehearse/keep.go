@@ -8,8 +8,8 @@ import (
 
 	"github.com/spf13/pflag"
 
-	"github.com/rehearse-dev/rehearse/cassettes/redact"
 	"github.com/rehearse-dev/rehearse/internal/project"
+	"github.com/rehearse-dev/rehearse/internal/redact"
 )
 
 // addKeep adds --keep.

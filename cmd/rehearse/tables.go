@@ -11,8 +11,8 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/rehearse-dev/rehearse/harness/stats"
 	"github.com/rehearse-dev/rehearse/harness/trials"
+	"github.com/rehearse-dev/rehearse/internal/stats"
 	"github.com/rehearse-dev/rehearse/reports"
 )
 

@@ -9,7 +9,7 @@ import (
 	"net/url"
 
 	"github.com/rehearse-dev/rehearse/cassettes/mcptape"
-	"github.com/rehearse-dev/rehearse/cassettes/redact"
+	"github.com/rehearse-dev/rehearse/internal/redact"
 )
 
 // tapeProxy records a server over HTTP until it is interrupted.

@@ -14,7 +14,6 @@ import (
 	"strings"
 
 	"github.com/rehearse-dev/rehearse/cassettes"
-	"github.com/rehearse-dev/rehearse/cassettes/redact"
 	"github.com/rehearse-dev/rehearse/harness"
 	"github.com/rehearse-dev/rehearse/harness/trials"
 	"github.com/rehearse-dev/rehearse/internal/conduct"
@@ -23,6 +22,7 @@ import (
 	"github.com/rehearse-dev/rehearse/internal/key"
 	"github.com/rehearse-dev/rehearse/internal/prose"
 	"github.com/rehearse-dev/rehearse/internal/recfile"
+	"github.com/rehearse-dev/rehearse/internal/redact"
 	"github.com/rehearse-dev/rehearse/internal/shape"
 	"github.com/rehearse-dev/rehearse/internal/vcr"
 	"github.com/rehearse-dev/rehearse/scenarios"

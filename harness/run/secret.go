@@ -9,9 +9,9 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/rehearse-dev/rehearse/cassettes/redact"
 	"github.com/rehearse-dev/rehearse/harness"
 	"github.com/rehearse-dev/rehearse/harness/trials"
+	"github.com/rehearse-dev/rehearse/internal/redact"
 	"github.com/rehearse-dev/rehearse/internal/vcr"
 	"github.com/rehearse-dev/rehearse/scenarios"
 )

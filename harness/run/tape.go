@@ -13,11 +13,11 @@ import (
 
 	"github.com/rehearse-dev/rehearse/cassettes"
 	"github.com/rehearse-dev/rehearse/cassettes/mcptape"
-	"github.com/rehearse-dev/rehearse/cassettes/redact"
 	"github.com/rehearse-dev/rehearse/harness"
 	"github.com/rehearse-dev/rehearse/harness/trials"
 	"github.com/rehearse-dev/rehearse/internal/conduct"
 	"github.com/rehearse-dev/rehearse/internal/filepos"
+	"github.com/rehearse-dev/rehearse/internal/redact"
 	"github.com/rehearse-dev/rehearse/scenarios"
 )
 

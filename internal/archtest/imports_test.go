@@ -12,14 +12,14 @@ import (
 // an import that is not in the table is looked at in review. The first line that
 // a package fits counts; one without a line fails. "..." stands for any end.
 const imports = `
-cassettes: cassettes/redact harness harness/trials internal/dialect/dialects internal/exactjson internal/filepos internal/key internal/plainfile
+cassettes: internal/redact harness harness/trials internal/dialect/dialects internal/exactjson internal/filepos internal/key internal/plainfile
 	internal/prose internal/recfile internal/shape internal/sse internal/vcr
-cassettes/mcptape: cassettes/redact harness internal/exactjson internal/filepos internal/jsonrpc internal/key
+cassettes/mcptape: internal/redact harness internal/exactjson internal/filepos internal/jsonrpc internal/key
 	internal/mcphttp internal/mcpwire internal/plainfile internal/prose internal/recfile internal/shape internal/sse
 	internal/value internal/vcr
-cassettes/redact: internal/key internal/sse internal/value internal/vcr
-cmd/rehearse: cassettes cassettes/mcptape cassettes/redact harness harness/agent harness/agentserver harness/mcppool
-	harness/model/openai harness/run harness/stats harness/tools harness/toolserver harness/trials internal/capture internal/dialect internal/dialect/dialects internal/filepos internal/gate internal/key
+internal/redact: internal/key internal/sse internal/value internal/vcr
+cmd/rehearse: cassettes cassettes/mcptape internal/redact harness harness/agent harness/agentserver harness/mcppool
+	harness/model/openai harness/run internal/stats harness/tools harness/toolserver harness/trials internal/capture internal/dialect internal/dialect/dialects internal/filepos internal/gate internal/key
 	internal/match internal/mcpargs internal/mcpconfig internal/mcpwire internal/mockserver internal/offline internal/plainfile internal/profile
 	internal/project internal/prose internal/recfile internal/settings internal/shape internal/sse internal/timeline internal/vcr internal/yamledit mockllm mockllm/fault
 	mockmcp mockmcp/fault reports
@@ -35,14 +35,14 @@ harness/model: harness
 harness/model/anthropic: harness harness/model internal/dialect internal/dialect/messages internal/provider internal/retry
 harness/model/gemini: harness harness/model internal/dialect internal/dialect/gemini internal/provider internal/retry internal/value
 harness/model/openai: harness harness/model internal/dialect internal/dialect/chat internal/dialect/responses internal/provider internal/retry
-harness/run: cassettes cassettes/mcptape cassettes/redact harness harness/mcppool harness/model harness/model/openai
+harness/run: cassettes cassettes/mcptape internal/redact harness harness/mcppool harness/model harness/model/openai
 	harness/score harness/tools
 	harness/trials internal/conduct internal/dialect internal/dialect/dialects internal/expr internal/filepos
 	internal/gate internal/jsonrpc internal/key internal/mcpconfig internal/mcpwire internal/passthrough internal/plainfile internal/profile
 	internal/project internal/prose internal/recfile internal/retry internal/shape internal/toolname internal/trajectory internal/value
 	internal/vcr mockllm mockmcp mockmcp/fault reports scenarios
 harness/score: harness harness/trials internal/expr internal/match internal/prose internal/trajectory internal/value
-harness/stats: harness
+internal/stats: harness
 harness/tools: harness harness/mcppool internal/dialect internal/exactjson internal/mcpwire internal/schema internal/toolname
 	internal/value
 harness/toolserver: harness harness/mcppool harness/tools internal/filepos internal/gate internal/mcpconfig internal/plainfile internal/schema
@@ -52,9 +52,9 @@ internal/archtest:
 internal/bpe:
 internal/breaker:
 internal/budget:
-internal/capture: cassettes/mcptape cassettes/redact harness harness/trials internal/dialect internal/dialect/dialects internal/exactjson
+internal/capture: cassettes/mcptape internal/redact harness harness/trials internal/dialect internal/dialect/dialects internal/exactjson
 	internal/mcpwire internal/prose internal/toolname internal/value internal/vcr internal/yamledit
-internal/conduct: cassettes/redact harness harness/trials internal/exactjson internal/jsonrpc internal/mcpwire internal/prose
+internal/conduct: internal/redact harness harness/trials internal/exactjson internal/jsonrpc internal/mcpwire internal/prose
 	internal/schema internal/toolname internal/trajectory internal/value
 internal/cues:
 internal/dialect: harness internal/exactjson internal/prose internal/sse internal/toolname
@@ -99,7 +99,7 @@ internal/schema: internal/value
 internal/settings: harness internal/filepos internal/mcpconfig internal/plainfile internal/project internal/strictyaml internal/subjects
 internal/shape: harness internal/dialect internal/dialect/chat internal/dialect/gemini internal/dialect/messages
 	internal/dialect/responses internal/sse internal/value internal/vcr
-internal/simulate: harness harness/stats
+internal/simulate: harness internal/stats
 internal/sse:
 internal/strictyaml: harness internal/prose internal/value
 internal/subjects: harness internal/conduct internal/expr internal/mcpconfig internal/mcpwire internal/plainfile internal/prose internal/sse internal/strictyaml
@@ -124,7 +124,7 @@ mockllm/fault: harness internal/faults
 mockmcp: harness internal/budget internal/cues internal/filepos internal/gate internal/jsonrpc internal/mcpwire
 	internal/plainfile internal/prose internal/schema internal/value mockmcp/fault
 mockmcp/fault: harness internal/faults
-reports: harness harness/stats harness/trials internal/jsonrpc internal/look internal/prose internal/value
+reports: harness internal/stats harness/trials internal/jsonrpc internal/look internal/prose internal/value
 scenarios: harness harness/score harness/trials internal/conduct internal/dialect internal/expr internal/filepos
 	internal/gate internal/jsonrpc internal/key internal/match internal/mcpconfig internal/mcpwire internal/plainfile internal/profile internal/project
 	internal/prose internal/strictyaml internal/subjects internal/toolname internal/value mockllm mockllm/fault mockmcp mockmcp/fault

@@ -10,8 +10,8 @@ import (
 	"strings"
 	"unicode"
 
-	"github.com/rehearse-dev/rehearse/cassettes/redact"
 	"github.com/rehearse-dev/rehearse/harness"
+	"github.com/rehearse-dev/rehearse/internal/redact"
 )
 
 // userSent: what the user said in a turn reaches the model in that turn. A

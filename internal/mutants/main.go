@@ -31,7 +31,7 @@ var groups = []group{
 	{"score", []string{"harness/score"}},
 	{"trajectory", []string{"internal/trajectory"}},
 	{"match", []string{"internal/match"}},
-	{"redact", []string{"cassettes/redact"}},
+	{"redact", []string{"internal/redact"}},
 	{"cassettes", []string{"cassettes"}},
 	{"mcppool", []string{"harness/mcppool"}},
 	{"faults", []string{"internal/faults", "mockllm/fault", "mockmcp/fault"}},

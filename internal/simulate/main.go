@@ -1,7 +1,7 @@
 // Copyright 2026 The rehearse Authors. SPDX-License-Identifier: Apache-2.0
 
 // Command simulate plays suites whose truth is known and prints how often the
-// intervals of harness/stats hold it, how often equal models are called
+// intervals of internal/stats hold it, how often equal models are called
 // different, and how often a true difference is found. It exits 1 when one of
 // these is out of bounds.
 package main

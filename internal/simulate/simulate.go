@@ -12,7 +12,7 @@ import (
 	"gonum.org/v1/gonum/stat/distuv"
 
 	"github.com/rehearse-dev/rehearse/harness"
-	"github.com/rehearse-dev/rehearse/harness/stats"
+	"github.com/rehearse-dev/rehearse/internal/stats"
 )
 
 // world is where suites come from: the true pass rates of two models at a

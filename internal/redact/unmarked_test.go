@@ -6,7 +6,7 @@ import (
 	"slices"
 	"testing"
 
-	"github.com/rehearse-dev/rehearse/cassettes/redact"
+	"github.com/rehearse-dev/rehearse/internal/redact"
 )
 
 func TestUnmarked(t *testing.T) {

@@ -7,7 +7,7 @@ import (
 	"strings"
 
 	"github.com/rehearse-dev/rehearse/harness"
-	"github.com/rehearse-dev/rehearse/harness/stats"
+	"github.com/rehearse-dev/rehearse/internal/stats"
 )
 
 // table is a suite of which each line is a scenario with its attempts.
