@@ -144,8 +144,8 @@ fuzz: ## Fuzz every decoder for a few seconds each (FUZZTIME=10s)
 
 # The request decoders of the mock model, the script loader, the writer and the
 # reader of streams, and the frames of MCP.
-FUZZ_LONG := $(addprefix ./internal/dialect:,FuzzDecodeChat FuzzDecodeResponses FuzzDecodeMessages FuzzDecodeGenerate FuzzDecodeOlder) \
-  ./mockllm:FuzzOldRequest ./scenarios:FuzzLoad ./mockllm:FuzzStream ./harness/model/openai:FuzzPair ./harness/model/openai:FuzzSSE \
+FUZZ_LONG := $(addprefix ./internal/dialect/dialects:,FuzzDecodeChat FuzzDecodeResponses FuzzDecodeMessages FuzzDecodeGenerate FuzzDecodeOlder) \
+  ./mockllm:FuzzOldRequest ./scenarios:FuzzLoad ./mockllm:FuzzStream ./internal/sse:FuzzPair \
   ./internal/mcpwire:FuzzReader ./mockmcp:FuzzServeStdio ./mockmcp:FuzzHandler ./mockmcp:FuzzRounds
 
 .PHONY: fuzz-long

@@ -17,9 +17,6 @@ import (
 
 	"github.com/rehearse-dev/rehearse/harness"
 	"github.com/rehearse-dev/rehearse/harness/model"
-	"github.com/rehearse-dev/rehearse/harness/model/anthropic"
-	"github.com/rehearse-dev/rehearse/harness/model/gemini"
-	"github.com/rehearse-dev/rehearse/harness/model/openai"
 	"github.com/rehearse-dev/rehearse/internal/key"
 	"github.com/rehearse-dev/rehearse/internal/value"
 	"github.com/rehearse-dev/rehearse/mockllm"
@@ -57,9 +54,9 @@ func TestProvidersAndSDKs(t *testing.T) {
 		"body.contents[":        "the SDK sends back thoughts that nobody signed, a stream in the pieces in which it came, and no ids of its own",
 	}
 	newAnthropic := func(root string) model.Model {
-		return anthropic.New(anthropic.Config{BaseURL: root, APIKey: "unused"})
+		return model.NewAnthropic(model.Config{BaseURL: root, APIKey: "unused"})
 	}
-	newGemini := func(root string) model.Model { return gemini.New(gemini.Config{BaseURL: root, APIKey: "unused"}) }
+	newGemini := func(root string) model.Model { return model.NewGemini(model.Config{BaseURL: root, APIKey: "unused"}) }
 	for _, p := range []provider{
 		{"messages", "anthropic", nil, model.Request{Model: "mock", MaxTokens: 2048, Tools: tool(open)}, newAnthropic, inMessages},
 		{"messages, thinking", "anthropic", []string{"thinking"}, model.Request{Model: "mock", MaxTokens: 1024, Reasoning: "minimal", Tools: tool(open)}, newAnthropic, inMessages},
@@ -69,7 +66,7 @@ func TestProvidersAndSDKs(t *testing.T) {
 			"chat", "openai", nil,
 			model.Request{Model: "mock", Tools: tool(closed)},
 			func(root string) model.Model {
-				return openai.New(openai.Config{BaseURL: root + "/v1", APIKey: "unused"})
+				return model.NewOpenAI(model.Config{BaseURL: root + "/v1", APIKey: "unused"})
 			},
 			map[string]string{"body.stream": "ours says also that it wants no stream"},
 		},
@@ -78,7 +75,7 @@ func TestProvidersAndSDKs(t *testing.T) {
 			[]string{"responses"},
 			model.Request{Model: "mock", Tools: tool(closed)},
 			func(root string) model.Model {
-				return openai.NewResponses(openai.Config{BaseURL: root + "/v1", APIKey: "unused"})
+				return model.NewResponses(model.Config{BaseURL: root + "/v1", APIKey: "unused"})
 			},
 			map[string]string{"body.input": stored, "body.previous_response_id": stored, "body.tools[0].strict": "the SDK's program wants it; ours takes any schema"},
 		},

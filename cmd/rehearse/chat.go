@@ -14,12 +14,13 @@ import (
 	"strings"
 	"sync"
 
+	"github.com/rehearse-dev/rehearse/harness/model"
+
 	"github.com/spf13/cobra"
 
 	"github.com/rehearse-dev/rehearse/harness"
 	"github.com/rehearse-dev/rehearse/harness/agent"
 	"github.com/rehearse-dev/rehearse/harness/mcppool"
-	"github.com/rehearse-dev/rehearse/harness/model/openai"
 	"github.com/rehearse-dev/rehearse/harness/run"
 	"github.com/rehearse-dev/rehearse/harness/tools"
 	"github.com/rehearse-dev/rehearse/internal/match"
@@ -252,7 +253,7 @@ func openChat(ctx context.Context, p *process, in *lines, flags *chatFlags, into
 		return nil, errors.Join(err, c.close())
 	}
 	c.cfg = agent.Config{
-		Model: openai.New(openai.Config{BaseURL: opts.BaseURL, APIKey: opts.APIKey}), Name: opts.Entries[0].Name,
+		Model: model.NewOpenAI(model.Config{BaseURL: opts.BaseURL, APIKey: opts.APIKey}), Name: opts.Entries[0].Name,
 		System: system, Stream: !flags.whole, Tools: c.router, Denied: c.router.Denied, MaxModelCalls: 50, Telemetry: into,
 		SelectTools: flags.selectTools, ErrorObjects: flags.errorObjects,
 	}

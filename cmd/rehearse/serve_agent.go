@@ -7,11 +7,12 @@ import (
 	"errors"
 	"time"
 
+	"github.com/rehearse-dev/rehearse/harness/model"
+
 	"github.com/spf13/cobra"
 
 	"github.com/rehearse-dev/rehearse/harness/agent"
 	"github.com/rehearse-dev/rehearse/harness/agentserver"
-	"github.com/rehearse-dev/rehearse/harness/model/openai"
 	"github.com/rehearse-dev/rehearse/harness/run"
 	"github.com/rehearse-dev/rehearse/harness/toolserver"
 	"github.com/rehearse-dev/rehearse/internal/gate"
@@ -112,7 +113,7 @@ func serveAgent(ctx context.Context, p *process, flags *agentFlags) error {
 	flags.tools = s.ServerURL.Text
 	into, end := p.telemetry(ctx, "rehearse")
 	defer end()
-	model := openai.New(openai.Config{BaseURL: opts.BaseURL, APIKey: opts.APIKey, IdleTimeout: flags.idle})
+	model := model.NewOpenAI(model.Config{BaseURL: opts.BaseURL, APIKey: opts.APIKey, IdleTimeout: flags.idle})
 	server := agentserver.New(agentserver.Config{MaxTasks: flags.maxTasks, Hosts: flags.admits.Hosts, Origins: flags.admits.Origins, Open: func(ctx context.Context, task string) (*agent.Agent, func() error, error) {
 		cfg := agent.Config{
 			Model: model, Name: opts.Entries[0].Name, System: system, Stream: flags.stream,

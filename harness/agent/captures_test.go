@@ -24,7 +24,6 @@ import (
 	"github.com/rehearse-dev/rehearse/harness"
 	"github.com/rehearse-dev/rehearse/harness/agent"
 	"github.com/rehearse-dev/rehearse/harness/model"
-	"github.com/rehearse-dev/rehearse/harness/model/openai"
 	"github.com/rehearse-dev/rehearse/harness/tools"
 	"github.com/rehearse-dev/rehearse/internal/key"
 	"github.com/rehearse-dev/rehearse/internal/vcr"
@@ -113,7 +112,7 @@ func played(t *testing.T, path, base string, opts *cassettes.Options, recorded *
 	}
 	wire, box := &spy{RoundTripper: rec}, &recordedTools{asked: recorded}
 	a := agent.New(agent.Config{
-		Model:  openai.New(openai.Config{BaseURL: base, Transport: wire}),
+		Model:  model.NewOpenAI(model.Config{BaseURL: base, Transport: wire}),
 		Name:   recorded.Model,
 		System: recorded.text("system"), Tools: box, Stream: stream,
 	})
@@ -324,7 +323,7 @@ func TestCassetteMiss(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer rec.Close()
-	a := agent.New(agent.Config{Model: openai.New(openai.Config{BaseURL: "http://127.0.0.1:1/v1", Transport: rec}), Name: "m"})
+	a := agent.New(agent.Config{Model: model.NewOpenAI(model.Config{BaseURL: "http://127.0.0.1:1/v1", Transport: rec}), Name: "m"})
 	for _, err := range a.Conversation().Send(t.Context(), "Hello") {
 		var failed *model.Error
 		if errors.As(err, &failed) && failed.Kind == model.KindMiss && failed.Attempts == 1 && strings.Contains(err.Error(), "body.messages: not recorded") {

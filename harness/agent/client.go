@@ -10,9 +10,10 @@ import (
 	"slices"
 	"sync"
 
+	"github.com/rehearse-dev/rehearse/harness/model"
+
 	"github.com/rehearse-dev/rehearse/harness"
 	"github.com/rehearse-dev/rehearse/harness/mcppool"
-	"github.com/rehearse-dev/rehearse/harness/model/openai"
 	"github.com/rehearse-dev/rehearse/harness/tools"
 	"github.com/rehearse-dev/rehearse/internal/mcpconfig"
 	"github.com/rehearse-dev/rehearse/internal/settings"
@@ -102,7 +103,7 @@ func NewClient(opts *ClientOptions) (*Client, error) {
 	cfg.Name = cmp.Or(s.Model.Text, defaultModel)
 	if cfg.Model == nil {
 		key, _ := s.Lookup("OPENAI_API_KEY")
-		cfg.Model = openai.New(openai.Config{
+		cfg.Model = model.NewOpenAI(model.Config{
 			BaseURL: s.BaseURL.Text, APIKey: cmp.Or(o.APIKey, key), Transport: o.Transport, Clock: cfg.Clock, MaxTokens: argoMaxTokens,
 		})
 	}

@@ -17,10 +17,11 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/rehearse-dev/rehearse/harness/model"
+
 	"github.com/rehearse-dev/rehearse/harness"
 	"github.com/rehearse-dev/rehearse/harness/agent"
 	"github.com/rehearse-dev/rehearse/harness/mcppool"
-	"github.com/rehearse-dev/rehearse/harness/model/openai"
 	"github.com/rehearse-dev/rehearse/harness/tools"
 	"github.com/rehearse-dev/rehearse/internal/mcpmatrix"
 	"github.com/rehearse-dev/rehearse/mockllm"
@@ -78,7 +79,7 @@ func (s *shop) visit(ctx context.Context, t testing.TB, server harness.Server, d
 	}}, nil)
 	defer mock.Close()
 	conversation := agent.New(agent.Config{
-		Model: openai.New(openai.Config{BaseURL: "http://model.invalid/v1", Transport: mock.Transport()}),
+		Model: model.NewOpenAI(model.Config{BaseURL: "http://model.invalid/v1", Transport: mock.Transport()}),
 		Name:  "gpt-4o", Tools: router, ToolTimeout: 3 * s.limit,
 	}).Conversation()
 	for turn, say := range []string{"Charge order A-1.", "How is it?"} {

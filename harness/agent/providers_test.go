@@ -14,28 +14,25 @@ import (
 
 	"github.com/rehearse-dev/rehearse/harness"
 	"github.com/rehearse-dev/rehearse/harness/model"
-	"github.com/rehearse-dev/rehearse/harness/model/anthropic"
-	"github.com/rehearse-dev/rehearse/harness/model/gemini"
-	"github.com/rehearse-dev/rehearse/harness/model/openai"
 )
 
 // newModel makes the client of a provider on a base URL that ends in /v1.
 type newModel func(url string, rt http.RoundTripper, clock harness.Clock) model.Model
 
 func chatModel(url string, rt http.RoundTripper, clock harness.Clock) model.Model {
-	return openai.New(openai.Config{BaseURL: url, Transport: rt, Clock: clock})
+	return model.NewOpenAI(model.Config{BaseURL: url, Transport: rt, Clock: clock})
 }
 
 func responsesModel(url string, rt http.RoundTripper, clock harness.Clock) model.Model {
-	return openai.NewResponses(openai.Config{BaseURL: url, Transport: rt, Clock: clock})
+	return model.NewResponses(model.Config{BaseURL: url, Transport: rt, Clock: clock})
 }
 
 func anthropicModel(url string, rt http.RoundTripper, clock harness.Clock) model.Model {
-	return anthropic.New(anthropic.Config{BaseURL: url, Transport: rt, Clock: clock})
+	return model.NewAnthropic(model.Config{BaseURL: url, Transport: rt, Clock: clock})
 }
 
 func geminiModel(url string, rt http.RoundTripper, clock harness.Clock) model.Model {
-	return gemini.New(gemini.Config{BaseURL: strings.TrimSuffix(url, "/v1"), Transport: rt, Clock: clock})
+	return model.NewGemini(model.Config{BaseURL: strings.TrimSuffix(url, "/v1"), Transport: rt, Clock: clock})
 }
 
 // testedProvider is a provider beside chat completions.

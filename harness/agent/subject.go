@@ -18,9 +18,6 @@ import (
 	"github.com/rehearse-dev/rehearse/harness"
 	"github.com/rehearse-dev/rehearse/harness/mcppool"
 	"github.com/rehearse-dev/rehearse/harness/model"
-	"github.com/rehearse-dev/rehearse/harness/model/anthropic"
-	"github.com/rehearse-dev/rehearse/harness/model/gemini"
-	"github.com/rehearse-dev/rehearse/harness/model/openai"
 	"github.com/rehearse-dev/rehearse/harness/tools"
 	"github.com/rehearse-dev/rehearse/internal/mcpconfig"
 )
@@ -80,7 +77,7 @@ type session struct {
 }
 
 func open(ctx context.Context, cfg Config, env *harness.Env) (harness.Session, error) {
-	client := openai.Config{
+	client := model.Config{
 		BaseURL:   env.Endpoint.BaseURL,
 		APIKey:    env.Endpoint.APIKey,
 		Transport: env.Endpoint.Transport,
@@ -94,7 +91,7 @@ func open(ctx context.Context, cfg Config, env *harness.Env) (harness.Session, e
 		return nil, err
 	}
 	if cfg.Model == nil {
-		if cfg.Model, err = newModel(env.Endpoint.Dialect, &client); err != nil {
+		if cfg.Model, err = newModel(env.Endpoint.Dialect, client); err != nil {
 			return nil, err
 		}
 	}
@@ -154,23 +151,24 @@ func (s *served) read(env *harness.Env) error {
 }
 
 // newModel makes the client of a dialect.
-func newModel(dialect string, c *openai.Config) (model.Model, error) {
+func newModel(dialect string, cfg model.Config) (model.Model, error) {
 	switch dialect {
 	case "", "chat":
-		return openai.New(*c), nil
+		return model.NewOpenAI(cfg), nil
 	case "responses":
-		return openai.NewResponses(*c), nil
+		return model.NewResponses(cfg), nil
 	case "messages":
-		return anthropic.New(anthropic.Config{BaseURL: c.BaseURL, APIKey: c.APIKey, Transport: c.Transport, Clock: c.Clock, Retry: c.Retry}), nil
+		return model.NewAnthropic(cfg), nil
 	case "gemini": // its version is not that of the others
-		return gemini.New(gemini.Config{BaseURL: strings.TrimSuffix(c.BaseURL, "/v1"), APIKey: c.APIKey, Transport: c.Transport, Clock: c.Clock, Retry: c.Retry}), nil
+		cfg.BaseURL = strings.TrimSuffix(cfg.BaseURL, "/v1")
+		return model.NewGemini(cfg), nil
 	}
 	return nil, fmt.Errorf("the agent does not speak the dialect %q: want chat, responses, messages or gemini", dialect)
 }
 
 // applySettings puts the scenario's settings over cfg, and makes the options for
 // the servers of them.
-func applySettings(cfg *Config, client *openai.Config, env *harness.Env) (*served, error) {
+func applySettings(cfg *Config, client *model.Config, env *harness.Env) (*served, error) {
 	servers := &served{pool: mcppool.Options{Logf: env.Logf, Clock: env.Clock}}
 	pool := &servers.pool
 	s := env.Settings

@@ -9,9 +9,6 @@ import (
 
 	"github.com/rehearse-dev/rehearse/harness"
 	"github.com/rehearse-dev/rehearse/harness/model"
-	"github.com/rehearse-dev/rehearse/harness/model/anthropic"
-	"github.com/rehearse-dev/rehearse/harness/model/gemini"
-	"github.com/rehearse-dev/rehearse/harness/model/openai"
 	"github.com/rehearse-dev/rehearse/internal/telemetry"
 )
 
@@ -28,13 +25,8 @@ func (c *Config) record() {
 // providerOf is how the conventions name the provider of a client; empty where it
 // is not one of ours.
 func providerOf(m model.Model) string {
-	switch m.(type) {
-	case *openai.Client:
-		return "openai"
-	case *anthropic.Client:
-		return "anthropic"
-	case *gemini.Client:
-		return "gcp.gemini"
+	if c, ok := m.(*model.Client); ok {
+		return c.Provider()
 	}
 	return ""
 }

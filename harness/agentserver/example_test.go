@@ -10,9 +10,10 @@ import (
 	"net/http/httptest"
 	"strings"
 
+	"github.com/rehearse-dev/rehearse/harness/model"
+
 	"github.com/rehearse-dev/rehearse/harness/agent"
 	"github.com/rehearse-dev/rehearse/harness/agentserver"
-	"github.com/rehearse-dev/rehearse/harness/model/openai"
 	"github.com/rehearse-dev/rehearse/mockllm"
 )
 
@@ -23,7 +24,7 @@ func ExampleNew() {
 		log.Fatal(err)
 	}
 	defer mock.Close()
-	model := openai.New(openai.Config{BaseURL: mock.URL, Transport: mock.Transport()})
+	model := model.NewOpenAI(model.Config{BaseURL: mock.URL, Transport: mock.Transport()})
 	s := agentserver.New(agentserver.Config{Open: func(context.Context, string) (*agent.Agent, func() error, error) {
 		return agent.New(agent.Config{Model: model, Name: "gpt-5"}), nil, nil
 	}})

@@ -19,6 +19,12 @@
 // A sequence ends with exactly one [Done] or exactly one error. A provider that
 // retries after a reply broke off yields [Withdrawn]: everything before it no
 // longer counts.
+//
+// [NewOpenAI], [NewResponses], [NewAnthropic] and [NewGemini] make clients of
+// the APIs that most models are behind. The status and the first bytes of a
+// reply decide what it is, whatever was asked for: a stream, a JSON document, an
+// HTML page, nothing. A reply ends as the model's answer or as an [*Error] that
+// says what was wrong with it, never as an empty answer.
 package model
 
 import (

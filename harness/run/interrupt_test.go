@@ -16,7 +16,6 @@ import (
 	"github.com/rehearse-dev/rehearse/harness/agent"
 	"github.com/rehearse-dev/rehearse/harness/mcppool"
 	"github.com/rehearse-dev/rehearse/harness/model"
-	"github.com/rehearse-dev/rehearse/harness/model/openai"
 	"github.com/rehearse-dev/rehearse/harness/run"
 	"github.com/rehearse-dev/rehearse/harness/trials"
 )
@@ -92,7 +91,7 @@ func (m edited) Generate(ctx context.Context, r *model.Request) iter.Seq2[model.
 // first is changed.
 func editing(edit func(*model.Request)) harness.Subject {
 	return harness.SubjectFunc(func(ctx context.Context, env *harness.Env) (harness.Session, error) {
-		client := openai.New(openai.Config{BaseURL: env.Endpoint.BaseURL, APIKey: env.Endpoint.APIKey, Transport: env.Endpoint.Transport, Clock: env.Clock})
+		client := model.NewOpenAI(model.Config{BaseURL: env.Endpoint.BaseURL, APIKey: env.Endpoint.APIKey, Transport: env.Endpoint.Transport, Clock: env.Clock})
 		later := func(r *model.Request) {
 			if i := slices.IndexFunc(r.Messages, func(m harness.Message) bool { return m.Text == "What is left?" }); i >= 0 {
 				before := model.Request{Messages: slices.Clone(r.Messages[:i])}

@@ -16,7 +16,6 @@ import (
 	"github.com/rehearse-dev/rehearse/cassettes"
 	"github.com/rehearse-dev/rehearse/harness"
 	"github.com/rehearse-dev/rehearse/harness/model"
-	"github.com/rehearse-dev/rehearse/harness/model/openai"
 	"github.com/rehearse-dev/rehearse/harness/score"
 	"github.com/rehearse-dev/rehearse/harness/trials"
 	"github.com/rehearse-dev/rehearse/internal/prose"
@@ -164,7 +163,7 @@ func (j *jury) client(q *score.Question) (*entry, model.Model, error) {
 		if err := j.open(cassettes.Replay, e.Label); err != nil {
 			return nil, nil, err
 		}
-		return e, openai.New(openai.Config{BaseURL: replayBase, Transport: j.recorder, Retry: retry.Policy{MaxAttempts: 1}}), nil
+		return e, model.NewOpenAI(model.Config{BaseURL: replayBase, Transport: j.recorder, Retry: retry.Policy{MaxAttempts: 1}}), nil
 	}
 	e, err := j.judgeEntry(j.scenario, q.Model)
 	if err != nil {
@@ -177,7 +176,7 @@ func (j *jury) client(q *score.Question) (*entry, model.Model, error) {
 		}
 		transport = j.recorder
 	}
-	return e, openai.New(openai.Config{BaseURL: e.BaseURL, APIKey: e.keys.openai, Transport: transport}), nil
+	return e, model.NewOpenAI(model.Config{BaseURL: e.BaseURL, APIKey: e.keys.openai, Transport: transport}), nil
 }
 
 // recordedJudge is the entry whose replies are recorded: its name stands in the
@@ -275,7 +274,7 @@ func askScripted(ctx context.Context, s *scenarios.Scenario, q *score.Question) 
 	defer mock.Close()
 	ask := *q
 	ask.Prompts = q.Prompts[:min(scripted, len(q.Prompts))]
-	client := openai.New(openai.Config{BaseURL: "http://judge/v1", Transport: mock.Transport(), Retry: retry.Policy{MaxAttempts: 1}})
+	client := model.NewOpenAI(model.Config{BaseURL: "http://judge/v1", Transport: mock.Transport(), Retry: retry.Policy{MaxAttempts: 1}})
 	out, exchanges := put(ctx, client, &trials.Model{Name: MockModel}, &ask)
 	for len(out.Replies) < len(q.Prompts) {
 		out.Replies = append(out.Replies, score.JudgeReply{Error: fmt.Sprintf("nobody scripted this reply: judge has %s and asks for %s", prose.CountOf(scripted, "reply", "replies"), prose.Count(len(q.Prompts), "vote"))})

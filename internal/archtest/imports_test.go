@@ -17,32 +17,27 @@ cassettes: internal/redact harness harness/trials internal/dialect/dialects inte
 cassettes/mcptape: internal/redact harness internal/exactjson internal/filepos internal/jsonrpc internal/key
 	internal/mcphttp internal/mcpwire internal/plainfile internal/prose internal/recfile internal/shape internal/sse
 	internal/value internal/vcr
-internal/redact: internal/key internal/sse internal/value internal/vcr
 cmd/rehearse: cassettes cassettes/mcptape internal/redact harness harness/agent harness/agentserver harness/mcppool
-	harness/model/openai harness/run internal/stats harness/tools harness/toolserver harness/trials internal/capture internal/dialect internal/dialect/dialects internal/filepos internal/gate internal/key
+	harness/model harness/run internal/stats harness/tools harness/toolserver harness/trials internal/capture internal/dialect internal/dialect/dialects internal/filepos internal/gate internal/key
 	internal/match internal/mcpargs internal/mcpconfig internal/mcpwire internal/mockserver internal/offline internal/plainfile internal/profile
 	internal/project internal/prose internal/recfile internal/settings internal/shape internal/sse internal/timeline internal/vcr internal/yamledit mockllm mockllm/fault
 	mockmcp mockmcp/fault reports
 	scenarios
 harness: internal/jsonrpc
-harness/agent: harness harness/mcppool harness/model harness/model/anthropic harness/model/gemini harness/model/openai harness/tools internal/breaker
+harness/agent: harness harness/mcppool harness/model harness/tools internal/breaker
 	internal/mcpconfig internal/mcpwire internal/settings internal/telemetry internal/value
 harness/agentserver: harness harness/agent internal/gate internal/sse
 harness/goopenai: harness
 harness/mcpgo: harness internal/mcpwire
 harness/mcppool: harness internal/breaker internal/exactjson internal/jsonrpc internal/mcphttp internal/mcpwire internal/retry internal/telemetry
-harness/model: harness
-harness/model/anthropic: harness harness/model internal/dialect internal/dialect/messages internal/provider internal/retry
-harness/model/gemini: harness harness/model internal/dialect internal/dialect/gemini internal/provider internal/retry internal/value
-harness/model/openai: harness harness/model internal/dialect internal/dialect/chat internal/dialect/responses internal/provider internal/retry
-harness/run: cassettes cassettes/mcptape internal/redact harness harness/mcppool harness/model harness/model/openai
+harness/model: harness internal/dialect internal/dialect/chat internal/dialect/gemini internal/dialect/messages internal/dialect/responses internal/retry internal/value
+harness/run: cassettes cassettes/mcptape internal/redact harness harness/mcppool harness/model
 	harness/score harness/tools
 	harness/trials internal/conduct internal/dialect internal/dialect/dialects internal/expr internal/filepos
 	internal/gate internal/jsonrpc internal/key internal/mcpconfig internal/mcpwire internal/passthrough internal/plainfile internal/profile
 	internal/project internal/prose internal/recfile internal/retry internal/shape internal/toolname internal/trajectory internal/value
 	internal/vcr mockllm mockmcp mockmcp/fault reports scenarios
 harness/score: harness harness/trials internal/expr internal/match internal/prose internal/trajectory internal/value
-internal/stats: harness
 harness/tools: harness harness/mcppool internal/dialect internal/exactjson internal/mcpwire internal/schema internal/toolname
 	internal/value
 harness/toolserver: harness harness/mcppool harness/tools internal/filepos internal/gate internal/mcpconfig internal/plainfile internal/schema
@@ -91,8 +86,8 @@ internal/procstat:
 internal/profile: internal/dialect internal/dialect/chat internal/dialect/gemini internal/dialect/messages
 internal/project: harness harness/trials internal/key internal/plainfile internal/prose internal/strictyaml internal/subjects
 internal/prose:
-internal/provider: harness harness/model internal/dialect internal/retry
 internal/recfile:
+internal/redact: internal/key internal/sse internal/value internal/vcr
 internal/retry:
 internal/samplerun: harness harness/trials internal/jsonrpc
 internal/schema: internal/value
@@ -101,6 +96,7 @@ internal/shape: harness internal/dialect internal/dialect/chat internal/dialect/
 	internal/dialect/responses internal/sse internal/value internal/vcr
 internal/simulate: harness internal/stats
 internal/sse:
+internal/stats: harness
 internal/strictyaml: harness internal/prose internal/value
 internal/subjects: harness internal/conduct internal/expr internal/mcpconfig internal/mcpwire internal/plainfile internal/prose internal/sse internal/strictyaml
 	internal/value

@@ -18,9 +18,6 @@ import (
 	"google.golang.org/genai"
 
 	"github.com/rehearse-dev/rehearse/harness/model"
-	ours "github.com/rehearse-dev/rehearse/harness/model/anthropic"
-	"github.com/rehearse-dev/rehearse/harness/model/gemini"
-	"github.com/rehearse-dev/rehearse/harness/model/openai"
 )
 
 // What both sides of each measurement ask with.
@@ -40,16 +37,16 @@ type provider struct {
 func providers() []provider {
 	return []provider{
 		{"go-openai and mcp-go", func(base string, rt http.RoundTripper) model.Model {
-			return openai.New(openai.Config{BaseURL: base, APIKey: "unused", Transport: rt})
+			return model.NewOpenAI(model.Config{BaseURL: base, APIKey: "unused", Transport: rt})
 		}, rawChat},
 		{"openai-go (responses)", func(base string, rt http.RoundTripper) model.Model {
-			return openai.NewResponses(openai.Config{BaseURL: base, APIKey: "unused", Transport: rt})
+			return model.NewResponses(model.Config{BaseURL: base, APIKey: "unused", Transport: rt})
 		}, rawResponses},
 		{"anthropic-sdk-go", func(base string, rt http.RoundTripper) model.Model {
-			return ours.New(ours.Config{BaseURL: rootOf(base), APIKey: "unused", Transport: rt})
+			return model.NewAnthropic(model.Config{BaseURL: rootOf(base), APIKey: "unused", Transport: rt})
 		}, rawMessages},
 		{"genai", func(base string, rt http.RoundTripper) model.Model {
-			return gemini.New(gemini.Config{BaseURL: rootOf(base), APIKey: "unused", Transport: rt})
+			return model.NewGemini(model.Config{BaseURL: rootOf(base), APIKey: "unused", Transport: rt})
 		}, rawGemini},
 	}
 }

@@ -1,6 +1,6 @@
 // Copyright 2026 The rehearse Authors. SPDX-License-Identifier: Apache-2.0
 
-package openai
+package model
 
 import (
 	"context"
@@ -17,7 +17,6 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/rehearse-dev/rehearse/harness"
-	"github.com/rehearse-dev/rehearse/harness/model"
 	"github.com/rehearse-dev/rehearse/internal/retry"
 )
 
@@ -31,19 +30,19 @@ func TestRetry(t *testing.T) {
 		replies  []rawReply
 		requests int
 		slept    []time.Duration
-		kind     model.ErrorKind
+		kind     ErrorKind
 		says     string
 	}{
 		{name: "Retry-After in seconds", replies: []rawReply{limited("Retry-After: 7\r\n"), good}, requests: 2, slept: []time.Duration{7 * time.Second}},
 		{name: "Retry-After as a date", replies: []rawReply{limited("Retry-After: Mon, 05 Jan 2026 09:00:30 GMT\r\n"), good}, requests: 2, slept: []time.Duration{30 * time.Second}},
 		{name: "retry-after-ms goes before", replies: []rawReply{limited("Retry-After-Ms: 250\r\nRetry-After: 7\r\n"), good}, requests: 2, slept: []time.Duration{250 * time.Millisecond}},
 		{name: "backoff without Retry-After", replies: []rawReply{plain(503, "", ""), plain(502, "", ""), good}, requests: 3, slept: []time.Duration{time.Second, 2 * time.Second}},
-		{name: "attempts used up", replies: []rawReply{limited(""), limited(""), limited(""), good}, requests: 3, slept: []time.Duration{time.Second, 2 * time.Second}, kind: model.KindRateLimit, says: "rate_limit (HTTP 429): slow down (after 3 attempts)"},
-		{name: "Retry-After too long", replies: []rawReply{limited("Retry-After: 3600\r\n"), good}, requests: 1, kind: model.KindRateLimit, says: "slow down"},
-		{name: "a bad request is not repeated", replies: []rawReply{plain(400, ctJSON, `{"error":{"message":"no"}}`), good}, requests: 1, kind: model.KindBadRequest, says: "no"},
-		{name: "an overflow is not repeated", replies: []rawReply{plain(500, ctJSON, `{"error":{"message":"This model's maximum context length is 8192 tokens"}}`), good}, requests: 1, kind: model.KindContextOverflow, says: "maximum context length"},
-		{name: "a miss is not repeated", replies: []rawReply{plain(422, ctJSON+"X-Should-Retry: false\r\n", `{"error":{"type":"rehearse_miss","message":"nothing scripted"}}`), good}, requests: 1, kind: model.KindMiss, says: "nothing scripted"},
-		{name: "x-should-retry false", replies: []rawReply{plain(503, "X-Should-Retry: false\r\n", ""), good}, requests: 1, kind: model.KindServer},
+		{name: "attempts used up", replies: []rawReply{limited(""), limited(""), limited(""), good}, requests: 3, slept: []time.Duration{time.Second, 2 * time.Second}, kind: KindRateLimit, says: "rate_limit (HTTP 429): slow down (after 3 attempts)"},
+		{name: "Retry-After too long", replies: []rawReply{limited("Retry-After: 3600\r\n"), good}, requests: 1, kind: KindRateLimit, says: "slow down"},
+		{name: "a bad request is not repeated", replies: []rawReply{plain(400, ctJSON, `{"error":{"message":"no"}}`), good}, requests: 1, kind: KindBadRequest, says: "no"},
+		{name: "an overflow is not repeated", replies: []rawReply{plain(500, ctJSON, `{"error":{"message":"This model's maximum context length is 8192 tokens"}}`), good}, requests: 1, kind: KindContextOverflow, says: "maximum context length"},
+		{name: "a miss is not repeated", replies: []rawReply{plain(422, ctJSON+"X-Should-Retry: false\r\n", `{"error":{"type":"rehearse_miss","message":"nothing scripted"}}`), good}, requests: 1, kind: KindMiss, says: "nothing scripted"},
+		{name: "x-should-retry false", replies: []rawReply{plain(503, "X-Should-Retry: false\r\n", ""), good}, requests: 1, kind: KindServer},
 		{name: "x-should-retry true", replies: []rawReply{plain(400, "X-Should-Retry: true\r\n", ""), good}, requests: 2, slept: []time.Duration{time.Second}},
 		{name: "no reply at all", replies: []rawReply{{status: -1}, good}, requests: 2, slept: []time.Duration{time.Second}},
 	} {
@@ -51,13 +50,13 @@ func TestRetry(t *testing.T) {
 			t.Parallel()
 			s := serveRaw(t, tc.replies...)
 			clock := newFakeClock()
-			c := New(Config{BaseURL: s.url, Clock: clock, Transport: noReuse(), Retry: retry.Policy{Initial: time.Second, Jitter: -1}})
+			c := NewOpenAI(Config{BaseURL: s.url, Clock: clock, Transport: noReuse(), Retry: retry.Policy{Initial: time.Second, Jitter: -1}})
 			h := ask(t, c, hello(false))
 			if tc.kind == "" && h.err != nil {
 				t.Fatal(h.err)
 			}
 			if tc.kind != "" {
-				var e *model.Error
+				var e *Error
 				if !errors.As(h.err, &e) || e.Kind != tc.kind || !strings.Contains(e.Error(), tc.says) {
 					t.Errorf("got %v; want kind %s and %q", h.err, tc.kind, tc.says)
 				}
@@ -75,7 +74,7 @@ func TestRetry(t *testing.T) {
 func TestCutStreamIsWithdrawn(t *testing.T) {
 	cut := stream(events(say("Hel"), delta(`{"tool_calls":[{"index":0,"id":"a","function":{"name":"f","arguments":"{}"}}]}`, "")))
 	s := serveRaw(t, cut, stream(events(say("Hello"), stop)+done))
-	c := New(Config{BaseURL: s.url, Clock: newFakeClock(), Transport: noReuse()})
+	c := NewOpenAI(Config{BaseURL: s.url, Clock: newFakeClock(), Transport: noReuse()})
 	h := ask(t, c, hello(true))
 	if h.err != nil {
 		t.Fatal(h.err)
@@ -83,9 +82,9 @@ func TestCutStreamIsWithdrawn(t *testing.T) {
 	if h.text != "Hello" || h.done.Message.Text != "Hello" || h.done.Message.Calls != nil {
 		t.Errorf("got text %q and message %+v", h.text, h.done.Message)
 	}
-	var withdrawn []model.Withdrawn
+	var withdrawn []Withdrawn
 	for _, e := range h.events {
-		if w, ok := e.(model.Withdrawn); ok {
+		if w, ok := e.(Withdrawn); ok {
 			withdrawn = append(withdrawn, w)
 		}
 	}
@@ -99,7 +98,7 @@ func TestCutStreamIsWithdrawn(t *testing.T) {
 
 func TestCancelled(t *testing.T) {
 	s := serveRaw(t, rawReply{header: ctStream, body: events(say("Hel")), hold: true})
-	c := New(Config{BaseURL: s.url, Clock: newFakeClock(), Transport: noReuse()})
+	c := NewOpenAI(Config{BaseURL: s.url, Clock: newFakeClock(), Transport: noReuse()})
 	ctx, cancel := context.WithCancelCause(t.Context())
 	defer cancel(nil)
 	why := errors.New("enough")
@@ -108,7 +107,7 @@ func TestCancelled(t *testing.T) {
 		if err != nil {
 			got = err
 		}
-		if _, ok := event.(model.TextDelta); ok {
+		if _, ok := event.(TextDelta); ok {
 			cancel(why)
 		}
 	}
@@ -133,7 +132,7 @@ func TestConnectionIsKept(t *testing.T) {
 		_, _ = io.WriteString(w, events(say("Hello"), stop)+done)
 	}))
 	defer s.Close()
-	c := New(Config{BaseURL: s.URL, Transport: s.Client().Transport})
+	c := NewOpenAI(Config{BaseURL: s.URL, Transport: s.Client().Transport})
 	for range 5 {
 		if h := ask(t, c, hello(true)); h.err != nil {
 			t.Fatal(h.err)
@@ -146,7 +145,7 @@ func TestConnectionIsKept(t *testing.T) {
 
 func TestBreakingOff(t *testing.T) {
 	s := serveRaw(t, rawReply{header: ctStream, body: events(say("Hel")), hold: true})
-	c := New(Config{BaseURL: s.url, Transport: noReuse()})
+	c := NewOpenAI(Config{BaseURL: s.url, Transport: noReuse()})
 	for range c.Generate(t.Context(), hello(true)) {
 		break // goleak and the server's cleanup see whether anything is left
 	}
@@ -183,7 +182,7 @@ func TestSilence(t *testing.T) {
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				c := New(Config{
+				c := NewOpenAI(Config{
 					BaseURL: "http://model.test/v1", IdleTimeout: time.Minute, Retry: retry.Policy{MaxAttempts: 1},
 					Transport: roundTrip(func(r *http.Request) (*http.Response, error) {
 						if tc.body == "" {
@@ -197,8 +196,8 @@ func TestSilence(t *testing.T) {
 				for _, err := range c.Generate(t.Context(), hello(true)) {
 					got = err
 				}
-				var e *model.Error
-				if !errors.As(got, &e) || e.Kind != model.KindTimeout || !strings.Contains(e.Error(), "silent for 1m0s") {
+				var e *Error
+				if !errors.As(got, &e) || e.Kind != KindTimeout || !strings.Contains(e.Error(), "silent for 1m0s") {
 					t.Errorf("got %v, want an error of kind timeout", got)
 				}
 			})
@@ -228,9 +227,9 @@ func TestLimits(t *testing.T) {
 			t.Parallel()
 			s := serveRaw(t, tc.reply)
 			tc.cfg.BaseURL, tc.cfg.Transport = s.url, noReuse()
-			h := ask(t, New(tc.cfg), hello(!tc.plain))
-			var e *model.Error
-			if !errors.As(h.err, &e) || e.Kind != model.KindTooLarge || !strings.Contains(e.Error(), tc.says) {
+			h := ask(t, NewOpenAI(tc.cfg), hello(!tc.plain))
+			var e *Error
+			if !errors.As(h.err, &e) || e.Kind != KindTooLarge || !strings.Contains(e.Error(), tc.says) {
 				t.Fatalf("got %v, want an error of kind too_large with %q", h.err, tc.says)
 			}
 			if n := len(s.requests()); n != 1 {
@@ -243,7 +242,7 @@ func TestLimits(t *testing.T) {
 // TestHugeReply reads a reply of 100 MB with the default limits, without
 // holding it.
 func TestHugeReply(t *testing.T) {
-	c := New(Config{
+	c := NewOpenAI(Config{
 		BaseURL: "http://model.test/v1",
 		Transport: roundTrip(func(r *http.Request) (*http.Response, error) {
 			body := io.MultiReader(strings.NewReader(`{"choices":[{"message":{"content":"`), io.LimitReader(xs{}, 100<<20), strings.NewReader(`"}}]}`))
@@ -252,8 +251,8 @@ func TestHugeReply(t *testing.T) {
 	})
 	for _, streaming := range []bool{false, true} {
 		h := ask(t, c, hello(streaming))
-		var e *model.Error
-		if !errors.As(h.err, &e) || e.Kind != model.KindTooLarge {
+		var e *Error
+		if !errors.As(h.err, &e) || e.Kind != KindTooLarge {
 			t.Errorf("stream %v: got %v, want an error of kind too_large", streaming, h.err)
 		}
 	}
@@ -270,7 +269,7 @@ func (xs) Read(p []byte) (int, error) {
 
 func TestOpenEnd(t *testing.T) {
 	s := serveRaw(t, stream(events(say("Hel"), say("lo"))), rawReply{header: ctStream + "Content-Length: 9999\r\n", body: events(say("Hel"))})
-	c := New(Config{BaseURL: s.url, OpenEnd: true, Clock: newFakeClock(), Transport: noReuse(), Retry: retry.Policy{MaxAttempts: 1}})
+	c := NewOpenAI(Config{BaseURL: s.url, OpenEnd: true, Clock: newFakeClock(), Transport: noReuse(), Retry: retry.Policy{MaxAttempts: 1}})
 	if h := ask(t, c, hello(true)); h.err != nil || h.done.Message.Text != "Hello" {
 		t.Errorf("an end in order: got %+v", h)
 	}
@@ -283,7 +282,7 @@ func TestDone(t *testing.T) {
 	s := serveRaw(t, rawReply{header: ctStream + "X-Request-Id: req-1\r\n", body: events(say("Hello"), stop,
 		`{"choices":[],"usage":{"prompt_tokens":5,"completion_tokens":2,"total_tokens":7,"prompt_tokens_details":{"cached_tokens":4},"completion_tokens_details":{"reasoning_tokens":1}}}`) + done})
 	h := ask(t, once(s.url), hello(true))
-	want := &model.Done{
+	want := &Done{
 		Message:      harness.Message{Role: harness.RoleAssistant, Text: "Hello"},
 		FinishReason: "stop",
 		Usage:        harness.Usage{PromptTokens: 5, CompletionTokens: 2, TotalTokens: 7, ReasoningTokens: 1, CachedTokens: 4},
@@ -297,7 +296,7 @@ func TestDone(t *testing.T) {
 func TestErrorHasRequestIDAndBody(t *testing.T) {
 	s := serveRaw(t, plain(200, ctHTML+"X-Request-Id: req-2\r\n", "<p>busy</p>"))
 	h := ask(t, once(s.url), hello(false))
-	var e *model.Error
+	var e *Error
 	if !errors.As(h.err, &e) || e.RequestID != "req-2" || string(e.Body) != "<p>busy</p>" || e.Status != 200 || e.Attempts != 1 {
 		t.Errorf("got %+v", e)
 	}

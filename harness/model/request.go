@@ -1,6 +1,6 @@
 // Copyright 2026 The rehearse Authors. SPDX-License-Identifier: Apache-2.0
 
-package provider
+package model
 
 import (
 	"encoding/json"
@@ -11,23 +11,22 @@ import (
 	"unicode/utf8"
 
 	"github.com/rehearse-dev/rehearse/harness"
-	"github.com/rehearse-dev/rehearse/harness/model"
 )
 
 // Invalid is the error of a request that cannot be sent as it is.
-func Invalid(format string, args ...any) error {
-	return &model.Error{Kind: model.KindInvalid, Message: fmt.Sprintf(format, args...)}
+func invalid(format string, args ...any) error {
+	return &Error{Kind: KindInvalid, Message: fmt.Sprintf(format, args...)}
 }
 
-// CheckText refuses text that JSON cannot carry: it would arrive changed.
-func CheckText(req *model.Request) error {
+// checkText refuses text that JSON cannot carry: it would arrive changed.
+func checkText(req *Request) error {
 	for i, m := range req.Messages {
 		if at := invalidAt(m.Text, m.Refusal, m.Reasoning, m.CallID, m.Extra); at >= 0 {
-			return Invalid("message %d (%s) is not UTF-8 at byte %d", i+1, m.Role, at)
+			return invalid("message %d (%s) is not UTF-8 at byte %d", i+1, m.Role, at)
 		}
 		for _, call := range m.Calls {
 			if at := invalidAt(call.Arguments, call.ID, call.Name); at >= 0 {
-				return Invalid("call of %q in message %d is not UTF-8 at byte %d", call.Name, i+1, at)
+				return invalid("call of %q in message %d is not UTF-8 at byte %d", call.Name, i+1, at)
 			}
 		}
 	}
@@ -37,7 +36,7 @@ func CheckText(req *model.Request) error {
 			at = invalidAt(string(t.Schema))
 		}
 		if at >= 0 {
-			return Invalid("tool %q is not UTF-8 at byte %d", t.Name, at)
+			return invalid("tool %q is not UTF-8 at byte %d", t.Name, at)
 		}
 	}
 	return nil
@@ -61,41 +60,41 @@ func invalidAt(texts ...string) int {
 	return -1
 }
 
-// AddExtra adds the extra fields of a request; own are those that have a place
+// addExtra adds the extra fields of a request; own are those that have a place
 // of their own.
-func AddExtra(more []byte, req *model.Request, own ...string) ([]byte, error) {
+func addExtra(more []byte, req *Request, own ...string) ([]byte, error) {
 	for _, key := range slices.Sorted(maps.Keys(req.Extra)) {
 		if slices.Contains(own, key) {
-			return nil, Invalid("extra field %q has a place of its own in a request", key)
+			return nil, invalid("extra field %q has a place of its own in a request", key)
 		}
 		if !json.Valid(req.Extra[key]) {
-			return nil, Invalid("extra field %q is not JSON", key)
+			return nil, invalid("extra field %q is not JSON", key)
 		}
-		more = AddMember(more, key, req.Extra[key])
+		more = addMember(more, key, req.Extra[key])
 	}
 	return more, nil
 }
 
-// AddMember writes a member with the comma before it. Values are made here or
+// addMember writes a member with the comma before it. Values are made here or
 // known to be JSON.
-func AddMember(out []byte, key string, value any) []byte {
+func addMember(out []byte, key string, value any) []byte {
 	k, _ := json.Marshal(key)
 	v, _ := json.Marshal(value)
 	return fmt.Appendf(out, ",%s:%s", k, v)
 }
 
-// AddMembers adds ,"key":value members to a JSON object.
-func AddMembers(object, members []byte) []byte {
+// addMembers adds ,"key":value members to a JSON object.
+func addMembers(object, members []byte) []byte {
 	if len(members) == 0 {
 		return object
 	}
 	return slices.Concat(object[:len(object)-1], members, []byte("}"))
 }
 
-// ToolName is a name that the endpoint takes back. A model may have called a
+// toolNameOf is a name that the endpoint takes back. A model may have called a
 // tool that there is not, by a name that no tool could have; it would be
 // refused in the history for ever after.
-func ToolName(name string) string {
+func toolNameOf(name string) string {
 	const longest = 64
 	name = strings.Map(func(r rune) rune {
 		switch {
@@ -109,12 +108,12 @@ func ToolName(name string) string {
 
 // Schema is the schema of a tool's arguments. null is refused everywhere, so
 // that a tool without parameters says so.
-func Schema(t harness.Tool) (json.RawMessage, error) {
+func schemaOf(t harness.Tool) (json.RawMessage, error) {
 	switch {
 	case len(t.Schema) == 0, string(t.Schema) == "null":
 		return json.RawMessage(`{"type":"object","properties":{}}`), nil
 	case !json.Valid(t.Schema):
-		return nil, Invalid("schema of tool %q is not JSON", t.Name)
+		return nil, invalid("schema of tool %q is not JSON", t.Name)
 	}
 	return t.Schema, nil
 }

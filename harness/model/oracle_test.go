@@ -1,6 +1,6 @@
 // Copyright 2026 The rehearse Authors. SPDX-License-Identifier: Apache-2.0
 
-package openai
+package model
 
 import (
 	"encoding/json"
@@ -14,7 +14,6 @@ import (
 	oai "github.com/sashabaranov/go-openai"
 
 	"github.com/rehearse-dev/rehearse/harness"
-	"github.com/rehearse-dev/rehearse/harness/model"
 	"github.com/rehearse-dev/rehearse/internal/value"
 )
 
@@ -29,7 +28,7 @@ func oracle(url string) *oai.Client {
 // meant, with it and with the client here, and compares what goes out.
 func TestRequestsAreGoOpenAIs(t *testing.T) {
 	schema := json.RawMessage(`{"type":"object","properties":{"city":{"type":"string"}}}`)
-	ours := model.Request{
+	ours := Request{
 		Model: "test-model",
 		Messages: []harness.Message{
 			{Role: harness.RoleSystem, Text: "Be brief."},
@@ -83,7 +82,7 @@ func TestRequestsAreGoOpenAIs(t *testing.T) {
 				theirs.ToolChoice = oai.ToolChoice{Type: oai.ToolTypeFunction, Function: oai.ToolFunction{Name: choice}}
 			}
 			c := once(s.url)
-			c.cfg.SendReasoning = true
+			c.endpoint.SendReasoning = true
 			if h := ask(t, c, &ours); h.err != nil {
 				t.Fatal(h.err)
 			}
@@ -176,7 +175,7 @@ func TestRepliesAreGoOpenAIs(t *testing.T) {
 				t.Fatal(h.err)
 			}
 			got := *h.done
-			want := model.Done{RequestID: got.RequestID, Message: harness.Message{Role: harness.RoleAssistant, Extra: got.Message.Extra}}
+			want := Done{RequestID: got.RequestID, Message: harness.Message{Role: harness.RoleAssistant, Extra: got.Message.Extra}}
 			client, req := oracle(s.url), oai.ChatCompletionRequest{Model: "test-model", Messages: []oai.ChatCompletionMessage{{Role: "user", Content: "hi"}}}
 			var err error
 			if streamed {
@@ -194,7 +193,7 @@ func TestRepliesAreGoOpenAIs(t *testing.T) {
 	}
 }
 
-func readWhole(t *testing.T, c *oai.Client, req oai.ChatCompletionRequest, into *model.Done) error {
+func readWhole(t *testing.T, c *oai.Client, req oai.ChatCompletionRequest, into *Done) error {
 	r, err := c.CreateChatCompletion(t.Context(), req)
 	if err != nil {
 		return err
@@ -208,7 +207,7 @@ func readWhole(t *testing.T, c *oai.Client, req oai.ChatCompletionRequest, into 
 	return nil
 }
 
-func readStream(t *testing.T, c *oai.Client, req oai.ChatCompletionRequest, into *model.Done) error {
+func readStream(t *testing.T, c *oai.Client, req oai.ChatCompletionRequest, into *Done) error {
 	read, err := c.CreateChatCompletionStream(t.Context(), req)
 	if err != nil {
 		return err

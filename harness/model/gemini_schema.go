@@ -1,6 +1,6 @@
 // Copyright 2026 The rehearse Authors. SPDX-License-Identifier: Apache-2.0
 
-package gemini
+package model
 
 import (
 	"encoding/json"
@@ -10,18 +10,18 @@ import (
 	"github.com/rehearse-dev/rehearse/internal/value"
 )
 
-// convert writes a JSON Schema in the schema language of the API, a part of
+// geminiSchema writes a JSON Schema in the schema language of the API, a part of
 // OpenAPI's. left are the keys that were left out, sorted. ok is false when the
 // language cannot say what the schema does. A tool without parameters has no
 // schema: nil.
-func convert(raw json.RawMessage) (schema json.RawMessage, left []string, ok bool) {
+func geminiSchema(raw json.RawMessage) (schema json.RawMessage, left []string, ok bool) {
 	root, err := value.Parse(raw)
 	if err != nil {
 		return nil, nil, false
 	}
-	c := &converter{root: root}
+	c := &schemaConverter{root: root}
 	if props, _ := root.Get("properties"); props.Len() == 0 && !c.refers(root) {
-		return nil, nil, !open(root)
+		return nil, nil, !schemaOpen(root)
 	}
 	out := c.schema(root, nil)
 	if c.fails {
@@ -31,39 +31,39 @@ func convert(raw json.RawMessage) (schema json.RawMessage, left []string, ok boo
 	return out.Append(nil), slices.Compact(c.left), true
 }
 
-type converter struct {
+type schemaConverter struct {
 	root  value.Value
 	left  []string
 	fails bool
 }
 
-// kept are the keys that the API takes as JSON Schema has them.
-func kept() []string {
+// schemaKept are the keys that the API takes as JSON Schema has them.
+func schemaKept() []string {
 	return []string{
 		"title", "description", "nullable", "maxItems", "minItems", "minProperties", "maxProperties",
 		"minLength", "maxLength", "pattern", "example", "propertyOrdering", "default", "minimum", "maximum",
 	}
 }
 
-// silent are the keys that say nothing of the values.
-func silent() []string {
+// geminiSilent are the keys that say nothing of the values.
+func geminiSilent() []string {
 	return []string{"$schema", "$id", "$comment", "$defs", "definitions", "examples"}
 }
 
 // refers reports whether a schema is said elsewhere, or in parts.
-func (c *converter) refers(v value.Value) bool {
+func (c *schemaConverter) refers(v value.Value) bool {
 	return slices.ContainsFunc([]string{"$ref", "anyOf", "oneOf", "allOf"}, func(key string) bool { _, ok := v.Get(key); return ok })
 }
 
-// open reports whether an object may have any members: it has none of its own
+// schemaOpen reports whether an object may have any members: it has none of its own
 // and does not say that it takes no others.
-func open(v value.Value) bool {
+func schemaOpen(v value.Value) bool {
 	more, ok := v.Get("additionalProperties")
 	return ok && (more.Kind() == value.Object || more.Bool())
 }
 
 // schema converts one schema; within are the references that led to it.
-func (c *converter) schema(v value.Value, within []string) value.Value {
+func (c *schemaConverter) schema(v value.Value, within []string) value.Value {
 	if v.Kind() != value.Object {
 		c.fails = true // any value, or none
 		return v
@@ -74,9 +74,9 @@ func (c *converter) schema(v value.Value, within []string) value.Value {
 	if all, ok := v.Get("allOf"); ok {
 		refs := slices.DeleteFunc(slices.Clone(all.Items()), func(v value.Value) bool { _, ok := v.Get("$ref"); return !ok })
 		c.fails = c.fails || len(refs) > 1
-		return c.schema(merged(v, all.Items()), within)
+		return c.schema(schemaMerged(v, all.Items()), within)
 	}
-	kinds, nullable := types(v)
+	kinds, nullable := schemaTypes(v)
 	var out []value.Member
 	var branches []value.Value
 	for _, m := range v.Members() {
@@ -92,33 +92,33 @@ func (c *converter) schema(v value.Value, within []string) value.Value {
 			}
 		default:
 			switch {
-			case slices.Contains(kept(), m.Key):
+			case slices.Contains(schemaKept(), m.Key):
 				out = append(out, m)
-			case !slices.Contains(silent(), m.Key):
+			case !slices.Contains(geminiSilent(), m.Key):
 				c.left = append(c.left, m.Key)
 			}
 		}
 	}
 	switch {
 	case len(branches) == 1: // what is left of a value or null
-		return withNull(c.schema(merged(without(v, "anyOf", "oneOf"), branches), within), nullable)
+		return schemaWithNull(c.schema(schemaMerged(schemaWithout(v, "anyOf", "oneOf"), branches), within), nullable)
 	case len(branches) == 0 && len(kinds) > 1:
 		for _, kind := range kinds {
-			branches = append(branches, with(v, "type", value.StringOf(kind)))
+			branches = append(branches, schemaWith(v, "type", value.StringOf(kind)))
 		}
-		return withNull(value.ObjectOf(value.Member{Key: "anyOf", Value: c.each(branches, within)}), nullable)
+		return schemaWithNull(value.ObjectOf(value.Member{Key: "anyOf", Value: c.each(branches, within)}), nullable)
 	case len(branches) > 0:
-		return withNull(value.ObjectOf(append(out, value.Member{Key: "anyOf", Value: c.each(branches, within)})...), nullable)
+		return schemaWithNull(value.ObjectOf(append(out, value.Member{Key: "anyOf", Value: c.each(branches, within)})...), nullable)
 	case len(kinds) == 0:
 		c.fails = true // a value of any type
 		return v
 	}
 	out = append([]value.Member{{Key: "type", Value: value.StringOf(strings.ToUpper(kinds[0]))}}, out...)
-	return withNull(value.ObjectOf(append(out, c.ofKind(v, kinds[0], within)...)...), nullable)
+	return schemaWithNull(value.ObjectOf(append(out, c.ofKind(v, kinds[0], within)...)...), nullable)
 }
 
 // ofKind are the members that only some types have.
-func (c *converter) ofKind(v value.Value, kind string, within []string) (out []value.Member) {
+func (c *schemaConverter) ofKind(v value.Value, kind string, within []string) (out []value.Member) {
 	add := func(key string, to value.Value) { out = append(out, value.Member{Key: key, Value: to}) }
 	switch kind {
 	case "object":
@@ -175,7 +175,7 @@ func (c *converter) ofKind(v value.Value, kind string, within []string) (out []v
 	return out
 }
 
-func (c *converter) each(list []value.Value, within []string) value.Value {
+func (c *schemaConverter) each(list []value.Value, within []string) value.Value {
 	out := make([]value.Value, len(list))
 	for i, v := range list {
 		out[i] = c.schema(v, within)
@@ -185,7 +185,7 @@ func (c *converter) each(list []value.Value, within []string) value.Value {
 
 // referred converts what a reference leads to, with what stands beside it. One
 // that leads to itself cannot be said.
-func (c *converter) referred(v value.Value, ref string, within []string) value.Value {
+func (c *schemaConverter) referred(v value.Value, ref string, within []string) value.Value {
 	to, found := c.root, strings.HasPrefix(ref, "#")
 	for _, key := range strings.Split(strings.TrimPrefix(ref, "#"), "/")[1:] {
 		if found {
@@ -196,11 +196,11 @@ func (c *converter) referred(v value.Value, ref string, within []string) value.V
 		c.fails = true
 		return v
 	}
-	return c.schema(merged(without(v, "$ref"), []value.Value{to}), append(slices.Clone(within), ref))
+	return c.schema(schemaMerged(schemaWithout(v, "$ref"), []value.Value{to}), append(slices.Clone(within), ref))
 }
 
-// types are the types that a schema names or implies, but for null.
-func types(v value.Value) (kinds []string, nullable bool) {
+// schemaTypes are the schemaTypes that a schema names or implies, but for null.
+func schemaTypes(v value.Value) (kinds []string, nullable bool) {
 	t, ok := v.Get("type")
 	list := []value.Value{t}
 	if t.Kind() == value.Array {
@@ -232,10 +232,10 @@ func types(v value.Value) (kinds []string, nullable bool) {
 	return nil, false
 }
 
-// merged is a schema with those of allOf in it. Properties and required names
+// schemaMerged is a schema with those of allOf in it. Properties and required names
 // of all count; of other keys, the first.
-func merged(v value.Value, all []value.Value) value.Value {
-	out := without(v, "allOf").Members()
+func schemaMerged(v value.Value, all []value.Value) value.Value {
+	out := schemaWithout(v, "allOf").Members()
 	for _, part := range all {
 		for _, m := range part.Members() {
 			i := slices.IndexFunc(out, func(o value.Member) bool { return o.Key == m.Key })
@@ -244,7 +244,7 @@ func merged(v value.Value, all []value.Value) value.Value {
 				out = append(slices.Clone(out), m)
 			case m.Key == "properties":
 				out = slices.Clone(out)
-				out[i].Value = merged(out[i].Value, []value.Value{m.Value})
+				out[i].Value = schemaMerged(out[i].Value, []value.Value{m.Value})
 			case m.Key == "required":
 				out = slices.Clone(out)
 				out[i].Value = value.ArrayOf(slices.Concat(out[i].Value.Items(), m.Value.Items())...)
@@ -254,17 +254,17 @@ func merged(v value.Value, all []value.Value) value.Value {
 	return value.ObjectOf(out...)
 }
 
-func without(v value.Value, keys ...string) value.Value {
+func schemaWithout(v value.Value, keys ...string) value.Value {
 	return value.ObjectOf(slices.DeleteFunc(slices.Clone(v.Members()), func(m value.Member) bool { return slices.Contains(keys, m.Key) })...)
 }
 
-func with(v value.Value, key string, to value.Value) value.Value {
-	return value.ObjectOf(append(without(v, key).Members(), value.Member{Key: key, Value: to})...)
+func schemaWith(v value.Value, key string, to value.Value) value.Value {
+	return value.ObjectOf(append(schemaWithout(v, key).Members(), value.Member{Key: key, Value: to})...)
 }
 
-func withNull(v value.Value, nullable bool) value.Value {
+func schemaWithNull(v value.Value, nullable bool) value.Value {
 	if !nullable || v.Kind() != value.Object {
 		return v
 	}
-	return with(v, "nullable", value.BoolOf(true))
+	return schemaWith(v, "nullable", value.BoolOf(true))
 }

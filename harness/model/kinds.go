@@ -1,6 +1,6 @@
 // Copyright 2026 The rehearse Authors. SPDX-License-Identifier: Apache-2.0
 
-package provider
+package model
 
 import (
 	"bytes"
@@ -10,7 +10,6 @@ import (
 	"strings"
 	"time"
 
-	"github.com/rehearse-dev/rehearse/harness/model"
 	"github.com/rehearse-dev/rehearse/internal/dialect"
 	"github.com/rehearse-dev/rehearse/internal/retry"
 )
@@ -32,7 +31,7 @@ var (
 
 // failure makes the typed error of an error object. status is that of the
 // response; an error inside a reply that began with 200 has its own, or none.
-func (a *attempt) failure(status int, w dialect.ErrorObject, body []byte) *model.Error {
+func (a *attempt) failure(status int, w dialect.ErrorObject, body []byte) *Error {
 	e := a.err("", w.Message)
 	e.Status, e.Type, e.Code, e.Param = status, w.Type, w.Code, w.Param
 	if status < 300 {
@@ -40,8 +39,8 @@ func (a *attempt) failure(status int, w dialect.ErrorObject, body []byte) *model
 	}
 	e.Kind = kindOfBody(status, w, body)
 	switch e.Kind {
-	case model.KindMiss, model.KindScript, model.KindQuota, model.KindContextOverflow, model.KindContentFilter:
-	case model.KindRateLimit, model.KindServer:
+	case KindMiss, KindScript, KindQuota, KindContextOverflow, KindContentFilter:
+	case KindRateLimit, KindServer:
 		e.Repeatable = status == 0 || retry.Repeatable(status, a.header)
 	default:
 		e.Repeatable = status != 0 && retry.Repeatable(status, a.header)
@@ -58,7 +57,7 @@ func (a *attempt) failure(status int, w dialect.ErrorObject, body []byte) *model
 
 // kindOfBody sorts an error whose body may be no error object: gateways say it
 // in other forms.
-func kindOfBody(status int, w dialect.ErrorObject, body []byte) model.ErrorKind {
+func kindOfBody(status int, w dialect.ErrorObject, body []byte) ErrorKind {
 	if w.Message == "" {
 		w.Message = string(body[:min(len(body), maxExcerpt)])
 	}
@@ -67,44 +66,44 @@ func kindOfBody(status int, w dialect.ErrorObject, body []byte) model.ErrorKind 
 
 // kindOf sorts an error. What the request can never pass comes first; then
 // the status decides, since types and codes are often wrong; then they do.
-func kindOf(status int, w dialect.ErrorObject) model.ErrorKind {
+func kindOf(status int, w dialect.ErrorObject) ErrorKind {
 	own := strings.ToLower(w.Type) // in capitals over Gemini's API
 	words := strings.ToLower(w.Type + " " + w.Code)
 	switch {
 	case own == "rehearse_miss":
-		return model.KindMiss
+		return KindMiss
 	case strings.HasPrefix(own, "rehearse_") && own != "rehearse_upstream": // that one is about a real endpoint
-		return model.KindScript
+		return KindScript
 	case status == http.StatusRequestEntityTooLarge, strings.Contains(words, "context_length"), overflows(status, w.Message):
-		return model.KindContextOverflow
+		return KindContextOverflow
 	case strings.Contains(words, "content_filter"), strings.Contains(words, "content_policy"), filtered.MatchString(w.Message):
-		return model.KindContentFilter
+		return KindContentFilter
 	case status == http.StatusPaymentRequired, strings.Contains(words, "insufficient_quota"), strings.Contains(words, "billing"), unpaid.MatchString(w.Message):
-		return model.KindQuota
+		return KindQuota
 	}
 	switch {
 	case status == http.StatusUnauthorized, status == http.StatusForbidden, status == http.StatusBadRequest && badKey.MatchString(w.Message):
-		return model.KindAuth
+		return KindAuth
 	case status == http.StatusNotFound:
-		return model.KindNotFound
+		return KindNotFound
 	case status == http.StatusTooManyRequests:
-		return model.KindRateLimit
+		return KindRateLimit
 	case status == http.StatusRequestTimeout:
-		return model.KindTimeout
+		return KindTimeout
 	case status >= 500:
-		return model.KindServer
+		return KindServer
 	case status >= 400:
-		return model.KindBadRequest
+		return KindBadRequest
 	case status >= 300:
-		return model.KindMalformed
+		return KindMalformed
 	case strings.Contains(words, "rate_limit"), strings.Contains(words, "too_many"), strings.Contains(words, "throttl"), throttled.MatchString(w.Message):
-		return model.KindRateLimit
+		return KindRateLimit
 	case strings.Contains(words, "auth"), strings.Contains(words, "permission"):
-		return model.KindAuth
+		return KindAuth
 	case strings.Contains(words, "not_found"):
-		return model.KindNotFound
+		return KindNotFound
 	case strings.Contains(words, "invalid_request"), strings.Contains(words, "invalid_argument"):
-		return model.KindBadRequest
+		return KindBadRequest
 	}
-	return model.KindServer
+	return KindServer
 }

@@ -1,32 +1,31 @@
 // Copyright 2026 The rehearse Authors. SPDX-License-Identifier: Apache-2.0
 
-package provider
+package model
 
 import (
 	"testing"
 
-	"github.com/rehearse-dev/rehearse/harness/model"
 	"github.com/rehearse-dev/rehearse/internal/dialect"
 )
 
 // TestOverflowTexts has what endpoints say of a request that is too long, and
 // what they say in like words of other things.
 func TestOverflowTexts(t *testing.T) {
-	const over = model.KindContextOverflow
+	const over = KindContextOverflow
 	for _, tc := range []struct {
 		who    string
 		status int
 		w      dialect.ErrorObject
-		want   model.ErrorKind
+		want   ErrorKind
 	}{
 		{"OpenAI", 400, dialect.ErrorObject{Message: "This model's maximum context length is 8192 tokens. However, your messages resulted in 9000 tokens."}, over},
 		{"OpenAI, responses", 400, dialect.ErrorObject{Message: "Your input exceeds the context window of this model. Please adjust your input and try again."}, over},
 		{"OpenAI, a request over the limit of a minute", 429, dialect.ErrorObject{Message: "Request too large for gpt-4o on tokens per min (TPM): Limit 30000, Requested 41000. The input or output tokens must be reduced in order to run successfully.", Code: "rate_limit_exceeded"}, over},
-		{"OpenAI, the limit of a minute", 429, dialect.ErrorObject{Message: "Rate limit reached for gpt-4o on tokens per min (TPM): Limit 30000, Used 29500, Requested 900. Please try again in 800ms.", Code: "rate_limit_exceeded"}, model.KindRateLimit},
-		{"OpenAI, the length of a reply", 400, dialect.ErrorObject{Message: "max_tokens is too large: 9000. This model supports at most 4096 completion tokens."}, model.KindBadRequest},
+		{"OpenAI, the limit of a minute", 429, dialect.ErrorObject{Message: "Rate limit reached for gpt-4o on tokens per min (TPM): Limit 30000, Used 29500, Requested 900. Please try again in 800ms.", Code: "rate_limit_exceeded"}, KindRateLimit},
+		{"OpenAI, the length of a reply", 400, dialect.ErrorObject{Message: "max_tokens is too large: 9000. This model supports at most 4096 completion tokens."}, KindBadRequest},
 		{"Anthropic", 400, dialect.ErrorObject{Message: "prompt is too long: 215000 tokens > 200000 maximum"}, over},
 		{"Anthropic, with max_tokens", 400, dialect.ErrorObject{Message: "input length and `max_tokens` exceed context limit: 199759 + 8192 > 200000, decrease input length or `max_tokens` and try again"}, over},
-		{"Anthropic, the limit of a minute", 429, dialect.ErrorObject{Message: "This request would exceed the rate limit for your organization of 40,000 input tokens per minute.", Type: "rate_limit_error"}, model.KindRateLimit},
+		{"Anthropic, the limit of a minute", 429, dialect.ErrorObject{Message: "This request would exceed the rate limit for your organization of 40,000 input tokens per minute.", Type: "rate_limit_error"}, KindRateLimit},
 		{"Google", 400, dialect.ErrorObject{Message: "The input token count (1200000) exceeds the maximum number of tokens allowed (1048576)."}, over},
 		{"xAI", 400, dialect.ErrorObject{Message: "This model's maximum prompt length is 131072 but the request contains 140000 tokens."}, over},
 		{"LM Studio", 400, dialect.ErrorObject{Message: "Trying to keep the first 9000 tokens when context the overflows. However, the model is loaded with context length of only 4096 tokens, which is not enough."}, over},
@@ -46,10 +45,10 @@ func TestOverflowTexts(t *testing.T) {
 		{"Copilot", 400, dialect.ErrorObject{Message: "prompt token count of 90000 exceeds the limit of 64000"}, over},
 		{"Bedrock", 400, dialect.ErrorObject{Message: "Input is too long for requested model."}, over},
 		{"Bedrock, Titan", 400, dialect.ErrorObject{Message: "Too many input tokens. Max input tokens: 8192, request input token count: 9000"}, over},
-		{"Bedrock throttles", 429, dialect.ErrorObject{Message: "Too many tokens, please wait before trying again."}, model.KindRateLimit},
-		{"Bedrock throttles for a day", 429, dialect.ErrorObject{Message: "Too many tokens per day, please wait before trying again."}, model.KindRateLimit},
-		{"Bedrock throttles in a stream", 0, dialect.ErrorObject{Message: "Too many tokens, please wait before trying again."}, model.KindRateLimit},
-		{"Bedrock throttles by type", 0, dialect.ErrorObject{Message: "slow down", Type: "ThrottlingException"}, model.KindRateLimit},
+		{"Bedrock throttles", 429, dialect.ErrorObject{Message: "Too many tokens, please wait before trying again."}, KindRateLimit},
+		{"Bedrock throttles for a day", 429, dialect.ErrorObject{Message: "Too many tokens per day, please wait before trying again."}, KindRateLimit},
+		{"Bedrock throttles in a stream", 0, dialect.ErrorObject{Message: "Too many tokens, please wait before trying again."}, KindRateLimit},
+		{"Bedrock throttles by type", 0, dialect.ErrorObject{Message: "slow down", Type: "ThrottlingException"}, KindRateLimit},
 		{"Gemini", 400, dialect.ErrorObject{Message: "The input token count is 1200000 but model only supports up to 1048576."}, over},
 		{"Vertex", 400, dialect.ErrorObject{Message: "Unable to submit request because the input token count is 32825 but model only supports up to 32768. Reduce the input token count and try again."}, over},
 		{"vLLM, later", 400, dialect.ErrorObject{Message: "You passed 16385 input tokens and requested 0 output tokens. However, the model's context length is only 16384 tokens, resulting in a maximum input length of 16384 tokens. Please reduce the length of the input prompt."}, over},
@@ -64,18 +63,18 @@ func TestOverflowTexts(t *testing.T) {
 		{"StepFun", 400, dialect.ErrorObject{Message: "prompt tokens + max_tokens must be less than 8192"}, over},
 		{"Volcengine", 400, dialect.ErrorObject{Message: "Total tokens of image and text exceed max message tokens"}, over},
 		{"the new words in a stream", 0, dialect.ErrorObject{Message: "The input token count is 1200000 but model only supports up to 1048576."}, over},
-		{"Vertex, a quota", 400, dialect.ErrorObject{Message: "Quota exceeded for aiplatform.googleapis.com/generate_content_input_tokens_per_minute_per_base_model with base model: gemini."}, model.KindBadRequest},
-		{"input tokens of a minute", 429, dialect.ErrorObject{Message: "Number of input tokens has exceeded your per-minute rate limit; please reduce the prompt length, or try again later."}, model.KindRateLimit},
-		{"the context window of a minute", 429, dialect.ErrorObject{Message: "Number of input tokens has exceeded your rate limit for the 1M context window; exceeds the context length limit per minute"}, model.KindRateLimit},
-		{"too many tokens, for now", 503, dialect.ErrorObject{Message: "Too many tokens"}, model.KindServer},
-		{"tokens in flight", 503, dialect.ErrorObject{Message: "The server is overloaded: prompt tokens in flight exceeded"}, model.KindServer},
-		{"a quota", 400, dialect.ErrorObject{Message: "Input tokens exceed your quota for this model."}, model.KindBadRequest},
-		{"Anthropic, the length of a reply", 400, dialect.ErrorObject{Message: "max_tokens: 200000 > 64000, which is the maximum allowed number of output tokens for claude-sonnet-4"}, model.KindBadRequest},
-		{"Anthropic, the bound of a parameter", 400, dialect.ErrorObject{Message: "thinking.enabled.budget_tokens: Input should be greater than or equal to 1024"}, model.KindBadRequest},
-		{"a name that is too long", 400, dialect.ErrorObject{Message: "Invalid 'input[1].call_id': string too long. Expected a string with maximum length 64, but got a string with length 80 instead."}, model.KindBadRequest},
-		{"an image", 400, dialect.ErrorObject{Message: "The input image is too large: 12 MB exceeds 5 MB"}, model.KindBadRequest},
-		{"a temperature", 400, dialect.ErrorObject{Message: "temperature must be less than or equal to 2, exceeds the maximum"}, model.KindBadRequest},
-		{"something of the kind", 400, dialect.ErrorObject{Message: "Unknown parameter: 'context'."}, model.KindBadRequest},
+		{"Vertex, a quota", 400, dialect.ErrorObject{Message: "Quota exceeded for aiplatform.googleapis.com/generate_content_input_tokens_per_minute_per_base_model with base model: gemini."}, KindBadRequest},
+		{"input tokens of a minute", 429, dialect.ErrorObject{Message: "Number of input tokens has exceeded your per-minute rate limit; please reduce the prompt length, or try again later."}, KindRateLimit},
+		{"the context window of a minute", 429, dialect.ErrorObject{Message: "Number of input tokens has exceeded your rate limit for the 1M context window; exceeds the context length limit per minute"}, KindRateLimit},
+		{"too many tokens, for now", 503, dialect.ErrorObject{Message: "Too many tokens"}, KindServer},
+		{"tokens in flight", 503, dialect.ErrorObject{Message: "The server is overloaded: prompt tokens in flight exceeded"}, KindServer},
+		{"a quota", 400, dialect.ErrorObject{Message: "Input tokens exceed your quota for this model."}, KindBadRequest},
+		{"Anthropic, the length of a reply", 400, dialect.ErrorObject{Message: "max_tokens: 200000 > 64000, which is the maximum allowed number of output tokens for claude-sonnet-4"}, KindBadRequest},
+		{"Anthropic, the bound of a parameter", 400, dialect.ErrorObject{Message: "thinking.enabled.budget_tokens: Input should be greater than or equal to 1024"}, KindBadRequest},
+		{"a name that is too long", 400, dialect.ErrorObject{Message: "Invalid 'input[1].call_id': string too long. Expected a string with maximum length 64, but got a string with length 80 instead."}, KindBadRequest},
+		{"an image", 400, dialect.ErrorObject{Message: "The input image is too large: 12 MB exceeds 5 MB"}, KindBadRequest},
+		{"a temperature", 400, dialect.ErrorObject{Message: "temperature must be less than or equal to 2, exceeds the maximum"}, KindBadRequest},
+		{"something of the kind", 400, dialect.ErrorObject{Message: "Unknown parameter: 'context'."}, KindBadRequest},
 	} {
 		t.Run(tc.who, func(t *testing.T) {
 			if got := kindOf(tc.status, tc.w); got != tc.want {
@@ -90,12 +89,12 @@ func TestOverflowTexts(t *testing.T) {
 func TestOverflowBodies(t *testing.T) {
 	for _, tc := range []struct {
 		body string
-		want model.ErrorKind
+		want ErrorKind
 	}{
-		{`"prompt is too long"`, model.KindContextOverflow},
-		{"This model's maximum context length is 8192 tokens.", model.KindContextOverflow},
-		{"<html>Bad Request</html>", model.KindBadRequest},
-		{"", model.KindBadRequest},
+		{`"prompt is too long"`, KindContextOverflow},
+		{"This model's maximum context length is 8192 tokens.", KindContextOverflow},
+		{"<html>Bad Request</html>", KindBadRequest},
+		{"", KindBadRequest},
 	} {
 		if got := kindOfBody(400, dialect.ErrorObject{}, []byte(tc.body)); got != tc.want {
 			t.Errorf("%q is taken for %s, want %s", tc.body, got, tc.want)

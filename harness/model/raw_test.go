@@ -1,6 +1,6 @@
 // Copyright 2026 The rehearse Authors. SPDX-License-Identifier: Apache-2.0
 
-package openai
+package model
 
 import (
 	"bufio"
@@ -16,7 +16,6 @@ import (
 	"go.uber.org/goleak"
 
 	"github.com/rehearse-dev/rehearse/harness"
-	"github.com/rehearse-dev/rehearse/harness/model"
 	"github.com/rehearse-dev/rehearse/internal/retry"
 )
 
@@ -126,7 +125,7 @@ func newFakeClock() *fakeClock {
 
 // once is a client that does not repeat.
 func once(url string) *Client {
-	return New(Config{BaseURL: url, APIKey: "key", Retry: retry.Policy{MaxAttempts: 1}, Clock: newFakeClock(), Transport: noReuse()})
+	return NewOpenAI(Config{BaseURL: url, APIKey: "key", Retry: retry.Policy{MaxAttempts: 1}, Clock: newFakeClock(), Transport: noReuse()})
 }
 
 // noReuse is a transport that leaves no connection behind.
@@ -135,12 +134,12 @@ func noReuse() *http.Transport { return &http.Transport{DisableKeepAlives: true}
 // heard is what came of a request.
 type heard struct {
 	text, reasoning string // of the deltas, as withdrawn
-	events          []model.Event
-	done            *model.Done
+	events          []Event
+	done            *Done
 	err             error
 }
 
-func ask(t *testing.T, c *Client, req *model.Request) heard {
+func ask(t *testing.T, c *Client, req *Request) heard {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 	defer cancel()
@@ -152,13 +151,13 @@ func ask(t *testing.T, c *Client, req *model.Request) heard {
 		}
 		h.events = append(h.events, event)
 		switch e := event.(type) {
-		case model.TextDelta:
+		case TextDelta:
 			h.text += e.Text
-		case model.ReasoningDelta:
+		case ReasoningDelta:
 			h.reasoning += e.Text
-		case model.Withdrawn:
+		case Withdrawn:
 			h.text, h.reasoning = "", ""
-		case model.Done:
+		case Done:
 			h.done = &e
 		}
 	}
@@ -168,8 +167,8 @@ func ask(t *testing.T, c *Client, req *model.Request) heard {
 	return h
 }
 
-func hello(stream bool) *model.Request {
-	return &model.Request{
+func hello(stream bool) *Request {
+	return &Request{
 		Model:    "test-model",
 		Messages: []harness.Message{{Role: harness.RoleUser, Text: "hi"}},
 		Stream:   stream,

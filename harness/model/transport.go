@@ -1,6 +1,6 @@
 // Copyright 2026 The rehearse Authors. SPDX-License-Identifier: Apache-2.0
 
-package provider
+package model
 
 import (
 	"bytes"
@@ -12,15 +12,14 @@ import (
 	"time"
 
 	"github.com/rehearse-dev/rehearse/harness"
-	"github.com/rehearse-dev/rehearse/harness/model"
 	"github.com/rehearse-dev/rehearse/internal/dialect"
 	"github.com/rehearse-dev/rehearse/internal/retry"
 )
 
 // attempt is one request with its reply.
 type attempt struct {
-	cfg    *Endpoint
-	out    *Outgoing
+	cfg    *endpoint
+	out    *outgoing
 	reader *dialect.Reader
 	before []harness.Message
 
@@ -34,7 +33,7 @@ type attempt struct {
 var errIdle = errors.New("endpoint is silent")
 
 // send sends a request and opens what the endpoint answers; that is read by
-// next. Anything that is not an answer is a [*model.Error].
+// next. Anything that is not an answer is a [*Error].
 func (a *attempt) send(ctx context.Context) error {
 	ctx, cancel := context.WithCancelCause(ctx)
 	a.body = &body{ctx: ctx, cancel: cancel, left: a.cfg.MaxBodyBytes, max: a.cfg.MaxBodyBytes, idle: a.cfg.IdleTimeout}
@@ -53,7 +52,7 @@ func (a *attempt) request(ctx context.Context) (*http.Request, error) {
 	url := a.cfg.BaseURL + a.out.Path
 	req, err := http.NewRequestWithContext(ctx, http.MethodPost, url, bytes.NewReader(a.out.Body))
 	if err != nil {
-		return nil, &model.Error{Kind: model.KindInvalid, Err: err, Message: "making the request"}
+		return nil, &Error{Kind: KindInvalid, Err: err, Message: "making the request"}
 	}
 	req.Header.Set("Content-Type", "application/json")
 	req.Header.Set("Accept", "application/json")
@@ -61,7 +60,7 @@ func (a *attempt) request(ctx context.Context) (*http.Request, error) {
 		req.Header.Set("Accept", "text/event-stream")
 		req.Header.Set("Cache-Control", "no-cache")
 	}
-	switch header := a.cfg.Dialect.KeyHeader; {
+	switch header := a.cfg.dialect.KeyHeader; {
 	case a.cfg.APIKey == "":
 	case header != "":
 		req.Header.Set(header, a.cfg.APIKey)
@@ -93,7 +92,7 @@ func (a *attempt) receive(ctx context.Context) error {
 		return a.refused()
 	}
 	a.reply, err = dialect.Open(a.body, dialect.Opening{
-		ContentType: a.header.Get("Content-Type"), Size: resp.ContentLength, Items: a.cfg.Dialect.List, Limits: a.cfg.limits(),
+		ContentType: a.header.Get("Content-Type"), Size: resp.ContentLength, Items: a.cfg.dialect.List, Limits: a.cfg.limits(),
 	})
 	if err != nil {
 		return a.readError(err)
@@ -106,11 +105,11 @@ func (a *attempt) unreached(err error) error {
 	if errors.Is(context.Cause(a.body.ctx), errIdle) {
 		return a.readError(err)
 	}
-	e := a.err(model.KindConnection, "")
+	e := a.err(KindConnection, "")
 	e.Err, e.Repeatable = err, true
 	var miss interface{ Miss() bool }
 	if errors.As(err, &miss) && miss.Miss() { // of a cassette: it has no answer next time either
-		e.Kind, e.Repeatable = model.KindMiss, false
+		e.Kind, e.Repeatable = KindMiss, false
 	}
 	return e
 }
@@ -142,7 +141,7 @@ func (a *attempt) next() (dialect.Document, error) {
 }
 
 // faulty makes the typed error of what is wrong with a reply.
-func (a *attempt) faulty(f *dialect.Fault) *model.Error {
+func (a *attempt) faulty(f *dialect.Fault) *Error {
 	if f.Object != nil {
 		return a.failure(a.status, *f.Object, f.Body)
 	}
@@ -150,15 +149,15 @@ func (a *attempt) faulty(f *dialect.Fault) *model.Error {
 	e.Err, e.Body = f.Err, f.Body
 	switch f.Kind {
 	case dialect.Empty:
-		e.Kind, e.Repeatable = model.KindEmpty, true
+		e.Kind, e.Repeatable = KindEmpty, true
 	case dialect.Cut:
-		e.Kind, e.Repeatable = model.KindCutStream, true
+		e.Kind, e.Repeatable = KindCutStream, true
 	case dialect.GaveUp:
-		e.Kind, e.Repeatable = model.KindServer, true
+		e.Kind, e.Repeatable = KindServer, true
 	case dialect.TooLong:
-		e.Kind = model.KindTooLarge
+		e.Kind = KindTooLarge
 	default:
-		e.Kind = model.KindMalformed
+		e.Kind = KindMalformed
 	}
 	if a.reply == nil || a.reply.Single {
 		e.Status = a.status
@@ -167,8 +166,8 @@ func (a *attempt) faulty(f *dialect.Fault) *model.Error {
 }
 
 // err begins an error of this attempt.
-func (a *attempt) err(kind model.ErrorKind, message string) *model.Error {
-	return &model.Error{
+func (a *attempt) err(kind ErrorKind, message string) *Error {
+	return &Error{
 		Kind:       kind,
 		Message:    message,
 		RetryAfter: retry.After(a.header, a.cfg.Clock.Now()),
@@ -187,7 +186,7 @@ func (a *attempt) requestID() string {
 
 // readError sorts what reading a reply came to.
 func (a *attempt) readError(err error) error {
-	var e *model.Error
+	var e *Error
 	var f *dialect.Fault
 	switch {
 	case errors.As(err, &e):
@@ -195,9 +194,9 @@ func (a *attempt) readError(err error) error {
 	case errors.As(err, &f):
 		return a.faulty(f)
 	case errors.Is(context.Cause(a.body.ctx), errIdle):
-		e = a.err(model.KindTimeout, fmt.Sprintf("the endpoint was silent for %v", a.cfg.IdleTimeout))
+		e = a.err(KindTimeout, fmt.Sprintf("the endpoint was silent for %v", a.cfg.IdleTimeout))
 	default:
-		e = a.err(model.KindReset, "the connection broke inside the reply")
+		e = a.err(KindReset, "the connection broke inside the reply")
 		e.Err = err
 	}
 	e.Repeatable = true

@@ -1,6 +1,6 @@
 // Copyright 2026 The rehearse Authors. SPDX-License-Identifier: Apache-2.0
 
-package openai
+package model
 
 import (
 	"bytes"
@@ -9,8 +9,6 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
-
-	"github.com/rehearse-dev/rehearse/harness/model"
 )
 
 // proxySays cuts what a proxy answered its client out of a recorded exchange.
@@ -60,10 +58,10 @@ func TestRecordedProxies(t *testing.T) {
 			}
 			s := serveRaw(t, reply)
 			c := once(s.url)
-			c.cfg.OpenEnd = release == "2.8.9"
+			c.endpoint.OpenEnd = release == "2.8.9"
 			h := ask(t, c, hello(true))
 			if h.err != nil {
-				var e *model.Error
+				var e *Error
 				if !errors.As(h.err, &e) || e.Message == "" {
 					t.Errorf("got %v", h.err)
 				}

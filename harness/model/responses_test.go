@@ -1,6 +1,6 @@
 // Copyright 2026 The rehearse Authors. SPDX-License-Identifier: Apache-2.0
 
-package openai
+package model
 
 import (
 	"encoding/json"
@@ -10,7 +10,6 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/rehearse-dev/rehearse/harness"
-	"github.com/rehearse-dev/rehearse/harness/model"
 	"github.com/rehearse-dev/rehearse/internal/dialect"
 	"github.com/rehearse-dev/rehearse/internal/dialect/responses"
 )
@@ -22,12 +21,12 @@ func TestResponsesRequest(t *testing.T) {
 	weather := harness.Tool{Name: "weather", Description: "The weather.", Schema: json.RawMessage(`{"type":"object","properties":{"city":{"type":"string"}}}`)}
 	for _, tc := range []struct {
 		name string
-		req  model.Request
+		req  Request
 		want string
 	}{
 		{
 			name: "a turn with calls, results and instructions",
-			req: model.Request{Model: "gpt-4o", Tools: []harness.Tool{weather, {Name: "time"}}, MaxTokens: 100, Stream: true, Temperature: ptr(0.0), Seed: ptr(int64(1)), Messages: []harness.Message{
+			req: Request{Model: "gpt-4o", Tools: []harness.Tool{weather, {Name: "time"}}, MaxTokens: 100, Stream: true, Temperature: ptr(0.0), Seed: ptr(int64(1)), Messages: []harness.Message{
 				{Role: harness.RoleSystem, Text: "be brief"},
 				user,
 				{Role: harness.RoleAssistant, Text: "let me see", Reasoning: "hm", Calls: []harness.ToolCall{{ID: "a", Name: "weather", Arguments: `{"city": "Zürich"}`}, {ID: "b", Name: "no such tool"}}},
@@ -44,7 +43,7 @@ func TestResponsesRequest(t *testing.T) {
 		},
 		{
 			name: "sealed reasoning, and an effort",
-			req: model.Request{Model: "gpt-5", Reasoning: "low", Tools: []harness.Tool{weather}, ToolChoice: "weather", Extra: map[string]json.RawMessage{"user": json.RawMessage(`"me"`)}, Messages: []harness.Message{
+			req: Request{Model: "gpt-5", Reasoning: "low", Tools: []harness.Tool{weather}, ToolChoice: "weather", Extra: map[string]json.RawMessage{"user": json.RawMessage(`"me"`)}, Messages: []harness.Message{
 				user,
 				{
 					Role: harness.RoleAssistant, Text: "so", Calls: []harness.ToolCall{{ID: "a", Name: "weather"}},
@@ -61,7 +60,7 @@ func TestResponsesRequest(t *testing.T) {
 		},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
-			out, err := prepareResponses(&tc.req)
+			out, err := writeResponses(&tc.req)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -73,13 +72,13 @@ func TestResponsesRequest(t *testing.T) {
 			}
 		})
 	}
-	for name, req := range map[string]model.Request{
+	for name, req := range map[string]Request{
 		"schema":  {Tools: []harness.Tool{{Name: "f", Schema: json.RawMessage("{")}}},
 		"extra":   {Extra: map[string]json.RawMessage{"previous_response_id": json.RawMessage(`"r"`)}},
 		"no text": {Messages: []harness.Message{{Text: "\xff"}}},
 	} {
-		var e *model.Error
-		if _, err := prepareResponses(&req); err == nil || !errors.As(err, &e) || e.Kind != model.KindInvalid {
+		var e *Error
+		if _, err := writeResponses(&req); err == nil || !errors.As(err, &e) || e.Kind != KindInvalid {
 			t.Errorf("%s: %v", name, err)
 		}
 	}

@@ -1,6 +1,6 @@
 // Copyright 2026 The rehearse Authors. SPDX-License-Identifier: Apache-2.0
 
-package gemini
+package model
 
 import (
 	"encoding/json"
@@ -11,28 +11,25 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/rehearse-dev/rehearse/harness"
-	"github.com/rehearse-dev/rehearse/harness/model"
 	"github.com/rehearse-dev/rehearse/internal/dialect"
 	"github.com/rehearse-dev/rehearse/internal/dialect/gemini"
 )
 
-func ptr[T any](v T) *T { return &v }
-
-// TestRequest has what goes into a request, and what the reader of the mock
+// TestGeminiRequest has what goes into a request, and what the reader of the mock
 // says of it: nothing.
-func TestRequest(t *testing.T) {
+func TestGeminiRequest(t *testing.T) {
 	user := harness.Message{Role: harness.RoleUser, Text: "hi"}
 	weather := harness.Tool{Name: "weather", Description: "The weather.", Schema: json.RawMessage(`{"type":"object","properties":{"city":{"type":"string"}}}`)}
 	for _, tc := range []struct {
 		name  string
-		req   model.Request
+		req   Request
 		want  string
 		path  string
 		notes int
 	}{
 		{
 			name: "results in the order and number of the calls", path: "/models/gemini-3-pro:streamGenerateContent?alt=sse",
-			req: model.Request{Model: "gemini-3-pro", Tools: []harness.Tool{weather, {Name: "time"}}, MaxTokens: 100, Stream: true, Messages: []harness.Message{
+			req: Request{Model: "gemini-3-pro", Tools: []harness.Tool{weather, {Name: "time"}}, MaxTokens: 100, Stream: true, Messages: []harness.Message{
 				{Role: harness.RoleSystem, Text: "be brief"},
 				user,
 				{
@@ -57,7 +54,7 @@ func TestRequest(t *testing.T) {
 		},
 		{
 			name: "parts that are wanted back", path: "/models/m:generateContent",
-			req: model.Request{Model: "models/m", Messages: []harness.Message{
+			req: Request{Model: "models/m", Messages: []harness.Message{
 				user,
 				{
 					Role: harness.RoleAssistant, Text: "so", Calls: []harness.ToolCall{{ID: "a", Name: "time"}},
@@ -76,7 +73,7 @@ func TestRequest(t *testing.T) {
 		},
 		{
 			name: "sampling, any tool, further fields", path: "/tunedModels/mine:generateContent",
-			req: model.Request{
+			req: Request{
 				Model: "tunedModels/mine", Messages: []harness.Message{user}, Temperature: ptr(0.0), TopP: ptr(0.5), Seed: ptr(int64(0)), Tools: []harness.Tool{weather},
 				ToolChoice: "required", Extra: map[string]json.RawMessage{"labels": json.RawMessage(`{"a":"b"}`)},
 			},
@@ -86,19 +83,19 @@ func TestRequest(t *testing.T) {
 		},
 		{
 			name: "one tool, and thinking by a budget", path: "/models/gemini-2.5-pro:generateContent",
-			req: model.Request{Model: "gemini-2.5-pro", Messages: []harness.Message{user}, Tools: []harness.Tool{weather}, ToolChoice: "weather", Reasoning: "none"},
+			req: Request{Model: "gemini-2.5-pro", Messages: []harness.Message{user}, Tools: []harness.Tool{weather}, ToolChoice: "weather", Reasoning: "none"},
 			want: `{"contents":[{"role":"user","parts":[{"text":"hi"}]}],` +
 				`"tools":[{"functionDeclarations":[{"name":"weather","description":"The weather.","parameters":{"type":"OBJECT","properties":{"city":{"type":"STRING"}}}}]}],` +
 				`"toolConfig":{"functionCallingConfig":{"mode":"ANY","allowedFunctionNames":["weather"]}},"generationConfig":{"thinkingConfig":{"thinkingBudget":0}}}`,
 		},
 		{
 			name: "thinking by a level", path: "/models/gemini-3-flash:generateContent",
-			req:  model.Request{Model: "gemini-3-flash", Messages: []harness.Message{user}, Reasoning: "high"},
+			req:  Request{Model: "gemini-3-flash", Messages: []harness.Message{user}, Reasoning: "high"},
 			want: `{"contents":[{"role":"user","parts":[{"text":"hi"}]}],"generationConfig":{"thinkingConfig":{"includeThoughts":true,"thinkingLevel":"high"}}}`,
 		},
 		{
 			name: "a schema with keys that are not taken, and one that cannot be said", path: "/models/m:generateContent", notes: 1,
-			req: model.Request{Model: "m", Messages: []harness.Message{user}, Tools: []harness.Tool{
+			req: Request{Model: "m", Messages: []harness.Message{user}, Tools: []harness.Tool{
 				{Name: "f", Schema: json.RawMessage(`{"type":"object","properties":{"n":{"type":"integer","exclusiveMinimum":0}},"additionalProperties":false}`)},
 				{Name: "g", Schema: json.RawMessage(`{"type":"object","properties":{"n":{}}}`)},
 			}},
@@ -107,8 +104,8 @@ func TestRequest(t *testing.T) {
 		},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
-			c := New(Config{})
-			out, err := c.write(&tc.req)
+			c := NewGemini(Config{})
+			out, err := c.writeGemini(&tc.req)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -121,16 +118,16 @@ func TestRequest(t *testing.T) {
 			if _, refusal := gemini.Read(out.Body, &dialect.Query{Model: tc.req.Model}); refusal != nil {
 				t.Errorf("the API refuses it: %s", refusal.Message)
 			}
-			if again, err := c.write(&tc.req); err != nil || len(again.Notes) > 0 {
+			if again, err := c.writeGemini(&tc.req); err != nil || len(again.Notes) > 0 {
 				t.Errorf("the second time: notes %q, %v", again.Notes, err)
 			}
 		})
 	}
 }
 
-// TestRefused has the requests that are not sent.
-func TestRefused(t *testing.T) {
-	for name, req := range map[string]model.Request{
+// TestGeminiRefused has the requests that are not sent.
+func TestGeminiRefused(t *testing.T) {
+	for name, req := range map[string]Request{
 		"schema":     {Tools: []harness.Tool{{Name: "f", Schema: json.RawMessage("{")}}},
 		"extra":      {Extra: map[string]json.RawMessage{"contents": json.RawMessage("[]")}},
 		"settings":   {MaxTokens: 1, Extra: map[string]json.RawMessage{"generationConfig": json.RawMessage("{}")}},
@@ -138,16 +135,16 @@ func TestRefused(t *testing.T) {
 		"one result": {Messages: []harness.Message{{Role: harness.RoleAssistant, Text: "hi"}, {Role: harness.RoleTool, CallID: "a"}}},
 		"no text":    {Messages: []harness.Message{{Text: "\xff"}}},
 	} {
-		var e *model.Error
-		if _, err := New(Config{}).write(&req); err == nil || !errors.As(err, &e) || e.Kind != model.KindInvalid {
+		var e *Error
+		if _, err := NewGemini(Config{}).writeGemini(&req); err == nil || !errors.As(err, &e) || e.Kind != KindInvalid {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
 }
 
-// TestConvert has schemas in the language of the API. The mock's reader takes
+// TestGeminiSchema has schemas in the language of the API. The mock's reader takes
 // each of them.
-func TestConvert(t *testing.T) {
+func TestGeminiSchema(t *testing.T) {
 	object := func(of string) string { return `{"type":"object","properties":{"x":` + of + `}}` }
 	for _, tc := range []struct {
 		name, in, want string // want is that of x; empty where it cannot be said
@@ -178,7 +175,7 @@ func TestConvert(t *testing.T) {
 		t.Run(tc.name, func(t *testing.T) {
 			in := object(tc.in)
 			in = in[:len(in)-1] + `,"$defs":{"a/b":{"type":"string","description":"other"},"round":{"type":"object","properties":{"r":{"$ref":"#/$defs/round"}}}}}`
-			got, left, ok := convert(json.RawMessage(in))
+			got, left, ok := geminiSchema(json.RawMessage(in))
 			if ok != (tc.want != "") {
 				t.Fatalf("can be said: %v; %s", ok, got)
 			}
@@ -196,7 +193,7 @@ func TestConvert(t *testing.T) {
 		})
 	}
 	for schema, want := range map[string]bool{`{"type":"object"}`: true, `{"type":"object","additionalProperties":false}`: true, `{"type":"object","additionalProperties":true}`: false} {
-		if got, _, ok := convert(json.RawMessage(schema)); ok != want || got != nil {
+		if got, _, ok := geminiSchema(json.RawMessage(schema)); ok != want || got != nil {
 			t.Errorf("%s: %v, %s", schema, ok, got)
 		}
 	}

@@ -1,6 +1,6 @@
 // Copyright 2026 The rehearse Authors. SPDX-License-Identifier: Apache-2.0
 
-package openai
+package model
 
 import (
 	"errors"
@@ -11,7 +11,6 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/rehearse-dev/rehearse/harness"
-	"github.com/rehearse-dev/rehearse/harness/model"
 )
 
 // delta is a chunk with a delta; more follows it within the choice.
@@ -46,11 +45,11 @@ type replyCase struct {
 	reply  rawReply
 	text   string
 	calls  []harness.ToolCall
-	reason string          // reasoning
-	kind   model.ErrorKind // of the error, if it ends with one
-	says   string          // part of the error's text
-	again  bool            // the error is worth another attempt
-	note   string          // part of a note of the answer
+	reason string    // reasoning
+	kind   ErrorKind // of the error, if it ends with one
+	says   string    // part of the error's text
+	again  bool      // the error is worth another attempt
+	note   string    // part of a note of the answer
 }
 
 func testReplies(t *testing.T, cases []replyCase) {
@@ -60,7 +59,7 @@ func testReplies(t *testing.T, cases []replyCase) {
 			s := serveRaw(t, tc.reply)
 			h := ask(t, once(s.url), hello(!tc.plain))
 			if tc.kind != "" {
-				var e *model.Error
+				var e *Error
 				if !errors.As(h.err, &e) {
 					t.Fatalf("got text %q and error %v; want an error of kind %s", h.text, h.err, tc.kind)
 				}
@@ -100,26 +99,26 @@ func TestStreams(t *testing.T) {
 	testReplies(t, []replyCase{
 		{name: "clean end with DONE", reply: stream(hello + events(stop) + done), text: "Hello"},
 		{name: "clean end without DONE, finished", reply: stream(hello + events(stop)), text: "Hello"},
-		{name: "clean end without DONE, cut", reply: stream(hello), text: "Hello", kind: model.KindCutStream, says: "without a finish_reason", again: true},
-		{name: "DONE after a cut", reply: stream(hello + done), text: "Hello", kind: model.KindCutStream, says: "without a finish_reason", again: true},
-		{name: "connection reset", reply: rawReply{header: ctStream + "Content-Length: 9999\r\n", body: hello}, text: "Hello", kind: model.KindReset, says: "broke inside the reply", again: true},
+		{name: "clean end without DONE, cut", reply: stream(hello), text: "Hello", kind: KindCutStream, says: "without a finish_reason", again: true},
+		{name: "DONE after a cut", reply: stream(hello + done), text: "Hello", kind: KindCutStream, says: "without a finish_reason", again: true},
+		{name: "connection reset", reply: rawReply{header: ctStream + "Content-Length: 9999\r\n", body: hello}, text: "Hello", kind: KindReset, says: "broke inside the reply", again: true},
 		{name: "status line inside the chunks", reply: rawReply{
 			header: ctStream + "Transfer-Encoding: chunked\r\n",
 			body:   chunked(hello) + "HTTP/1.1 502 Bad Gateway\r\nContent-Type: application/json\r\n\r\n" + chunked(`{"error":{"message":"x"}}`) + "0\r\n\r\n",
-		}, text: "Hello", kind: model.KindReset, says: "chunk length", again: true},
+		}, text: "Hello", kind: KindReset, says: "chunk length", again: true},
 		{name: "reset after finish_reason", reply: rawReply{header: ctStream + "Content-Length: 9999\r\n", body: hello + events(stop)}, text: "Hello", note: "broke after its finish_reason"},
 		{name: "last line without newline", reply: stream(hello + "data: " + stop), text: "Hello"},
-		{name: "last line without newline, cut", reply: stream(hello + `data: {"choices":[{"ind`), text: "Hello", kind: model.KindCutStream, says: "inside an event", again: true},
-		{name: "error object, connection held", reply: rawReply{header: ctStream, body: hello + events(`{"error":{"message":"boom","type":"server_error","code":null}}`), hold: true}, text: "Hello", kind: model.KindServer, says: "boom", again: true},
-		{name: "error object with a space", reply: rawReply{header: ctStream, body: events(`{ "error": {"message": "boom", "code": 429}}`), hold: true}, kind: model.KindRateLimit, says: "(HTTP 429): boom", again: true},
-		{name: "error not the first key", reply: stream(hello + events(`{"id":"x","error":{"message":"boom"}}`) + done), text: "Hello", kind: model.KindServer, says: "boom", again: true},
-		{name: "error beside choices", reply: stream(events(`{"choices":[{"index":0,"delta":{"content":""},"finish_reason":"error"}],"error":{"code":502,"message":"provider went away"}}`)), kind: model.KindServer, says: "provider went away", again: true},
+		{name: "last line without newline, cut", reply: stream(hello + `data: {"choices":[{"ind`), text: "Hello", kind: KindCutStream, says: "inside an event", again: true},
+		{name: "error object, connection held", reply: rawReply{header: ctStream, body: hello + events(`{"error":{"message":"boom","type":"server_error","code":null}}`), hold: true}, text: "Hello", kind: KindServer, says: "boom", again: true},
+		{name: "error object with a space", reply: rawReply{header: ctStream, body: events(`{ "error": {"message": "boom", "code": 429}}`), hold: true}, kind: KindRateLimit, says: "(HTTP 429): boom", again: true},
+		{name: "error not the first key", reply: stream(hello + events(`{"id":"x","error":{"message":"boom"}}`) + done), text: "Hello", kind: KindServer, says: "boom", again: true},
+		{name: "error beside choices", reply: stream(events(`{"choices":[{"index":0,"delta":{"content":""},"finish_reason":"error"}],"error":{"code":502,"message":"provider went away"}}`)), kind: KindServer, says: "provider went away", again: true},
 		{name: "error null, and first", reply: stream(events(`{"error":null,"choices":[{"index":0,"delta":{"content":"Hello"},"finish_reason":"stop"}]}`) + done), text: "Hello"},
-		{name: "event error with detail", reply: stream("event: error\ndata: {\"detail\": \"no capacity\"}\n\n"), kind: model.KindServer, says: "no capacity", again: true},
-		{name: "event error with text", reply: stream("event: error\ndata: out of memory\n\n"), kind: model.KindServer, says: "out of memory", again: true},
-		{name: "error as text", reply: stream(events(`{"error":"Upstream API error: 400 {}"}`)), kind: model.KindServer, says: "Upstream API error: 400 {}", again: true},
-		{name: "error without message", reply: stream(events(`{"error":{"reason":"overheated"}}`)), kind: model.KindServer, says: `{"reason":"overheated"}`, again: true},
-		{name: "error on a line of its own", reply: stream(hello + "{\"error\":{\"message\":\"stray\"}}\n"), text: "Hello", kind: model.KindServer, says: "stray", again: true},
+		{name: "event error with detail", reply: stream("event: error\ndata: {\"detail\": \"no capacity\"}\n\n"), kind: KindServer, says: "no capacity", again: true},
+		{name: "event error with text", reply: stream("event: error\ndata: out of memory\n\n"), kind: KindServer, says: "out of memory", again: true},
+		{name: "error as text", reply: stream(events(`{"error":"Upstream API error: 400 {}"}`)), kind: KindServer, says: "Upstream API error: 400 {}", again: true},
+		{name: "error without message", reply: stream(events(`{"error":{"reason":"overheated"}}`)), kind: KindServer, says: `{"reason":"overheated"}`, again: true},
+		{name: "error on a line of its own", reply: stream(hello + "{\"error\":{\"message\":\"stray\"}}\n"), text: "Hello", kind: KindServer, says: "stray", again: true},
 		{name: "data over several lines", reply: stream("data: {\"choices\":\ndata: [{\"index\":0,\ndata: \"delta\":{\"content\":\"Hello\"}}]}\n\n" + events(stop)), text: "Hello"},
 		{name: "CRLF and no space", reply: stream("data:" + say("Hello") + "\r\n\r\ndata:" + stop + "\r\n\r\ndata:[DONE]\r\n\r\n"), text: "Hello"},
 		{name: "CR alone", reply: stream("data: " + say("Hello") + "\r\rdata: " + stop + "\r\rdata: [DONE]\r\r"), text: "Hello"},
@@ -128,15 +127,15 @@ func TestStreams(t *testing.T) {
 		{name: "many comments", reply: stream(events(say("Hel")) + strings.Repeat(": keep-alive\n\n", 5000) + events(say("lo"), stop) + done), text: "Hello"},
 		{name: "answered with JSON", reply: rawReply{header: ctJSON, body: whole}, text: "Hello"},
 		{name: "answered with JSON called a stream", reply: rawReply{header: ctStream, body: whole}, text: "Hello"},
-		{name: "answered with HTML", reply: rawReply{header: ctHTML, body: "<!DOCTYPE html><title>Sign in</title>"}, kind: model.KindMalformed, says: `an HTML page, "Sign in"`},
-		{name: "answered with HTML called a stream", reply: rawReply{header: ctStream, body: "\n<html><body>busy"}, kind: model.KindMalformed, says: "an HTML page"},
-		{name: "answered with nothing", reply: stream(""), kind: model.KindEmpty, says: "empty body", again: true},
-		{name: "answered with text", reply: rawReply{body: "Internal error: "}, kind: model.KindMalformed, says: `"Internal error:"`},
-		{name: "only DONE", reply: stream(done), kind: model.KindEmpty, says: "no choices", again: true},
-		{name: "only comments", reply: stream(": hi\n\n"), kind: model.KindEmpty, says: "no choices", again: true},
+		{name: "answered with HTML", reply: rawReply{header: ctHTML, body: "<!DOCTYPE html><title>Sign in</title>"}, kind: KindMalformed, says: `an HTML page, "Sign in"`},
+		{name: "answered with HTML called a stream", reply: rawReply{header: ctStream, body: "\n<html><body>busy"}, kind: KindMalformed, says: "an HTML page"},
+		{name: "answered with nothing", reply: stream(""), kind: KindEmpty, says: "empty body", again: true},
+		{name: "answered with text", reply: rawReply{body: "Internal error: "}, kind: KindMalformed, says: `"Internal error:"`},
+		{name: "only DONE", reply: stream(done), kind: KindEmpty, says: "no choices", again: true},
+		{name: "only comments", reply: stream(": hi\n\n"), kind: KindEmpty, says: "no choices", again: true},
 		{name: "a stream without its content type", reply: rawReply{body: events(say("Hello"), stop) + done}, text: "Hello"},
-		{name: "a chunk of bad JSON", reply: stream(events(say("Hel"), `{"choices":[{]}`, say("lo"), stop) + done), text: "Hel", kind: model.KindMalformed, says: `{"choices":[{]}`},
-		{name: "a chunk that is no object", reply: stream(events(`"hello"`, stop) + done), kind: model.KindMalformed, says: `"hello"`},
+		{name: "a chunk of bad JSON", reply: stream(events(say("Hel"), `{"choices":[{]}`, say("lo"), stop) + done), text: "Hel", kind: KindMalformed, says: `{"choices":[{]}`},
+		{name: "a chunk that is no object", reply: stream(events(`"hello"`, stop) + done), kind: KindMalformed, says: `"hello"`},
 		{
 			name: "arguments as an object", reply: stream(events(delta(`{"tool_calls":[{"index":0,"id":"a","type":"function","function":{"name":"f","arguments":{"x":1.10}}}]}`, `,"finish_reason":"tool_calls"`)) + done),
 			calls: []harness.ToolCall{{ID: "a", Name: "f", Arguments: `{"x":1.10}`}},
@@ -171,25 +170,25 @@ func TestReplies(t *testing.T) {
 	oneCall := []harness.ToolCall{{ID: "a", Name: "f", Arguments: `{"x":1}`}}
 	testReplies(t, []replyCase{
 		{name: "a whole reply", plain: true, reply: plain(200, ctJSON, whole), text: "Hello"},
-		{name: "error object", plain: true, reply: plain(400, ctJSON, `{"error":{"message":"no","type":"invalid_request_error","code":"bad","param":"messages"}}`), kind: model.KindBadRequest, says: "bad_request (HTTP 400): no"},
-		{name: "detail text", plain: true, reply: plain(422, ctJSON, `{"detail":"nope"}`), kind: model.KindBadRequest, says: "nope"},
-		{name: "detail list", plain: true, reply: plain(422, ctJSON, `{"detail":[{"loc":["body","model"],"msg":"field required","type":"missing"}]}`), kind: model.KindBadRequest, says: "body model: field required"},
-		{name: "error text", plain: true, reply: plain(500, ctJSON, `{"error":"Upstream API error: 500 {}"}`), kind: model.KindServer, says: "Upstream API error: 500 {}", again: true},
-		{name: "error HTML", plain: true, reply: plain(502, ctJSON, "<html><head><title>502 Bad Gateway</title></head>"), kind: model.KindServer, says: `an HTML page, "502 Bad Gateway"`, again: true},
-		{name: "error with an empty body", plain: true, reply: plain(503, "", ""), kind: model.KindServer, says: "Service Unavailable with an empty body", again: true},
-		{name: "error with a completion as its body", plain: true, reply: plain(400, ctJSON, whole), kind: model.KindBadRequest, says: "JSON that is not an error object"},
-		{name: "error as plain text", plain: true, reply: plain(500, "", "500 Internal Server Error"), kind: model.KindServer, says: `"500 Internal Server Error"`, again: true},
-		{name: "error in Anthropic's envelope", plain: true, reply: plain(529, ctJSON, `{"type":"error","error":{"type":"overloaded_error","message":"Overloaded"}}`), kind: model.KindServer, says: "Overloaded", again: true},
-		{name: "error in Google's envelope", plain: true, reply: plain(400, ctJSON, `[{"error":{"code":400,"message":"bad part","status":"INVALID_ARGUMENT"}}]`), kind: model.KindBadRequest, says: "bad part"},
-		{name: "error with a list as message", plain: true, reply: plain(400, ctJSON, `{"error":{"message":["one","two"]}}`), kind: model.KindBadRequest, says: `["one","two"]`},
-		{name: "object error", plain: true, reply: plain(502, ctJSON, `{"object":"error","message":"Upstream error 502: <html>","type":"upstream_error"}`), kind: model.KindServer, says: "Upstream error 502", again: true},
-		{name: "200 with error", plain: true, reply: plain(200, ctJSON, `{"error":{"message":"boom","type":"server_error"}}`), kind: model.KindServer, says: "boom", again: true},
-		{name: "200 with error and invalid_request_error", plain: true, reply: plain(200, ctJSON, `{"error":{"message":"bad","type":"invalid_request_error"}}`), kind: model.KindBadRequest, says: "bad"},
-		{name: "200 without choices", plain: true, reply: plain(200, ctJSON, `{"id":"x","choices":[]}`), kind: model.KindEmpty, says: "no choices", again: true},
-		{name: "200 with an empty object", plain: true, reply: plain(200, ctJSON, `{}`), kind: model.KindEmpty, says: "no choices", again: true},
-		{name: "200 with a null message", plain: true, reply: plain(200, ctJSON, `{"choices":[{"index":0,"finish_reason":"stop","message":null}]}`), kind: model.KindEmpty, says: "no choices with a message", again: true},
+		{name: "error object", plain: true, reply: plain(400, ctJSON, `{"error":{"message":"no","type":"invalid_request_error","code":"bad","param":"messages"}}`), kind: KindBadRequest, says: "bad_request (HTTP 400): no"},
+		{name: "detail text", plain: true, reply: plain(422, ctJSON, `{"detail":"nope"}`), kind: KindBadRequest, says: "nope"},
+		{name: "detail list", plain: true, reply: plain(422, ctJSON, `{"detail":[{"loc":["body","model"],"msg":"field required","type":"missing"}]}`), kind: KindBadRequest, says: "body model: field required"},
+		{name: "error text", plain: true, reply: plain(500, ctJSON, `{"error":"Upstream API error: 500 {}"}`), kind: KindServer, says: "Upstream API error: 500 {}", again: true},
+		{name: "error HTML", plain: true, reply: plain(502, ctJSON, "<html><head><title>502 Bad Gateway</title></head>"), kind: KindServer, says: `an HTML page, "502 Bad Gateway"`, again: true},
+		{name: "error with an empty body", plain: true, reply: plain(503, "", ""), kind: KindServer, says: "Service Unavailable with an empty body", again: true},
+		{name: "error with a completion as its body", plain: true, reply: plain(400, ctJSON, whole), kind: KindBadRequest, says: "JSON that is not an error object"},
+		{name: "error as plain text", plain: true, reply: plain(500, "", "500 Internal Server Error"), kind: KindServer, says: `"500 Internal Server Error"`, again: true},
+		{name: "error in Anthropic's envelope", plain: true, reply: plain(529, ctJSON, `{"type":"error","error":{"type":"overloaded_error","message":"Overloaded"}}`), kind: KindServer, says: "Overloaded", again: true},
+		{name: "error in Google's envelope", plain: true, reply: plain(400, ctJSON, `[{"error":{"code":400,"message":"bad part","status":"INVALID_ARGUMENT"}}]`), kind: KindBadRequest, says: "bad part"},
+		{name: "error with a list as message", plain: true, reply: plain(400, ctJSON, `{"error":{"message":["one","two"]}}`), kind: KindBadRequest, says: `["one","two"]`},
+		{name: "object error", plain: true, reply: plain(502, ctJSON, `{"object":"error","message":"Upstream error 502: <html>","type":"upstream_error"}`), kind: KindServer, says: "Upstream error 502", again: true},
+		{name: "200 with error", plain: true, reply: plain(200, ctJSON, `{"error":{"message":"boom","type":"server_error"}}`), kind: KindServer, says: "boom", again: true},
+		{name: "200 with error and invalid_request_error", plain: true, reply: plain(200, ctJSON, `{"error":{"message":"bad","type":"invalid_request_error"}}`), kind: KindBadRequest, says: "bad"},
+		{name: "200 without choices", plain: true, reply: plain(200, ctJSON, `{"id":"x","choices":[]}`), kind: KindEmpty, says: "no choices", again: true},
+		{name: "200 with an empty object", plain: true, reply: plain(200, ctJSON, `{}`), kind: KindEmpty, says: "no choices", again: true},
+		{name: "200 with a null message", plain: true, reply: plain(200, ctJSON, `{"choices":[{"index":0,"finish_reason":"stop","message":null}]}`), kind: KindEmpty, says: "no choices with a message", again: true},
 		{name: "200 with a null message at the length limit", plain: true, reply: plain(200, ctJSON, `{"choices":[{"index":0,"finish_reason":"length","message":null}]}`)},
-		{name: "200 with JSON and rubbish", plain: true, reply: plain(200, ctJSON, whole+"\nTraceback"), kind: model.KindMalformed, says: `goes on after its JSON: "Traceback"`},
+		{name: "200 with JSON and rubbish", plain: true, reply: plain(200, ctJSON, whole+"\nTraceback"), kind: KindMalformed, says: `goes on after its JSON: "Traceback"`},
 		{name: "200 with arguments as an object", plain: true, reply: plain(200, ctJSON, `{"choices":[{"message":{"content":null,"tool_calls":[{"id":"a","type":"function","function":{"name":"f","arguments":{"x":1}}}]},"finish_reason":"tool_calls"}]}`), calls: oneCall},
 		{name: "200 with one call in place of a list", plain: true, reply: plain(200, ctJSON, `{"choices":[{"message":{"content":"","tool_calls":{"id":"a","function":{"name":"f","arguments":{"x":1}}}},"finish_reason":"tool_calls"}]}`), calls: oneCall},
 		{
@@ -208,29 +207,29 @@ func TestReplies(t *testing.T) {
 			name: "200 with a name and an id that are no UTF-8", plain: true, reply: plain(200, ctJSON, `{"choices":[{"message":{"tool_calls":[{"id":"\ud800","function":{"name":"f`+"\xff"+`","arguments":"{}"}}]},"finish_reason":"tool_calls"}]}`),
 			calls: []harness.ToolCall{{ID: "\ufffd", Name: "f\ufffd", Arguments: "{}"}},
 		},
-		{name: "200, white space", plain: true, reply: plain(200, ctJSON, strings.Repeat("\n", 5000)), kind: model.KindMalformed, says: "begins with 4096 bytes of white space"},
-		{name: "200 with a call without name", plain: true, reply: plain(200, ctJSON, `{"choices":[{"message":{"tool_calls":[{"id":"a","function":{}}]}}]}`), kind: model.KindMalformed, says: "tool call 1 of the reply has no name"},
+		{name: "200, white space", plain: true, reply: plain(200, ctJSON, strings.Repeat("\n", 5000)), kind: KindMalformed, says: "begins with 4096 bytes of white space"},
+		{name: "200 with a call without name", plain: true, reply: plain(200, ctJSON, `{"choices":[{"message":{"tool_calls":[{"id":"a","function":{}}]}}]}`), kind: KindMalformed, says: "tool call 1 of the reply has no name"},
 		{name: "200 without finish_reason", plain: true, reply: plain(200, ctJSON, `{"choices":[{"message":{"content":"Hello"}}]}`), text: "Hello", note: "no finish_reason"},
-		{name: "200, JSON cut", plain: true, reply: plain(200, ctJSON, whole[:60]), kind: model.KindCutStream, says: "ends inside its JSON", again: true},
-		{name: "200, JSON reset", plain: true, reply: plain(200, ctJSON+"Content-Length: 9999\r\n", whole[:60]), kind: model.KindReset, says: "broke", again: true},
-		{name: "200, empty", plain: true, reply: plain(200, ctJSON, ""), kind: model.KindEmpty, says: "empty body", again: true},
-		{name: "200, HTML", plain: true, reply: plain(200, ctHTML, "<html>hi</html>"), kind: model.KindMalformed, says: "an HTML page"},
-		{name: "204", plain: true, reply: plain(204, "", ""), kind: model.KindEmpty, says: "empty body", again: true},
+		{name: "200, JSON cut", plain: true, reply: plain(200, ctJSON, whole[:60]), kind: KindCutStream, says: "ends inside its JSON", again: true},
+		{name: "200, JSON reset", plain: true, reply: plain(200, ctJSON+"Content-Length: 9999\r\n", whole[:60]), kind: KindReset, says: "broke", again: true},
+		{name: "200, empty", plain: true, reply: plain(200, ctJSON, ""), kind: KindEmpty, says: "empty body", again: true},
+		{name: "200, HTML", plain: true, reply: plain(200, ctHTML, "<html>hi</html>"), kind: KindMalformed, says: "an HTML page"},
+		{name: "204", plain: true, reply: plain(204, "", ""), kind: KindEmpty, says: "empty body", again: true},
 		{name: "content as parts", plain: true, reply: plain(200, ctJSON, `{"choices":[{"message":{"content":[{"type":"text","text":"Hel"},{"type":"text","text":"lo"}]},"finish_reason":"stop"}]}`), text: "Hello"},
-		{name: "nested too deep", plain: true, reply: plain(200, ctJSON, `{"choices":`+strings.Repeat("[", 20_000)), kind: model.KindMalformed, says: "not valid JSON"},
+		{name: "nested too deep", plain: true, reply: plain(200, ctJSON, `{"choices":`+strings.Repeat("[", 20_000)), kind: KindMalformed, says: "not valid JSON"},
 		{name: "answered with a stream", plain: true, reply: stream(events(say("Hel"), say("lo"), stop) + done), text: "Hello"},
-		{name: "redirect", plain: true, reply: plain(302, "Location: https://login.example/\r\n", ""), kind: model.KindMalformed, says: `redirected to "https://login.example/"`},
-		{name: "key refused", plain: true, reply: plain(401, ctJSON, `{"error":{"message":"Incorrect API key"}}`), kind: model.KindAuth, says: "Incorrect API key"},
-		{name: "unknown model", plain: true, reply: plain(404, ctJSON, `{"error":{"message":"Unknown model: 'x'","code":"model_not_found"}}`), kind: model.KindNotFound, says: "Unknown model"},
-		{name: "context overflow by code", plain: true, reply: plain(400, ctJSON, `{"error":{"message":"too much","code":"context_length_exceeded"}}`), kind: model.KindContextOverflow, says: "too much"},
-		{name: "context overflow by words", plain: true, reply: plain(400, ctJSON, `{"type":"error","error":{"type":"invalid_request_error","message":"prompt is too long: 210000 tokens > 200000 maximum"}}`), kind: model.KindContextOverflow, says: "prompt is too long"},
-		{name: "body too large for the endpoint", plain: true, reply: plain(413, ctHTML, "<html>413</html>"), kind: model.KindContextOverflow, says: "Request Entity Too Large"},
-		{name: "content filter", plain: true, reply: plain(400, ctJSON, `{"error":{"message":"filtered","code":"content_filter"}}`), kind: model.KindContentFilter, says: "filtered"},
-		{name: "quota", plain: true, reply: plain(429, ctJSON, `{"error":{"message":"You exceeded your current quota","code":"insufficient_quota"}}`), kind: model.KindQuota, says: "quota"},
-		{name: "x-should-retry", plain: true, reply: plain(503, ctJSON+"X-Should-Retry: false\r\n", `{"error":{"message":"gone"}}`), kind: model.KindServer, says: "gone"},
-		{name: "a mock's miss", plain: true, reply: plain(422, ctJSON+"X-Should-Retry: true\r\n", `{"error":{"message":"expected: X\n  got: Y","type":"rehearse_miss"}}`), kind: model.KindMiss, says: "expected: X\n  got: Y"},
-		{name: "a proxy that cannot reach the endpoint", plain: true, reply: plain(502, ctJSON, `{"error":{"message":"connection refused","type":"rehearse_upstream"}}`), kind: model.KindServer, says: "connection refused", again: true},
-		{name: "a mock's script error", plain: true, reply: plain(500, ctJSON, `{"error":{"message":"no key","type":"rehearse_script"}}`), kind: model.KindScript, says: "no key"},
+		{name: "redirect", plain: true, reply: plain(302, "Location: https://login.example/\r\n", ""), kind: KindMalformed, says: `redirected to "https://login.example/"`},
+		{name: "key refused", plain: true, reply: plain(401, ctJSON, `{"error":{"message":"Incorrect API key"}}`), kind: KindAuth, says: "Incorrect API key"},
+		{name: "unknown model", plain: true, reply: plain(404, ctJSON, `{"error":{"message":"Unknown model: 'x'","code":"model_not_found"}}`), kind: KindNotFound, says: "Unknown model"},
+		{name: "context overflow by code", plain: true, reply: plain(400, ctJSON, `{"error":{"message":"too much","code":"context_length_exceeded"}}`), kind: KindContextOverflow, says: "too much"},
+		{name: "context overflow by words", plain: true, reply: plain(400, ctJSON, `{"type":"error","error":{"type":"invalid_request_error","message":"prompt is too long: 210000 tokens > 200000 maximum"}}`), kind: KindContextOverflow, says: "prompt is too long"},
+		{name: "body too large for the endpoint", plain: true, reply: plain(413, ctHTML, "<html>413</html>"), kind: KindContextOverflow, says: "Request Entity Too Large"},
+		{name: "content filter", plain: true, reply: plain(400, ctJSON, `{"error":{"message":"filtered","code":"content_filter"}}`), kind: KindContentFilter, says: "filtered"},
+		{name: "quota", plain: true, reply: plain(429, ctJSON, `{"error":{"message":"You exceeded your current quota","code":"insufficient_quota"}}`), kind: KindQuota, says: "quota"},
+		{name: "x-should-retry", plain: true, reply: plain(503, ctJSON+"X-Should-Retry: false\r\n", `{"error":{"message":"gone"}}`), kind: KindServer, says: "gone"},
+		{name: "a mock's miss", plain: true, reply: plain(422, ctJSON+"X-Should-Retry: true\r\n", `{"error":{"message":"expected: X\n  got: Y","type":"rehearse_miss"}}`), kind: KindMiss, says: "expected: X\n  got: Y"},
+		{name: "a proxy that cannot reach the endpoint", plain: true, reply: plain(502, ctJSON, `{"error":{"message":"connection refused","type":"rehearse_upstream"}}`), kind: KindServer, says: "connection refused", again: true},
+		{name: "a mock's script error", plain: true, reply: plain(500, ctJSON, `{"error":{"message":"no key","type":"rehearse_script"}}`), kind: KindScript, says: "no key"},
 	})
 }
 
@@ -297,10 +296,10 @@ func TestCalls(t *testing.T) {
 		) + done), calls: two[:1], note: "no finish_reason"},
 		{name: "no finish_reason, whole calls: another may be missing", reply: stream(events(
 			call(`{"index":0,"id":"a","function":{"name":"f","arguments":"{\"x\":1}"}}`),
-		) + done), kind: model.KindCutStream, says: "cut off", again: true},
+		) + done), kind: KindCutStream, says: "cut off", again: true},
 		{name: "no finish_reason, arguments cut", reply: stream(events(
 			call(`{"index":0,"id":"a","function":{"name":"f","arguments":"{\"x\":"}}`),
-		) + done), kind: model.KindCutStream, says: "cut off", again: true},
+		) + done), kind: KindCutStream, says: "cut off", again: true},
 		{name: "no DONE", reply: stream(events(
 			call(`{"index":0,"id":"a","function":{"name":"f","arguments":"{\"x\":1}"}}`),
 			`{"choices":[{"index":0,"delta":{},"finish_reason":"tool_calls"}]}`,
@@ -308,7 +307,7 @@ func TestCalls(t *testing.T) {
 		{name: "an error chunk without choices", reply: stream(events(
 			call(`{"index":0,"id":"a","function":{"name":"f","arguments":"{\"x\":1}"}}`),
 			`{"error":{"message":"boom","type":"server_error"}}`,
-		) + done), kind: model.KindServer, says: "boom", again: true},
+		) + done), kind: KindServer, says: "boom", again: true},
 		{name: "finish_reason on every chunk, text after the calls", reply: stream(events(
 			delta(`{"role":"assistant","content":null,"tool_calls":[{"index":0,"id":"a","type":null,"function":{"name":"f","arguments":"{\"x\":1}"}}]}`, `,"finish_reason":"tool_calls"`),
 			delta(`{"role":null,"content":"Looking.","tool_calls":null}`, `,"finish_reason":"tool_calls"`),
@@ -334,7 +333,7 @@ func TestTextSplitInsideCharacter(t *testing.T) {
 	want := []string{"caf", "é ", "😀 "}
 	var got []string
 	for _, e := range h.events {
-		if d, ok := e.(model.TextDelta); ok {
+		if d, ok := e.(TextDelta); ok {
 			got = append(got, d.Text)
 		}
 	}

@@ -4,7 +4,7 @@
 // was written, reads the reply with the dialect's one reader, sorts errors into
 // kinds, and repeats what may be repeated. The packages below harness/model
 // write the requests.
-package provider
+package model
 
 import (
 	"cmp"
@@ -14,48 +14,31 @@ import (
 	"io"
 	"iter"
 	"math"
-	"net/http"
 	"net/url"
 	"slices"
 	"strings"
 	"time"
 
 	"github.com/rehearse-dev/rehearse/harness"
-	"github.com/rehearse-dev/rehearse/harness/model"
 	"github.com/rehearse-dev/rehearse/internal/dialect"
-	"github.com/rehearse-dev/rehearse/internal/retry"
 )
 
-// Endpoint is where requests go and how they are treated. Dialect, Write and
-// BaseURL are required.
-type Endpoint struct {
-	Dialect *dialect.Dialect
-	// Write writes a request. Its error is of the kind invalid.
-	Write func(*model.Request) (*Outgoing, error)
-	// Version is put behind a base URL that has none, such as /v1beta. Empty
+// endpoint is where requests go and how they are treated.
+type endpoint struct {
+	Config
+	dialect *dialect.Dialect
+	// write writes a request. Its error is of the kind invalid.
+	write func(*Request) (*outgoing, error)
+	// version is put behind a base URL that has none, such as /v1beta. Empty
 	// takes the base URL as it is.
-	Version string
-	// Nameless says that it is usual for calls to come without ids: nothing is
+	version string
+	// nameless says that it is usual for calls to come without ids: nothing is
 	// noted of those that are given one.
-	Nameless bool
-
-	// BaseURL and what follows are the fields of the same names of the public
-	// packages. APIKey goes into the header that the dialect has for it.
-	BaseURL          string
-	APIKey           string
-	Header           http.Header
-	Transport        http.RoundTripper
-	Retry            retry.Policy
-	Clock            harness.Clock
-	IdleTimeout      time.Duration
-	MaxBodyBytes     int64
-	MaxEventBytes    int
-	MaxArgumentBytes int
-	OpenEnd          bool
+	nameless bool
 }
 
-// Outgoing is a request as it is sent.
-type Outgoing struct {
+// outgoing is a request as it is sent.
+type outgoing struct {
 	// Path is what follows the version, such as /chat/completions.
 	Path   string
 	Body   []byte
@@ -64,7 +47,7 @@ type Outgoing struct {
 }
 
 // orDefault is e with the defaults of what it leaves open.
-func (e Endpoint) orDefault() *Endpoint {
+func (e endpoint) orDefault() *endpoint {
 	if e.Clock == nil {
 		e.Clock = harness.SystemClock()
 	}
@@ -76,8 +59,8 @@ func (e Endpoint) orDefault() *Endpoint {
 		e.IdleTimeout = math.MaxInt64
 	}
 	e.BaseURL = strings.TrimRight(e.BaseURL, "/")
-	if e.Version != "" && !versioned(e.BaseURL) {
-		e.BaseURL += e.Version
+	if e.version != "" && !versioned(e.BaseURL) {
+		e.BaseURL += e.version
 	}
 	return &e
 }
@@ -89,35 +72,35 @@ func versioned(base string) bool {
 }
 
 // limits are what the reader of replies is bounded by.
-func (e *Endpoint) limits() dialect.Limits {
+func (e *endpoint) limits() dialect.Limits {
 	return dialect.Limits{Body: e.MaxBodyBytes, Event: e.MaxEventBytes, Arguments: e.MaxArgumentBytes}
 }
 
-// Generate is what [model.Model] asks for.
-func (e Endpoint) Generate(ctx context.Context, req *model.Request) iter.Seq2[model.Event, error] {
-	return func(yield func(model.Event, error) bool) {
-		out, err := e.Write(req)
+// Generate implements [Model].
+func (c *Client) Generate(ctx context.Context, req *Request) iter.Seq2[Event, error] {
+	return func(yield func(Event, error) bool) {
+		out, err := c.endpoint.write(req)
 		if err == nil {
-			err = checkURL(e.BaseURL)
+			err = checkURL(c.endpoint.BaseURL)
 		}
 		if err != nil {
 			yield(nil, err)
 			return
 		}
-		e.orDefault().generate(ctx, req, out, yield)
+		c.endpoint.orDefault().generate(ctx, req, out, yield)
 	}
 }
 
-func (e *Endpoint) generate(ctx context.Context, req *model.Request, out *Outgoing, yield func(model.Event, error) bool) {
+func (e *endpoint) generate(ctx context.Context, req *Request, out *outgoing, yield func(Event, error) bool) {
 	for attempts := e.Retry.Start(); ; {
-		a := &attempt{cfg: e, out: out, reader: dialect.NewReader(e.Dialect, e.limits()), before: req.Messages}
+		a := &attempt{cfg: e, out: out, reader: dialect.NewReader(e.dialect, e.limits()), before: req.Messages}
 		err := a.run(ctx, yield)
 		if err == nil {
 			return
 		}
 		made := attempts.Made()
 		err = finalError(ctx, err, req, made)
-		var failed *model.Error
+		var failed *Error
 		if !errors.As(err, &failed) || !failed.Repeatable {
 			yield(nil, err)
 			return
@@ -130,7 +113,7 @@ func (e *Endpoint) generate(ctx context.Context, req *model.Request, out *Outgoi
 			yield(nil, err)
 			return
 		}
-		if !yield(model.Withdrawn{Attempt: made, Err: err, Wait: wait, Text: a.reader.Text()}, nil) {
+		if !yield(Withdrawn{Attempt: made, Err: err, Wait: wait, Text: a.reader.Text()}, nil) {
 			return
 		}
 		if err := e.Clock.Sleep(ctx, wait); err != nil {
@@ -146,16 +129,16 @@ func checkURL(base string) error {
 	if err == nil && u.Host != "" && (u.Scheme == "http" || u.Scheme == "https") {
 		return nil
 	}
-	return &model.Error{Kind: model.KindInvalid, Err: err, Message: fmt.Sprintf("base URL %q is not an http or https URL", base)}
+	return &Error{Kind: KindInvalid, Err: err, Message: fmt.Sprintf("base URL %q is not an http or https URL", base)}
 }
 
 // finalError makes an error of what ended an attempt. The end of ctx is no
 // fault of the endpoint's.
-func finalError(ctx context.Context, err error, req *model.Request, made int) error {
+func finalError(ctx context.Context, err error, req *Request, made int) error {
 	if ctx.Err() != nil {
 		return fmt.Errorf("asking model %q: %w", req.Model, context.Cause(ctx))
 	}
-	var e *model.Error
+	var e *Error
 	if errors.As(err, &e) {
 		e.Attempts = made
 	}
@@ -164,7 +147,7 @@ func finalError(ctx context.Context, err error, req *model.Request, made int) er
 
 // run makes the attempt. It returns nil when the reply was delivered, and
 // also when yield wants no more of it.
-func (a *attempt) run(ctx context.Context, yield func(model.Event, error) bool) error {
+func (a *attempt) run(ctx context.Context, yield func(Event, error) bool) error {
 	if err := a.send(ctx); err != nil {
 		return err
 	}
@@ -191,7 +174,7 @@ func (a *attempt) run(ctx context.Context, yield func(model.Event, error) bool) 
 }
 
 // finish reports the reply that ended with err.
-func (a *attempt) finish(err error, yield func(model.Event, error) bool) error {
+func (a *attempt) finish(err error, yield func(Event, error) bool) error {
 	done, err := a.end(err)
 	if err == nil {
 		yield(done, nil)
@@ -200,19 +183,19 @@ func (a *attempt) finish(err error, yield func(model.Event, error) bool) error {
 }
 
 // eventOf is what a piece of a reply is to the user of a model.
-func eventOf(d dialect.Delta) model.Event {
+func eventOf(d dialect.Delta) Event {
 	switch d.Kind {
 	case dialect.ReasoningDelta:
-		return model.ReasoningDelta{Text: d.Text}
+		return ReasoningDelta{Text: d.Text}
 	case dialect.CallDelta:
-		return model.CallDelta{Call: d.Call, ID: d.ID, Name: d.Name, Arguments: d.Text}
+		return CallDelta{Call: d.Call, ID: d.ID, Name: d.Name, Arguments: d.Text}
 	}
-	return model.TextDelta{Text: d.Text}
+	return TextDelta{Text: d.Text}
 }
 
 // end decides what the end of a reply makes of it: done, or cut off. err is
 // io.EOF when it ended in order.
-func (a *attempt) end(err error) (model.Event, error) {
+func (a *attempt) end(err error) (Event, error) {
 	if f := (*dialect.Fault)(nil); !errors.Is(err, io.EOF) && !errors.As(err, &f) {
 		err = a.readError(err)
 	}
@@ -226,7 +209,7 @@ func (a *attempt) end(err error) (model.Event, error) {
 		return nil, a.lacking(err)
 	}
 	notes = append(notes, named...)
-	return model.Done{
+	return Done{
 		Message:      reply.Message,
 		FinishReason: reply.Finish,
 		Usage:        reply.Usage,
@@ -272,7 +255,7 @@ func (a *attempt) nameCalls(m *harness.Message, said []harness.Message) (notes [
 			for n := len(taken) - 1; taken[c.ID]; n++ {
 				c.ID = fmt.Sprintf("call_%d", n)
 			}
-			if old == "" && a.cfg.Nameless {
+			if old == "" && a.cfg.nameless {
 				own[c.ID], taken[c.ID] = true, true
 				continue
 			}

@@ -1,6 +1,6 @@
 // Copyright 2026 The rehearse Authors. SPDX-License-Identifier: Apache-2.0
 
-package openai_test
+package model_test
 
 import (
 	"context"
@@ -11,10 +11,9 @@ import (
 
 	"github.com/rehearse-dev/rehearse/harness"
 	"github.com/rehearse-dev/rehearse/harness/model"
-	"github.com/rehearse-dev/rehearse/harness/model/openai"
 )
 
-func Example() {
+func ExampleNewOpenAI() {
 	endpoint := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 		w.Header().Set("Content-Type", "text/event-stream")
 		_, _ = io.WriteString(w, `data: {"choices":[{"index":0,"delta":{"content":"Sunny"}}]}
@@ -27,7 +26,7 @@ data: [DONE]
 	}))
 	defer endpoint.Close()
 
-	client := openai.New(openai.Config{BaseURL: endpoint.URL + "/v1"})
+	client := model.NewOpenAI(model.Config{BaseURL: endpoint.URL + "/v1"})
 	request := &model.Request{
 		Model:    "gpt-5",
 		Messages: []harness.Message{{Role: harness.RoleUser, Text: "What is the weather in Paris?"}},
@@ -59,8 +58,50 @@ func ExampleNewResponses() {
 	}))
 	defer endpoint.Close()
 
-	client := openai.NewResponses(openai.Config{BaseURL: endpoint.URL + "/v1"})
+	client := model.NewResponses(model.Config{BaseURL: endpoint.URL + "/v1"})
 	request := &model.Request{Model: "gpt-5", Messages: []harness.Message{{Role: harness.RoleUser, Text: "What is the weather in Paris?"}}}
+	for event, err := range client.Generate(context.Background(), request) {
+		if err != nil {
+			fmt.Println(err)
+			return
+		}
+		if done, ok := event.(model.Done); ok {
+			fmt.Println(done.Message.Text, done.FinishReason)
+		}
+	}
+	// Output: Sunny. stop
+}
+
+func ExampleNewAnthropic() {
+	endpoint := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		w.Header().Set("Content-Type", "application/json")
+		_, _ = io.WriteString(w, `{"type":"message","role":"assistant","stop_reason":"end_turn","content":[{"type":"text","text":"Sunny."}]}`)
+	}))
+	defer endpoint.Close()
+
+	client := model.NewAnthropic(model.Config{BaseURL: endpoint.URL})
+	request := &model.Request{Model: "claude-sonnet-4-5", Messages: []harness.Message{{Role: harness.RoleUser, Text: "What is the weather in Paris?"}}}
+	for event, err := range client.Generate(context.Background(), request) {
+		if err != nil {
+			fmt.Println(err)
+			return
+		}
+		if done, ok := event.(model.Done); ok {
+			fmt.Println(done.Message.Text, done.FinishReason)
+		}
+	}
+	// Output: Sunny. stop
+}
+
+func ExampleNewGemini() {
+	endpoint := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		w.Header().Set("Content-Type", "application/json")
+		_, _ = io.WriteString(w, `{"candidates":[{"finishReason":"STOP","content":{"role":"model","parts":[{"text":"Sunny."}]}}]}`)
+	}))
+	defer endpoint.Close()
+
+	client := model.NewGemini(model.Config{BaseURL: endpoint.URL})
+	request := &model.Request{Model: "gemini-2.5-flash", Messages: []harness.Message{{Role: harness.RoleUser, Text: "What is the weather in Paris?"}}}
 	for event, err := range client.Generate(context.Background(), request) {
 		if err != nil {
 			fmt.Println(err)

@@ -1,6 +1,6 @@
 // Copyright 2026 The rehearse Authors. SPDX-License-Identifier: Apache-2.0
 
-package openai
+package model
 
 import (
 	"encoding/json"
@@ -12,12 +12,10 @@ import (
 	oai "github.com/sashabaranov/go-openai"
 
 	"github.com/rehearse-dev/rehearse/harness"
-	"github.com/rehearse-dev/rehearse/harness/model"
-	"github.com/rehearse-dev/rehearse/internal/provider"
 )
 
 // wireRequest is the body, but for the members that addSampling and
-// [model.Request.Extra] add at its end.
+// [Request.Extra] add at its end.
 type wireRequest struct {
 	Model         string             `json:"model"`
 	Messages      []json.RawMessage  `json:"messages"`
@@ -37,16 +35,16 @@ type wireMessage struct {
 	ToolCallID       string            `json:"tool_call_id,omitempty"`
 }
 
-// prepare writes a request. The error is of the kind invalid: the request
+// writeChat writes a request. The error is of the kind invalid: the request
 // cannot be sent as it is.
-func (c *Client) prepare(req *model.Request) (*provider.Outgoing, error) {
-	out := &provider.Outgoing{Path: "/chat/completions", Stream: req.Stream}
-	if err := provider.CheckText(req); err != nil {
+func (c *Client) writeChat(req *Request) (*outgoing, error) {
+	out := &outgoing{Path: "/chat/completions", Stream: req.Stream}
+	if err := checkText(req); err != nil {
 		return nil, err
 	}
-	if req.MaxTokens == 0 && provider.FamilyOf(req.Model).NeedsMaxTokens {
+	if req.MaxTokens == 0 && familyOf(req.Model).NeedsMaxTokens {
 		bounded := *req
-		bounded.MaxTokens = c.cfg.MaxTokens
+		bounded.MaxTokens = c.endpoint.MaxTokens
 		req = &bounded
 	}
 	out.Streaming(req.Model, req.MaxTokens)
@@ -55,14 +53,14 @@ func (c *Client) prepare(req *model.Request) (*provider.Outgoing, error) {
 		wire.StreamOptions = &oai.StreamOptions{IncludeUsage: true}
 	}
 	for i, m := range req.Messages {
-		raw, err := encodeMessage(m, c.cfg.SendReasoning)
+		raw, err := encodeMessage(m, c.endpoint.SendReasoning)
 		if err != nil {
-			return nil, &model.Error{Kind: model.KindInvalid, Err: err, Message: fmt.Sprintf("writing message %d (%s)", i+1, m.Role)}
+			return nil, &Error{Kind: KindInvalid, Err: err, Message: fmt.Sprintf("writing message %d (%s)", i+1, m.Role)}
 		}
 		wire.Messages = append(wire.Messages, raw)
 	}
 	for _, t := range req.Tools {
-		schema, err := provider.Schema(t)
+		schema, err := schemaOf(t)
 		if err != nil {
 			return nil, err
 		}
@@ -80,13 +78,13 @@ func (c *Client) prepare(req *model.Request) (*provider.Outgoing, error) {
 	}
 	body, err := json.Marshal(wire)
 	if err != nil {
-		return nil, &model.Error{Kind: model.KindInvalid, Err: err, Message: "writing the request"}
+		return nil, &Error{Kind: KindInvalid, Err: err, Message: "writing the request"}
 	}
-	more := addSampling(out, nil, req)
-	if more, err = provider.AddExtra(more, req, "model", "messages", "tools", "tool_choice", "stream", "stream_options"); err != nil {
+	more := addSampling2(out, nil, req)
+	if more, err = addExtra(more, req, "model", "messages", "tools", "tool_choice", "stream", "stream_options"); err != nil {
 		return nil, err
 	}
-	out.Body = provider.AddMembers(body, more)
+	out.Body = addMembers(body, more)
 	return out, nil
 }
 
@@ -101,13 +99,13 @@ func encodeMessage(m harness.Message, reasoning bool) ([]byte, error) {
 		raw, err := json.Marshal(oai.ToolCall{
 			ID:       call.ID,
 			Type:     oai.ToolTypeFunction,
-			Function: oai.FunctionCall{Name: provider.ToolName(call.Name), Arguments: arguments(call)},
+			Function: oai.FunctionCall{Name: toolNameOf(call.Name), Arguments: argumentText(call)},
 		})
 		if err != nil {
 			return nil, err
 		}
 		if extra := strings.TrimSpace(call.Extra); len(extra) > 2 {
-			raw = provider.AddMembers(raw, []byte(","+extra[1:len(extra)-1]))
+			raw = addMembers(raw, []byte(","+extra[1:len(extra)-1]))
 		}
 		msg.ToolCalls = append(msg.ToolCalls, raw)
 	}
@@ -119,11 +117,11 @@ func encodeMessage(m harness.Message, reasoning bool) ([]byte, error) {
 	if m.Text == "" && len(m.Calls) == 0 {
 		more = []byte(`,"content":""`)
 	}
-	return provider.AddMembers(raw, append(more, extraMembers(m, reasoning)...)), nil
+	return addMembers(raw, append(more, extraMembers(m, reasoning)...)), nil
 }
 
-// arguments are those of a call as they are sent back: no endpoint takes none.
-func arguments(c harness.ToolCall) string {
+// argumentText are those of a call as they are sent back: no endpoint takes none.
+func argumentText(c harness.ToolCall) string {
 	if strings.TrimSpace(c.Arguments) == "" {
 		return "{}"
 	}
@@ -147,33 +145,33 @@ func extraMembers(m harness.Message, reasoning bool) (out []byte) {
 				continue
 			}
 		}
-		out = provider.AddMember(out, key, extra[key])
+		out = addMember(out, key, extra[key])
 	}
 	return out
 }
 
-// addSampling adds the parameters that models of some families refuse, as far
+// addSampling2 adds the parameters that models of some families refuse, as far
 // as this one takes them.
-func addSampling(out *provider.Outgoing, more []byte, req *model.Request) []byte {
+func addSampling2(out *outgoing, more []byte, req *Request) []byte {
 	temperature, topP := out.Sampling(req)
 	if temperature != nil {
-		more = provider.AddMember(more, "temperature", *temperature)
+		more = addMember(more, "temperature", *temperature)
 	}
 	if topP != nil {
-		more = provider.AddMember(more, "top_p", *topP)
+		more = addMember(more, "top_p", *topP)
 	}
 	if req.MaxTokens > 0 {
-		if provider.FamilyOf(req.Model).CompletionTokens {
-			more = provider.AddMember(more, "max_completion_tokens", req.MaxTokens)
+		if familyOf(req.Model).CompletionTokens {
+			more = addMember(more, "max_completion_tokens", req.MaxTokens)
 		} else {
-			more = provider.AddMember(more, "max_tokens", req.MaxTokens)
+			more = addMember(more, "max_tokens", req.MaxTokens)
 		}
 	}
 	if req.Seed != nil {
-		more = provider.AddMember(more, "seed", *req.Seed)
+		more = addMember(more, "seed", *req.Seed)
 	}
 	if req.Reasoning != "" {
-		more = provider.AddMember(more, "reasoning_effort", req.Reasoning)
+		more = addMember(more, "reasoning_effort", req.Reasoning)
 	}
 	return more
 }
