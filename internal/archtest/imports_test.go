@@ -49,6 +49,13 @@ harness/toolserver: harness harness/mcppool harness/tools internal/filepos inter
 	internal/toolname internal/value
 harness/trials: harness internal/filepos internal/jsonrpc internal/plainfile internal/prose internal/recfile
 internal/archtest:
+internal/bench: harness harness/agent harness/mcppool harness/model harness/model/anthropic harness/model/gemini harness/model/openai
+	harness/run harness/tools mockllm mockmcp scenarios
+internal/bench/cassettes: cassettes internal/vcr
+internal/bench/mockllm: internal/procstat mockllm
+internal/bench/mockmcp: harness harness/mcppool harness/tools internal/procstat mockmcp
+internal/bench/packages:
+internal/bench/report: harness/trials internal/samplerun
 internal/bpe:
 internal/breaker:
 internal/budget:
