@@ -91,8 +91,7 @@ cases: $(BIN)/rehearse $(BIN)/interop/cases ## Play the inputs in REHEARSE_CASES
 
 .PHONY: walks
 walks: ## Print the files that one request passes, from the coverage of one run
-	@mkdir -p $(BIN)
-	@$(GO) build -cover -covermode=atomic -coverpkg=./... -o $(BIN)/walk ./internal/walk
+	@$(GO) -C $(BENCH) build -cover -covermode=atomic -coverpkg=github.com/rehearse-dev/rehearse/... -o $(CURDIR)/$(BIN)/walk ./walk
 	@GOCOVERDIR=$$(mktemp -d) $(BIN)/walk
 
 .PHONY: lines
@@ -122,18 +121,18 @@ kills: ## Kill recorders at seeded moments and look at what is left (KILLS=400, 
 	@REHEARSE_KILLS=$${KILLS:-400} REHEARSE_SEED=$${SEED:-12} $(GO) test -count=1 -timeout 10m -run '^TestKills$$' -v ./cmd/rehearse | grep -v -e '^=== ' -e '--- PASS'
 
 .PHONY: simulate
-simulate: ## Play suites whose truth is known, and fail when intervals or tests of harness/stats are out of bounds (SEED=1, SUITES=4000); about a minute
-	@nice $(GO) run ./internal/simulate -seed $${SEED:-1} -suites $${SUITES:-4000}
+simulate: $(BIN)/bench/simulate ## Play suites whose truth is known, and fail when intervals or tests of harness/stats are out of bounds (SEED=1, SUITES=4000); about a minute
+	@nice $(BIN)/bench/simulate -seed $${SEED:-1} -suites $${SUITES:-4000}
 
 # Hours: each mutant is tested by its package and by those that import it.
 .PHONY: mutants
-mutants: ## Change one thing of the product at a time and print what no test notices (SEED=1, N=300, ONLY=match,redact with EACH=25 of each; OWN=1 with no tests of importers)
-	@nice $(GO) run ./internal/mutants $${OWN:+-own} -seed $${SEED:-1} -n $${N:-300} -each $${EACH:-25} -only "$${ONLY:-}"
+mutants: $(BIN)/bench/mutants ## Change one thing of the product at a time and print what no test notices (SEED=1, N=300, ONLY=match,redact with EACH=25 of each; OWN=1 with no tests of importers; AT=FILE:LINE)
+	@nice $(BIN)/bench/mutants $${OWN:+-own} -seed $${SEED:-1} -n $${N:-300} -each $${EACH:-25} -only "$${ONLY:-}" -at "$${AT:-}"
 
 # Ten minutes or more: each mutant builds its package and those that import it.
 .PHONY: documents
-documents: ## Run the tests that docs/documents.yaml names, break a line for each row, and print the test that fails (ONLY=text of a feature)
-	@nice $(GO) run ./internal/documents -only "$${ONLY:-}"
+documents: $(BIN)/bench/documents ## Run the tests that docs/documents.yaml names, break a line for each row, and print the test that fails (ONLY=text of a feature)
+	@nice $(BIN)/bench/documents -only "$${ONLY:-}"
 
 .PHONY: fuzz
 fuzz: ## Fuzz every decoder for a few seconds each (FUZZTIME=10s)
@@ -161,6 +160,9 @@ clean: ## Remove what was built and run
 .PHONY: $(BIN)/rehearse
 $(BIN)/rehearse:
 	@$(GO) build -o $@ ./cmd/rehearse
+
+$(BIN)/bench/%: always
+	@$(GO) -C $(BENCH) build -o $(CURDIR)/$@ ./$*
 
 $(BIN)/interop/%: always
 	@$(GO) -C interop build -o $(CURDIR)/$@ ./$*

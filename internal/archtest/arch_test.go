@@ -105,6 +105,30 @@ func list(t *testing.T) (pkgs []listed) {
 	return pkgs
 }
 
+// elsewhere is a path out of a package of the main module into another module.
+var elsewhere = regexp.MustCompile(`"(\.\./)+(interop|internal/bench|bench)[/"]`)
+
+// TestModulesApart: the main module, which users download without the others,
+// reads none of their files.
+func TestModulesApart(t *testing.T) {
+	for path, want := range map[string]bool{"../../interop/testdata/x": true, "../bench": true, "../testdata/interop/x": false, "../../benches/x": false} {
+		if got := elsewhere.MatchString(`"` + path + `"`); got != want {
+			t.Errorf("%s is a path into another module: %t, want %t", path, got, want)
+		}
+	}
+	files(t, func(path string, data []byte) {
+		path = strings.TrimPrefix(filepath.ToSlash(path), "../../")
+		for _, free := range []string{"internal/archtest/", "internal/bench/", "interop/"} {
+			if strings.HasPrefix(path, free) {
+				return
+			}
+		}
+		if m := elsewhere.Find(data); filepath.Ext(path) == ".go" && m != nil {
+			t.Errorf("%s: %s is another module: put what is read beside what reads it", path, m)
+		}
+	})
+}
+
 // linked checks what one package links.
 func linked(p listed) []string {
 	name := strings.TrimPrefix(p.ImportPath, module)
