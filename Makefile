@@ -10,8 +10,12 @@ TIMEOUT ?= 10m
 TOOLS := $(CURDIR)/.tools
 STATICCHECK_VERSION := v0.8.2
 GOFUMPT_VERSION := v0.12.0
-# What is measured is a module of its own.
+# What only maintainers run is in modules of its own: what is measured, and what
+# meets real peers. Their programs are built into bin and work in this folder.
 BENCH := internal/bench
+MODULES := . $(BENCH) interop
+# The test files of a package, for go list.
+TESTS := {{range .TestGoFiles}}{{$$.Dir}}/{{.}} {{end}}{{range .XTestGoFiles}}{{$$.Dir}}/{{.}} {{end}}
 # Packages in which nothing is concurrent and much is read, which the race
 # detector makes ten times as slow. All others are tested with it.
 PLAIN := ./internal/archtest ./internal/vcr
@@ -35,30 +39,26 @@ demo: $(BIN)/rehearse ## Play the shipped suites and recorded traffic, compare m
 	@./scenarios/demo/demo.sh runs/demo $(BIN)/rehearse
 
 .PHONY: cassettes
-cassettes: ## Record traffic through real argo-proxy releases anew (needs Python, PyPI); with ARGO_BASE_URL through that, which can cost money
-	@$(GO) run ./interop/argo
+cassettes: $(BIN)/interop/argo ## Record traffic through real argo-proxy releases anew (needs Python, PyPI); with ARGO_BASE_URL through that, which can cost money (ARGO='-releases 3.3.3')
+	@$(BIN)/interop/argo $(ARGO)
 
 .PHONY: test
 test: ## Run everything that needs Go alone, with the race detector where it matters
 	$(GO) test -race -timeout $(TIMEOUT) -skip '$(MATRICES)' $(RACE)
 	$(GO) test -timeout $(TIMEOUT) -run '$(MATRICES)' $(MATRICES_IN)
+	$(GO) test -timeout $(TIMEOUT) $(PLAIN) ./cmd/...
 	$(GO) -C $(BENCH) test -timeout $(TIMEOUT) ./...
-	$(GO) test -timeout $(TIMEOUT) $(PLAIN) ./cmd/... ./interop/agents ./interop/argo ./interop/cases
+	$(GO) -C interop test -timeout $(TIMEOUT) ./...
 
 .PHONY: lint
 lint: $(TOOLS)/staticcheck $(TOOLS)/gofumpt ## Run go mod tidy, go vet, staticcheck and gofumpt, for each module
-	$(GO) mod tidy -diff
-	$(GO) vet ./...
-	$(GO) vet -tags real_llm ./...
-	$(TOOLS)/staticcheck ./...
-	$(GO) -C $(BENCH) mod tidy -diff
-	$(GO) -C $(BENCH) vet ./...
-	cd $(BENCH) && $(TOOLS)/staticcheck ./...
+	@for m in $(MODULES); do ( set -x; cd $$m; $(GO) mod tidy -diff; $(GO) vet ./...; \
+	  $(GO) vet -tags real_llm,interop ./...; $(TOOLS)/staticcheck ./... ); done
 	@out=$$($(TOOLS)/gofumpt -l .); if [ -n "$$out" ]; then echo "not gofumpt-ed:"; echo "$$out"; exit 1; fi
 
 .PHONY: generate
 generate: ## Rewrite the generated pages and the goldens
-	$(GO) test $$(grep -rl --include='*_test.go' 'flag.Bool("update"' . | xargs -n1 dirname | sort -u) -update
+	@for m in $(MODULES); do ( set -x; cd $$m; $(GO) test $$($(GO) list -f '$(TESTS)' ./... | xargs grep -l 'flag.Bool("update"' | xargs dirname | sort -u) -update ); done
 
 .PHONY: checkgenerate
 checkgenerate: generate ## Fail when a generated file was stale
@@ -77,22 +77,21 @@ interop: $(BIN)/rehearse ## Meet real peers: npm servers, official SDK clients, 
 	./interop/run.sh
 
 .PHONY: agents
-agents: $(BIN)/rehearse ## Play suites and faults to agents that others wrote, and write docs/agent-table.md; needs what interop installs (AGENTS='-only codex')
+agents: $(BIN)/rehearse $(BIN)/interop/agents ## Play suites and faults to agents that others wrote, and write docs/agent-table.md; needs what interop installs (AGENTS='-only codex')
 	@./interop/agents/install.sh
-	@$(GO) run ./interop/agents $(AGENTS)
+	@$(BIN)/interop/agents $(AGENTS)
 
 .PHONY: packages
 packages: $(BIN)/rehearse ## Build a wheel and an npm package with the program in them, in dist (needs Python, PyPI, npm)
 	@./packages/build.sh $(BIN)/rehearse dist
 
 .PHONY: cases
-cases: $(BIN)/rehearse ## Play the inputs in REHEARSE_CASES; what fails must be excused in interop/cases/excused.txt (CASES='39* clients')
-	@PATH="$(CURDIR)/interop/.venv/bin:$$PATH" $(GO) run ./interop/cases $(CASES)
+cases: $(BIN)/rehearse $(BIN)/interop/cases ## Play the inputs in REHEARSE_CASES; what fails must be excused in interop/cases/excused.txt (CASES='39* clients')
+	@PATH="$(CURDIR)/interop/.venv/bin:$$PATH" $(BIN)/interop/cases $(CASES)
 
 .PHONY: walks
 walks: ## Print the files that one request passes, from the coverage of one run
-	@mkdir -p $(BIN)
-	@$(GO) build -cover -covermode=atomic -coverpkg=./... -o $(BIN)/walk ./internal/walk
+	@$(GO) -C $(BENCH) build -cover -covermode=atomic -coverpkg=github.com/rehearse-dev/rehearse/... -o $(CURDIR)/$(BIN)/walk ./walk
 	@GOCOVERDIR=$$(mktemp -d) $(BIN)/walk
 
 .PHONY: lines
@@ -122,18 +121,18 @@ kills: ## Kill recorders at seeded moments and look at what is left (KILLS=400, 
 	@REHEARSE_KILLS=$${KILLS:-400} REHEARSE_SEED=$${SEED:-12} $(GO) test -count=1 -timeout 10m -run '^TestKills$$' -v ./cmd/rehearse | grep -v -e '^=== ' -e '--- PASS'
 
 .PHONY: simulate
-simulate: ## Play suites whose truth is known, and fail when intervals or tests of internal/stats are out of bounds (SEED=1, SUITES=4000); about a minute
-	@nice $(GO) run ./internal/simulate -seed $${SEED:-1} -suites $${SUITES:-4000}
+simulate: $(BIN)/bench/simulate ## Play suites whose truth is known, and fail when intervals or tests of internal/stats are out of bounds (SEED=1, SUITES=4000); about a minute
+	@nice $(BIN)/bench/simulate -seed $${SEED:-1} -suites $${SUITES:-4000}
 
 # Hours: each mutant is tested by its package and by those that import it.
 .PHONY: mutants
-mutants: ## Change one thing of the product at a time and print what no test notices (SEED=1, N=300, ONLY=match,redact with EACH=25 of each; OWN=1 with no tests of importers)
-	@nice $(GO) run ./internal/mutants $${OWN:+-own} -seed $${SEED:-1} -n $${N:-300} -each $${EACH:-25} -only "$${ONLY:-}"
+mutants: $(BIN)/bench/mutants ## Change one thing of the product at a time and print what no test notices (SEED=1, N=300, ONLY=match,redact with EACH=25 of each; OWN=1 with no tests of importers; AT=FILE:LINE)
+	@nice $(BIN)/bench/mutants $${OWN:+-own} -seed $${SEED:-1} -n $${N:-300} -each $${EACH:-25} -only "$${ONLY:-}" -at "$${AT:-}"
 
 # Ten minutes or more: each mutant builds its package and those that import it.
 .PHONY: documents
-documents: ## Run the tests that docs/documents.yaml names, break a line for each row, and print the test that fails (ONLY=text of a feature)
-	@nice $(GO) run ./internal/documents -only "$${ONLY:-}"
+documents: $(BIN)/bench/documents ## Run the tests that docs/documents.yaml names, break a line for each row, and print the test that fails (ONLY=text of a feature)
+	@nice $(BIN)/bench/documents -only "$${ONLY:-}"
 
 .PHONY: fuzz
 fuzz: ## Fuzz every decoder for a few seconds each (FUZZTIME=10s)
@@ -161,6 +160,15 @@ clean: ## Remove what was built and run
 .PHONY: $(BIN)/rehearse
 $(BIN)/rehearse:
 	@$(GO) build -o $@ ./cmd/rehearse
+
+$(BIN)/bench/%: always
+	@$(GO) -C $(BENCH) build -o $(CURDIR)/$@ ./$*
+
+$(BIN)/interop/%: always
+	@$(GO) -C interop build -o $(CURDIR)/$@ ./$*
+
+.PHONY: always
+always:
 
 $(TOOLS)/staticcheck:
 	GOBIN=$(TOOLS) $(GO) install honnef.co/go/tools/cmd/staticcheck@$(STATICCHECK_VERSION)

@@ -30,17 +30,17 @@ import (
 	"github.com/rehearse-dev/rehearse/mockmcp/fault"
 )
 
-var update = flag.Bool("update", false, "rewrite testdata/mcp-faults.json and testdata/three.txt")
+var update = flag.Bool("update", false, "rewrite mcp-faults.json and testdata/three.txt")
 
 // TestMCPFaults has small clients made with the official SDKs meet every fault.
-// What they do stands in testdata, and in docs/mcp-faults.md, which
-// `go test ./harness/agent -update` writes.
+// What they do stands in the testdata of harness/agent, and in docs/mcp-faults.md,
+// which `go test ./harness/agent -update` writes.
 func TestMCPFaults(t *testing.T) {
 	clients := map[string][]string{
 		"Go SDK":         {buildGoClient(t, "mcpfaults")},
 		"TypeScript SDK": {node, "clients/mcp_faults.mjs"},
 	}
-	const path = "testdata/mcp-faults.json"
+	const path = "../harness/agent/testdata/mcp-faults.json"
 	var want map[string]map[string]string
 	golden, err := os.ReadFile(path)
 	if err == nil {
@@ -89,7 +89,7 @@ func TestMCPFaults(t *testing.T) {
 		return
 	}
 	if diff := cmp.Diff(string(golden), got.String()); diff != "" {
-		t.Errorf("%s is stale; go test -tags interop ./interop -run TestMCPFaults -update writes it (-want +got):\n%s", path, diff)
+		t.Errorf("%s is stale; go -C interop test -tags interop . -run TestMCPFaults -update writes it (-want +got):\n%s", path, diff)
 	}
 }
 

@@ -4,9 +4,9 @@
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
+modules=(. internal/bench interop)
 if [ "${1:-}" != inside ]; then
-  go mod download
-  go -C internal/bench mod download
+  for module in "${modules[@]}"; do go -C "$module" mod download; done
   exec unshare -n "$0" inside
 fi
 
@@ -18,7 +18,12 @@ if ip -o link | grep -qv 'lo:'; then
 fi
 log=$(mktemp)
 trap 'rm -f "$log"' EXIT
-if ! { go test -count=1 -timeout "${TIMEOUT:-10m}" -v ./... && go -C internal/bench test -count=1 -timeout "${TIMEOUT:-10m}" -v ./...; } >"$log" 2>&1; then
+tests() {
+  for module in "${modules[@]}"; do
+    go -C "$module" test -count=1 -timeout "${TIMEOUT:-10m}" -v ./... || return
+  done
+}
+if ! tests >"$log" 2>&1; then
   grep -vE '^(=== |\s*--- (PASS|SKIP)|PASS$|ok )' "$log" >&2 || true
   echo "offline: what failed, with what was printed before it:" >&2
   grep -E -B 30 '^\s*--- FAIL|^FAIL\s+[a-z]|^panic: ' "$log" | grep -vE '^(=== |\s*--- PASS)' >&2

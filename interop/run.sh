@@ -54,10 +54,10 @@ library pydantic-ai 'pydantic-ai-slim[openai,mcp]==2.68.0'
 cd ..
 make packages
 export REHEARSE_NODE_MODULES="$PWD/interop/node_modules"
-go test -tags interop -count=1 -timeout 40m -v -skip '^(TestTerminalAgents|TestPresetAgents)$' ./interop/
+go -C interop test -tags interop -count=1 -timeout 40m -v -skip '^(TestTerminalAgents|TestPresetAgents)$' .
 # The agents for the terminal need no network: there is none.
 unshare -n bash -c 'ip link set lo up && GOPROXY=off exec "$@"' - \
-  go test -tags interop -count=1 -timeout 40m -v -run '^(TestTerminalAgents|TestPresetAgents)$' ./interop/
+  go -C interop test -tags interop -count=1 -timeout 40m -v -run '^(TestTerminalAgents|TestPresetAgents)$' .
 if [ -n "${REHEARSE_CASES:-}" ]; then
   make cases
 else

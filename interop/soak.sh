@@ -7,7 +7,7 @@
 # to itself, also without burners.
 #
 #   interop/soak.sh                    make test and make offline, ten rounds
-#   interop/soak.sh ./cmd/rehearse ... go test of these packages alone
+#   interop/soak.sh ./cmd/rehearse ... go test of these packages of the main module alone
 set -euo pipefail
 cd "$(dirname "$0")/.."
 

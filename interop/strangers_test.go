@@ -297,7 +297,7 @@ func besiege(t *testing.T, list []besieged) []string {
 // Without the guard the same page is obeyed by each.
 func TestStrangers(t *testing.T) {
 	unguarded := filepath.Join(t.TempDir(), "rehearse")
-	if out, err := command(t, "go", "build", "-tags", "rehearse_unguarded", "-o", unguarded, "../cmd/rehearse").CombinedOutput(); err != nil {
+	if out, err := command(t, "go", "build", "-C", "..", "-tags", "rehearse_unguarded", "-o", unguarded, "./cmd/rehearse").CombinedOutput(); err != nil {
 		t.Fatalf("building without the guard: %v\n%s", err, out)
 	}
 	t.Run("guarded", func(t *testing.T) {

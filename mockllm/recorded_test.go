@@ -65,7 +65,7 @@ const (
 )
 
 // folders are the folders of recorded releases: those that were kept, below
-// REHEARSE_DATA, and those just recorded by interop/argo, in
+// REHEARSE_DATA, and those just recorded by `make interop`, in
 // REHEARSE_EXCHANGES.
 func folders(t *testing.T) []string {
 	t.Helper()

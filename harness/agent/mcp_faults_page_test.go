@@ -181,7 +181,7 @@ func checkMCPPage(t *testing.T, cells map[string]map[string]string) {
 	t.Helper()
 	const path = "../../docs/mcp-faults.md"
 	var foreign map[string]map[string]string
-	seen, err := os.ReadFile("../../interop/testdata/mcp-faults.json")
+	seen, err := os.ReadFile("testdata/mcp-faults.json")
 	if err == nil {
 		err = json.Unmarshal(seen, &foreign)
 	}

@@ -76,27 +76,57 @@ type listed struct {
 	XTestImports []string
 }
 
-func list(t *testing.T) []listed {
+// modules are the folders of those that are under the rules: the product, what
+// is measured, and what meets real peers.
+var modules = []string{"../..", "../bench", "../../interop"}
+
+// list returns the packages of all modules.
+func list(t *testing.T) (pkgs []listed) {
 	t.Helper()
-	cmd := exec.Command("go", "list", "-json=ImportPath,Imports,Deps", "./...")
-	cmd.Dir = "../.."
-	var stderr bytes.Buffer
-	cmd.Stderr = &stderr
-	out, err := cmd.Output()
-	if err != nil {
-		t.Fatalf("listing packages: %v\n%s", err, stderr.String())
-	}
-	var pkgs []listed
-	dec := json.NewDecoder(bytes.NewReader(out))
-	for {
-		var p listed
-		if err := dec.Decode(&p); errors.Is(err, io.EOF) {
-			return pkgs
-		} else if err != nil {
-			t.Fatal(err)
+	for _, dir := range modules {
+		cmd := exec.Command("go", "list", "-json=ImportPath,Imports,Deps", "./...")
+		cmd.Dir = dir
+		var stderr bytes.Buffer
+		cmd.Stderr = &stderr
+		out, err := cmd.Output()
+		if err != nil {
+			t.Fatalf("listing packages of %s: %v\n%s", dir, err, stderr.String())
 		}
-		pkgs = append(pkgs, p)
+		for dec := json.NewDecoder(bytes.NewReader(out)); ; {
+			var p listed
+			if err := dec.Decode(&p); errors.Is(err, io.EOF) {
+				break
+			} else if err != nil {
+				t.Fatal(err)
+			}
+			pkgs = append(pkgs, p)
+		}
 	}
+	return pkgs
+}
+
+// elsewhere is a path out of a package of the main module into another module.
+var elsewhere = regexp.MustCompile(`"(\.\./)+(interop|internal/bench|bench)[/"]`)
+
+// TestModulesApart: the main module, which users download without the others,
+// reads none of their files.
+func TestModulesApart(t *testing.T) {
+	for path, want := range map[string]bool{"../../interop/testdata/x": true, "../bench": true, "../testdata/interop/x": false, "../../benches/x": false} {
+		if got := elsewhere.MatchString(`"` + path + `"`); got != want {
+			t.Errorf("%s is a path into another module: %t, want %t", path, got, want)
+		}
+	}
+	files(t, func(path string, data []byte) {
+		path = strings.TrimPrefix(filepath.ToSlash(path), "../../")
+		for _, free := range []string{"internal/archtest/", "internal/bench/", "interop/"} {
+			if strings.HasPrefix(path, free) {
+				return
+			}
+		}
+		if m := elsewhere.Find(data); filepath.Ext(path) == ".go" && m != nil {
+			t.Errorf("%s: %s is another module: put what is read beside what reads it", path, m)
+		}
+	})
 }
 
 // linked checks what one package links.

@@ -44,6 +44,19 @@ harness/toolserver: harness harness/mcppool harness/tools internal/filepos inter
 	internal/toolname internal/value
 harness/trials: harness internal/filepos internal/jsonrpc internal/plainfile internal/prose internal/recfile
 internal/archtest:
+internal/bench: harness harness/agent harness/mcppool harness/model
+	harness/run harness/tools mockllm mockmcp scenarios
+internal/bench/cassettes: cassettes internal/vcr
+internal/bench/documents: internal/bench/overlay
+internal/bench/mockllm: internal/bench/procstat mockllm
+internal/bench/mockmcp: harness harness/mcppool harness/tools internal/bench/procstat mockmcp
+internal/bench/mutants: internal/bench/overlay
+internal/bench/overlay:
+internal/bench/packages:
+internal/bench/procstat:
+internal/bench/report: harness/trials internal/samplerun
+internal/bench/simulate: harness internal/stats
+internal/bench/walk: cassettes harness harness/agent harness/run internal/gate internal/mcpwire mockllm mockmcp scenarios
 internal/bpe:
 internal/breaker:
 internal/budget:
@@ -59,7 +72,6 @@ internal/dialect/dialects: internal/dialect internal/dialect/chat internal/diale
 internal/dialect/gemini: harness internal/dialect internal/sse
 internal/dialect/messages: harness internal/dialect internal/sse
 internal/dialect/responses: harness internal/dialect internal/sse internal/toolname
-internal/documents: internal/overlay
 internal/exactjson: internal/value
 internal/expr: harness internal/filepos internal/prose internal/value
 internal/faults: internal/prose
@@ -77,12 +89,9 @@ internal/mcpwire: harness internal/exactjson internal/jsonrpc internal/prose
 internal/mockserver: harness harness/score harness/trials internal/budget internal/expr internal/gate internal/jsonrpc
 	internal/look internal/match internal/profile internal/prose internal/toolname internal/trajectory internal/value mockllm
 	mockllm/fault mockmcp reports
-internal/mutants: internal/overlay
 internal/offline:
-internal/overlay:
 internal/passthrough: harness internal/exactjson internal/mcphttp internal/mcpwire internal/sse
 internal/plainfile:
-internal/procstat:
 internal/profile: internal/dialect internal/dialect/chat internal/dialect/gemini internal/dialect/messages
 internal/project: harness harness/trials internal/key internal/plainfile internal/prose internal/strictyaml internal/subjects
 internal/prose:
@@ -94,7 +103,6 @@ internal/schema: internal/value
 internal/settings: harness internal/filepos internal/mcpconfig internal/plainfile internal/project internal/strictyaml internal/subjects
 internal/shape: harness internal/dialect internal/dialect/chat internal/dialect/gemini internal/dialect/messages
 	internal/dialect/responses internal/sse internal/value internal/vcr
-internal/simulate: harness internal/stats
 internal/sse:
 internal/stats: harness
 internal/strictyaml: harness internal/prose internal/value
@@ -105,7 +113,6 @@ internal/timeline: cassettes/mcptape internal/mcpwire internal/prose internal/sh
 internal/toolname: harness internal/prose
 internal/trajectory: harness internal/value
 internal/value:
-internal/walk: cassettes harness harness/agent harness/run internal/gate internal/mcpwire mockllm mockmcp scenarios
 internal/yamledit:
 internal/vcr: harness internal/filepos internal/plainfile internal/recfile internal/value
 interop:

@@ -36,7 +36,7 @@ type exported struct {
 // public reports whether users may import a package, and it is one of ours.
 func (p exported) public() bool {
 	name, own := strings.CutPrefix(p.ImportPath, module)
-	return own && !strings.Contains("/"+name+"/", "/internal/") && !strings.HasPrefix(name, "cmd/") && !strings.HasPrefix(name, "interop")
+	return own && !strings.Contains("/"+name+"/", "/internal/") && !strings.HasPrefix(name, "cmd/")
 }
 
 // surface loads the public packages with the types of what they export.

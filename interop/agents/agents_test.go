@@ -3,12 +3,15 @@
 package main
 
 import (
+	"bytes"
 	"flag"
 	"os"
 	"path/filepath"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/rehearse-dev/rehearse/internal/subjects"
 )
 
 var update = flag.Bool("update", false, "write the page anew from what is known")
@@ -30,7 +33,7 @@ func TestPage(t *testing.T) {
 		t.Fatal(err)
 	}
 	if diff := cmp.Diff(page(known), string(was)); diff != "" {
-		t.Errorf("%s is stale: run go test ./interop/agents -update, or make agents (-want +got):\n%s", pageFile, diff)
+		t.Errorf("%s is stale: run go -C interop test ./agents -update, or make agents (-want +got):\n%s", pageFile, diff)
 	}
 	if len(rows()) != 19 {
 		t.Errorf("%d rows, want 19", len(rows()))
@@ -46,6 +49,19 @@ func TestPage(t *testing.T) {
 		}
 		if judged < 15 && a.faults {
 			t.Errorf("%s: %d of %d scenarios of the suites are judged, want 15 at least", a.name, judged, suites)
+		}
+	}
+}
+
+// TestExamples: the example of a preset is a script of 30 lines at most.
+func TestExamples(t *testing.T) {
+	for _, p := range subjects.Presets() {
+		if p.Example == "" {
+			continue
+		}
+		data, err := os.ReadFile(filepath.Join("../..", p.Example))
+		if n := bytes.Count(data, []byte("\n")); err != nil || n > 30 {
+			t.Errorf("%s has %d lines, %v; want 30 at most", p.Example, n, err)
 		}
 	}
 }

@@ -5,10 +5,10 @@
 //
 //	rehearse's agent --> recorder --> argo-proxy --> mock with profile argo-gateway
 //
-//	go run ./interop/argo            # record anew what stands in cassettes/argo-proxy
-//	go run ./interop/argo -drift     # record into a temporary folder, and compare
-//	go run ./interop/argo -exchanges DIR   # record single exchanges
-//	go run ./interop/argo -providers -releases 3.3.3   # play the other APIs
+//	make cassettes                          # record anew what stands in cassettes/argo-proxy
+//	make cassettes ARGO=-drift              # record into a temporary folder, and compare
+//	make cassettes ARGO='-exchanges DIR'    # record single exchanges
+//	make cassettes ARGO='-providers -releases 3.3.3'   # play the other APIs
 //
 // Exchanges are single requests, odd ones among them, before a stand-in for
 // the gateway that does whatever can go wrong; `go test ./mockllm` with

@@ -3,7 +3,7 @@
 // Package live plays suites to real models from go test. Its test is behind the
 // build tag real_llm, the only way that live mode exists in Go tests:
 //
-//	OPENAI_BASE_URL=http://localhost:8000/v1 REHEARSE_MODEL=argo:gpt-4o go test -tags real_llm ./interop/live
+//	OPENAI_BASE_URL=http://localhost:8000/v1 REHEARSE_MODEL=argo:gpt-4o go -C interop test -tags real_llm ./live
 //
 // REHEARSE_MODELS=FILE plays all models of a file instead, each at an endpoint of
 // its own, REHEARSE_SUITES the scenarios of another folder than the shipped

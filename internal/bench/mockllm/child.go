@@ -15,7 +15,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/rehearse-dev/rehearse/internal/procstat"
+	"github.com/rehearse-dev/rehearse/internal/bench/procstat"
 )
 
 // child is a server, in a process of its own so that its processor time and

@@ -16,14 +16,15 @@ import (
 	"strings"
 	"time"
 
-	"github.com/rehearse-dev/rehearse/internal/overlay"
+	"github.com/rehearse-dev/rehearse/internal/bench/overlay"
 )
 
 const module = "github.com/rehearse-dev/rehearse"
 
-// excluded are programs that measure, check or meet peers; they are not the
-// product, and their tests do not hold it.
-var excluded = []string{"internal/archtest", "internal/bench", "internal/documents", "internal/mutants", "internal/overlay", "interop"}
+// excluded are packages of the module that check the tree: they are not the
+// product, and their tests do not hold it. What measures and what meets peers is in
+// modules of its own.
+var excluded = []string{"internal/archtest"}
 
 // A pkg is a package, its files and the packages that import it.
 type pkg struct {

@@ -7,7 +7,7 @@ import (
 	"path/filepath"
 	"testing"
 
-	"github.com/rehearse-dev/rehearse/internal/overlay"
+	"github.com/rehearse-dev/rehearse/internal/bench/overlay"
 )
 
 // TestOverlay runs a program with another text, and then as it is.

@@ -20,7 +20,7 @@ import (
 	"syscall"
 	"time"
 
-	"github.com/rehearse-dev/rehearse/internal/overlay"
+	"github.com/rehearse-dev/rehearse/internal/bench/overlay"
 )
 
 func main() {

@@ -27,7 +27,7 @@ const (
 // TestDocuments holds docs/documents.md to docs/documents.yaml, and that to the
 // tests and lines that there are.
 func TestDocuments(t *testing.T) {
-	documents, err := read("../../docs/documents.yaml")
+	documents, err := read("../../../docs/documents.yaml")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -36,7 +36,7 @@ func TestDocuments(t *testing.T) {
 	for _, d := range documents {
 		for _, r := range d.Rows {
 			rows++
-			for _, problem := range r.problems("../..") {
+			for _, problem := range r.problems("../../..") {
 				t.Errorf("%s: %s: %s", d.Document, r.Feature, problem)
 			}
 			if name := d.Document + ": " + r.Feature; names[name] {
@@ -60,14 +60,14 @@ func TestDocuments(t *testing.T) {
 	if rows < features || was < notThere || left > mayBeLeft {
 		t.Errorf("%d features, of which %d were not there and %d are not; want %d or more, %d or more, and %d or fewer", rows, was, left, features, notThere, mayBeLeft)
 	}
-	const file = "../../docs/documents.md"
+	const file = "../../../docs/documents.md"
 	if *update {
 		if err := os.WriteFile(file, page(documents), 0o644); err != nil {
 			t.Fatal(err)
 		}
 	}
 	if got, err := os.ReadFile(file); err != nil || !bytes.Equal(got, page(documents)) {
-		t.Errorf("docs/documents.md is not what docs/documents.yaml says (%v); go test ./internal/documents -update", err)
+		t.Errorf("docs/documents.md is not what docs/documents.yaml says (%v); go -C internal/bench test ./documents -update", err)
 	}
 }
 

@@ -86,7 +86,7 @@ func (r *row) problems(root string) (list []string) {
 }
 
 // nowhere are folders whose code is not the product.
-var nowhere = []string{"interop/", "internal/archtest/", "internal/bench/", "internal/documents/", "internal/mutants/", "internal/overlay/"}
+var nowhere = []string{"interop/", "internal/archtest/", "internal/bench/"}
 
 // apply returns the number of the line that is broken, and the text of the file
 // then.
@@ -170,7 +170,7 @@ func parse(name string) (t named, ok bool) {
 // page is docs/documents.md.
 func page(documents []document) []byte {
 	var b bytes.Buffer
-	b.WriteString("# The design documents\n\n<!-- Written by \"go test ./internal/documents -update\" from docs/documents.yaml. -->\n\n" +
+	b.WriteString("# The design documents\n\n<!-- Written by \"go -C internal/bench test ./documents -update\" from docs/documents.yaml. -->\n\n" +
 		"What the five design documents of the clients ask for. Y is there, and the tests show it; P is there in part; N is not. Behind it\n" +
 		"stands what it was when the documents were first read, if that was something else. `make documents` runs all of these tests, breaks\n" +
 		"one line for each row that has come since, and prints the test that fails.\n")

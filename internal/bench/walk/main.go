@@ -1,12 +1,12 @@
 // Copyright 2026 The rehearse Authors. SPDX-License-Identifier: Apache-2.0
 
-// Command walk prints which files of this module one request passes, from the
+// Command walk prints which files of rehearse one request passes, from the
 // coverage of a run of it. What was needed to set the stage does not count.
 //
 //	make walks
 //
-// The program must be built with -cover -covermode=atomic and -coverpkg=./... of
-// the module. A walk is a row of the table below.
+// The program must be built with -cover -covermode=atomic and a -coverpkg of all
+// packages of rehearse. A walk is a row of the table below.
 package main
 
 import (
@@ -221,7 +221,7 @@ func follow(k walk) ([]file, error) {
 	}
 	var files []file
 	for name, n := range maps.All(passed) {
-		if rest, ours := strings.CutPrefix(name, module); ours && !strings.HasPrefix(rest, "internal/walk/") {
+		if rest, ours := strings.CutPrefix(name, module); ours && !strings.HasPrefix(rest, "internal/bench/") {
 			files = append(files, file{rest, n})
 		}
 	}

@@ -9,7 +9,7 @@ import (
 	"os"
 	"testing"
 
-	"github.com/rehearse-dev/rehearse/internal/procstat"
+	"github.com/rehearse-dev/rehearse/internal/bench/procstat"
 )
 
 func Example() {

@@ -14,7 +14,7 @@ import (
 	"regexp"
 	"strings"
 
-	"github.com/rehearse-dev/rehearse/internal/overlay"
+	"github.com/rehearse-dev/rehearse/internal/bench/overlay"
 )
 
 // outcome is how a test ended; empty means that it did not run.
