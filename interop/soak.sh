@@ -10,6 +10,12 @@
 #   interop/soak.sh ./cmd/rehearse ... go test of these packages of the main module alone
 set -euo pipefail
 cd "$(dirname "$0")/.."
+for name in REHEARSE_DATA REHEARSE_CASES; do
+  if [ ! -d "${!name:-}" ]; then
+    echo "soak: $name names no folder: without it tests are skipped, and make offline fails" >&2
+    exit 1
+  fi
+done
 
 rounds=${ROUNDS:-10}
 burners=()

@@ -18,6 +18,7 @@ import (
 // character that a terminal obeys, its answer is no message that can be recalled,
 // and Ctrl-C stops the answer of the model instead of giving one.
 func TestChatAsksAtATerminal(t *testing.T) {
+	t.Parallel()
 	dir := t.TempDir()
 	put(t, dir, "files.yaml", `server: files
 state: {deleted: []}

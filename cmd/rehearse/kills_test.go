@@ -40,6 +40,7 @@ type killer struct {
 // file can be read, and the files of a trial belong together. REHEARSE_KILLS
 // says how many (default 40), REHEARSE_SEED where chance begins.
 func TestKills(t *testing.T) {
+	t.Parallel()
 	n, seed := number(t, "REHEARSE_KILLS", 40), number(t, "REHEARSE_SEED", 12)
 	t.Logf("seed %d", seed)
 	server := httptest.NewServer(http.HandlerFunc(killedEndpoint))

@@ -25,6 +25,7 @@ func namespaces() bool {
 // TestOfflineInterrupted: Ctrl-C reaches a run that has no network, and the
 // report is written.
 func TestOfflineInterrupted(t *testing.T) {
+	t.Parallel()
 	path, err := built()
 	if err != nil {
 		t.Fatal(err)

@@ -166,6 +166,7 @@ func TestParentProcess(t *testing.T) {
 // TestFullPipeEnds: a process whose standard error is a pipe that is full ends
 // when it is told to.
 func TestFullPipeEnds(t *testing.T) {
+	t.Parallel()
 	rehearse, err := exec.LookPath("rehearse")
 	if err != nil || runtime.GOOS == "windows" {
 		t.Skip("needs the command and signals")

@@ -21,6 +21,7 @@ import (
 // requests and resumes it until it comes to its end: no trial is lost, none is
 // recorded twice, and what was finished is not asked for again.
 func TestResumeAfterKills(t *testing.T) {
+	t.Parallel()
 	seed := number(t, "REHEARSE_SEED", 12)
 	t.Logf("seed %d", seed)
 	r := rand.New(rand.NewPCG(uint64(seed), 14))

@@ -50,6 +50,7 @@ faults:
 // that was not killed; what the endpoint refuses is an error or a success, never
 // a failure; and the report finds the difference that there is, and no other.
 func TestStandIn(t *testing.T) {
+	t.Parallel()
 	if testing.Short() {
 		t.Skip("plays 1,200 trials")
 	}

@@ -30,6 +30,7 @@ import (
 // block of kind console, each line that begins with $ is a command, and its
 // output follows. Addresses of the page are replaced with free ones.
 func TestStory(t *testing.T) {
+	t.Parallel()
 	bin := t.TempDir()
 	// The binary is built, since a test binary does not record.
 	if out, err := exec.CommandContext(t.Context(), "go", "build", "-o", bin+"/", ".").CombinedOutput(); err != nil {
