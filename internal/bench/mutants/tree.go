@@ -4,6 +4,7 @@ package main
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -124,7 +125,9 @@ func (t *tree) try(ctx context.Context, s site) (end, error) {
 	} else if err != nil {
 		return notCompiled, nil
 	}
-	for _, p := range append([]string{own}, t.packages[own].importers...) {
+	importers := slices.Clone(t.packages[own].importers)
+	slices.SortStableFunc(importers, func(a, b string) int { return cmp.Compare(t.took[a], t.took[b]) })
+	for _, p := range append([]string{own}, importers...) {
 		if err := t.check(ctx, p); err != nil {
 			return "", err
 		}
