@@ -20,7 +20,7 @@ type messagesRequest struct {
 	Model        string            `json:"model"`
 	MaxTokens    int               `json:"max_tokens"`
 	System       string            `json:"system,omitempty"`
-	Messages     []messagesMessage `json:"messages"`
+	Messages     []messagesTurn    `json:"messages"`
 	Tools        []messagesTool    `json:"tools,omitempty"`
 	ToolChoice   *messagesChoice   `json:"tool_choice,omitempty"`
 	Temperature  *float64          `json:"temperature,omitempty"`
@@ -30,7 +30,7 @@ type messagesRequest struct {
 	Stream       bool              `json:"stream,omitempty"`
 }
 
-type messagesMessage struct {
+type messagesTurn struct {
 	Role    harness.Role      `json:"role"`
 	Content []json.RawMessage `json:"content"`
 }
@@ -133,7 +133,7 @@ func adaptiveThinking(name string) bool {
 
 // messagesHistory are the system prompt and the messages of a history. Messages of
 // one role in a row become one, results before the rest.
-func messagesHistory(history []harness.Message) (system string, out []messagesMessage) {
+func messagesHistory(history []harness.Message) (system string, out []messagesTurn) {
 	var instructions []string
 	for _, m := range history {
 		if m.Role == harness.RoleSystem {
@@ -157,7 +157,7 @@ func messagesHistory(history []harness.Message) (system string, out []messagesMe
 		case last >= 0 && out[last].Role == role:
 			out[last].Content = append(out[last].Content, content...)
 		default:
-			out = append(out, messagesMessage{role, content})
+			out = append(out, messagesTurn{role, content})
 		}
 	}
 	return strings.Join(instructions, "\n\n"), out

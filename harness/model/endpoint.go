@@ -1,9 +1,5 @@
 // Copyright 2026 The rehearse Authors. SPDX-License-Identifier: Apache-2.0
 
-// Package provider asks an endpoint in any dialect. It sends a request that
-// was written, reads the reply with the dialect's one reader, sorts errors into
-// kinds, and repeats what may be repeated. The packages below harness/model
-// write the requests.
 package model
 
 import (

@@ -45,8 +45,8 @@ func schemaKept() []string {
 	}
 }
 
-// geminiSilent are the keys that say nothing of the values.
-func geminiSilent() []string {
+// schemaSilent are the keys that say nothing of the values.
+func schemaSilent() []string {
 	return []string{"$schema", "$id", "$comment", "$defs", "definitions", "examples"}
 }
 
@@ -94,7 +94,7 @@ func (c *schemaConverter) schema(v value.Value, within []string) value.Value {
 			switch {
 			case slices.Contains(schemaKept(), m.Key):
 				out = append(out, m)
-			case !slices.Contains(geminiSilent(), m.Key):
+			case !slices.Contains(schemaSilent(), m.Key):
 				c.left = append(c.left, m.Key)
 			}
 		}

@@ -80,7 +80,7 @@ func (c *Client) writeChat(req *Request) (*outgoing, error) {
 	if err != nil {
 		return nil, &Error{Kind: KindInvalid, Err: err, Message: "writing the request"}
 	}
-	more := addSampling2(out, nil, req)
+	more := addSampling(out, nil, req)
 	if more, err = addExtra(more, req, "model", "messages", "tools", "tool_choice", "stream", "stream_options"); err != nil {
 		return nil, err
 	}
@@ -150,9 +150,9 @@ func extraMembers(m harness.Message, reasoning bool) (out []byte) {
 	return out
 }
 
-// addSampling2 adds the parameters that models of some families refuse, as far
+// addSampling adds the parameters that models of some families refuse, as far
 // as this one takes them.
-func addSampling2(out *outgoing, more []byte, req *Request) []byte {
+func addSampling(out *outgoing, more []byte, req *Request) []byte {
 	temperature, topP := out.Sampling(req)
 	if temperature != nil {
 		more = addMember(more, "temperature", *temperature)
