@@ -50,8 +50,8 @@ func measurements(base string) []measurement {
 		{name: "start of a program with mockllm", program: "mockllm", args: []string{"-serve", "alone"}, times: 10},
 		{name: "start of a program with mockmcp", program: "mockmcp", args: []string{"-serve", "mock"}, times: 10},
 		{name: "trials of shipped suites", program: "rehearse", args: suites, times: 1},
-		{name: "mockllm", program: "mockllm", args: strings.Fields("-requests 5000 -paced 0.2 -streams 50 -seconds 0.1 -rounds 3")},
-		{name: "mockmcp", program: "mockmcp", args: strings.Fields("-seconds 0.1 -rounds 3 -sessions 50 -calls 5000"), more: []string{"-agents", "2"}},
+		{name: "mockllm", program: "mockllm", args: strings.Fields("-requests 5000 -paced 0.2 -streams 50 -seconds 0.1 -rounds 5")},
+		{name: "mockmcp", program: "mockmcp", args: strings.Fields("-seconds 0.1 -rounds 5 -sessions 50 -calls 5000"), more: []string{"-agents", "2"}},
 		{name: "cassettes", program: "cassettes", args: strings.Fields("-rounds 1 -interactions 5000 -bytes 20000000 -events 100")},
 		{name: "agent loop", program: "bench", more: strings.Fields("-rounds 101 -only chat"), dir: base},
 	}
@@ -91,7 +91,9 @@ func (m measurement) figures(ctx context.Context, v version) ([]figure, error) {
 var (
 	gaps = regexp.MustCompile(`\s{2,}`)
 	// measured is the head of a column that is compared.
-	measured = regexp.MustCompile(`^(CPU (us|ms)|us/request|(MiB|KiB) )|RSS MiB`)
+	measured = regexp.MustCompile(`^(CPU|us/request|(MiB|KiB) )|RSS MiB`)
+	// control is a row that is not ours.
+	control = regexp.MustCompile(`, (bare|mcp-go|go-vcr|aimock)(,|$)|^(mcp-go|aimock)$|go-vcr that`)
 	// other is a cell that is no figure, and a part of the row's name.
 	other = regexp.MustCompile(`[^0-9.]`)
 	loop  = regexp.MustCompile(`(?m)^agent loop / (?:chat|go-openai and mcp-go) +([0-9.]+) times the time of a conversation, (\w+)`)
@@ -126,25 +128,30 @@ func readRow(name string, head, cells []string) (list []figure) {
 	if first < 0 || len(cells) <= first {
 		return nil
 	}
-	title := name + ", " + cells[0]
-	if strings.HasSuffix(head[0], "connections") || head[0] == "1 connection" {
-		title = name + ", " + head[0] + ", " + cells[0]
+	title := cells[0]
+	if strings.Contains(head[0], "connection") {
+		title = head[0] + ", " + title
 	}
 	for i, cell := range cells[1:first] {
 		if other.MatchString(cell) || head[i+1] == "interactions" {
 			title += ", " + cell
 		}
 	}
+	if control.MatchString(title) || control.MatchString(cells[0]) {
+		return nil
+	}
+	// The same work of somebody else, done in turns with ours, is on the same
+	// machine: where there is a share of that, processor time is not compared.
+	share := slices.ContainsFunc(head, func(h string) bool { return strings.HasPrefix(h, "CPU, of ") })
 	for i := first; i < min(len(head), len(cells)); i++ {
 		v, err := strconv.ParseFloat(cells[i], 64)
-		// What is rounded to one digit says nothing.
-		if err != nil || !measured.MatchString(head[i]) || v < 10 && !strings.Contains(cells[i], ".") || v < 1 {
+		if err != nil || !measured.MatchString(head[i]) || share && strings.HasPrefix(head[i], "CPU us") || slices.Contains(head[:i], head[i]) {
 			continue
 		}
-		f := figure{title + ", " + head[i], v}
-		if !slices.ContainsFunc(list, func(g figure) bool { return g.name == f.name }) {
-			list = append(list, f)
+		if v < 10 && !strings.Contains(cells[i], ".") { // one digit says nothing
+			continue
 		}
+		list = append(list, figure{name + ", " + title + ", " + head[i], v})
 	}
 	return list
 }

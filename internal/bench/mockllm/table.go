@@ -21,7 +21,7 @@ const aimock = "aimock"
 // table prints what each server makes of each fixture.
 func (b *bench) table(out io.Writer, conns int) error {
 	w := tabwriter.NewWriter(out, 0, 0, 2, ' ', tabwriter.AlignRight)
-	fmt.Fprintf(w, "%s\treq/s\tp50 us\tp99 us\tCPU us\treq/s, of bare\tCPU, of bare\treq/s, of aimock\tCPU, of aimock\taims\t\n", connections(conns))
+	fmt.Fprintf(w, "%s\treq/s\tp50 us\tp99 us\tCPU us\treq/s, of bare\tCPU, of bare\treq/s, of aimock\tCPU, of aimock\tCPU, of before\taims\t\n", connections(conns))
 	for i, f := range fixtures() {
 		if err := b.row(w, i, f, conns); err != nil {
 			return fmt.Errorf("measuring %q: %w", f.name, err)
@@ -43,6 +43,11 @@ func (b *bench) row(w io.Writer, n int, f fixture, conns int) error {
 	kinds := []string{bare, mock}
 	if f.stream {
 		kinds = append(kinds, flushed)
+	}
+	if b.before != "" {
+		for _, kind := range slices.Clone(kinds[1:]) {
+			kinds = append(kinds, kind+before)
+		}
 	}
 	if b.peers {
 		kinds = append(kinds, aimock)
@@ -78,6 +83,11 @@ func (b *bench) row(w io.Writer, n int, f fixture, conns int) error {
 			fmt.Fprintf(w, "%.2f\t%.2f\t", ofPeer.rate, ofPeer.cpu)
 		} else {
 			fmt.Fprint(w, "-\t-\t")
+		}
+		if k := slices.Index(kinds, kind+before); k > 0 {
+			fmt.Fprintf(w, "%.2f\t", median(ratios(results[i], results[k])).cpu)
+		} else {
+			fmt.Fprint(w, "-\t")
 		}
 		fmt.Fprintf(w, "%s\t\n", f.aims(kind, conns))
 	}
@@ -139,6 +149,9 @@ func (b *bench) start(kind string, n int) (*child, error) {
 	self, err := os.Executable()
 	if err != nil {
 		return nil, err
+	}
+	if served, ok := strings.CutSuffix(kind, before); ok {
+		return start(kind, b.before, "-serve", served, "-fixture", strconv.Itoa(n))
 	}
 	return start(kind, self, "-serve", kind, "-fixture", strconv.Itoa(n))
 }
