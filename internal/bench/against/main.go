@@ -10,9 +10,7 @@
 //	make bench-against BASE=33dd2db
 //
 // Processor time and memory are compared, and never time on the wall: both
-// versions share the machine with whatever else runs there. Rows of what is
-// not ours (a bare handler, go-vcr, mcp-go) are the same work in both, and tell
-// how much the machine varies.
+// versions share the machine with whatever else runs there.
 package main
 
 import (
@@ -77,15 +75,12 @@ func run(ctx context.Context, args []string, out io.Writer) (err error) {
 		if !chosen.MatchString(m.name) {
 			continue
 		}
-		for n := range *pairs {
-			var got [2][]figure
-			for k := range got {
-				i := (k + n) % 2 // they take turns in going first
-				if got[i], err = m.figures(ctx, versions[i]); err != nil {
-					return fmt.Errorf("%s: %w", m.name, err)
-				}
+		for n := range *pairs * max(m.turns, 1) {
+			now, before, err := m.pair(ctx, versions, n)
+			if err != nil {
+				return fmt.Errorf("%s: %w", m.name, err)
 			}
-			t.add(got[0], got[1])
+			t.add(now, before)
 		}
 	}
 	return t.print(out)

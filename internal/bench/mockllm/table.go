@@ -8,6 +8,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"math/rand/v2"
 	"os"
 	"slices"
 	"strconv"
@@ -66,8 +67,9 @@ func (b *bench) row(w io.Writer, n int, f fixture, conns int) error {
 	}
 	results := make([][]result, len(kinds))
 	for r := range b.rounds {
-		for k := range kinds {
-			i := (k + r) % len(kinds) // they take turns in going first
+		// In any order, so that none is always measured after the same other.
+		random := rand.New(rand.NewPCG(1, uint64(r)))
+		for _, i := range random.Perm(len(kinds)) {
 			res, err := servers[i].measure(f, conns, b.round)
 			if err != nil {
 				return err

@@ -7,6 +7,7 @@ package main
 import (
 	"fmt"
 	"io"
+	"math/rand/v2"
 	"slices"
 	"text/tabwriter"
 	"time"
@@ -133,8 +134,9 @@ func (b *bench) row(w io.Writer, way way) error {
 	}
 	results := make([][]result, len(kinds))
 	for r := range b.rounds {
-		for k := range kinds {
-			i := (k + r) % len(kinds) // they take turns in going first
+		// In any order, so that none is always measured after the same other.
+		random := rand.New(rand.NewPCG(1, uint64(r)))
+		for _, i := range random.Perm(len(kinds)) {
 			res, err := measures[i](b.round)
 			if err != nil {
 				return err
