@@ -40,7 +40,8 @@ func (m *Mock) serve(w http.ResponseWriter, r *http.Request, path string) {
 	}
 	defer m.wg.Done()
 	x := exchanges.Get().(*exchange)
-	*x = exchange{entry: &entry{start: m.now(), path: path, headers: m.headersOf(r)}, m: m, w: w, r: r, path: path}
+	x.entry = &entry{start: m.now(), path: path, headers: m.headersOf(r)}
+	x.m, x.w, x.r, x.path = m, w, r, path
 	m.serveExchange(x)
 	if x.over { // else something may still look at it
 		*x = exchange{}
@@ -100,7 +101,8 @@ func (m *Mock) writeJSON(w http.ResponseWriter, v any) {
 // buffers hold request and reply bodies while they are needed.
 var buffers = sync.Pool{New: func() any { return new(bytes.Buffer) }}
 
-// exchanges are those that are over and that nothing looks at any more.
+// exchanges are those that are over and that nothing looks at any more. They are
+// empty.
 var exchanges = sync.Pool{New: func() any { return new(exchange) }}
 
 // maxPooled is the largest buffer that is kept for later.

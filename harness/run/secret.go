@@ -8,6 +8,7 @@ import (
 	"reflect"
 	"slices"
 	"strings"
+	"sync"
 
 	"github.com/rehearse-dev/rehearse/harness"
 	"github.com/rehearse-dev/rehearse/harness/trials"
@@ -23,21 +24,58 @@ const shortestSecret = 6
 // replacer takes out of a text what is not to be told.
 type replacer interface{ Replace(s string) string }
 
-// shapeless takes what has the known shape of a key out of texts.
-type shapeless struct{ secrets *redact.Redactor }
+// shapeless takes what has the known shape of a key out of texts. Requests say
+// again what those before them said, and trials what other trials did: texts
+// that have no key in them are known again.
+type shapeless struct {
+	secrets *redact.Redactor
+
+	mu    sync.Mutex
+	clean map[string]bool
+	bytes int // of those texts
+}
+
+// What is kept of texts without a key: a long one is not likely to come again.
+const (
+	maxClean     = 1 << 20
+	longestClean = 16 << 10
+)
 
 func newShapeless() (*shapeless, error) {
 	r, err := redact.New(&redact.Rules{Users: []string{}, Places: []redact.Place{}})
-	return &shapeless{r}, err
+	return &shapeless{secrets: r, clean: map[string]bool{}}, err
 }
 
 // Replace takes known shapes of keys out of a text.
 func (s *shapeless) Replace(text string) string {
 	const shortest = 8 // a password in a sentence is shorter than that, the sentence is not
-	if len(text) < shortest {
+	if len(text) < shortest || s.isClean(text) {
 		return text
 	}
-	return s.secrets.Text(text)
+	out := s.secrets.Text(text)
+	if out == text {
+		s.keep(text)
+	}
+	return out
+}
+
+func (s *shapeless) isClean(text string) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.clean[text]
+}
+
+func (s *shapeless) keep(text string) {
+	if len(text) > longestClean {
+		return
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.bytes += len(text); s.bytes > maxClean {
+		clear(s.clean)
+		s.bytes = len(text)
+	}
+	s.clean[strings.Clone(text)] = true
 }
 
 // keyless takes the keys of the endpoint out of texts.
@@ -256,7 +294,7 @@ func replaceInStruct(r replacer, v reflect.Value) (_ reflect.Value, changed bool
 	}
 	out := v
 	for i := range v.NumField() {
-		if !v.Type().Field(i).IsExported() {
+		if !v.Field(i).CanInterface() {
 			continue
 		}
 		if field, ok := replaceIn(r, v.Field(i)); ok {

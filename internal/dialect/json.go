@@ -349,31 +349,73 @@ func (o Object) Field(camel string) json.RawMessage {
 // Append appends a JSON object with the members that keys name. add appends the
 // JSON of a member; where it appends nothing there is nothing to say.
 func Append(b []byte, keys Keys, add func(b []byte, name string) []byte) []byte {
-	b = append(b, '{')
-	first := true
+	start := len(b)
 	for _, key := range keys {
-		name, value, always := strings.Cut(key, "=")
-		optional := !always && name[len(name)-1] == '?'
-		if optional {
-			name = name[:len(name)-1]
-		}
-		from := len(b)
-		if !first {
-			b = append(b, ',')
-		}
-		b = append(append(append(b, '"'), name...), '"', ':')
-		n := len(b)
-		if always {
-			b = append(b, value...)
-		} else if b = add(b, name); len(b) == n {
-			if optional {
-				b = b[:from]
-				continue
-			}
-			b = append(b, "null"...)
-		}
-		first = false
+		m, from := memberOf(key), len(b)
+		b = append(append(append(b, `,"`...), m.name...), `":`...)
+		b = m.value(b, from, add)
 	}
+	return closed(b, start)
+}
+
+// AppendMembers is [Append] with keys that were taken apart.
+func AppendMembers(b []byte, members []Member, add func(b []byte, name string) []byte) []byte {
+	start := len(b)
+	for i := range members {
+		m, from := &members[i], len(b)
+		b = m.value(append(b, m.lead...), from, add)
+	}
+	return closed(b, start)
+}
+
+// Member is an entry of [Keys] taken apart, for what is written with each reply.
+type Member struct {
+	name             string
+	lead             string // what stands before the value: a comma, the name, a colon
+	fixed            string // its value, if it is always there
+	always, optional bool
+}
+
+// MembersOf takes keys apart.
+func MembersOf(keys Keys) []Member {
+	members := make([]Member, len(keys))
+	for i, key := range keys {
+		members[i] = memberOf(key)
+		members[i].lead = `,"` + members[i].name + `":`
+	}
+	return members
+}
+
+// memberOf is a member without its lead.
+func memberOf(key string) (m Member) {
+	m.name, m.fixed, m.always = strings.Cut(key, "=")
+	if m.optional = !m.always && m.name[len(m.name)-1] == '?'; m.optional {
+		m.name = m.name[:len(m.name)-1]
+	}
+	return m
+}
+
+// value appends the value of a member whose name is there already, since from.
+func (m *Member) value(b []byte, from int, add func(b []byte, name string) []byte) []byte {
+	if m.always {
+		return append(b, m.fixed...)
+	}
+	n := len(b)
+	if b = add(b, m.name); len(b) > n {
+		return b
+	}
+	if m.optional {
+		return b[:from]
+	}
+	return append(b, "null"...)
+}
+
+// closed makes an object of members that begin with a comma each.
+func closed(b []byte, start int) []byte {
+	if len(b) == start {
+		return append(b, "{}"...)
+	}
+	b[start] = '{'
 	return append(b, '}')
 }
 

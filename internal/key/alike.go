@@ -17,22 +17,24 @@ import (
 // other, with one name and the same arguments.
 func (c *canon) alike(items []value.Value) {
 	var calls []value.Value // that stand beside each other
+	var texts []string
 	for i, item := range items {
-		if callText(item) != "" {
-			calls = append(calls, item)
+		text := callText(item)
+		if text != "" {
+			calls, texts = append(calls, item), append(texts, text)
 		}
-		if len(calls) > 0 && (callText(item) == "" || i == len(items)-1) {
-			c.noteAlike(calls)
-			calls = nil
+		if len(calls) > 0 && (text == "" || i == len(items)-1) {
+			c.noteAlike(calls, texts)
+			calls, texts = nil, nil
 		}
 	}
 }
 
-func (c *canon) noteAlike(calls []value.Value) {
+func (c *canon) noteAlike(calls []value.Value, texts []string) {
 	c.unnamed = nil
 	first := map[string]int{}
 	for i, call := range calls {
-		text := callText(call)
+		text := texts[i]
 		k, again := first[text]
 		if !again {
 			first[text], k = i, i
@@ -66,6 +68,9 @@ func (c *canon) sortAlike(items []value.Value) {
 			}
 		}
 		for _, at := range groups {
+			if len(at) < 2 {
+				continue
+			}
 			var results []value.Value
 			for _, k := range at {
 				results = append(results, withID(items[k], ""))

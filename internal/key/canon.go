@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 
 	"github.com/rehearse-dev/rehearse/internal/value"
 )
@@ -14,11 +15,21 @@ import (
 // [Rules.Check]; here it fits nothing.
 func compileRules(r *Rules) []*Path {
 	paths := r.Ignore
-	if paths == nil {
+	switch {
+	case paths == nil && len(r.Also) == 0:
+		return defaultRules()
+	case paths == nil:
 		paths = Defaults()
 	}
+	return compilePaths(slices.Concat(paths, r.Also))
+}
+
+// defaultRules are for all requests for which nobody says anything else.
+var defaultRules = sync.OnceValue(func() []*Path { return compilePaths(Defaults()) })
+
+func compilePaths(paths []string) []*Path {
 	var rules []*Path
-	for _, p := range slices.Concat(paths, r.Also) {
+	for _, p := range paths {
 		if rule, err := ParsePath(p); err == nil {
 			rules = append(rules, rule)
 		}

@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 
 	"github.com/rehearse-dev/rehearse/internal/dialect"
 	"github.com/rehearse-dev/rehearse/internal/dialect/chat"
@@ -228,7 +229,8 @@ func (p *Profile) Style(a Ask) *dialect.Style {
 	return p.style(a)
 }
 
-func all() []*Profile {
+// all makes the profiles once: each mock looks its own up.
+var all = sync.OnceValue(func() []*Profile {
 	return []*Profile{
 		{Name: "openai", About: "OpenAI's own endpoints", checked: true, strict: true, models: true},
 		{
@@ -243,7 +245,7 @@ func all() []*Profile {
 		deepseek(), kimi(),
 		argo275(), argo281(), argo289(), argo30(), argo310(), argo31(), argo322(), argo32(), argo33(), gateway(),
 	}
-}
+})
 
 // The beginnings of the paths of providers.
 func anthropicPaths() []string { return []string{"/v1/messages"} }

@@ -57,15 +57,11 @@ func (c claim) compare(other claim) int {
 // before it, or kit_search of kit as it is. A client names all its tools in one
 // style, so the style in which more of them are offered decides; where two are
 // as good, a tool's own name does.
-func claimed(want string, t harness.Tool, offered []harness.Tool, names map[string]string, rivals []known) string {
+func claimed(want string, t harness.Tool, has *nameSet, names map[string]string, rivals []known) string {
 	for _, name := range slices.Sorted(maps.Keys(names)) {
 		if names[name] == t.Name && name != want {
 			return name
 		}
-	}
-	has := make(map[string]bool, len(offered))
-	for _, o := range offered {
-		has[o.Name] = true
 	}
 	var own, best claim
 	var owner string
@@ -73,7 +69,7 @@ func claimed(want string, t harness.Tool, offered []harness.Tool, names map[stri
 	for i, style := range styles {
 		tools := 0 // counted when it is asked for
 		for _, rival := range rivals {
-			if offeredAs(style, rival.entry, has) != t.Name || !sameProperties(t.Schema, rival.schema) {
+			if !has.mayBe(t.Name, rival.tool) || offeredAs(style, rival.entry, has) != t.Name || !sameProperties(t.Schema, rival.schema) {
 				continue
 			}
 			if tools == 0 {
@@ -97,7 +93,7 @@ func claimed(want string, t harness.Tool, offered []harness.Tool, names map[stri
 }
 
 // covered counts the names offered that a style makes of the tools known.
-func covered(style func(server, tool string) string, has map[string]bool, all []known) int {
+func covered(style func(server, tool string) string, has *nameSet, all []known) int {
 	found := make(map[string]bool)
 	for _, k := range all {
 		if name := offeredAs(style, k.entry, has); name != "" {
@@ -109,15 +105,18 @@ func covered(style func(server, tool string) string, has map[string]bool, all []
 
 // offeredAs returns the offered name that a style makes of a tool; "" when it
 // is not offered.
-func offeredAs(style func(server, tool string) string, e entry, has map[string]bool) string {
+func offeredAs(style func(server, tool string) string, e entry, has *nameSet) string {
 	full := style(e.server, e.tool)
 	fitted := Fit(full)
-	switch kept := hashed(full, fitted); {
-	case kept != fitted && has[kept]:
-		return kept
-	case has[full]:
+	if has.hashes {
+		if kept := hashed(full, fitted); kept != fitted && has.names[kept] {
+			return kept
+		}
+	}
+	switch {
+	case has.names[full]:
 		return full
-	case has[fitted]:
+	case has.names[fitted]:
 		return fitted
 	}
 	return ""
@@ -132,4 +131,33 @@ func mistakable(server, tool, name string, offered []harness.Tool) bool {
 		return false
 	}
 	return slices.ContainsFunc(offered, func(t harness.Tool) bool { return t.Name == tool || t.Name == Fit(tool) })
+}
+
+// nameSet is the names that are offered. All names of all tools in all styles
+// are looked for in it, for each tool: hashes are made only where one is offered.
+type nameSet struct {
+	names  map[string]bool
+	hashes bool // one may end in a hash
+}
+
+func newNameSet(offered []harness.Tool) *nameSet {
+	has := &nameSet{names: make(map[string]bool, len(offered))}
+	for _, t := range offered {
+		has.names[t.Name] = true
+		has.hashes = has.hashes || endsInHash(t.Name)
+	}
+	return has
+}
+
+// endsInHash reports whether [hashed] may have made a name.
+func endsInHash(name string) bool {
+	const digits = 8
+	i := len(name) - digits - 1
+	return i >= 0 && name[i] == '_' && strings.Trim(name[i+1:], "0123456789abcdef") == ""
+}
+
+// mayBe reports whether some style may make an offered name of a tool: all of
+// them end in the tool's name, but for a hash.
+func (s *nameSet) mayBe(name, tool string) bool {
+	return s.hashes || strings.HasSuffix(name, tool) || strings.HasSuffix(name, Fit(tool))
 }

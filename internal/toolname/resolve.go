@@ -11,6 +11,7 @@ import (
 	"maps"
 	"slices"
 	"strings"
+	"sync"
 	"unicode"
 
 	"github.com/rehearse-dev/rehearse/harness"
@@ -47,11 +48,12 @@ func resolve(want string, offered []harness.Tool, schema json.RawMessage, names 
 		}
 		return got, nil
 	}
+	has := newNameSet(offered)
 	var other []string
 	for _, styles := range [][]func(server, tool string) string{prefixes(), {Bare.Name}} {
 		candidates := make(map[string]bool)
 		for _, style := range styles {
-			for name, rival := range candidate(style, entry{server, tool}, offered, rivals) {
+			for name, rival := range candidate(style, entry{server, tool}, has, rivals) {
 				if rival != "" {
 					other = append(other, rival)
 					continue
@@ -68,7 +70,7 @@ func resolve(want string, offered []harness.Tool, schema json.RawMessage, names 
 				other = append(other, fmt.Sprintf("%q has other properties (%s, not %s)", t.Name, properties(t.Schema), properties(schema)))
 				continue
 			}
-			if rival := claimed(want, t, offered, names, rivals); rival != "" {
+			if rival := claimed(want, t, has, names, rivals); rival != "" {
 				other = append(other, fmt.Sprintf("%q is the name of %s", t.Name, rival))
 				continue
 			}
@@ -128,26 +130,31 @@ func mcpPrefix(s string) bool {
 // style has made of tool, and what is said against it: empty is nothing. A
 // client keeps apart tools whose names are equal once they are fitted, as
 // [Table] does.
-func candidate(style func(server, tool string) string, tool entry, offered []harness.Tool, rivals []known) map[string]string {
+func candidate(style func(server, tool string) string, tool entry, has *nameSet, rivals []known) map[string]string {
 	full := style(tool.server, tool.tool)
 	fitted := Fit(full)
-	has := func(name string) bool {
-		return slices.ContainsFunc(offered, func(t harness.Tool) bool { return t.Name == name })
+	if has.hashes {
+		if name := hashed(full, fitted); name != fitted && has.names[name] {
+			return map[string]string{name: ""}
+		}
 	}
-	if name := hashed(full, fitted); name != fitted && has(name) {
-		return map[string]string{name: ""}
+	if !has.names[full] && !has.names[fitted] {
+		return nil
 	}
 	out := map[string]string{full: "", fitted: ""} // endpoints other than OpenAI's take any name
+	if full == fitted {
+		return out
+	}
 	for _, rival := range rivals {
 		other := style(rival.server, rival.tool)
-		if rival.entry == tool || other == full || Fit(other) != fitted || has(hashed(other, fitted)) || full == fitted {
+		if rival.entry == tool || other == full || Fit(other) != fitted || has.hashes && has.names[hashed(other, fitted)] {
 			continue
 		}
-		if has(full) {
+		if has.names[full] {
 			delete(out, fitted)
 			continue
 		}
-		if has(fitted) {
+		if has.names[fitted] {
 			out[fitted] = fmt.Sprintf("%q is the name of %s too, once both are written as endpoints take them: give each a name under names", fitted, rival.server+"."+rival.tool)
 		}
 	}
@@ -244,18 +251,32 @@ func properties(schema json.RawMessage) string {
 	return strings.Join(names, " ")
 }
 
-// Resolver resolves the tools of a scenario's servers, in both directions.
+// Resolver resolves the tools of a scenario's servers, in both directions. It
+// may be used concurrently.
 type Resolver struct {
 	servers map[string][]harness.Tool
 	names   map[string]string
 	all     []known
+
+	// The requests of a conversation offer the same tools, and each tool is
+	// asked for by several checks: what was found for the tools last offered
+	// is kept.
+	mu      sync.Mutex
+	offered []harness.Tool
+	found   map[entry]resolved
+}
+
+// resolved is what came of a tool.
+type resolved struct {
+	name string
+	err  error
 }
 
 // NewResolver returns a resolver for the tools of servers, by server name.
 // names maps server.tool to offered names, for subjects with a style of
 // their own; nil means none.
 func NewResolver(servers map[string][]harness.Tool, names map[string]string) *Resolver {
-	r := &Resolver{servers: servers, names: names}
+	r := &Resolver{servers: servers, names: names, found: map[entry]resolved{}}
 	for _, server := range slices.Sorted(maps.Keys(servers)) {
 		for _, t := range servers[server] {
 			r.all = append(r.all, known{entry{server, t.Name}, t.Schema})
@@ -267,8 +288,23 @@ func NewResolver(servers map[string][]harness.Tool, names map[string]string) *Re
 // Offered returns the name under which server's tool is offered, as
 // [Resolve] does.
 func (r *Resolver) Offered(server, tool string, offered []harness.Tool) (string, error) {
-	return resolve(server+"."+tool, offered, r.schema(server, tool), r.names, r.all)
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if !slices.EqualFunc(r.offered, offered, sameTool) {
+		r.offered = slices.Clone(offered)
+		clear(r.found)
+	}
+	e := entry{server, tool}
+	got, ok := r.found[e]
+	if !ok {
+		got.name, got.err = resolve(server+"."+tool, offered, r.schema(server, tool), r.names, r.all)
+		r.found[e] = got
+	}
+	return got.name, got.err
 }
+
+// sameTool compares what names are resolved by.
+func sameTool(a, b harness.Tool) bool { return a.Name == b.Name && bytes.Equal(a.Schema, b.Schema) }
 
 // Name resolves server.tool or an offered name to an offered name.
 func (r *Resolver) Name(want string, offered []harness.Tool) (string, error) {

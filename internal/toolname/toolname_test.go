@@ -333,3 +333,26 @@ func TestOnlyTheOther(t *testing.T) {
 		t.Errorf("a name that names gives to another leads to %q", got)
 	}
 }
+
+// TestResolverForgets offers other tools to one resolver: a later request may
+// offer fewer, or others under the same names.
+func TestResolverForgets(t *testing.T) {
+	city, place := json.RawMessage(`{"properties":{"city":{}}}`), json.RawMessage(`{"properties":{"place":{}}}`)
+	r := toolname.NewResolver(map[string][]harness.Tool{"kit": {{Name: "search", Schema: city}}}, nil)
+	for _, step := range []struct {
+		name    string
+		offered []harness.Tool
+		want    string
+	}{
+		{"as it is", []harness.Tool{{Name: "search", Schema: city}}, "search"},
+		{"the same again", []harness.Tool{{Name: "search", Schema: city}}, "search"},
+		{"another schema", []harness.Tool{{Name: "search", Schema: place}}, ""},
+		{"another name", []harness.Tool{{Name: "kit_search", Schema: city}}, "kit_search"},
+		{"none", nil, ""},
+	} {
+		got, err := r.Offered("kit", "search", step.offered)
+		if got != step.want || (err != nil) != (step.want == "") {
+			t.Errorf("%s: got %q, %v, want %q", step.name, got, err, step.want)
+		}
+	}
+}

@@ -7,6 +7,7 @@ import (
 	"compress/flate"
 	"compress/gzip"
 	"compress/zlib"
+	"encoding/binary"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -226,6 +227,9 @@ func (i *Interaction) Readable() error {
 // unlatin returns the bytes of a body that was written with one character for
 // each byte, as "\x1F\x8B": its type, its coding or its length say that it was.
 func unlatin(h http.Header, body []byte) []byte {
+	if ascii(body) {
+		return body // as nearly all are
+	}
 	out := make([]byte, 0, len(body))
 	wide, control := false, false
 	for _, r := range string(body) {
@@ -252,6 +256,21 @@ func unlatin(h http.Header, body []byte) []byte {
 		return out
 	}
 	return body
+}
+
+// ascii reports whether no byte has its top bit set; eight are looked at at once.
+func ascii(b []byte) bool {
+	for ; len(b) >= 8; b = b[8:] {
+		if binary.LittleEndian.Uint64(b)&0x8080808080808080 != 0 {
+			return false
+		}
+	}
+	for _, c := range b {
+		if c >= utf8.RuneSelf {
+			return false
+		}
+	}
+	return true
 }
 
 // uncompressed undoes the codings of a body, of which the last was done last.

@@ -40,7 +40,8 @@ type bench struct {
 	requests int64  // for the journal
 	streams  int
 	paced    time.Duration
-	peers    bool // are installed
+	peers    bool   // are installed
+	before   string // this program at another commit; empty leaves it out
 }
 
 func run(args []string, stdin io.Reader, stdout io.Writer) error {
@@ -53,6 +54,7 @@ func run(args []string, stdin io.Reader, stdout io.Writer) error {
 	flags.Int64Var(&b.requests, "requests", 100_000, "requests after which the memory of a journal is measured")
 	flags.IntVar(&b.streams, "streams", 1000, "paced streams at the same time")
 	pacedFor := flags.Float64("paced", 2, "seconds of each paced stream")
+	flags.StringVar(&b.before, "before", "", "this program, built at another commit: its mock takes turns with ours (default: left out)")
 	kind := flags.String("serve", "", "be a server (for its own use)")
 	fixture := flags.Int("fixture", 0, "the fixture to serve")
 	if err := flags.Parse(args); err != nil {

@@ -25,6 +25,9 @@ const (
 	alone   = "alone"   // the mock as a program of its own would have it
 	paced   = "paced"
 	timer   = "timer" // a bare handler that is paced
+
+	// before follows the kind of a server that another build of this program is.
+	before = " before"
 )
 
 const tokensPerSecond = 50

@@ -8,6 +8,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"math/rand/v2"
 	"os"
 	"slices"
 	"strconv"
@@ -21,7 +22,7 @@ const aimock = "aimock"
 // table prints what each server makes of each fixture.
 func (b *bench) table(out io.Writer, conns int) error {
 	w := tabwriter.NewWriter(out, 0, 0, 2, ' ', tabwriter.AlignRight)
-	fmt.Fprintf(w, "%s\treq/s\tp50 us\tp99 us\tCPU us\treq/s, of bare\tCPU, of bare\treq/s, of aimock\tCPU, of aimock\taims\t\n", connections(conns))
+	fmt.Fprintf(w, "%s\treq/s\tp50 us\tp99 us\tCPU us\treq/s, of bare\tCPU, of bare\treq/s, of aimock\tCPU, of aimock\tCPU, of before\taims\t\n", connections(conns))
 	for i, f := range fixtures() {
 		if err := b.row(w, i, f, conns); err != nil {
 			return fmt.Errorf("measuring %q: %w", f.name, err)
@@ -44,6 +45,11 @@ func (b *bench) row(w io.Writer, n int, f fixture, conns int) error {
 	if f.stream {
 		kinds = append(kinds, flushed)
 	}
+	if b.before != "" {
+		for _, kind := range slices.Clone(kinds[1:]) {
+			kinds = append(kinds, kind+before)
+		}
+	}
 	if b.peers {
 		kinds = append(kinds, aimock)
 	}
@@ -61,8 +67,9 @@ func (b *bench) row(w io.Writer, n int, f fixture, conns int) error {
 	}
 	results := make([][]result, len(kinds))
 	for r := range b.rounds {
-		for k := range kinds {
-			i := (k + r) % len(kinds) // they take turns in going first
+		// In any order, so that none is always measured after the same other.
+		random := rand.New(rand.NewPCG(1, uint64(r)))
+		for _, i := range random.Perm(len(kinds)) {
 			res, err := servers[i].measure(f, conns, b.round)
 			if err != nil {
 				return err
@@ -78,6 +85,11 @@ func (b *bench) row(w io.Writer, n int, f fixture, conns int) error {
 			fmt.Fprintf(w, "%.2f\t%.2f\t", ofPeer.rate, ofPeer.cpu)
 		} else {
 			fmt.Fprint(w, "-\t-\t")
+		}
+		if k := slices.Index(kinds, kind+before); k > 0 {
+			fmt.Fprintf(w, "%.2f\t", median(ratios(results[i], results[k])).cpu)
+		} else {
+			fmt.Fprint(w, "-\t")
 		}
 		fmt.Fprintf(w, "%s\t\n", f.aims(kind, conns))
 	}
@@ -139,6 +151,9 @@ func (b *bench) start(kind string, n int) (*child, error) {
 	self, err := os.Executable()
 	if err != nil {
 		return nil, err
+	}
+	if served, ok := strings.CutSuffix(kind, before); ok {
+		return start(kind, b.before, "-serve", served, "-fixture", strconv.Itoa(n))
 	}
 	return start(kind, self, "-serve", kind, "-fixture", strconv.Itoa(n))
 }

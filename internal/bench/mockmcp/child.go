@@ -32,7 +32,11 @@ func start(kind string, stdio bool) (*child, error) {
 	if err != nil {
 		return nil, err
 	}
-	c := &child{kind: kind, cmd: exec.Command(self, "-serve", kind, "-stdio="+strconv.FormatBool(stdio))}
+	c := &child{kind: kind}
+	if path, ok := strings.CutPrefix(kind, before); ok {
+		self, kind = path, mock
+	}
+	c.cmd = exec.Command(self, "-serve", kind, "-stdio="+strconv.FormatBool(stdio))
 	c.cmd.Stderr = os.Stderr
 	if c.stdin, err = c.cmd.StdinPipe(); err != nil {
 		return nil, err

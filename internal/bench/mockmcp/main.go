@@ -39,6 +39,8 @@ type bench struct {
 	calls    int
 	// agentsAtOnce is how many agents share servers in the table of pools.
 	agentsAtOnce int
+	// before is this program at another commit; empty leaves it out.
+	before string
 }
 
 func run(args []string, stdin io.Reader, stdout io.Writer) error {
@@ -49,6 +51,7 @@ func run(args []string, stdin io.Reader, stdout io.Writer) error {
 	flags.IntVar(&b.sessions, "sessions", 200, "sessions at the same time")
 	flags.IntVar(&b.calls, "calls", 50_000, "calls after which the memory of journal and frames is measured")
 	flags.IntVar(&b.agentsAtOnce, "agents", 50, "agents that share servers")
+	flags.StringVar(&b.before, "before", "", "this program, built at another commit: its mock takes turns with ours (default: left out)")
 	starts := flags.String("starts", "", "with -serve: a file that grows by a byte for each start")
 	kind := flags.String("serve", "", "be a server (for its own use)")
 	stdio := flags.Bool("stdio", false, "with -serve: over stdio")

@@ -24,6 +24,8 @@ import (
 const (
 	bare = "mcp-go"
 	mock = "mock"
+	// before precedes the path of another build of this program, whose mock it is.
+	before = "mock before: "
 )
 
 // The tool that both have.

@@ -7,6 +7,7 @@ package main
 import (
 	"fmt"
 	"io"
+	"math/rand/v2"
 	"slices"
 	"text/tabwriter"
 	"time"
@@ -15,6 +16,7 @@ import (
 // A way is a way to reach a server.
 type way struct {
 	name string
+	here bool // in this process
 	// open returns what measures the server of a kind, and what ends it.
 	open func(kind string) (func(time.Duration) (result, error), func(), error)
 }
@@ -22,18 +24,18 @@ type way struct {
 // ways are those of the first table.
 func ways() []way {
 	return []way{
-		{"in process", func(kind string) (func(time.Duration) (result, error), func(), error) { return overPipe(kind, 1) }},
-		{"in process, 8 calls under way", func(kind string) (func(time.Duration) (result, error), func(), error) { return overPipe(kind, 8) }},
-		{"stdio", func(kind string) (func(time.Duration) (result, error), func(), error) { return overStdio(kind, 1) }},
-		{"stdio, 8 calls under way", func(kind string) (func(time.Duration) (result, error), func(), error) { return overStdio(kind, 8) }},
-		{"HTTP 2025-11-25, 1 session", func(kind string) (func(time.Duration) (result, error), func(), error) {
+		{"in process", true, func(kind string) (func(time.Duration) (result, error), func(), error) { return overPipe(kind, 1) }},
+		{"in process, 8 calls under way", true, func(kind string) (func(time.Duration) (result, error), func(), error) { return overPipe(kind, 8) }},
+		{"stdio", false, func(kind string) (func(time.Duration) (result, error), func(), error) { return overStdio(kind, 1) }},
+		{"stdio, 8 calls under way", false, func(kind string) (func(time.Duration) (result, error), func(), error) { return overStdio(kind, 8) }},
+		{"HTTP 2025-11-25, 1 session", false, func(kind string) (func(time.Duration) (result, error), func(), error) {
 			return overHTTP(kind, 1, false)
 		}},
-		{"HTTP 2025-11-25, 8 sessions", func(kind string) (func(time.Duration) (result, error), func(), error) {
+		{"HTTP 2025-11-25, 8 sessions", false, func(kind string) (func(time.Duration) (result, error), func(), error) {
 			return overHTTP(kind, 8, false)
 		}},
-		{"HTTP 2026-07-28, 1 connection", func(kind string) (func(time.Duration) (result, error), func(), error) { return overHTTP(kind, 1, true) }},
-		{"HTTP 2026-07-28, 8 connections", func(kind string) (func(time.Duration) (result, error), func(), error) { return overHTTP(kind, 8, true) }},
+		{"HTTP 2026-07-28, 1 connection", false, func(kind string) (func(time.Duration) (result, error), func(), error) { return overHTTP(kind, 1, true) }},
+		{"HTTP 2026-07-28, 8 connections", false, func(kind string) (func(time.Duration) (result, error), func(), error) { return overHTTP(kind, 8, true) }},
 	}
 }
 
@@ -90,7 +92,7 @@ func overHTTP(kind string, sessions int, modern bool) (func(time.Duration) (resu
 // rates prints what each server makes of each way.
 func (b *bench) rates(out io.Writer) error {
 	w := tabwriter.NewWriter(out, 0, 0, 2, ' ', tabwriter.AlignRight)
-	fmt.Fprintf(w, "calls of one tool\tcalls/s\tp50 us\tp99 us\tCPU us\tcalls/s, of mcp-go\tCPU, of mcp-go\taim\t\n")
+	fmt.Fprintf(w, "calls of one tool\tcalls/s\tp50 us\tp99 us\tCPU us\tcalls/s, of mcp-go\tCPU, of mcp-go\tCPU, of before\taim\t\n")
 	for _, way := range ways() {
 		if err := b.row(w, way); err != nil {
 			return fmt.Errorf("measuring %s: %w", way.name, err)
@@ -102,8 +104,8 @@ func (b *bench) rates(out io.Writer) error {
 // crowd prints the same for many sessions at once.
 func (b *bench) crowd(out io.Writer) error {
 	w := tabwriter.NewWriter(out, 0, 0, 2, ' ', tabwriter.AlignRight)
-	fmt.Fprintf(w, "\nmany sessions\tcalls/s\tp50 us\tp99 us\tCPU us\tcalls/s, of mcp-go\tCPU, of mcp-go\taim\t\n")
-	many := way{fmt.Sprintf("HTTP 2025-11-25, %d sessions", b.sessions), func(kind string) (func(time.Duration) (result, error), func(), error) {
+	fmt.Fprintf(w, "\nmany sessions\tcalls/s\tp50 us\tp99 us\tCPU us\tcalls/s, of mcp-go\tCPU, of mcp-go\tCPU, of before\taim\t\n")
+	many := way{fmt.Sprintf("HTTP 2025-11-25, %d sessions", b.sessions), false, func(kind string) (func(time.Duration) (result, error), func(), error) {
 		return overHTTP(kind, b.sessions, false)
 	}}
 	if err := b.row(w, many); err != nil {
@@ -115,6 +117,9 @@ func (b *bench) crowd(out io.Writer) error {
 // row measures both in turns and prints the medians, and those of the ratios.
 func (b *bench) row(w io.Writer, way way) error {
 	kinds := []string{bare, mock}
+	if b.before != "" && !way.here {
+		kinds = append(kinds, before+b.before)
+	}
 	var measures []func(time.Duration) (result, error)
 	for _, kind := range kinds {
 		measure, stop, err := way.open(kind)
@@ -129,8 +134,9 @@ func (b *bench) row(w io.Writer, way way) error {
 	}
 	results := make([][]result, len(kinds))
 	for r := range b.rounds {
-		for k := range kinds {
-			i := (k + r) % len(kinds) // they take turns in going first
+		// In any order, so that none is always measured after the same other.
+		random := rand.New(rand.NewPCG(1, uint64(r)))
+		for _, i := range random.Perm(len(kinds)) {
 			res, err := measures[i](b.round)
 			if err != nil {
 				return err
@@ -141,11 +147,15 @@ func (b *bench) row(w io.Writer, way way) error {
 	for i, kind := range kinds {
 		m := medians(results[i])
 		rate, cpu := medianRatios(results[i], results[0])
+		ofBefore := 0.0
+		if len(kinds) > 2 && kind == mock {
+			_, ofBefore = medianRatios(results[i], results[2])
+		}
 		aim := ""
 		if kind == mock {
 			aim = "0.90"
 		}
-		fmt.Fprintf(w, "%s, %s\t%.0f\t%.0f\t%.0f\t%s\t%.2f\t%s\t%s\t\n", way.name, kind, m.rate, m.p50, m.p99, known("%.0f", m.cpu), rate, known("%.2f", cpu), aim)
+		fmt.Fprintf(w, "%s, %s\t%.0f\t%.0f\t%.0f\t%s\t%.2f\t%s\t%s\t%s\t\n", way.name, kind, m.rate, m.p50, m.p99, known("%.0f", m.cpu), rate, known("%.2f", cpu), known("%.2f", ofBefore), aim)
 	}
 	return nil
 }

@@ -33,7 +33,7 @@ type callDelta struct {
 }
 
 func (w *writer) callDelta(b []byte, d *callDelta) []byte {
-	b = dialect.Append(b, w.keys(chatCall), func(b []byte, member string) []byte {
+	b = w.object(b, chatCall, func(b []byte, member string) []byte {
 		switch member {
 		case "index":
 			return d.index.append(b)
@@ -42,7 +42,7 @@ func (w *writer) callDelta(b []byte, d *callDelta) []byte {
 		case "type":
 			return d.kind.append(b)
 		case "function":
-			return dialect.Append(b, w.keys(chatFunction), func(b []byte, member string) []byte {
+			return w.object(b, chatFunction, func(b []byte, member string) []byte {
 				switch member {
 				case "name":
 					return d.name.append(b)

@@ -590,5 +590,10 @@ func unsupported(c *dialect.Chat) *dialect.Refusal {
 // has nothing else to refuse of it.
 func plain(m *dialect.Message) bool {
 	content := m.Content.Of(m.Raw)
-	return (m.HasCalls() || !bytes.Contains(m.Raw, []byte(`"name"`))) && (len(content) == 0 || content[0] != '[')
+	if len(content) > 0 && content[0] == '[' {
+		return false
+	}
+	// A name is beside the content, which may be long.
+	name := []byte(`"name"`)
+	return m.HasCalls() || !bytes.Contains(m.Raw[:m.Content.Lo], name) && !bytes.Contains(m.Raw[m.Content.Hi:], name)
 }

@@ -29,7 +29,9 @@ func Write(r *dialect.Reply, style *dialect.Style, stream bool) *dialect.Body {
 func write(r *dialect.Reply, style *dialect.Style, stream bool, into *dialect.Buffers) *dialect.Body {
 	w := writers.Get().(*writer)
 	defer writers.Put(w)
-	*w = writer{r: r, style: style, out: into.Bytes[:0], frames: into.Frames[:0], list: w.list[:0], parts: w.parts[:0], before: w.before[:0], after: w.after[:0], head: w.head[:0]}
+	w.r, w.style, w.out, w.frames = r, style, into.Bytes[:0], into.Frames[:0]
+	w.list, w.parts, w.before, w.after, w.head = w.list[:0], w.parts[:0], w.before[:0], w.after[:0], w.head[:0]
+	w.like, w.split = sort{}, 0
 	into.Body = dialect.Body{Status: http.StatusOK, Header: dialect.JSONHeader}
 	body := &into.Body
 	if stream {
@@ -70,10 +72,24 @@ type sort struct {
 	index        string
 }
 
-func (w *writer) keys(o object) dialect.Keys {
+// object appends an object with the members that the style has.
+func (w *writer) object(b []byte, o object, add func(b []byte, member string) []byte) []byte {
 	if len(w.style.Keys) == 0 {
-		return objects[o].keys
+		return dialect.AppendMembers(b, usual()[o], add)
 	}
+	return dialect.Append(b, w.keys(o), add)
+}
+
+// usual are the members that OpenAI sends.
+var usual = sync.OnceValue(func() *[len(objects)][]dialect.Member {
+	var list [len(objects)][]dialect.Member
+	for o := range objects {
+		list[o] = dialect.MembersOf(objects[o].keys)
+	}
+	return &list
+})
+
+func (w *writer) keys(o object) dialect.Keys {
 	if k, ok := w.style.Keys[objects[o].name]; ok {
 		return k
 	}
@@ -123,7 +139,7 @@ func (w *writer) stream() {
 	}
 	if s.Usage == dialect.WhenAlways || s.Usage == dialect.WhenAsked && r.IncludeUsage {
 		w.event(dialect.Frame{Kind: dialect.KindUsage}, func(b []byte) []byte {
-			return dialect.Append(b, w.keys(chatUsageChunk), func(b []byte, member string) []byte {
+			return w.object(b, chatUsageChunk, func(b []byte, member string) []byte {
 				switch member {
 				case "choices":
 					return append(b, "[]"...)
@@ -244,7 +260,7 @@ func (w *writer) template(n int, d *delta, hole *value, like sort) bool {
 // chunk appends a chunk with one delta.
 func (w *writer) chunk(b []byte, n int, d *delta, logprobs json.RawMessage) []byte {
 	if len(w.head) == 0 || w.style.ChunkIDs {
-		w.head = dialect.Append(w.head[:0], w.keys(chatChunk), func(b []byte, member string) []byte {
+		w.head = w.object(w.head[:0], chatChunk, func(b []byte, member string) []byte {
 			if member == "choices" {
 				return append(b, mark)
 			}
@@ -256,7 +272,7 @@ func (w *writer) chunk(b []byte, n int, d *delta, logprobs json.RawMessage) []by
 		return append(b, w.head...)
 	}
 	b = append(append(b, w.head[:w.split]...), '[')
-	b = dialect.Append(b, w.keys(chatChoice), func(b []byte, member string) []byte {
+	b = w.object(b, chatChoice, func(b []byte, member string) []byte {
 		switch member {
 		case "index":
 			return strconv.AppendInt(b, int64(n), 10)
@@ -369,7 +385,7 @@ func (w *writer) delta(b []byte, d *delta) []byte {
 	case dialect.KindCallStart, dialect.KindCallArgs:
 		o = chatCallDelta
 	}
-	return dialect.Append(b, w.keys(o), func(b []byte, member string) []byte {
+	return w.object(b, o, func(b []byte, member string) []byte {
 		switch {
 		case member == "content" && d.kind != dialect.KindReasoning && d.kind != dialect.KindRefusal,
 			member == "reasoning_content" && d.kind == dialect.KindReasoning,

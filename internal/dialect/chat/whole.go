@@ -14,14 +14,14 @@ import (
 func (w *writer) usage(b []byte) []byte {
 	u := &w.r.Usage
 	details := func(b []byte, o object, name string, n int) []byte {
-		return dialect.Append(b, w.keys(o), func(b []byte, member string) []byte {
+		return w.object(b, o, func(b []byte, member string) []byte {
 			if member != name {
 				return b
 			}
 			return strconv.AppendInt(b, int64(n), 10)
 		})
 	}
-	return dialect.Append(b, w.keys(chatUsage), func(b []byte, member string) []byte {
+	return w.object(b, chatUsage, func(b []byte, member string) []byte {
 		switch member {
 		case "prompt_tokens":
 			return strconv.AppendInt(b, int64(u.PromptTokens), 10)
@@ -44,7 +44,7 @@ func (w *writer) whole() {
 	for i := range r.Choices {
 		tokens += w.choiceTokens(&r.Choices[i])
 	}
-	w.out = append(dialect.Append(w.out, w.keys(chatCompletion), func(b []byte, member string) []byte {
+	w.out = append(w.object(w.out, chatCompletion, func(b []byte, member string) []byte {
 		switch member {
 		case "object":
 			return append(b, completionObject...)
@@ -69,7 +69,7 @@ func (w *writer) whole() {
 
 func (w *writer) messageChoice(b []byte, n int) []byte {
 	ch := &w.r.Choices[n]
-	return dialect.Append(b, w.keys(chatMessageChoice), func(b []byte, member string) []byte {
+	return w.object(b, chatMessageChoice, func(b []byte, member string) []byte {
 		switch member {
 		case "index":
 			return strconv.AppendInt(b, int64(n), 10)
@@ -103,7 +103,7 @@ func (w *writer) choiceTokens(ch *dialect.Choice) int {
 }
 
 func (w *writer) message(b []byte, ch *dialect.Choice) []byte {
-	return dialect.Append(b, w.keys(chatMessage), func(b []byte, member string) []byte {
+	return w.object(b, chatMessage, func(b []byte, member string) []byte {
 		switch member {
 		case "role":
 			return append(b, `"assistant"`...)
@@ -134,14 +134,14 @@ func (w *writer) message(b []byte, ch *dialect.Choice) []byte {
 }
 
 func (w *writer) call(b []byte, call *dialect.Call) []byte {
-	b = dialect.Append(b, w.keys(chatMessageCall), func(b []byte, member string) []byte {
+	b = w.object(b, chatMessageCall, func(b []byte, member string) []byte {
 		switch member {
 		case "id":
 			return quoteIf(b, call.ID)
 		case "type":
 			return append(b, `"function"`...)
 		case "function":
-			return dialect.Append(b, w.keys(chatMessageFunction), func(b []byte, member string) []byte {
+			return w.object(b, chatMessageFunction, func(b []byte, member string) []byte {
 				switch {
 				case member == "name":
 					return quoteIf(b, call.Name)
