@@ -46,6 +46,7 @@ harness/trials: harness internal/filepos internal/jsonrpc internal/plainfile int
 internal/archtest:
 internal/bench: harness harness/agent harness/mcppool harness/model
 	harness/run harness/tools mockllm mockmcp scenarios
+internal/bench/against:
 internal/bench/cassettes: cassettes internal/vcr
 internal/bench/documents: internal/bench/overlay
 internal/bench/mockllm: internal/bench/procstat mockllm

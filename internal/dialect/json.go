@@ -395,7 +395,7 @@ func memberOf(key string) (m Member) {
 	return m
 }
 
-// value appends the value of a member whose name is there already, since from.
+// value appends the value of a member. Its name stands at from, before it.
 func (m *Member) value(b []byte, from int, add func(b []byte, name string) []byte) []byte {
 	if m.always {
 		return append(b, m.fixed...)
