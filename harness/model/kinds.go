@@ -6,7 +6,6 @@ import (
 	"bytes"
 	"fmt"
 	"net/http"
-	"regexp"
 	"strings"
 	"time"
 
@@ -20,13 +19,13 @@ const maxExcerpt = 4 << 10
 var (
 	// filtered is what endpoints say that have no code for it: Anthropic ("Output
 	// blocked by content filtering policy"), Azure ("content management policy").
-	filtered = regexp.MustCompile(`(?i)\bcontent (filter|filtering|management) policy\b`)
+	filtered = pattern(`(?i)\bcontent (filter|filtering|management) policy\b`)
 	// retryDelay is how Google asks to wait, in the details of an error.
-	retryDelay = regexp.MustCompile(`"retryDelay"\s*:\s*"(\d{1,7}(?:\.\d+)?)s"`)
+	retryDelay = pattern(`"retryDelay"\s*:\s*"(\d{1,7}(?:\.\d+)?)s"`)
 	// badKey is what Google says of a key, with a status of 400.
-	badKey = regexp.MustCompile(`(?i)\bAPI key (not valid|expired)\b`)
+	badKey = pattern(`(?i)\bAPI key (not valid|expired)\b`)
 	// unpaid is what Anthropic says of an account without money.
-	unpaid = regexp.MustCompile(`(?i)\bcredit balance is too low\b`)
+	unpaid = pattern(`(?i)\bcredit balance is too low\b`)
 )
 
 // failure makes the typed error of an error object. status is that of the
@@ -45,7 +44,7 @@ func (a *attempt) failure(status int, w dialect.ErrorObject, body []byte) *Error
 	default:
 		e.Repeatable = status != 0 && retry.Repeatable(status, a.header)
 	}
-	if m := retryDelay.FindSubmatch(body); m != nil && e.RetryAfter == 0 {
+	if m := retryDelay().FindSubmatch(body); m != nil && e.RetryAfter == 0 {
 		e.RetryAfter, _ = time.ParseDuration(string(m[1]) + "s")
 	}
 	if w.Message == "" {
@@ -76,13 +75,13 @@ func kindOf(status int, w dialect.ErrorObject) ErrorKind {
 		return KindScript
 	case status == http.StatusRequestEntityTooLarge, strings.Contains(words, "context_length"), overflows(status, w.Message):
 		return KindContextOverflow
-	case strings.Contains(words, "content_filter"), strings.Contains(words, "content_policy"), filtered.MatchString(w.Message):
+	case strings.Contains(words, "content_filter"), strings.Contains(words, "content_policy"), filtered().MatchString(w.Message):
 		return KindContentFilter
-	case status == http.StatusPaymentRequired, strings.Contains(words, "insufficient_quota"), strings.Contains(words, "billing"), unpaid.MatchString(w.Message):
+	case status == http.StatusPaymentRequired, strings.Contains(words, "insufficient_quota"), strings.Contains(words, "billing"), unpaid().MatchString(w.Message):
 		return KindQuota
 	}
 	switch {
-	case status == http.StatusUnauthorized, status == http.StatusForbidden, status == http.StatusBadRequest && badKey.MatchString(w.Message):
+	case status == http.StatusUnauthorized, status == http.StatusForbidden, status == http.StatusBadRequest && badKey().MatchString(w.Message):
 		return KindAuth
 	case status == http.StatusNotFound:
 		return KindNotFound
@@ -96,7 +95,7 @@ func kindOf(status int, w dialect.ErrorObject) ErrorKind {
 		return KindBadRequest
 	case status >= 300:
 		return KindMalformed
-	case strings.Contains(words, "rate_limit"), strings.Contains(words, "too_many"), strings.Contains(words, "throttl"), throttled.MatchString(w.Message):
+	case strings.Contains(words, "rate_limit"), strings.Contains(words, "too_many"), strings.Contains(words, "throttl"), throttled().MatchString(w.Message):
 		return KindRateLimit
 	case strings.Contains(words, "auth"), strings.Contains(words, "permission"):
 		return KindAuth
