@@ -109,6 +109,12 @@ bench: $(BIN)/rehearse ## Print what mocks, cassettes, the agent loop and report
 	$(BIN)/bench/packages -rehearse $(BIN)/rehearse
 	$(BIN)/bench/report -rehearse $(BIN)/rehearse -trials $${TRIALS:-10000} -records $${RECORDS:-100000}
 
+.PHONY: bench-against
+bench-against: ## Compare processor time and memory of what bench measures with another commit, in turns (BASE=33dd2db, PAIRS=5, ONLY=cassettes)
+	@mkdir -p $(BIN)/bench
+	$(GO) -C $(BENCH) build -o $(CURDIR)/$(BIN)/bench/ ./against
+	$(BIN)/bench/against -base "$(BASE)" -pairs $${PAIRS:-5} -only "$${ONLY:-}"
+
 .PHONY: bench-peers
 bench-peers: packages ## Install what bench compares rehearse and its mocks with: aimock, promptfoo, inspect_ai, and what plays tests with our packages (needs Node and Python)
 	cd $(BENCH)/peers && npm ci --no-audit --no-fund --loglevel=error

@@ -39,7 +39,9 @@ type measurement struct {
 	// beside has the new version start servers of both, which take turns: what it
 	// prints are ratios.
 	beside bool
-	dir    string // it runs there
+	// rehearse hands it the whole program of its version.
+	rehearse bool
+	dir      string // it runs there
 }
 
 var (
@@ -65,7 +67,7 @@ func measurements(base string) []measurement {
 		{name: "trials of shipped suites", program: "rehearse", args: suites, turns: 1},
 		{name: "mockllm", program: "mockllm", args: strings.Fields("-requests 100 -paced 0.1 -streams 1 -conns 32 " + fast), beside: true, columns: ratio},
 		{name: "mockmcp", program: "mockmcp", args: strings.Fields("-calls 100 -agents 1 -sessions 50 " + fast), beside: true, columns: ratio},
-		{name: "memory of mockllm", program: "mockllm", args: strings.Fields("-requests 20000 -paced 0.1 -streams 1 -conns 1 -seconds 0.01 -rounds 1"), columns: memory},
+		{name: "memory of mockllm", program: "mockllm", args: strings.Fields("-requests 20000 -paced 0.1 -streams 1 -conns 1 -seconds 0.01 -rounds 1"), rehearse: true, columns: memory},
 		{name: "memory of mockmcp", program: "mockmcp", args: strings.Fields("-calls 5000 -sessions 50 -seconds 0.01 -rounds 1"), more: []string{"-agents", "1"}, columns: memory},
 		{name: "cassettes", program: "cassettes", args: strings.Fields("-rounds 1 -interactions 5000 -bytes 20000000 -events 100"), columns: cpu},
 		{name: "agent loop", program: "bench", args: []string{"-only", "go-openai and mcp-go", "-rounds", "101"}, dir: base, columns: noColumn},
@@ -95,6 +97,9 @@ func (m measurement) pair(ctx context.Context, versions [2]version, order int) (
 // figures makes the measurement once with one version.
 func (m measurement) figures(ctx context.Context, v version) ([]figure, error) {
 	path := filepath.Join(v.bin, m.program)
+	if m.rehearse {
+		m.args = append(slices.Clone(m.args), "-rehearse", filepath.Join(v.bin, "rehearse"))
+	}
 	out, used, err := m.play(ctx, path, slices.Concat(m.args, m.more))
 	if err != nil && len(m.more) > 0 && strings.Contains(err.Error(), "flag provided but not defined") {
 		out, used, err = m.play(ctx, path, m.args)
@@ -141,7 +146,7 @@ func (m measurement) read(text string) (list []figure) {
 	for line := range strings.Lines(text) {
 		cells := gaps.Split(strings.TrimSpace(line), -1)
 		switch {
-		case slices.ContainsFunc(cells, m.columns.MatchString):
+		case slices.ContainsFunc(cells, m.columns.MatchString) && !slices.ContainsFunc(cells, number):
 			head = cells
 		case len(cells) < 3:
 			head = nil
@@ -158,6 +163,11 @@ func (m measurement) read(text string) (list []figure) {
 		list = append(list, figure{m.name + ", MiB after many requests", v})
 	}
 	return list
+}
+
+func number(cell string) bool {
+	_, err := strconv.ParseFloat(cell, 64)
+	return err == nil
 }
 
 func (m measurement) readRow(head, cells []string) (list []figure) {

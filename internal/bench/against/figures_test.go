@@ -1,0 +1,61 @@
+// Copyright 2026 The rehearse Authors. SPDX-License-Identifier: Apache-2.0
+
+//go:build linux
+
+package main
+
+import (
+	"slices"
+	"testing"
+)
+
+func TestRead(t *testing.T) {
+	for _, tc := range []struct {
+		name, text string
+		m          measurement
+		want       []figure
+	}{
+		{
+			"shares of another version", `There are no rows for aimock.
+  32 connections  req/s  CPU us  CPU, of bare  CPU, of before         aims
+      text, bare  10606      55          1.00               -
+      text, mock  10606      55          1.35            1.04  0.80 of bare
+`, measurement{name: "m", columns: ratio}, []figure{{"m, text, mock, CPU, of before", 1.04}},
+		},
+		{
+			"memory, and an aim in MiB", `  median of 9 starts  ms to the first 200  idle RSS MiB           aims
+       embeds it                  9.2          11.3  15 ms, 15 MiB
+RSS after 500 requests with the journal on: 15 MiB, at most 16 MiB
+`, measurement{name: "m", columns: memory}, []figure{{"m, embeds it, idle RSS MiB", 11.3}, {"m, MiB after many requests", 15}},
+		},
+		{
+			"controls, one digit, and a column twice", `
+  a file of 40 MB        by    ms  CPU ms  CPU ms
+             load    go-vcr  2138     714
+             load  rehearse   261      99    0.14
+             peek  rehearse   261       9    0.14
+`, measurement{name: "c", columns: cpu}, []figure{{"c, load, rehearse, CPU ms", 99}},
+		},
+		{
+			"loops", "agent loop / go-openai and mcp-go       1.11 times the time of a conversation, plain (aim: 1.10 or less)\n",
+			measurement{name: "l", columns: noColumn},
+			[]figure{{"l, plain, of a loop by hand", 1.11}},
+		},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			if got := tc.m.read(tc.text); !slices.Equal(got, tc.want) {
+				t.Errorf("got %v, want %v", got, tc.want)
+			}
+		})
+	}
+}
+
+// TestPairs leaves out what only one version has.
+func TestPairs(t *testing.T) {
+	var pairs table
+	pairs.add([]figure{{"a", 3}, {"b", 1}}, []figure{{"a", 2}, {"c", 1}})
+	pairs.add([]figure{{"a", 1}}, []figure{{"a", 2}})
+	if !slices.Equal(pairs.names, []string{"a"}) || !slices.Equal(pairs.rows["a"].ratios, []float64{1.5, 0.5}) {
+		t.Errorf("got %v", pairs.rows)
+	}
+}
