@@ -400,6 +400,7 @@ func TestUnsupported(t *testing.T) {
 		{"image without an address", chatRequest(`{"role":"user","content":[{"type":"image_url"}]}`), 400, "missing_required_parameter", "messages[0].content[0].image_url", "", api},
 		{"text without a text", chatRequest(`{"role":"user","content":[{"type":"text"}]}`), 400, "missing_required_parameter", "messages[0].content[0].text", "", api},
 		{"name with a blank", chatRequest(`{"role":"user","name":"a b","content":"x"}`), 400, "invalid_value", "messages[0].name", "does not match pattern", api},
+		{"name behind the content", chatRequest(`{"role":"user","content":"x","name":"a b"}`), 400, "invalid_value", "messages[0].name", "does not match pattern", api},
 		{"max_tokens of gpt-5", with("gpt-5.4-mini", `,"max_tokens":5`), 400, "unsupported_parameter", "max_tokens", "", github + "koosoli/ESPHomeDesigner/issues/379"},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
