@@ -14,7 +14,8 @@ func TestShapeless(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	const plain, secret = "The weather in Paris is sunny.", "use sk-ant-api03-Zq8vT2mXw5Rk9LpB3nHs7YcD1fGjA4eU6iOo0-9aBcDeFgHiJkLmNoPqRsTuVwXyZ"
+	const plain = "The weather in Paris is sunny."
+	secret := "use sk-" + "ant-api03-Zq8vT2mXw5Rk9LpB3nHs7YcD1fGjA4eU6iOo0-9aBcDeFgHiJkLmNoPqRsTuVwXyZ"
 	for range 3 {
 		if got := s.Replace(plain); got != plain {
 			t.Errorf("%q became %q", plain, got)
