@@ -70,11 +70,11 @@ func run(ctx context.Context, args []string, out io.Writer) (err error) {
 		return err
 	}
 	versions := [2]version{now, old}
-	var t table
 	for _, m := range measurements(old.tree) {
 		if !chosen.MatchString(m.name) {
 			continue
 		}
+		var t table
 		for n := range *pairs * max(m.turns, 1) {
 			now, before, err := m.pair(ctx, versions, n)
 			if err != nil {
@@ -82,8 +82,11 @@ func run(ctx context.Context, args []string, out io.Writer) (err error) {
 			}
 			t.add(now, before)
 		}
+		if err := t.print(out); err != nil {
+			return err
+		}
 	}
-	return t.print(out)
+	return nil
 }
 
 // version is a tree and its programs.
