@@ -3,7 +3,6 @@
 package toolserver
 
 import (
-	"context"
 	"crypto/subtle"
 	"encoding/json"
 	"errors"
@@ -13,9 +12,6 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-
-	"github.com/mark3labs/mcp-go/mcp"
-	"github.com/mark3labs/mcp-go/server"
 
 	"github.com/rehearse-dev/rehearse/internal/gate"
 )
@@ -191,52 +187,4 @@ func (s *Toolserver) serveChange(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	answer(w, change)
-}
-
-// viewKey is where a context has the view of an MCP request.
-type viewKey struct{}
-
-// endpoint is the MCP endpoint: the active tools of the view that its address
-// names.
-func (s *Toolserver) endpoint() http.Handler {
-	hooks := new(server.Hooks)
-	hooks.AddBeforeListTools(func(ctx context.Context, _ any, _ *mcp.ListToolsRequest) { s.refresh(ctx) })
-	s.mcp = server.NewMCPServer("rehearse tools", "1", server.WithToolCapabilities(true), server.WithRecovery(), server.WithHooks(hooks),
-		server.WithToolFilter(func(ctx context.Context, tools []mcp.Tool) []mcp.Tool {
-			name, _ := ctx.Value(viewKey{}).(string)
-			var on []mcp.Tool
-			for _, t := range tools {
-				i, _, ok := s.find(t.Name)
-				if active, err := s.offered(name, Now, i); ok && err == nil && active {
-					on = append(on, t)
-				}
-			}
-			return on
-		}))
-	for _, set := range s.sets {
-		s.serve(set.tools)
-	}
-	// Our own guard stands before it, which knows whom the options let in.
-	return server.NewStreamableHTTPServer(s.mcp, server.WithDisableLocalhostProtection(true), server.WithHTTPContextFunc(func(ctx context.Context, r *http.Request) context.Context {
-		return context.WithValue(ctx, viewKey{}, r.URL.Query().Get("view"))
-	}))
-}
-
-func (s *Toolserver) mcpCall(ctx context.Context, req mcp.CallToolRequest) (*mcp.CallToolResult, error) {
-	name, _ := ctx.Value(viewKey{}).(string)
-	args := req.Params.RawArguments
-	if len(args) == 0 {
-		args = json.RawMessage("{}")
-	}
-	result, err := s.Call(ctx, name, Now, req.Params.Name, args)
-	if err != nil {
-		return mcp.NewToolResultError(err.Error()), nil
-	}
-	if result.Raw != nil {
-		return mcp.ParseCallToolResult((*json.RawMessage)(&result.Raw))
-	}
-	if result.IsError {
-		return mcp.NewToolResultError(result.Text), nil
-	}
-	return mcp.NewToolResultText(result.Text), nil
 }

@@ -6,8 +6,6 @@ import (
 	"context"
 	"slices"
 
-	"github.com/mark3labs/mcp-go/mcp"
-
 	"github.com/rehearse-dev/rehearse/harness/tools"
 )
 
@@ -54,8 +52,8 @@ func (s *Toolserver) refresh(ctx context.Context) {
 			continue
 		}
 		gone, come := s.replace(i, listed, now)
-		s.mcp.DeleteTools(gone...)
-		s.serve(come)
+		s.mcp.RemoveTools(gone...)
+		s.register(come)
 	}
 }
 
@@ -82,13 +80,6 @@ func (s *Toolserver) replace(i int, listed []tool, list int64) (gone []string, c
 	return gone, next[len(of.Tools):]
 }
 
-// serve puts tools into the MCP server.
-func (s *Toolserver) serve(list []tool) {
-	for _, t := range list {
-		s.mcp.AddTool(mcp.NewToolWithRawSchema(t.Name, t.Description, t.Schema), s.mcpCall)
-	}
-}
-
 // find is a tool, with the number of its set.
 func (s *Toolserver) find(name string) (i int, t tool, ok bool) {
 	s.mu.Lock()
@@ -98,11 +89,6 @@ func (s *Toolserver) find(name string) (i int, t tool, ok bool) {
 	}
 	list := s.sets[i].tools
 	return i, list[slices.IndexFunc(list, func(t tool) bool { return t.Name == name })], true
-}
-
-// notify tells MCP clients that lists changed.
-func (s *Toolserver) notify() {
-	s.mcp.SendNotificationToAllClients(string(mcp.MethodNotificationToolsListChanged), nil)
 }
 
 func (s *Toolserver) logf(format string, args ...any) {

@@ -36,7 +36,7 @@ import (
 	"sync"
 	"time"
 
-	"github.com/mark3labs/mcp-go/server"
+	"github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"github.com/rehearse-dev/rehearse/harness"
 	"github.com/rehearse-dev/rehearse/harness/mcppool"
@@ -137,7 +137,11 @@ type Toolserver struct {
 	sets     []set // whose tools and lists mu guards
 	sessions []*mcppool.Session
 	handler  http.Handler
-	mcp      *server.MCPServer
+	mcp      *mcp.Server
+
+	// ended is done when the server is closed, and end says so.
+	ended context.Context
+	end   context.CancelFunc
 
 	listing sync.Mutex // held by who lists the tools of MCP servers anew
 
@@ -177,6 +181,7 @@ const maxPast = 32
 // tools. Two tools of one name are an error.
 func New(ctx context.Context, registry *Registry, opts *Options) (*Toolserver, error) {
 	s := &Toolserver{byTool: make(map[string]int), views: make(map[string]*view)}
+	s.ended, s.end = context.WithCancel(context.Background())
 	if opts != nil {
 		s.opts = *opts
 	}
@@ -259,8 +264,11 @@ func (s *Toolserver) local(d Tool) (tool, error) {
 	return t, nil
 }
 
-// Close ends the MCP servers that [New] has started.
+// Close ends the calls and the sessions of MCP clients, and the MCP servers that
+// [New] has started.
 func (s *Toolserver) Close() error {
+	s.end()
+	s.endSessions()
 	errs := make([]error, len(s.sessions))
 	var wg sync.WaitGroup
 	for i, session := range s.sessions {
