@@ -305,4 +305,9 @@ func TestListChanged(t *testing.T) {
 	for range lines(listen) {
 	}
 	<-hanging
+	late := send(t, "POST", url, `{"jsonrpc":"2.0","id":3,"method":"ping"}`)
+	late.Body.Close()
+	if late.StatusCode != http.StatusBadRequest {
+		t.Errorf("a client that comes after the end is answered with %d, want 400", late.StatusCode)
+	}
 }
