@@ -11,7 +11,6 @@ import (
 	"time"
 
 	"github.com/rehearse-dev/rehearse/harness"
-	"github.com/rehearse-dev/rehearse/internal/key"
 	"github.com/rehearse-dev/rehearse/internal/recfile"
 )
 
@@ -65,7 +64,7 @@ type Options struct {
 	Order Order
 	// Match says what of a request does not count. Nil means the defaults of
 	// [Rules].
-	Match *key.Rules
+	Match *Rules
 	// Secrets says what is taken out of recordings. Nil means the defaults of
 	// [Secrets].
 	Secrets *Secrets

@@ -14,13 +14,12 @@ import (
 	"strings"
 	"sync"
 
-	"github.com/rehearse-dev/rehearse/harness/model"
-
 	"github.com/spf13/cobra"
 
 	"github.com/rehearse-dev/rehearse/harness"
 	"github.com/rehearse-dev/rehearse/harness/agent"
 	"github.com/rehearse-dev/rehearse/harness/mcppool"
+	"github.com/rehearse-dev/rehearse/harness/model"
 	"github.com/rehearse-dev/rehearse/harness/run"
 	"github.com/rehearse-dev/rehearse/harness/tools"
 	"github.com/rehearse-dev/rehearse/internal/match"

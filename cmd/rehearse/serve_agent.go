@@ -7,12 +7,11 @@ import (
 	"errors"
 	"time"
 
-	"github.com/rehearse-dev/rehearse/harness/model"
-
 	"github.com/spf13/cobra"
 
 	"github.com/rehearse-dev/rehearse/harness/agent"
 	"github.com/rehearse-dev/rehearse/harness/agentserver"
+	"github.com/rehearse-dev/rehearse/harness/model"
 	"github.com/rehearse-dev/rehearse/harness/run"
 	"github.com/rehearse-dev/rehearse/harness/toolserver"
 	"github.com/rehearse-dev/rehearse/internal/gate"

@@ -10,10 +10,9 @@ import (
 	"slices"
 	"sync"
 
-	"github.com/rehearse-dev/rehearse/harness/model"
-
 	"github.com/rehearse-dev/rehearse/harness"
 	"github.com/rehearse-dev/rehearse/harness/mcppool"
+	"github.com/rehearse-dev/rehearse/harness/model"
 	"github.com/rehearse-dev/rehearse/harness/tools"
 	"github.com/rehearse-dev/rehearse/internal/mcpconfig"
 	"github.com/rehearse-dev/rehearse/internal/settings"

@@ -17,11 +17,10 @@ import (
 	"testing/synctest"
 	"time"
 
-	"github.com/rehearse-dev/rehearse/harness/model"
-
 	"github.com/rehearse-dev/rehearse/harness"
 	"github.com/rehearse-dev/rehearse/harness/agent"
 	"github.com/rehearse-dev/rehearse/harness/mcppool"
+	"github.com/rehearse-dev/rehearse/harness/model"
 	"github.com/rehearse-dev/rehearse/harness/tools"
 	"github.com/rehearse-dev/rehearse/internal/mcpmatrix"
 	"github.com/rehearse-dev/rehearse/mockllm"

@@ -16,12 +16,11 @@ import (
 	"sync"
 	"testing"
 
-	"github.com/rehearse-dev/rehearse/harness/model"
-
 	"go.uber.org/goleak"
 
 	"github.com/rehearse-dev/rehearse/harness/agent"
 	"github.com/rehearse-dev/rehearse/harness/agentserver"
+	"github.com/rehearse-dev/rehearse/harness/model"
 	"github.com/rehearse-dev/rehearse/harness/toolserver"
 	"github.com/rehearse-dev/rehearse/internal/sse"
 	"github.com/rehearse-dev/rehearse/mockllm"
@@ -83,8 +82,8 @@ func (w *world) serve(t *testing.T, cfg agentserver.Config, replies ...mockllm.R
 				return nil, nil, err
 			}
 			box := &toolserver.Client{URL: w.tools, View: task, AdminToken: token}
-			model := model.NewOpenAI(model.Config{BaseURL: m.URL, Transport: m.Transport(), Retry: model.RetryPolicy{MaxAttempts: 1}})
-			return agent.New(agent.Config{Model: model, Name: "m", Tools: box, InOrder: []string{toolserver.ManageTool}}), func() error {
+			llm := model.NewOpenAI(model.Config{BaseURL: m.URL, Transport: m.Transport(), Retry: model.RetryPolicy{MaxAttempts: 1}})
+			return agent.New(agent.Config{Model: llm, Name: "m", Tools: box, InOrder: []string{toolserver.ManageTool}}), func() error {
 				m.Close()
 				return box.Close()
 			}, nil

@@ -10,10 +10,9 @@ import (
 	"net/http/httptest"
 	"strings"
 
-	"github.com/rehearse-dev/rehearse/harness/model"
-
 	"github.com/rehearse-dev/rehearse/harness/agent"
 	"github.com/rehearse-dev/rehearse/harness/agentserver"
+	"github.com/rehearse-dev/rehearse/harness/model"
 	"github.com/rehearse-dev/rehearse/mockllm"
 )
 
@@ -24,9 +23,9 @@ func ExampleNew() {
 		log.Fatal(err)
 	}
 	defer mock.Close()
-	model := model.NewOpenAI(model.Config{BaseURL: mock.URL, Transport: mock.Transport()})
+	llm := model.NewOpenAI(model.Config{BaseURL: mock.URL, Transport: mock.Transport()})
 	s := agentserver.New(agentserver.Config{Open: func(context.Context, string) (*agent.Agent, func() error, error) {
-		return agent.New(agent.Config{Model: model, Name: "gpt-5"}), nil, nil
+		return agent.New(agent.Config{Model: llm, Name: "gpt-5"}), nil, nil
 	}})
 	defer s.Close()
 	h := httptest.NewServer(s)

@@ -50,17 +50,18 @@ data: [DONE]
 	// done: Sunny. stop
 }
 
-func ExampleNewResponses() {
-	endpoint := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+// answering is an endpoint that says the same to everybody.
+func answering(reply string) *httptest.Server {
+	return httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 		w.Header().Set("Content-Type", "application/json")
-		_, _ = io.WriteString(w, `{"object":"response","status":"completed","output":[
-			{"type":"message","role":"assistant","content":[{"type":"output_text","text":"Sunny."}]}]}`)
+		_, _ = io.WriteString(w, reply)
 	}))
-	defer endpoint.Close()
+}
 
-	client := model.NewResponses(model.Config{BaseURL: endpoint.URL + "/v1"})
-	request := &model.Request{Model: "gpt-5", Messages: []harness.Message{{Role: harness.RoleUser, Text: "What is the weather in Paris?"}}}
-	for event, err := range client.Generate(context.Background(), request) {
+// ask prints the answer to a question, whoever is asked.
+func ask(m model.Model, name string) {
+	request := &model.Request{Model: name, Messages: []harness.Message{{Role: harness.RoleUser, Text: "What is the weather in Paris?"}}}
+	for event, err := range m.Generate(context.Background(), request) {
 		if err != nil {
 			fmt.Println(err)
 			return
@@ -69,47 +70,26 @@ func ExampleNewResponses() {
 			fmt.Println(done.Message.Text, done.FinishReason)
 		}
 	}
+}
+
+func ExampleNewResponses() {
+	endpoint := answering(`{"object":"response","status":"completed","output":[
+		{"type":"message","role":"assistant","content":[{"type":"output_text","text":"Sunny."}]}]}`)
+	defer endpoint.Close()
+	ask(model.NewResponses(model.Config{BaseURL: endpoint.URL + "/v1"}), "gpt-5")
 	// Output: Sunny. stop
 }
 
 func ExampleNewAnthropic() {
-	endpoint := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
-		w.Header().Set("Content-Type", "application/json")
-		_, _ = io.WriteString(w, `{"type":"message","role":"assistant","stop_reason":"end_turn","content":[{"type":"text","text":"Sunny."}]}`)
-	}))
+	endpoint := answering(`{"type":"message","role":"assistant","stop_reason":"end_turn","content":[{"type":"text","text":"Sunny."}]}`)
 	defer endpoint.Close()
-
-	client := model.NewAnthropic(model.Config{BaseURL: endpoint.URL})
-	request := &model.Request{Model: "claude-sonnet-4-5", Messages: []harness.Message{{Role: harness.RoleUser, Text: "What is the weather in Paris?"}}}
-	for event, err := range client.Generate(context.Background(), request) {
-		if err != nil {
-			fmt.Println(err)
-			return
-		}
-		if done, ok := event.(model.Done); ok {
-			fmt.Println(done.Message.Text, done.FinishReason)
-		}
-	}
+	ask(model.NewAnthropic(model.Config{BaseURL: endpoint.URL}), "claude-sonnet-4-5")
 	// Output: Sunny. stop
 }
 
 func ExampleNewGemini() {
-	endpoint := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
-		w.Header().Set("Content-Type", "application/json")
-		_, _ = io.WriteString(w, `{"candidates":[{"finishReason":"STOP","content":{"role":"model","parts":[{"text":"Sunny."}]}}]}`)
-	}))
+	endpoint := answering(`{"candidates":[{"finishReason":"STOP","content":{"role":"model","parts":[{"text":"Sunny."}]}}]}`)
 	defer endpoint.Close()
-
-	client := model.NewGemini(model.Config{BaseURL: endpoint.URL})
-	request := &model.Request{Model: "gemini-2.5-flash", Messages: []harness.Message{{Role: harness.RoleUser, Text: "What is the weather in Paris?"}}}
-	for event, err := range client.Generate(context.Background(), request) {
-		if err != nil {
-			fmt.Println(err)
-			return
-		}
-		if done, ok := event.(model.Done); ok {
-			fmt.Println(done.Message.Text, done.FinishReason)
-		}
-	}
+	ask(model.NewGemini(model.Config{BaseURL: endpoint.URL}), "gemini-2.5-flash")
 	// Output: Sunny. stop
 }

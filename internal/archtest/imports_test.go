@@ -4,6 +4,7 @@ package archtest
 
 import (
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 )
@@ -128,7 +129,7 @@ mockllm/fault: harness internal/faults
 mockmcp: harness internal/budget internal/cues internal/filepos internal/gate internal/jsonrpc internal/mcpwire
 	internal/plainfile internal/prose internal/schema internal/value mockmcp/fault
 mockmcp/fault: harness internal/faults
-reports: harness internal/stats harness/trials internal/jsonrpc internal/look internal/prose internal/value
+reports: harness harness/trials internal/look internal/prose internal/stats internal/value
 scenarios: harness harness/score harness/trials internal/conduct internal/dialect internal/expr internal/filepos
 	internal/gate internal/jsonrpc internal/key internal/match internal/mcpconfig internal/mcpwire internal/plainfile internal/profile internal/project
 	internal/prose internal/strictyaml internal/subjects internal/toolname internal/value mockllm mockllm/fault mockmcp mockmcp/fault
@@ -178,6 +179,41 @@ next:
 	return bad
 }
 
+// stale lists what a table has and no package does: an import that is gone would
+// let the next one in unseen.
+func stale(table string, pkgs []listed) (bad []string) {
+	for line := range strings.SplitSeq(strings.TrimSpace(strings.ReplaceAll(table, "\n\t", " ")), "\n") {
+		pattern, deps, _ := strings.Cut(line, ":")
+		var imported []string
+		found := false
+		for _, p := range pkgs {
+			if name := strings.TrimPrefix(p.ImportPath, module); fits(pattern, name) {
+				found, imported = true, append(imported, p.Imports...)
+			}
+		}
+		if !found {
+			bad = append(bad, "the table of imports has a line for "+pattern+", which is no package")
+			continue
+		}
+		for dep := range strings.FieldsSeq(deps) {
+			if !slices.ContainsFunc(imported, func(imp string) bool { return fits(dep, strings.TrimPrefix(imp, module)) }) {
+				bad = append(bad, "the table of imports lets "+pattern+" import "+dep+", which it does not")
+			}
+		}
+	}
+	return bad
+}
+
+// TestStale makes sure that the check can fail.
+func TestStale(t *testing.T) {
+	pkgs := []listed{{ImportPath: module + "a", Imports: []string{module + "b"}}}
+	for table, want := range map[string]int{"\na: b\n": 0, "\na: b c\n": 1, "\na: b\nd:\n": 1, "\na:\n\tb\n": 0} {
+		if got := stale(table, pkgs); len(got) != want {
+			t.Errorf("%q: %q, want %d", table, got, want)
+		}
+	}
+}
+
 // never says which imports no table may have, and why.
 var never = []struct{ from, to, why string }{
 	{"harness/run", "harness/agent", "the runner knows subjects by their interface"},
@@ -193,7 +229,11 @@ var never = []struct{ from, to, why string }{
 }
 
 func TestImportTable(t *testing.T) {
-	for _, p := range list(t) {
+	pkgs := list(t)
+	for _, bad := range stale(imports, pkgs) {
+		t.Error(bad)
+	}
+	for _, p := range pkgs {
 		for _, bad := range misplaced(imports, p) {
 			t.Error(bad)
 		}

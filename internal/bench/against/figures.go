@@ -53,9 +53,9 @@ var (
 )
 
 // measurements are those of `make bench`, made short. Both versions play the
-// suites of the base.
-func measurements(base string) []measurement {
-	suites := []string{"run", "--trials", "10", "--out", filepath.Join(os.TempDir(), "against-runs")}
+// suites of the base; their runs go into the folder runs.
+func measurements(base, runs string) []measurement {
+	suites := []string{"run", "--trials", "10", "--out", runs}
 	for _, name := range []string{"calendar", "gemflux", "utilities"} { // those of the wire wait for timeouts
 		suites = append(suites, filepath.Join(base, "scenarios/suites", name))
 	}

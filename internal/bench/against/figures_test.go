@@ -5,7 +5,9 @@
 package main
 
 import (
+	"regexp"
 	"slices"
+	"strings"
 	"testing"
 )
 
@@ -57,5 +59,15 @@ func TestPairs(t *testing.T) {
 	pairs.add([]figure{{"a", 1}}, []figure{{"a", 2}})
 	if !slices.Equal(pairs.names, []string{"a"}) || !slices.Equal(pairs.rows["a"].ratios, []float64{1.5, 0.5}) {
 		t.Errorf("got %v", pairs.rows)
+	}
+}
+
+func TestChoose(t *testing.T) {
+	all := measurements("base", "runs")
+	if list, err := choose(all, regexp.MustCompile("^cassettes$|loop")); err != nil || len(list) != 2 {
+		t.Errorf("%d measurements (%v), want 2", len(list), err)
+	}
+	if list, err := choose(all, regexp.MustCompile("casettes")); err == nil || !strings.Contains(err.Error(), "cassettes, agent loop") {
+		t.Errorf("%d measurements, %v; want an error with their names", len(list), err)
 	}
 }

@@ -42,7 +42,6 @@ func run(ctx context.Context, args []string, out io.Writer) (err error) {
 	base := flags.String("base", "", "the commit to compare with")
 	pairs := flags.Int("pairs", 5, "turns of each version")
 	only := flags.String("only", "", "a regular expression of the measurements to make (default: all)")
-	dir := flags.String("dir", "", "a folder in which the other version is kept for the next call (default: a temporary one)")
 	if err := flags.Parse(args); err != nil {
 		return err
 	}
@@ -53,27 +52,25 @@ func run(ctx context.Context, args []string, out io.Writer) (err error) {
 	if *base == "" {
 		return fmt.Errorf("-base is missing: name the commit to compare with")
 	}
-	if *dir == "" {
-		if *dir, err = os.MkdirTemp("", "against"); err != nil {
-			return err
-		}
-		defer os.RemoveAll(*dir)
+	dir, err := os.MkdirTemp("", "against")
+	if err != nil {
+		return err
 	}
-	old := version{tree: filepath.Join(*dir, "base"), bin: filepath.Join(*dir, "old")}
-	if _, err := os.Stat(old.bin); err != nil {
-		if err := old.checkOut(ctx, *base); err != nil {
-			return err
-		}
+	defer os.RemoveAll(dir)
+	old := version{tree: filepath.Join(dir, "base"), bin: filepath.Join(dir, "old")}
+	now := version{tree: ".", bin: filepath.Join(dir, "new")}
+	list, err := choose(measurements(old.tree, filepath.Join(dir, "runs")), chosen)
+	if err != nil {
+		return err
 	}
-	now := version{tree: ".", bin: filepath.Join(*dir, "new")}
+	if err := old.checkOut(ctx, *base); err != nil {
+		return err
+	}
 	if err := now.build(ctx); err != nil {
 		return err
 	}
 	versions := [2]version{now, old}
-	for _, m := range measurements(old.tree) {
-		if !chosen.MatchString(m.name) {
-			continue
-		}
+	for _, m := range list {
 		var t table
 		for n := range *pairs * max(m.turns, 1) {
 			now, before, err := m.pair(ctx, versions, n)
@@ -87,6 +84,21 @@ func run(ctx context.Context, args []string, out io.Writer) (err error) {
 		}
 	}
 	return nil
+}
+
+// choose leaves the measurements that an expression fits. The error names all.
+func choose(all []measurement, chosen *regexp.Regexp) (list []measurement, err error) {
+	var names []string
+	for _, m := range all {
+		names = append(names, m.name)
+		if chosen.MatchString(m.name) {
+			list = append(list, m)
+		}
+	}
+	if len(list) == 0 {
+		return nil, fmt.Errorf("-only %q fits none of: %s", chosen, strings.Join(names, ", "))
+	}
+	return list, nil
 }
 
 // version is a tree and its programs.

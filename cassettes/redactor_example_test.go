@@ -1,25 +1,24 @@
 // Copyright 2026 The rehearse Authors. SPDX-License-Identifier: Apache-2.0
 
-package redact_test
+package cassettes_test
 
 import (
 	"fmt"
 	"net/http"
 
-	"github.com/rehearse-dev/rehearse/internal/redact"
-	"github.com/rehearse-dev/rehearse/internal/vcr"
+	"github.com/rehearse-dev/rehearse/cassettes"
 )
 
-func Example() {
-	r, err := redact.New(&redact.Rules{
+func ExampleNewRedactor() {
+	r, err := cassettes.NewRedactor(&cassettes.Secrets{
 		Literals: []string{"open sesame"},
-		Places:   []redact.Place{{Name: "home", Path: "/home/kasim"}},
+		Places:   []cassettes.Place{{Name: "home", Path: "/home/kasim"}},
 	})
 	if err != nil {
 		fmt.Println(err)
 		return
 	}
-	live := vcr.Request{
+	live := cassettes.Request{
 		Method: "POST",
 		URL:    "https://cave.example/v1/enter?key=4711&lang=fa",
 		Header: http.Header{"Authorization": {"Bearer 0123456789abcdef"}, "Content-Type": {"application/json"}},
