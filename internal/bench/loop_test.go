@@ -31,6 +31,12 @@ func TestLoops(t *testing.T) {
 	}
 }
 
+func TestOnly(t *testing.T) {
+	if err := bench(t.Context(), []string{"-only", "nobody"}); err == nil {
+		t.Error("a provider that there is not is measured")
+	}
+}
+
 func TestTrialRate(t *testing.T) {
 	if rate, n, err := trialRate(t.Context(), "../../scenarios/suites", 1, 1); err != nil || n == 0 || rate <= 0 {
 		t.Errorf("got %v, %d, %v", rate, n, err)

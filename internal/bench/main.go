@@ -11,6 +11,7 @@ import (
 	"fmt"
 	"os"
 	"os/signal"
+	"slices"
 )
 
 func main() {
@@ -29,15 +30,15 @@ func bench(ctx context.Context, args []string) error {
 	if err := flags.Parse(args); err != nil {
 		return err
 	}
+	list := providers()
 	if *only == "" {
 		if err := trials(ctx); err != nil {
 			return err
 		}
+	} else if list = slices.DeleteFunc(list, func(p provider) bool { return p.name != *only }); len(list) == 0 {
+		return fmt.Errorf("-only: there is no provider %q", *only)
 	}
-	for _, p := range providers() {
-		if *only != "" && p.name != *only {
-			continue
-		}
+	for _, p := range list {
 		for _, stream := range []bool{false, true} {
 			ratio, err := overhead(ctx, p, stream, *rounds, 25)
 			if err != nil {

@@ -7,6 +7,8 @@ import (
 	"flag"
 	"os"
 	"path/filepath"
+	"slices"
+	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -62,6 +64,29 @@ func TestExamples(t *testing.T) {
 		data, err := os.ReadFile(filepath.Join("../..", p.Example))
 		if n := bytes.Count(data, []byte("\n")); err != nil || n > 30 {
 			t.Errorf("%s has %d lines, %v; want 30 at most", p.Example, n, err)
+		}
+	}
+}
+
+// TestNames: a name that names nothing is refused, since what is not played would
+// pass.
+func TestNames(t *testing.T) {
+	known, err := readResults("../..")
+	if err != nil {
+		t.Fatal(err)
+	}
+	all := slices.Concat(agents(), clients())
+	for _, tc := range []struct {
+		job  job
+		want string
+	}{
+		{job{only: []string{"codex"}, suites: []string{"faults"}, kinds: []string{"rate_limit", "is_error"}}, ""},
+		{job{only: []string{"codex", "codecs"}}, `-only: there is no "codecs"; there are: `},
+		{job{suites: []string{"utility"}}, `-suites: there is no "utility"; there are: faults, gemflux, rows, utilities`},
+		{job{kinds: []string{"unknown"}}, `-faults: there is no "unknown"`},
+	} {
+		if err := tc.job.check(all, known); tc.want == "" && err != nil || tc.want != "" && (err == nil || !strings.Contains(err.Error(), tc.want)) {
+			t.Errorf("%v, want %q", err, tc.want)
 		}
 	}
 }

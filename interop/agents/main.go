@@ -88,8 +88,34 @@ func fields(list string) []string {
 	return strings.FieldsFunc(list, func(r rune) bool { return r == ',' || r == ' ' })
 }
 
+// folders are where the suites come from.
+var folders = map[string]string{"utilities": "scenarios/suites/utilities", "gemflux": "scenarios/suites/gemflux", "faults": "interop/agents/faults", "rows": "interop/agents/rows"}
+
+// check refuses names that name nothing: what is not played would pass.
+func (j *job) check(all []agent, known results) error {
+	var names, kinds []string
+	for _, a := range all {
+		names = append(names, a.name)
+	}
+	for _, kind := range faultKinds(known) {
+		_, name, _ := strings.Cut(kind, "/")
+		kinds = append(kinds, name)
+	}
+	for _, f := range []struct {
+		flag         string
+		given, known []string
+	}{{"only", j.only, names}, {"faults", j.kinds, kinds}, {"suites", j.suites, sorted(folders)}} {
+		for _, name := range f.given {
+			if !slices.Contains(f.known, name) {
+				return fmt.Errorf("-%s: there is no %q; there are: %s", f.flag, name, strings.Join(f.known, ", "))
+			}
+		}
+	}
+	return nil
+}
+
 func (j *job) play(ctx context.Context) error {
-	for name, from := range map[string]string{"utilities": "scenarios/suites/utilities", "gemflux": "scenarios/suites/gemflux", "faults": "interop/agents/faults", "rows": "interop/agents/rows"} {
+	for name, from := range folders {
 		if err := os.CopyFS(filepath.Join(j.dir, name), os.DirFS(filepath.Join(j.root, from))); err != nil {
 			return err
 		}
@@ -100,6 +126,9 @@ func (j *job) play(ctx context.Context) error {
 	}
 	known, err := readResults(j.root)
 	if err != nil {
+		return err
+	}
+	if err := j.check(all, known); err != nil {
 		return err
 	}
 	differ := false
