@@ -3,45 +3,67 @@
 package main
 
 import (
+	"fmt"
 	"io"
 	"net/http"
 	"os"
 	"strings"
 )
 
-// curl is what the page's script wants of a curl, for machines without one.
+// curl is what the pages and the scripts of the tests want of a curl, which not
+// every machine has. It panics at what it does not know.
 func curl() {
-	var address, data string
-	header := http.Header{}
+	var address, out, format string
+	var body io.Reader
+	fail := false
+	method, header := http.MethodGet, http.Header{}
 	for args := os.Args[1:]; len(args) > 0; args = args[1:] {
-		switch args[0] {
-		case "-s", "--fail":
+		flag := args[0]
+		if strings.HasPrefix(flag, "-") && flag != "-s" && flag != "--fail" {
+			args = args[1:]
+		}
+		switch value := args[0]; flag {
+		case "-s":
+		case "--fail":
+			fail = true
 		case "-H":
-			name, v, _ := strings.Cut(args[1], ": ")
+			name, v, _ := strings.Cut(value, ": ")
 			header.Set(name, v)
-			args = args[1:]
 		case "-d":
-			data = args[1]
-			args = args[1:]
+			method = http.MethodPost
+			if body = strings.NewReader(value); value == "@-" {
+				body = os.Stdin
+			}
+		case "-o":
+			out = value
+		case "-w":
+			format = value
 		default:
-			address = args[0]
+			if strings.HasPrefix(flag, "-") || address != "" {
+				panic("curl: " + flag)
+			}
+			address = flag
 		}
 	}
-	if data != "@-" {
-		panic("curl: -d " + data)
-	}
-	req, err := http.NewRequest(http.MethodPost, address, os.Stdin)
+	req, err := http.NewRequest(method, address, body)
 	if err != nil {
 		panic(err)
 	}
 	req.Header = header
 	resp, err := http.DefaultClient.Do(req)
-	switch {
-	case err != nil:
+	if err != nil {
 		os.Exit(7)
-	case resp.StatusCode >= 400:
+	}
+	defer resp.Body.Close()
+	if fail && resp.StatusCode >= 400 {
 		os.Exit(22)
 	}
-	_, _ = io.Copy(os.Stdout, resp.Body)
-	resp.Body.Close()
+	to := os.Stdout
+	if out != "" {
+		if to, err = os.Create(out); err != nil {
+			panic(err)
+		}
+	}
+	_, _ = io.Copy(to, resp.Body)
+	fmt.Print(strings.NewReplacer("%{http_code}", fmt.Sprint(resp.StatusCode), `\n`, "\n").Replace(format))
 }

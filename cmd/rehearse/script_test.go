@@ -29,9 +29,7 @@ var update = flag.Bool("update", false, "rewrite the expected output in testdata
 func TestMain(m *testing.M) {
 	run.Child()
 	commands := map[string]func(){"rehearse": main, "rehearse-patient": patient, "hostile-mcp": hostileServer, "proxy-client": proxyClient, "plain-agent": plainAgent}
-	if _, err := exec.LookPath("curl"); err != nil || filepath.Base(os.Args[0]) == "curl" { // missing, or we are it
-		commands["curl"] = curl
-	}
+	commands["curl"] = curl // one that every machine has
 	testscript.Main(m, commands)
 }
 

@@ -5,7 +5,7 @@
 // in text.
 //
 //	a := agent.New(agent.Config{
-//		Model: openai.New(openai.Config{BaseURL: "http://localhost:8000/v1"}),
+//		Model: model.NewOpenAI(model.Config{BaseURL: "http://localhost:8000/v1"}),
 //		Name:  "gpt-5",
 //		Tools: router, // a *tools.Router, or any Toolbox
 //	})

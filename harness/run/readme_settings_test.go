@@ -46,3 +46,16 @@ func TestReadmeSettings(t *testing.T) {
 		})
 	}
 }
+
+// TestReadmeEmptyResult: the subject of the README gets over a tool that answers
+// with an empty text, which its client cannot send.
+func TestReadmeEmptyResult(t *testing.T) {
+	list := write(t, `
+scenario: s
+servers: {notes: {tools: [{name: note, description: Takes a note., input: {type: object}, results: [{text: ""}]}]}}
+turns: [{user: hi, replies: [{calls: [note]}, {say: hello}], expect: [{answer: {equals: hello}}]}]
+`)
+	if rec := one(t, list, run.Options{Subject: harness.SubjectFunc(open)}); rec.Outcome != harness.OutcomePassed {
+		t.Errorf("%s: %+v", rec.Outcome, rec.Cause)
+	}
+}

@@ -101,7 +101,7 @@ func (a *myAgent) call(ctx context.Context, f openai.FunctionCall) (told string)
 	for _, content := range result.Content {
 		told += mcp.GetTextFromContent(content)
 	}
-	return told
+	return cmp.Or(told, "(empty)") // go-openai cannot send a result without text
 }
 
 func (a *myAgent) Close() (err error) {

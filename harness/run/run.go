@@ -85,7 +85,7 @@ type Options struct {
 	// [scenarios.Scenario.CassettePath].
 	Cassettes string
 	// Keep are places in recordings that are written as they came, beside those
-	// of rehearse.yaml, see redact.Rules.Keep. Default none.
+	// of rehearse.yaml, see Keep of [cassettes.Secrets]. Default none.
 	Keep []string
 	// Force lets a recording replace one of another subject, or one that has
 	// more exchanges; see [cassettes.Options].

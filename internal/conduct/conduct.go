@@ -395,6 +395,9 @@ func (c *checker) allRepliesReached() (f finding) {
 		}
 		f.add("%s not reached", what)
 	}
+	if len(lanes) > 0 && len(c.Exchanges) == 0 {
+		f.add("the model was asked nothing: does the agent use the base URL that it is given (OPENAI_BASE_URL)?")
+	}
 	return f
 }
 

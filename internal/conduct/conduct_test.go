@@ -345,6 +345,9 @@ func TestFaults(t *testing.T) {
 		},
 		{name: "limit passed", do: func(in *conduct.Input) { in.Limits = []string{"tool_calls: 3, the limit is 2"} }, want: []string{"limits: tool_calls: 3, the limit is 2"}},
 		{name: "replies left", do: func(in *conduct.Input) { in.Remaining = make([]conduct.Unreached, 2) }, want: []string{"all_replies_reached: 2 scripted replies not reached"}},
+		{name: "nothing asked", do: func(in *conduct.Input) {
+			in.Exchanges, in.Transcript, in.Tools, in.Remaining = nil, nil, nil, make([]conduct.Unreached, 1)
+		}, want: []string{"all_replies_reached: 1 scripted reply not reached; the model was asked nothing: does the agent use the base URL"}},
 		{name: "a fault that struck nothing", do: func(in *conduct.Input) {
 			in.Idle = []conduct.IdleFault{{Fault: "gzip", Why: "there was no such request"}}
 		}, want: []string{"warning faults_struck: the fault gzip"}},
