@@ -394,9 +394,14 @@ func (s *shapes) unknownHint(o *object, name string, known []string) string {
 
 func didYouMean(word string, known []string) string { return prose.DidYouMean(word, known) }
 
-// a puts the article before a name.
+// a names an object in a sentence: with an article, or by its key where that is
+// no noun, or more than one.
 func a(name string) string {
-	if strings.ContainsRune("aeiou", rune(name[0])) || strings.HasPrefix(name, "llm") || strings.HasPrefix(name, "rpc") {
+	plural := strings.HasSuffix(name, "s") && !strings.HasSuffix(name, "ss") && !strings.Contains(name, " of ")
+	switch {
+	case plural || slices.Contains([]string{"at", "auth", "live", "removed", "until"}, name):
+		return strconv.Quote(name)
+	case strings.ContainsRune("aeiou", rune(name[0])) || strings.HasPrefix(name, "llm") || strings.HasPrefix(name, "rpc"):
 		return "an " + name
 	}
 	return "a " + name

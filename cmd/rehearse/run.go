@@ -375,7 +375,8 @@ func (p *namePattern) compile() (*regexp.Regexp, error) {
 func selectScenarios(set *scenarios.Set, paths []string, flags *runFlags) ([]*scenarios.Scenario, error) {
 	list := set.Scenarios
 	if len(list) == 0 {
-		return nil, fmt.Errorf("no scenario in %s: no file there begins with the key scenario", strings.Join(paths, " "))
+		return nil, fmt.Errorf("no scenario in %s: no file there begins with the key scenario%s%s", strings.Join(paths, " "),
+			servedBy(len(set.Servers), "a server file", "mcp"), servedBy(len(set.LLMs), "an llm file", "llm"))
 	}
 	list, err := scenarios.Tagged(list, flags.tags)
 	if err != nil {

@@ -58,16 +58,25 @@ func llmScript(set *scenarios.Set) (mockllm.Script, error) {
 	case len(set.LLMs) == 0 && len(set.Scenarios) == 1:
 		return set.Scenarios[0].ModelScript(), nil
 	}
-	return mockllm.Script{}, fmt.Errorf("want one llm file or one scenario, found %s and %s",
-		prose.Count(len(set.LLMs), "llm file"), prose.Count(len(set.Scenarios), "scenario"))
+	return mockllm.Script{}, fmt.Errorf("want one llm file or one scenario, found %s and %s%s",
+		prose.Count(len(set.LLMs), "llm file"), prose.Count(len(set.Scenarios), "scenario"), servedBy(len(set.Servers), "a server file", "mcp"))
 }
 
 // mcpScript is the one server that a set holds.
 func mcpScript(set *scenarios.Set) (mockmcp.Script, error) {
 	if len(set.Servers) != 1 {
-		return mockmcp.Script{}, fmt.Errorf("want one server file, found %d", len(set.Servers))
+		return mockmcp.Script{}, fmt.Errorf("want one server file, found %d%s", len(set.Servers), servedBy(len(set.LLMs), "an llm file", "llm"))
 	}
 	return *set.Servers[0].Mock, nil
+}
+
+// servedBy says which command is for the n files that were found instead; "" for
+// none.
+func servedBy(n int, file, command string) string {
+	if n == 0 {
+		return ""
+	}
+	return fmt.Sprintf("; `rehearse serve %s` is for %s", command, file)
 }
 
 // ready prints the line that a parent process waits for.

@@ -386,8 +386,11 @@ func (e *evidence) fold(causes []trials.Cause) []trials.Consequence {
 			}
 		}
 	}
-	if n := e.unplayed(); n > 0 {
-		say("%s not played", prose.Count(n, "later turn"))
+	if n, turn := e.unplayed(), "later turn"; n > 0 {
+		if e.played.Turns == 0 {
+			turn = "turn"
+		}
+		say("%s not played", prose.Count(n, turn))
 	}
 	return out
 }

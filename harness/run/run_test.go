@@ -202,6 +202,15 @@ func TestHangIsAFailure(t *testing.T) {
 	wants(t, rec, harness.OutcomeFailed, trials.CauseSubject, "turn 1: the subject hangs: no answer within 50ms, after 0 model calls and 0 tool calls", "3 replies not reached", "1 later turn not played")
 }
 
+// TestNoSubject: where nothing was played, no turn is a later one.
+func TestNoSubject(t *testing.T) {
+	none := harness.SubjectFunc(func(context.Context, *harness.Env) (harness.Session, error) {
+		return nil, fmt.Errorf("starting: %w", harness.ErrUnavailable)
+	})
+	rec := one(t, load(t, "testdata/two"), run.Options{Subject: none})
+	wants(t, rec, harness.OutcomeError, trials.CauseEndpoint, "there is no subject", "\n2 turns not played")
+}
+
 func TestDeafSubjectIsLeftBehind(t *testing.T) {
 	rec := one(t, load(t, "testdata/two"), run.Options{Subject: loop{deaf}, Timeout: 20 * time.Millisecond, Grace: 20 * time.Millisecond})
 	wants(t, rec, harness.OutcomeFailed, trials.CauseSubject, "the subject hangs", "ignored cancellation")
