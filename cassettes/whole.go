@@ -5,6 +5,7 @@ package cassettes
 import (
 	"bytes"
 	"context"
+	"encoding/json"
 	"maps"
 	"net/http"
 	"net/url"
@@ -113,9 +114,33 @@ func requestOf(i *vcr.Interaction) string {
 
 // numbered are the members of JSON that are other in each answer: numbers of
 // answers and of calls, times.
-var numbered = regexp.MustCompile(`"(id|call_id|tool_call_id|system_fingerprint)"\s*:\s*"[^"\\]*"|"created"\s*:\s*\d+`)
+var numbered = regexp.MustCompile(`"(id|call_id|tool_call_id|tool_use_id|system_fingerprint)"\s*:\s*"[^"\\]*"|"created"\s*:\s*\d+`)
 
-func steady(body []byte) []byte { return numbered.ReplaceAllLiteral(body, []byte("…")) }
+// said are the members whose objects are arguments and results of tools: of
+// Anthropic, Gemini, and endpoints that write arguments as an object. An id in
+// them says which thing was meant.
+var said = regexp.MustCompile(`"(input|args|response|arguments)"\s*:\s*\{`)
+
+// steady is a body without what is numbered, save in arguments and results.
+func steady(body []byte) []byte {
+	var out []byte
+	for {
+		at := said.FindIndex(body)
+		if at == nil {
+			return append(out, numbered.ReplaceAllLiteral(body, []byte("…"))...)
+		}
+		end := at[1]
+		var object json.RawMessage
+		var answer struct{ Object string }
+		if json.NewDecoder(bytes.NewReader(body[end-1:])).Decode(&object) == nil &&
+			(json.Unmarshal(object, &answer) != nil || answer.Object != "response") { // that of an event of OpenAI's responses
+			end += len(object) - 1
+		}
+		out = append(out, numbered.ReplaceAllLiteral(body[:at[1]], []byte("…"))...)
+		out = append(out, body[at[1]:end]...)
+		body = body[end:]
+	}
+}
 
 // lasting are the headers that are the same in each answer.
 func lasting(h http.Header) http.Header {

@@ -431,6 +431,40 @@ func TestSame(t *testing.T) {
 	}
 }
 
+// TestSameIDs: ids that an endpoint or an agent numbers do not count, in any API;
+// those of what a tool was told, or told, do.
+func TestSameIDs(t *testing.T) {
+	const event = `data: {"type":"response.completed","response":{"object":"response","id":"ID","output":[{"type":"function_call","call_id":"ID","arguments":"{}"}]}}` + "\n\n"
+	for _, tt := range []struct {
+		body string
+		same bool
+	}{
+		{`{"content":[{"type":"tool_use","id":"ID","name":"get_user","input":{"a":1}}]}`, true},
+		{`{"content":[{"type":"tool_result","tool_use_id":"ID","content":"no"}]}`, true},
+		{`{"input":[{"type":"function_call_output","call_id":"ID","output":"{}"}]}`, true},
+		{event, true},
+		{event + event, true},
+		{`{"tool_calls":[{"id":"ID","function":{"name":"f","arguments":{"a":{"b":2}}}}]}`, true},
+		{`{"input":{"a":1},"id":"ID"}`, true},
+		{`{"input":{"broken":`, true},
+		{`{"content":[{"type":"tool_use","id":"x","name":"get_user","input":{"id":"ID"}}]}`, false},
+		{`{"content":[{"type":"tool_use","id":"x","input": {"a":1}},{"id":"y","type":"tool_use","input":{"of":[{"id":"ID"}]}}]}`, false},
+		{`{"parts":[{"functionCall":{"name":"get_user","args":{"created":1,"id":"ID"}}}]}`, false},
+		{`{"parts":[{"functionResponse":{"name":"get_user","response":{"result":{"id":"ID"}}}}]}`, false},
+		{`{"tool_calls":[{"id":"x","function":{"name":"f","arguments":{"call_id":"ID"}}}]}`, false},
+		{`{"tool_calls":[{"id":"x","function":{"name":"f","arguments":"{\"id\":\"ID\"}"}}]}`, false},
+	} {
+		with := func(id string) []*vcr.Interaction {
+			i := interactionOf("v1")
+			i.Response.Body = []byte(strings.ReplaceAll(tt.body, "ID", id))
+			return []*vcr.Interaction{i}
+		}
+		if got := Same(with("alice"), with("bob")); got != tt.same {
+			t.Errorf("%s: the same %t", tt.body, got)
+		}
+	}
+}
+
 // TestTestOf: a request names its test in its path or in a header, which goes
 // first.
 func TestTestOf(t *testing.T) {
