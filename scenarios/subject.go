@@ -41,8 +41,9 @@ type Subject struct {
 	Excuses map[string]string
 	// Hash is of its description; empty where there is none.
 	Hash string
-	// PassEnv are the variables of our environment that it is given too.
-	PassEnv []string
+	// Secrets are what its command, its environment and its headers hand over in
+	// secret, by their names. Nothing that is written has them.
+	Secrets []string
 	// Files are the files that its command names, which stand beside its
 	// description.
 	Files []string
@@ -101,7 +102,7 @@ func named(name string, p *project.Project) (Subject, error) {
 }
 
 func described(d *subjects.Definition) Subject {
-	s := Subject{Name: d.Name, Settings: d.Settings, Hash: d.Hash(), ToolNames: d.Names, Excuses: d.Excuses, PassEnv: d.PassEnv, Files: d.Sources()}
+	s := Subject{Name: d.Name, Settings: d.Settings, Hash: d.Hash(), ToolNames: d.Names, Excuses: d.Excuses, Secrets: d.Secrets(), Files: d.Sources()}
 	if d.Agent == "" {
 		s.Subject, s.Foreign = d, true
 	}

@@ -38,7 +38,7 @@ func (t *Tape) request(scripts []*script, m mcpwire.Message) (*group, string) {
 func (t *Tape) keyOf(m *mcpwire.Message) *key.Key {
 	c := *m
 	if len(c.Params) > 0 {
-		c.Params = clean(t.secrets, c.Params)
+		c.Params = clean(t.secrets, c.Params, nil)
 	}
 	return keyOf(c, t.opts.Ignore)
 }

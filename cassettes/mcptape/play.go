@@ -390,7 +390,7 @@ func (p *play) await(ctx context.Context, s *step) bool {
 	}
 	if (got.Error == nil) != (s.msg.Error == nil) {
 		p.tape.miss("the answer to the server's request %s differs from line %d: recorded %s, now %s", s.msg.ID, s.line, outcome(s.msg), outcome(got))
-	} else if a, b := string(clean(p.tape.secrets, got.Result)), string(s.msg.Result); a != b {
+	} else if a, b := string(clean(p.tape.secrets, got.Result, nil)), string(s.msg.Result); a != b {
 		p.tape.opts.Logf("tape %q: the answer to the server's request %s differs from line %d: recorded %s, now %s",
 			p.tape.name, s.msg.ID, s.line, mcpwire.Excerpt([]byte(b), 80), mcpwire.Excerpt([]byte(a), 80))
 	}

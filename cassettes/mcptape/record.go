@@ -13,6 +13,7 @@ import (
 	"net/http"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -97,6 +98,9 @@ type source struct {
 type passing struct {
 	Frame
 	line []byte
+	// asked are the address and the headers of the request it belongs to, whose
+	// secrets a server may repeat.
+	asked *vcr.Request
 }
 
 // NewRecorder begins a tape.
@@ -138,7 +142,7 @@ func NewRecorder(path string, opts *RecordOptions) (*Recorder, error) {
 	if err := r.begin(); err != nil {
 		return nil, fmt.Errorf("recording tape %q: %w", path, err)
 	}
-	h := Header{Version: version, Server: string(clean(secrets, []byte(o.Server))), Recorded: r.start.UTC().Truncate(time.Microsecond)}
+	h := Header{Version: version, Server: string(clean(secrets, []byte(o.Server), nil)), Recorded: r.start.UTC().Truncate(time.Microsecond)}
 	head := mcpwire.Marshal(h)
 	if certain(secrets.Scan(head)) != nil {
 		h.Server = ""
@@ -149,13 +153,17 @@ func NewRecorder(path string, opts *RecordOptions) (*Recorder, error) {
 	return r, nil
 }
 
-// clean takes the secrets out of a copy of a line.
-func clean(secrets *redact.Redactor, line []byte) []byte {
+// clean takes the secrets out of a copy of a line, those of the request as well,
+// which may be nil.
+func clean(secrets *redact.Redactor, line []byte, asked *vcr.Request) []byte {
 	kind := "text/plain"
 	if mcpwire.IsObject(line) || len(line) > 0 && line[0] == '[' {
 		kind = "application/json"
 	}
 	i := &vcr.Interaction{Response: vcr.Response{Header: http.Header{"Content-Type": {kind}}, Body: line}}
+	if asked != nil {
+		i.Request = *asked
+	}
 	return secrets.Interaction(i).Response.Body
 }
 
@@ -163,14 +171,14 @@ func clean(secrets *redact.Redactor, line []byte) []byte {
 func (r *Recorder) keep(dir Dir, session int, line []byte) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	r.note(Frame{Dir: dir, Session: session}, line)
+	r.note(Frame{Dir: dir, Session: session}, line, nil)
 }
 
 // note notes a line with all that is known of its frame. The caller holds mu.
-func (r *Recorder) note(f Frame, line []byte) {
+func (r *Recorder) note(f Frame, line []byte, asked *vcr.Request) {
 	if !r.closed {
 		f.At = float64(r.clock.Now().Sub(r.start).Microseconds()) / 1000
-		r.queue = append(r.queue, passing{f, r.web.anonymous(bytes.Clone(line))})
+		r.queue = append(r.queue, passing{f, r.web.anonymous(bytes.Clone(line)), asked})
 		r.change.Signal()
 	}
 }
@@ -206,7 +214,7 @@ func (r *Recorder) add(p passing) {
 	if !mcpwire.IsObject(line) {
 		line = r.textOf(source{f.Dir, f.Session}).Line(line)
 	}
-	line = clean(r.secrets, line)
+	line = clean(r.secrets, line, p.asked)
 	message := f.Dir == In || f.Dir == Out
 	switch {
 	case len(line) == 0 && message && f.HTTP != nil:
@@ -390,6 +398,12 @@ func Record(ctx context.Context, path string, command []string, stdio Stdio, opt
 	if o.Server == "" {
 		o.Server = strings.Join(command, " ")
 	}
+	rules := redact.Rules{}
+	if o.Secrets != nil {
+		rules = *o.Secrets
+	}
+	rules.Literals = slices.Concat(rules.Literals, redact.ServerSecrets(nil, nil, command))
+	o.Secrets = &rules
 	rec, err := NewRecorder(path, &o)
 	if err != nil {
 		return 0, err

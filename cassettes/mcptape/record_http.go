@@ -18,6 +18,7 @@ import (
 	"github.com/rehearse-dev/rehearse/internal/mcphttp"
 	"github.com/rehearse-dev/rehearse/internal/mcpwire"
 	"github.com/rehearse-dev/rehearse/internal/sse"
+	"github.com/rehearse-dev/rehearse/internal/vcr"
 )
 
 const (
@@ -139,7 +140,8 @@ type webRequest struct {
 	ctx     context.Context
 	stream  int
 	session int
-	greets  bool  // with initialize
+	greets  bool // with initialize
+	asked   *vcr.Request
 	head    *HTTP // of the answer, until it is written
 }
 
@@ -147,7 +149,7 @@ type webRequest struct {
 func (x *webRequest) keep(dir Dir, h *HTTP, line []byte) {
 	x.r.mu.Lock()
 	defer x.r.mu.Unlock()
-	x.r.note(Frame{Dir: dir, Session: x.session, Stream: x.stream, HTTP: h}, line)
+	x.r.note(Frame{Dir: dir, Session: x.session, Stream: x.stream, HTTP: h}, line, x.asked)
 }
 
 // End notes how the answer ended.
@@ -181,10 +183,13 @@ func (r *Recorder) request(req *http.Request, body []byte) mcphttp.Watcher {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.web.streams++
-	x := &webRequest{r: r, ctx: req.Context(), stream: r.web.streams, greets: m.Method == mcpwire.MethodInitialize}
+	x := &webRequest{
+		r: r, ctx: req.Context(), stream: r.web.streams, greets: m.Method == mcpwire.MethodInitialize,
+		asked: &vcr.Request{URL: req.URL.String(), Header: req.Header.Clone()},
+	}
 	x.session = r.sessionOf(id, x.greets)
 	h := &HTTP{Method: req.Method, Session: id != "", Event: r.web.event(req.Header.Get(mcpwire.HeaderLastEventID))}
-	r.note(Frame{Dir: In, Session: x.session, Stream: x.stream, HTTP: h}, body)
+	r.note(Frame{Dir: In, Session: x.session, Stream: x.stream, HTTP: h}, body, x.asked)
 	return x
 }
 
@@ -227,7 +232,7 @@ func (x *webRequest) Event(ev sse.Event) {
 	if id != "" || ev.Retry != 0 || ev.Name != "" {
 		f.HTTP = &HTTP{Event: x.r.web.event(id), Name: ev.Name, Retry: int(ev.Retry.Milliseconds())}
 	}
-	x.r.note(f, ev.Data)
+	x.r.note(f, ev.Data, x.asked)
 }
 
 // Handler stands before the server at target, and records what is asked of its

@@ -139,6 +139,7 @@ const lastOutput = time.Second
 
 func captureOnce(ctx context.Context, p *process, flags *captureFlags, command []string) error {
 	c := &captured{p: p, flags: flags, command: command, name: flags.name}
+	c.secret(redact.ServerSecrets(nil, nil, command)...)
 	if err := c.prepare(); err != nil {
 		return err
 	}

@@ -253,7 +253,7 @@ func (r *runner) notThere(j job) string {
 // before they are looked for.
 func (t *trial) secretRules() *redact.Rules {
 	rules := &redact.Rules{Places: append(redact.Here(), t.ownPlaces()...), Keep: slices.Concat(t.project(t.scenario).Redact.Keep, t.opts.Keep)}
-	for _, secret := range slices.Concat(t.serverSecrets(), t.allKeys(), t.handed) {
+	for _, secret := range slices.Concat(serverSecrets(t.scenario, t.workdir), t.allKeys(), t.handed) {
 		if len(secret) >= shortestSecret {
 			rules.Literals = append(rules.Literals, secret)
 		}

@@ -3,6 +3,8 @@
 package run_test
 
 import (
+	"encoding/base64"
+	"encoding/hex"
 	"maps"
 	"net/http"
 	"path/filepath"
@@ -15,18 +17,17 @@ import (
 	"github.com/rehearse-dev/rehearse/scenarios"
 )
 
-// TestHandedStaysOut: what a subject is handed of our environment under a name that
-// says secret is in no recording and in no run folder, and what it is handed under
-// another name stays.
+// TestHandedStaysOut: what a subject is handed in secret is in no recording and in no
+// run folder, in whatever form it is repeated, and what is no secret stays.
 func TestHandedStaysOut(t *testing.T) {
-	t.Setenv("MY_API_TOKEN", "plainsecretWORD7781")
-	t.Setenv("MY_PLACE", "plainplaceWORD7781")
+	const secret = "plainsecretWORD7781"
+	said := strings.Join([]string{secret, base64.StdEncoding.EncodeToString([]byte("ada:" + secret)), hex.EncodeToString([]byte(secret)), "at plainplaceWORD7781"}, " ")
 	r := recording{
 		list: write(t, "scenario: s\nturns: [{user: hi, expect: [{answer: {contains: plainplaceWORD7781}}]}]\n"),
 		endpoint: func() http.Handler {
-			return newMock(mockllm.Script{Replies: []mockllm.Reply{{Say: "plainsecretWORD7781 at plainplaceWORD7781"}}}, nil)
+			return newMock(mockllm.Script{Replies: []mockllm.Reply{{Say: said}}}, nil)
 		},
-		opts: run.Options{Out: t.TempDir(), Subjects: []scenarios.Subject{{Name: "a", Subject: agent.Subject(nil), PassEnv: []string{"MY_API_TOKEN", "MY_PLACE"}}}},
+		opts: run.Options{Out: t.TempDir(), Subjects: []scenarios.Subject{{Name: "a", Subject: agent.Subject(nil), Secrets: []string{secret}}}},
 	}
 	res := r.record(t)
 	rec := only(t, res)
@@ -34,8 +35,10 @@ func TestHandedStaysOut(t *testing.T) {
 	maps.Copy(all, files(t, res.Dir))
 	placed := 0
 	for name, text := range all {
-		if strings.Contains(text, "plainsecretWORD7781") {
-			t.Errorf("the secret is in %s:\n%s", name, text)
+		for _, form := range strings.Fields(said)[:3] {
+			if strings.Contains(text, form[8:len(form)-4]) { // in base64 its ends are of what stands beside it
+				t.Errorf("%s is in %s:\n%s", form, name, text)
+			}
 		}
 		if strings.Contains(text, "plainplaceWORD7781") {
 			placed++

@@ -4,7 +4,6 @@ package run
 
 import (
 	"encoding/json"
-	"os"
 	"reflect"
 	"slices"
 	"strings"
@@ -90,19 +89,16 @@ func (k keyless) Replace(s string) string {
 }
 
 // findSecrets notes what is taken out of all that is told of a run: the keys of its
-// endpoints, and what the subjects of scenarios are handed of our environment under
-// names that say secret.
+// endpoints, and what subjects and servers of scenarios are handed in secret.
 func (r *runner) findSecrets(list []*scenarios.Scenario) (err error) {
 	for _, s := range list {
 		for _, subject := range r.subjectsOf(s) {
-			for _, name := range subject.PassEnv {
-				v := os.Getenv(name)
-				if redact.SecretName(name) && len(v) >= shortestSecret && !slices.Contains(r.handed, v) {
-					r.handed = append(r.handed, v)
-				}
-			}
+			r.handed = append(r.handed, subject.Secrets...)
 		}
+		r.handed = append(r.handed, serverSecrets(s, "")...)
 	}
+	slices.Sort(r.handed)
+	r.handed = slices.Compact(r.handed)
 	r.keyless, err = newKeyless(slices.Concat(r.allKeys(), r.handed)...)
 	return err
 }
@@ -163,7 +159,7 @@ func newWithoutKey(apiKey string) (*withoutKey, error) {
 		return nil, err
 	}
 	mark := string(r.Request(vcr.Request{Body: []byte(apiKey)}).Body)
-	forms := []string{apiKey}
+	forms := redact.Forms(apiKey)
 	for _, html := range []bool{false, true} {
 		text := apiKey
 		for range maxQuoted {

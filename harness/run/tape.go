@@ -213,13 +213,13 @@ func (t *trial) closeTapes() {
 }
 
 // serverSecrets are the secrets that a scenario hands to its real servers.
-func (t *trial) serverSecrets() []string {
+func serverSecrets(of *scenarios.Scenario, workdir string) []string {
 	var out []string
-	for _, s := range t.scenario.Servers {
+	for _, s := range of.Servers {
 		if s.Mock != nil {
 			continue
 		}
-		reach := s.Real(t.workdir)
+		reach := s.Real(workdir)
 		out = append(out, redact.ServerSecrets(reach.Headers, reach.Env, reach.Command)...)
 	}
 	return out

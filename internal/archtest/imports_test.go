@@ -108,7 +108,7 @@ internal/shape: harness internal/dialect internal/dialect/chat internal/dialect/
 internal/sse:
 internal/stats: harness
 internal/strictyaml: harness internal/prose internal/value
-internal/subjects: harness internal/conduct internal/expr internal/mcpconfig internal/mcpwire internal/plainfile internal/prose internal/sse internal/strictyaml
+internal/subjects: harness internal/conduct internal/expr internal/mcpconfig internal/mcpwire internal/plainfile internal/prose internal/redact internal/sse internal/strictyaml
 	internal/value
 internal/telemetry: harness harness/model
 internal/timeline: cassettes/mcptape internal/mcpwire internal/prose internal/shape internal/value internal/vcr

@@ -70,7 +70,7 @@ func SecretName(name string) bool {
 
 // ServerSecrets are the values that an MCP server is handed in secret: in its
 // headers, in the environment of its process (NAME=VALUE) and in the words of its
-// command, as --name VALUE or --name=VALUE.
+// command. What is too short for a literal of [Rules] is not among them.
 func ServerSecrets(headers map[string]string, env, command []string) []string {
 	var out []string
 	for name, v := range headers {
@@ -83,21 +83,44 @@ func ServerSecrets(headers map[string]string, env, command []string) []string {
 		}
 	}
 	for _, pair := range env {
-		if name, v, _ := strings.Cut(pair, "="); SecretName(name) {
+		if name, v, _ := strings.Cut(pair, "="); handsOver(name, v) {
 			out = append(out, v)
 		}
 	}
+	out = append(out, CommandSecrets(command)...)
+	return slices.DeleteFunc(out, func(v string) bool { return len(v) < minLiteral })
+}
+
+// CommandSecrets are the values in the words of a command whose flags say that
+// they are secret, as --name VALUE or --name=VALUE, or in variables before it,
+// as NAME=VALUE.
+func CommandSecrets(command []string) []string {
+	var out []string
 	for i, word := range command {
 		name, v, found := strings.Cut(word, "=")
-		if !strings.HasPrefix(name, "-") || !SecretName(name) {
-			continue
-		}
-		if !found && i+1 < len(command) && !strings.HasPrefix(command[i+1], "-") {
+		flag := strings.HasPrefix(name, "-")
+		if !found && flag && i+1 < len(command) && !strings.HasPrefix(command[i+1], "-") {
 			v = command[i+1]
 		}
-		if v != "" {
+		if (flag || found && isVariable(name)) && handsOver(name, v) {
 			out = append(out, v)
 		}
 	}
 	return out
+}
+
+// handsOver reports whether a flag or a variable of that name has a secret as its
+// value: not where one is found, a number of tokens, or a word that stands for none.
+func handsOver(name, v string) bool {
+	name = strings.ToUpper(name)
+	for _, of := range []string{"DIR", "ENV", "FILE", "HEADER", "NAME", "PATH", "PROMPT", "TYPE", "URL"} {
+		if strings.HasSuffix(name, of) {
+			return false
+		}
+	}
+	return SecretName(name) && !trivial([]byte(v)) && !masked([]byte(v)) && (!plainWord(v) || strings.Contains(name, "PASS"))
+}
+
+func isVariable(name string) bool {
+	return name != "" && strings.Trim(name, "ABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_") == ""
 }

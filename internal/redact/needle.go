@@ -120,9 +120,22 @@ func alnum(c byte) bool {
 	return c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' || c >= '0' && c <= '9'
 }
 
-// literalNeedles are the forms in which a secret may stand in a text, beside
-// those that are decoded anyway.
+// minLiteral is the length of what is looked for as it is: what is shorter is
+// found in any text.
+const minLiteral = 6
+
+// literalNeedles find a secret in all its [Forms].
 func literalNeedles(secret, mark, rule string) []needle {
+	var list []needle
+	for _, f := range Forms(secret) {
+		list = append(list, needle{text: []byte(f), mark: mark, rule: rule})
+	}
+	return list
+}
+
+// Forms are those in which a secret may stand in a text, beside what a Redactor
+// decodes: escaped for HTML, URLs and JSON, in hex, and within base64.
+func Forms(secret string) []string {
 	forms := []string{secret, html.EscapeString(secret), url.QueryEscape(secret), url.PathEscape(secret)}
 	if quoted, err := json.Marshal(secret); err == nil {
 		forms = append(forms, strings.Trim(string(quoted), `"`))
@@ -141,13 +154,7 @@ func literalNeedles(secret, mark, rule string) []needle {
 		}
 	}
 	slices.Sort(forms)
-	var list []needle
-	for _, f := range slices.Compact(forms) {
-		if len(f) >= 6 {
-			list = append(list, needle{text: []byte(f), mark: mark, rule: rule})
-		}
-	}
-	return list
+	return slices.DeleteFunc(slices.Compact(forms), func(f string) bool { return len(f) < minLiteral })
 }
 
 // minLearned is the least length of a secret of a header that is looked for

@@ -24,6 +24,7 @@ import (
 	"encoding/hex"
 	"encoding/json"
 	"fmt"
+	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -32,6 +33,7 @@ import (
 	"github.com/rehearse-dev/rehearse/internal/expr"
 	"github.com/rehearse-dev/rehearse/internal/mcpconfig"
 	"github.com/rehearse-dev/rehearse/internal/prose"
+	"github.com/rehearse-dev/rehearse/internal/redact"
 	"github.com/rehearse-dev/rehearse/internal/value"
 )
 
@@ -180,10 +182,14 @@ func FromWords(text string) (*Definition, error) {
 }
 
 // nameOf is what a command is called where nobody gave it a name: its words
-// without folders and placeholders.
+// without folders, placeholders and secrets.
 func nameOf(words []string) string {
+	secrets := redact.CommandSecrets(words)
 	var out []string
 	for _, word := range words {
+		for _, secret := range secrets {
+			word = strings.ReplaceAll(word, secret, "…")
+		}
 		switch {
 		case placeholder.MatchString(word):
 			continue
@@ -196,6 +202,23 @@ func nameOf(words []string) string {
 		out = words[:min(1, len(words))]
 	}
 	return prose.Shorten(strings.Join(out, " "), 60)
+}
+
+// Secrets are what the subject's commands, environment and headers hand over in
+// secret, by their names.
+func (d *Definition) Secrets() []string {
+	var env []string
+	for name, v := range d.Env {
+		env = append(env, name+"="+v)
+	}
+	for _, name := range d.PassEnv {
+		env = append(env, name+"="+os.Getenv(name))
+	}
+	out := slices.Concat(redact.ServerSecrets(nil, env, d.Command), redact.ServerSecrets(nil, nil, d.Resume))
+	if d.HTTP != nil {
+		out = append(out, redact.ServerSecrets(d.HTTP.Headers, nil, d.HTTP.Start)...)
+	}
+	return slices.DeleteFunc(out, placeholder.MatchString)
 }
 
 // Asks implements [harness.SubjectInfo].

@@ -3,6 +3,7 @@
 package subjects_test
 
 import (
+	"slices"
 	"strings"
 	"testing"
 
@@ -73,4 +74,27 @@ func FuzzRead(f *testing.F) {
 			t.Errorf("%q: read as %+v, with %d mistakes", text, d, told)
 		}
 	})
+}
+
+// TestSecrets: what a command is handed in secret is known, and is not in its name.
+func TestSecrets(t *testing.T) {
+	d, err := subjects.FromWords("python3 dir/agent.py --token tokenWORD7781 --api-key=keyWORD7781 --max-tokens 128000 --key {prompt}")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Setenv("MY_API_TOKEN", "handedWORD7781")
+	t.Setenv("MY_PLACE", "placeWORD7781")
+	d.PassEnv = []string{"MY_API_TOKEN", "MY_PLACE"}
+	d.Env = map[string]string{"DB_PASSWORD": "envWORD7781", "MODE": "modeWORD7781", "THE_KEY": "{prompt}"}
+	d.Resume = []string{"agent", "--secret", "resumeWORD7781"}
+	d.HTTP = &subjects.HTTP{Headers: map[string]string{"Authorization": "Bearer bearerWORD7781"}, Start: []string{"serve", "--pass", "startWORD7781"}}
+	want := []string{"bearerWORD7781", "envWORD7781", "handedWORD7781", "keyWORD7781", "resumeWORD7781", "startWORD7781", "tokenWORD7781"}
+	got := d.Secrets()
+	slices.Sort(got)
+	if diff := cmp.Diff(want, slices.Compact(got)); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+	if want := "python3 agent.py --token … --api-key=… --max-tokens 1280… (12 bytes more)"; d.Name != want {
+		t.Errorf("its name is %q, want %q", d.Name, want)
+	}
 }
