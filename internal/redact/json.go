@@ -43,6 +43,9 @@ type path struct {
 	kept bool
 	// login is a word of a command that is a name and a password.
 	login bool
+	// likely says that what stands beside the value names a secret, which what looks
+	// like one is then.
+	likely bool
 	// marks tell apart what a stream interleaves: index, type, id.
 	marks []byte
 }
@@ -79,15 +82,15 @@ func (w *walker) value(at *path, nesting int) bool {
 	case '{':
 		return w.object(at, nesting)
 	case '[':
-		login, curl := false, false
+		login, curl, likely := false, false, false
 		for n, more, ok := 0, w.Open(']'), true; more; n++ {
 			next := w.slot(nesting)
 			*next = path{up: at, index: n, secret: at.secret, logprobs: at.logprobs, kept: at.kept || w.keeps(next, at, nil, n)}
 			if next.kept {
 				next.secret = ""
 			}
-			next.login = login
-			login = w.beforeLogin(&curl)
+			next.login, next.likely = login, likely
+			login, likely = w.beforeLogin(&curl), w.beforeSecret(n)
 			if !w.value(next, nesting+1) {
 				return false
 			}
@@ -115,8 +118,57 @@ func (w *walker) beforeLogin(curl *bool) bool {
 	return *curl && slices.ContainsFunc(flagNames(), func(flag string) bool { return bytes.HasPrefix(rest, []byte(`"`+flag+`"`)) })
 }
 
+// beforeSecret reports whether the next value of an array is the name of the one
+// behind it: a flag, or the first of a pair, which is how headers are listed.
+func (w *walker) beforeSecret(n int) bool {
+	in := value.Scanner{Data: w.Data, At: w.At}
+	if in.Next() != '"' {
+		return false
+	}
+	start, end, ok := in.Text()
+	if !ok || end-start > maxName {
+		return false
+	}
+	word := w.Data[start:end]
+	if name, flag := bytes.CutPrefix(word, []byte("-")); flag {
+		return w.p.isSecret(bytes.TrimPrefix(name, []byte("-")))
+	}
+	if more, ok := in.More(']'); n > 0 || !more || !ok || !w.p.isSecret(word) || !in.Skip() {
+		return false
+	}
+	return in.Next() == ']'
+}
+
+// maxName is the length of the longest name of a secret.
+const maxName = 64
+
+// isNamed reports whether an object that begins at an offset says that its value is
+// secret, as in {"name": "API_KEY", "value": "..."}.
+func (w *walker) isNamed(begin int) bool {
+	in := value.Scanner{Data: w.Data, At: begin}
+	for more := true; more; more, _ = in.More('}') {
+		start, end, ok := in.Key()
+		if !ok {
+			return false
+		}
+		in.Next()
+		from := in.At
+		if !in.Skip() {
+			return false
+		}
+		switch string(bytes.ToLower(w.Data[start:end])) {
+		case "name", "key", "header":
+			if v := w.Data[from:in.At]; v[0] == '"' && w.p.isSecret(v[1:len(v)-1]) {
+				return true
+			}
+		}
+	}
+	return false
+}
+
 func (w *walker) object(at *path, nesting int) bool {
 	more, ok := w.Open('}'), true
+	begin := w.At
 	if more && w.leaf != nil && nesting < 10 {
 		at.marks = w.marks(w.Data[w.At:])
 	}
@@ -136,7 +188,9 @@ func (w *walker) object(at *path, nesting int) bool {
 		}
 		w.At++
 		w.Next()
-		if !w.value(w.under(at, w.Data[start:end], nesting), nesting+1) {
+		next := w.under(at, w.Data[start:end], nesting)
+		next.likely = next.likely || w.leaf == nil && bytes.EqualFold(w.Data[start:end], []byte("value")) && w.isNamed(begin)
+		if !w.value(next, nesting+1) {
 			return false
 		}
 		if more, ok = w.More('}'); !ok {
@@ -182,8 +236,15 @@ func (w *walker) under(at *path, key []byte, nesting int) *path {
 		if !logprob(w.Data, w.At-len(key), w.At) {
 			next.secret = "json"
 		}
-	case squeeze(string(key)) == "auth" && w.Data[w.At] == '"':
-		next.secret = "auth" // where it is a name and a password in base64
+	default:
+		switch squeeze(string(key)) {
+		case "auth":
+			if w.Data[w.At] == '"' {
+				next.secret = "auth" // where it is a name and a password in base64
+			}
+		case "bearer", "pass":
+			next.likely = true
+		}
 	}
 	return next
 }
@@ -236,11 +297,24 @@ func (w *walker) str(at *path, start, end int) {
 			mark = w.p.secret(at.secret, v)
 		}
 		w.out = append(w.out, edit{start, end, mark, at.secret})
+	case at.likely && w.isLikely(start, end):
 	default:
 		w.p.under = at.named()
 		w.look(start, end)
 		w.p.under = nil
 	}
+}
+
+// isLikely reports whether a string whose name says that it is secret looks like
+// one, and takes it out then, but for the name of a scheme.
+func (w *walker) isLikely(start, end int) bool {
+	from, to, _ := valueAt(w.Data[:end], start)
+	v := w.Data[from:to]
+	if to != end || !strong(v) || masked(v) || v[0] == '$' || v[0] == '-' {
+		return false
+	}
+	w.out = append(w.out, w.p.edit("json", w.Data, from, to))
+	return true
 }
 
 // named is the nearest key above a value.

@@ -14,7 +14,7 @@ const secretNames = `apikey apikeys apitoken apisecret appkey appsecret token au
 	secretaccesskey accesskey accesskeyid privatekey signingkey encryptionkey subscriptionkey functionskey masterkey accountkey
 	sharedkey sharedsecret storagekey servicekey licensekey deploykey sshkey webhooksecret password passwords passwd pwd passphrase passcode otp
 	onetimepassword totp pincode cvv cvc credential credentials authorization xauth cookie cookies setcookie jwt clientassertion
-	assertion samlresponse samlrequest connectionstring sessioncookie`
+	assertion samlresponse samlrequest connectionstring sessioncookie pgpassword`
 
 // queryNames are secrets as names of query parameters and form fields alone;
 // elsewhere they are common words.

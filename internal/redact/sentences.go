@@ -14,6 +14,9 @@ func (p *pass) contexts(b []byte, out []edit) []edit {
 	if bytes.Contains(b, []byte("-u")) || bytes.Contains(b, []byte("-U")) {
 		out = p.userFlags(b, out)
 	}
+	if bytes.Contains(b, []byte("--")) {
+		out = p.secretFlags(b, out)
+	}
 	if bytes.Contains(b, []byte("password")) && (bytes.Contains(b, []byte("machine")) || bytes.Contains(b, []byte("default"))) {
 		out = p.netrc(b, out)
 	}
@@ -63,6 +66,40 @@ func (p *pass) userFlags(b []byte, out []edit) []edit {
 		}
 	}
 	return out
+}
+
+// secretFlags finds the word behind a flag whose name is that of a secret, as in
+// `--token WORD`, also as words of a list.
+func (p *pass) secretFlags(b []byte, out []edit) []edit {
+	for at := 0; ; {
+		i := bytes.Index(b[at:], []byte("--"))
+		if i < 0 {
+			return out
+		}
+		start := at + i + len("--")
+		at = start
+		if i := start - len("--"); i > 0 && !isBlank(b[i-1]) && bytes.IndexByte([]byte("\"'`[,("), b[i-1]) < 0 {
+			continue
+		}
+		for at < len(b) && p.r.classes[b[at]]&isWord != 0 {
+			at++
+		}
+		from := at
+		for from < len(b) && bytes.IndexByte([]byte(" \t\"'\\,"), b[from]) >= 0 {
+			from++
+		}
+		if from == at || !p.isSecret(b[start:at]) {
+			continue
+		}
+		to := from
+		for to < len(b) && !ends(b[to]) {
+			to++
+		}
+		if v := b[from:to]; strong(v) && !masked(v) && v[0] != '-' {
+			out = append(out, p.edit("value", b, from, to))
+			at = to
+		}
+	}
 }
 
 // aboutHTTP reports whether a command is one that asks a server: other flags

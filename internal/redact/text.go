@@ -264,13 +264,17 @@ func (p *pass) assignment(b []byte, i int, out []edit) ([]edit, int) {
 		}
 		return out, i
 	}
-	from, to, quoted := valueAt(b[:min(len(b), i+4*farEnough)], i+1)
+	begin := i + 1
+	if begin < len(b) && b[begin] == '>' { // an arrow
+		begin++
+	}
+	from, to, quoted := valueAt(b[:min(len(b), i+4*farEnough)], begin)
 	v := b[from:to]
 	if len(v) == 0 || masked(v) || trivial(v) || logprob(b, start, to) {
 		return out, i
 	}
 	if strong(v) || query || quotedName && quoted && b[i] == ':' && !isType(v) {
-		from, to, _ = valueAt(b, i+1)
+		from, to, _ = valueAt(b, begin)
 		return append(out, p.edit("value", b, from, to)), to
 	}
 	return out, i
@@ -315,7 +319,7 @@ func valueAt(b []byte, i int) (from, to int, quoted bool) {
 	for i < len(b) && b[i] == '\\' {
 		i++
 	}
-	if i < len(b) && (b[i] == '"' || b[i] == '\'') {
+	if i < len(b) && (b[i] == '"' || b[i] == '\'' || b[i] == '`') {
 		quote := b[i]
 		i++
 		for to = i; to < len(b) && b[to] != quote && b[to] != '\n'; to++ {
