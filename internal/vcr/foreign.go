@@ -149,10 +149,9 @@ func (w *walk) json(n *yaml.Node) value.Value {
 		}
 		return value.ArrayOf(items...)
 	case n.Kind == yaml.MappingNode:
-		w.object(n, "a value") // finds duplicate keys
 		var members []value.Member
-		for i := 0; i+1 < len(n.Content); i += 2 {
-			members = append(members, value.Member{Key: n.Content[i].Value, Value: w.json(n.Content[i+1])})
+		for _, x := range w.members(n, "a value") {
+			members = append(members, value.Member{Key: x.name, Value: w.json(x.value)})
 		}
 		return value.ObjectOf(members...)
 	case n.Kind == yaml.ScalarNode:

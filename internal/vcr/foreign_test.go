@@ -15,6 +15,7 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/rehearse-dev/rehearse/internal/vcr"
 )
@@ -165,6 +166,73 @@ func TestParsedBodies(t *testing.T) {
 	}
 }
 
+// TestMergeKeys: `<<` takes over what it names, as the libraries of go-vcr and
+// vcrpy have it.
+func TestMergeKeys(t *testing.T) {
+	const head = `version: 1
+interactions:
+- request: &q
+    body: '{"q":1}'
+    headers: &h
+      Content-Type: [application/json]
+      Accept: [a]
+    url: http://h/x
+    method: POST
+  response: &r
+    body: '{"a":1}'
+    headers: *h
+    status: 200 OK
+    code: 200
+    duration: 1s
+- request:
+`
+	const tail = "  response: {<<: *r}\n"
+	second := func(t *testing.T, text string) *vcr.Interaction {
+		f, err := vcr.Parse("m.yaml", []byte(text))
+		if err != nil {
+			t.Fatal(err)
+		}
+		return f.Interactions[1]
+	}
+	for _, test := range []struct{ name, request, want string }{
+		{"all", "    <<: *q\n", `POST http://h/x {"q":1} [a] []`},
+		{"its own goes before", "    url: http://h/y\n    <<: *q\n    body: ''\n", `POST http://h/y  [a] []`},
+		{"inside", "    <<: *q\n    headers: {<<: *h, Accept: [b], X-Note: [c]}\n", `POST http://h/x {"q":1} [b] [c]`},
+		{"the first of several goes before", "    <<: [{url: http://h/z}, *q]\n", `POST http://h/z {"q":1} [a] []`},
+		{"in what is merged", "    <<: {<<: *q, method: PUT}\n", `PUT http://h/x {"q":1} [a] []`},
+		{"in a body", "    <<: {url: http://h/x, headers: *h, method: POST}\n    parsed_body: {<<: {a: 1, b: 2}, b: 3}\n", `POST http://h/x {"a":1,"b":3} [a] []`},
+		{"a word", "    {url: http://h/x, headers: *h, method: POST, parsed_body: {'<<': 1}}\n", `POST http://h/x {"<<":1} [a] []`},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			i := second(t, head+test.request+tail)
+			q := i.Request
+			if got := fmt.Sprint(q.Method, " ", q.URL, " ", string(q.Body), " ", q.Header["Accept"], " ", q.Header["X-Note"]); got != test.want {
+				t.Errorf("got %s, want %s", got, test.want)
+			}
+			if string(i.Response.Body) != `{"a":1}` || i.Response.Header.Get("Accept") != "a" || i.Response.Duration != time.Second {
+				t.Errorf("the answer is %+v", i.Response)
+			}
+		})
+	}
+	for _, test := range []struct{ name, request, err string }{
+		{"twice", "    <<: *q\n    <<: *h\n", `m.yaml:18:5: duplicate key "<<"; the first is at line 17`},
+		{"no map", "    <<: 1\n", "m.yaml:17:9: what `<<` merges is not a map"},
+		{"itself", "    <<: &a {<<: *a}\n", "m.yaml:17:17: the file has more than 1000 aliases"},
+		{"a key that nobody writes", "    {url: http://h/x, method: POST, headers: {}, bodi: x}\n", `m.yaml:17:50: a request has no body, but has "bodi", which is unknown`},
+		{"no headers", "    {url: http://h/x, method: POST, header: {}, body: x}\n", `m.yaml:17:37: a request has no headers, but has "header", which is unknown`},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			if _, err := vcr.Parse("m.yaml", []byte(head+test.request+tail)); err == nil || !strings.HasPrefix(err.Error(), test.err) {
+				t.Errorf("got %v, want %s", err, test.err)
+			}
+		})
+	}
+	later := "    {url: http://h/x, method: POST, headers: {}, body: '', of_a_later_version: 1}\n"
+	if i := second(t, head+later+tail); i.Request.URL != "http://h/x" {
+		t.Errorf("beside a key of a later version: %+v", i.Request)
+	}
+}
+
 // TestHARWithoutContent: what a HAR file leaves out is not empty.
 func TestHARWithoutContent(t *testing.T) {
 	entry := func(request, response string) string {
@@ -177,12 +245,26 @@ func TestHARWithoutContent(t *testing.T) {
 	for _, test := range []struct{ name, entry, err string }{
 		{"whole", good, ""},
 		{"nothing to say", entry("", `"status":204,"content":{"size":0}`), ""},
-		{"a size that nobody knows", entry("", `"status":200,"bodySize":-1,"content":{"size":-1}`), ""},
+		{"a size that nobody knows", entry("", `"status":200,"bodySize":-1,"content":{"size":-1,"text":null}`), "f.har:5: entry 2: the content of the answer to POST http://h/x is not in the file, nor its size"},
+		{"an empty text", entry("", `"status":200,"bodySize":-1,"content":{"size":-1,"text":""}`), ""},
+		{"an empty answer", entry("", `"status":200,"bodySize":0,"content":{"size":0}`), ""},
+		{"an empty answer, by its header", `{"request":{"method":"POST","url":"http://h/x"},"response":{"headers":[{"name":"content-length","value":"0"}],"status":200,"content":{"size":-1}}}`, ""},
+		{"a redirection", entry("", `"status":302,"bodySize":-1,"content":{"size":-1}`), ""},
+		{"no text, by the header", `{"request":{"method":"POST","url":"http://h/x"},"response":{"headers":[{"name":"content-length","value":"512"}],"status":200,"content":{"size":0,"text":""}}}`, "f.har:5: entry 2: the answer to POST http://h/x has 512 bytes"},
+		{"nothing, compressed", `{"request":{"method":"POST","url":"http://h/x"},"response":{"headers":[{"name":"content-encoding","value":"gzip"}],"status":200,"bodySize":20,"content":{"size":0,"text":""}}}`, ""},
+		{"half a text", entry("", `"status":200,"content":{"size":2000000,"text":"{\"a\":1}"}`), "f.har:5: entry 2: the answer to POST http://h/x has 2000000 bytes, of which 7 are in the file"},
+		{"a little that was compressed", entry("", `"status":200,"content":{"size":27,"text":"{\"a\":1}"}`), ""},
+		{"UTF-16", entry("", `"status":200,"content":{"size":4000,"mimeType":"text/html; charset=UTF-16","text":"`+strings.Repeat("x", 2000)+`"}`), ""},
 		{"not modified", entry("", `"status":304,"content":{"size":120}`), ""},
 		{"no text", entry("", `"status":200,"content":{"size":120,"mimeType":"text/plain"}`), "f.har:5: entry 2: the answer to POST http://h/x has 120 bytes, which are not in the file"},
 		{"no text, by the body's size", entry("", `"status":200,"bodySize":7,"content":{"size":0}`), "f.har:5: entry 2: the answer"},
 		{"no answer", entry("", `"status":0,"statusText":"","content":{"size":0}`), "f.har:5: entry 2: POST http://h/x got no answer (status 0)"},
 		{"no request", entry(`,"bodySize":12`, `"status":200,"content":{"size":0}`), "f.har:5: entry 2: the request POST http://h/x has 12 bytes"},
+		{"no request, by the header", `{"request":{"method":"POST","url":"http://h/x","bodySize":-1,"headers":[{"name":"content-length","value":"300"}]},"response":{"status":200,"content":{"size":0}}}`, "f.har:5: entry 2: the request POST http://h/x has 300 bytes"},
+		{"an empty request", entry(`,"bodySize":12,"postData":{"mimeType":"text/plain","text":""}`, `"status":200,"content":{"size":0}`), "f.har:5: entry 2: the request POST http://h/x has 12 bytes"},
+		{"a form", entry(`,"bodySize":3,"postData":{"mimeType":"application/x-www-form-urlencoded","params":[{"name":"k","value":"v"}]}`, `"status":200,"content":{"size":0}`), ""},
+		{"a form in parts", entry(`,"bodySize":300,"postData":{"mimeType":"multipart/form-data; boundary=x","params":[{"name":"k","value":"v"}]}`, `"status":200,"content":{"size":0}`), "f.har:5: entry 2: the request POST http://h/x: its form is in the file as parameters, and not as the text that was sent"},
+		{"a file in a form", entry(`,"bodySize":300,"postData":{"params":[{"name":"file","fileName":"a.txt"}]}`, `"status":200,"content":{"size":0}`), "f.har:5: entry 2: the request POST http://h/x: its form"},
 		{"an odd status", entry("", `"status":12345,"content":{"size":0}`), "f.har:5: entry 2: 12345 is not a status code"},
 	} {
 		t.Run(test.name, func(t *testing.T) {
@@ -195,6 +277,53 @@ func TestHARWithoutContent(t *testing.T) {
 			}
 			if err != nil || len(f.Interactions) != 2 || f.Interactions[1].Line != 5 {
 				t.Errorf("got %+v, %v", f, err)
+			}
+		})
+	}
+}
+
+// TestHARAsItIs: contents become plain, entries come in the order of their
+// times, and a file may have a comment.
+func TestHARAsItIs(t *testing.T) {
+	entry := func(at, headers, content string) string {
+		return `{"startedDateTime":"` + at + `","request":{"method":"GET","url":"http://h/x","headers":[]},"response":{"headers":[` + headers + `],"status":200,"content":{` + content + `}}}`
+	}
+	coded := func(coding, kind string, body []byte) string {
+		return entry("2026-01-01T00:00:00Z", `{"name":"content-encoding","value":"`+coding+`"},{"name":"content-type","value":"`+kind+`"}`,
+			`"size":7,"encoding":"base64","text":"`+base64.StdEncoding.EncodeToString(body)+`"`)
+	}
+	br := []byte{0x0b, 0x02, 0x80, 0xff, 0x03}
+	picture := []byte("\x89PNG\x00\xff")
+	for _, test := range []struct {
+		name, coding string
+		entries      []string
+		want         string
+	}{
+		{"gzip", "", []string{coded("gzip", "application/json", squeeze(t, "gzip", `{"a":1}`))}, `{"a":1}`},
+		{"deflate", "", []string{coded("deflate", "application/json", squeeze(t, "zlib", `{"a":1}`))}, `{"a":1}`},
+		{"plain", "", []string{coded("gzip", "application/json", []byte(`{"a":1}`))}, `{"a":1}`},
+		{"a plain picture", "", []string{coded("br", "image/png", picture)}, string(picture)},
+		{"br", "br", []string{coded("br", "application/json", br)}, string(br)},
+		{"the later first", "", []string{
+			entry("2026-01-01T00:00:05.5Z", "", `"size":1,"text":"3"`), entry("2026-01-01T01:00:01+01:00", "", `"size":1,"text":"1"`), entry("2026-01-01T00:00:05.25Z", "", `"size":1,"text":"2"`),
+		}, "123"},
+		{"at one time", "", []string{entry("2026-01-01T00:00:05Z", "", `"size":1,"text":"2"`), entry("2026-01-01T00:00:05Z", "", `"size":1,"text":"1"`)}, "21"},
+		{"one without a time", "", []string{entry("2026-01-01T00:00:05Z", "", `"size":1,"text":"2"`), entry("", "", `"size":1,"text":"1"`)}, "21"},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			f, err := vcr.Parse("f.har", []byte(`{"comment":{"log":1},"log":{"version":"1.2","entries":[`+strings.Join(test.entries, ",")+`]}}`))
+			if err != nil {
+				t.Fatal(err)
+			}
+			got := ""
+			for _, i := range f.Interactions {
+				got += string(i.Response.Body)
+				if i.Meta.Coding != test.coding || i.Response.Header.Get("Content-Encoding") != "" {
+					t.Errorf("coding %q, header %v", i.Meta.Coding, i.Response.Header)
+				}
+			}
+			if f.Format != vcr.HAR || got != test.want {
+				t.Errorf("%s: got %q, want %q", f.Format, got, test.want)
 			}
 		})
 	}

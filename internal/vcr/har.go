@@ -10,6 +10,7 @@ import (
 	"fmt"
 	"maps"
 	"math"
+	"mime"
 	"net/http"
 	"net/url"
 	"slices"
@@ -75,10 +76,10 @@ type (
 		BodySize    int        `json:"bodySize"`
 	}
 	harContent struct {
-		Size     int    `json:"size"`
-		MimeType string `json:"mimeType"`
-		Text     string `json:"text,omitempty"`
-		Encoding string `json:"encoding,omitempty"`
+		Size     int     `json:"size"`
+		MimeType string  `json:"mimeType"`
+		Text     *string `json:"text,omitempty"` // nil for none; some write null
+		Encoding string  `json:"encoding,omitempty"`
 	}
 	harTimings struct {
 		Send    float64 `json:"send"`
@@ -88,15 +89,15 @@ type (
 	harPair struct {
 		Name  string `json:"name"`
 		Value string `json:"value"`
+		File  string `json:"fileName,omitempty"` // of a parameter of a form
 	}
 )
 
-// isHAR reports whether a JSON object is a HAR file, by its only key.
+// isHAR reports whether a JSON object is a HAR file, by its key log, beside
+// which some writers have a comment.
 func isHAR(data []byte) bool {
 	in := value.Scanner{Data: data}
-	in.Open('}')
-	start, end, _ := in.Key()
-	return string(data[start:end]) == "log"
+	return in.Find("log")
 }
 
 func parseHAR(name string, data []byte) ([]*Interaction, error) {
@@ -132,7 +133,23 @@ func parseHAR(name string, data []byte) ([]*Interaction, error) {
 	if len(errs) > 0 {
 		return nil, errors.Join(errs...)
 	}
-	return out, nil
+	return inOrder(out, h.Log.Entries), nil
+}
+
+// inOrder sorts the interactions of entries by when they began, as HAR leaves
+// to its readers. Entries of ours stand in order, and so do those of which one
+// has no time.
+func inOrder(list []*Interaction, entries []harEntry) []*Interaction {
+	began := map[*Interaction]time.Time{}
+	for n := range entries {
+		at, err := time.Parse(time.RFC3339Nano, entries[n].Started)
+		if err != nil || entries[n].Meta != "" {
+			return list
+		}
+		began[list[n]] = at
+	}
+	slices.SortStableFunc(list, func(a, b *Interaction) int { return began[a].Compare(began[b]) })
+	return list
 }
 
 // harLines are the lines at which the entries of a file begin.
@@ -173,25 +190,34 @@ func (e *harEntry) interaction() (*Interaction, error) {
 			return nil, fmt.Errorf("postData: %w", err)
 		}
 		if p.Text == "" && len(p.Params) > 0 {
-			form := url.Values{}
-			for _, pair := range p.Params {
-				form.Add(pair.Name, pair.Value)
+			if i.Request.Body, err = p.form(); err != nil {
+				return nil, fmt.Errorf("the request %s %s: %w", e.Request.Method, e.Request.URL, err)
 			}
-			i.Request.Body = []byte(form.Encode())
 		}
 	}
 	var err error
-	if i.Response.Body, err = decoded(e.Response.Content.Text, e.Response.Content.Encoding); err != nil {
-		return nil, fmt.Errorf("content: %w", err)
+	if text := e.Response.Content.Text; text != nil {
+		if i.Response.Body, err = decoded(*text, e.Response.Content.Encoding); err != nil {
+			return nil, fmt.Errorf("content: %w", err)
+		}
 	}
 	if e.Meta != "" {
 		i.Response.Header[MetaHeader] = []string{e.Meta}
 		return i, nil
 	}
-	if err := e.whole(); err != nil {
+	if err := e.whole(i); err != nil {
 		return nil, err
 	}
-	// The content of HAR is decoded, whatever the header says.
+	// The content of HAR is decoded, whatever the header says, but some writers
+	// have the bytes of the wire.
+	coding := i.Response.Header.Get("Content-Encoding")
+	plain, err := uncompressed(coding, i.Response.Body)
+	switch {
+	case err == nil:
+		i.Response.Body = plain
+	case strings.Contains(i.Response.Header.Get("Content-Type"), "json"): // which no bytes are
+		i.Meta.Coding = coding
+	}
 	i.Response.Header.Del("Content-Encoding")
 	if at, err := time.Parse(time.RFC3339Nano, e.Started); err == nil {
 		i.Meta.Recorded = at.UTC().Truncate(time.Second)
@@ -199,21 +225,61 @@ func (e *harEntry) interaction() (*Interaction, error) {
 	return i, nil
 }
 
+// form is the body of a form that stands as its parameters. That of a form in
+// several parts is not known from them.
+func (p *harPost) form() ([]byte, error) {
+	kind, _, _ := mime.ParseMediaType(p.MimeType)
+	form := url.Values{}
+	for _, pair := range p.Params {
+		if pair.File != "" || strings.HasPrefix(kind, "multipart/") {
+			return nil, errors.New("its form is in the file as parameters, and not as the text that was sent; export it with content")
+		}
+		form.Add(pair.Name, pair.Value)
+	}
+	return []byte(form.Encode()), nil
+}
+
 // whole says what of an exchange is not in the file: whoever wrote it was told
 // to leave contents out, or the answer never came.
-func (e *harEntry) whole() error {
-	size := max(e.Response.Content.Size, e.Response.BodySize)
-	switch r := &e.Response; {
+func (e *harEntry) whole(i *Interaction) error {
+	r, content := &e.Response, &e.Response.Content
+	asked := max(e.Request.BodySize, length(i.Request.Header))
+	wire := max(r.BodySize, length(i.Response.Header))
+	if i.Response.Header.Get("Content-Encoding") != "" && wire <= 32 {
+		wire = 0 // as nothing has, compressed
+	}
+	size := max(content.Size, wire)
+	bare := e.Request.Method == http.MethodHead || r.Status == http.StatusNotModified || r.Status == http.StatusNoContent
+	unknown := content.Text == nil && content.Size < 0 && i.Response.Header.Get("Content-Length") == "" && (r.Status < 300 || r.Status > 399)
+	switch {
 	case r.Status == 0:
 		return fmt.Errorf("%s %s got no answer (status 0), so there is nothing to replay; remove the entry from the file", e.Request.Method, e.Request.URL)
 	case r.Status < 0 || r.Status > 999:
 		return fmt.Errorf("%d is not a status code", r.Status)
-	case r.Content.Text == "" && size > 0 && e.Request.Method != http.MethodHead && r.Status != http.StatusNotModified && r.Status != http.StatusNoContent:
+	case len(i.Response.Body) == 0 && size > 0 && !bare:
 		return fmt.Errorf("the answer to %s %s has %d bytes, which are not in the file; export it with content", e.Request.Method, e.Request.URL, size)
-	case e.Request.PostData == nil && e.Request.BodySize > 0:
-		return fmt.Errorf("the request %s %s has %d bytes, which are not in the file; export it with content", e.Request.Method, e.Request.URL, e.Request.BodySize)
+	case unknown && !bare:
+		return fmt.Errorf("the content of the answer to %s %s is not in the file, nor its size; export it with content", e.Request.Method, e.Request.URL)
+	case content.short(len(i.Response.Body)) && !bare:
+		return fmt.Errorf("the answer to %s %s has %d bytes, of which %d are in the file; export it with all content", e.Request.Method, e.Request.URL, content.Size, len(i.Response.Body))
+	case len(i.Request.Body) == 0 && asked > 0:
+		return fmt.Errorf("the request %s %s has %d bytes, which are not in the file; export it with content", e.Request.Method, e.Request.URL, asked)
 	}
 	return nil
+}
+
+// short reports whether a text of so many bytes is the beginning of the content
+// alone. Sizes are not exact: some are those of the wire, where little becomes
+// more by compression, and a text in UTF-16 has twice the bytes.
+func (c *harContent) short(have int) bool {
+	wide := strings.Contains(strings.ToLower(c.MimeType), "utf-16")
+	return c.Size > have+have/4+1024 && !wide
+}
+
+// length is the length of a body by its header; 0 when it does not say.
+func length(h http.Header) int {
+	n, _ := strconv.Atoi(h.Get("Content-Length"))
+	return n
 }
 
 func headerOf(pairs []harPair) http.Header {
@@ -285,7 +351,10 @@ func entryOf(i *Interaction) harEntry {
 		Meta:    i.Meta.encode(i.Response.Trailer),
 	}
 	_, e.Response.StatusText, _ = strings.Cut(i.Response.Status, " ")
-	e.Response.Content.Text, e.Response.Content.Encoding = encoded(i.Response.Body)
+	text, encoding := encoded(i.Response.Body)
+	if e.Response.Content.Encoding = encoding; text != "" {
+		e.Response.Content.Text = &text
+	}
 	if len(i.Request.Body) > 0 {
 		p := &harPost{MimeType: i.Request.Header.Get("Content-Type")}
 		p.Text, p.Encoding = encoded(i.Request.Body)
@@ -298,7 +367,7 @@ func pairsOf(h http.Header) []harPair {
 	pairs := []harPair{}
 	for _, name := range slices.Sorted(maps.Keys(h)) {
 		for _, v := range h[name] {
-			pairs = append(pairs, harPair{name, v})
+			pairs = append(pairs, harPair{Name: name, Value: v})
 		}
 	}
 	return pairs
@@ -313,7 +382,7 @@ func queryOf(address string) []harPair {
 	q := u.Query()
 	for _, name := range slices.Sorted(maps.Keys(q)) {
 		for _, v := range q[name] {
-			pairs = append(pairs, harPair{name, v})
+			pairs = append(pairs, harPair{Name: name, Value: v})
 		}
 	}
 	return pairs

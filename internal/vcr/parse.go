@@ -90,7 +90,7 @@ func (f *File) takeMeta() error {
 				i.Meta.Outcome = Complete
 			}
 			i.Meta.Attempt = max(1, i.Meta.Attempt)
-			if f.Format != HAR { // whose bodies are plain
+			if f.Format != HAR { // which has seen to it
 				plainInteraction(i)
 			}
 			continue

@@ -27,7 +27,8 @@
 // Reading is lenient where recorders differ (an empty duration, numbers, fields
 // of later versions) and refuses what cannot be meant: a document of nothing, a
 // null interaction, a duplicate key, an unknown version, the marks of a merge
-// conflict.
+// conflict, an unknown key where the headers or the body are missing. The merge
+// keys of YAML are resolved.
 package vcr
 
 import (

@@ -6,6 +6,7 @@ import (
 	"cmp"
 	"encoding/base64"
 	"net/http"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -51,8 +52,17 @@ func (w *walk) follow(n *yaml.Node) *yaml.Node {
 	return n
 }
 
-// object returns the values of a map by key.
-func (w *walk) object(n *yaml.Node, what string) map[string]*yaml.Node {
+// member is a key of a map with its value.
+type member struct {
+	key   *yaml.Node
+	name  string
+	value *yaml.Node
+}
+
+// members are the keys of a map with their values, after those that its merge
+// key (`<<`) takes over: as the libraries of go-vcr and vcrpy have it, a key of
+// the map itself goes before, then the first of several maps.
+func (w *walk) members(n *yaml.Node, what string) []member {
 	n = w.follow(n)
 	switch {
 	case isNull(n):
@@ -63,19 +73,94 @@ func (w *walk) object(n *yaml.Node, what string) map[string]*yaml.Node {
 	if w.err != nil {
 		return nil
 	}
-	m := make(map[string]*yaml.Node, len(n.Content)/2)
-	for i := 0; i < len(n.Content); i += 2 {
+	own := make([]member, 0, len(n.Content)/2)
+	lines := make(map[string]int, len(n.Content)/2)
+	var merged []member
+	for i := 0; i+1 < len(n.Content); i += 2 {
 		key := n.Content[i]
 		if key.Kind != yaml.ScalarNode {
 			w.fail(key, "a key of %s is not a string", what)
 		}
 		name := w.text(key)
-		if first, twice := m[name]; twice {
-			w.fail(key, "duplicate key %q; the first is at line %d", name, first.Line)
+		if first, twice := lines[name]; twice {
+			w.fail(key, "duplicate key %q; the first is at line %d", name, first)
 		}
-		m[name] = w.follow(n.Content[i+1])
+		lines[name] = key.Line
+		if name == "<<" && key.ShortTag() == "!!merge" {
+			merged = w.merged(n.Content[i+1])
+			continue
+		}
+		own = append(own, member{key, name, w.follow(n.Content[i+1])})
+	}
+	if merged == nil {
+		return own
+	}
+	delete(lines, "<<")
+	var all []member
+	for _, m := range merged {
+		if _, known := lines[m.name]; !known {
+			lines[m.name] = m.key.Line
+			all = append(all, m)
+		}
+	}
+	return append(all, own...)
+}
+
+// merged are the members that a merge key takes over, of a map or a list of
+// maps.
+func (w *walk) merged(n *yaml.Node) []member {
+	n = w.follow(n)
+	if n.Kind != yaml.SequenceNode {
+		return w.members(n, "what `<<` merges")
+	}
+	var all []member
+	for _, item := range n.Content {
+		all = append(all, w.members(item, "what `<<` merges")...)
+	}
+	return all
+}
+
+// object returns the values of a map by key.
+func (w *walk) object(n *yaml.Node, what string) map[string]*yaml.Node {
+	list := w.members(n, what)
+	m := make(map[string]*yaml.Node, len(list))
+	for _, x := range list {
+		m[x.name] = x.value
 	}
 	return m
+}
+
+// What the recorders write of a request or of an answer, whether we read it or
+// not. `content` and what follows are of old versions of vcrpy.
+var (
+	requestKeys = []string{
+		"body", "content_length", "form", "headers", "host", "method", "parsed_body", "proto", "proto_major", "proto_minor",
+		"remote_addr", "request_uri", "trailer", "transfer_encoding", "uri", "url",
+	}
+	responseKeys = []string{
+		"body", "code", "content_length", "duration", "headers", "parsed_body", "proto", "proto_major", "proto_minor", "status", "trailer",
+		"transfer_encoding", "uncompressed", "url", "content", "http_version", "protocol", "status_code", "version",
+	}
+)
+
+// known refuses a key that no recorder writes where the headers or the body are
+// missing, which may stand under it. Beside them it is one of a later version.
+func (w *walk) known(n *yaml.Node, m map[string]*yaml.Node, what string, keys []string) {
+	_, body := m["body"]
+	_, parsed := m["parsed_body"]
+	_, headers := m["headers"]
+	missing := "body"
+	switch {
+	case (body || parsed) && headers:
+		return
+	case body || parsed:
+		missing = "headers"
+	}
+	for _, x := range w.members(n, what) {
+		if !slices.Contains(keys, x.name) {
+			w.fail(x.key, "%s has no %s, but has %q, which is unknown; check its spelling", what, missing, x.name)
+		}
+	}
 }
 
 func (w *walk) version(n, root *yaml.Node) int {
@@ -105,6 +190,8 @@ func (w *walk) interaction(n *yaml.Node, version int) (i *Interaction, python bo
 	request, response := w.object(m["request"], "request"), w.object(m["response"], "response")
 	w.request(&i.Request, request, m["request"])
 	w.response(&i.Response, response, m["response"])
+	w.known(m["request"], request, "a request", requestKeys)
+	w.known(m["response"], response, "a response", responseKeys)
 	return i, version == 1 && request["uri"] != nil
 }
 
@@ -188,12 +275,12 @@ func (w *walk) header(n *yaml.Node) http.Header {
 	if isNull(n) {
 		return h
 	}
-	for name, values := range w.object(n, "headers") {
-		items := []*yaml.Node{values}
-		if values.Kind == yaml.SequenceNode {
-			items = values.Content
+	for _, x := range w.members(n, "headers") {
+		items := []*yaml.Node{x.value}
+		if x.value.Kind == yaml.SequenceNode {
+			items = x.value.Content
 		}
-		name = http.CanonicalHeaderKey(name)
+		name := http.CanonicalHeaderKey(x.name)
 		if h[name] == nil {
 			h[name] = make([]string, 0, len(items))
 		}
