@@ -54,7 +54,7 @@ func replies(frames []Frame) func(f *Frame, at int, id string) int {
 		if listens[stream] {
 			stream = -1
 		}
-		for _, m := range f.messages() {
+		for _, m := range f.said() {
 			if m.IsResponse() {
 				found[replyKey{f.Session, stream, m.Key()}] = i
 			}
@@ -92,7 +92,7 @@ func compile(frames []Frame, ignore []string) []*script {
 			c.heads(f) // to what has no message
 			continue
 		}
-		for _, m := range f.messages() {
+		for _, m := range f.said() {
 			if f.Dir == In {
 				c.in(f, m, replyTo(f, i, m.Key()))
 			} else {

@@ -251,6 +251,7 @@ func TestParse(t *testing.T) {
 		{"junk", head + "junk\n" + `{"dir":"in","frame":{}}` + "\n", "t:2: this line is not a frame"},
 		{"number", head + `{"dir":"out","frame":7}` + "\n", "the frame 7 is not a message"},
 		{"session", head + `{"dir":"out","session":-1,"text":"x"}` + "\n", "session -1"},
+		{"cut off, after a byte order mark", "\ufeff" + head + `{"dir":"out","text":"x"}` + "\n" + `{"dir":"in","fr`, ""},
 		{"cut off", head + `{"dir":"out","text":"x"}` + "\n" + `{"dir":"in","fr`, ""},
 	} {
 		t.Run(test.name, func(t *testing.T) {

@@ -149,7 +149,7 @@ func (w *pipe) put(g *group, m mcpwire.Message, n int, line []byte) {
 	switch {
 	case s.sub != nil && s.kind == hangup:
 	case s.kind == answer:
-		_ = w.Write(replace(line, m.ID, "id"))
+		_ = w.Write(replace(line, s.id(g, m), "id"))
 	case s.kind == say && len(line) > 0:
 		_ = w.Write(line)
 	case g.answered || !m.IsRequest() || s.stream != 0:

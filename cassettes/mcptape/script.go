@@ -114,6 +114,25 @@ func (s *step) bytes() []byte {
 	return s.msg.Frame
 }
 
+// id is that of the answer to m, the id of m as the server spells it: some
+// answer 1 as "1" or as 1.0.
+func (s *step) id(g *group, m mcpwire.Message) json.RawMessage {
+	if s.sub != nil {
+		g = s.sub
+	}
+	asked, answered := g.msg.ID, s.msg.ID
+	if len(answered) == 0 || asked[0] == '"' || m.ID[0] == '"' {
+		return m.ID
+	}
+	if fraction, ok := bytes.CutPrefix(answered, asked); ok {
+		return slices.Concat(m.ID, fraction)
+	}
+	if answered[0] == '"' {
+		return slices.Concat([]byte(`"`), m.ID, []byte(`"`))
+	}
+	return m.ID
+}
+
 // keyOf makes the key of a message of the client.
 func keyOf(m mcpwire.Message, ignore []string) *key.Key {
 	rules := &key.Rules{Ignore: []string{"_meta"}, Also: ignore}

@@ -291,7 +291,7 @@ func (a *reply) leave(cancel context.CancelFunc) {
 func (a *reply) put(g *group, m mcpwire.Message, n int, line []byte) {
 	s := &g.steps[n]
 	if s.kind == answer && s.sub == nil && g.msg.Key() == s.msg.Key() { // else it was never that of the request
-		line = replace(line, m.ID, "id")
+		line = replace(line, s.id(g, m), "id")
 	}
 	if s.sub == nil && (s.stream != 0 || g.stream == 0 && g.answered && n > g.last) {
 		a.session.push(s, line)

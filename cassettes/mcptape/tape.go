@@ -26,9 +26,11 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"slices"
 	"time"
 
 	"github.com/rehearse-dev/rehearse/harness"
+	"github.com/rehearse-dev/rehearse/internal/exactjson"
 	"github.com/rehearse-dev/rehearse/internal/filepos"
 	"github.com/rehearse-dev/rehearse/internal/mcpwire"
 	"github.com/rehearse-dev/rehearse/internal/plainfile"
@@ -131,6 +133,7 @@ func Read(path string) (*Recording, error) {
 // Parse reads the bytes of a tape; name is for errors.
 func Parse(name string, data []byte) (*Recording, error) {
 	r := &Recording{}
+	data = bytes.TrimPrefix(data, []byte("\xEF\xBB\xBF")) // which editors put there
 	n := 0
 	for line := range bytes.Lines(data) {
 		n++
@@ -210,7 +213,42 @@ func (f *Frame) mistake() string {
 // Line is where the frame stands in its file, from 1; 0 when it is in none.
 func (f *Frame) Line() int { return f.line }
 
-func (f *Frame) messages() []mcpwire.Message { return mcpwire.Messages(f.Frame) }
+// messages are the messages of a frame: one, or those of a batch. Anything that
+// is not a message is left out.
+func (f *Frame) messages() []mcpwire.Message {
+	return slices.DeleteFunc(f.said(), func(m mcpwire.Message) bool { return m.Method == "" && m.Result == nil && m.Error == nil })
+}
+
+// said are the messages of a frame with what a server said that is none, as an
+// answer whose error is a text. Such a one has its id and its frame alone.
+func (f *Frame) said() []mcpwire.Message {
+	var list []mcpwire.Message
+	r := mcpwire.NewReader(bytes.NewReader(f.Frame), &mcpwire.ReaderOptions{MaxFrame: len(f.Frame)})
+	for {
+		m, err := r.Next()
+		var junk *mcpwire.JunkError
+		switch {
+		case err == nil:
+			list = append(list, m)
+		case !errors.As(err, &junk):
+			return list
+		case f.Dir == Out:
+			list = append(list, mcpwire.Message{ID: idOf(junk.Line), Frame: junk.Line})
+		}
+	}
+}
+
+// idOf is the id of what is to be an answer and is no message.
+func idOf(line []byte) json.RawMessage {
+	var parts struct {
+		ID     json.RawMessage `json:"id"`
+		Method json.RawMessage `json:"method"`
+	}
+	if exactjson.Unmarshal(line, &parts) != nil || parts.Method != nil {
+		return nil
+	}
+	return parts.ID
+}
 
 // encode writes the frame as a line.
 func (f *Frame) encode() []byte { return append(mcpwire.Marshal(f), '\n') }
