@@ -7,7 +7,9 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"strconv"
 	"strings"
+	"unicode/utf8"
 
 	"github.com/rehearse-dev/rehearse/internal/value"
 )
@@ -104,6 +106,9 @@ func (d *differ) text(path, a, b string) {
 func quote(s string) string {
 	if s == "" {
 		return ""
+	}
+	if !utf8.ValidString(s) {
+		return strconv.Quote(s)
 	}
 	return value.StringOf(s).String()
 }

@@ -38,7 +38,9 @@ import (
 	"net/http"
 	"net/url"
 	"slices"
+	"strconv"
 	"strings"
+	"unicode/utf8"
 
 	"github.com/rehearse-dev/rehearse/internal/value"
 )
@@ -73,7 +75,7 @@ type Key struct {
 	query        url.Values
 	body         value.Value // of JSON, forms and multipart; see value
 	packed       []byte      // is the body, of a key that was packed
-	raw          []byte      // of anything else
+	raw          []byte      // of anything else, and what of body is no text
 	tools        []string    // in the order of the request
 	fits         []string    // the paths of rules that fitted something
 }
@@ -107,7 +109,7 @@ func Of(method, address string, header http.Header, body []byte, rules *Rules) *
 	}
 	if u, err := url.Parse(address); err == nil {
 		k.path = "/" + strings.Trim(u.EscapedPath(), "/")
-		k.query = u.Query()
+		k.query = queryOf(u.RawQuery)
 		for _, name := range rules.IgnoreQuery {
 			k.query.Del(name)
 		}
@@ -115,6 +117,27 @@ func Of(method, address string, header http.Header, body []byte, rules *Rules) *
 	k.readBody(header.Get("Content-Type"), body, rules)
 	k.seal(len(body))
 	return k
+}
+
+// queryOf reads a query. A part that is not in the form of one, as a=%zz, stands
+// as it is spelled.
+func queryOf(raw string) url.Values {
+	q, err := url.ParseQuery(raw)
+	if err == nil {
+		return q
+	}
+	q = url.Values{}
+	for part := range strings.SplitSeq(raw, "&") {
+		one, err := url.ParseQuery(part)
+		if err != nil {
+			name, v, _ := strings.Cut(part, "=")
+			one = url.Values{name: {v}}
+		}
+		for name, values := range one {
+			q[name] = append(q[name], values...)
+		}
+	}
+	return q
 }
 
 // readBody parses a body by what it is, whatever its type says: clients send
@@ -133,6 +156,10 @@ func (k *Key) readBody(contentType string, body []byte, rules *Rules) {
 	case kind == "application/x-www-form-urlencoded":
 		if form, err := url.ParseQuery(string(body)); err == nil {
 			k.body = formValue(form)
+			text := form.Encode()
+			if plain, _ := url.QueryUnescape(text); !utf8.ValidString(plain) {
+				k.raw = []byte(text)
+			}
 			return
 		}
 		k.raw = body
@@ -143,11 +170,51 @@ func (k *Key) readBody(contentType string, body []byte, rules *Rules) {
 			return
 		}
 		c := canon{rules: compileRules(rules), ids: map[string]string{}, alias: map[string]string{}}
-		k.body = c.value(v)
+		k.body, k.raw = c.value(v), odd(trimmed)
 		k.tools, k.fits = c.tools, c.fits
 	default:
 		k.raw = body
 	}
+}
+
+// odd is what of JSON stands for no character: bytes that are not UTF-8, and
+// halves of surrogate pairs. As a value each of them is U+FFFD.
+func odd(text []byte) []byte {
+	if utf8.Valid(text) && !bytes.Contains(text, []byte(`\ud`)) && !bytes.Contains(text, []byte(`\uD`)) {
+		return nil
+	}
+	var out []byte
+	for i := 0; i < len(text); {
+		if text[i] != '\\' {
+			r, size := utf8.DecodeRune(text[i:])
+			if r == utf8.RuneError && size == 1 {
+				out = append(out, text[i])
+			}
+			i += size
+			continue
+		}
+		high, low := half(text[i:])
+		if high && i+6 < len(text) {
+			if _, pair := half(text[i+6:]); pair {
+				i += 12
+				continue
+			}
+		}
+		if high || low {
+			out = append(out, bytes.ToLower(text[i:i+6])...)
+		}
+		i += 2
+	}
+	return out
+}
+
+// half reports whether a text begins with an escape of half a pair.
+func half(text []byte) (high, low bool) {
+	if len(text) < 6 || text[0] != '\\' || text[1] != 'u' {
+		return false, false
+	}
+	unit, err := strconv.ParseUint(string(text[2:6]), 16, 16)
+	return err == nil && unit >= 0xD800 && unit < 0xDC00, err == nil && unit >= 0xDC00 && unit < 0xE000
 }
 
 func (k *Key) seal(size int) {
@@ -210,7 +277,7 @@ func parts(body []byte, boundary string) (value.Value, error) {
 			return value.Value{}, err
 		}
 		text := string(content)
-		if len(content) > 1<<10 {
+		if len(content) > 1<<10 || !utf8.Valid(content) {
 			sum := sha256.Sum256(content)
 			text = fmt.Sprintf("%d bytes, sha256 %x", len(content), sum[:8])
 		}

@@ -19,7 +19,8 @@ const BodiesSuffix = ".bodies"
 // UnusedBodies are the files beside a file that [Read] has read, which no body
 // of it is in: those of an older recording, as a rule.
 func UnusedBodies(f *File) ([]string, error) {
-	entries, err := os.ReadDir(bodyDir(f.Path))
+	dir := bodyDir(f.Path)
+	entries, err := os.ReadDir(dir)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, nil
 	}
@@ -36,7 +37,7 @@ func UnusedBodies(f *File) ([]string, error) {
 	var out []string
 	for _, e := range entries {
 		if !used[e.Name()] {
-			out = append(out, filepath.Join(bodyDir(f.Path), e.Name()))
+			out = append(out, filepath.Join(dir, e.Name()))
 		}
 	}
 	return out, nil

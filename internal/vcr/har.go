@@ -104,7 +104,7 @@ func parseHAR(name string, data []byte) ([]*Interaction, error) {
 	data = bytes.TrimPrefix(data, []byte("\xEF\xBB\xBF"))
 	var h harLog
 	if err := json.Unmarshal(data, &h); err != nil {
-		return nil, filepos.Errorf(harness.Position{File: name}, "not HAR: %w", err)
+		return nil, filepos.Errorf(harness.Position{File: name, Line: lineOf(err, data)}, "not HAR: %w", err)
 	}
 	if v := h.Log.Version; v != "" && v != "1.1" && v != "1.2" {
 		return nil, filepos.Errorf(harness.Position{File: name}, "HAR version %q is unknown: want 1.1 or 1.2", v)
@@ -134,6 +134,23 @@ func parseHAR(name string, data []byte) ([]*Interaction, error) {
 		return nil, errors.Join(errs...)
 	}
 	return inOrder(out, h.Log.Entries), nil
+}
+
+// lineOf is the line of data that an error of its decoding is about; 0 when it
+// does not say.
+func lineOf(err error, data []byte) int {
+	var syntax *json.SyntaxError
+	var kind *json.UnmarshalTypeError
+	offset := int64(0)
+	switch {
+	case errors.As(err, &syntax):
+		offset = syntax.Offset
+	case errors.As(err, &kind):
+		offset = kind.Offset
+	default:
+		return 0
+	}
+	return 1 + bytes.Count(data[:min(max(offset, 0), int64(len(data)))], []byte{'\n'})
 }
 
 // inOrder sorts the interactions of entries by when they began, as HAR leaves

@@ -9,7 +9,9 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"strconv"
 	"strings"
+	"unicode/utf8"
 
 	"gopkg.in/yaml.v3"
 
@@ -122,17 +124,42 @@ func (f *File) parseYAML(data []byte) error {
 	var doc yaml.Node
 	switch err := dec.Decode(&doc); {
 	case errors.Is(err, io.EOF):
-		return filepos.Errorf(harness.Position{File: f.Path}, "the file contains no YAML document; was the recording interrupted?")
+		return filepos.Errorf(harness.Position{File: f.Path, Line: 1}, "the file contains no YAML document; was the recording interrupted?")
 	case err != nil:
-		return filepos.Errorf(harness.Position{File: f.Path}, "not YAML: %s", strings.TrimPrefix(err.Error(), "yaml: "))
+		return f.notYAML(err, data)
 	}
 	var second yaml.Node
-	if err := dec.Decode(&second); !errors.Is(err, io.EOF) {
-		return filepos.Errorf(harness.Position{File: f.Path}, "a cassette must hold exactly one YAML document, but this file has more")
+	switch err := dec.Decode(&second); {
+	case err == nil:
+		return filepos.Errorf(harness.Position{File: f.Path, Line: second.Line}, "a cassette must hold exactly one YAML document, but this file has more")
+	case !errors.Is(err, io.EOF):
+		return f.notYAML(err, data)
 	}
 	w := &walk{name: f.Path, budget: aliasBudget}
 	w.document(f, doc.Content[0])
 	return w.err
+}
+
+// notYAML is an error of the reader of YAML at its line. It names none for what
+// is in the first line, and for bytes that are no text.
+func (f *File) notYAML(err error, data []byte) error {
+	at := harness.Position{File: f.Path, Line: 1}
+	text := strings.TrimPrefix(err.Error(), "yaml: ")
+	if rest, ok := strings.CutPrefix(text, "line "); ok {
+		if number, why, ok := strings.Cut(rest, ": "); ok {
+			at.Line, _ = strconv.Atoi(number)
+			text = why
+		}
+	} else {
+		n := 0
+		for line := range bytes.Lines(data) {
+			if n++; !utf8.Valid(line) || bytes.ContainsFunc(line, func(r rune) bool { return r < ' ' && r != '\t' && r != '\n' && r != '\r' }) {
+				at.Line = n
+				break
+			}
+		}
+	}
+	return filepos.Errorf(at, "not YAML: %s", text)
 }
 
 func (w *walk) document(f *File, root *yaml.Node) {

@@ -87,7 +87,16 @@ func Stage(path string, f *File, maxBody int) (string, error) {
 	return tmp, nil
 }
 
-func bodyDir(path string) string { return path + BodiesSuffix }
+// bodyDir is the folder with the bodies of a file: beside the file that a link
+// leads to, where it has one.
+func bodyDir(path string) string {
+	if to, err := recfile.Resolve(path); err == nil && to != path {
+		if _, err := os.Stat(to + BodiesSuffix); err == nil {
+			return to + BodiesSuffix
+		}
+	}
+	return path + BodiesSuffix
+}
 
 func present(path string, bodies map[string][]byte) bool {
 	for name := range bodies {

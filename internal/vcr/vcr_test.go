@@ -206,11 +206,18 @@ func TestRefused(t *testing.T) {
 		{"no interactions", "version: 1\n", "x.yaml:1:1: the key interactions is missing: is this a cassette?"},
 		{"a key twice", strings.Replace(good, "method: GET", "method: GET, method: PUT", 1), `x.yaml:4:41: duplicate key "method"; the first is at line 4`},
 		{"conflict", "version: 1\n<<<<<<< HEAD\ninteractions: []\n=======\n>>>>>>> other\n", "x.yaml:2:1: the file contains merge conflict markers; choose one side, or record it again"},
-		{"second document", "version: 1\ninteractions: []\n---\na: 1\n", "x.yaml: a cassette must hold exactly one YAML document, but this file has more"},
+		{"second document", "version: 1\ninteractions: []\n---\na: 1\n", "x.yaml:3: a cassette must hold exactly one YAML document, but this file has more"},
 		{"no code", strings.Replace(good, "code: 200, ", "", 1), "x.yaml:5:13: a response has no code"},
 		{"a code that is none", strings.Replace(good, "code: 200", "code: ok", 1), `x.yaml:5:20: "ok" is not a status code`},
 		{"meta of the future", strings.Replace(good, "body: x, headers: {}", "body: x, headers: {X-Rehearse-Meta: [v2]}", 1), `x.yaml:4: interaction 1: X-Rehearse-Meta: version "v2" is unknown; this program knows v1`},
-		{"not YAML", "version: [1\n", "x.yaml: not YAML: line 1: did not find expected ',' or ']'"},
+		{"not YAML", "version: [1\n", "x.yaml:1: not YAML: did not find expected ',' or ']'"},
+		{"Latin 1", strings.Replace(good, "body: x", "body: \xe9", 1), "x.yaml:5: not YAML: invalid trailing UTF-8 octet"},
+		{"a control character", strings.Replace(good, "body: x", "body: \x01", 1), "x.yaml:5: not YAML: control characters are not allowed"},
+		{"wrong at the first line", "version: 1 : 2\n", "x.yaml:1: not YAML: mapping values are not allowed in this context"},
+		{"a second document that is none", "version: 1\ninteractions: []\n---\na: [\n", "x.yaml:4: not YAML: did not find expected node content"},
+		{"only a comment", "# later\n", "x.yaml:1: the file contains no YAML document; was the recording interrupted?"},
+		{"HAR that breaks off", "{\"log\": {\n\"entries\": [\n{", "x.yaml:3: not HAR: unexpected end of JSON input"},
+		{"HAR of another kind", "{\"log\": {\n\"entries\": [{\"response\": {\n\"status\": \"200\"}}]}}", "x.yaml:3: not HAR: json: cannot unmarshal string into Go struct field harResponse.log.entries.response.status of type int"},
 	}
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
