@@ -12,7 +12,9 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"syscall"
 	"testing"
+	"testing/iotest"
 	"testing/synctest"
 	"time"
 
@@ -251,6 +253,28 @@ func TestModes(t *testing.T) {
 		}
 		if after, _ := os.ReadFile(path); string(after) != string(before) {
 			t.Error("the file has changed")
+		}
+	})
+	t.Run("verify without an answer judges nothing", func(t *testing.T) {
+		record(t, path, echo(), `1`, `2`)
+		r := open(t, path, cassettes.Options{Mode: cassettes.Verify, Upstream: endpoint(func(req *http.Request) (*http.Response, error) {
+			if body, _ := io.ReadAll(req.Body); string(body) == `1` {
+				return nil, syscall.ECONNREFUSED
+			}
+			resp := respond(200, "application/json", "")
+			resp.Body = io.NopCloser(iotest.ErrReader(io.ErrUnexpectedEOF))
+			return resp, nil
+		})})
+		for _, body := range []string{`1`, `2`} {
+			_, _ = post(t, r, body)
+		}
+		const what = "POST http://127.0.0.1:1/v1/chat/completions: interaction "
+		want := []string{what + "1: not compared: the endpoint did not answer: connection refused", what + "2: not compared: the answer broke off: unexpected EOF"}
+		if diff := cmp.Diff(want, r.Unjudged()); diff != "" || len(r.Drift()) > 0 {
+			t.Errorf("drift %v, unjudged (-want +got):\n%s", r.Drift(), diff)
+		}
+		if err := r.Close(); err != nil {
+			t.Error(err)
 		}
 	})
 	t.Run("wrong words", func(t *testing.T) {

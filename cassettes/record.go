@@ -257,10 +257,25 @@ func (r *Recorder) slotNumber(s *slot) int {
 	return len(r.slots)
 }
 
+// compare holds an answer against the recorded one. One that did not come, or
+// not to its end, says nothing about either. The caller holds mu.
 func (r *Recorder) compare(found *entry, live *vcr.Interaction) {
 	what := fmt.Sprintf("%s %s", live.Request.Method, live.Request.URL)
 	if found == nil {
 		r.drift = append(r.drift, what+": this request is not recorded")
+		return
+	}
+	why := ""
+	switch {
+	case live.Meta.Outcome == vcr.Aborted:
+		why = "the answer broke off: " + live.Meta.Error
+	case live.Meta.Outcome == vcr.UpstreamError:
+		why = "the endpoint did not answer: " + live.Meta.Error
+	case live.Response.Code == 0:
+		why = "the client left before the endpoint answered"
+	}
+	if why != "" && found.Meta.Outcome != live.Meta.Outcome {
+		r.unjudged = append(r.unjudged, fmt.Sprintf("%s: interaction %d: not compared: %s", what, found.number, why))
 		return
 	}
 	for _, d := range shape.Diff(shape.Of(found.Interaction), shape.Of(live)) {

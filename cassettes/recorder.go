@@ -34,25 +34,26 @@ type Recorder struct {
 	opts    Options
 	secrets *redact.Redactor
 
-	mu      sync.Mutex // guards the rest
-	tape    []*entry   // what the file holds, in its order
-	same    map[spelling]*queue
-	seed    maphash.Seed      // of same; never changes
-	byKey   map[string]*queue // nil until it is needed
-	slots   []*slot           // what is being recorded, in the order of the requests
-	failed  map[string]int    // how often a request was recorded that failed, by key
-	journal *journal
-	strict  int // how many of the tape were used, in order strict
-	misses  []error
-	notes   []string
-	drift   []string
-	bases   []string        // paths of endpoints, see [vcr.Meta]
-	fits    map[string]bool // which of the paths that do not count are in a request
-	chat    *key.Chat       // what the recording is of, as far as is known
-	mixed   bool            // it was said that it is of two
-	closed  bool
-	refused *vcr.Interaction
-	open    sync.WaitGroup // exchanges that are being recorded
+	mu       sync.Mutex // guards the rest
+	tape     []*entry   // what the file holds, in its order
+	same     map[spelling]*queue
+	seed     maphash.Seed      // of same; never changes
+	byKey    map[string]*queue // nil until it is needed
+	slots    []*slot           // what is being recorded, in the order of the requests
+	failed   map[string]int    // how often a request was recorded that failed, by key
+	journal  *journal
+	strict   int // how many of the tape were used, in order strict
+	misses   []error
+	notes    []string
+	drift    []string
+	unjudged []string        // requests whose answers could not be compared
+	bases    []string        // paths of endpoints, see [vcr.Meta]
+	fits     map[string]bool // which of the paths that do not count are in a request
+	chat     *key.Chat       // what the recording is of, as far as is known
+	mixed    bool            // it was said that it is of two
+	closed   bool
+	refused  *vcr.Interaction
+	open     sync.WaitGroup // exchanges that are being recorded
 }
 
 // entry is an interaction of the file.
@@ -499,4 +500,12 @@ func (r *Recorder) Drift() []string {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	return slices.Clone(r.drift)
+}
+
+// Unjudged says, in mode verify, of which requests the answer could not be
+// compared with the file, since the endpoint did not give all of one.
+func (r *Recorder) Unjudged() []string {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return slices.Clone(r.unjudged)
 }

@@ -26,7 +26,6 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"slices"
 	"time"
 
 	"github.com/rehearse-dev/rehearse/harness"
@@ -213,11 +212,7 @@ func (f *Frame) mistake() string {
 // Line is where the frame stands in its file, from 1; 0 when it is in none.
 func (f *Frame) Line() int { return f.line }
 
-// messages are the messages of a frame: one, or those of a batch. Anything that
-// is not a message is left out.
-func (f *Frame) messages() []mcpwire.Message {
-	return slices.DeleteFunc(f.said(), func(m mcpwire.Message) bool { return m.Method == "" && m.Result == nil && m.Error == nil })
-}
+func (f *Frame) messages() []mcpwire.Message { return mcpwire.Messages(f.Frame) }
 
 // said are the messages of a frame with what a server said that is none, as an
 // answer whose error is a text. Such a one has its id and its frame alone.

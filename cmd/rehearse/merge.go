@@ -102,9 +102,11 @@ func writeJoined(dir string, run *trials.Joined, dirs []string) error {
 		return err
 	}
 	for i, rec := range run.Records {
-		// What cannot be read is a warning of the run already.
 		detail, missing := trials.ReadDetail(dirs[run.From[i]], rec)
 		if rec.Detail == "" || missing != nil {
+			if rec.Detail != "" && !errors.Is(missing, fs.ErrNotExist) { // which is a warning of the run already
+				run.Manifest.Warnings = append(run.Manifest.Warnings, fmt.Sprintf("no transcript of %s: %v", rec.Key, missing))
+			}
 			rec.Detail = ""
 		} else if rec.Detail, err = trials.WriteDetail(dir, detail); err != nil {
 			break

@@ -217,14 +217,15 @@ func openRecorders(flags *proxyFlags, opts *cassettes.Options, upstream *url.URL
 
 // verdict is what the proxy ends with, once it is closed with an error or none.
 func (r *recorders) verdict(p *process, flags *proxyFlags, command []string, code int, err error) error {
-	var recorded, asked, misses, drift int
+	var recorded, asked, misses, drift, unjudged int
 	var refused *vcr.Interaction
 	var failed []string
 	for _, rec := range r.list() {
 		recorded, asked, misses, drift = recorded+len(rec.Recorded()), asked+rec.Asked(), misses+len(rec.Misses()), drift+len(rec.Drift())
-		for _, line := range rec.Drift() {
+		for _, line := range slices.Concat(rec.Drift(), rec.Unjudged()) {
 			fmt.Fprintln(p.stdout, line)
 		}
+		unjudged += len(rec.Unjudged())
 		refused = cmp.Or(rec.Refused(), refused)
 		if rec.Failed() {
 			failed = append(failed, fmt.Sprintf("cassette %q: every recorded exchange failed (exchanges: %d)%s", rec.Path(), len(rec.Recorded()), lastRefusal(rec.Refused())))
@@ -244,6 +245,8 @@ func (r *recorders) verdict(p *process, flags *proxyFlags, command []string, cod
 		return &codeError{exitCode(code), err}
 	case err != nil || drift > 0:
 		return &codeError{exitFailed, err}
+	case unjudged > 0:
+		return &codeError{exitUnjudged, fmt.Errorf("%s could not be compared; check --upstream", prose.Count(unjudged, "answer"))}
 	}
 	return nil
 }

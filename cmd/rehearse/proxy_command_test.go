@@ -217,3 +217,35 @@ func TestProxyRefused(t *testing.T) {
 		}
 	}
 }
+
+// TestProxyVerify: a difference is a failure, and an endpoint that is not there
+// is none.
+func TestProxyVerify(t *testing.T) {
+	answer := "fine"
+	endpoint := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { fmt.Fprint(w, answer) }))
+	defer endpoint.Close()
+	path := filepath.Join(t.TempDir(), "a.yaml")
+	for _, tt := range []struct {
+		name, mode, answer string
+		code               exitCode
+		stdout, stderr     string
+	}{
+		{"recorded", "record", "fine", exitPassed, "", ""},
+		{"the same", "verify", "good", exitPassed, "", ""},
+		{"other", "verify", `{"a":1}`, exitFailed, "interaction 1: breaking: body", ""},
+		{"gone", "verify", "", exitUnjudged, "interaction 1: not compared: the endpoint did not answer: ", "1 answer could not be compared; check --upstream"},
+	} {
+		if answer = tt.answer; answer == "" {
+			endpoint.Close()
+		}
+		var stdout, stderr bytes.Buffer
+		code := command(t.Context(), &process{
+			args:  []string{"proxy", "--mode", tt.mode, "--cassette", path, "--upstream", endpoint.URL, "--", "proxy-client"},
+			stdin: strings.NewReader(""), stdout: &stdout, stderr: &stderr,
+			getenv: func(string) (string, bool) { return "", false },
+		})
+		if code != tt.code || !strings.Contains(stdout.String(), tt.stdout) || !strings.Contains(stderr.String(), tt.stderr) || strings.Contains(stdout.String(), "status: was 200, is 0") {
+			t.Errorf("%s: exit code %d\n%s%s", tt.name, code, stdout.String(), stderr.String())
+		}
+	}
+}

@@ -304,7 +304,8 @@ func WriteDetail(dir string, d Detail) (string, error) {
 	return rel, writeEncoded(name, data)
 }
 
-// ReadDetail reads the detail that a record of a run folder names.
+// ReadDetail reads the detail that a record of a run folder names. That of
+// another trial is an error.
 func ReadDetail(dir string, r Record) (Detail, error) {
 	var d Detail
 	name, err := detailFile(dir, r)
@@ -319,6 +320,9 @@ func ReadDetail(dir string, r Record) (Detail, error) {
 	}
 	if d.Schema == 1 {
 		d.Schema, d.Key = Schema, r.Key
+	}
+	if d.Key != r.Key {
+		return Detail{}, fmt.Errorf("reading %q: it is of another trial, %s of suite %q with subject %q", name, d.Key, d.Suite, d.Subject)
 	}
 	return d, nil
 }

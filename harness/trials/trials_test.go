@@ -191,6 +191,11 @@ func TestManifestAndDetail(t *testing.T) {
 	if d := cmp.Diff(detail, back); d != "" {
 		t.Errorf("detail (-want +got):\n%s", d)
 	}
+	other := r
+	other.Attempt = 4
+	if _, err := trials.ReadDetail(dir, other); err == nil || !strings.Contains(err.Error(), "it is of another trial, Ein Fall / [größer] (") {
+		t.Errorf("the detail of another trial: error %v", err)
+	}
 	r.Detail = "../../secret"
 	if _, err := trials.ReadDetail(dir, r); err == nil || !strings.Contains(err.Error(), "outside its folder") {
 		t.Errorf("a detail outside the folder: error %v", err)

@@ -198,6 +198,23 @@ type ReaderOptions struct {
 	NoBatches bool
 }
 
+// Messages are the messages of a frame: one, or those of a batch. Anything that is
+// not a message is left out.
+func Messages(frame []byte) []Message {
+	var list []Message
+	r := NewReader(bytes.NewReader(frame), nil)
+	for {
+		m, err := r.Next()
+		var junk *JunkError
+		switch {
+		case err == nil:
+			list = append(list, m)
+		case !errors.As(err, &junk):
+			return list
+		}
+	}
+}
+
 // NewReader returns a reader of the messages in r.
 func NewReader(r io.Reader, opts *ReaderOptions) *Reader {
 	var o ReaderOptions

@@ -198,7 +198,7 @@ func other(f *mcptape.Frame) string {
 	case f.HTTP != nil && f.HTTP.Status >= 300:
 		return fmt.Sprintf("HTTP %d %s", f.HTTP.Status, short(f.Text))
 	}
-	return short(f.Text)
+	return short(cmp.Or(f.Text, string(f.Frame)))
 }
 
 func nameOf(m mcpwire.Message) string {
