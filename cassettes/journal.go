@@ -3,6 +3,7 @@
 package cassettes
 
 import (
+	"bufio"
 	"bytes"
 	"cmp"
 	"crypto/sha256"
@@ -10,6 +11,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -17,6 +19,7 @@ import (
 	"strings"
 
 	"github.com/rehearse-dev/rehearse/internal/plainfile"
+	"github.com/rehearse-dev/rehearse/internal/prose"
 	"github.com/rehearse-dev/rehearse/internal/recfile"
 	"github.com/rehearse-dev/rehearse/internal/redact"
 	"github.com/rehearse-dev/rehearse/internal/vcr"
@@ -30,9 +33,14 @@ import (
 // Its last line may be a commit: the recording is whole, and its files only lack
 // their names. Whoever opens the recording next gives them these.
 type journal struct {
-	path string
-	file *os.File
+	path  string
+	file  *os.File
+	lines recfile.Lines
 }
+
+// maxJournal is what a journal holds at most, in bytes. It is more than a
+// cassette may have: its exchanges are in base64, and it is read by lines.
+const maxJournal = 4 * plainfile.MaxRecording
 
 // heading is the first line of a journal.
 type heading struct {
@@ -48,6 +56,7 @@ type heading struct {
 	Whole bool `json:"whole,omitempty"`
 
 	commit []Rename // of the last line
+	torn   []int    // lines of which only a part is there, from 1
 }
 
 // record is any other line of a journal.
@@ -87,8 +96,11 @@ func newJournal(path string, adds, whole bool) (*journal, error) {
 	if err != nil {
 		return nil, err
 	}
-	j := &journal{path: journalPath(path), file: f}
-	return j, j.write(heading{Base: base, Adds: adds, Whole: whole})
+	j := &journal{path: journalPath(path), file: f, lines: recfile.Lines{File: f, Most: maxJournal}}
+	if err := j.write(heading{Base: base, Adds: adds, Whole: whole}); err != nil {
+		return nil, errors.Join(err, j.remove())
+	}
+	return j, nil
 }
 
 // add keeps an exchange.
@@ -101,7 +113,7 @@ func (j *journal) add(slot, renews int, i *vcr.Interaction) error {
 func (j *journal) write(v any) error {
 	line, err := json.Marshal(v)
 	if err == nil {
-		_, err = j.file.Write(append(line, '\n'))
+		err = j.lines.Append(append(line, '\n'))
 	}
 	if err != nil {
 		return fmt.Errorf("writing journal %q: %w", j.path, err)
@@ -128,37 +140,62 @@ type left struct {
 }
 
 // readJournal reads what a recording left, in the order of the file. A last
-// line that is cut off was never whole.
-func readJournal(path string) (heading, []left, error) {
-	var head heading
-	data, err := plainfile.Read(journalPath(path), plainfile.MaxRecording)
+// line that is cut off was never whole. Nor was another one that is not JSON,
+// as older versions left them on a full disk: it costs no other exchange, and
+// head.torn has it. That a journal has nothing else is an error.
+func readJournal(path string) (head heading, found []left, err error) {
+	f, err := plainfile.Open(journalPath(path))
 	if err != nil {
 		return head, nil, err
 	}
-	var found []left
-	n := 0
-	for line := range bytes.Lines(data) {
-		n++
-		if !bytes.HasSuffix(line, []byte{'\n'}) {
+	defer f.Close()
+	wrong := func(n int, err error) error {
+		return fmt.Errorf("reading journal %q: line %d: %w", journalPath(path), n, err)
+	}
+	in := bufio.NewReader(io.LimitReader(f, maxJournal))
+	for n := 1; ; n++ {
+		line, err := in.ReadBytes('\n')
+		if errors.Is(err, io.EOF) {
 			break
 		}
-		if n == 1 {
+		if err != nil {
+			return head, nil, wrong(n, err)
+		}
+		var l left
+		switch line = bytes.TrimSpace(line); {
+		case n == 1:
 			err = json.Unmarshal(line, &head)
-		} else {
-			var l left
+		case len(line) == 0:
+			continue
+		case !json.Valid(line):
+			head.torn = append(head.torn, n)
+			continue
+		default:
 			l, err = readRecord(line)
-			if l.Commit != nil {
-				head.commit = l.Commit
-				continue
-			}
+		}
+		switch {
+		case err != nil:
+			return head, nil, wrong(n, err)
+		case l.Commit != nil:
+			head.commit = l.Commit
+		case n > 1:
 			found = append(found, l)
 		}
-		if err != nil {
-			return head, nil, fmt.Errorf("reading journal %q: line %d: %w", journalPath(path), n, err)
-		}
+	}
+	if len(head.torn) > 0 && len(found) == 0 && head.commit == nil {
+		return head, nil, wrong(head.torn[0], errors.New("only a part of it is there, and no exchange is whole"))
 	}
 	slices.SortStableFunc(found, func(a, b left) int { return cmp.Compare(a.Slot, b.Slot) })
 	return head, found, nil
+}
+
+// lost says which exchanges are missing among those of a journal; empty when
+// none are.
+func (h *heading) lost() string {
+	if len(h.torn) == 0 {
+		return ""
+	}
+	return fmt.Sprintf("; lost because only a part was written: %s of its journal (first: line %d)", prose.Count(len(h.torn), "line"), h.torn[0])
 }
 
 func readRecord(line []byte) (left, error) {
@@ -240,7 +277,7 @@ func fold(path string, anew bool, maxBody int, secrets *redact.Redactor, logf fu
 		if err != nil {
 			return err
 		}
-		logf("a recording was interrupted, and %v; its finished exchanges are in %q", why, at)
+		logf("a recording was interrupted, and %v; its finished exchanges are in %q%s", why, at, head.lost())
 		return nil
 	}
 	if err := vcr.WriteFile(to, &vcr.File{Path: to, Interactions: list}, maxBody); err != nil {
@@ -248,11 +285,11 @@ func fold(path string, anew bool, maxBody int, secrets *redact.Redactor, logf fu
 	}
 	switch {
 	case !aside:
-		logf("cassette %q: a recording was interrupted; its finished exchanges are kept in the cassette (exchanges: %d)", path, len(found))
+		logf("cassette %q: a recording was interrupted; its finished exchanges are kept in the cassette (exchanges: %d)%s", path, len(found), head.lost())
 	case anew:
-		logf("cassette %q: a recording was interrupted; its finished exchanges are in %q (exchanges: %d), because mode %s makes a new file", path, to, len(found), Record)
+		logf("cassette %q: a recording was interrupted; its finished exchanges are in %q (exchanges: %d), because mode %s makes a new file%s", path, to, len(found), Record, head.lost())
 	default:
-		logf("cassette %q: a recording that would have replaced it was interrupted; its finished exchanges are in %q (exchanges: %d), and the cassette is unchanged", path, to, len(found))
+		logf("cassette %q: a recording that would have replaced it was interrupted; its finished exchanges are in %q (exchanges: %d), and the cassette is unchanged%s", path, to, len(found), head.lost())
 	}
 	return nil
 }

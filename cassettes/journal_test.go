@@ -7,6 +7,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"syscall"
 	"testing"
 
 	"github.com/rehearse-dev/rehearse/internal/redact"
@@ -213,5 +214,75 @@ func TestFold(t *testing.T) {
 				t.Error("the journal is left")
 			}
 		})
+	}
+}
+
+// fullDisk is a file on a disk that is full once, in the middle of a line.
+type fullDisk struct {
+	*os.File
+	full bool
+}
+
+func (d *fullDisk) Write(b []byte) (int, error) {
+	if d.full = !d.full; !d.full {
+		return d.File.Write(b)
+	}
+	n, _ := d.File.Write(b[:len(b)/2])
+	return n, syscall.ENOSPC
+}
+
+// TestJournalOnFullDisk: an exchange that did not fit costs no other, neither of
+// this version nor of one that left a part of it in the journal.
+func TestJournalOnFullDisk(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "a.yaml")
+	j, err := newJournal(path, true, false)
+	if err != nil {
+		t.Fatal(err)
+	}
+	j.lines.File = &fullDisk{File: j.file}
+	if err := j.add(0, 0, interactionOf("a")); err == nil || !strings.Contains(err.Error(), syscall.ENOSPC.Error()) {
+		t.Errorf("got %v", err)
+	}
+	if err := j.add(1, 0, interactionOf("b")); err != nil {
+		t.Error(err)
+	}
+	_ = j.file.Close()
+	if head, left, err := readJournal(path); err != nil || len(left) != 1 || string(left[0].Response.Body) != "b" || head.torn != nil {
+		t.Errorf("read %+v, torn %v, %v", left, head.torn, err)
+	}
+	data, err := os.ReadFile(journalPath(path))
+	if err != nil {
+		t.Fatal(err)
+	}
+	lines := strings.SplitAfter(string(data), "\n")
+	torn := lines[0] + lines[1][:20] + lines[1] + "\n" + lines[1]
+	if err := os.WriteFile(journalPath(path), []byte(torn), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	var said string
+	err = fold(path, false, 0, noSecrets(t), func(format string, args ...any) { said += fmt.Sprintf(format, args...) })
+	if err != nil || holds(t, path) != "b" || !strings.Contains(said, "(exchanges: 1); lost because only a part was written: 1 line of its journal (first: line 2)") {
+		t.Errorf("%v; said %q", err, said)
+	}
+}
+
+// TestJournalBounded: what is more than can be read again is not written.
+func TestJournalBounded(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "a.yaml")
+	j, err := newJournal(path, true, false)
+	if err != nil {
+		t.Fatal(err)
+	}
+	j.lines.Most = 1000
+	long := interactionOf("long")
+	long.Response.Body = []byte(strings.Repeat("x", 1000))
+	for _, i := range []*vcr.Interaction{long, interactionOf("b")} {
+		if err := j.add(0, 0, i); (err != nil) != (i == long) {
+			t.Errorf("%s: %v", i.Request.URL, err)
+		}
+	}
+	_ = j.file.Close()
+	if _, left, err := readJournal(path); err != nil || len(left) != 1 {
+		t.Errorf("read %d, %v", len(left), err)
 	}
 }

@@ -125,9 +125,9 @@ func (r *Recorder) load() error {
 		switch {
 		case readErr == nil && r.opts.Mode == Replay && !head.Whole:
 			if live(r.path) {
-				r.note("it is being recorded by another process; exchanges so far: %d", len(left))
+				r.note("it is being recorded by another process; exchanges so far: %d%s", len(left), head.lost())
 			} else {
-				r.note("the recording was interrupted; exchanges so far: %d", len(left))
+				r.note("the recording was interrupted; exchanges so far: %d%s", len(left), head.lost())
 			}
 			f, err = &vcr.File{Path: r.path}, nil
 			for _, l := range left {

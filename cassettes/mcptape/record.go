@@ -60,6 +60,7 @@ type RecordOptions struct {
 type Recorder struct {
 	path    string
 	file    *os.File
+	lines   recfile.Lines // of file
 	clock   harness.Clock
 	start   time.Time
 	secrets *redact.Redactor
@@ -83,6 +84,7 @@ type Recorder struct {
 	secret error  // what looks like a secret was replaced, and the tape is refused
 	eras   map[int]*era
 	err    error     // of Stop as well, which waits for the writer
+	short  error     // why the tape ends before the traffic did
 	scan   sync.Once // of the whole
 	texts  map[source]*redact.Lines
 	raw    []byte // what came, as lines of a tape: up to maxRaw
@@ -205,7 +207,7 @@ func (r *Recorder) run() {
 
 // add writes one line, without its secrets.
 func (r *Recorder) add(p passing) {
-	if r.err != nil {
+	if r.err != nil || r.short != nil {
 		return
 	}
 	f := p.Frame
@@ -230,7 +232,7 @@ func (r *Recorder) add(p passing) {
 		f.Text = strings.ToValidUTF8(string(line), "�")
 	}
 	r.write(r.scanned(f.encode(), f.Dir))
-	if message {
+	if message && r.short == nil {
 		r.kept++
 	}
 }
@@ -262,10 +264,10 @@ func (r *Recorder) textOf(of source) *redact.Lines {
 	return r.texts[of]
 }
 
+// write adds a line. One that cannot be written ends the tape: a request that is
+// missing would make another conversation of what comes after it.
 func (r *Recorder) write(b []byte) {
-	if _, err := r.file.Write(b); err != nil && r.err == nil {
-		r.err = err
-	}
+	r.short = r.lines.Append(b)
 }
 
 // Stop ends the recording, which gets its name by [Recorder.Close] only. The
@@ -276,14 +278,19 @@ func (r *Recorder) Stop() error {
 	r.change.Signal()
 	r.mu.Unlock()
 	<-r.done
-	if r.err == nil && r.kept == 0 {
+	if r.err == nil && r.short == nil && r.kept == 0 {
 		return fmt.Errorf("tape %q is not written: no message was recorded", r.path)
 	}
 	r.scan.Do(r.scanWhole)
-	if r.err != nil {
-		return fmt.Errorf("tape %q is not written: %w", r.path, r.err)
+	switch {
+	case r.err != nil || r.kept == 0:
+		return fmt.Errorf("tape %q is not written: %w", r.path, cmp.Or(r.err, r.short))
+	case r.secret != nil:
+		return r.setAside(r.secret)
+	case r.short != nil:
+		return r.keepShort()
 	}
-	if err := cmp.Or(r.secret, r.spoils()); err != nil {
+	if err := r.spoils(); err != nil {
 		return r.setAside(err)
 	}
 	return nil
@@ -326,7 +333,8 @@ func (r *Recorder) finish() bool {
 }
 
 // Close ends the tape and gives it its name. Where something could not be
-// written, or nothing went by, an older tape of that name stays.
+// written, or nothing went by, an older tape of that name stays; what came before
+// is in NAME.cut.tape.
 func (r *Recorder) Close() error {
 	part, err := r.Stage()
 	if err == nil && part != "" {

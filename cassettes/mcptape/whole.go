@@ -42,8 +42,13 @@ func (r *Recorder) begin() error {
 	if errors.Is(err, fs.ErrExist) || errors.Is(err, recfile.ErrBusy) {
 		return errBusy
 	}
+	r.lines = recfile.Lines{File: r.file, Most: maxTape}
 	return err
 }
+
+// maxTape is how large a tape becomes, in bytes. What stands for secrets that are
+// found at its end needs room, too, in what is read again.
+const maxTape = plainfile.MaxRecording / 8 * 7
 
 // saveCut renames what was left of a recording, and closes it.
 func (r *Recorder) saveCut(left *os.File) (string, error) {
@@ -216,6 +221,23 @@ func (r *Recorder) setAside(why error) error {
 	}
 	r.aside = at
 	return fmt.Errorf("%w; the recording is in %q", why, at)
+}
+
+// keepShort keeps what there is of a tape that could not be written to its end, in
+// a file of its own, and says where.
+func (r *Recorder) keepShort() error {
+	why := fmt.Errorf("tape %q is not written, and an existing one stays: %w", r.path, r.short)
+	if r.aside == "" {
+		at, err := free(besidePath(r.path, "cut"))
+		if err == nil {
+			err = os.Rename(r.file.Name(), at)
+		}
+		if err != nil {
+			return errors.Join(why, err)
+		}
+		r.aside = at
+	}
+	return fmt.Errorf("%w; the frames before that are in %q", why, r.aside)
 }
 
 // rewrite puts data in place of all that is written.

@@ -38,8 +38,9 @@ var ErrBusy = errors.New("another process writes records there now")
 // Writer appends records to a file, one at a time. Its methods may be called
 // concurrently.
 type Writer struct {
-	mu sync.Mutex // guards f's position: one record is one write
-	f  *os.File
+	mu    sync.Mutex // guards lines: one record is one write
+	f     *os.File
+	lines recfile.Lines
 }
 
 // Append opens a file of records for appending and makes it where there is
@@ -63,7 +64,7 @@ func Append(name string) (*Writer, error) {
 		f.Close()
 		return nil, fmt.Errorf("repairing %q: %w", name, err)
 	}
-	return &Writer{f: f}, nil
+	return &Writer{f: f, lines: recfile.Lines{File: f}}, nil
 }
 
 // cutTorn leaves f at its end, after a whole line.
@@ -85,7 +86,8 @@ func cutTorn(f *os.File) error {
 	return err
 }
 
-// Write appends one record and flushes it to the disk. It sets r's schema.
+// Write appends one record and flushes it to the disk. It sets r's schema. Of a
+// record that could not be written whole nothing stays.
 func (w *Writer) Write(r Record) error {
 	r.Schema = Schema
 	line, err := encode(r)
@@ -94,7 +96,7 @@ func (w *Writer) Write(r Record) error {
 	}
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	if _, err := w.f.Write(append(line, '\n')); err != nil {
+	if err := w.lines.Append(append(line, '\n')); err != nil {
 		return err
 	}
 	// Some file systems (pipes, /dev/stdout) cannot sync, and need not.

@@ -1,0 +1,75 @@
+// Copyright 2026 The rehearse Authors. SPDX-License-Identifier: Apache-2.0
+
+package mcptape
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+
+	"github.com/rehearse-dev/rehearse/internal/mcpwire"
+)
+
+// fullDisk is a file on a disk that is full once, in the middle of a line.
+type fullDisk struct {
+	*os.File
+	before int // lines that fit
+}
+
+func (d *fullDisk) Write(b []byte) (int, error) {
+	if d.before--; d.before != -1 {
+		return d.File.Write(b)
+	}
+	n, _ := d.File.Write(b[:len(b)/2])
+	return n, syscall.ENOSPC
+}
+
+// TestShortTape: a tape that cannot be written to its end replaces nothing, and
+// what was written of it is kept.
+func TestShortTape(t *testing.T) {
+	for _, tt := range []struct {
+		name string
+		make func(*Recorder)
+		want string
+	}{
+		{"the disk is full for a moment", func(r *Recorder) { r.lines.File = &fullDisk{r.file, 2} }, syscall.ENOSPC.Error()},
+		{"it becomes too large", func(r *Recorder) { r.lines.Most = 300 }, "the file may not become larger"},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			dir := t.TempDir()
+			path := filepath.Join(dir, "a.tape")
+			if err := os.WriteFile(path, []byte("an older tape"), 0o600); err != nil {
+				t.Fatal(err)
+			}
+			rec, err := NewRecorder(path, &RecordOptions{LookupEnv: func(string) (string, bool) { return "", false }})
+			if err != nil {
+				t.Fatal(err)
+			}
+			tt.make(rec)
+			a, b := mcpwire.Pipe()
+			conn := rec.Wrap(a)
+			for n := range 9 {
+				fmt.Fprintf(conn, `{"jsonrpc":"2.0","id":%d,"method":"ping"}`+"\n", n)
+			}
+			conn.Close()
+			b.Close()
+			cut := filepath.Join(dir, "a.cut.tape")
+			if err := rec.Close(); err == nil || !strings.Contains(err.Error(), tt.want) || !strings.Contains(err.Error(), fmt.Sprintf("the frames before that are in %q", cut)) {
+				t.Errorf("got %v", err)
+			}
+			if data, _ := os.ReadFile(path); string(data) != "an older tape" {
+				t.Errorf("the older tape is now %q", data)
+			}
+			got, err := Read(cut)
+			if err != nil || got.Cut || len(got.Frames) < 1 || len(got.Frames) > 4 {
+				t.Errorf("what was written reads as %+v, %v", got, err)
+			}
+			if left, _ := filepath.Glob(path + ".*"); left != nil {
+				t.Errorf("left: %q", left)
+			}
+		})
+	}
+}
