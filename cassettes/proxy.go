@@ -52,13 +52,23 @@ func (r *Recorder) proxy(w http.ResponseWriter, req *http.Request, upstream *url
 	out.Header.Set("Accept-Encoding", "identity")
 	resp, err := r.RoundTrip(out)
 	var miss *MissError
+	var unread *bodyError
 	switch {
 	case errors.As(err, &miss):
 		r.opts.Logf("%s", miss) // many clients show little of an answer
 		answer(w, http.StatusUnprocessableEntity, "rehearse_miss", miss.Error())
 		return
+	case errors.As(err, &unread): // with it the context may have ended
+		code, why := http.StatusBadRequest, unread.cause
+		if tooLarge := (*http.MaxBytesError)(nil); errors.As(err, &tooLarge) {
+			code, why = http.StatusRequestEntityTooLarge, fmt.Errorf("the request is larger than %d bytes", tooLarge.Limit)
+		}
+		answer(w, code, "rehearse_request", fmt.Sprintf("reading the request: %v", why))
+		return
 	case err != nil && req.Context().Err() != nil:
-		return // nobody waits
+		// Nobody waits, or a client that has ended its own side only: net/http
+		// does not tell them apart. To return would be to say 200 to it.
+		panic(http.ErrAbortHandler)
 	case err != nil:
 		answer(w, http.StatusBadGateway, "rehearse_upstream", fmt.Sprintf("no answer from the endpoint: %v", err))
 		return

@@ -276,10 +276,18 @@ func readBody(req *http.Request) ([]byte, error) {
 		err = closeErr
 	}
 	if err != nil {
-		return nil, fmt.Errorf("reading the body of a request to record it: %w", err)
+		return nil, &bodyError{err}
 	}
 	return body.Bytes(), nil
 }
+
+// bodyError says that a client did not send the whole of its request.
+type bodyError struct{ cause error }
+
+func (e *bodyError) Error() string {
+	return "reading the body of a request to record it: " + e.cause.Error()
+}
+func (e *bodyError) Unwrap() error { return e.cause }
 
 // ask sends a request to the endpoint.
 func (r *Recorder) ask(req *http.Request, body []byte) (*http.Response, error) {
