@@ -29,7 +29,9 @@ const DefaultMaxBody = 4 << 20
 //
 // A body longer than maxBody bytes (0 means [DefaultMaxBody], less than 0 no
 // limit) goes into a file of its own in the folder PATH.bodies, named by its
-// hash. A plain go-vcr replays such a body as empty.
+// hash. A plain go-vcr replays such a body as empty. Where the file would become
+// too large to be read again, shorter ones go there, too, and what cannot be read
+// again is an error.
 //
 // A file of go-vcr version 2 is not overwritten, since fields of it would be
 // lost.
@@ -52,11 +54,18 @@ func WriteFile(path string, f *File, maxBody int) error {
 // of a file beside it that is whole, and is to be renamed; empty where path
 // holds f already.
 func Stage(path string, f *File, maxBody int) (string, error) {
+	return stageWithin(path, f, maxBody, plainfile.MaxRecording)
+}
+
+// stageWithin is [Stage] of files of at most so many bytes.
+func stageWithin(path string, f *File, maxBody, most int) (string, error) {
 	if maxBody == 0 {
 		maxBody = DefaultMaxBody
 	}
-	outside, bodies := f.split(path, maxBody)
-	data := outside.Encode()
+	outside, bodies, data, err := f.fit(path, maxBody, most)
+	if err != nil {
+		return "", fmt.Errorf("writing cassette %q: %w", path, err)
+	}
 	old, err := plainfile.Read(path, plainfile.MaxRecording)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
@@ -105,6 +114,32 @@ func present(path string, bodies map[string][]byte) bool {
 		}
 	}
 	return true
+}
+
+// leastMoved is the shortest body that is put beside a file that is too large.
+const leastMoved = 1 << 10
+
+// fit splits f so that each file has at most so many bytes, and encodes what
+// stands in the file itself. That has a quarter of room, for what is added to it
+// would move all of its bodies else.
+func (f *File) fit(path string, maxBody, most int) (outside *File, bodies map[string][]byte, data []byte, err error) {
+	for {
+		outside, bodies = f.split(path, maxBody)
+		data = outside.Encode()
+		if len(data) <= most/4*3 || maxBody < 2*leastMoved {
+			break
+		}
+		maxBody /= 2
+	}
+	if len(data) > most {
+		return nil, nil, nil, fmt.Errorf("it would have %d bytes, but files above %d bytes are not read; record it in parts", len(data), most)
+	}
+	for n, i := range f.Interactions {
+		if longest := max(len(i.Request.Body), len(i.Response.Body)); longest > most {
+			return nil, nil, nil, fmt.Errorf("interaction %d (%s %s) has a body of %d bytes, but files above %d bytes are not read", n+1, i.Request.Method, i.Request.URL, longest, most)
+		}
+	}
+	return outside, bodies, data, nil
 }
 
 // split returns f with its long bodies taken out, and those by file name.
