@@ -4,7 +4,6 @@ package cassettes
 
 import (
 	"bytes"
-	"compress/gzip"
 	"context"
 	"errors"
 	"fmt"
@@ -17,6 +16,7 @@ import (
 	"time"
 
 	"github.com/rehearse-dev/rehearse/internal/exactjson"
+	"github.com/rehearse-dev/rehearse/internal/redact"
 	"github.com/rehearse-dev/rehearse/internal/shape"
 	"github.com/rehearse-dev/rehearse/internal/sse"
 	"github.com/rehearse-dev/rehearse/internal/vcr"
@@ -173,31 +173,56 @@ func (t *tee) finish(outcome vcr.Outcome, why string) {
 	t.r.finish(t.slot, i, t.found)
 }
 
-// plainBody stores a body that the client asked for in gzip decoded, so that
-// people can read it and rules find secrets in it. Other codings are kept.
+// codingsOf are the codings of a body as its header names them, all but those
+// that do nothing.
+func codingsOf(h http.Header) string {
+	var list []string
+	for _, v := range h["Content-Encoding"] {
+		for c := range strings.SplitSeq(strings.ToLower(v), ",") {
+			if c = strings.TrimSpace(c); c != "" && c != "identity" {
+				list = append(list, c)
+			}
+		}
+	}
+	return strings.Join(list, ", ")
+}
+
+// plain undoes the codings of a body, so that people can read it and rules find
+// secrets in it. What cannot be undone is named. In an empty body nothing is
+// hidden, whatever its header says. cut says that the body broke off.
+func plain(h http.Header, body []byte, cut bool) (out []byte, undone bool, opaque string) {
+	codings := codingsOf(h)
+	if codings == "" || len(body) == 0 {
+		return body, false, ""
+	}
+	out, err := vcr.Uncompressed(codings, body, cut)
+	if err != nil || bytes.Equal(out, body) { // it is not what its header says
+		return body, false, codings
+	}
+	return out, true, ""
+}
+
+// plainRequest stores a request's body decoded. It names what cannot be decoded.
+func plainRequest(q *vcr.Request) (opaque string) {
+	var undone bool
+	if q.Body, undone, opaque = plain(q.Header, q.Body, false); undone {
+		q.Header = q.Header.Clone()
+		q.Header.Del("Content-Encoding")
+	}
+	return opaque
+}
+
+// plainBody stores an answer's body decoded, unless it cannot be.
 func plainBody(i *vcr.Interaction) {
-	coding := strings.ToLower(i.Response.Header.Get("Content-Encoding"))
-	switch coding {
-	case "", "identity":
-	case "gzip", "x-gzip":
-		zr, err := gzip.NewReader(bytes.NewReader(i.Response.Body))
-		var plain []byte
-		if err == nil {
-			plain, err = io.ReadAll(zr)
-		}
-		if err != nil && (i.Meta.Outcome == vcr.Complete || len(plain) == 0) {
-			i.Meta.Coding = coding // broken: kept as it came
-			return
-		}
+	var undone bool
+	i.Response.Body, undone, i.Meta.Coding = plain(i.Response.Header, i.Response.Body, i.Meta.Outcome != vcr.Complete)
+	if undone {
 		var total time.Duration
 		for _, c := range i.Meta.Chunks {
 			total += c.Gap
 		}
-		i.Response.Body = plain
-		i.Meta.Chunks = []vcr.Chunk{{Size: len(plain), Gap: total}}
+		i.Meta.Chunks = []vcr.Chunk{{Size: len(i.Response.Body), Gap: total}}
 		i.Response.Header.Del("Content-Encoding")
-	default:
-		i.Meta.Coding = coding
 	}
 	// Lengths and framing are computed anew at replay.
 	for _, name := range []string{"Content-Length", "Transfer-Encoding", "Connection", "Keep-Alive"} {
@@ -234,6 +259,18 @@ func (r *Recorder) finish(s *slot, i *vcr.Interaction, found *entry) {
 	if coding := kept.Meta.Coding; coding != "" {
 		r.note("%s %s was answered in %s, in which secrets cannot be found; it is not recorded", kept.Request.Method, kept.Request.URL, coding)
 		return
+	}
+	if s.opaque != "" {
+		r.note("%s %s was sent in %s, in which secrets cannot be found; it is not recorded", kept.Request.Method, kept.Request.URL, s.opaque)
+		return
+	}
+	for _, side := range []struct {
+		name string
+		body []byte
+	}{{"request", kept.Request.Body}, {"answer", kept.Response.Body}} {
+		if format := redact.Packed(side.body); format != "" {
+			r.note("%s %s: the body of the %s is compressed (%s), and secrets in it cannot be found; it is recorded as it came", kept.Request.Method, kept.Request.URL, side.name, format)
+		}
 	}
 	s.kept = kept
 	renews := 0

@@ -73,6 +73,7 @@ type slot struct {
 	live      *tee   // the body under way; nil before and after
 	renews    *entry // whose place it takes; nil of what is new
 	unreached bool   // the endpoint was not there to be asked
+	opaque    string // the coding of a request that cannot be read
 }
 
 // Open opens the cassette at path. In replay the file must be there. A
@@ -171,7 +172,9 @@ func (r *Recorder) load() error {
 // address, which a client of the proxy does not know.
 func (r *Recorder) keyOf(q *vcr.Request) *key.Key {
 	// A secret that differs from the recorded one makes no other request.
-	address, body := redact.Neutral(q.URL), q.Body
+	old := *q // of a version that recorded codings
+	plainRequest(&old)
+	address, body := redact.Neutral(q.URL), old.Body
 	if bytes.Contains(body, []byte("REDACTED-")) {
 		body = []byte(redact.Neutral(string(body)))
 	}
@@ -208,7 +211,9 @@ func (r *Recorder) RoundTrip(req *http.Request) (*http.Response, error) {
 		}
 	}
 	base, _ := req.Context().Value(baseKey{}).(string)
-	asked := r.secrets.Request(vcr.Request{Method: req.Method, URL: req.URL.String(), Header: req.Header, Body: body})
+	asked := vcr.Request{Method: req.Method, URL: req.URL.String(), Header: req.Header, Body: body}
+	opaque := plainRequest(&asked)
+	asked = r.secrets.Request(asked)
 	r.mu.Lock()
 	if base != "" && !slices.Contains(r.bases, base) {
 		r.bases = append(r.bases, base)
@@ -234,7 +239,7 @@ func (r *Recorder) RoundTrip(req *http.Request) (*http.Response, error) {
 		r.mu.Unlock()
 		return nil, miss
 	}
-	s := &slot{key: k.ID}
+	s := &slot{key: k.ID, opaque: opaque}
 	if found != nil {
 		r.use(found, k)
 		if r.opts.Mode != Verify {

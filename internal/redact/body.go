@@ -5,6 +5,7 @@ package redact
 import (
 	"bytes"
 	"compress/gzip"
+	"compress/zlib"
 	"io"
 	"iter"
 	"mime"
@@ -49,21 +50,36 @@ func (p *pass) body(h http.Header, b []byte, chunks []vcr.Chunk) ([]byte, []vcr.
 // maxUnzipped bounds what a compressed body may hold.
 const maxUnzipped = 256 << 20
 
-// unzip decodes a body in gzip. Other codings are opaque.
+// unzip decodes a body in gzip or zlib. Other codings are opaque.
 func unzip(b []byte) ([]byte, bool) {
-	if len(b) < 2 || b[0] != 0x1F || b[1] != 0x8B {
+	var zr io.Reader
+	var err error
+	switch {
+	case isGzip(b):
+		zr, err = gzip.NewReader(bytes.NewReader(b))
+	case isZlib(b):
+		zr, err = zlib.NewReader(bytes.NewReader(b))
+	default:
 		return nil, false
 	}
-	zr, err := gzip.NewReader(bytes.NewReader(b))
 	if err != nil {
 		return nil, false
 	}
 	plain, err := io.ReadAll(io.LimitReader(zr, maxUnzipped))
-	return plain, err == nil || len(plain) > 0
+	// A text may begin like zlib, but then it does not end so.
+	return plain, err == nil || isGzip(b) && len(plain) > 0
 }
 
-// zipped takes the secrets out of a body in gzip, which is compressed anew
-// when there were any; it is one chunk then.
+func isGzip(b []byte) bool { return len(b) > 1 && b[0] == 0x1F && b[1] == 0x8B }
+
+// isZlib reports whether a body may be in zlib: its method is deflate, and the
+// first two bytes have their checksum.
+func isZlib(b []byte) bool {
+	return len(b) > 1 && b[0]&0x0F == 8 && b[0]>>4 <= 7 && (int(b[0])<<8|int(b[1]))%31 == 0
+}
+
+// zipped takes the secrets out of a body in gzip or zlib, which is compressed
+// anew when there were any; it is one chunk then.
 func (p *pass) zipped(h http.Header, b, plain []byte, chunks []vcr.Chunk) ([]byte, []vcr.Chunk) {
 	if _, again := unzip(plain); again {
 		return b, chunks
@@ -73,7 +89,10 @@ func (p *pass) zipped(h http.Header, b, plain []byte, chunks []vcr.Chunk) ([]byt
 		return b, chunks
 	}
 	var out bytes.Buffer
-	zw := gzip.NewWriter(&out)
+	var zw io.WriteCloser = gzip.NewWriter(&out)
+	if isZlib(b) {
+		zw = zlib.NewWriter(&out)
+	}
 	_, _ = zw.Write(kept) // a buffer takes all
 	_ = zw.Close()
 	if len(chunks) > 0 {
@@ -84,6 +103,25 @@ func (p *pass) zipped(h http.Header, b, plain []byte, chunks []vcr.Chunk) ([]byt
 		chunks = []vcr.Chunk{one}
 	}
 	return out.Bytes(), chunks
+}
+
+// Packed names the format of a compressed body in which no secrets are found,
+// since it is not unpacked; empty for every other body.
+func Packed(b []byte) string {
+	if plain, ok := unzip(b); ok {
+		if _, again := unzip(plain); again {
+			return "gzip or zlib, twice"
+		}
+		b = plain
+	}
+	for _, f := range []struct{ name, start string }{
+		{"zip", "PK\x03\x04"}, {"zstd", "\x28\xB5\x2F\xFD"}, {"xz", "\xFD7zXZ\x00"}, {"bzip2", "BZh91AY&SY"}, {"7z", "7z\xBC\xAF\x27\x1C"}, {"broken gzip", "\x1F\x8B"},
+	} {
+		if bytes.HasPrefix(b, []byte(f.start)) {
+			return f.name
+		}
+	}
+	return ""
 }
 
 // mediaType is the type of a body, and what is between its parts.

@@ -194,7 +194,7 @@ func plainInteraction(i *Interaction) {
 		if coding == "" {
 			return body, ""
 		}
-		out, err := uncompressed(coding, body)
+		out, err := Uncompressed(coding, body, true)
 		if err != nil {
 			return body, coding
 		}
@@ -216,7 +216,7 @@ func (i *Interaction) Readable() error {
 		if side.coding == "" {
 			continue
 		}
-		if _, err := uncompressed(side.coding, side.body); err != nil {
+		if _, err := Uncompressed(side.coding, side.body, true); err != nil {
 			return fmt.Errorf("the body of the %s: %w", side.name, err)
 		}
 	}
@@ -272,9 +272,10 @@ func ascii(b []byte) bool {
 	return true
 }
 
-// uncompressed undoes the codings of a body, of which the last was done last.
-// One that is plain already stays so.
-func uncompressed(codings string, body []byte) ([]byte, error) {
+// Uncompressed undoes the codings of a body, of which the last was done last.
+// One that is plain already stays so. cut says that of a body that broke off
+// what came is taken; else that is an error.
+func Uncompressed(codings string, body []byte, cut bool) ([]byte, error) {
 	list := strings.Split(codings, ",")
 	for n := len(list) - 1; n >= 0 && len(body) > 0; n-- {
 		var r io.Reader
@@ -306,7 +307,7 @@ func uncompressed(codings string, body []byte) ([]byte, error) {
 		if err == nil {
 			plain, err = io.ReadAll(io.LimitReader(r, maxPlainBody+1))
 		}
-		if err != nil && !(errors.Is(err, io.ErrUnexpectedEOF) && len(plain) > 0) { // what came of one that broke off
+		if err != nil && !(cut && errors.Is(err, io.ErrUnexpectedEOF) && len(plain) > 0) {
 			return nil, fmt.Errorf("decoding it as %q: %w", list[n], err)
 		}
 		if len(plain) > maxPlainBody {
