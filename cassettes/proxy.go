@@ -37,15 +37,23 @@ func (r *Recorder) Proxy(upstream *url.URL) http.Handler {
 }
 
 // baseKey is the key of the context under which the proxy hands the path of
-// the endpoint's address on.
+// the endpoint's address on, as it is sent.
 type baseKey struct{}
 
 func (r *Recorder) proxy(w http.ResponseWriter, req *http.Request, upstream *url.URL) {
 	upstream = dialects.WithoutVersion(upstream, req.URL.Path)
-	ctx := context.WithValue(req.Context(), baseKey{}, strings.TrimRight(upstream.Path, "/"))
-	out := req.Clone(ctx)
-	out.URL = upstream.JoinPath(req.URL.EscapedPath())
-	out.URL.RawQuery = req.URL.RawQuery
+	from := &origin{base: strings.TrimRight(upstream.EscapedPath(), "/")}
+	ctx := context.WithValue(req.Context(), baseKey{}, from.base)
+	out := req.Clone(context.WithValue(ctx, originKey{}, from))
+	// Byte for byte: %2F and // may mean something to the endpoint.
+	path := req.URL.EscapedPath()
+	if !strings.HasPrefix(path, "/") {
+		path = "/" + path
+	}
+	to := *upstream
+	setPath(&to, from.base+path)
+	to.RawQuery = req.URL.RawQuery
+	out.URL, from.url = &to, &to
 	out.Host, out.RequestURI = "", ""
 	dropHops(out.Header)
 	// A coding would only have to be undone to be kept.
@@ -77,6 +85,12 @@ func (r *Recorder) proxy(w http.ResponseWriter, req *http.Request, upstream *url
 	dropHops(resp.Header)
 	for name, values := range resp.Header {
 		w.Header()[name] = values
+	}
+	if location := resp.Header.Get("Location"); location != "" {
+		w.Header().Set("Location", from.inward(location, req))
+	}
+	if _, said := resp.Header["Content-Type"]; !said {
+		w.Header()["Content-Type"] = nil // else net/http guesses one
 	}
 	for name := range resp.Trailer {
 		w.Header().Add("Trailer", name)

@@ -180,8 +180,8 @@ func (r *Recorder) keyOf(q *vcr.Request) *key.Key {
 	}
 	if u, err := url.Parse(address); err == nil {
 		for _, base := range r.bases {
-			if path, ok := strings.CutPrefix(u.Path, base+"/"); ok {
-				u.Path, u.RawPath = "/"+path, ""
+			if path, ok := strings.CutPrefix(u.EscapedPath(), base+"/"); ok {
+				setPath(u, "/"+path)
 				address = u.String()
 				break
 			}

@@ -32,6 +32,9 @@ func (r *Recorder) replay(req *http.Request, e *entry) (*http.Response, error) {
 	if e.Response.Code == 0 || e.Meta.Outcome == vcr.UpstreamError {
 		return nil, fmt.Errorf("%w: %s", ErrRecorded, e.Meta.Error)
 	}
+	if from, ok := ctx.Value(originKey{}).(*origin); ok {
+		from.recorded = e.Interaction
+	}
 	header := e.Response.Header.Clone()
 	if header == nil {
 		header = http.Header{}
@@ -46,7 +49,9 @@ func (r *Recorder) replay(req *http.Request, e *entry) (*http.Response, error) {
 		Status: e.Response.Status, StatusCode: e.Response.Code, Header: header, Request: req,
 		Proto: "HTTP/1.1", ProtoMajor: 1, ProtoMinor: 1, ContentLength: -1,
 	}
-	if e.Meta.Outcome == vcr.Complete && len(e.Meta.Chunks) <= 1 {
+	// Of a body with a known length nobody waits for a trailer, and that of an
+	// answer to HEAD is not recorded.
+	if e.Meta.Outcome == vcr.Complete && len(e.Meta.Chunks) <= 1 && len(e.Response.Trailer) == 0 && req.Method != http.MethodHead {
 		resp.ContentLength = int64(len(e.Response.Body))
 		header.Set("Content-Length", strconv.Itoa(len(e.Response.Body)))
 	}

@@ -3,6 +3,7 @@
 package cassettes
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"net/http"
@@ -52,7 +53,7 @@ func OpenSet(dir string, opts *Options) (*Set, error) {
 // is answered with 400.
 func (s *Set) Proxy(upstream *url.URL) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, req *http.Request) {
-		name, rest := testOf(req)
+		name, prefix, rest := testOf(req)
 		if name == "" {
 			s.note(fmt.Errorf("%s %s names no test", req.Method, req.URL.Path))
 			answer(w, http.StatusBadRequest, "rehearse_test", fmt.Sprintf("the request names no test: begin its path with %sNAME, or send the header %s: NAME", testPath, TestHeader))
@@ -63,29 +64,30 @@ func (s *Set) Proxy(upstream *url.URL) http.Handler {
 			answer(w, http.StatusUnprocessableEntity, "rehearse_miss", err.Error())
 			return
 		}
-		req = req.Clone(req.Context())
-		req.URL.Path, req.URL.RawPath = rest, ""
+		req = req.Clone(context.WithValue(req.Context(), prefixKey{}, prefix))
+		setPath(req.URL, rest)
 		req.Header.Del(TestHeader)
 		r.Proxy(upstream).ServeHTTP(w, req)
 	})
 }
 
-// testOf is the test that a request is of, and its path without that.
-func testOf(req *http.Request) (name, rest string) {
-	path := req.URL.Path
-	if escaped, ok := strings.CutPrefix(req.URL.EscapedPath(), testPath); ok {
-		first, _, _ := strings.Cut(escaped, "/")
+// testOf is the test that a request is of, and its path in two parts as it was
+// sent: what names the test, which may be empty, and the rest.
+func testOf(req *http.Request) (name, prefix, rest string) {
+	rest = req.URL.EscapedPath()
+	if after, ok := strings.CutPrefix(rest, testPath); ok {
+		first, _, _ := strings.Cut(after, "/")
 		if plain, err := url.PathUnescape(first); err == nil && plain != "" {
-			name, path = plain, strings.TrimPrefix(path, testPath+plain)
+			name, prefix, rest = plain, testPath+first, after[len(first):]
 		}
 	}
-	if path == "" {
-		path = "/"
+	if rest == "" {
+		rest = "/"
 	}
 	if header := req.Header.Get(TestHeader); header != "" {
 		name = header
 	}
-	return name, path
+	return name, prefix, rest
 }
 
 // of returns the recorder of a test.

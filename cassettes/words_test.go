@@ -487,7 +487,7 @@ func TestTestOf(t *testing.T) {
 		if tt.header != "" {
 			req.Header.Set(TestHeader, tt.header)
 		}
-		if name, rest := testOf(req); name != tt.name || rest != tt.rest {
+		if name, _, rest := testOf(req); name != tt.name || rest != tt.rest {
 			t.Errorf("%s, %q: test %q of %q, want %q of %q", tt.path, tt.header, name, rest, tt.name, tt.rest)
 		}
 	}
