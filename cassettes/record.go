@@ -272,6 +272,10 @@ func (r *Recorder) finish(s *slot, i *vcr.Interaction, found *entry) {
 			r.note("%s %s: the body of the %s is compressed (%s), and secrets in it cannot be found; it is recorded as it came", kept.Request.Method, kept.Request.URL, side.name, format)
 		}
 	}
+	if s.renews != nil && isCut(kept) && s.renews.Meta.Outcome == vcr.Complete {
+		r.note("%s %s was cut off while it was recorded again; the older answer stays", kept.Request.Method, kept.Request.URL)
+		return
+	}
 	s.kept = kept
 	renews := 0
 	if s.renews != nil {

@@ -444,9 +444,9 @@ func (r *Recorder) written(list []*vcr.Interaction, left []redact.Finding) {
 }
 
 // succeeded reports whether the endpoint has answered. A client that left
-// before the end may have had what it wanted.
+// before the end may have had what it wanted, unless it had nothing.
 func succeeded(i *vcr.Interaction) bool {
-	return i.Response.Code < 400 && i.Meta.Outcome != vcr.UpstreamError && i.Meta.Outcome != vcr.Aborted
+	return i.Response.Code > 0 && i.Response.Code < 400 && i.Meta.Outcome != vcr.UpstreamError && i.Meta.Outcome != vcr.Aborted
 }
 
 // Asked returns how many requests were sent to the endpoint so far, in modes

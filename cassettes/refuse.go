@@ -85,7 +85,11 @@ func guesses(left []redact.Finding) string {
 // setAside keeps what was recorded and refused, in a file of its own, and adds
 // to the error where. The caller holds mu.
 func (r *Recorder) setAside(list []*vcr.Interaction, left []redact.Finding, why error) error {
-	at, err := setAside(r.path, list, left, r.secrets, r.opts.MaxBody)
+	keep := setAside
+	if cut := (*cutError)(nil); errors.As(why, &cut) && secretLeft(r.path, list, left) == nil {
+		keep = setCut
+	}
+	at, err := keep(r.path, list, left, r.secrets, r.opts.MaxBody)
 	if err != nil {
 		return errors.Join(why, err)
 	}
@@ -106,9 +110,53 @@ func setAside(path string, list []*vcr.Interaction, left []redact.Finding, secre
 	return at, vcr.WriteFile(at, f, maxBody)
 }
 
+// setCut adds a recording that was cut off to what [fold] may have kept of others.
+func setCut(path string, list []*vcr.Interaction, _ []redact.Finding, _ *redact.Redactor, maxBody int) (string, error) {
+	at := besidePath(path, "cut")
+	all, err := before(at)
+	if err != nil {
+		return at, err
+	}
+	return at, vcr.WriteFile(at, &vcr.File{Path: at, Interactions: append(all, list...)}, maxBody)
+}
+
+// cutError says that an exchange of a recording was cut off that is whole in the
+// one that is there.
+type cutError struct{ text string }
+
+func (e *cutError) Error() string { return e.text }
+
+// isCut reports whether an exchange ended before its answer did, at our end or at
+// that of the client, which an interrupt may have ended with us.
+func isCut(i *vcr.Interaction) bool {
+	return i.Meta.Outcome == vcr.Open || i.Meta.Outcome == vcr.ClientClosed
+}
+
+// cutOff is an exchange that was cut, and of which the recording that is there has
+// more whole ones; nil for none.
+func (r *Recorder) cutOff(list, before []*vcr.Interaction) *vcr.Interaction {
+	if !slices.ContainsFunc(list, isCut) {
+		return nil
+	}
+	more := map[string]int{} // whole ones there, less those of list
+	for n, of := range [][]*vcr.Interaction{before, list} {
+		for _, i := range of {
+			if i.Meta.Outcome == vcr.Complete {
+				more[r.keyOf(&i.Request).ID] += 1 - 2*n
+			}
+		}
+	}
+	for _, i := range list {
+		if isCut(i) && more[r.keyOf(&i.Request).ID] > 0 {
+			return i
+		}
+	}
+	return nil
+}
+
 // spoils says why a recording does not replace the one that is there: all that
 // was asked failed, since the key was wrong, or the address; it is of another
-// subject; or it has less.
+// subject; it was cut off; or it has less.
 func (r *Recorder) spoils(list []*vcr.Interaction) error {
 	if r.opts.Mode != Record {
 		return nil
@@ -132,6 +180,10 @@ func (r *Recorder) spoils(list []*vcr.Interaction) error {
 	}
 	if was, is := subjectOf(before.Interactions), subjectOf(list); was != "" && is != "" && was != is {
 		return fmt.Errorf("cassette %q is not written, and the existing one stays: it records %q, but this recording is of %q; --force replaces it", r.path, was, is)
+	}
+	if i := r.cutOff(list, before.Interactions); i != nil {
+		place, _, _ := strings.Cut(i.Request.URL, "?")
+		return &cutError{fmt.Sprintf("cassette %q is not written, and the existing one stays: it has the whole answer of %s %s, which was cut off in this recording; --force replaces it", r.path, i.Request.Method, place)}
 	}
 	if was, is := len(before.Interactions), len(list); is < was {
 		return fmt.Errorf("cassette %q is not written, and the existing one stays: it has %d exchanges, but this recording has %d; --force replaces it", r.path, was, is)

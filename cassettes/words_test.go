@@ -286,6 +286,7 @@ func TestWhatFailed(t *testing.T) {
 		{200, vcr.Aborted, false, true},
 		{0, vcr.UpstreamError, false, true},
 		{200, vcr.ClientClosed, true, true},
+		{0, vcr.ClientClosed, false, true},
 		{200, vcr.Open, true, true},
 	} {
 		i := &vcr.Interaction{Response: vcr.Response{Code: tt.code}, Meta: vcr.Meta{Outcome: tt.outcome}}
