@@ -111,11 +111,20 @@ asked for.`,
 	return cmd
 }
 
-// endpointAddress reads --upstream. Paths can be joined to what it returns.
+// endpointAddress reads --upstream. Paths can be joined to what it returns. What
+// would be dropped is refused.
 func endpointAddress(text string) (*url.URL, error) {
 	u, err := url.Parse(text)
 	if err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Host == "" {
 		return nil, fmt.Errorf("--upstream %q: want an address such as http://localhost:8000", text)
+	}
+	switch {
+	case u.User != nil:
+		return nil, fmt.Errorf("--upstream %q: the user and password in it would not be sent; leave them out, and let the client send them", u.Redacted())
+	case u.RawQuery != "" || u.ForceQuery:
+		return nil, fmt.Errorf("--upstream %q: the query in it would not be sent; leave it out, and let the client send it", text)
+	case u.Fragment != "":
+		return nil, fmt.Errorf("--upstream %q: the part after # is not sent to an endpoint; leave it out", text)
 	}
 	if u.Path == "" {
 		u.Path = "/"

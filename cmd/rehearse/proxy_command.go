@@ -48,11 +48,9 @@ func proxied(ctx context.Context, p *process, command, env []string) (int, error
 	err = wait()
 	var exit *exec.ExitError
 	switch {
-	case errors.As(err, &exit) && exit.ExitCode() > 0:
-		return exit.ExitCode(), nil
-	case errors.As(err, &exit): // by a signal
-		return int(exitKilled), nil
-	case ctx.Err() != nil:
+	case errors.As(err, &exit) && (ctx.Err() == nil || exit.ExitCode() > 0):
+		return mcpwire.ExitCode(exit.ProcessState), nil
+	case ctx.Err() != nil: // by the signal that we sent on
 		return int(exitKilled), nil
 	case err != nil:
 		return 0, fmt.Errorf("running %q: %w", command[0], err)

@@ -141,6 +141,32 @@ func proxyClient() {
 	fmt.Printf("key=%s,%s no=%s %s\n", os.Getenv("OPENAI_API_KEY"), os.Getenv("GEMINI_API_KEY"), os.Getenv("NO_PROXY"), body.String())
 }
 
+// TestProxySignalled: a command that a signal ended has the exit code that shells
+// give it.
+func TestProxySignalled(t *testing.T) {
+	for signal, want := range map[string]int{"KILL": 137, "TERM": 143, "INT": 130} {
+		e := inProcess(t, t.TempDir(), "proxy", "--mode", "passthrough", "--upstream", "http://127.0.0.1:1", "--", "sh", "-c", "kill -"+signal+" $$")
+		if e.code != want {
+			t.Errorf("SIG%s: exit code %d, want %d\n%s", signal, e.code, want, e.stderr)
+		}
+	}
+}
+
+// TestUpstreamRefused: what of an address would not be sent is said.
+func TestUpstreamRefused(t *testing.T) {
+	for address, want := range map[string]string{
+		"http://127.0.0.1:1/v1?api-version=1": "the query in it would not be sent",
+		"http://127.0.0.1:1?":                 "the query in it would not be sent",
+		"http://me:secret1@127.0.0.1:1":       `--upstream "http://me:xxxxx@127.0.0.1:1": the user and password in it would not be sent`,
+		"http://127.0.0.1:1/v1#x":             "the part after # is not sent",
+	} {
+		e := inProcess(t, t.TempDir(), "proxy", "--mode", "passthrough", "--upstream", address, "--", "true")
+		if exitCode(e.code) != exitUsage || !strings.Contains(e.stderr, want) || strings.Contains(e.stderr, "secret1") {
+			t.Errorf("%s: exit code %d\n%s", address, e.code, e.stderr)
+		}
+	}
+}
+
 // TestProxyInterrupted ends a command that goes on, and one that does not heed.
 func TestProxyInterrupted(t *testing.T) {
 	heard(t)

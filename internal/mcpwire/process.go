@@ -223,10 +223,14 @@ func (p *Process) CloseWrite() error { return p.stdin.Close() }
 
 // ExitCode is what the child ended with, 128 and the signal where it was one.
 // Call it after [Process.Exited] is closed.
-func (p *Process) ExitCode() int {
-	code := p.cmd.ProcessState.ExitCode()
+func (p *Process) ExitCode() int { return ExitCode(p.cmd.ProcessState) }
+
+// ExitCode is what a process ended with, 128 and the signal where it was one, as
+// shells have it.
+func ExitCode(s *os.ProcessState) int {
+	code := s.ExitCode()
 	if code < 0 {
-		code = 128 + signalOf(p.cmd.ProcessState)
+		code = 128 + signalOf(s)
 	}
 	return code
 }
