@@ -79,6 +79,7 @@ type conn struct {
 	// The probe of the era met a server that disconnected, or that did not answer in
 	// time.
 	probeLost, probeLate bool
+	proved               atomic.Bool // it has answered a request since
 
 	ids        atomic.Int64
 	over       atomic.Bool // it was closed
@@ -102,6 +103,10 @@ func (c *conn) close() {
 		c.running.Wait()
 	})
 }
+
+// unproved reports whether the server, which did not answer the probe in time,
+// may be one that disconnects on it, and only came to that now.
+func (c *conn) unproved() bool { return c.probeLate && !c.modern() && !c.proved.Load() }
 
 // modern reports whether the new era was agreed on.
 func (c *conn) modern() bool { return mcpwire.IsModern(c.version) }

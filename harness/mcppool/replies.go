@@ -42,7 +42,10 @@ type replies struct {
 	stray   string
 	// used are the ids of all requests. An answer with another is none that
 	// comes late: it was meant for one of the requests that are open.
-	used     map[string]bool
+	used map[string]bool
+	// left are the ids of requests that nobody waits for any more: an answer to one
+	// of them is late, and no news.
+	left     map[string]bool
 	suspects map[string]bool // that were open when such answers came
 	strange  []string        // their ids
 	binary   bool            // it was noted that a frame is not UTF-8
@@ -67,7 +70,7 @@ func newReplies(s *Session) *replies {
 	life, end := context.WithCancel(context.Background())
 	return &replies{
 		note: s.note, notified: s.notified, asked: s.answer, life: life, end: end,
-		waiting: make(map[string]chan answer), lasting: make(map[string]bool), used: make(map[string]bool), marked: make(map[string]*mcp.Tool),
+		waiting: make(map[string]chan answer), lasting: make(map[string]bool), used: make(map[string]bool), left: make(map[string]bool), marked: make(map[string]*mcp.Tool),
 	}
 }
 
@@ -106,6 +109,7 @@ func (x *replies) expect(m mcpwire.Message) (ch <-chan answer, done func()) {
 		delete(x.lasting, key)
 		if x.waiting[key] == c {
 			delete(x.waiting, key)
+			x.left[key] = true
 			x.accuse()
 		}
 	}
@@ -147,7 +151,9 @@ func (x *replies) deliver(m mcpwire.Message) {
 	}
 	ch, ok := x.waiting[key]
 	delete(x.waiting, key)
-	if !ok {
+	late := x.left[key]
+	delete(x.left, key)
+	if !ok && !late {
 		x.strays++
 		x.stray = mcpwire.Excerpt(m.Frame, 200)
 		x.suspect(m.ID, key)
@@ -157,7 +163,7 @@ func (x *replies) deliver(m mcpwire.Message) {
 	x.mu.Unlock()
 	if ok {
 		ch <- answer{message: m}
-	} else if n <= maxNotes {
+	} else if !late && n <= maxNotes {
 		x.note("sent a response to no open request: %s", mcpwire.Excerpt(m.Frame, 200))
 	}
 }

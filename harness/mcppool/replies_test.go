@@ -29,7 +29,7 @@ type table struct {
 func open(requests ...string) *table {
 	x := &table{waits: map[string]<-chan answer{}, done: map[string]func(){}}
 	x.replies = &replies{
-		waiting: map[string]chan answer{}, lasting: map[string]bool{}, used: map[string]bool{},
+		waiting: map[string]chan answer{}, lasting: map[string]bool{}, used: map[string]bool{}, left: map[string]bool{},
 		note: func(format string, args ...any) { x.notes = append(x.notes, fmt.Sprintf(format, args...)) },
 	}
 	x.replies.notified = func(m mcpwire.Message) { x.heard = append(x.heard, m.Method) }
@@ -114,6 +114,13 @@ func TestWhoGetsAnAnswer(t *testing.T) {
 	}
 	if x.done["1"](); x.replies.waits(json.RawMessage("1")) {
 		t.Error("a request that is over still waits")
+	}
+	const late = `{"jsonrpc":"2.0","id":1,"result":{}}`
+	if x.comes(t, late); len(x.notes) > 0 || x.unread() != "" {
+		t.Errorf("a late answer: notes %q, unread %q", x.notes, x.unread())
+	}
+	if x.comes(t, late); len(x.notes) != 1 || x.unread() == "" {
+		t.Errorf("the same once more: notes %q, unread %q", x.notes, x.unread())
 	}
 	x = open()
 	for range maxNotes + 3 {

@@ -128,7 +128,7 @@ func (s *Session) page(ctx context.Context, of listing, cursor string) (entries 
 
 // ask makes a request that takes no longer than a server may take to start.
 func (s *Session) ask(ctx context.Context, op, method string, params any) (json.RawMessage, error) {
-	return s.do(ctx, op, &patience{limit: s.opts.ConnectTimeout, clock: s.opts.Clock}, func(ctx context.Context, c *conn) (json.RawMessage, error) {
+	return s.do(ctx, op, &patience{limit: s.opts.ConnectTimeout, clock: s.opts.Clock}, true, func(ctx context.Context, c *conn) (json.RawMessage, error) {
 		return c.request(ctx, method, params, nil)
 	})
 }
@@ -180,7 +180,7 @@ func (s *Session) Call(ctx context.Context, tool string, args json.RawMessage) (
 	token, done := s.follow(p)
 	defer done()
 	s.called()
-	raw, err := s.do(ctx, op, p, func(ctx context.Context, c *conn) (json.RawMessage, error) {
+	raw, err := s.do(ctx, op, p, false, func(ctx context.Context, c *conn) (json.RawMessage, error) {
 		return s.callOn(ctx, c, &callParams{Name: tool, Arguments: args, Meta: callMeta{token}})
 	})
 	if err != nil {
@@ -253,7 +253,7 @@ func (s *Session) callOn(ctx context.Context, c *conn, params *callParams) (json
 
 // Ping asks the server for a sign of life.
 func (s *Session) Ping(ctx context.Context) error {
-	_, err := s.do(ctx, "pinging", &patience{limit: s.opts.ConnectTimeout, clock: s.opts.Clock}, func(ctx context.Context, c *conn) (json.RawMessage, error) {
+	_, err := s.do(ctx, "pinging", &patience{limit: s.opts.ConnectTimeout, clock: s.opts.Clock}, true, func(ctx context.Context, c *conn) (json.RawMessage, error) {
 		if c.modern() {
 			return c.request(ctx, mcpwire.MethodDiscover, nil, nil)
 		}

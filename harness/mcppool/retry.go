@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/rehearse-dev/rehearse/internal/mcphttp"
+	"github.com/rehearse-dev/rehearse/internal/mcpwire"
 	"github.com/rehearse-dev/rehearse/internal/retry"
 )
 
@@ -20,8 +21,10 @@ var errClosed = errors.New("the session was closed")
 //
 // A server that disconnected is started again first. The request itself is sent
 // a second time only when the server has certainly not looked at it: it has
-// forgotten our session, or it was gone before a byte had left us.
-func (s *Session) do(ctx context.Context, op string, p *patience, f func(context.Context, *conn) (json.RawMessage, error)) (json.RawMessage, error) {
+// forgotten our session, or it was gone before a byte had left us. One that only
+// reads is so too when a server disconnects on the probe of its era, which it was
+// slow to look at.
+func (s *Session) do(ctx context.Context, op string, p *patience, reads bool, f func(context.Context, *conn) (json.RawMessage, error)) (json.RawMessage, error) {
 	if s.opts.PerCall {
 		return s.doApart(ctx, op, p, f)
 	}
@@ -35,6 +38,8 @@ func (s *Session) do(ctx context.Context, op string, p *patience, f func(context
 		result, err := f(inner, c)
 		s.measured(op, s.opts.Clock.Now().Sub(start), err)
 		explained := err
+		var refused *rpcError
+		c.proved.CompareAndSwap(false, err == nil || errors.As(err, &refused))
 		if err == nil {
 			s.answered()
 		} else {
@@ -49,6 +54,8 @@ func (s *Session) do(ctx context.Context, op string, p *patience, f func(context
 			why = "no longer knows the session"
 		case errors.Is(err, errUnsent):
 			why = "disconnected" + c.ending()
+		case reads && errors.Is(err, mcpwire.ErrClosed) && c.unproved():
+			why = "disconnected, perhaps on server/discover" + c.ending()
 		default:
 			return nil, explained
 		}
@@ -178,7 +185,11 @@ func (s *Session) renew(ctx context.Context, op string, old *conn, why string) (
 			return nil, cmp.Or(last, failed(ErrCancelled, err))
 		}
 		old.close() // first: the new one may want what it holds
-		c, err := s.connect(ctx)
+		in := s.opts.Era
+		if old.unproved() {
+			in = EraLegacy
+		}
+		c, err := s.connectIn(ctx, in)
 		if err == nil {
 			return s.adopt(ctx, c, why, failed)
 		}

@@ -37,6 +37,34 @@ func TestServerThatEndsAtTheProbe(t *testing.T) {
 	s.Close()
 }
 
+// A server that is slow, and goes away at the probe when it has answered what came
+// after it, is asked again without that; but a call is not made twice.
+func TestServerThatEndsAtALateProbe(t *testing.T) {
+	for _, method := range []string{"tools/list", "tools/call"} {
+		synctest.Test(t, func(t *testing.T) {
+			dials := 0
+			s := open(t, harness.Server{Dial: func(ctx context.Context) (io.ReadWriteCloser, error) {
+				if dials++; dials == 1 {
+					return peer{"initialize": {initialized}, method: {"EXIT"}}.dial(ctx)
+				}
+				return peer{"server/discover": {"EXIT"}, "initialize": {initialized}, method: {`{"jsonrpc":"2.0","id":ID,"result":{"tools":[],"content":[]}}`}}.dial(ctx)
+			}}, nil)
+			if method == "tools/list" {
+				if _, _, err := s.Tools(t.Context()); err != nil || dials != 2 {
+					t.Errorf("Tools() = %v after %d connections", err, dials)
+				}
+				want := []string{`server "p": did not answer server/discover in time; continuing with initialize`, `server "p": disconnected, perhaps on server/discover; opened a new one`}
+				if diff := cmp.Diff(want, s.Notes()); diff != "" {
+					t.Errorf("notes (-want +got):\n%s", diff)
+				}
+			} else if _, err := s.Call(t.Context(), "x", nil); err == nil || dials != 1 {
+				t.Errorf("Call() = %v after %d connections", err, dials)
+			}
+			s.Close()
+		})
+	}
+}
+
 // An answer to server/discover that does not name the new era means that the
 // server is of the old one.
 func TestDiscoverWithoutTheVersion(t *testing.T) {

@@ -228,7 +228,7 @@ func (e *harEntry) interaction() (*Interaction, error) {
 	// The content of HAR is decoded, whatever the header says, but some writers
 	// have the bytes of the wire.
 	coding := i.Response.Header.Get("Content-Encoding")
-	plain, err := uncompressed(coding, i.Response.Body)
+	plain, err := Uncompressed(coding, i.Response.Body, true)
 	switch {
 	case err == nil:
 		i.Response.Body = plain
