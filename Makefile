@@ -42,12 +42,19 @@ demo: $(BIN)/rehearse ## Play the shipped suites and recorded traffic, compare m
 cassettes: $(BIN)/interop/argo ## Record traffic through real argo-proxy releases anew (needs Python, PyPI); with ARGO_BASE_URL through that, which can cost money (ARGO='-releases 3.3.3')
 	@$(BIN)/interop/argo $(ARGO)
 
-.PHONY: test
-test: ## Run everything that needs Go alone, with the race detector where it matters
+# The parts are one after the other, unless make -j is told otherwise.
+TESTS_OF := test-race test-matrices test-plain test-bench test-interop
+.PHONY: test $(TESTS_OF)
+test: $(TESTS_OF) ## Run everything that needs Go alone, with the race detector where it matters
+test-race:
 	$(GO) test -race -timeout $(TIMEOUT) -skip '$(MATRICES)' $(RACE)
+test-matrices:
 	$(GO) test -timeout $(TIMEOUT) -run '$(MATRICES)' $(MATRICES_IN)
+test-plain:
 	$(GO) test -timeout $(TIMEOUT) $(PLAIN) ./cmd/...
+test-bench:
 	$(GO) -C $(BENCH) test -timeout $(TIMEOUT) ./...
+test-interop:
 	$(GO) -C interop test -timeout $(TIMEOUT) ./...
 
 .PHONY: lint

@@ -2,9 +2,9 @@
 # The tests on a machine that has better things to do: ROUNDS times beside as
 # many CPU burners as BURNERS says, and once with SIGHUP ignored, as under
 # nohup. A test that waits on real time, or counts what a slow machine adds,
-# fails here. In a round make test and make offline run side by side, each with
-# four packages at a time: a round is shorter so, and no test has a processor
-# to itself, also without burners.
+# fails here. In a round the parts of make test and make offline run side by side,
+# each with four packages at a time: a round is shorter so, and no test has a
+# processor to itself, also without burners.
 #
 #   interop/soak.sh                    make test and make offline, ten rounds
 #   interop/soak.sh ./cmd/rehearse ... go test of these packages of the main module alone
@@ -31,7 +31,7 @@ tests() {
     go test -timeout "$TIMEOUT" "$@" >"$log/test" 2>&1
   else
     local test offline ok=0
-    make test >"$log/test" 2>&1 &
+    make -j test >"$log/test" 2>&1 &
     test=$!
     make offline >"$log/offline" 2>&1 &
     offline=$!
