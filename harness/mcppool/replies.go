@@ -4,12 +4,10 @@ package mcppool
 
 import (
 	"bytes"
-	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
-	"strings"
 	"sync"
 	"unicode/utf8"
 
@@ -33,22 +31,14 @@ type replies struct {
 
 	mu      sync.Mutex // guards the fields below
 	closing bool
+	pairing mcpwire.Pairing
 	waiting map[string]chan answer
-	lasting map[string]bool // of those waiting, the ones that wait for ever
-	junk    int             // what came and was no JSON-RPC
+	junk    int // what came and was no JSON-RPC
 	last    error
 	framed  bool // a line was a header of another framing
 	strays  int  // answers that nobody waited for
 	stray   string
-	// used are the ids of all requests. An answer with another is none that
-	// comes late: it was meant for one of the requests that are open.
-	used map[string]bool
-	// left are the ids of requests that nobody waits for any more: an answer to one
-	// of them is late, and no news.
-	left     map[string]bool
-	suspects map[string]bool // that were open when such answers came
-	strange  []string        // their ids
-	binary   bool            // it was noted that a frame is not UTF-8
+	binary  bool // it was noted that a frame is not UTF-8
 }
 
 // answer is what came for a request: a message, or why it cannot be read.
@@ -57,10 +47,9 @@ type answer struct {
 	err     error
 }
 
-// result is the result of an answer, also where an error stands beside it; an
-// error of the server is an [*rpcError].
+// result is the result of an answer; an error of the server is an [*rpcError].
 func (a answer) result() (json.RawMessage, error) {
-	if a.err == nil && a.message.Error != nil && a.message.Result == nil {
+	if a.err == nil && a.message.Error != nil {
 		return nil, &rpcError{a.message.Error}
 	}
 	return a.message.Result, a.err
@@ -70,7 +59,7 @@ func newReplies(s *Session) *replies {
 	life, end := context.WithCancel(context.Background())
 	return &replies{
 		note: s.note, notified: s.notified, asked: s.answer, life: life, end: end,
-		waiting: make(map[string]chan answer), lasting: make(map[string]bool), used: make(map[string]bool), left: make(map[string]bool), marked: make(map[string]*mcp.Tool),
+		waiting: make(map[string]chan answer), marked: make(map[string]*mcp.Tool),
 	}
 }
 
@@ -99,17 +88,14 @@ func (x *replies) expect(m mcpwire.Message) (ch <-chan answer, done func()) {
 	key, c := m.Key(), make(chan answer, 1)
 	x.mu.Lock()
 	defer x.mu.Unlock()
-	x.waiting[key], x.used[key] = c, true
-	if m.Method == mcpwire.MethodListen {
-		x.lasting[key] = true
-	}
+	x.waiting[key] = c
+	x.pairing.Ask(m)
 	return c, func() {
 		x.mu.Lock()
 		defer x.mu.Unlock()
-		delete(x.lasting, key)
 		if x.waiting[key] == c {
 			delete(x.waiting, key)
-			x.left[key] = true
+			x.pairing.Leave(key)
 			x.accuse()
 		}
 	}
@@ -137,86 +123,40 @@ func (x *replies) take(m mcpwire.Message, reply func(mcpwire.Message)) {
 	}
 }
 
-// deliver hands a response to the request that waits for it. An error without
-// an id belongs to the only request under way, if there is only one.
+// deliver hands a response to the request that waits for it.
 func (x *replies) deliver(m mcpwire.Message) {
 	x.mu.Lock()
-	key := m.Key()
-	if key == "" && m.Error != nil && len(x.waiting)-len(x.lasting) <= 1 {
-		for only := range x.waiting {
-			if !x.lasting[only] {
-				key = only
-			}
-		}
-	}
-	ch, ok := x.waiting[key]
+	key, match := x.pairing.Answer(m)
+	ch := x.waiting[key]
 	delete(x.waiting, key)
-	late := x.left[key]
-	delete(x.left, key)
-	if !ok && !late {
+	if match == mcpwire.MatchNone {
 		x.strays++
 		x.stray = mcpwire.Excerpt(m.Frame, 200)
-		x.suspect(m.ID, key)
 	}
 	x.accuse()
 	n := x.strays
 	x.mu.Unlock()
-	if ok {
+	switch {
+	case ch != nil:
 		ch <- answer{message: m}
-	} else if !late && n <= maxNotes {
+	case match == mcpwire.MatchNone && n <= maxNotes:
 		x.note("sent a response to no open request: %s", mcpwire.Excerpt(m.Frame, 200))
 	}
 }
 
-// suspect takes note of an answer with an id that was never used, or without
-// one. x.mu is held.
-func (x *replies) suspect(id json.RawMessage, key string) {
-	if x.used[key] {
-		return
-	}
-	if x.suspects == nil {
-		x.suspects = make(map[string]bool)
-	}
-	for open := range x.waiting {
-		if !x.lasting[open] {
-			x.suspects[open] = true
-		}
-	}
-	x.strange = append(x.strange, cmp.Or(string(id), "null"))
-}
-
-// accuse fails the requests that no answer will come for any more: as many
-// answers had strange ids as there are requests left that were open then.
-// x.mu is held.
+// accuse fails the requests that no answer will come for any more. x.mu is held.
 func (x *replies) accuse() {
-	for key := range x.suspects {
-		if x.waiting[key] == nil {
-			delete(x.suspects, key)
-		}
-	}
-	if len(x.suspects) == 0 {
-		x.strange = nil
-	}
-	if len(x.strange) == 0 || len(x.suspects) > len(x.strange) {
-		return
-	}
-	for key := range x.suspects {
-		x.waiting[key] <- answer{err: fmt.Errorf("%w: request %s was answered with the id %s", mcpwire.ErrUnusable, key, strings.Join(x.strange, ", "))}
+	for key, err := range x.pairing.Accused() {
+		x.waiting[key] <- answer{err: err}
 		delete(x.waiting, key)
 	}
-	x.suspects, x.strange = nil, nil
 }
 
 // unreadable counts anything that is not a message. A line that was to be an
 // answer is told to whoever waits for it, now and not at the deadline. Messages
 // in the line are taken all the same.
 func (x *replies) unreadable(junk *mcpwire.JunkError, reply func(mcpwire.Message)) {
-	found := salvage(junk.Line)
-	for _, m := range found {
-		if m.IsResponse() && m.Key() == mcpwire.Key(junk.ID) {
-			junk.ID = nil // it is answered
-		}
-	}
+	found := junk.Salvage()
 	defer func() {
 		for _, m := range found {
 			x.take(m, reply)
@@ -231,6 +171,7 @@ func (x *replies) unreadable(junk *mcpwire.JunkError, reply func(mcpwire.Message
 	ch, ok := x.waiting[key]
 	if ok = ok && !junk.Torn; ok { // else the end of the server says more
 		delete(x.waiting, key)
+		x.pairing.Drop(key)
 	}
 	x.mu.Unlock()
 	if n <= maxNotes { // there may be millions
@@ -256,30 +197,6 @@ func (x *replies) takeAll(messages []mcpwire.Message, junk *mcpwire.JunkError, r
 	}
 	for _, m := range messages {
 		x.take(m, reply)
-	}
-}
-
-// salvage finds whole messages in a line that is none: after half a message
-// that went before, after a word of somebody else's, before one. What begins a
-// message cannot stand in a string, where its quotes are escaped.
-func salvage(line []byte) (found []mcpwire.Message) {
-	begin := []byte(`{"jsonrpc"`)
-	for {
-		i := bytes.Index(line, begin)
-		if i < 0 {
-			return found
-		}
-		line = line[i:]
-		dec := json.NewDecoder(bytes.NewReader(line))
-		var frame json.RawMessage
-		if dec.Decode(&frame) != nil {
-			line = line[len(begin):]
-			continue
-		}
-		if m, err := mcpwire.Parse(frame); err == nil {
-			found = append(found, m)
-		}
-		line = line[dec.InputOffset():]
 	}
 }
 

@@ -29,8 +29,8 @@ type table struct {
 func open(requests ...string) *table {
 	x := &table{waits: map[string]<-chan answer{}, done: map[string]func(){}}
 	x.replies = &replies{
-		waiting: map[string]chan answer{}, lasting: map[string]bool{}, used: map[string]bool{}, left: map[string]bool{},
-		note: func(format string, args ...any) { x.notes = append(x.notes, fmt.Sprintf(format, args...)) },
+		waiting: map[string]chan answer{},
+		note:    func(format string, args ...any) { x.notes = append(x.notes, fmt.Sprintf(format, args...)) },
 	}
 	x.replies.notified = func(m mcpwire.Message) { x.heard = append(x.heard, m.Method) }
 	for _, r := range requests {
@@ -176,7 +176,7 @@ func TestWhatIsUnreadable(t *testing.T) {
 		})
 	}
 	var ids []string
-	for _, m := range salvage([]byte("a " + good + ` {"jsonrpc" ` + strings.Replace(good, `"id":1`, `"id":2`, 1) + good)) {
+	for _, m := range (&mcpwire.JunkError{Line: []byte("a " + good + ` {"jsonrpc" ` + strings.Replace(good, `"id":1`, `"id":2`, 1) + good)}).Salvage() {
 		ids = append(ids, string(m.ID))
 	}
 	if d := cmp.Diff([]string{"1", "2", "1"}, ids); d != "" {

@@ -234,13 +234,14 @@ func (c *checker) modelCall(t time.Time) *harness.Exchange {
 
 // rpcOf is the error that a response carries; 0 when it carries none.
 func rpcOf(f *jsonrpc.Frame) int {
-	var body struct {
-		Error *jsonrpc.Error `json:"error"`
-	}
-	if f == nil || exactjson.Unmarshal([]byte(f.Body), &body) != nil || body.Error == nil {
+	if f == nil {
 		return 0
 	}
-	return body.Error.Code
+	m, err := mcpwire.Parse([]byte(f.Body))
+	if err != nil || m.Error == nil {
+		return 0
+	}
+	return m.Error.Code
 }
 
 // resultOf decodes the result of a response as far as v asks for it.

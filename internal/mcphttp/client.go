@@ -299,9 +299,6 @@ func deniesSession(e *jsonrpc.Error) bool {
 	return (e.Code == -32000 || e.Code == -32001) && strings.Contains(strings.ToLower(e.Message), "session")
 }
 
-// bom is a byte order mark, which some servers put before their answers.
-var bom = []byte("\ufeff")
-
 // takeBody takes the messages of a JSON answer, one or a batch.
 func (c *Client) takeBody(body io.Reader, id json.RawMessage) error {
 	raw, err := io.ReadAll(io.LimitReader(body, int64(c.opts.MaxFrame)+1))
@@ -311,16 +308,9 @@ func (c *Client) takeBody(body io.Reader, id json.RawMessage) error {
 	case len(raw) > c.opts.MaxFrame:
 		return fmt.Errorf("%w: it is longer than %d bytes", mcpwire.ErrUnusable, c.opts.MaxFrame)
 	}
-	raw = bytes.TrimPrefix(raw, bom)
-	messages, junk := mcpwire.ParseAll(raw)
-	if junk != nil {
-		return fmt.Errorf("%w: %s: %q", mcpwire.ErrUnusable, junk.Why, mcpwire.Excerpt(raw, 200))
-	}
-	if m := messages[0]; len(messages) == 1 && m.IsResponse() {
-		if m.Key() != mcpwire.Key(id) && m.Error == nil {
-			return fmt.Errorf("%w: request %s was answered with the id %s", mcpwire.ErrUnusable, id, cmp.Or(string(m.ID), "null"))
-		}
-		messages[0].ID = id // errors come without it
+	messages, err := mcpwire.ParseBody(raw, id)
+	if err != nil {
+		return err
 	}
 	c.opts.Take(messages, nil)
 	return fmt.Errorf("%w: it contains only other messages: %s", mcpwire.ErrUnusable, mcpwire.Excerpt(raw, 200))
@@ -365,6 +355,9 @@ func (c *Client) resumes() bool {
 	return !mcpwire.IsModern(c.version)
 }
 
+// IsMessage reports whether an event is a message, by its name.
+func IsMessage(ev sse.Event) bool { return ev.Name == "" || ev.Name == "message" }
+
 // drain takes the messages of a stream until it ends, and says how it did.
 func (l *link) drain(stream *sse.Reader) error {
 	for {
@@ -372,7 +365,7 @@ func (l *link) drain(stream *sse.Reader) error {
 		if err != nil {
 			return err
 		}
-		if ev.Name == "" || ev.Name == "message" {
+		if IsMessage(ev) {
 			l.opts.Take(mcpwire.ParseAll(ev.Data))
 		}
 	}

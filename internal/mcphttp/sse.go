@@ -101,12 +101,12 @@ func (c *SSE) read() error {
 		if err != nil {
 			return err
 		}
-		switch ev.Name {
-		case "endpoint":
+		switch {
+		case ev.Name == "endpoint":
 			if err := c.address(string(ev.Data)); err != nil {
 				return err
 			}
-		case "", "message":
+		case IsMessage(ev):
 			c.opts.Take(mcpwire.ParseAll(ev.Data))
 		}
 	}

@@ -93,7 +93,8 @@ type wireMessage struct {
 	Error   *jsonrpc.Error  `json:"error,omitempty"`
 }
 
-// Parse reads one message. A missing jsonrpc member is forgiven.
+// Parse reads one message. A missing jsonrpc member is forgiven. Of a result
+// and an error, the result counts unless it is null.
 func Parse(frame []byte) (Message, error) {
 	var w wireMessage
 	if err := exactjson.Unmarshal(frame, &w); err != nil {
@@ -102,7 +103,10 @@ func Parse(frame []byte) (Message, error) {
 	if w.Method == "" && len(w.Result) == 0 && w.Error == nil {
 		return Message{}, errors.New("neither method, result nor error")
 	}
-	if w.Error != nil && !hasValue(w.Result) {
+	switch {
+	case hasValue(w.Result):
+		w.Error = nil // some write "error":{"code":0,"message":"Success"} beside it
+	case w.Error != nil:
 		w.Result = nil // a null beside an error is as if absent
 	}
 	return Message{ID: w.ID, Method: w.Method, Params: w.Params, Result: w.Result, Error: w.Error, Version: w.JSONRPC, Frame: frame}, nil

@@ -5,6 +5,7 @@ package passthrough
 import (
 	"bytes"
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -13,6 +14,7 @@ import (
 	"net/http"
 	"net/http/httputil"
 	"net/url"
+	"slices"
 
 	"github.com/rehearse-dev/rehearse/internal/mcphttp"
 	"github.com/rehearse-dev/rehearse/internal/mcpwire"
@@ -52,58 +54,89 @@ func (s *Server) Handler() (http.Handler, error) {
 type webRequest struct {
 	s       *Server
 	ctx     context.Context
-	session string // ids are unique in a session; where a client opens several, the header tells them apart
-	key     string // of what the server has to answer; "" for nothing
+	session string          // ids are unique in a session; where a client opens several, the header tells them apart
+	id      json.RawMessage // of what the server has to answer; nil for nothing
+	status  int
+	here    bool  // the answer is to come on this connection
+	unread  error // why its body cannot be read
 }
 
 func (s *Server) begin(r *http.Request, body []byte) mcphttp.Watcher {
 	x := &webRequest{s: s, ctx: r.Context(), session: r.Header.Get(mcpwire.HeaderSession)}
 	if r.Method == http.MethodPost {
-		x.key = s.request(x.session, nil, body)
+		x.id = slices.Clone(s.request(x.session, nil, body))
 	}
 	return x
 }
 
-func (x *webRequest) noAnswer(why string) { x.s.noAnswer(x.key, why) }
+func (x *webRequest) noAnswer(why string) { x.s.noAnswer(x.session, x.id, why) }
 
 func (x *webRequest) Head(resp *http.Response) {
+	x.status = resp.StatusCode
 	switch kind, _, _ := mime.ParseMediaType(resp.Header.Get("Content-Type")); kind {
 	case "text/event-stream", "application/json":
+		x.here = true
 	default:
 		x.noAnswer(fmt.Sprintf("it answered with HTTP %d", resp.StatusCode))
 	}
 }
 
-func (x *webRequest) Body(body []byte) { x.take(len(body) > mcpwire.DefaultMaxFrame, body) }
-
-func (x *webRequest) Event(ev sse.Event) {
-	if !ev.Stray && (ev.TooLong || len(ev.Data) > 0) {
-		x.take(ev.TooLong, ev.Data)
+func (x *webRequest) Body(body []byte) {
+	if !x.seen(len(body) > mcpwire.DefaultMaxFrame, body) || x.id == nil {
+		return
+	}
+	messages, err := mcpwire.ParseBody(body, x.id)
+	ok := x.status >= 200 && x.status <= 299
+	switch {
+	case err != nil && ok && x.here:
+		x.unread = err
+	case err != nil, !ok && (len(messages) != 1 || messages[0].Error == nil): // the status says enough
+		x.noAnswer(fmt.Sprintf("it answered with HTTP %d", x.status))
+	default:
+		x.s.answers(x.session, messages, nil, false)
 	}
 }
 
-func (x *webRequest) take(tooLong bool, frame []byte) {
-	if tooLong {
-		x.noAnswer("its answer exceeds the size limit")
+func (x *webRequest) Event(ev sse.Event) {
+	if ev.Stray || !mcphttp.IsMessage(ev) || !ev.TooLong && len(ev.Data) == 0 || !x.seen(ev.TooLong, ev.Data) {
 		return
 	}
-	x.s.response(x.session, bytes.TrimPrefix(frame, []byte("\ufeff")))
+	messages, junk := mcpwire.ParseAll(ev.Data)
+	x.s.answers(x.session, messages, junk, false)
+}
+
+// seen shows a frame to whoever wants to see it, and reports whether it can be
+// read.
+func (x *webRequest) seen(tooLong bool, frame []byte) bool {
+	if tooLong {
+		x.noAnswer("its answer exceeds the size limit")
+		return false
+	}
+	x.s.opts.Seen(x.session, false, bytes.TrimPrefix(frame, []byte("\ufeff")))
+	return true
 }
 
 func (x *webRequest) Failed(err error) {
 	if x.ctx.Err() == nil {
 		x.noAnswer(err.Error())
 	}
+	x.s.leave(x.session, x.id)
 }
 
 // End tells how the answer ended. That the client left is not the server's
 // doing.
 func (x *webRequest) End(err error) {
+	left := errors.Is(err, mcphttp.ErrLeft) || errors.Is(err, context.Canceled) || x.ctx.Err() != nil
 	switch {
-	case errors.Is(err, mcphttp.ErrLeft), errors.Is(err, context.Canceled), x.ctx.Err() != nil:
+	case left:
+	case err == nil && x.unread != nil:
+		x.noAnswer(x.unread.Error())
 	case err == nil, errors.Is(err, io.EOF):
 		x.noAnswer("its answer has no result")
 	default:
 		x.noAnswer(fmt.Sprintf("its answer broke off: %v", err))
+	}
+	if left || x.here {
+		x.s.leave(x.session, x.id)
 	}
 }

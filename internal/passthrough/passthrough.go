@@ -74,8 +74,9 @@ type Server struct {
 	sessions int
 	requests int
 	conns    []*mcpwire.Tap
-	waiting  map[string]*pending // requests without an answer, by session and id
-	lost     []*pending          // those that were answered with what cannot be read
+	pairings map[string]*mcpwire.Pairing // by session
+	waiting  map[string]*pending         // requests without an answer, by session and id
+	lost     []*pending                  // those that were answered with what cannot be read
 }
 
 // pending is a request that a session cannot do without.
@@ -89,7 +90,7 @@ type pending struct {
 
 // New returns a journal around server. It starts nothing.
 func New(server harness.Server, opts *Options) *Server {
-	s := &Server{server: server, waiting: map[string]*pending{}}
+	s := &Server{server: server, pairings: map[string]*mcpwire.Pairing{}, waiting: map[string]*pending{}}
 	if opts != nil {
 		s.opts = *opts
 	}
@@ -184,9 +185,16 @@ func (s *Server) Dial(ctx context.Context) (io.ReadWriteCloser, error) {
 	s.sessions++
 	session := fmt.Sprint(s.sessions)
 	var c *mcpwire.Tap
-	c = mcpwire.NewTap(inner,
-		&mcpwire.Lines{Each: func(frame []byte) { s.request(session, c, frame) }},
-		&mcpwire.Lines{Each: func(frame []byte) { s.response(session, frame) }}, nil)
+	torn := false // the server has ended inside a line
+	out := &mcpwire.Lines{Each: func(frame []byte) {
+		s.opts.Seen(session, false, frame)
+		messages, junk := mcpwire.ParseAll(frame)
+		s.answers(session, messages, junk, torn)
+	}}
+	c = mcpwire.NewTap(inner, &mcpwire.Lines{Each: func(frame []byte) { s.request(session, c, frame) }}, out, func() {
+		torn = true
+		out.Flush()
+	})
 	s.conns = append(s.conns, c)
 	closed := s.closed
 	s.mu.Unlock()
@@ -197,91 +205,144 @@ func (s *Server) Dial(ctx context.Context) (io.ReadWriteCloser, error) {
 	return c, nil
 }
 
-// request looks at a message from the client, and returns the key of what the
-// server has to answer, if anything.
-func (s *Server) request(session string, c *mcpwire.Tap, frame []byte) (key string) {
+// request looks at a message from the client, and returns the id of a request.
+func (s *Server) request(session string, c *mcpwire.Tap, frame []byte) json.RawMessage {
 	s.opts.Seen(session, true, frame)
 	m, err := mcpwire.Parse(frame)
-	if err != nil || !m.IsRequest() {
-		return ""
-	}
-	key = session + " " + m.Key()
-	switch m.Method {
-	case "initialize", "tools/list":
-		s.mu.Lock()
-		defer s.mu.Unlock()
-		s.await(key, &pending{what: m.Method, entry: -1, conn: c})
-		return key
-	case "tools/call":
-	default:
-		return ""
+	switch {
+	case err != nil:
+		return nil
+	case m.Method == mcpwire.NoticeCancelled:
+		var p struct {
+			ID json.RawMessage `json:"requestId"`
+		}
+		if exactjson.Unmarshal(m.Params, &p) == nil {
+			s.leave(session, p.ID)
+		}
+		return nil
+	case !m.IsRequest():
+		return nil
 	}
 	var p struct {
 		Name      string          `json:"name"`
 		Arguments json.RawMessage `json:"arguments"`
 	}
-	if exactjson.Unmarshal(m.Params, &p) != nil {
-		return "" // the server will have its own words for that
+	// Of a call that cannot be read, the server will have its own words.
+	call := m.Method == mcpwire.MethodCall && exactjson.Unmarshal(m.Params, &p) == nil
+	if call {
+		s.opts.Called(p.Name)
 	}
-	if string(p.Arguments) == "null" {
-		p.Arguments = nil
-	}
-	s.opts.Called(p.Name)
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.journal = append(s.journal, harness.ToolExchange{
-		Seq: len(s.journal) + 1, Server: s.server.Name, Tool: p.Name, Args: p.Arguments, Start: s.opts.Clock.Now(),
-	})
-	s.await(key, &pending{what: m.Method + " " + p.Name, entry: len(s.journal) - 1, conn: c})
-	return key
+	s.pairing(session).Ask(m)
+	x := &pending{what: m.Method, entry: -1, conn: c}
+	switch {
+	case call:
+		if string(p.Arguments) == "null" {
+			p.Arguments = nil
+		}
+		s.journal = append(s.journal, harness.ToolExchange{
+			Seq: len(s.journal) + 1, Server: s.server.Name, Tool: p.Name, Args: p.Arguments, Start: s.opts.Clock.Now(),
+		})
+		x.what, x.entry = m.Method+" "+p.Name, len(s.journal)-1
+	case m.Method != mcpwire.MethodInitialize && m.Method != mcpwire.MethodTools:
+		return m.ID
+	}
+	s.requests++
+	x.seq = s.requests
+	s.waiting[keyOf(session, m.ID)] = x
+	return m.ID
 }
 
-// await notes a request that is to be answered. The caller holds mu.
-func (s *Server) await(key string, p *pending) {
-	s.requests++
-	p.seq = s.requests
-	s.waiting[key] = p
+func keyOf(session string, id json.RawMessage) string { return session + " " + mcpwire.Key(id) }
+
+// pairing pairs the messages of a session. The caller holds mu.
+func (s *Server) pairing(session string) *mcpwire.Pairing {
+	p := s.pairings[session]
+	if p == nil {
+		p = new(mcpwire.Pairing)
+		s.pairings[session] = p
+	}
+	return p
+}
+
+// leave notes that the client waits for an answer no longer.
+func (s *Server) leave(session string, id json.RawMessage) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	p := s.pairing(session)
+	p.Leave(mcpwire.Key(id))
+	s.accuse(session, p)
 }
 
 // noAnswer notes why a request gets no answer, if it has none.
-func (s *Server) noAnswer(key, why string) {
+func (s *Server) noAnswer(session string, id json.RawMessage, why string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if p := s.waiting[key]; p != nil && p.why == "" {
+	if p := s.waiting[keyOf(session, id)]; p != nil && p.why == "" {
 		p.why = why
 	}
 }
 
-// response looks at a message from the server.
-func (s *Server) response(session string, frame []byte) {
-	s.opts.Seen(session, false, frame)
-	m, err := mcpwire.Parse(frame)
-	if err != nil {
-		m = mcpwire.Message{ID: mcpwire.IDOf(frame)}
-	}
-	if !m.IsResponse() {
-		return
-	}
+// answers looks at what the server sent: messages, and what is none. It reads them
+// as the client of rehearse does, so that both witnesses see the same answers.
+// What the end of the server has torn is no answer.
+func (s *Server) answers(session string, messages []mcpwire.Message, junk *mcpwire.JunkError, torn bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	key := session + " " + m.Key()
-	p := s.waiting[key]
-	if p == nil {
-		return
+	p := s.pairing(session)
+	if junk != nil {
+		messages = append(messages, junk.Salvage()...)
+		if junk.ID != nil && !torn {
+			p.Drop(mcpwire.Key(junk.ID))
+			s.unusable(keyOf(session, junk.ID), fmt.Sprintf("its answer is unreadable: %s", junk.Why))
+		}
 	}
-	delete(s.waiting, key)
-	if err != nil {
-		p.why = fmt.Sprintf("its answer is unreadable: %v", err)
+	for _, m := range messages {
+		if !m.IsResponse() {
+			continue
+		}
+		if key, match := p.Answer(m); match != mcpwire.MatchNone {
+			s.answer(session+" "+key, m)
+		}
+		s.accuse(session, p)
+	}
+}
+
+// accuse gives up the requests that no answer will come for any more. The caller
+// holds mu.
+func (s *Server) accuse(session string, p *mcpwire.Pairing) {
+	for key, err := range p.Accused() {
+		s.unusable(session+" "+key, err.Error())
+	}
+}
+
+// unusable ends a request whose answer is of no use. The caller holds mu.
+func (s *Server) unusable(key, why string) {
+	if p := s.take(key); p != nil {
+		p.why = why
 		s.lost = append(s.lost, p)
 	}
-	if p.entry < 0 {
+}
+
+// take takes a request that waits no longer. The caller holds mu.
+func (s *Server) take(key string) *pending {
+	p := s.waiting[key]
+	delete(s.waiting, key)
+	if p != nil && p.entry >= 0 {
+		x := &s.journal[p.entry]
+		x.Duration = s.opts.Clock.Now().Sub(x.Start)
+	}
+	return p
+}
+
+// answer notes the answer to a request. The caller holds mu.
+func (s *Server) answer(key string, m mcpwire.Message) {
+	p := s.take(key)
+	if p == nil || p.entry < 0 {
 		return
 	}
 	x := &s.journal[p.entry]
-	x.Duration = s.opts.Clock.Now().Sub(x.Start)
-	if err != nil {
-		return
-	}
 	if m.Error != nil {
 		x.RPCError, x.Failed = m.Error, true
 		return

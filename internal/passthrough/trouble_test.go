@@ -41,7 +41,7 @@ func TestTrouble(t *testing.T) {
 		}, []passthrough.Trouble{{Request: "tools/call ok", Why: "its answer is unreadable: invalid character '[' exceeded max depth"}}, true},
 		{"it answers another request", func(p io.ReadWriteCloser) {
 			fmt.Fprintln(p, `{"jsonrpc":"2.0","id":9,"result":{"content":[]}}`)
-		}, []passthrough.Trouble{{Request: "tools/call ok"}}, false},
+		}, []passthrough.Trouble{{Request: "tools/call ok", Why: "unusable answer: request 1 was answered with the id 9"}}, true},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
@@ -112,7 +112,7 @@ func TestTroubleOverHTTP(t *testing.T) {
 		{"no result", func(w http.ResponseWriter, _ *http.Request) {
 			w.Header().Set("Content-Type", "application/json")
 			_, _ = io.WriteString(w, `{}`)
-		}, "its answer has no result"},
+		}, "unusable answer: neither method, result nor error"},
 		{"an answer that is too long", long("application/json", ""), "its answer exceeds the size limit"},
 		{"an event that is too long", long("text/event-stream", "data: "), "its answer exceeds the size limit"},
 		{"events without one", func(w http.ResponseWriter, _ *http.Request) {
