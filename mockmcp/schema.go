@@ -3,9 +3,11 @@
 package mockmcp
 
 import (
+	"bytes"
 	"encoding/json"
 	"errors"
 	"fmt"
+	"math/big"
 	"slices"
 	"strings"
 
@@ -22,7 +24,7 @@ import (
 // random order, and are meant for programmers.
 type argsSchema struct {
 	root     *jsonschema.Schema
-	resolved *jsonschema.Resolved
+	compiled *schema.Schema
 }
 
 // compileSchema reads the schema of arguments: an object.
@@ -37,35 +39,31 @@ func compileSchema(raw json.RawMessage) (*argsSchema, error) {
 	if root.Type != "object" {
 		return nil, errors.New(`must say type: object at its root, as MCP asks`)
 	}
-	// A $ref that leads back to itself would never end, and no recover stops that.
 	v, err := value.Parse(raw)
 	if err != nil {
 		return nil, err
 	}
-	if _, err := schema.Compile(v); err != nil {
-		return nil, err
-	}
-	resolved, err := root.Resolve(&jsonschema.ResolveOptions{BaseURI: "rehearse:schema"})
+	compiled, err := schema.Compile(v)
 	if err != nil {
 		return nil, err
 	}
-	return &argsSchema{root: root, resolved: resolved}, nil
+	return &argsSchema{root: root, compiled: compiled}, nil
 }
 
 // check returns what is wrong with the arguments; nil when nothing is.
 func (s *argsSchema) check(args json.RawMessage) []string {
-	if len(args) > value.MaxDepth { // else it cannot nest deeper
-		if _, err := value.Parse(args); err != nil {
-			return []string{err.Error()}
-		}
+	exact, err := value.Parse(args)
+	if err != nil {
+		return []string{err.Error()}
+	}
+	if _, err = guard(func() (struct{}, error) { return struct{}{}, s.compiled.Validate(exact) }); err == nil {
+		return nil
 	}
 	var v any
-	if err := json.Unmarshal(args, &v); err != nil {
-		return []string{strings.TrimPrefix(err.Error(), "json: ")}
-	}
-	_, err := guard(func() (struct{}, error) { return struct{}{}, s.resolved.Validate(v) })
-	if err == nil {
-		return nil
+	dec := json.NewDecoder(bytes.NewReader(args))
+	dec.UseNumber()
+	if err := dec.Decode(&v); err != nil {
+		return []string{err.Error()}
 	}
 	e := explainer{root: s.root}
 	e.explain(s.root, v, "")
@@ -120,10 +118,10 @@ func (e *explainer) explain(s *jsonschema.Schema, v any, path string) {
 		e.add(path, "expected %s, got %s", strings.Join(types, " or "), describe(v))
 		return
 	}
-	if s.Enum != nil && !slices.ContainsFunc(s.Enum, func(want any) bool { return equal(want, v) }) {
+	if s.Enum != nil && !slices.ContainsFunc(s.Enum, func(want any) bool { return jsonschema.Equal(want, v) }) {
 		e.add(path, "expected one of %s, got %s", text(s.Enum), text(v))
 	}
-	if s.Const != nil && !equal(*s.Const, v) {
+	if s.Const != nil && !jsonschema.Equal(*s.Const, v) {
 		e.add(path, "expected %s, got %s", text(*s.Const), text(v))
 	}
 	for _, sub := range s.AllOf {
@@ -136,8 +134,8 @@ func (e *explainer) explain(s *jsonschema.Schema, v any, path string) {
 		e.array(s, v, path)
 	case string:
 		e.str(s, v, path)
-	case float64:
-		e.number(s, v, path)
+	case json.Number:
+		e.number(s, value.NumberOf(v.String()), path)
 	}
 }
 
@@ -207,19 +205,27 @@ func (e *explainer) str(s *jsonschema.Schema, v, path string) {
 	}
 }
 
-func (e *explainer) number(s *jsonschema.Schema, v float64, path string) {
+func (e *explainer) number(s *jsonschema.Schema, v value.Value, path string) {
+	n, ok := v.Rat()
+	if !ok {
+		return
+	}
 	for _, bound := range []struct {
 		limit *float64
-		ok    func(limit float64) bool
+		ok    func(limit *big.Rat) bool
 		words string
 	}{
-		{s.Minimum, func(l float64) bool { return v >= l }, "at least"},
-		{s.Maximum, func(l float64) bool { return v <= l }, "at most"},
-		{s.ExclusiveMinimum, func(l float64) bool { return v > l }, "more than"},
-		{s.ExclusiveMaximum, func(l float64) bool { return v < l }, "less than"},
+		{s.Minimum, func(l *big.Rat) bool { return n.Cmp(l) >= 0 }, "at least"},
+		{s.Maximum, func(l *big.Rat) bool { return n.Cmp(l) <= 0 }, "at most"},
+		{s.ExclusiveMinimum, func(l *big.Rat) bool { return n.Cmp(l) > 0 }, "more than"},
+		{s.ExclusiveMaximum, func(l *big.Rat) bool { return n.Cmp(l) < 0 }, "less than"},
+		{s.MultipleOf, func(l *big.Rat) bool { return l.Sign() == 0 || new(big.Rat).Quo(n, l).IsInt() }, "a multiple of"},
 	} {
-		if bound.limit != nil && !bound.ok(*bound.limit) {
-			e.add(path, "expected %s %s, got %s", bound.words, text(*bound.limit), text(v))
+		if bound.limit == nil {
+			continue
+		}
+		if limit, ok := value.NumberOf(text(*bound.limit)).Rat(); ok && !bound.ok(limit) {
+			e.add(path, "expected %s %s, got %s", bound.words, text(*bound.limit), v.Num())
 		}
 	}
 }
@@ -256,8 +262,8 @@ func typeOf(v any) string {
 		return "array"
 	case map[string]any:
 		return "object"
-	case float64:
-		if v == float64(int64(v)) {
+	case json.Number:
+		if n, ok := value.NumberOf(v.String()).Rat(); !ok || n.IsInt() {
 			return "integer"
 		}
 	}
@@ -275,8 +281,6 @@ func describe(v any) string {
 }
 
 func text(v any) string { return mcpwire.Excerpt(mcpwire.Marshal(v), 200) }
-
-func equal(a, b any) bool { return string(mcpwire.Marshal(a)) == string(mcpwire.Marshal(b)) }
 
 func orNone(names []string) string {
 	if len(names) == 0 {

@@ -22,12 +22,34 @@ import (
 )
 
 // Schema is a compiled JSON Schema (draft 2020-12 or 7).
-type Schema struct{ resolved *jsonschema.Resolved }
+type Schema struct {
+	resolved *jsonschema.Resolved
+	source   value.Value
+	plain    bool // floats hold all of its numbers
+}
 
 // Compile compiles a JSON Schema. Nothing is loaded from elsewhere: a
 // $ref out of the schema is an error, and so is one that leads back to
 // itself without going down into the value.
 func Compile(v value.Value) (*Schema, error) {
+	resolved, err := resolve(v)
+	if err != nil {
+		return nil, err
+	}
+	if loop := findLoop(v); loop != "" {
+		return nil, fmt.Errorf("this JSON Schema cannot be used: the $ref to %q leads back to itself", loop)
+	}
+	// The library would say so of every value.
+	switch draft := resolved.Schema().Schema; draft {
+	case "", "http://json-schema.org/draft-07/schema#", "https://json-schema.org/draft-07/schema#", "https://json-schema.org/draft/2020-12/schema":
+	default:
+		return nil, fmt.Errorf("$schema is %q; draft-07 and 2020-12 can be checked", draft)
+	}
+	_, plain := numbers(v)
+	return &Schema{resolved, v, plain}, nil
+}
+
+func resolve(v value.Value) (*jsonschema.Resolved, error) {
 	schema := new(jsonschema.Schema)
 	if err := json.Unmarshal(v.Append(nil), schema); err != nil {
 		return nil, fmt.Errorf("this is no JSON Schema: %w", err)
@@ -37,21 +59,16 @@ func Compile(v value.Value) (*Schema, error) {
 	if err != nil {
 		return nil, fmt.Errorf("this JSON Schema cannot be used: %w", err)
 	}
-	if loop := findLoop(v); loop != "" {
-		return nil, fmt.Errorf("this JSON Schema cannot be used: the $ref to %q leads back to itself", loop)
-	}
-	// The library would say so of every value.
-	switch schema.Schema {
-	case "", "http://json-schema.org/draft-07/schema#", "https://json-schema.org/draft-07/schema#", "https://json-schema.org/draft/2020-12/schema":
-	default:
-		return nil, fmt.Errorf("$schema is %q; draft-07 and 2020-12 can be checked", schema.Schema)
-	}
-	return &Schema{resolved}, nil
+	return resolved, nil
 }
 
-// Validate returns what is wrong with a value, nil when it fits.
+// Validate returns what is wrong with a value, nil when it fits. Numbers are
+// compared exactly.
 func (s *Schema) Validate(v value.Value) error {
 	err := s.resolved.Validate(v.Any())
+	if some, plain := numbers(v); some && !(plain && s.plain) {
+		err = s.validateExactly(v, err)
+	}
 	if err == nil {
 		return nil
 	}
