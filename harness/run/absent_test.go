@@ -16,6 +16,7 @@ func TestExplainAbsent(t *testing.T) {
 	tr := &trial{reports: []harness.TurnReport{{Notes: []string{`server "kit": tool "late" is not offered: it has no input schema`}}}, servers: []*toolServer{{
 		name:   "kit",
 		tools:  []harness.Tool{{Name: "note"}, {Name: "odd"}, {Name: "late"}},
+		offer:  []harness.Tool{{Name: "note"}},
 		absent: []absentTool{{"odd", "its input schema is odd"}, {"", `server "kit": entry 3 of page 1 of its tools is left out`}},
 	}}}
 	for _, tt := range []struct {
@@ -28,6 +29,7 @@ func TestExplainAbsent(t *testing.T) {
 		{"another that begins alike", []string{`"kit.odder" has another result`}, []string{"entry 3 of page 1"}},
 		{"a tool that is listed", []string{"missing kit.note"}, []string{""}},
 		{"another server", []string{"missing toolkit.odd and toolkit.other"}, []string{""}},
+		{"one that the list says nothing of", []string{`server "kit" has no tool "q"; it has note`}, []string{"entry 3 of page 1"}},
 		{"none", []string{"the answer is another"}, []string{""}},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
@@ -46,5 +48,10 @@ func TestExplainAbsent(t *testing.T) {
 				}
 			}
 		})
+	}
+	tr.servers[0].offer = nil
+	causes := []trials.Cause{{Kind: trials.CauseMiss, Message: "a request without tools takes no position"}}
+	if tr.explainAbsent(causes); len(causes[0].Hints) != 2 || !strings.Contains(causes[0].Hints[0], "its input schema is odd") {
+		t.Errorf("to a miss without any tool was added %q", causes[0].Hints)
 	}
 }

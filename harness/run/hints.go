@@ -87,6 +87,8 @@ type absentTool struct{ name, why string } // name is empty for an entry of a li
 // offered why they are not, as far as the server's list tells or the subject
 // has noted it.
 func (t *trial) explainAbsent(causes []trials.Cause) {
+	// Of a model that is offered nothing at all, a miss need not name a tool.
+	nothing := !slices.ContainsFunc(t.servers, func(s *toolServer) bool { return len(s.offer) > 0 })
 	for _, s := range t.servers {
 		for _, tool := range s.tools {
 			i := slices.IndexFunc(causes, func(c trials.Cause) bool {
@@ -102,7 +104,7 @@ func (t *trial) explainAbsent(causes []trials.Cause) {
 				why = tool.why
 			}
 			i := slices.IndexFunc(causes, func(c trials.Cause) bool {
-				return c.Kind != trials.CauseEndpoint && (names(c.Message, name) || tool.name == "" && s.missing(c.Message))
+				return c.Kind != trials.CauseEndpoint && (names(c.Message, name) || tool.name == "" && s.missing(c.Message) || nothing && c.Kind == trials.CauseMiss)
 			})
 			if i >= 0 {
 				causes[i].Hints = append(causes[i].Hints, why)
@@ -149,6 +151,9 @@ func (s *toolServer) lacks(tool string) bool {
 // missing reports whether a message names a tool that the server does not
 // list.
 func (s *toolServer) missing(msg string) bool {
+	if strings.Contains(msg, fmt.Sprintf("server %q has no tool ", s.name)) {
+		return true
+	}
 	for rest := msg; ; {
 		before, after, ok := strings.Cut(rest, s.name+".")
 		if !ok {

@@ -4,10 +4,13 @@ package run_test
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"net"
 	"net/http"
+	"net/http/httptest"
 	"os"
 	"path/filepath"
 	"strings"
@@ -16,6 +19,8 @@ import (
 	"github.com/rehearse-dev/rehearse/harness"
 	"github.com/rehearse-dev/rehearse/harness/run"
 	"github.com/rehearse-dev/rehearse/harness/trials"
+	"github.com/rehearse-dev/rehearse/internal/jsonrpc"
+	"github.com/rehearse-dev/rehearse/internal/mcpwire"
 	"github.com/rehearse-dev/rehearse/mockmcp"
 )
 
@@ -208,6 +213,71 @@ func absolute(t testing.TB, path string) string {
 		t.Fatal(err)
 	}
 	return abs
+}
+
+// TestRealServerWithOddTools: of a server whose list has no tool in it, one is told
+// what it has.
+func TestRealServerWithOddTools(t *testing.T) {
+	far := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		answerMCP(w, r, `{"name":"q","description":7,"inputSchema":{"type":"object"}}`)
+	}))
+	defer far.Close()
+	wants(t, one(t, write(t, `
+scenario: odd tools
+servers: {far: {url: "`+far.URL+`/mcp"}}
+turns:
+  - user: hi
+    replies: [{calls: [far.q]}, {say: done}]
+    expect: [{answer: {equals: done}}]
+`), run.Options{}), harness.OutcomeError, trials.CauseEndpoint,
+		"lists no tools: entry 1 of page 1 of its tools is left out: json: cannot unmarshal number into Go struct field .description of type string")
+}
+
+// TestRealServerThatRedirects: calls are journaled where the server redirects
+// them.
+func TestRealServerThatRedirects(t *testing.T) {
+	for _, to := range []string{"/mcp/", ""} {
+		far := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			switch {
+			case r.URL.Path == "/mcp/":
+				answerMCP(w, r, `{"name":"t","inputSchema":{"type":"object","properties":{}}}`)
+			case to == "":
+				http.Redirect(w, r, "http://"+r.Host+"/mcp/", http.StatusPermanentRedirect)
+			default:
+				w.Header().Set("Location", to)
+				w.WriteHeader(http.StatusTemporaryRedirect)
+			}
+		}))
+		wants(t, one(t, write(t, `
+scenario: redirected
+servers: {far: {url: "`+far.URL+`/mcp"}}
+turns:
+  - user: hi
+    replies: [{calls: [far.t]}, {say: "got {{result}}"}]
+    expect: [{answer: {equals: got ok}}]
+`), run.Options{}), harness.OutcomePassed, "")
+		far.Close()
+	}
+}
+
+// answerMCP answers as a server with tools does.
+func answerMCP(w http.ResponseWriter, r *http.Request, tools string) {
+	body, _ := io.ReadAll(r.Body)
+	m, _ := mcpwire.Parse(body)
+	if !m.IsRequest() {
+		w.WriteHeader(http.StatusAccepted)
+		return
+	}
+	answer := mcpwire.Message{ID: m.ID, Result: json.RawMessage(map[string]string{
+		"initialize": `{"protocolVersion":"2025-11-25","capabilities":{"tools":{}},"serverInfo":{"name":"far","version":"1"}}`,
+		"tools/list": `{"tools":[` + tools + `]}`,
+		"tools/call": `{"content":[{"type":"text","text":"ok"}]}`,
+	}[m.Method])}
+	if len(answer.Result) == 0 {
+		answer.Error = &jsonrpc.Error{Code: -32601, Message: "no such method"}
+	}
+	w.Header().Set("Content-Type", "application/json")
+	_, _ = w.Write(answer.Encode())
 }
 
 func TestRealServerThatDoesNotStart(t *testing.T) {

@@ -376,8 +376,11 @@ func (t *trial) list(ctx context.Context, s *scenarios.Server, reach harness.Ser
 	}
 	if len(listed) == 0 && s.Required {
 		reason := "it returned an empty list"
-		if err != nil {
+		switch {
+		case err != nil:
 			reason = err.Error()
+		case len(warnings) > 0:
+			reason = strings.ReplaceAll(strings.Join(warnings, "; "), fmt.Sprintf("server %q: ", s.Name), "")
 		}
 		return nil, nil, fmt.Errorf("server %q (%s) lists no tools: %s", s.Name, where, reason)
 	}
