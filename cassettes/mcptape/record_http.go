@@ -105,33 +105,7 @@ func (r *Recorder) Transport(inner http.RoundTripper) http.RoundTripper {
 		// Nothing is left behind after the last request.
 		inner = &http.Transport{Proxy: http.ProxyFromEnvironment, DisableKeepAlives: true}
 	}
-	return &mcphttp.Tap{Inner: following{inner}, Begin: r.request}
-}
-
-// following follows redirects that keep the message, to the same host, since a
-// recorded one would lead away from the tape.
-type following struct{ inner http.RoundTripper }
-
-func (f following) RoundTrip(req *http.Request) (*http.Response, error) {
-	to := req.URL
-	for range 10 {
-		out := req.Clone(req.Context())
-		if out.URL = to; to != req.URL && req.GetBody != nil {
-			out.Body, _ = req.GetBody() // it has no errors
-		}
-		resp, err := f.inner.RoundTrip(out)
-		if err != nil {
-			return nil, err
-		}
-		next, err := resp.Location()
-		if err != nil || resp.StatusCode != http.StatusTemporaryRedirect && resp.StatusCode != http.StatusPermanentRedirect ||
-			next.Scheme != to.Scheme || next.Host != to.Host {
-			return resp, nil
-		}
-		resp.Body.Close()
-		to = next
-	}
-	return nil, errors.New("it redirects endlessly")
+	return &mcphttp.Tap{Inner: mcphttp.Following{Inner: inner}, Begin: r.request}
 }
 
 // webRequest is a request over HTTP with its answer, as a tape has them.

@@ -85,6 +85,33 @@ func (t *Tap) RoundTrip(r *http.Request) (*http.Response, error) {
 	return resp, nil
 }
 
+// Following follows redirects that keep the message, to the same host: a client
+// that followed them itself would go past the tap.
+type Following struct{ Inner http.RoundTripper }
+
+// RoundTrip sends a request, again for each redirect.
+func (f Following) RoundTrip(req *http.Request) (*http.Response, error) {
+	to := req.URL
+	for range 10 {
+		out := req.Clone(req.Context())
+		if out.URL = to; to != req.URL && req.GetBody != nil {
+			out.Body, _ = req.GetBody() // it has no errors
+		}
+		resp, err := f.Inner.RoundTrip(out)
+		if err != nil {
+			return nil, err
+		}
+		next, err := resp.Location()
+		if err != nil || resp.StatusCode != http.StatusTemporaryRedirect && resp.StatusCode != http.StatusPermanentRedirect ||
+			next.Scheme != to.Scheme || next.Host != to.Host {
+			return resp, nil
+		}
+		resp.Body.Close()
+		to = next
+	}
+	return nil, errors.New("it redirects endlessly")
+}
+
 // watched is the body of an answer that is looked at while it goes by.
 type watched struct {
 	io.ReadCloser

@@ -31,7 +31,7 @@ func (s *Server) Handler() (http.Handler, error) {
 	}
 	return &httputil.ReverseProxy{
 		FlushInterval: -1, // streams go on as they come
-		Transport:     &mcphttp.Tap{Inner: s.opts.Transport, Begin: s.begin},
+		Transport:     &mcphttp.Tap{Inner: mcphttp.Following{Inner: s.opts.Transport}, Begin: s.begin},
 		Rewrite: func(r *httputil.ProxyRequest) {
 			to := *target
 			r.Out.URL, r.Out.Host = &to, to.Host
