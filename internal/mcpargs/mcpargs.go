@@ -334,6 +334,9 @@ func (r *reader) allowed(schema json.RawMessage, depth int) allowed {
 		values = append(values, c)
 	}
 	typed := len(a.types) > 0
+	if typed && string(s["nullable"]) == "true" { // as in OpenAPI
+		a.types["null"] = true
+	}
 	for _, v := range values {
 		var t string
 		if json.Unmarshal(v, &t) == nil && v[0] == '"' {

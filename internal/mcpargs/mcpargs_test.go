@@ -16,7 +16,7 @@ import (
 const schema = `{"type":"object","additionalProperties":false,"properties":{
 	"id":{"type":"string"},"n":{"type":"integer"},"x":{"type":"number"},"b":{"type":"boolean"},
 	"list":{"type":"array","items":{"type":"string"}},"counts":{"type":"array","items":{"type":"integer"}},
-	"o":{"type":"object"},"maybe":{"type":["string","null"]},"either":{"anyOf":[{"type":"number"},{"type":"string"}]},
+	"o":{"type":"object"},"maybe":{"type":["string","null"]},"nn":{"type":"integer","nullable":true},"either":{"anyOf":[{"type":"number"},{"type":"string"}]},
 	"level":{"enum":["1","2"]},"size":{"enum":[1,2,"all"]},"ref":{"$ref":"#/$defs/a~1b"},"loop":{"$ref":"#/$defs/loop"},
 	"any":{},"yes":true,"const":{"const":5},"nested":{"allOf":[{"$ref":"#/$defs/a~1b"},{"minimum":1}]}},
 	"$defs":{"a/b":{"type":"integer"},"loop":{"anyOf":[{"$ref":"#/$defs/loop"},{"$ref":"#/$defs/loop"}]}}}`
@@ -61,6 +61,7 @@ func TestRead(t *testing.T) {
 		{"an object", `o={"a": 1.10}`, `{"o":{"a": 1.10}}`},
 		{"not an object", `o=[1]`, `argument "o": "[1]" is not of type object`},
 		{"null where it may be", "maybe=null", `{"maybe":null}`},
+		{"null where OpenAPI's word allows it", "nn=null", `{"nn":null}`},
 		{"text where null may be", "maybe=7", `{"maybe":"7"}`},
 		{"a number first", "either=7", `{"either":7}`},
 		{"a string where no number is", "either=007", `{"either":"007"}`},
