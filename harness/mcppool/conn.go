@@ -262,9 +262,9 @@ func (c *conn) discovered(result json.RawMessage) error {
 	var found struct {
 		Supported    []string        `json:"supportedVersions"`
 		Capabilities json.RawMessage `json:"capabilities"`
-		Instructions string          `json:"instructions"`
+		Instructions words           `json:"instructions"`
 		Meta         struct {
-			Server implementation `json:"io.modelcontextprotocol/serverInfo"`
+			Server program `json:"io.modelcontextprotocol/serverInfo"`
 		} `json:"_meta"`
 	}
 	err := exactjson.Unmarshal(result, &found)
@@ -274,7 +274,7 @@ func (c *conn) discovered(result json.RawMessage) error {
 	case !slices.Contains(found.Supported, mcpwire.FirstModern):
 		return errors.New("the server speaks " + strings.Join(found.Supported, ", "))
 	}
-	c.info = Info{Name: found.Meta.Server.Name, Version: found.Meta.Server.Version, Protocol: c.version, Instructions: found.Instructions}
+	c.info = Info{Name: string(found.Meta.Server.Name), Version: string(found.Meta.Server.Version), Protocol: c.version, Instructions: string(found.Instructions)}
 	_ = exactjson.Unmarshal(found.Capabilities, &c.server) // what is odd in it is not supported
 	if c.opts.LogLevel != "" && c.server.Logging != nil {
 		c.level = c.opts.LogLevel
@@ -286,6 +286,25 @@ func (c *conn) discovered(result json.RawMessage) error {
 type implementation struct {
 	Name    string `json:"name"`
 	Version string `json:"version"`
+}
+
+// program is an implementation as a server names itself.
+type program struct {
+	Name    words `json:"name"`
+	Version words `json:"version"`
+}
+
+// words are a text that a server says and nothing depends on. One that is no text
+// is taken as it is spelled: version: 1.0 is "1.0".
+type words string
+
+func (w *words) UnmarshalJSON(raw []byte) error {
+	var text string
+	if json.Unmarshal(raw, &text) != nil {
+		text = string(raw)
+	}
+	*w = words(text)
+	return nil
 }
 
 // initialize shakes hands as versions up to 2025-11-25 do.
@@ -300,9 +319,9 @@ func (c *conn) initialize(ctx context.Context) error {
 	}
 	var said struct {
 		Version      string          `json:"protocolVersion"`
-		Server       implementation  `json:"serverInfo"`
+		Server       program         `json:"serverInfo"`
 		Capabilities json.RawMessage `json:"capabilities"`
-		Instructions string          `json:"instructions"`
+		Instructions words           `json:"instructions"`
 	}
 	if err := exactjson.Unmarshal(result, &said); err != nil {
 		return fmt.Errorf("%w: reading the answer to initialize: %w", mcpwire.ErrUnusable, err)
@@ -311,7 +330,7 @@ func (c *conn) initialize(ctx context.Context) error {
 		return fmt.Errorf("the server answered with the unsupported protocol version %q", said.Version)
 	}
 	c.version = said.Version
-	c.info = Info{Name: said.Server.Name, Version: said.Server.Version, Protocol: said.Version, Instructions: said.Instructions}
+	c.info = Info{Name: string(said.Server.Name), Version: string(said.Server.Version), Protocol: said.Version, Instructions: string(said.Instructions)}
 	_ = exactjson.Unmarshal(said.Capabilities, &c.server) // what is odd in it is not supported
 	c.agreed(said.Version)
 	if err := c.tell(ctx, notification(mcpwire.NoticeInitialized, nil)); err != nil {

@@ -93,6 +93,15 @@ func TestContentLengthFraming(t *testing.T) {
 	})
 }
 
+// What a server says of itself and nothing depends on may be of another type.
+func TestOddWordsOfTheServer(t *testing.T) {
+	s := openPeer(t, legacy(peer{"initialize": {strings.NewReplacer(`"version":"1"`, `"version":1.0`, `"capabilities"`, `"instructions":7,"capabilities"`).Replace(initialized)}}), nil)
+	if i := s.Info(); i.Version != "1.0" || i.Instructions != "7" {
+		t.Errorf("it is %+v", i)
+	}
+	s.Close()
+}
+
 // Over HTTP in the new era, a tool with a wrong mark for a header is left out,
 // and one that mcp-go cannot read costs nobody else a header.
 func TestHeaderMarks(t *testing.T) {

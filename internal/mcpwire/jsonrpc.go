@@ -397,25 +397,45 @@ func idAfter(b []byte) json.RawMessage {
 
 // Result is the result object of a tools/call, as far as everybody needs it.
 type Result struct {
-	Content    []json.RawMessage `json:"content"`
-	Structured json.RawMessage   `json:"structuredContent"`
-	IsError    bool              `json:"isError"`
+	Content    []json.RawMessage
+	Structured json.RawMessage
+	IsError    bool
 	// Type is null before 2026-07-28.
-	Type json.RawMessage `json:"resultType"`
+	Type json.RawMessage
 }
 
 // ParseResult reads the result object of a tools/call. Content may be absent
-// and its blocks of any type.
+// and its blocks of any type. What servers in the field write in place of blocks
+// and of a bool is read as what is meant: a text alone, and "true" or 1.
 func ParseResult(raw json.RawMessage) (*Result, error) {
-	var r *Result
-	if err := exactjson.Unmarshal(raw, &r); err != nil {
+	var said *struct {
+		Content    json.RawMessage `json:"content"`
+		Structured json.RawMessage `json:"structuredContent"`
+		IsError    json.RawMessage `json:"isError"`
+		Type       json.RawMessage `json:"resultType"`
+	}
+	if err := exactjson.Unmarshal(raw, &said); err != nil {
 		return nil, fmt.Errorf("the result is not a tool result: %w", err)
 	}
-	if r == nil {
+	if said == nil {
 		return nil, fmt.Errorf("the result is not a tool result: null")
 	}
-	if !hasValue(r.Structured) {
-		r.Structured = nil
+	r := &Result{Type: said.Type}
+	if hasValue(said.Structured) {
+		r.Structured = said.Structured
+	}
+	switch content := said.Content; {
+	case len(content) > 0 && content[0] == '"':
+		r.Content = []json.RawMessage{Marshal(map[string]any{"type": "text", "text": content})}
+	case len(content) > 0 && json.Unmarshal(content, &r.Content) != nil:
+		return nil, fmt.Errorf("the result is not a tool result: its content is %s and no array", Excerpt(content, 60))
+	}
+	switch strings.ToLower(string(said.IsError)) {
+	case "", "null", "false", `"false"`, `""`, "0":
+	case "true", `"true"`, "1":
+		r.IsError = true
+	default:
+		return nil, fmt.Errorf("the result is not a tool result: isError is %s", Excerpt(said.IsError, 60))
 	}
 	return r, nil
 }

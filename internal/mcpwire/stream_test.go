@@ -194,6 +194,8 @@ func TestResult(t *testing.T) {
 		{"structured", `{"content":[{"type":"text","text":"a"}],"structuredContent":{"b":1}}`, "a", `{"b":1}`},
 		{"structured null", `{"content":[],"structuredContent":null}`, "", `""`},
 		{"no content", `{}`, "", `""`},
+		{"content that is a text", `{"content":"a \"b\" <c>"}`, `a "b" <c>`, `"a \"b\" <c>"`},
+		{"content null", `{"content":null,"isError":null}`, "", `""`},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			r, err := mcpwire.ParseResult([]byte(tt.in))
@@ -205,7 +207,13 @@ func TestResult(t *testing.T) {
 			}
 		})
 	}
-	for _, in := range []string{`null`, `[]`, `{"content":{}}`} {
+	for in, want := range map[string]bool{`true`: true, `"true"`: true, `"True"`: true, `1`: true, `false`: false, `"false"`: false, `0`: false, `null`: false} {
+		r, err := mcpwire.ParseResult([]byte(`{"content":[{"type":"text","text":"no"}],"isError":` + in + `}`))
+		if err != nil || r.IsError != want || r.Text() != "no" {
+			t.Errorf("isError %s is read as %+v, %v", in, r, err)
+		}
+	}
+	for _, in := range []string{`null`, `[]`, `{"content":{}}`, `{"isError":{}}`} {
 		if _, err := mcpwire.ParseResult([]byte(in)); err == nil {
 			t.Errorf("ParseResult(%s) succeeded", in)
 		}
