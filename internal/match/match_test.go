@@ -75,6 +75,7 @@ func TestOperators(t *testing.T) {
 		{"$float", `{"$float":5.0}`, []string{`5.0`, `5.00`, `5e0`}, []string{`5`, `5.1`}},
 		{"$float any", `{"$float":true}`, []string{`5.0`, `1e3`}, []string{`5`}},
 		{"$normalize case", `{"$normalize":{"value":"ÉCOLI","rule":"case"}}`, []string{`"École"`, `"écoli"`}[1:], []string{`"e coli"`, `1`}},
+		{"$normalize case of a letter with two small ones", `{"$normalize":{"value":"ΣΊΣΥΦΟΣ","rule":"case"}}`, []string{`"σίσυφος"`, `"ΣΊΣΥΦΟΣ"`}, []string{`"σίσυφο"`}},
 		{"$normalize space", `{"$normalize":{"value":"a b","rule":"space"}}`, []string{`" a\n  b "`}, []string{`"ab"`, `"A b"`}},
 		{"$normalize in a list", `{"$normalize":{"value":["A",1],"rule":"case"}}`, []string{`["a",1.0]`}, []string{`["a"]`, `["b",1]`}},
 		{"$normalize bfcl", `{"$normalize":{"value":"San Francisco, CA's","rule":"bfcl"}}`, []string{`"sanfrancisco ca\"s"`, `"San-Francisco_CA's"`, `"san^fran*cisco./ca's"`}, []string{`"San\tFrancisco, CA's"`, `"San Francisco: CA's"`}},

@@ -7,6 +7,7 @@ import (
 	"regexp"
 	"strings"
 	"time"
+	"unicode"
 
 	"github.com/rehearse-dev/rehearse/internal/value"
 )
@@ -24,7 +25,7 @@ func normalizeTest(arg value.Value) (test, error) {
 	var rule func(string) string
 	switch name := f["rule"].Str(); name {
 	case "case":
-		rule = strings.ToLower
+		rule = fold
 	case "space":
 		rule = func(s string) string { return strings.Join(strings.Fields(s), " ") }
 	case "bfcl":
@@ -48,6 +49,18 @@ func bfcl(s string) string {
 		return r
 	}, s)
 	return strings.ReplaceAll(strings.ToLower(s), "'", `"`)
+}
+
+// fold gives all letters that differ in case alone the same form: small letters
+// do not suffice, since Σ has two.
+func fold(s string) string {
+	return strings.ToLower(strings.Map(func(r rune) rune {
+		least := r
+		for other := unicode.SimpleFold(r); other != r; other = unicode.SimpleFold(other) {
+			least = min(least, other)
+		}
+		return least
+	}, s))
 }
 
 // mapStrings applies f to every string of a value; keys stay.
