@@ -196,6 +196,7 @@ func (c *checks) expect(list *strictyaml.Node) {
 			c.glob(glob)
 		}
 		c.readsByName(n)
+		c.unfailing(n)
 		c.emptyMaps(n.Get("state"))
 	}
 }

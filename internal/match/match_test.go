@@ -202,6 +202,7 @@ func TestProblems(t *testing.T) {
 		"x": {"$schema": {"$ref": "https://example.com/s.json"}},
 		"y": {"$schema": {"$ref": "#"}},
 		"z": {"$schema": {"$schema": "http://json-schema.org/draft-04/schema#"}},
+		"za": {"$schema": {"properties": {"type": {"type": ["null", "strin"]}, "enum": {"enum": [{"type": "x"}]}}}},
 		"zz": {"$normalize": {"value": "x", "rule": "qqqqqqqq"}}
 	}`)
 	_, err := match.Compile(expected, &match.Options{Scope: expr.Expectation})
@@ -239,6 +240,7 @@ func TestProblems(t *testing.T) {
 		`x.$schema: this JSON Schema cannot be used: `,
 		`y.$schema: this JSON Schema cannot be used: the $ref to "#" leads back to itself`,
 		`z.$schema: $schema is "http://json-schema.org/draft-04/schema#"; draft-07 and 2020-12 can be checked`,
+		`za.$schema.properties.type.type: unknown type "strin" (did you mean "string"?)`,
 		`zz.$normalize: $normalize: unknown rule "qqqqqqqq"; known are case, space, bfcl`,
 	}
 	if len(problems) != len(want) {

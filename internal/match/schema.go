@@ -33,6 +33,26 @@ func misspelt(s value.Value) (word, meant string) {
 	return "", ""
 }
 
+// unknownType returns the first type in a schema that is none: no value fits it.
+func unknownType(s value.Value) (at value.Path, name string) {
+	value.Walk(s, func(p value.Path, v value.Value) bool {
+		switch p.Key() {
+		case "enum", "const", "default", "examples", "dependentRequired", "dependencies": // data and names
+			return false
+		case "type":
+			for _, t := range append(v.Items(), v) {
+				if at == nil && t.Kind() == value.String && !slices.Contains(types, t.Str()) {
+					at, name = slices.Clone(p), t.Str()
+				}
+			}
+		}
+		return at == nil
+	})
+	return at, name
+}
+
+var types = []string{"null", "boolean", "integer", "number", "string", "array", "object"}
+
 func keywords() []string {
 	return strings.Fields(`type enum const multipleOf maximum exclusiveMaximum minimum exclusiveMinimum
 		maxLength minLength pattern items additionalItems prefixItems contains maxContains minContains

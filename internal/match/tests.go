@@ -199,9 +199,8 @@ func typeTest(arg value.Value) (test, error) {
 	if err != nil {
 		return nil, err
 	}
-	known := []string{"null", "boolean", "integer", "number", "string", "array", "object"}
-	if !slices.Contains(known, name) {
-		return nil, fmt.Errorf("%s", unknown("type", name, known))
+	if !slices.Contains(types, name) {
+		return nil, fmt.Errorf("%s", unknown("type", name, types))
 	}
 	return func(got value.Value) bool {
 		if name == "integer" {
@@ -222,6 +221,9 @@ func (c *compiler) schema(at value.Path, src, arg value.Value) node {
 	}
 	if word, meant := misspelt(arg); word != "" {
 		c.fail(at.Join(word), "unknown keyword %q (did you mean %q?)", word, meant)
+	}
+	if p, name := unknownType(arg); p != nil {
+		c.fail(at.Join(p...), "%s", unknown("type", name, types))
 	}
 	return required(src, func(r *run, at value.Path, got value.Value) {
 		if err := schema.Validate(got); err != nil {
