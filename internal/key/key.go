@@ -37,6 +37,7 @@ import (
 	"mime/multipart"
 	"net/http"
 	"net/url"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -98,6 +99,9 @@ func (r *Rules) Check() error {
 	return errors.Join(errs...)
 }
 
+// escapes are bytes of a path that are escaped: %2f is %2F.
+var escapes = regexp.MustCompile(`%[0-9a-fA-F]{2}`)
+
 // Of makes the key of a request.
 func Of(method, address string, header http.Header, body []byte, rules *Rules) *Key {
 	if rules == nil {
@@ -108,7 +112,7 @@ func Of(method, address string, header http.Header, body []byte, rules *Rules) *
 		k.method = http.MethodGet
 	}
 	if u, err := url.Parse(address); err == nil {
-		k.path = "/" + strings.Trim(u.EscapedPath(), "/")
+		k.path = "/" + strings.Trim(escapes.ReplaceAllStringFunc(u.EscapedPath(), strings.ToUpper), "/")
 		k.query = queryOf(u.RawQuery)
 		for _, name := range rules.IgnoreQuery {
 			k.query.Del(name)

@@ -57,6 +57,8 @@ func TestSame(t *testing.T) {
 		{"form", form("b=2&a=1"), form("a=1&b=2"), true},
 		{"form value", form("a=1"), form("a=2"), false},
 		{"query order, host, slash", key.Of("GET", "http://a:1/x/?b=2&a=1", nil, nil, nil), key.Of("get", "http://b:2/x?a=1&b=2", nil, nil, nil), true},
+		{"escapes in a path", key.Of("GET", "/x%2fy", nil, nil, nil), key.Of("GET", "/x%2Fy", nil, nil, nil), true},
+		{"a slash that is escaped", key.Of("GET", "/x%2Fy", nil, nil, nil), key.Of("GET", "/x/y", nil, nil, nil), false},
 		{"query with a semicolon", key.Of("GET", "/x?a=1;b=2", nil, nil, nil), key.Of("GET", "/x?a=1;b=3", nil, nil, nil), false},
 		{"query that is escaped wrongly", key.Of("GET", "/x?a=%zz", nil, nil, nil), key.Of("GET", "/x?a=%zy", nil, nil, nil), false},
 		{"the same", key.Of("GET", "/x?c=1&a=%zz", nil, nil, nil), key.Of("GET", "/x?a=%zz&c=1", nil, nil, nil), true},
