@@ -86,19 +86,24 @@ func (x *webRequest) Body(body []byte) {
 		return
 	}
 	messages, err := mcpwire.ParseBody(body, x.id)
-	ok := x.status >= 200 && x.status <= 299
+	refused := x.status < 200 || x.status > 299
 	switch {
-	case err != nil && ok && x.here:
-		x.unread = err
-	case err != nil, !ok && (len(messages) != 1 || messages[0].Error == nil): // the status says enough
+	case refused && (err != nil || len(messages) != 1 || messages[0].Error == nil), !refused && !(x.answers() && x.here):
 		x.noAnswer(fmt.Sprintf("it answered with HTTP %d", x.status))
+	case err != nil:
+		x.unread = err
 	default:
 		x.s.answers(x.session, messages, nil, false)
 	}
 }
 
+// answers reports whether the status is that of an answer.
+func (x *webRequest) answers() bool {
+	return x.status >= 200 && x.status <= 299 && x.status != http.StatusAccepted && x.status != http.StatusNoContent
+}
+
 func (x *webRequest) Event(ev sse.Event) {
-	if ev.Stray || !mcphttp.IsMessage(ev) || !ev.TooLong && len(ev.Data) == 0 || !x.seen(ev.TooLong, ev.Data) {
+	if ev.Stray || !x.answers() || !mcphttp.IsMessage(ev) || !ev.TooLong && len(ev.Data) == 0 || !x.seen(ev.TooLong, ev.Data) {
 		return
 	}
 	messages, junk := mcpwire.ParseAll(ev.Data)

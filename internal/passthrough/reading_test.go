@@ -3,6 +3,7 @@
 package passthrough_test
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"io"
@@ -59,19 +60,27 @@ func TestOneReading(t *testing.T) {
 			for _, frame := range tt.frames {
 				events += "data: " + strings.TrimSuffix(frame, "NONEWLINE") + "\n\n"
 			}
-			if got := readingHTTP(t, "text/event-stream", events); got != tt.want {
+			if got := readingHTTP(t, 200, "text/event-stream", events); got != tt.want {
 				t.Errorf("over events %q, want %q", got, tt.want)
 			}
 		})
 	}
-	for _, tt := range []struct{ name, kind, body, want string }{
-		{"an event of another name", "text/event-stream", "event: result\ndata: " + ok + "\n\n", "its answer has no result"},
-		{"an error in a body with no id", "application/json", `{"jsonrpc":"2.0","error":{"code":-1,"message":"boom"}}`, "boom"},
-		{"a body with another id", "application/json", wrong, accused + "777"},
-		{"a batch in a body", "application/json", "[" + ok + "]", "ok"},
+	for _, tt := range []struct {
+		name, kind, body, want string
+		status                 int // 0 is 200
+	}{
+		{name: "another type", kind: "text/plain", body: ok, want: "it answered with HTTP 200"},
+		{name: "accepted", kind: "application/json", body: ok, want: "it answered with HTTP 202", status: 202},
+		{name: "a result with an error's status", kind: "application/json", body: ok, want: "it answered with HTTP 500", status: 500},
+		{name: "events with an error's status", kind: "text/event-stream", body: "data: " + ok + "\n\n", want: "its answer has no result", status: 500},
+		{name: "an error with its status", kind: "text/plain", body: `{"jsonrpc":"2.0","id":null,"error":{"code":-1,"message":"boom"}}`, want: "boom", status: 400},
+		{"an event of another name", "text/event-stream", "event: result\ndata: " + ok + "\n\n", "its answer has no result", 0},
+		{"an error in a body with no id", "application/json", `{"jsonrpc":"2.0","error":{"code":-1,"message":"boom"}}`, "boom", 0},
+		{"a body with another id", "application/json", wrong, accused + "777", 0},
+		{"a batch in a body", "application/json", "[" + ok + "]", "ok", 0},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			if got := readingHTTP(t, tt.kind, tt.body); got != tt.want {
+			if got := readingHTTP(t, cmp.Or(tt.status, 200), tt.kind, tt.body); got != tt.want {
 				t.Errorf("%q, want %q", got, tt.want)
 			}
 		})
@@ -90,11 +99,12 @@ func reading(s *passthrough.Server) string {
 	return x.Text
 }
 
-func readingHTTP(t *testing.T, kind, body string) string {
+func readingHTTP(t *testing.T, status int, kind, body string) string {
 	t.Helper()
 	upstream := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		_, _ = io.Copy(io.Discard, r.Body)
 		w.Header().Set("Content-Type", kind)
+		w.WriteHeader(status)
 		_, _ = io.WriteString(w, body)
 	}))
 	defer upstream.Close()
@@ -105,7 +115,7 @@ func readingHTTP(t *testing.T, kind, body string) string {
 	}
 	w := httptest.NewRecorder()
 	h.ServeHTTP(w, httptest.NewRequest(http.MethodPost, "/mcp", strings.NewReader(call(1, "x"))))
-	if w.Code != http.StatusOK {
+	if w.Code != status {
 		t.Fatalf("HTTP %d", w.Code)
 	}
 	return reading(s)
