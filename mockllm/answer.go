@@ -251,10 +251,11 @@ func (m *Mock) answerWith(x *exchange, sp *givenReply, reply *dialect.Reply) {
 	if x.effects.body != nil {
 		x.effects.body(x, body)
 	}
-	if x.struckBy != nil {
+	if x.struckBy != nil || x.rewrites(reply) {
 		x.changed = asReceived(x, reply, body)
 		unpad(x.style, x.changed)
 	}
+	m.noteTold(x)
 	x.given, x.status = sp, body.Status
 	m.record(x.entry, nil)
 	m.send(x, body)

@@ -145,16 +145,17 @@ func (m *Mock) serveMethod(x *exchange) {
 
 // recognise returns a function that finds the ids of the calls in a history
 // whose messages come without them, or with ids of the client's own: those of
-// the next reply of the script with the same calls.
+// the next reply with the same calls, as the client was told of them.
 func (m *Mock) recognise() func(calls []harness.ToolCall) []string {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	var spoken []*givenReply
+	var spoken []toldCalls
 	for _, m := range append([]*Mock{m}, m.laneOrder...) {
+		seen := map[string]bool{}
 		for _, turn := range m.state.served {
 			for _, s := range turn {
-				if s.given != nil && len(s.given.calls) > 0 {
-					spoken = append(spoken, s.given)
+				if t := s.toldCalls(seen); len(t.calls) > 0 {
+					spoken = append(spoken, t)
 				}
 			}
 		}

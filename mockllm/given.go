@@ -163,17 +163,46 @@ func (sp *givenReply) message() harness.Message {
 	return m
 }
 
+// toldCalls are the calls of a reply as the client was told of them.
+type toldCalls struct {
+	calls []harness.ToolCall
+	// useless says that a call has no id, or one that another had before: then
+	// a client makes up its own.
+	useless bool
+}
+
+// toldCalls are those of a position; seen are the ids before it.
+func (s *served) toldCalls(seen map[string]bool) (out toldCalls) {
+	switch {
+	case s.told != nil:
+		out.calls = toolCalls(s.told)
+	case s.given != nil:
+		for _, call := range s.given.calls {
+			out.calls = append(out.calls, call.ToolCall)
+		}
+	}
+	for _, call := range out.calls {
+		out.useless = out.useless || call.ID == "" || seen[call.ID]
+		seen[call.ID] = true
+	}
+	return out
+}
+
 // matches returns the ids of a reply's calls when they are calls: by id, or
-// by name, and when exact is set by arguments too.
-func (sp *givenReply) matches(calls []harness.ToolCall, exact bool) []string {
-	if len(calls) != len(sp.calls) {
+// by name, and when exact is set by arguments too. Where the reply has none that
+// are of use, they are the client's.
+func (t *toldCalls) matches(calls []harness.ToolCall, exact bool) []string {
+	if len(calls) != len(t.calls) {
 		return nil
 	}
 	var ids []string
 	for i, c := range calls {
-		own := sp.calls[i]
-		if c.ID != own.ID && (c.Name != own.Name || exact && !sameJSON(c.Arguments, own.Arguments)) {
+		own := t.calls[i]
+		if (c.ID != own.ID || own.ID == "") && (c.Name != own.Name || exact && !sameJSON(c.Arguments, own.Arguments)) {
 			return nil
+		}
+		if t.useless {
+			own.ID = c.ID
 		}
 		ids = append(ids, own.ID)
 	}

@@ -51,10 +51,7 @@ func (e *entry) exchange() harness.Exchange {
 	}
 	if e.changed != nil {
 		c := e.changed.Choices[0]
-		x.Answer.Text, x.Answer.Reasoning, x.Answer.Refusal, x.Answer.Calls = c.Text, c.Reasoning, c.Refusal, nil
-		for _, call := range c.Calls {
-			x.Answer.Calls = append(x.Answer.Calls, harness.ToolCall{ID: call.ID, Name: call.Name, Arguments: call.Arguments})
-		}
+		x.Answer.Text, x.Answer.Reasoning, x.Answer.Refusal, x.Answer.Calls = c.Text, c.Reasoning, c.Refusal, toolCalls(e.changed)
 	}
 	return x
 }

@@ -38,9 +38,10 @@ type served struct {
 	delivered   int  // replies written to their end
 	clean       int  // of those, without a fault
 	compacted   bool
-	player      *fault.Player // of its faults
-	altered     bool          // a fault changed what was said
-	mute        bool          // and left no calls of it
+	player      *fault.Player  // of its faults
+	altered     bool           // a fault changed what was said
+	told        *dialect.Reply // as it was told last, where that is not as it was given
+	mute        bool           // and left no calls of it
 
 	say   sync.Mutex  // held while the reply is computed
 	given *givenReply // nil until then; also guarded by Mock.mu

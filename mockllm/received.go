@@ -3,12 +3,40 @@
 package mockllm
 
 import (
+	"slices"
+
+	"github.com/rehearse-dev/rehearse/harness"
 	"github.com/rehearse-dev/rehearse/internal/dialect"
 	"github.com/rehearse-dev/rehearse/mockllm/fault"
 )
 
-// asReceived is the reply that a client hears of which a fault has struck: what the
-// journal keeps in place of what the script says.
+// rewrites reports whether a dialect writes a reply otherwise than it is given: a
+// proxy may leave out ids, and arguments that are no object become one.
+func (x *exchange) rewrites(r *dialect.Reply) bool {
+	if !x.api.Objects || len(r.Choices) == 0 {
+		return false
+	}
+	calls := r.Choices[0].Calls
+	return len(calls) > 0 && x.proxied != nil ||
+		slices.ContainsFunc(calls, func(c dialect.Call) bool { return !dialect.IsObject(c.Arguments) })
+}
+
+// noteTold has the position remember the calls as its client was told of them,
+// which it answers.
+func (m *Mock) noteTold(x *exchange) {
+	s := x.served
+	if s == nil {
+		return
+	}
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if s.told = x.changed; s.told != nil {
+		s.altered = s.altered || slices.ContainsFunc(s.told.Choices[0].Calls, func(c dialect.Call) bool { return c.ID == "" })
+	}
+}
+
+// asReceived is the reply that a client hears which a fault has struck, or which
+// the dialect rewrites: what the journal keeps in place of what the script says.
 func asReceived(x *exchange, r *dialect.Reply, b *dialect.Body) *dialect.Reply {
 	got := r.Clone()
 	if len(got.Choices) == 0 {
@@ -16,6 +44,15 @@ func asReceived(x *exchange, r *dialect.Reply, b *dialect.Body) *dialect.Reply {
 		return got
 	}
 	c := &got.Choices[0]
+	if x.rewrites(r) {
+		// Where the provider gives up the reply, the journal says what the model wrote.
+		if said, err := reread(x.api, b); err == nil {
+			c.Calls = callsOf(said)
+		}
+	}
+	if x.struckBy == nil {
+		return got
+	}
 	switch x.struckBy.Kind {
 	case fault.MalformedJSON:
 		if b.Stream || x.struckBy.Form != "trailing" { // what goes on after its end can be read
@@ -24,22 +61,35 @@ func asReceived(x *exchange, r *dialect.Reply, b *dialect.Body) *dialect.Reply {
 	case fault.DuplicateChunk, fault.ReorderedChunks, fault.InvalidUTF8, fault.MissingID, fault.MissingName:
 		// The frames were changed after the reply was written.
 		if x.api.Parse != nil && x.api.Calls && (!x.api.ChatFields || x.proxied == nil) {
-			reread(c, x.api, b)
+			said, _ := reread(x.api, b)
+			c.Text, c.Calls = said.Text, callsOf(said)
 		}
 	}
 	return got
 }
 
-// reread takes text and calls from the frames of a reply.
-func reread(c *dialect.Choice, d *dialect.Dialect, b *dialect.Body) {
+// reread reads the frames of a reply.
+func reread(d *dialect.Dialect, b *dialect.Body) (harness.Message, error) {
 	var raw []byte
 	for _, f := range b.Frames {
 		raw = append(raw, f.Data...)
 	}
 	// What is not whole about it is another's concern.
-	reply, _ := dialect.ReadAll(d, b.Header, raw, nil, dialect.Limits{})
-	c.Text, c.Calls = reply.Message.Text, nil
-	for _, call := range reply.Message.Calls {
-		c.Calls = append(c.Calls, dialect.Call{ID: call.ID, Name: call.Name, Arguments: call.Arguments})
+	reply, err := dialect.ReadAll(d, b.Header, raw, nil, dialect.Limits{})
+	return reply.Message, err
+}
+
+func callsOf(m harness.Message) (out []dialect.Call) {
+	for _, call := range m.Calls {
+		out = append(out, dialect.Call{ID: call.ID, Name: call.Name, Arguments: call.Arguments})
 	}
+	return out
+}
+
+// toolCalls are the calls of a reply's one answer.
+func toolCalls(r *dialect.Reply) (out []harness.ToolCall) {
+	for _, call := range r.Choices[0].Calls {
+		out = append(out, harness.ToolCall{ID: call.ID, Name: call.Name, Arguments: call.Arguments})
+	}
+	return out
 }

@@ -87,6 +87,38 @@ func TestCallFaults(t *testing.T) {
 	}
 }
 
+// TestCallsAsOnTheWire plays replies whose calls have other ids or arguments on
+// the wire than in the script: the journal has those, in every dialect that
+// writes calls so, straight and through a proxy.
+func TestCallsAsOnTheWire(t *testing.T) {
+	const ran = "{that: 'trajectory.size() == 2 && journal.tool_calls == 2'}, {answer: {contains: Zürich}}"
+	for _, f := range []string{
+		"[]", "{kind: missing_id, form: absent}", "{kind: missing_id, form: empty}", "{kind: duplicate_ids}", "{kind: reused_ids}",
+		"{kind: bad_arguments, form: array}", "{kind: bad_arguments, form: \"null\"}", "{kind: bad_arguments, form: double_encoded}",
+	} {
+		for _, profile := range []string{"anthropic", "gemini", "argo-proxy-3.1"} {
+			for _, d := range []string{"messages", "gemini"} {
+				bad, straight := strings.Contains(f, "bad_arguments"), profile != "argo-proxy-3.1"
+				if straight && (profile == "gemini") != (d == "gemini") || // which it has not
+					straight && bad && d == "gemini" || // the provider gives up the reply
+					d == "messages" && strings.Contains(f, "_ids}") { // refused in the history
+					continue
+				}
+				for _, stream := range []bool{true, false} {
+					if bad && stream && d == "messages" {
+						continue // a text in pieces, see TestCallFaults
+					}
+					t.Run(fmt.Sprintf("%s %s %s stream=%v", f, profile, d, stream), func(t *testing.T) {
+						text := strings.Replace(callFault(f, ran, stream), "model: {", "model: {profile: "+profile+", ", 1)
+						rec := one(t, write(t, text), run.Options{Subject: agent.Subject(nil), Dialect: d})
+						wants(t, rec, harness.OutcomePassed, "")
+					})
+				}
+			}
+		}
+	}
+}
+
 // liar is a client between the mock model and a subject: it hands on what the
 // model says, changed, so that the subject does something else.
 func liar(subject harness.Subject, change func(call *toolCall) string) harness.Subject {

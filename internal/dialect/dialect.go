@@ -59,7 +59,9 @@ type Dialect struct {
 
 	// Calls says that a reply may call tools, and ChatFields that messages have
 	// the further fields of chat completions: indexes, extra_content and others.
-	Calls, ChatFields bool
+	// Objects says that the arguments of a call can be an object there and not a
+	// text, so that a reply is written as it is not scripted, see [InputObject].
+	Calls, ChatFields, Objects bool
 	// Failure is the event that a stream ends in when the provider fails after
 	// the given frames; nil where errors have no event of their own.
 	Failure func(before []Frame, failure json.RawMessage) Frame

@@ -216,6 +216,12 @@ func KeysOf(s *Style, object string, usual Keys) Keys {
 	return usual
 }
 
+// IsObject reports whether arguments are a JSON object, or none at all.
+func IsObject(arguments string) bool {
+	raw := bytes.TrimSpace([]byte(arguments))
+	return len(raw) == 0 || raw[0] == '{' && json.Valid(raw)
+}
+
 // InputObject is the arguments as an object. What a model wrote that is none is
 // kept under a name of its own, as gateways do.
 func InputObject(arguments string) []byte {

@@ -59,7 +59,7 @@ var Dialect = &dialect.Dialect{
 	NoModel:   "Model is not found: models/%s",
 	ReplyID:   dialect.IDs{Len: 23, Alphabet: "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_"},
 	CallID:    dialect.IDs{Len: 8, Alphabet: "abcdefghijklmnopqrstuvwxyz0123456789"},
-	ErrorType: "application/json; charset=UTF-8", KeyHeader: "X-Goog-Api-Key", KeyParam: "key", Versioned: true, Calls: true,
+	ErrorType: "application/json; charset=UTF-8", KeyHeader: "X-Goog-Api-Key", KeyParam: "key", Versioned: true, Calls: true, Objects: true,
 	Part: "candidates with content", Own: true, List: true, Several: true, Parse: func() dialect.Parser { return &parser{} },
 }
 

@@ -127,8 +127,7 @@ func (g *writer) parts(c *dialect.Choice, stream bool) []part {
 // malformed reports whether the arguments of a call are no object, which the
 // provider tells as an end of its own.
 func (g *writer) malformed(c *dialect.Call) bool {
-	raw := bytes.TrimSpace([]byte(c.Arguments))
-	return len(raw) > 0 && (raw[0] != '{' || !json.Valid(raw))
+	return !dialect.IsObject(c.Arguments)
 }
 
 func (g *writer) call(c *dialect.Call) []byte {
