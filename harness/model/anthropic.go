@@ -184,7 +184,7 @@ func toolUseBlock(c harness.ToolCall) json.RawMessage {
 		ID    string          `json:"id"`
 		Name  string          `json:"name"`
 		Input json.RawMessage `json:"input"`
-	}{"tool_use", messagesCallID(c.ID), toolNameOf(c.Name), dialect.InputObject(c.Arguments)})
+	}{"tool_use", messages.BackID(c.ID), toolNameOf(c.Name), dialect.InputObject(c.Arguments)})
 }
 
 func toolResultBlock(m harness.Message) json.RawMessage {
@@ -192,14 +192,5 @@ func toolResultBlock(m harness.Message) json.RawMessage {
 		Type    string `json:"type"`
 		ID      string `json:"tool_use_id"`
 		Content string `json:"content"`
-	}{"tool_result", messagesCallID(m.CallID), m.Text})
-}
-
-// messagesCallID is an id that the API takes: letters, digits, _ and -. Others come
-// from models of another provider.
-func messagesCallID(id string) string {
-	if dialect.IsWord(id, "_-", len(id)) {
-		return id
-	}
-	return fmt.Sprintf("toolu_%x", id)
+	}{"tool_result", messages.BackID(m.CallID), m.Text})
 }

@@ -231,7 +231,7 @@ func (a *attempt) lacking(err error) error {
 }
 
 // nameCalls gives the calls of a reply that have no id, or one that another
-// has, an id of their own; said are the messages before, whose ids of calls are
+// has or that the endpoint would not take back, an id of their own; said are the messages before, whose ids of calls are
 // taken. It returns what to report about them.
 func (a *attempt) nameCalls(m *harness.Message, said []harness.Message) (notes []string, err error) {
 	taken := map[string]bool{"": true}
@@ -246,8 +246,11 @@ func (a *attempt) nameCalls(m *harness.Message, said []harness.Message) (notes [
 		if c.Name == "" {
 			return nil, &dialect.Fault{Kind: dialect.Malformed, Message: fmt.Sprintf("tool call %d of the reply has no name", i+1)}
 		}
+		old := c.ID
+		if back := a.cfg.dialect.BackID; back != nil && old != "" {
+			c.ID = back(old)
+		}
 		if c.ID == "" || own[c.ID] {
-			old := c.ID
 			for n := len(taken) - 1; taken[c.ID]; n++ {
 				c.ID = fmt.Sprintf("call_%d", n)
 			}
@@ -255,6 +258,8 @@ func (a *attempt) nameCalls(m *harness.Message, said []harness.Message) (notes [
 				own[c.ID], taken[c.ID] = true, true
 				continue
 			}
+		}
+		if c.ID != old {
 			notes = append(notes, fmt.Sprintf("call of %s came with the id %q and was given %q", c.Name, old, c.ID))
 		}
 		own[c.ID], taken[c.ID] = true, true

@@ -64,7 +64,7 @@ internal/breaker:
 internal/budget:
 internal/capture: cassettes/mcptape internal/redact harness harness/trials internal/dialect internal/dialect/dialects internal/exactjson
 	internal/mcpwire internal/prose internal/toolname internal/value internal/vcr internal/yamledit
-internal/conduct: internal/redact harness harness/trials internal/exactjson internal/jsonrpc internal/mcpwire internal/prose
+internal/conduct: internal/redact harness harness/trials internal/dialect/dialects internal/exactjson internal/jsonrpc internal/mcpwire internal/prose
 	internal/schema internal/toolname internal/trajectory internal/value
 internal/cues:
 internal/dialect: harness internal/exactjson internal/prose internal/sse internal/toolname

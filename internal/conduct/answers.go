@@ -64,9 +64,11 @@ func (c *checker) pairAnswers() {
 // read takes the tool messages of a request that answer a's calls, and
 // reports whether the request knows the calls at all.
 func (a *answered) read(x *harness.Exchange, known map[string]int) bool {
-	ids := map[string]int{}
+	ids := map[string][]int{} // the calls of each id; an empty one names none
 	for i, call := range a.calls {
-		ids[call.ID] = i
+		if call.ID != "" {
+			ids[call.ID] = append(ids[call.ID], i)
+		}
 	}
 	knows := false
 	var unnamed []string
@@ -75,19 +77,22 @@ func (a *answered) read(x *harness.Exchange, known map[string]int) bool {
 		case m.Role == harness.RoleAssistant:
 			unnamed, a.strangers = nil, nil // of an earlier reply
 			for _, tc := range m.Calls {
-				i, ok := ids[tc.ID]
-				knows = knows || ok
-				if ok && known[tc.ID] > 1 {
-					// The results so far are those of an earlier call.
-					a.texts[i], a.names[i], a.order = nil, nil, nil
+				same := ids[tc.ID]
+				knows = knows || len(same) > 0
+				if known[tc.ID] > 1 {
+					for _, i := range same { // the results so far are those of an earlier call
+						a.texts[i], a.names[i], a.order = nil, nil, nil
+					}
 				}
 			}
 		case m.Role != harness.RoleTool:
 		case m.CallID == "":
 			unnamed = append(unnamed, m.Text)
 		default:
-			if i, ok := ids[m.CallID]; ok {
+			if same := ids[m.CallID]; len(same) > 0 {
 				knows = true
+				// Where calls of a reply have one id, they are answered in their order.
+				i := same[max(0, slices.IndexFunc(same, func(i int) bool { return len(a.texts[i]) == 0 }))]
 				a.texts[i] = append(a.texts[i], m.Text)
 				a.order = append(a.order, i)
 				if m.Tool != "" {
@@ -98,13 +103,14 @@ func (a *answered) read(x *harness.Exchange, known map[string]int) bool {
 			}
 		}
 	}
-	// A client without ids answers in the order of the calls.
-	if !knows && len(unnamed) > 0 {
-		for i, text := range unnamed[:min(len(unnamed), len(a.calls))] {
-			a.texts[i] = append(a.texts[i], text)
+	// A client without ids answers in the order of the calls, as one does that
+	// hands back calls without any.
+	for i, call := range a.calls {
+		if len(unnamed) > 0 && (!knows || call.ID == "") {
+			a.texts[i], unnamed = append(a.texts[i], unnamed[0]), unnamed[1:]
 		}
-		knows = true
 	}
+	knows = knows || slices.ContainsFunc(a.texts, func(texts []string) bool { return len(texts) > 0 })
 	if !knows {
 		a.strangers = nil
 	}

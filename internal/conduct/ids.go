@@ -2,18 +2,22 @@
 
 package conduct
 
-import "github.com/rehearse-dev/rehearse/harness"
+import (
+	"github.com/rehearse-dev/rehearse/harness"
+	"github.com/rehearse-dev/rehearse/internal/dialect/dialects"
+)
 
-// adoptIDs gives the calls whose ids are of no use (none, or one that another
-// call has) the ids that the client made for them: those of its own message,
-// where it hands the calls back. Other ids are the model's to choose.
+// adoptIDs gives the calls whose ids are of no use (none, one that another call
+// has, or one that the endpoint does not take back) the ids that the client made
+// for them: those of its own message, where it hands the calls back. Other ids
+// are the model's to choose.
 func (c *checker) adoptIDs() {
 	seen := map[string]bool{}
 	for i := range c.replies {
 		r := &c.replies[i]
-		useless := false
+		useless, back := false, dialects.Named(r.Dialect).BackID
 		for _, call := range r.Answer.Calls {
-			useless = useless || call.ID == "" || seen[call.ID]
+			useless = useless || call.ID == "" || seen[call.ID] || back != nil && back(call.ID) != call.ID
 			seen[call.ID] = true
 		}
 		if useless {
@@ -49,7 +53,8 @@ func (c *checker) idsOf(r *harness.Exchange) []string {
 		}
 		var ids []string
 		for i, call := range m.Calls {
-			if call.Name != r.Answer.Calls[i].Name {
+			// Of a name that no tool has, a client may make one that is taken back.
+			if name := r.Answer.Calls[i].Name; call.Name != name && offers(r.Request, name) {
 				return nil
 			}
 			ids = append(ids, call.ID)

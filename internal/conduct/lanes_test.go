@@ -135,7 +135,7 @@ func TestLanes(t *testing.T) {
 // gives them ids of its own, and is held to those.
 func TestUselessIDs(t *testing.T) {
 	for _, wire := range [][2]string{{"", ""}, {"c1", "c1"}, {"c1", ""}} {
-		for _, own := range [][2]string{{"a", "b"}, {"c1", "call_1"}} {
+		for _, own := range [][2]string{{"a", "b"}, {"c1", "call_1"}, wire} { // the last is sent back as it came
 			t.Run(fmt.Sprintf("%q as %q", wire, own), func(t *testing.T) {
 				in := honest()
 				for i := range wire {
@@ -165,6 +165,35 @@ func TestUselessIDs(t *testing.T) {
 				}
 			})
 		}
+	}
+}
+
+// TestIDsThatDoNotComeBack has calls whose ids or names the endpoint does not take
+// back: the client sends others, and is held to those.
+func TestIDsThatDoNotComeBack(t *testing.T) {
+	for _, tt := range []struct {
+		name, dialect, id, called, own, sent, want string
+	}{
+		{"id", "messages", "functions.get:0", "get", "toolu_66", "get", ""},
+		{"id that was good", "messages", "toolu_1", "get", "toolu_66", "get", "was never answered"},
+		{"id that is good elsewhere", "chat", "functions.get:0", "get", "toolu_66", "get", "was never answered"},
+		{"name that no tool has", "gemini", "", "default_api.get", "call_0", "default_api_get", ""},
+		{"name of a tool", "gemini", "", "get", "call_0", "got", "was never answered"},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			in := honest()
+			x, m := &in.Exchanges[0], *second(in)
+			x.Dialect, x.Request.Tools = tt.dialect, []harness.Tool{{Name: "get"}}
+			x.Answer.Calls = slices.Clone(x.Answer.Calls)
+			m[2].Calls = slices.Clone(m[2].Calls)
+			x.Answer.Calls[0].ID, x.Answer.Calls[0].Name = tt.id, tt.called
+			m[2].Calls[0].ID, m[2].Calls[0].Name, m[3].CallID = tt.own, tt.sent, tt.own
+			in.Transcript.Turns[0].Calls[0].ID = tt.own
+			found := strings.Join(check(conduct.Config{}, in), "\n")
+			if tt.want == "" && strings.Contains(found, "was never answered") || !strings.Contains(found, tt.want) {
+				t.Errorf("found %q, want %q", found, tt.want)
+			}
+		})
 	}
 }
 

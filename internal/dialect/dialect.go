@@ -62,6 +62,8 @@ type Dialect struct {
 	// Objects says that the arguments of a call can be an object there and not a
 	// text, so that a reply is written as it is not scripted, see [InputObject].
 	Calls, ChatFields, Objects bool
+	// BackID is an id of a call as a client can send it back; nil takes any.
+	BackID func(id string) string
 	// Failure is the event that a stream ends in when the provider fails after
 	// the given frames; nil where errors have no event of their own.
 	Failure func(before []Frame, failure json.RawMessage) Frame

@@ -232,6 +232,17 @@ func skipNumber(b []byte, i int) (int, error) {
 	return i, nil
 }
 
+// IDOf is the id that stands in raw, as a reply with it is read: some endpoints
+// send numbers, and clients send them back. What should be there is a text.
+func IDOf(raw []byte) string {
+	if len(raw) == 0 || raw[0] == '"' {
+		return TextOf(raw)
+	}
+	var t Text
+	_ = t.UnmarshalJSON(raw) // it has been checked: it is JSON
+	return string(t)
+}
+
 // TextOf decodes the JSON string raw, quotes included. Anything else is empty.
 func TextOf(raw []byte) string {
 	if len(raw) < 2 || raw[0] != '"' {

@@ -325,7 +325,7 @@ func readMessage(b []byte, at, depth int) (*dialect.Message, int, error) {
 		return m, end, err
 	}
 	m.Content, m.Refusal, m.Reasoning = f.content, f.refusal, f.reasoning
-	m.Answers = dialect.TextOf(f.callID.Of(b))
+	m.Answers = dialect.IDOf(f.callID.Of(b))
 	m.Calls = f.calls
 	m.Speaker = role(f.role.Of(b))
 	m.Problem = f.check(b, m.Speaker)
@@ -415,7 +415,7 @@ func (f *fields) readCalls(b []byte, at, depth int) (int, error) {
 			return end, err
 		}
 		f.checkCall(b, i, id, kind, name, args, function)
-		f.calls = append(f.calls, dialect.RawCall{ID: dialect.TextOf(id.Of(b)), Name: name, Args: args})
+		f.calls = append(f.calls, dialect.RawCall{ID: dialect.IDOf(id.Of(b)), Name: name, Args: args})
 		return end, nil
 	})
 }

@@ -145,7 +145,7 @@ func (g *reader) part(path string, raw json.RawMessage, c *content) {
 func (g *reader) call(path string, raw json.RawMessage) geminiCall {
 	o := g.dict(path, raw)
 	g.known(path, o, "id", "name", "args", "partialArgs", "willContinue")
-	c := geminiCall{ToolCall: harness.ToolCall{ID: g.text(path+".id", o["id"]), Name: g.name(path, o), Arguments: "{}"}}
+	c := geminiCall{ToolCall: harness.ToolCall{ID: g.callID(path+".id", o["id"]), Name: g.name(path, o), Arguments: "{}"}}
 	if args := o["args"]; !dialect.Absent(args) {
 		g.structure(path+".args", args)
 		c.Arguments = string(args)
@@ -156,13 +156,18 @@ func (g *reader) call(path string, raw json.RawMessage) geminiCall {
 func (g *reader) response(path string, raw json.RawMessage) geminiResponse {
 	o := g.dict(path, raw)
 	g.known(path, o, "id", "name", "response", "willContinue", "scheduling", "parts")
-	r := geminiResponse{id: g.text(path+".id", o["id"]), name: g.name(path, o)}
+	r := geminiResponse{id: g.callID(path+".id", o["id"]), name: g.name(path, o)}
 	if dialect.Absent(o["response"]) {
 		return r
 	}
 	g.structure(path+".response", o["response"])
 	r.text = resultText(o["response"])
 	return r
+}
+
+func (g *reader) callID(path string, raw json.RawMessage) string {
+	g.text(path, raw)
+	return dialect.IDOf(raw)
 }
 
 func (g *reader) name(path string, o dialect.Object) string {

@@ -184,12 +184,26 @@ func (a *reader) only(path, role, kind string, t *turn) {
 	}
 }
 
+// BackID is the id of a call as the API takes it back: letters, digits, _ and -.
+// Others come from models of another provider.
+func BackID(id string) string {
+	if dialect.IsWord(id, "_-", len(id)) {
+		return id
+	}
+	return fmt.Sprintf("toolu_%x", id)
+}
+
+func (a *reader) callID(path string, raw json.RawMessage) string {
+	a.required(path, raw)
+	return dialect.IDOf(raw)
+}
+
 func (a *reader) toolUse(path string, b dialect.Object, t *turn, m *harness.Message) {
 	a.only(path, "assistant", "tool_use", t)
-	id := a.required(path+".tool_use.id", b["id"])
+	id := a.callID(path+".tool_use.id", b["id"])
 	name := a.required(path+".tool_use.name", b["name"])
 	switch {
-	case !dialect.IsWord(id, "_-", len(id)):
+	case BackID(id) != id:
 		a.fail("%s.tool_use.id: String should match pattern '^[a-zA-Z0-9_-]+$'", path)
 	case len(name) > maxCallName:
 		a.fail("%s.tool_use.name: String should have at most %d characters", path, maxCallName)
@@ -207,8 +221,8 @@ func (a *reader) toolUse(path string, b dialect.Object, t *turn, m *harness.Mess
 
 func (a *reader) toolResult(path string, i int, b dialect.Object, t *turn) {
 	a.only(path, "user", "tool_result", t)
-	id := a.required(path+".tool_result.tool_use_id", b["tool_use_id"])
-	if !dialect.IsWord(id, "_-", len(id)) {
+	id := a.callID(path+".tool_result.tool_use_id", b["tool_use_id"])
+	if BackID(id) != id {
 		a.fail("%s.tool_result.tool_use_id: String should match pattern '^[a-zA-Z0-9_-]+$'", path)
 	}
 	a.boolean(path+".tool_result.is_error", b["is_error"])

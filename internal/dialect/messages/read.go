@@ -44,7 +44,7 @@ var Dialect = &dialect.Dialect{
 	Lists:  func(r *http.Request) bool { return r.Header.Get("Anthropic-Version") != "" },
 	Models: models, Model: func(id string, created int64) []byte { return dialect.Encode(model(id, created)) }, NoModel: "model: %s",
 	ReplyID: dialect.IDs{Prefix: "msg_01", Len: 22, Alphabet: base58}, CallID: dialect.IDs{Prefix: "toolu_01", Len: 22, Alphabet: base58},
-	IDHeader: "Request-Id", KeyHeader: "X-Api-Key", Versioned: true, Calls: true, Objects: true,
+	IDHeader: "Request-Id", KeyHeader: "X-Api-Key", Versioned: true, Calls: true, Objects: true, BackID: BackID,
 	Part: "content", Own: true, EndsInCalls: true, Parse: func() dialect.Parser { return &parser{} },
 }
 

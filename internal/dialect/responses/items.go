@@ -204,9 +204,9 @@ func readCallID(path string, o dialect.Object) (string, *dialect.Refusal) {
 	if dialect.Absent(o["call_id"]) {
 		return "", dialect.Missing(path + ".call_id")
 	}
-	var id string
-	if refusal := dialect.CheckString(path+".call_id", o["call_id"], &id); refusal != nil {
-		return "", refusal
+	id := dialect.IDOf(o["call_id"])
+	if refusal := dialect.CheckString(path+".call_id", o["call_id"], nil); refusal != nil {
+		return id, refusal
 	}
 	if n := len(id); n > maxItemCallID {
 		return id, dialect.TooLongString(path+".call_id", maxItemCallID, n)
