@@ -156,35 +156,40 @@ func (m *Mock) answerError(x *exchange, f *Fault, form string, a *errorAnswer) {
 	if x.caught(a) {
 		return
 	}
-	x.status, x.retryAfter = a.status, f.RetryAfter
-	m.record(x.entry, nil)
+	x.status = a.status
 	h := http.Header{"Content-Type": {cmp.Or(a.contentType, "application/json")}}
 	if len(a.body) == 0 {
 		delete(h, "Content-Type")
 	}
-	retryHeader(h, form, f.RetryAfter, m.now())
+	x.retryAfter = retryHeader(h, form, f.RetryAfter, m.now())
+	m.record(x.entry, nil)
 	m.send(x, &dialect.Body{Status: a.status, Header: h, Frames: []dialect.Frame{{Data: a.body, Kind: dialect.KindFault}}, Part: true})
 }
 
-// retryHeader asks the client to wait, in one of the ways that there are.
-func retryHeader(h http.Header, form string, wait time.Duration, now time.Time) {
+// retryHeader asks the client to wait, in one of the ways that there are, and
+// returns how long that is on the wire.
+func retryHeader(h http.Header, form string, wait time.Duration, now time.Time) time.Duration {
 	if wait <= 0 {
-		return
+		return 0
 	}
-	if form == "date" {
-		h.Set("Retry-After", now.Add(wait+time.Second-1).UTC().Format(http.TimeFormat))
-		return
-	}
-	if form == "decimal" {
+	seconds := (wait + time.Second - 1) / time.Second
+	switch form {
+	case "date":
+		until := now.Add(wait + time.Second - 1).UTC().Truncate(time.Second)
+		h.Set("Retry-After", until.Format(http.TimeFormat))
+		return until.Sub(now)
+	case "decimal":
 		h.Set("Retry-After", strconv.FormatFloat(wait.Seconds(), 'f', -1, 64))
-		return
+		return wait
+	case "seconds":
+		h.Set("Retry-After", strconv.Itoa(int(seconds)))
+		return seconds * time.Second
+	case "ms":
+	default:
+		h.Set("Retry-After", strconv.Itoa(int(seconds)))
 	}
-	if form != "ms" {
-		h.Set("Retry-After", strconv.Itoa(int((wait+time.Second-1)/time.Second)))
-	}
-	if form != "seconds" {
-		h.Set("Retry-After-Ms", strconv.FormatInt(wait.Milliseconds(), 10))
-	}
+	h.Set("Retry-After-Ms", strconv.FormatInt(wait.Milliseconds(), 10))
+	return wait.Truncate(time.Millisecond)
 }
 
 // overflowEffects are those of a history that is too long, in each of its

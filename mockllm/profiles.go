@@ -304,7 +304,7 @@ func (m *Mock) behind(x *exchange, fx effects) effects {
 	switch {
 	case a != nil:
 		return effects{before: func(x *exchange) bool {
-			x.status, x.retryAfter = a.Status, x.struckBy.RetryAfter
+			x.status = a.Status // what the proxy answers asks for no wait
 			m.record(x.entry, nil)
 			b := x.answerBody(a)
 			b.Part = true

@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"net/http"
 	"strings"
-	"time"
 
 	"github.com/rehearse-dev/rehearse/internal/dialect"
 	"github.com/rehearse-dev/rehearse/internal/retry"
@@ -20,8 +19,6 @@ var (
 	// filtered is what endpoints say that have no code for it: Anthropic ("Output
 	// blocked by content filtering policy"), Azure ("content management policy").
 	filtered = pattern(`(?i)\bcontent (filter|filtering|management) policy\b`)
-	// retryDelay is how Google asks to wait, in the details of an error.
-	retryDelay = pattern(`"retryDelay"\s*:\s*"(\d{1,7}(?:\.\d+)?)s"`)
 	// badKey is what Google says of a key, with a status of 400.
 	badKey = pattern(`(?i)\bAPI key (not valid|expired)\b`)
 	// unpaid is what Anthropic says of an account without money.
@@ -44,9 +41,7 @@ func (a *attempt) failure(status int, w dialect.ErrorObject, body []byte) *Error
 	default:
 		e.Repeatable = status != 0 && retry.Repeatable(status, a.header)
 	}
-	if m := retryDelay().FindSubmatch(body); m != nil && e.RetryAfter == 0 {
-		e.RetryAfter, _ = time.ParseDuration(string(m[1]) + "s")
-	}
+	e.RetryAfter = retry.Asked(a.header, body, a.cfg.Clock.Now())
 	if w.Message == "" {
 		e.Message = fmt.Sprintf("%s with %s", http.StatusText(status), dialect.Describe(body))
 		e.Body = bytes.Clone(body[:min(len(body), maxExcerpt)])

@@ -4,6 +4,7 @@ package run
 
 import (
 	"cmp"
+	"errors"
 	"net/http"
 
 	"github.com/rehearse-dev/rehearse/harness"
@@ -22,7 +23,7 @@ type replyReader func(*dialect.Dialect, http.Header, []byte, error, dialect.Limi
 func readAnswer(x *harness.Exchange, read replyReader, header http.Header, body []byte, broke error) dialect.Received {
 	limits := dialect.Limits{Body: maxBody, Event: maxBody, Arguments: maxBody}
 	if x.Status >= 300 {
-		x.RetryAfter = retry.After(header, x.Start)
+		x.RetryAfter = retry.Asked(header, dialect.ErrorBody(body, limits), x.Start)
 		x.Error = dialect.ReadError(body, limits)
 		return dialect.Received{}
 	}
@@ -31,6 +32,9 @@ func readAnswer(x *harness.Exchange, read replyReader, header http.Header, body 
 	x.Model = cmp.Or(reply.Model, x.Model)
 	if x.Delivered = err == nil; err != nil {
 		x.Error = err.Error()
+		if f := (*dialect.Fault)(nil); errors.As(err, &f) && f.Object != nil { // an error in a reply that had begun
+			x.RetryAfter = retry.Asked(header, f.Body, x.Start)
+		}
 	}
 	return reply
 }

@@ -381,16 +381,21 @@ type broken struct{ err error }
 
 func (b broken) Read([]byte) (int, error) { return 0, b.err }
 
-// ReadError returns what the body of a failure says: the message of its error
-// object, or a description of what is there instead.
-func ReadError(body []byte, limits Limits) string {
+// ErrorBody is the body of an error as it was written: it may be compressed.
+func ErrorBody(body []byte, limits Limits) []byte {
 	in, err := Inflate(bytes.NewReader(body), limits.orDefault().Body)
 	if err == nil {
 		if raw, err := io.ReadAll(in); err == nil {
 			body = raw
 		}
 	}
-	body = bytes.TrimPrefix(body, []byte("\ufeff"))
+	return bytes.TrimPrefix(body, []byte("\ufeff"))
+}
+
+// ReadError returns what the body of a failure says: the message of its error
+// object, or a description of what is there instead.
+func ReadError(body []byte, limits Limits) string {
+	body = ErrorBody(body, limits)
 	if w, ok := ParseError(body); ok && w.Message != "" {
 		return w.Message
 	}

@@ -23,8 +23,10 @@ import (
 	"cmp"
 	"math"
 	"net/http"
+	"regexp"
 	"strconv"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/cenkalti/backoff/v5"
@@ -96,6 +98,24 @@ func (a *Attempts) Next(asked time.Duration) (wait time.Duration, ok bool) {
 		wait = asked
 	}
 	return wait, true
+}
+
+// retryDelay is how Google asks to wait, in the details of an error.
+var retryDelay = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`"retryDelay"\s*:\s*"(\d{1,7}(?:\.\d+)?)s"`)
+})
+
+// Asked reads what an error asks to wait: in its header, see [After], or else in
+// its body.
+func Asked(h http.Header, body []byte, now time.Time) time.Duration {
+	if d := After(h, now); d > 0 {
+		return d
+	}
+	if m := retryDelay().FindSubmatch(body); m != nil {
+		d, _ := number(string(m[1]), time.Second)
+		return d
+	}
+	return 0
 }
 
 // After reads what a response asks to wait: retry-after-ms, or Retry-After as

@@ -77,6 +77,27 @@ func TestAfter(t *testing.T) {
 	}
 }
 
+func TestAsked(t *testing.T) {
+	const delay = `{"error":{"code":429,"details":[{"@type":"type.googleapis.com/google.rpc.RetryInfo","retryDelay":"1.2s"}]}}`
+	for _, tc := range []struct {
+		name, after, body string
+		want              time.Duration
+	}{
+		{"nothing", "", "{}", 0},
+		{"header", "7", "", 7 * time.Second},
+		{"body", "", delay, 1200 * time.Millisecond},
+		{"both", "7", delay, 7 * time.Second},
+		{"a header that is no time", "soon", delay, 1200 * time.Millisecond},
+		{"no time", "", `{"retryDelay":"soon"}`, 0},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			if got := Asked(http.Header{"Retry-After": {tc.after}}, []byte(tc.body), time.Time{}); got != tc.want {
+				t.Errorf("got %v, want %v", got, tc.want)
+			}
+		})
+	}
+}
+
 func FuzzAfter(f *testing.F) {
 	for _, seed := range []string{"", "7", "0.5", "1e999", "-0", "Mon, 05 Jan 2026 09:01:00 GMT", "0x1p10", "Inf"} {
 		f.Add(seed)
