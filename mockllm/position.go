@@ -313,6 +313,9 @@ func (m *Mock) due(t int, c *dialect.Chat) (i int, miss string) {
 func (m *Mock) open(s *served, c *dialect.Chat) []string {
 	var open []string
 	for i, call := range s.given.calls {
+		if s.told != nil && i > 0 && i >= len(s.told.Choices[0].Calls) {
+			break // nobody was told of it
+		}
 		if s.result(i, c) == nil {
 			open = append(open, call.Name+" ("+call.ID+")")
 		}

@@ -119,6 +119,15 @@ func TestCallsAsOnTheWire(t *testing.T) {
 	}
 }
 
+// TestCallsThatAProxyJoins has calls of one id, which a proxy makes one of: its
+// client is held to the call that it was told of.
+func TestCallsThatAProxyJoins(t *testing.T) {
+	text := callFault("{kind: duplicate_ids}", "{that: 'trajectory.size() == 1'}, {answer: {contains: Zürich}}", true)
+	text = strings.Replace(text, "model: {", "model: {profile: argo-proxy-3.1, ", 1)
+	rec := one(t, write(t, text), run.Options{Subject: agent.Subject(nil), Dialect: "messages"})
+	wants(t, rec, harness.OutcomePassed, "")
+}
+
 // liar is a client between the mock model and a subject: it hands on what the
 // model says, changed, so that the subject does something else.
 func liar(subject harness.Subject, change func(call *toolCall) string) harness.Subject {
