@@ -33,10 +33,13 @@ type item struct {
 // items are the items of a response in the order of its output.
 type items struct{ list []*item }
 
-// ref is how an event names an item.
+// ref is how an event names an item: what it says of its place and ids, and what
+// the item is, where the event has the whole of it.
 type ref struct {
-	index      dialect.Number
-	id, callID dialect.Text
+	index       dialect.Number
+	id, callID  dialect.Text
+	kind        string
+	name, words dialect.Text
 }
 
 // agrees compares two ids: more than 0 when they are the same, less when they
@@ -51,55 +54,95 @@ func agrees(a, b dialect.Text) int {
 	return -1
 }
 
-// byAll returns the item with which nothing in ref is at odds.
-func (l *items) byAll(ref ref) *item {
-	for _, it := range slices.Backward(l.list) {
-		id, callID := agrees(it.id, ref.id), agrees(it.callID, ref.callID)
-		sameIndex := it.index.Set && it.index == ref.index
-		if id < 0 || callID < 0 || it.index.Set && ref.index.Set && !sameIndex {
-			continue
-		}
-		if id > 0 || callID > 0 || sameIndex {
-			return it
-		}
+// fit says how well an event fits an item: the more, the better.
+type fit int
+
+const (
+	unfit fit = iota
+	// byPlaceAlone is the index of the item, with other ids or other words: some
+	// endpoints give an item another id in each event.
+	byPlaceAlone
+	// byIDAlone is an id of the item, with another one that is not or with other
+	// words.
+	byIDAlone
+	// byWords is what came of the item, where the ids cannot be compared.
+	byWords
+	// byPlace is the index of the item, where the ids cannot be compared.
+	byPlace
+	// byID is the ids of the item with another index: some endpoints number all
+	// items 0, or count anew when they end.
+	byID
+	// byAll is the ids of the item, and nothing at odds.
+	byAll
+)
+
+func (it *item) fits(ref ref) fit {
+	id, callID, words := agrees(it.id, ref.id), agrees(it.callID, ref.callID), it.says(ref)
+	same, other := id > 0 || callID > 0, id < 0 || callID < 0
+	here := it.index.Set && it.index == ref.index
+	switch {
+	case same && (other || words < 0):
+		return byIDAlone
+	case same && it.index.Set && ref.index.Set && !here:
+		return byID
+	case same:
+		return byAll
+	case it.kind != "" && ref.kind != "" && it.kind != ref.kind:
+		return unfit
+	case here && (other || words < 0):
+		return byPlaceAlone
+	case here:
+		return byPlace
+	case words > 0 && !other:
+		return byWords
 	}
-	return nil
+	return unfit
 }
 
-// byID returns the item of an id, whatever its index: some endpoints number
-// all items 0.
-func (l *items) byID(ref ref) *item {
-	for _, it := range slices.Backward(l.list) {
-		if agrees(it.id, ref.id) > 0 || agrees(it.callID, ref.callID) > 0 {
-			return it
-		}
+// says compares what came of the item with the whole of one: more than 0 when it
+// is the same, less when the whole does not go on from it.
+func (it *item) says(ref ref) int {
+	words := it.words()
+	switch {
+	case agrees(it.name, ref.name) < 0:
+		return -1
+	case agrees(words, ref.words) < 0 && strings.HasPrefix(string(ref.words), string(words)):
+		return 0
 	}
-	return nil
+	return agrees(words, ref.words)
 }
 
-// byIndex returns the latest item of an index, whatever its id: some endpoints
-// give an item another id in each event. Of items that are over, a whole one
-// is no repetition.
-func (l *items) byIndex(ref ref, open bool) *item {
+// words are what came of a call, or of a message.
+func (it *item) words() dialect.Text {
+	return over(dialect.Text(it.text), dialect.Text(it.arguments))
+}
+
+// find returns the item that an event is about, the latest of those that it
+// fits best; nil if it is about none yet. A beginning, and the end of an item that
+// is over, only repeats what it fits well, whatever it says.
+func (l *items) find(ref ref, how itemState) *item {
+	var best *item
+	most := unfit
 	for _, it := range slices.Backward(l.list) {
-		if ref.index.Set && it.index == ref.index && (!open || !it.done) {
-			return it
+		about, repeats := ref, how == begun || how == ended && it.done
+		if repeats {
+			about.name, about.words = "", ""
+		}
+		f := it.fits(about)
+		if f > most && (!repeats || f == byAll || f == byPlace) {
+			best, most = it, f
 		}
 	}
-	return nil
+	return best
 }
 
 // piece returns the item that a piece belongs to; nil if none has begun.
 func (l *items) piece(ref ref) *item {
-	for _, it := range []*item{l.byAll(ref), l.byID(ref), l.byIndex(ref, false)} {
-		if it != nil {
-			return it
-		}
+	it := l.find(ref, inPieces)
+	if it == nil && !ref.index.Set && len(l.list) > 0 {
+		it = l.list[len(l.list)-1]
 	}
-	if !ref.index.Set && len(l.list) > 0 {
-		return l.list[len(l.list)-1]
-	}
-	return nil
+	return it
 }
 
 // nameless returns the item whose pieces came without an index and without an
@@ -113,12 +156,13 @@ func (l *items) nameless() *item {
 	return nil
 }
 
-// itemState says where an item stands: in the event of its beginning, of its
-// end, or in the output of a response.
+// itemState says where an item stands: in the event of its beginning, of a
+// piece, of its end, or in the output of a response.
 type itemState int
 
 const (
 	begun itemState = iota
+	inPieces
 	ended
 	final
 )
@@ -221,7 +265,10 @@ func (p *parser) addItemEvent(r *dialect.Reader, kind string, o dialect.Members)
 	if i := strings.LastIndexByte(how, '.'); i >= 0 {
 		how = how[i+1:]
 	}
-	about := ref{o.Number("output_index"), o.Text("item_id"), o.Text("call_id")}
+	about := ref{
+		index: o.Number("output_index"), id: o.Text("item_id"), callID: o.Text("call_id"),
+		name: o.Text("name"), words: o.Text("arguments", "input"),
+	}
 	it := p.items.piece(about)
 	if it == nil {
 		it = p.items.begin(about.index)
@@ -265,14 +312,9 @@ func (p *parser) setItem(r *dialect.Reader, index dialect.Number, o dialect.Memb
 	if o == nil {
 		return nil
 	}
-	about := ref{index, o.Text("id"), o.Text("call_id")}
-	it := p.items.byAll(about)
-	if it == nil && how == final {
-		it = p.items.byID(about)
-	}
-	if it == nil && how != begun {
-		it = p.items.byIndex(about, how == ended)
-	}
+	var whole item
+	whole.set(o)
+	it := p.items.find(ref{index, whole.id, whole.callID, whole.kind, whole.name, whole.words()}, how)
 	if it == nil && how != begun {
 		it = p.items.nameless()
 	}
