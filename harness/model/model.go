@@ -102,7 +102,7 @@ type Withdrawn struct {
 // Done is the whole answer.
 type Done struct {
 	Message      harness.Message
-	FinishReason string // as the endpoint says; empty when it says nothing
+	FinishReason string // in the words of chat completions, where they have one; empty when the endpoint says nothing
 	Usage        harness.Usage
 	Model        string // as answered
 	ID           string // of the reply, as the endpoint names it

@@ -74,7 +74,7 @@ type Dialect struct {
 	Part string
 	// List says that a stream may come as a JSON list of its items.
 	List bool
-	// Own says that reasons to end are in words of its own, and EndsInCalls that
+	// Own says that reasons to end have words of its own, and EndsInCalls that
 	// one of them is for calls.
 	Own, EndsInCalls bool
 	// Several says that a reply may have several answers.

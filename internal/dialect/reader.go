@@ -346,24 +346,28 @@ func (r *Reader) SetUsage(u harness.Usage) {
 
 // finishWord is the reason in the words of chat completions.
 func (r *Reader) finishWord(calls bool) string {
-	f := ToValid(r.Finish)
-	if !r.dialect.Own {
-		return f
-	}
-	switch strings.ToLower(f) {
-	case "end_turn", "stop", "stop_sequence", "completed":
-		if calls && !r.dialect.EndsInCalls {
-			return "tool_calls"
-		}
-		return "stop"
-	case "tool_use":
+	f := FinishWord(ToValid(r.Finish))
+	if f == "stop" && calls && r.dialect.Own && !r.dialect.EndsInCalls {
 		return "tool_calls"
-	case "max_tokens", "max_output_tokens", "model_context_window_exceeded":
-		return "length"
-	case "refusal", "safety", "content_filter", "prohibited_content", "blocklist", "spii", "recitation", "image_safety", "image_prohibited_content", "image_recitation":
-		return "content_filter"
 	}
 	return f
+}
+
+// FinishWord is a reason to end in the words of chat completions; one that has
+// none is as it was. Gateways hand the words of other APIs on, in any case.
+func FinishWord(reason string) string {
+	switch strings.ReplaceAll(strings.ToLower(reason), "-", "_") {
+	case "stop", "end_turn", "stop_sequence", "completed":
+		return "stop"
+	case "tool_calls", "tool_use":
+		return "tool_calls"
+	case "length", "max_tokens", "max_output_tokens", "model_length", "token_limit", "model_context_window_exceeded":
+		return "length"
+	case "content_filter", "content_filtered", "guardrail_intervened", "refusal", "safety", "prohibited_content", "blocklist", "spii", "recitation",
+		"image_safety", "image_prohibited_content", "image_recitation":
+		return "content_filter"
+	}
+	return reason
 }
 
 // OpenAIUsage is that of chat completions and of responses, which name the same

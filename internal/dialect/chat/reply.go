@@ -132,7 +132,8 @@ func (p *parser) Add(r *dialect.Reader, d dialect.Document) error {
 		if c.FinishReason != "" {
 			r.Finish = string(c.FinishReason)
 		}
-		if c.Delta != nil || c.Message != nil || c.Text != nil || r.Finish == "length" || r.Finish == "content_filter" {
+		word := dialect.FinishWord(r.Finish)
+		if c.Delta != nil || c.Message != nil || c.Text != nil || word == "length" || word == "content_filter" {
 			r.Answered = true
 		}
 		if c.Text != nil {

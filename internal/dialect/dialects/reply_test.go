@@ -6,6 +6,7 @@ import (
 	"bytes"
 	"compress/gzip"
 	"errors"
+	"fmt"
 	"io"
 	"net/http"
 	"strings"
@@ -191,6 +192,55 @@ data: {"type":"message_stop"}
 				t.Errorf("finish %q, usage %+v; want %q, %+v", got.Finish, got.Usage, tt.finish, tt.usage)
 			}
 		})
+	}
+}
+
+// TestFinishWords has the reasons to end, which gateways hand on in the words of
+// other APIs.
+func TestFinishWords(t *testing.T) {
+	words := map[string]string{
+		"stop": "stop", "STOP": "stop", "end_turn": "stop", "tool_calls": "tool_calls", "tool_use": "tool_calls",
+		"length": "length", "LENGTH": "length", "max_tokens": "length", "MAX_TOKENS": "length", "max_output_tokens": "length", "model_length": "length",
+		"content_filter": "content_filter", "content-filter": "content_filter", "SAFETY": "content_filter", "refusal": "content_filter",
+		"pause_turn": "pause_turn", "LANGUAGE": "LANGUAGE", "function_call": "function_call", "": "",
+	}
+	bodies := map[*dialect.Dialect][]string{
+		chat.Dialect: {
+			`{"choices":[{"message":{"content":"hel"},"finish_reason":%q}]}`,
+			events(`data: {"choices":[{"delta":{"content":"hel"}}]}`, `data: {"choices":[{"delta":{},"finish_reason":%q}],"usage":{"prompt_tokens":1}}`, "data: [DONE]"),
+		},
+		messages.Dialect: {
+			`{"type":"message","content":[{"type":"text","text":"hel"}],"stop_reason":%q}`,
+			events(`data: {"type":"content_block_start","index":0,"content_block":{"type":"text","text":"hel"}}`, `data: {"type":"message_delta","delta":{"stop_reason":%q}}`, `data: {"type":"message_stop"}`),
+		},
+		gemini.Dialect: {
+			`{"candidates":[{"content":{"parts":[{"text":"hel"}]},"finishReason":%q}]}`,
+			events(`data: {"candidates":[{"content":{"parts":[{"text":"hel"}]}}]}`, `data: {"candidates":[{"finishReason":%q}],"usageMetadata":{"promptTokenCount":1}}`, "data: [DONE]"),
+		},
+	}
+	check := func(d *dialect.Dialect, body, want string) {
+		t.Helper()
+		got, err := dialect.ReadAll(d, nil, []byte(body), nil, dialect.Limits{})
+		if err != nil || got.Finish != want || got.Message.Text != "hel" {
+			t.Errorf("%s: finish %q, text %q, %v; want %q\n%s", d.Name, got.Finish, got.Message.Text, err, want, body)
+		}
+	}
+	for d, list := range bodies {
+		for _, body := range list {
+			for word, want := range words {
+				check(d, fmt.Sprintf(body, word), want)
+			}
+		}
+	}
+	const item = `{"type":"message","id":"m","content":[{"type":"output_text","text":"hel"}]}`
+	for details, want := range map[string]string{
+		`null`: "length", `{}`: "length", `{"reason":null}`: "length", `{"reason":"max_output_tokens"}`: "length", `{"reason":"content_filter"}`: "content_filter",
+	} {
+		whole := `{"object":"response","status":"incomplete","incomplete_details":` + details + `,"output":[` + item + `]}`
+		check(responses.Dialect, whole, want)
+		for _, event := range []string{"response.incomplete", "response.completed", "response.done"} {
+			check(responses.Dialect, events(`data: {"type":"response.output_item.added","output_index":0,"item":`+item+`}`, `data: {"type":"`+event+`","response":`+whole+`}`), want)
+		}
 	}
 }
 

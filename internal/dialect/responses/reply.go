@@ -371,12 +371,12 @@ func (p *parser) addResponse(r *dialect.Reader, o dialect.Members, kind string) 
 	switch reason := string(o.Object("incomplete_details").Text("reason")); {
 	case reason != "":
 		r.Finish, r.Answered = reason, true
+	case status == "incomplete", kind == "response.incomplete":
+		r.Finish, r.Answered = "max_output_tokens", true
 	case status != "" && status != "in_progress" && status != "queued":
 		r.Finish = status
 	case kind == "response.completed":
 		r.Finish = "completed"
-	case kind == "response.incomplete":
-		r.Finish, r.Answered = "max_output_tokens", true
 	}
 	return nil
 }
