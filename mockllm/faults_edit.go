@@ -122,8 +122,9 @@ func ends(b *dialect.Body, before, after []dialect.Frame, then dialect.Then) {
 	b.Frames, b.Part = append(before, after...), true
 }
 
-// payload finds the JSON of a frame: an event's data, or the whole document.
-// ok is false when it has none.
+// payload finds the JSON of a frame: an event's data, the whole document, or an
+// item of a list that comes item by item. ok is false when it has none. Lines end
+// with LF or, of Gemini, with CR LF.
 func payload(data []byte) (start, end int, ok bool) {
 	const field = "data: "
 	if i := bytes.Index(data, []byte(field)); i == 0 || i > 0 && data[i-1] == '\n' {
@@ -133,10 +134,18 @@ func payload(data []byte) (start, end int, ok bool) {
 		} else {
 			end = len(data)
 		}
+		end = start + len(bytes.TrimRight(data[start:end], "\r"))
 	} else {
-		end = len(bytes.TrimRight(data, "\n"))
+		start = len(data) - len(bytes.TrimLeft(data, "[,\r\n"))
+		end = len(bytes.TrimRight(data, "]\r\n"))
 	}
 	return start, end, end > start && data[start] == '{'
+}
+
+// lineEnds ends all lines with the given bytes, however they ended.
+func lineEnds(data []byte, end string) []byte {
+	data = bytes.ReplaceAll(data, []byte("\r\n"), []byte("\n"))
+	return bytes.ReplaceAll(data, []byte("\n"), []byte(end))
 }
 
 // rewrite replaces the JSON of a frame.

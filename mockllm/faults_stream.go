@@ -49,9 +49,9 @@ func (m *Mock) framingEffects(f *Fault, form string) (effects, bool) {
 	case fault.Comments:
 		return onBody(func(_ *exchange, b *dialect.Body) { comments(b, form, cmp.Or(f.Size, 400)) })
 	case fault.CRLF:
-		return everyFrame(func(data []byte) []byte { return bytes.ReplaceAll(data, []byte("\n"), []byte("\r\n")) })
+		return everyFrame(func(data []byte) []byte { return lineEnds(data, "\r\n") })
 	case fault.CR:
-		return everyFrame(func(data []byte) []byte { return bytes.ReplaceAll(data, []byte("\n"), []byte("\r")) })
+		return everyFrame(func(data []byte) []byte { return lineEnds(data, "\r") })
 	case fault.MultiLineData:
 		return everyFrame(spread)
 	case fault.NoSpace:
@@ -108,7 +108,7 @@ func endingEffects(f *Fault, form string) effects {
 	})
 	e.body = func(_ *exchange, b *dialect.Body) {
 		if n := len(b.Frames); f.Kind == fault.UnendedEvent && n > 0 {
-			b.Frames[n-1].Data = bytes.TrimRight(b.Frames[n-1].Data, "\n")
+			b.Frames[n-1].Data = bytes.TrimRight(b.Frames[n-1].Data, "\r\n")
 		}
 	}
 	return e

@@ -186,3 +186,59 @@ func TestFaultsInOtherDialects(t *testing.T) {
 		})
 	}
 }
+
+// TestFaultsOfLines holds that a fault of the lines of a stream leaves the same
+// lines in every dialect, also in Gemini's, which end with CR LF.
+func TestFaultsOfLines(t *testing.T) {
+	tests := []struct {
+		fault fault.Fault
+		holds func(body string) bool
+	}{
+		{fault.Fault{Kind: fault.CRLF}, func(s string) bool {
+			return !strings.Contains(s, "\r\r") && strings.Count(s, "\n") == strings.Count(s, "\r\n")
+		}},
+		{fault.Fault{Kind: fault.CR}, func(s string) bool { return !strings.Contains(s, "\n") && !strings.Contains(s, "\r\r\r") }},
+		{fault.Fault{Kind: fault.UnendedEvent}, func(s string) bool { return strings.HasSuffix(s, "}") }},
+		{fault.Fault{Kind: fault.MalformedJSON, Form: "trailing"}, func(s string) bool {
+			for line := range strings.Lines(strings.ReplaceAll(s, "\r", "\n")) {
+				doc, is := strings.CutPrefix(strings.TrimRight(line, "\n"), "data: ")
+				if is && !json.Valid([]byte(doc)) && json.Valid([]byte(strings.TrimSuffix(doc, "}"))) {
+					return true
+				}
+			}
+			return false
+		}},
+	}
+	body := func(path, body string, f fault.Fault) string {
+		t.Helper()
+		m := scripted(t, mockllm.Script{Replies: []mockllm.Reply{{Say: "It is 18 °C in Zürich, and dry.", Faults: []mockllm.Fault{f}}}}, nil)
+		res, err := (&http.Client{Transport: m.Transport()}).Post(m.Root+path, "application/json", strings.NewReader(body))
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer res.Body.Close()
+		raw, err := io.ReadAll(res.Body)
+		if err != nil || res.StatusCode != http.StatusOK {
+			t.Errorf("%s, %s: %d, %v\n%s", path, f.String(), res.StatusCode, err, raw)
+		}
+		return string(raw)
+	}
+	const gemini, asked = "/v1beta/models/gemini:streamGenerateContent", `{"contents":[{"role":"user","parts":[{"text":"Hi"}]}]}`
+	for _, d := range []struct{ path, body string }{
+		{"/v1/chat/completions", `{"model":"m","stream":true,"messages":[{"role":"user","content":"Hi"}]}`},
+		{"/v1/messages", `{"model":"claude","max_tokens":99,"stream":true,"messages":[{"role":"user","content":"Hi"}]}`},
+		{"/v1/responses", `{"model":"gpt-5","stream":true,"input":"Hi"}`},
+		{"/v1/completions", `{"model":"m","stream":true,"prompt":"Hi"}`},
+		{gemini + "?alt=sse", asked},
+	} {
+		for _, tt := range tests {
+			if got := body(d.path, d.body, tt.fault); !tt.holds(got) {
+				t.Errorf("%s, %s:\n%q", d.path, tt.fault.String(), got)
+			}
+		}
+	}
+	list := body(gemini, asked, fault.Fault{Kind: fault.MalformedJSON, Form: "trailing"})
+	if json.Valid([]byte(list)) {
+		t.Errorf("a list, malformed_json/trailing:\n%s", list)
+	}
+}

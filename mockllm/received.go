@@ -55,7 +55,8 @@ func asReceived(x *exchange, r *dialect.Reply, b *dialect.Body) *dialect.Reply {
 	}
 	switch x.struckBy.Kind {
 	case fault.MalformedJSON:
-		if b.Stream || x.struckBy.Form != "trailing" { // what goes on after its end can be read
+		// What goes on after its end can be read, and so can NaN, by Python's clients.
+		if (b.Stream || x.struckBy.Form != "trailing") && x.struckBy.Form != "nan" {
 			*c = dialect.Choice{}
 		}
 	case fault.DuplicateChunk, fault.ReorderedChunks, fault.InvalidUTF8, fault.MissingID, fault.MissingName:

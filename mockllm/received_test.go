@@ -40,6 +40,7 @@ func TestJournalHasTheWire(t *testing.T) {
 		{"other text", text, mockllm.Fault{Kind: fault.OtherText, Body: "Notice."}, "Notice."},
 		{"empty", text, mockllm.Fault{Kind: fault.EmptyReply}, ""},
 		{"garbage", text, mockllm.Fault{Kind: fault.MalformedJSON, Form: "garbage"}, ""},
+		{"NaN", calls, mockllm.Fault{Kind: fault.MalformedJSON, Form: "nan"}, `|add {"a":1}|add {"a":2}`}, // Python reads it
 		{"bytes", text, mockllm.Fault{Kind: fault.InvalidUTF8}, "One two thre\ufffd(\ufffde four five."},
 		{"twice", text, mockllm.Fault{Kind: fault.DuplicateChunk}, "One two three four four five."},
 		{"order", text, mockllm.Fault{Kind: fault.ReorderedChunks}, "One two three five four."},

@@ -466,8 +466,8 @@ func (c *checker) answerBefore(x harness.ToolExchange) *harness.Exchange {
 			last = &c.replies[i]
 		}
 	}
-	if last == nil || len(last.Answer.Calls) > 0 {
-		return nil
+	if last == nil || last.Answer.Text == "" && last.Answer.Refusal == "" || len(last.Answer.Calls) > 0 {
+		return nil // a reply that says nothing is no answer
 	}
 	return last
 }

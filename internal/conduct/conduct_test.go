@@ -242,6 +242,14 @@ func TestFaults(t *testing.T) {
 			want: []string{`no_call_after_answer: weather.add {"a":1} was called after the answer "21 and -3." of turn 1`},
 		},
 		{
+			name: "called after a reply that says nothing",
+			do: func(in *conduct.Input) {
+				in.Exchanges[len(in.Exchanges)-1].Answer = harness.Message{Role: harness.RoleAssistant}
+				in.Tools = append(in.Tools, harness.ToolExchange{Seq: 3, Server: "weather", Tool: "add", Args: json.RawMessage(`{"a":1}`), Start: at(9)})
+			},
+			want: []string{`answered_once: weather.add {"a":1} was executed, but no reply of the model asks for it`},
+		},
+		{
 			name: "other arguments than the model wrote",
 			do:   func(in *conduct.Input) { in.Tools[1].Args = json.RawMessage(`{"city":"Lyon"}`) },
 			want: []string{`witnesses_agree: call weather.get {"city": "Paris"} (c1) reached the server with the arguments {"city":"Lyon"}`},
