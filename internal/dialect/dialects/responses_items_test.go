@@ -145,3 +145,49 @@ func TestItemsNumberedAnew(t *testing.T) {
 		})
 	}
 }
+
+// TestPartsOfItems holds that the end of a part is no end of the text: an item may
+// have several parts, and no event with the whole of it.
+func TestPartsOfItems(t *testing.T) {
+	// A piece, or the end, of the part that an endpoint numbers n, or of one
+	// without a number.
+	event := func(what, index, n, member, text string) string {
+		if n != "" {
+			n = fmt.Sprintf(`,%q:%s`, index, n)
+		}
+		how := map[string]string{"delta": "delta"}[member]
+		if how == "" {
+			how = "done"
+		}
+		return fmt.Sprintf(`{"type":"response.%s.%s","item_id":"i","output_index":0%s,%q:%q}`, what, how, n, member, text)
+	}
+	for _, kind := range []struct {
+		what, index, whole string
+		of                 func(harness.Message) string
+	}{
+		{"output_text", "content_index", "text", func(m harness.Message) string { return m.Text }},
+		{"refusal", "content_index", "refusal", func(m harness.Message) string { return m.Refusal }},
+		{"reasoning_text", "content_index", "text", func(m harness.Message) string { return m.Reasoning }},
+		{"reasoning_summary_text", "summary_index", "text", func(m harness.Message) string { return m.Reasoning }},
+	} {
+		piece := func(n, text string) string { return event(kind.what, kind.index, n, "delta", text) }
+		end := func(n, text string) string { return event(kind.what, kind.index, n, kind.whole, text) }
+		for name, events := range map[string][]string{
+			"one part":             {piece("0", "he"), piece("0", "llo"), end("0", "hello")},
+			"one that is replaced": {piece("0", "hell"), end("0", "hello"), end("0", "hello")},
+			"two parts":            {piece("0", "h"), piece("0", "el"), end("0", "hel"), piece("1", "l"), piece("1", "o"), end("1", "lo")},
+			"numbered 0":           {piece("0", "hel"), end("0", "hel"), piece("0", "lo"), end("0", "lo")},
+			"without numbers":      {piece("", "he"), piece("", "l"), end("", "hel"), piece("", "lo"), end("", "lo")},
+			"without pieces":       {end("0", "hel"), end("1", "lo")},
+			"without ends":         {piece("0", "hel"), piece("1", "lo")},
+			"that end together":    {piece("0", "he"), piece("1", "l"), end("0", "hel"), end("1", "lo")},
+			"that end empty":       {piece("0", "hel"), end("0", ""), piece("1", "lo"), end("1", "")},
+		} {
+			body := stream(append(events, `{"type":"response.completed","response":{"status":"completed","output":[]}}`)...)
+			got, err := dialect.ReadAll(responses.Dialect, nil, []byte(body), nil, dialect.Limits{})
+			if err != nil || kind.of(got.Message) != "hello" {
+				t.Errorf("%s, %s: %+v, %v\n%s", kind.what, name, got.Message, err, body)
+			}
+		}
+	}
+}

@@ -32,8 +32,8 @@ func (l *items) back() string {
 			list, wanted = append(list, dialect.Encode(it.sealed)), true
 		case it.isCall():
 			list = append(list, dialect.Encode(place{Type: "function_call"}))
-		case it.text != "":
-			list = append(list, dialect.Encode(place{"message", dialect.ToValid(it.text)}))
+		case it.text.all != "":
+			list = append(list, dialect.Encode(place{"message", dialect.ToValid(it.text.all)}))
 		}
 	}
 	if !wanted {
@@ -107,13 +107,13 @@ func (p *parser) show(r *dialect.Reader, it *item) {
 		}
 		return
 	}
-	if it.kind == "" && it.text == "" && it.summary == "" {
+	if it.kind == "" && it.text.all == "" && it.summary.all == "" {
 		return // arguments of a call whose name is not known yet
 	}
-	if more := it.thought.more(it.summary); more != "" {
+	if more := it.thought.more(it.summary.all); more != "" {
 		r.Show(dialect.Delta{Kind: dialect.ReasoningDelta, Text: more})
 	}
-	if more := it.said.more(it.text); more != "" {
+	if more := it.said.more(it.text.all); more != "" {
 		r.Show(dialect.Delta{Kind: dialect.TextDelta, Text: more})
 	}
 }

@@ -14,13 +14,14 @@ import (
 
 // item is an item of the output of a response, as far as it came.
 type item struct {
-	index              dialect.Number
-	id, callID         dialect.Text
-	kind               string
-	namespace, name    dialect.Text
-	text, refusal      string
-	summary, arguments string
-	done               bool // a whole item came
+	index           dialect.Number
+	id, callID      dialect.Text
+	kind            string
+	namespace, name dialect.Text
+	text, refusal   parts
+	summary         parts
+	arguments       string
+	done            bool // a whole item came
 
 	// said, thought and asked are what was shown of it; number is that of a call,
 	// in the order of beginning, once one is shown.
@@ -114,7 +115,7 @@ func (it *item) says(ref ref) int {
 
 // words are what came of a call, or of a message.
 func (it *item) words() dialect.Text {
-	return over(dialect.Text(it.text), dialect.Text(it.arguments))
+	return over(dialect.Text(it.text.all), dialect.Text(it.arguments))
 }
 
 // find returns the item that an event is about, the latest of those that it
@@ -185,34 +186,34 @@ func (it *item) set(o dialect.Members) {
 	if it.kind == "reasoning" && o.Text("encrypted_content") != "" {
 		it.sealed = o
 	}
-	var said, refused, summed strings.Builder
-	for _, part := range o.List("content") {
-		readPart(part, &said, &refused)
+	var said, refused, summed []part
+	for i, raw := range o.List("content") {
+		text, refusal := readPart(raw)
+		said, refused = append(said, part{index: i, text: string(text)}), append(refused, part{index: i, text: string(refusal)})
 	}
-	for _, part := range o.Objects("summary") {
-		summed.WriteString(string(part.Text("text")))
+	for i, o := range o.Objects("summary") {
+		summed = append(summed, part{index: i, text: string(o.Text("text"))})
 	}
-	it.text = string(over(dialect.Text(it.text), dialect.Text(said.String())))
-	it.refusal = string(over(dialect.Text(it.refusal), dialect.Text(refused.String())))
-	it.summary = string(over(dialect.Text(it.summary), dialect.Text(summed.String())))
+	it.text.set(said)
+	it.refusal.set(refused)
+	it.summary.set(summed)
 }
 
 // readPart reads a part of a message: a text, or an object with one.
-func readPart(raw json.RawMessage, said, refused *strings.Builder) {
-	var t dialect.Text
+func readPart(raw json.RawMessage) (said, refused dialect.Text) {
 	if len(raw) > 0 && raw[0] == '"' {
-		_ = t.UnmarshalJSON(raw) // it was decoded before
-		said.WriteString(string(t))
-		return
+		_ = said.UnmarshalJSON(raw) // it was decoded before
+		return said, ""
 	}
 	var part dialect.Members
 	_ = json.Unmarshal(raw, &part) // likewise
 	switch part.Text("type") {
 	case "refusal":
-		refused.WriteString(string(part.Text("refusal")))
+		return "", part.Text("refusal")
 	case "", "output_text", "text":
-		said.WriteString(string(part.Text("text")))
+		return part.Text("text"), ""
 	}
+	return "", ""
 }
 
 // over is what was said last, if anything was.
@@ -274,31 +275,37 @@ func (p *parser) addItemEvent(r *dialect.Reader, kind string, o dialect.Members)
 		it = p.items.begin(about.index)
 		it.id = about.id
 	}
-	var at *string
-	var now dialect.Text
+	var text *parts
+	var whole dialect.Text
+	index := o.Number("content_index")
 	switch what {
 	case "output_text":
-		at, now = &it.text, o.Text("text")
+		text, whole = &it.text, o.Text("text")
 	case "refusal":
-		at, now = &it.refusal, o.Text("refusal")
-	case "reasoning_summary_text", "reasoning_text", "reasoning":
-		at, now = &it.summary, o.Text("text")
+		text, whole = &it.refusal, o.Text("refusal")
+	case "reasoning_summary_text":
+		text, whole, index = &it.summary, o.Text("text"), o.Number("summary_index")
+	case "reasoning_text", "reasoning":
+		text, whole = &it.summary, o.Text("text")
 	case "function_call_arguments":
-		at, now = &it.arguments, o.Text("arguments")
+		whole = o.Text("arguments")
 		it.name, it.callID = over(it.name, o.Text("name")), over(it.callID, o.Text("call_id"))
 	case "custom_tool_call_input":
-		at, now = &it.arguments, o.Text("input")
+		whole = o.Text("input")
 	default:
 		return nil
 	}
 	r.Answered = true
-	switch how {
-	case "delta":
-		*at += string(o.Text("delta"))
-	case "done":
-		if what != "reasoning_summary_text" { // of which there may be several
-			*at = string(over(dialect.Text(*at), now))
-		}
+	piece := string(o.Text("delta"))
+	switch {
+	case text != nil && how == "delta":
+		text.add(index, piece)
+	case text != nil && how == "done":
+		text.end(index, string(whole))
+	case how == "delta":
+		it.arguments += piece
+	case how == "done":
+		it.arguments = string(over(dialect.Text(it.arguments), whole))
 	}
 	if len(it.arguments) > r.Limits.Arguments {
 		return r.LongArguments(it.name)
@@ -391,9 +398,9 @@ func (p *parser) End(r *dialect.Reader) {
 			r.Calls = append(r.Calls, it.call())
 			continue
 		}
-		r.Said.Add(dialect.Text(it.text))
-		r.Refusal.Add(dialect.Text(it.refusal))
-		r.Reasoning.Add(dialect.Text(it.summary))
+		r.Said.Add(dialect.Text(it.text.all))
+		r.Refusal.Add(dialect.Text(it.refusal.all))
+		r.Reasoning.Add(dialect.Text(it.summary.all))
 	}
 	r.Items = l.messages()
 	r.Extra = l.back()
@@ -416,7 +423,7 @@ func (it *item) call() *dialect.PendingCall {
 func (l *items) messages() []dialect.Item {
 	var out []dialect.Item
 	for _, it := range l.list {
-		m := harness.Message{Role: harness.RoleAssistant, Text: dialect.ToValid(it.text), Refusal: dialect.ToValid(it.refusal), Reasoning: dialect.ToValid(it.summary)}
+		m := harness.Message{Role: harness.RoleAssistant, Text: dialect.ToValid(it.text.all), Refusal: dialect.ToValid(it.refusal.all), Reasoning: dialect.ToValid(it.summary.all)}
 		if it.name != "" {
 			m.Calls = []harness.ToolCall{it.call().Whole()}
 		}
