@@ -259,6 +259,9 @@ func (r *Reader) AddCall(c *PendingCall, d Piece) error {
 			r.byIndex = make(map[int]*PendingCall)
 		}
 		r.byIndex[d.Index.N] = c
+		if !c.index.Set {
+			c.index = d.Index
+		}
 	}
 	if c.ID == "" {
 		c.ID = string(d.ID)
@@ -286,6 +289,9 @@ func (r *Reader) Find(d Piece) *PendingCall {
 	var c *PendingCall
 	if d.Index.Set {
 		c = r.byIndex[d.Index.N]
+		if c == nil && d.ID == "" && d.Name == "" {
+			c = r.unnumbered()
+		}
 	} else if len(r.Calls) > 0 {
 		c = r.Calls[len(r.Calls)-1]
 		if i := slices.IndexFunc(r.Calls, func(o *PendingCall) bool { return o.ID == string(d.ID) }); i >= 0 && d.ID != "" {
@@ -305,6 +311,15 @@ func (r *Reader) Find(d Piece) *PendingCall {
 		return nil
 	}
 	return c
+}
+
+// unnumbered returns the last call, where it was begun without an index and wants
+// more: some endpoints number a call in its later pieces only.
+func (r *Reader) unnumbered() *PendingCall {
+	if n := len(r.Calls); n > 0 && !r.Calls[n-1].index.Set && !r.Calls[n-1].complete() {
+		return r.Calls[n-1]
+	}
+	return nil
 }
 
 // AddText takes a piece of the text.

@@ -55,6 +55,17 @@ func TestReadAll(t *testing.T) {
 			want: harness.Message{Calls: []harness.ToolCall{aCall("", "f", "{}")}},
 		},
 		{
+			name: "calls that are numbered after they began", dialect: chat.Dialect, finish: "tool_calls",
+			body: stream(
+				`{"choices":[{"delta":{"tool_calls":[{"index":null,"id":"a","function":{"name":"f","arguments":"{\"n\""}}]}}]}`,
+				`{"choices":[{"delta":{"tool_calls":[{"index":0,"function":{"arguments":":"}}]}}]}`, `{"choices":[{"delta":{"tool_calls":[{"index":0,"function":{"arguments":"1}"}}]}}]}`,
+				`{"choices":[{"delta":{"tool_calls":[{"id":"b","function":{"name":"f","arguments":""}}]}}]}`, `{"choices":[{"delta":{"tool_calls":[{"index":1,"function":{"arguments":"{}"}}]}}]}`,
+				`{"choices":[{"delta":{"tool_calls":[{"index":2,"id":"c","function":{"name":"g","arguments":"{}"}}]}}]}`,
+				`{"choices":[{"delta":{},"finish_reason":"tool_calls"}]}`,
+			),
+			want: harness.Message{Calls: []harness.ToolCall{aCall("a", "f", `{"n":1}`), aCall("b", "f", "{}"), aCall("c", "g", "{}")}},
+		},
+		{
 			name: "a response whose pieces name no item", dialect: responses.Dialect, finish: "stop",
 			body: stream(
 				`{"type":"response.output_text.delta","delta":"he"}`, `{"type":"response.output_text.delta","delta":"llo"}`,
