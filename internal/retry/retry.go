@@ -135,11 +135,12 @@ func After(h http.Header, now time.Time) time.Duration {
 	return 0
 }
 
-// number reads a count of units, fractions included. What would overflow
-// becomes the longest duration.
+// number reads a decimal count of units, fractions included; inf is none. What
+// would overflow becomes the longest duration.
 func number(s string, unit time.Duration) (time.Duration, bool) {
-	f, err := strconv.ParseFloat(strings.TrimSpace(s), 64)
-	if err != nil || f < 0 || math.IsNaN(f) {
+	s = strings.TrimSpace(s)
+	f, err := strconv.ParseFloat(s, 64)
+	if err != nil || f < 0 || strings.Trim(s, "0123456789.eE+-") != "" {
 		return 0, false
 	}
 	f *= float64(unit)

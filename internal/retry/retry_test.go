@@ -65,6 +65,9 @@ func TestAfter(t *testing.T) {
 		{"no time", "Retry-After", "soon", 0},
 		{"negative", "Retry-After", "-3", 0},
 		{"not a number", "Retry-After", "NaN", 0},
+		{"no finite number", "Retry-After", "inf", 0},
+		{"no finite number of milliseconds", "Retry-After-Ms", "Infinity", 0},
+		{"hexadecimal", "Retry-After", "0x1p3", 0},
 		{"for ever", "Retry-After", "1e300", math.MaxInt64},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
