@@ -43,6 +43,8 @@ cassettes: $(BIN)/interop/argo ## Record traffic through real argo-proxy release
 	@$(BIN)/interop/argo $(ARGO)
 
 # The parts are one after the other, unless make -j is told otherwise.
+# Tests of the other modules read files of this one, of which the cache of tests
+# knows nothing.
 TESTS_OF := test-race test-matrices test-plain test-bench test-interop
 .PHONY: test $(TESTS_OF)
 test: $(TESTS_OF) ## Run everything that needs Go alone, with the race detector where it matters
@@ -53,9 +55,9 @@ test-matrices:
 test-plain:
 	$(GO) test -timeout $(TIMEOUT) $(PLAIN) ./cmd/...
 test-bench:
-	$(GO) -C $(BENCH) test -timeout $(TIMEOUT) ./...
+	$(GO) -C $(BENCH) test -count=1 -timeout $(TIMEOUT) ./...
 test-interop:
-	$(GO) -C interop test -timeout $(TIMEOUT) ./...
+	$(GO) -C interop test -count=1 -timeout $(TIMEOUT) ./...
 
 .PHONY: lint
 lint: $(TOOLS)/staticcheck $(TOOLS)/gofumpt ## Run go mod tidy, go vet, staticcheck and gofumpt, for each module
