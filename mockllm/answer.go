@@ -251,7 +251,7 @@ func (m *Mock) answerWith(x *exchange, sp *givenReply, reply *dialect.Reply) {
 	if x.effects.body != nil {
 		x.effects.body(x, body)
 	}
-	if x.struckBy != nil || x.rewrites(reply) {
+	if x.struckBy != nil || x.api.Objects && x.rewrites(reply) {
 		x.changed = asReceived(x, reply, body)
 		unpad(x.style, x.changed)
 	}

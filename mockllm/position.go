@@ -543,3 +543,17 @@ func (m *Mock) faultRequest(x *exchange) *fault.Request {
 	}
 	return q
 }
+
+// noteTold has the position remember the calls as its client was told of them,
+// which it answers.
+func (m *Mock) noteTold(x *exchange) {
+	s := x.served
+	if s == nil {
+		return
+	}
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if s.told = x.changed; s.told != nil {
+		s.altered = s.altered || slices.ContainsFunc(s.told.Choices[0].Calls, func(c dialect.Call) bool { return c.ID == "" })
+	}
+}

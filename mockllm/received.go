@@ -21,20 +21,6 @@ func (x *exchange) rewrites(r *dialect.Reply) bool {
 		slices.ContainsFunc(calls, func(c dialect.Call) bool { return !dialect.IsObject(c.Arguments) })
 }
 
-// noteTold has the position remember the calls as its client was told of them,
-// which it answers.
-func (m *Mock) noteTold(x *exchange) {
-	s := x.served
-	if s == nil {
-		return
-	}
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	if s.told = x.changed; s.told != nil {
-		s.altered = s.altered || slices.ContainsFunc(s.told.Choices[0].Calls, func(c dialect.Call) bool { return c.ID == "" })
-	}
-}
-
 // asReceived is the reply that a client hears which a fault has struck, or which
 // the dialect rewrites: what the journal keeps in place of what the script says.
 func asReceived(x *exchange, r *dialect.Reply, b *dialect.Body) *dialect.Reply {

@@ -62,6 +62,15 @@ func resolve(v value.Value) (*jsonschema.Resolved, error) {
 	return resolved, nil
 }
 
+// Floats is the validator, which reads numbers as floats; nil where they do not
+// hold all of those of the schema.
+func (s *Schema) Floats() *jsonschema.Resolved {
+	if s.plain {
+		return s.resolved
+	}
+	return nil
+}
+
 // Validate returns what is wrong with a value, nil when it fits. Numbers are
 // compared exactly.
 func (s *Schema) Validate(v value.Value) error {
