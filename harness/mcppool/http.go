@@ -27,16 +27,23 @@ func newWeb(opts mcphttp.Options, c *conn) (*web, error) {
 }
 
 func (t *web) send(m mcpwire.Message, header http.Header) (<-chan error, func(bool)) {
-	life, cancel := context.WithCancel(t.c.life)
-	over := make(chan error, 1)
-	if !t.c.spawn(func() {
+	return t.c.sending(func(life context.Context) error { return t.http.Send(life, m, header) })
+}
+
+// sending sends a request beside what waits for its answer. leave ends that, at once
+// unless it was answered: a connection that was read to its end can be used again,
+// and one that is cut while the next request takes it would end that, too.
+func (c *conn) sending(send func(life context.Context) error) (over <-chan error, leave func(answered bool)) {
+	life, cancel := context.WithCancel(c.life)
+	out := make(chan error, 1)
+	if !c.spawn(func() {
 		defer cancel()
-		over <- t.http.Send(life, m, header)
+		out <- send(life)
 	}) {
-		over <- mcpwire.ErrClosed
+		out <- mcpwire.ErrClosed
 	}
-	return over, func(answered bool) {
-		if answered { // a connection whose stream was read to its end can be used again
+	return out, func(answered bool) {
+		if answered {
 			time.AfterFunc(time.Second, cancel)
 		} else {
 			cancel()
@@ -102,12 +109,7 @@ func newOldWeb(opts mcphttp.Options, c *conn) (*oldWeb, error) {
 }
 
 func (t *oldWeb) send(m mcpwire.Message, header http.Header) (<-chan error, func(bool)) {
-	life, cancel := context.WithCancel(t.c.life)
-	over := make(chan error, 1)
-	if !t.c.spawn(func() { over <- t.sse.Send(life, m, header) }) {
-		over <- mcpwire.ErrClosed
-	}
-	return over, func(bool) { cancel() }
+	return t.c.sending(func(life context.Context) error { return t.sse.Send(life, m, header) })
 }
 
 func (t *oldWeb) tell(ctx context.Context, m mcpwire.Message) error { return t.sse.Tell(ctx, m) }
