@@ -10,6 +10,7 @@ import (
 	"syscall"
 	"testing"
 
+	"github.com/rehearse-dev/rehearse/internal/recfile/recfiletest"
 	"github.com/rehearse-dev/rehearse/internal/redact"
 	"github.com/rehearse-dev/rehearse/internal/vcr"
 )
@@ -217,20 +218,6 @@ func TestFold(t *testing.T) {
 	}
 }
 
-// fullDisk is a file on a disk that is full once, in the middle of a line.
-type fullDisk struct {
-	*os.File
-	full bool
-}
-
-func (d *fullDisk) Write(b []byte) (int, error) {
-	if d.full = !d.full; !d.full {
-		return d.File.Write(b)
-	}
-	n, _ := d.File.Write(b[:len(b)/2])
-	return n, syscall.ENOSPC
-}
-
 // TestJournalOnFullDisk: an exchange that did not fit costs no other, neither of
 // this version nor of one that left a part of it in the journal.
 func TestJournalOnFullDisk(t *testing.T) {
@@ -239,7 +226,7 @@ func TestJournalOnFullDisk(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	j.lines.File = &fullDisk{File: j.file}
+	j.lines.File = &recfiletest.FullOnce{File: j.file}
 	if err := j.add(0, 0, interactionOf("a")); err == nil || !strings.Contains(err.Error(), syscall.ENOSPC.Error()) {
 		t.Errorf("got %v", err)
 	}

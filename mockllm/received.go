@@ -10,10 +10,11 @@ import (
 	"github.com/rehearse-dev/rehearse/mockllm/fault"
 )
 
-// rewrites reports whether a dialect writes a reply otherwise than it is given: a
-// proxy may leave out ids, and arguments that are no object become one.
+// rewrites reports whether a dialect whose arguments are objects writes a reply
+// otherwise than it is given: a proxy may leave out ids, and arguments that are no
+// object become one.
 func (x *exchange) rewrites(r *dialect.Reply) bool {
-	if !x.api.Objects || len(r.Choices) == 0 {
+	if len(r.Choices) == 0 {
 		return false
 	}
 	calls := r.Choices[0].Calls
@@ -30,7 +31,7 @@ func asReceived(x *exchange, r *dialect.Reply, b *dialect.Body) *dialect.Reply {
 		return got
 	}
 	c := &got.Choices[0]
-	if x.rewrites(r) {
+	if x.api.Objects && x.rewrites(r) {
 		// Where the provider gives up the reply, the journal says what the model wrote.
 		if said, err := reread(x.api, b); err == nil {
 			c.Calls = callsOf(said)

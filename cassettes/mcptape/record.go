@@ -410,7 +410,7 @@ func Record(ctx context.Context, path string, command []string, stdio Stdio, opt
 	if o.Secrets != nil {
 		rules = *o.Secrets
 	}
-	rules.Literals = slices.Concat(rules.Literals, redact.ServerSecrets(nil, nil, command))
+	rules.Literals = slices.Concat(rules.Literals, redact.ServerSecrets(nil, os.Environ(), command))
 	o.Secrets = &rules
 	rec, err := NewRecorder(path, &o)
 	if err != nil {

@@ -121,7 +121,7 @@ func (s *step) id(g *group, m mcpwire.Message) json.RawMessage {
 		g = s.sub
 	}
 	asked, answered := g.msg.ID, s.msg.ID
-	if len(answered) == 0 || asked[0] == '"' || m.ID[0] == '"' {
+	if len(answered) == 0 || len(asked) == 0 || asked[0] == '"' || len(m.ID) == 0 || m.ID[0] == '"' {
 		return m.ID
 	}
 	if fraction, ok := bytes.CutPrefix(answered, asked); ok {

@@ -16,12 +16,15 @@ import (
 	"github.com/rehearse-dev/rehearse/cassettes/mcptape"
 )
 
-// TestRecordCommand: the tape names the command without its secrets.
+// TestRecordCommand: the tape has none of the secrets of the command and of the
+// environment that the server is given.
 func TestRecordCommand(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "child.tape")
 	t.Setenv("MCPTAPE_CHILD", "plain")
 	command := []string{os.Args[0], "--token", "tokenWORD7781", "--password=wordWORD7781", "--port", "portWORD80"}
-	if _, err := mcptape.Record(t.Context(), path, command, mcptape.Stdio{In: strings.NewReader(conversation), Out: io.Discard, Err: io.Discard}, &mcptape.RecordOptions{LookupEnv: noCI}); err != nil {
+	t.Setenv("MY_API_TOKEN", "givenWORD7781")
+	said := strings.ReplaceAll(conversation, "\n", "\n"+`{"jsonrpc":"2.0","method":"notifications/x","params":{"said":"givenWORD7781"}}`+"\n")
+	if _, err := mcptape.Record(t.Context(), path, command, mcptape.Stdio{In: strings.NewReader(said), Out: io.Discard, Err: io.Discard}, &mcptape.RecordOptions{LookupEnv: noCI}); err != nil {
 		t.Fatal(err)
 	}
 	tape, err := os.ReadFile(path)

@@ -11,21 +11,8 @@ import (
 	"testing"
 
 	"github.com/rehearse-dev/rehearse/internal/mcpwire"
+	"github.com/rehearse-dev/rehearse/internal/recfile/recfiletest"
 )
-
-// fullDisk is a file on a disk that is full once, in the middle of a line.
-type fullDisk struct {
-	*os.File
-	before int // lines that fit
-}
-
-func (d *fullDisk) Write(b []byte) (int, error) {
-	if d.before--; d.before != -1 {
-		return d.File.Write(b)
-	}
-	n, _ := d.File.Write(b[:len(b)/2])
-	return n, syscall.ENOSPC
-}
 
 // TestShortTape: a tape that cannot be written to its end replaces nothing, and
 // what was written of it is kept.
@@ -35,7 +22,7 @@ func TestShortTape(t *testing.T) {
 		make func(*Recorder)
 		want string
 	}{
-		{"the disk is full for a moment", func(r *Recorder) { r.lines.File = &fullDisk{r.file, 2} }, syscall.ENOSPC.Error()},
+		{"the disk is full for a moment", func(r *Recorder) { r.lines.File = &recfiletest.FullOnce{File: r.file, Before: 2} }, syscall.ENOSPC.Error()},
 		{"it becomes too large", func(r *Recorder) { r.lines.Most = 300 }, "the file may not become larger"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {

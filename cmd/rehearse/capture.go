@@ -238,15 +238,12 @@ func (c *captured) prepare() error {
 // address is that of the proxy.
 func (c *captured) address() string { return "http://" + dialled(c.listener.Addr()) }
 
-// shortestLiteral is the length of what is looked for as it is.
-const shortestLiteral = 6
-
 // secret notes a text that must not be written.
 func (c *captured) secret(texts ...string) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	for _, text := range texts {
-		if len(text) >= shortestLiteral && !slices.Contains(c.secrets, text) {
+		if len(text) >= redact.MinLiteral && !slices.Contains(c.secrets, text) {
 			c.secrets = append(c.secrets, text)
 		}
 	}

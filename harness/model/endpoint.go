@@ -230,9 +230,9 @@ func (a *attempt) lacking(err error) error {
 	return e
 }
 
-// nameCalls gives the calls of a reply that have no id, or one that another
-// has or that the endpoint would not take back, an id of their own; said are the messages before, whose ids of calls are
-// taken. It returns what to report about them.
+// nameCalls gives the calls of a reply that have no id, or one that another has
+// or that the endpoint would not take back, an id of their own; said are the
+// messages before, whose ids of calls are taken. It returns what to report.
 func (a *attempt) nameCalls(m *harness.Message, said []harness.Message) (notes []string, err error) {
 	taken := map[string]bool{"": true}
 	for _, before := range said {

@@ -254,7 +254,7 @@ func (r *runner) notThere(j job) string {
 func (t *trial) secretRules() *redact.Rules {
 	rules := &redact.Rules{Places: append(redact.Here(), t.ownPlaces()...), Keep: slices.Concat(t.project(t.scenario).Redact.Keep, t.opts.Keep)}
 	for _, secret := range slices.Concat(serverSecrets(t.scenario, t.workdir), t.allKeys(), t.handed) {
-		if len(secret) >= shortestSecret {
+		if len(secret) >= redact.MinLiteral {
 			rules.Literals = append(rules.Literals, secret)
 		}
 	}

@@ -16,10 +16,6 @@ import (
 	"github.com/rehearse-dev/rehearse/scenarios"
 )
 
-// shortestSecret is the length of what is looked for: what is shorter is found
-// in any text.
-const shortestSecret = 6
-
 // replacer takes out of a text what is not to be told.
 type replacer interface{ Replace(s string) string }
 
@@ -132,13 +128,13 @@ func (k *withoutKey) Replace(s string) string {
 	parts := strings.Split(s, cut)
 	for i := range len(parts) - 1 {
 		head, tail := strings.TrimRight(parts[i], " "), strings.TrimLeft(parts[i+1], " ")
-		for n := len(k.key) - 1; n >= shortestSecret; n-- {
+		for n := len(k.key) - 1; n >= redact.MinLiteral; n-- {
 			if rest, ok := strings.CutSuffix(head, k.key[:n]); ok {
 				parts[i] = rest + k.mark + parts[i][len(head):]
 				break
 			}
 		}
-		for n := len(k.key) - 1; n >= shortestSecret; n-- {
+		for n := len(k.key) - 1; n >= redact.MinLiteral; n-- {
 			if rest, ok := strings.CutPrefix(tail, k.key[len(k.key)-n:]); ok {
 				parts[i+1] = parts[i+1][:len(parts[i+1])-len(tail)] + k.mark + rest
 				break
@@ -151,7 +147,7 @@ func (k *withoutKey) Replace(s string) string {
 // newWithoutKey returns what takes a key out of texts; nil for one that is too
 // short to look for.
 func newWithoutKey(apiKey string) (*withoutKey, error) {
-	if len(apiKey) < shortestSecret {
+	if len(apiKey) < redact.MinLiteral {
 		return nil, nil
 	}
 	r, err := redact.New(&redact.Rules{Literals: []string{apiKey}, Users: []string{}, Places: []redact.Place{}})

@@ -4,27 +4,13 @@ package trials
 
 import (
 	"errors"
-	"os"
 	"path/filepath"
 	"syscall"
 	"testing"
 
 	"github.com/rehearse-dev/rehearse/harness"
+	"github.com/rehearse-dev/rehearse/internal/recfile/recfiletest"
 )
-
-// fullDisk is a file on a disk that is full once, in the middle of a record.
-type fullDisk struct {
-	*os.File
-	full bool
-}
-
-func (d *fullDisk) Write(b []byte) (int, error) {
-	if d.full = !d.full; !d.full {
-		return d.File.Write(b)
-	}
-	n, _ := d.File.Write(b[:len(b)/2])
-	return n, syscall.ENOSPC
-}
 
 // TestFullDisk: a record that did not fit costs no other.
 func TestFullDisk(t *testing.T) {
@@ -33,7 +19,7 @@ func TestFullDisk(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	w.lines.File = &fullDisk{File: w.f}
+	w.lines.File = &recfiletest.FullOnce{File: w.f}
 	first := Record{Key: Key{Scenario: "a", Mode: harness.ModeMock, Attempt: 1}, Outcome: harness.OutcomePassed}
 	second := first
 	second.Attempt = 2

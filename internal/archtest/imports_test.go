@@ -98,6 +98,7 @@ internal/profile: internal/dialect internal/dialect/chat internal/dialect/gemini
 internal/project: harness harness/trials internal/key internal/plainfile internal/prose internal/strictyaml internal/subjects
 internal/prose:
 internal/recfile:
+internal/recfile/recfiletest:
 internal/redact: internal/key internal/sse internal/value internal/vcr
 internal/retry:
 internal/samplerun: harness harness/trials internal/jsonrpc

@@ -88,7 +88,7 @@ func ServerSecrets(headers map[string]string, env, command []string) []string {
 		}
 	}
 	out = append(out, CommandSecrets(command)...)
-	return slices.DeleteFunc(out, func(v string) bool { return len(v) < minLiteral })
+	return slices.DeleteFunc(out, func(v string) bool { return len(v) < MinLiteral })
 }
 
 // CommandSecrets are the values in the words of a command whose flags say that

@@ -120,9 +120,9 @@ func alnum(c byte) bool {
 	return c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' || c >= '0' && c <= '9'
 }
 
-// minLiteral is the length of what is looked for as it is: what is shorter is
-// found in any text.
-const minLiteral = 6
+// MinLiteral is the least length of what is looked for as it is, in bytes: what is
+// shorter is found in any text.
+const MinLiteral = 6
 
 // literalNeedles find a secret in all its [Forms].
 func literalNeedles(secret, mark, rule string) []needle {
@@ -154,7 +154,7 @@ func Forms(secret string) []string {
 		}
 	}
 	slices.Sort(forms)
-	return slices.DeleteFunc(slices.Compact(forms), func(f string) bool { return len(f) < minLiteral })
+	return slices.DeleteFunc(slices.Compact(forms), func(f string) bool { return len(f) < MinLiteral })
 }
 
 // minLearned is the least length of a secret of a header that is looked for

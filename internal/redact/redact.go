@@ -131,8 +131,8 @@ func New(rules *Rules) (*Redactor, error) {
 	}
 	var list []needle
 	for n, l := range rules.Literals {
-		if len(l) < minLiteral {
-			return nil, fmt.Errorf("literal %d of the secrets has %d bytes and could match any text; the minimum is %d bytes", n+1, len(l), minLiteral)
+		if len(l) < MinLiteral {
+			return nil, fmt.Errorf("literal %d of the secrets has %d bytes and could match any text; the minimum is %d bytes", n+1, len(l), MinLiteral)
 		}
 		list = append(list, literalNeedles(l, r.mark("literal", l), "literal")...)
 	}
