@@ -131,7 +131,7 @@ func (g *group) finish() {
 		}
 		g.resumed = g.resumed || s.kind == answer && s.stream != 0
 		g.named = g.named || g.msg.Method == "initialize" && s.http != nil && s.http.Session
-		if s.stream == 0 && s.kind != await && s.kind != withdrawn && s.kind != complain && (g.stream != 0 || !g.answered) {
+		if s.stream == 0 && s.kind != await && s.kind != withdrawn && s.kind != passed && s.kind != complain && (g.stream != 0 || !g.answered) {
 			g.last = i
 		}
 		g.answered = g.answered || s.kind == answer
@@ -163,6 +163,9 @@ func (c *compiler) in(f *Frame, m mcpwire.Message, reply int) {
 		}
 		return
 	}
+	if m.Method == "initialize" && f.Stream == 0 {
+		c.passed(f)
+	}
 	g.silent = m.Method == "ping"
 	c.script.requests = append(c.script.requests, g)
 	c.open = append(c.open, g)
@@ -175,6 +178,17 @@ func (c *compiler) cancelled(f *Frame, m mcpwire.Message) {
 	for _, g := range c.open {
 		if g.msg.Key() == mcpwire.Key(m.Params[start:end]) {
 			g.steps = append(g.steps, step{kind: withdrawn, at: f.At, line: f.line, stream: g.stream})
+		}
+	}
+}
+
+// passed takes the handshake of a client that asked for the new era before, and
+// did not wait for the answer: a server that is slow to start answers late. At
+// once, the answer would make it another conversation.
+func (c *compiler) passed(f *Frame) {
+	for _, g := range c.open {
+		if g.msg.Method == mcpwire.MethodDiscover {
+			g.steps = append(g.steps, step{kind: passed, at: f.At, line: f.line})
 		}
 	}
 }

@@ -521,6 +521,46 @@ func TestCancelled(t *testing.T) {
 	})
 }
 
+// A server that was slow to start answered server/discover when the client had
+// gone on with initialize. At once, that answer would make it another
+// conversation; a client that waits longer gets it in the end.
+func TestLateDiscovery(t *testing.T) {
+	for _, speed := range []float64{0, 1} {
+		for _, patient := range []bool{false, true} {
+			synctest.Test(t, func(t *testing.T) {
+				tape := play(t, `
+	0 > {"id":1,"method":"server/discover"}
+	1000 > {"id":2,"method":"initialize","params":{}}
+	1400 < {"id":1,"result":{"late":true}}
+	1400 < {"id":2,"result":{"protocolVersion":"2025-11-25"}}
+	`, &mcptape.Options{Speed: speed})
+				c := dial(t, tape)
+				start := time.Now()
+				c.say(`{"jsonrpc":"2.0","id":1,"method":"server/discover"}`)
+				if patient {
+					if got := c.next(); !strings.Contains(got, `"late"`) || time.Since(start) < 10*time.Second {
+						t.Errorf("speed %v: got %s after %v", speed, got, time.Since(start))
+					}
+				} else {
+					time.Sleep(3 * time.Second)
+				}
+				initialized := time.Now()
+				c.say(`{"jsonrpc":"2.0","id":2,"method":"initialize","params":{}}`)
+				got := c.next()
+				if !patient {
+					got += c.next()
+				}
+				if !strings.Contains(got, "2025-11-25") || strings.Contains(got, `"late"`) == patient || time.Since(initialized) > time.Second {
+					t.Errorf("speed %v: got %s after %v", speed, got, time.Since(initialized))
+				}
+				if err := tape.Close(); err != nil {
+					t.Error(err)
+				}
+			})
+		}
+	}
+}
+
 func TestSessions(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "a.tape")
 	rec, err := mcptape.NewRecorder(path, &mcptape.RecordOptions{LookupEnv: noCI})

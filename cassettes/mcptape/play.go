@@ -34,6 +34,8 @@ type play struct {
 	subs     map[*group]*sub
 	over     bool          // no more groups begin
 	silent   chan struct{} // closed when the client says no more
+	greeted  func()        // closes greeting
+	greeting chan struct{} // closed when the client initializes
 }
 
 // outlet is where goes what the server says.
@@ -45,7 +47,9 @@ type outlet interface {
 
 // newPlay begins a session, which leave ends.
 func newPlay(t *Tape, scripts []*script, out outlet, leave context.CancelFunc) *play {
+	greeting := make(chan struct{})
 	return &play{
+		greeting: greeting, greeted: sync.OnceFunc(func() { close(greeting) }),
 		tape: t, scripts: scripts, out: out, leave: leave,
 		waiting: map[string]chan mcpwire.Message{}, inFlight: map[string]context.CancelFunc{},
 		early: map[string]mcpwire.Message{}, subs: map[*group]*sub{}, silent: make(chan struct{}),
@@ -206,6 +210,9 @@ func (p *play) take(ctx context.Context, m mcpwire.Message, w *pipe) {
 			_ = w.Write(refusal)
 			return
 		}
+		if m.Method == "initialize" {
+			p.greeted()
+		}
 		p.run(ctx, g, m)
 	default:
 		if g := p.noted(m); g != nil {
@@ -257,7 +264,7 @@ func (p *play) run(ctx context.Context, g *group, m mcpwire.Message) {
 	at := g.at
 	quick := p.tape.opts.Speed == 0
 	for _, s := range g.steps {
-		quick = quick && s.kind != await && s.kind != withdrawn
+		quick = quick && s.kind != await && s.kind != withdrawn && s.kind != passed
 	}
 	if quick {
 		p.steps(ctx, g, m, at, p.out)
@@ -303,6 +310,11 @@ func (p *play) steps(ctx context.Context, g *group, m mcpwire.Message, at float6
 			begun, at = clock.Now(), s.at
 		} else if s.kind == withdrawn {
 			<-ctx.Done()
+		} else if s.kind == passed {
+			if !p.pass(ctx) {
+				return
+			}
+			begun, at = clock.Now(), s.at
 		} else if speed > 0 {
 			due := begun.Add(time.Duration((s.at - at) / speed * float64(time.Millisecond)))
 			if wait := due.Sub(clock.Now()); wait > 0 && clock.Sleep(ctx, wait) != nil {
@@ -330,7 +342,7 @@ func (p *play) steps(ctx context.Context, g *group, m mcpwire.Message, at float6
 			out.put(g, m, i, nil)
 			p.leave()
 			return
-		case await, withdrawn:
+		case await, withdrawn, passed:
 		}
 	}
 	if !listening {
@@ -395,6 +407,24 @@ func (p *play) await(ctx context.Context, s *step) bool {
 			p.tape.name, s.msg.ID, s.line, mcpwire.Excerpt([]byte(b), 80), mcpwire.Excerpt([]byte(a), 80))
 	}
 	return true
+}
+
+// longestPass is how long the answer is held that a client did not wait for when
+// it was recorded: another one, which waits longer, gets it then.
+const longestPass = 10 * time.Second
+
+// pass waits until the client initializes, and reports whether it may still hear
+// the answer to what it asked before.
+func (p *play) pass(ctx context.Context) bool {
+	wait, stop := context.WithTimeout(ctx, longestPass)
+	defer stop()
+	select {
+	case <-p.greeting:
+	case <-wait.Done():
+	case <-p.silent:
+		return false
+	}
+	return ctx.Err() == nil
 }
 
 func outcome(m mcpwire.Message) string {

@@ -87,6 +87,7 @@ const (
 	answer                    // the reply to the group's request
 	await                     // wait for the client's answer to a request of the server
 	withdrawn                 // wait for the client to cancel the request
+	passed                    // wait for the client to initialize instead
 	complain                  // a line on stderr
 	leave                     // the server ends
 	begin                     // an answer over HTTP begins, and may be over with that

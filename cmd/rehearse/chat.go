@@ -278,7 +278,7 @@ func openChat(ctx context.Context, p *process, in *lines, flags *chatFlags, into
 
 // chatPool is where the sessions of a chat are.
 func chatPool(p *process, flags *chatFlags, into *mcppool.Telemetry) *mcppool.Pool {
-	opts := &mcppool.Options{Abort: p.abort, PerCall: flags.perCall, Telemetry: into}
+	opts := &mcppool.Options{Abort: p.abort, PerCall: flags.perCall, Telemetry: into, DiscoverTimeout: p.discover}
 	if p.grace > 0 {
 		opts.CloseGrace = p.grace
 	}

@@ -43,7 +43,9 @@ type process struct {
 	stderr io.Writer
 	abort  <-chan struct{} // closed when there is no time left; may be nil
 	grace  time.Duration   // for a server's process to end by itself; 0 is the default
-	hangup *hangups        // signals that a command may ask for; may be nil
+	// discover is how long a server may take to answer server/discover; 0 is the default.
+	discover time.Duration
+	hangup   *hangups // signals that a command may ask for; may be nil
 	// interrupt are those of Ctrl-C, which a command may ask for too.
 	interrupt *hangups
 	// orphans are what servers leave behind. Nil where this process has other

@@ -219,7 +219,7 @@ func (d *doctor) server(ctx context.Context, server harness.Server) finding {
 	f := finding{Name: server.Name, Needed: true}
 	ctx, cancel := d.limit(ctx)
 	defer cancel()
-	opts := &mcppool.Options{ConnectTimeout: d.timeout, MaxRestarts: -1, Abort: d.p.abort}
+	opts := &mcppool.Options{ConnectTimeout: d.timeout, DiscoverTimeout: d.p.discover, MaxRestarts: -1, Abort: d.p.abort}
 	if d.p.grace > 0 {
 		opts.CloseGrace = d.p.grace
 	}

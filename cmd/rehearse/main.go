@@ -45,11 +45,12 @@ import (
 	"github.com/rehearse-dev/rehearse/internal/offline"
 )
 
-func main() { program(0) }
+func main() { program(0, 0) }
 
 // program is the whole program. A process of a server is given grace to end by
-// itself, and again when it is told to; 0 means the default.
-func program(grace time.Duration) {
+// itself, and again when it is told to; and discover to answer server/discover
+// when it starts. 0 means the default.
+func program(grace, discover time.Duration) {
 	offline.Enter() // where a run asked for it
 	run.Child()     // where a subject started us as a server
 	ctx, stop := context.WithCancel(context.Background())
@@ -73,6 +74,7 @@ func program(grace time.Duration) {
 			stderr:    onTerminal(os.Stderr),
 			abort:     abort,
 			grace:     grace,
+			discover:  discover,
 			hangup:    hangups,
 			interrupt: interrupts,
 			orphans:   orphans,

@@ -175,7 +175,7 @@ func (c *mcpClient) ownEnv() (env []string) {
 // open connects to the server.
 func (c *mcpClient) open(ctx context.Context, server harness.Server) (*mcppool.Session, error) {
 	opts := &mcppool.Options{
-		CallTimeout: c.timeout, ConnectTimeout: c.timeout, MaxRestarts: -1, Abort: c.p.abort,
+		CallTimeout: c.timeout, ConnectTimeout: c.timeout, DiscoverTimeout: c.p.discover, MaxRestarts: -1, Abort: c.p.abort,
 		Era: map[string]mcppool.Era{"legacy": mcppool.EraLegacy, "modern": mcppool.EraModern}[c.era],
 	}
 	if c.verbose {

@@ -14,6 +14,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"time"
 
 	"github.com/rogpeppe/go-internal/testscript"
 
@@ -28,10 +29,14 @@ var update = flag.Bool("update", false, "rewrite the expected output in testdata
 
 func TestMain(m *testing.M) {
 	run.Child()
-	commands := map[string]func(){"rehearse": main, "rehearse-patient": patient, "hostile-mcp": hostileServer, "proxy-client": proxyClient, "plain-agent": plainAgent}
+	commands := map[string]func(){"rehearse": unhurried, "rehearse-patient": patient, "hostile-mcp": hostileServer, "proxy-client": proxyClient, "plain-agent": plainAgent}
 	commands["curl"] = curl // one that every machine has
 	testscript.Main(m, commands)
 }
+
+// unhurried waits a minute for the version of a server, so that what is printed
+// does not depend on how fast a machine starts it.
+func unhurried() { program(0, time.Minute) }
 
 func TestScript(t *testing.T) {
 	suites, err := filepath.Abs("../../scenarios/suites")

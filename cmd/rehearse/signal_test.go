@@ -96,7 +96,7 @@ func TestInterruptLeavesNothing(t *testing.T) {
 }
 
 // patient is the program with more patience with servers than any test has.
-func patient() { program(time.Hour) }
+func patient() { program(time.Hour, time.Minute) }
 
 // TestSignalTwice interrupts a run whose server heeds neither the end of its
 // input nor the signal to end, and interrupts again: that does not wait for it.

@@ -96,12 +96,16 @@ func (p peer) serveWith(in io.Reader, out io.Writer, call func(m mcpwire.Message
 // patient are options for servers in the machine's time, which may be busy.
 var patient = &mcppool.Options{DiscoverTimeout: time.Minute, ConnectTimeout: time.Minute}
 
+// usual are the defaults, which open takes for nobody: a second passes in no time
+// in a bubble alone.
+var usual = &mcppool.Options{}
+
 func open(t *testing.T, server harness.Server, opts *mcppool.Options) *mcppool.Session {
 	t.Helper()
 	if server.Name == "" {
 		server.Name = "p"
 	}
-	if opts == nil && server.URL != "" {
+	if opts == nil {
 		opts = patient
 	}
 	s, err := mcppool.Open(t.Context(), server, opts)
@@ -321,7 +325,7 @@ func TestRPCErrorsAreTyped(t *testing.T) {
 func TestDiscover(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		begin := time.Now()
-		s := openPeer(t, peer{"initialize": {initialized}}, nil)
+		s := openPeer(t, peer{"initialize": {initialized}}, usual)
 		if d := time.Since(begin); d != time.Second {
 			t.Errorf("connecting took %v", d)
 		}

@@ -26,7 +26,7 @@ func TestServerThatEndsAtTheProbe(t *testing.T) {
 	s := open(t, harness.Server{Dial: func(ctx context.Context) (io.ReadWriteCloser, error) {
 		dials++
 		return peer{"server/discover": {"EXIT"}, "initialize": {initialized}, "tools/call": {result("ok")}}.dial(ctx)
-	}}, nil)
+	}}, patient)
 	if r, err := s.Call(t.Context(), "x", nil); err != nil || r.Text != "ok" || dials != 2 {
 		t.Errorf("Call() = %v, %v after %d connections", r, err, dials)
 	}
@@ -48,7 +48,7 @@ func TestServerThatEndsAtALateProbe(t *testing.T) {
 					return peer{"initialize": {initialized}, method: {"EXIT"}}.dial(ctx)
 				}
 				return peer{"server/discover": {"EXIT"}, "initialize": {initialized}, method: {`{"jsonrpc":"2.0","id":ID,"result":{"tools":[],"content":[]}}`}}.dial(ctx)
-			}}, nil)
+			}}, usual)
 			if method == "tools/list" {
 				if _, _, err := s.Tools(t.Context()); err != nil || dials != 2 {
 					t.Errorf("Tools() = %v after %d connections", err, dials)
