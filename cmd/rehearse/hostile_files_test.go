@@ -119,7 +119,7 @@ func hostileTexts() []hostileFile {
 // hostileValues are files that load, and take too much when they are checked or
 // played.
 func hostileValues() []hostileFile {
-	const steps = "f.yaml:6:15: warning: it reads nothing that could change and cannot be computed: it takes more than"
+	const steps = "f.yaml:6:15: warning: it reads nothing that could change and cannot be computed: it takes "
 	say := func(text string) string { return strings.Replace(okFile, "say: hi", "say: '"+text+"'", 1) }
 	return []hostileFile{
 		{name: "loops", text: within(loops(10)), want: steps, passes: true},
