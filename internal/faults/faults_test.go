@@ -3,6 +3,7 @@
 package faults
 
 import (
+	"math"
 	"math/rand/v2"
 	"slices"
 	"strings"
@@ -90,6 +91,18 @@ func TestSchedule(t *testing.T) {
 	}
 	if c.Fitted != 1000 || c.Struck < 250 || c.Struck > 350 {
 		t.Errorf("with a chance of 0.3 it strikes %d of %d", c.Struck, c.Fitted)
+	}
+}
+
+// TestEdgeOfAProbability: what is drawn is from 0 to below 1, so a number below
+// the probability strikes, and the probability itself does not.
+func TestEdgeOfAProbability(t *testing.T) {
+	drawn := rand.New(rand.NewPCG(1, 2)).Float64()
+	for p, want := range map[float64]bool{drawn: false, math.Nextafter(drawn, 1): true} {
+		var c Count
+		if got := c.Fits(Schedule{Probability: p}, rand.New(rand.NewPCG(1, 2))); got != want {
+			t.Errorf("%v of a probability of %v strikes: %t, want %t", drawn, p, got, want)
+		}
 	}
 }
 

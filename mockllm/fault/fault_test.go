@@ -4,6 +4,7 @@ package fault
 
 import (
 	"errors"
+	"fmt"
 	"slices"
 	"strings"
 	"testing"
@@ -137,6 +138,48 @@ func TestPlayer(t *testing.T) {
 	}
 }
 
+// TestDrawnFromTheRequest: a fault with a chance strikes the requests whose number is
+// below it, and each of them as often as it says, whatever came in between. So does
+// one without a chance where requests are counted apart.
+func TestDrawnFromTheRequest(t *testing.T) {
+	for _, tt := range []struct {
+		name  string
+		fault Fault
+		apart bool
+		drawn []float64 // of each request, which is told from others by it
+		want  string
+	}{
+		{"a number below the chance", Fault{Kind: CRLF, Chance: 0.5}, false, []float64{0, 0.49, 0.5, 0.51, 0}, "xx..x"},
+		{"certain", Fault{Kind: CRLF, Chance: 1}, false, []float64{0, 0.99}, "xx"},
+		{"once each", Fault{Kind: CRLF, Chance: 0.5, Times: 1}, false, []float64{0.1, 0.1, 0.2, 0.1, 0.2, 0.9}, "x.x..."},
+		{"twice each", Fault{Kind: CRLF, Chance: 0.5, Times: 2}, false, []float64{0.1, 0.2, 0.1, 0.1, 0.2, 0.2}, "xxx.x."},
+		{"once, counted together", Fault{Kind: CRLF}, false, []float64{0.9, 0.1}, "x."},
+		{"once, counted apart", Fault{Kind: CRLF}, true, []float64{0.9, 0.9, 0.1}, "x.x"},
+		{"every second, counted apart", Fault{Kind: CRLF, Every: 2}, true, []float64{0.1, 0.2, 0.1, 0.2}, "..xx"},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			p := NewPlayer([]Fault{tt.fault}, 1, "test")
+			got := ""
+			for i, n := range tt.drawn {
+				f, err := p.Next(&Request{Number: i + 1, Stream: true, Apart: tt.apart, Draw: func(string) (float64, string) { return n, fmt.Sprint(n) }})
+				if err != nil {
+					t.Fatal(err)
+				}
+				got += map[bool]string{true: "x", false: "."}[f != nil]
+			}
+			if got != tt.want {
+				t.Errorf("struck %s, want %s", got, tt.want)
+			}
+		})
+	}
+	for chance, want := range map[float64]bool{0: true, 1: false} { // a request that has no number
+		f, err := NewPlayer([]Fault{{Kind: CRLF, Chance: chance}}, 1, "test").Next(&Request{Number: 1, Stream: true, Apart: true})
+		if err != nil || (f != nil) != want {
+			t.Errorf("a chance of %v, and no number: struck %t, %v", chance, f != nil, err)
+		}
+	}
+}
+
 // TestBehind: an error inside a stream strikes a reply that is streamed to an
 // endpoint which hands it on as one document; faults of a stream alone do not.
 func TestBehind(t *testing.T) {
@@ -155,6 +198,7 @@ func TestBehind(t *testing.T) {
 
 func TestIdleOf(t *testing.T) {
 	never := func(*Request) (bool, error) { return false, nil }
+	drawn := func(string) (float64, string) { return 0.9, "a" }
 	for _, tt := range []struct {
 		name     string
 		fault    Fault
@@ -169,6 +213,7 @@ func TestIdleOf(t *testing.T) {
 		{"its condition", Fault{Kind: CRLF, When: never}, []Request{{Stream: true}}, "its condition held for no request"},
 		{"too few", Fault{Kind: CRLF, Every: 3}, []Request{{Stream: true}, {Stream: true}}, "it strikes every request number 3 of those that it matches, and 2 matched"},
 		{"chance", Fault{Kind: CRLF, Probability: 1e-9}, []Request{{Stream: true}}, ""},
+		{"chance of the request", Fault{Kind: CRLF, Chance: 0.5}, []Request{{Stream: true, Draw: drawn}}, ""},
 		{"chance, and another place", Fault{Kind: CRLF, Probability: 1, At: At{Turn: 2}}, []Request{{Stream: true}}, "no request was at its place (turn 2)"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {

@@ -22,9 +22,7 @@ func IdleOf(players []*Player) []Idle {
 		f, info := &players[0].faults[i], &players[0].infos[i]
 		var sum count
 		for _, p := range players {
-			c := p.counts[i]
-			sum.asked, sum.apt, sum.able, sum.placed = sum.asked+c.asked, sum.apt+c.apt, sum.able+c.able, sum.placed+c.placed
-			sum.Fitted, sum.Struck = sum.Fitted+c.Fitted, sum.Struck+c.Struck
+			sum.add(p.counts[i])
 		}
 		if sum.Struck == 0 && !((f.Probability > 0 || f.Chance > 0) && sum.Fitted > 0) {
 			out = append(out, Idle{f, f.why(info, sum)})

@@ -43,6 +43,16 @@ type count struct {
 	faults.Count     // of those, for which its condition held
 }
 
+// add counts what another player of the fault has counted.
+func (c *count) add(o count) {
+	c.asked += o.asked
+	c.apt += o.apt
+	c.able += o.able
+	c.placed += o.placed
+	c.Fitted += o.Fitted
+	c.Struck += o.Struck
+}
+
 // NewPlayer plays faults. What is left to chance follows from seed and label.
 func NewPlayer(faults []Fault, seed int64, label string) *Player {
 	h := fnv.New64a()
