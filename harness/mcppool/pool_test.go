@@ -175,12 +175,15 @@ func TestStats(t *testing.T) {
 		defer mock.Close()
 		s := open(t, harness.Server{Dial: mock.Dial}, &mcppool.Options{CallTimeout: 9 * time.Second, TotalTimeout: 9 * time.Second})
 		defer s.Close()
-		for _, seconds := range []int{1, 2, 3, 6, 20} {
+		if diff := cmp.Diff(mcppool.Stats{Server: "p", Connections: 1}, s.Stats()); diff != "" {
+			t.Errorf("before the first request (-want +got):\n%s", diff)
+		}
+		for _, seconds := range []int{1, 2, 3, 5, 6, 20} {
 			_, _ = s.Call(t.Context(), "wait", raw(fmt.Sprintf(`{"For": %d}`, seconds*int(time.Second))))
 		}
 		want := mcppool.Stats{
-			Server: "p", Connections: 1, Requests: 5, Errors: 1, Calls: 5, Slow: 2,
-			Mean: 21 * time.Second / 5, P50: 3 * time.Second, P95: 9 * time.Second, Max: 9 * time.Second,
+			Server: "p", Connections: 1, Requests: 6, Errors: 1, Calls: 6, Slow: 2,
+			Mean: 26 * time.Second / 6, P50: 3 * time.Second, P95: 9 * time.Second, Max: 9 * time.Second,
 		}
 		if diff := cmp.Diff(want, s.Stats()); diff != "" {
 			t.Errorf("(-want +got):\n%s", diff)

@@ -64,7 +64,7 @@ func (s *Session) measured(op string, took time.Duration, err error) {
 	if len(s.took) < maxTook {
 		s.took = append(s.took, took)
 	} else {
-		s.took[s.stats.Requests%maxTook] = took
+		s.took[(s.stats.Requests-1)%maxTook] = took // in the place of the oldest
 	}
 	s.mu.Unlock()
 	if slow {

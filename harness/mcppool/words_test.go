@@ -57,6 +57,31 @@ func TestWaitsInWords(t *testing.T) {
 	}
 }
 
+// TestTimesOfTheLatest: P50 and P95 forget what is older than 1000 requests, Mean and
+// Max do not.
+func TestTimesOfTheLatest(t *testing.T) {
+	s := &Session{opts: new(Options).withDefaults()}
+	took := func(times int, d time.Duration) {
+		for range times {
+			s.measured("pinging", d, nil)
+		}
+	}
+	is := func(want Stats) {
+		t.Helper()
+		if got := s.Stats(); got != want {
+			t.Errorf("%+v, want %+v", got, want)
+		}
+	}
+	took(1, 4*time.Second)
+	took(500, time.Second)
+	took(499, 2*time.Second)
+	is(Stats{Requests: 1000, Mean: 1502 * time.Millisecond, P50: time.Second, P95: 2 * time.Second, Max: 4 * time.Second})
+	took(1, 2*time.Second) // and the first is forgotten
+	is(Stats{Requests: 1001, Mean: 1504 * time.Second / 1001, P50: time.Second, P95: 2 * time.Second, Max: 4 * time.Second})
+	took(999, 3*time.Second) // and all but the last are
+	is(Stats{Requests: 2000, Mean: 4501 * time.Second / 2000, P50: 3 * time.Second, P95: 3 * time.Second, Max: 4 * time.Second})
+}
+
 // TestNotes: what is noted of a server goes to the log at once, and fifty notes
 // are kept.
 func TestNotes(t *testing.T) {
