@@ -211,13 +211,13 @@ func (x *replies) unread() string {
 		s += " (the server frames its messages with Content-Length, as language servers do; MCP requires one message per line)"
 	case x.junk == 1:
 		s += fmt.Sprintf(" (a %v)", x.last)
-	case x.junk > 1:
+	case x.junk != 0:
 		s += fmt.Sprintf(" (%d lines were not JSON-RPC; the last: %v)", x.junk, x.last)
 	}
 	switch {
 	case x.strays == 1:
 		s += fmt.Sprintf(" (a response had the id of no open request: %s)", x.stray)
-	case x.strays > 1:
+	case x.strays != 0:
 		s += fmt.Sprintf(" (%d responses had the id of no open request; the last: %s)", x.strays, x.stray)
 	}
 	return s

@@ -121,29 +121,26 @@ func (s *Session) answered() {
 // given another chance after as long.
 const maxBackoff = 30 * time.Second
 
-// restart says how long to wait before the server is started again; ok is false
-// when it has had all its restarts.
-func (s *Session) restart() (wait time.Duration, ok bool) {
+// restart says how long to wait before the server is started again, or that it is
+// not, since it has had all its restarts.
+func (s *Session) restart(why string) (wait time.Duration, err error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	most := s.opts.MaxRestarts
+	most, ok := s.opts.MaxRestarts, true
 	switch {
 	case most < 0:
-		return 0, false
+		return 0, fmt.Errorf("the server %s", why)
 	case s.restarts == nil: // the first is made at once
 		s.restarts = retry.Policy{MaxAttempts: most, Initial: s.opts.Backoff, Max: maxBackoff, Jitter: -1}.Start()
-		ok = true
 	default:
 		wait, ok = s.restarts.Next(0)
 	}
 	now := s.opts.Clock.Now()
-	if !ok && now.Sub(s.restarted) >= maxBackoff {
-		wait, ok = 0, true
+	if !ok && now.Sub(s.restarted) < maxBackoff {
+		return 0, fmt.Errorf("the server %s, as it did before each of %d restarts; it is not started again", why, most)
 	}
-	if ok {
-		s.restarted = now.Add(wait)
-	}
-	return wait, ok
+	s.restarted = now.Add(wait)
+	return wait, nil
 }
 
 // renew replaces a connection that is of no more use. Of several callers one
@@ -172,14 +169,9 @@ func (s *Session) renew(ctx context.Context, op string, old *conn, why string) (
 	}
 	var last error // of the attempt before
 	for {
-		wait, ok := s.restart()
-		switch {
-		case !ok && last != nil:
-			return nil, last
-		case !ok && s.opts.MaxRestarts > 0:
-			return nil, failed(ErrClosed, fmt.Errorf("the server %s, as it did before each of %d restarts; it is not started again", why, s.opts.MaxRestarts))
-		case !ok:
-			return nil, failed(ErrClosed, fmt.Errorf("the server %s", why))
+		wait, err := s.restart(why)
+		if err != nil {
+			return nil, cmp.Or(last, failed(ErrClosed, err))
 		}
 		if err := s.pause(ctx, wait); err != nil {
 			return nil, cmp.Or(last, failed(ErrCancelled, err))
