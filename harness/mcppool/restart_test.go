@@ -3,6 +3,7 @@
 package mcppool_test
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"io"
@@ -183,22 +184,78 @@ func TestRestartThatFails(t *testing.T) {
 
 // Callers that find a server dead at the same time start one, not one each.
 func TestOneRestartForAll(t *testing.T) {
-	p := &mortal{}
-	s := open(t, harness.Server{Dial: p.dial}, nil)
-	_, _ = s.Call(t.Context(), "die", nil)
-	var wg sync.WaitGroup
-	for range 20 {
-		wg.Go(func() {
-			if r, err := s.Call(t.Context(), "live", nil); err != nil || r.Text != "alive" {
-				t.Errorf("Call() = %v, %v", r, err)
-			}
+	synctest.Test(t, func(t *testing.T) {
+		p := &mortal{}
+		s := open(t, harness.Server{Dial: func(ctx context.Context) (io.ReadWriteCloser, error) {
+			time.Sleep(time.Second) // until all have found it dead
+			return p.dial(ctx)
+		}}, nil)
+		_, _ = s.Call(t.Context(), "die", nil)
+		var wg sync.WaitGroup
+		for range 20 {
+			wg.Go(func() {
+				if r, err := s.Call(t.Context(), "live", nil); err != nil || r.Text != "alive" {
+					t.Errorf("Call() = %v, %v", r, err)
+				}
+			})
+		}
+		wg.Wait()
+		if p.lives != 2 || p.calls["live"] != 20 {
+			t.Errorf("%d lives, %v", p.lives, p.calls)
+		}
+		s.Close()
+	})
+}
+
+// A call of which nothing could be written is made on a new connection. Of one that
+// was written in part, nobody knows what the server made of it.
+func TestWriteThatFails(t *testing.T) {
+	for _, tt := range []struct {
+		name    string
+		written int // bytes of the call, on the first connection
+		want    string
+		dials   int
+	}{
+		{"nothing is written", 0, "", 2},
+		{"a part is written", 5, `calling "x" on server "p": writing to the server: broken pipe`, 1},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				dials := 0
+				s := open(t, harness.Server{Dial: func(ctx context.Context) (io.ReadWriteCloser, error) {
+					rw, err := legacy(peer{"tools/call": {result("ok")}}).dial(ctx)
+					if dials++; dials == 1 {
+						rw = brokenPipe{rw, tt.written}
+					}
+					return rw, err
+				}}, nil)
+				r, err := s.Call(t.Context(), "x", nil)
+				switch {
+				case tt.want == "" && (err != nil || r.Text != "ok"):
+					t.Errorf("Call() = %v, %v", r, err)
+				case tt.want != "" && (err == nil || err.Error() != tt.want || kindOf(t, err).Kind != mcppool.ErrTransport):
+					t.Errorf("Call() = %v, %v, want %s", r, err, tt.want)
+				}
+				if dials != tt.dials {
+					t.Errorf("%d connections, want %d", dials, tt.dials)
+				}
+				s.Close()
+			})
 		})
 	}
-	wg.Wait()
-	if p.lives != 2 || p.calls["live"] != 20 {
-		t.Errorf("%d lives, %v", p.lives, p.calls)
+}
+
+// brokenPipe breaks at a call, of which so many bytes are written.
+type brokenPipe struct {
+	io.ReadWriteCloser
+	written int
+}
+
+func (p brokenPipe) Write(frame []byte) (int, error) {
+	if bytes.Contains(frame, []byte(`"tools/call"`)) {
+		return p.written, errors.New("broken pipe")
 	}
-	s.Close()
+	return p.ReadWriteCloser.Write(frame)
 }
 
 // A real process that dies in a call, with a log of its calls on disk: the
