@@ -79,6 +79,27 @@ func TestHTTPCancellingIsTold(t *testing.T) {
 	}
 }
 
+// A server that refuses the last word of the handshake has not shaken hands.
+func TestHTTPHandshakeThatIsRefused(t *testing.T) {
+	url := serve(t, func(w http.ResponseWriter, r *http.Request) {
+		body, _ := io.ReadAll(r.Body)
+		m, _ := mcpwire.Parse(body)
+		switch m.Method {
+		case "server/discover":
+			reply(w, m, discoverRefused)
+		case "initialize":
+			reply(w, m, initialized)
+		default:
+			http.Error(w, "not yet", http.StatusServiceUnavailable)
+		}
+	})
+	_, err := mcppool.Open(t.Context(), harness.Server{Name: "p", URL: url}, patient)
+	want := `connecting to server "p": HTTP 503 Service Unavailable: not yet`
+	if err == nil || err.Error() != want || kindOf(t, err).Kind != mcppool.ErrTransport {
+		t.Errorf("got %v, want %s", err, want)
+	}
+}
+
 // A stream that the server ends before the answer is taken up where it ended,
 // if the server has prepared for that; the call is not made again.
 func TestHTTPStreamIsTakenUpAgain(t *testing.T) {
