@@ -16,6 +16,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/rehearse-dev/rehearse/harness"
+	"github.com/rehearse-dev/rehearse/harness/mcppool"
 	"github.com/rehearse-dev/rehearse/internal/mcpwire"
 )
 
@@ -105,34 +106,38 @@ func TestOddWordsOfTheServer(t *testing.T) {
 // Over HTTP in the new era, a tool with a wrong mark for a header is left out,
 // and one that mcp-go cannot read costs nobody else a header.
 func TestHeaderMarks(t *testing.T) {
-	var header string
-	s := openHTTP(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		body, _ := io.ReadAll(r.Body)
-		m, _ := mcpwire.Parse(body)
-		switch m.Method {
-		case "server/discover":
-			reply(w, m, `{"jsonrpc":"2.0","id":ID,"result":{"resultType":"complete","supportedVersions":["2026-07-28"],"capabilities":{"tools":{}}}}`)
-		case "tools/list":
-			reply(w, m, `{"jsonrpc":"2.0","id":ID,"result":{"resultType":"complete","tools":[`+
-				`{"name":"bool","inputSchema":true},`+
-				`{"name":"good","inputSchema":{"type":"object","properties":{"city":{"type":"string","x-mcp-header":"City"}}}},`+
-				`{"name":"bad","inputSchema":{"type":"object","properties":{"city":{"type":"string","x-mcp-header":"a b"}}}}]}}`)
-		case "tools/call":
-			header = r.Header.Get("Mcp-Param-City")
-			reply(w, m, `{"jsonrpc":"2.0","id":ID,"result":{"resultType":"complete","content":[]}}`)
-		}
-	}), nil)
-	tools, warnings, err := s.Tools(t.Context())
-	if err != nil || len(tools) != 2 || tools[1].Name != "good" {
-		t.Errorf("Tools() = %v, %v", tools, err)
+	for _, perCall := range []bool{false, true} {
+		t.Run(fmt.Sprint("a connection per call ", perCall), func(t *testing.T) {
+			var header string
+			s := openHTTP(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+				body, _ := io.ReadAll(r.Body)
+				m, _ := mcpwire.Parse(body)
+				switch m.Method {
+				case "server/discover":
+					reply(w, m, `{"jsonrpc":"2.0","id":ID,"result":{"resultType":"complete","supportedVersions":["2026-07-28"],"capabilities":{"tools":{}}}}`)
+				case "tools/list":
+					reply(w, m, `{"jsonrpc":"2.0","id":ID,"result":{"resultType":"complete","tools":[`+
+						`{"name":"bool","inputSchema":true},`+
+						`{"name":"good","inputSchema":{"type":"object","properties":{"city":{"type":"string","x-mcp-header":"City"}}}},`+
+						`{"name":"bad","inputSchema":{"type":"object","properties":{"city":{"type":"string","x-mcp-header":"a b"}}}}]}}`)
+				case "tools/call":
+					header = r.Header.Get("Mcp-Param-City")
+					reply(w, m, `{"jsonrpc":"2.0","id":ID,"result":{"resultType":"complete","content":[]}}`)
+				}
+			}), &mcppool.Options{PerCall: perCall, DiscoverTimeout: patient.DiscoverTimeout, ConnectTimeout: patient.ConnectTimeout})
+			tools, warnings, err := s.Tools(t.Context())
+			if err != nil || len(tools) != 2 || tools[1].Name != "good" {
+				t.Errorf("Tools() = %v, %v", tools, err)
+			}
+			if len(warnings) != 1 || !strings.HasPrefix(warnings[0], `server "p": entry 3 of page 1 of its tools is left out: property "city": `) {
+				t.Errorf("warnings: %q", warnings)
+			}
+			if _, err := s.Call(t.Context(), "good", raw(`{"city":"Paris"}`)); err != nil || header != "Paris" {
+				t.Errorf("header %q, %v", header, err)
+			}
+			s.Close()
+		})
 	}
-	if len(warnings) != 1 || !strings.HasPrefix(warnings[0], `server "p": entry 3 of page 1 of its tools is left out: property "city": `) {
-		t.Errorf("warnings: %q", warnings)
-	}
-	if _, err := s.Call(t.Context(), "good", raw(`{"city":"Paris"}`)); err != nil || header != "Paris" {
-		t.Errorf("header %q, %v", header, err)
-	}
-	s.Close()
 }
 
 // HTTP+SSE: a server that was restarted does not know the address any more.
