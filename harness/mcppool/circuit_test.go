@@ -18,6 +18,7 @@ import (
 
 	"github.com/rehearse-dev/rehearse/harness"
 	"github.com/rehearse-dev/rehearse/harness/mcppool"
+	"github.com/rehearse-dev/rehearse/internal/jsonrpc"
 	"github.com/rehearse-dev/rehearse/mockmcp"
 )
 
@@ -76,9 +77,14 @@ func TestBreaker(t *testing.T) {
 // about it.
 func TestBreakerCounts(t *testing.T) {
 	var status atomic.Int64
-	mock, err := mockmcp.New(mockmcp.Script{Name: "m", Tools: []mockmcp.Tool{{Name: "t", Handler: func(context.Context, *mockmcp.Call) (*mockmcp.Answer, error) {
-		return &mockmcp.Answer{Text: "ok"}, nil
-	}}}}, nil)
+	mock, err := mockmcp.New(mockmcp.Script{Name: "m", Tools: []mockmcp.Tool{
+		{Name: "t", Handler: func(context.Context, *mockmcp.Call) (*mockmcp.Answer, error) {
+			return &mockmcp.Answer{Text: "ok"}, nil
+		}},
+		{Name: "refuses", Handler: func(context.Context, *mockmcp.Call) (*mockmcp.Answer, error) {
+			return &mockmcp.Answer{RPCError: &jsonrpc.Error{Code: -32000, Message: "no"}}, nil
+		}},
+	}}, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -97,6 +103,7 @@ func TestBreakerCounts(t *testing.T) {
 		opens      bool
 	}{
 		{"no such tool", "none", 0, false},
+		{"refused", "refuses", 0, false},
 		{"400", "t", 400, false},
 		{"403", "t", 403, false},
 		{"408", "t", 408, true},
@@ -131,4 +138,33 @@ func TestBreakerCounts(t *testing.T) {
 			t.Errorf("%+v", c)
 		}
 	})
+	// Two that fail in a row open the circuit: a server that answers in between, if
+	// only to refuse, has not failed twice in a row.
+	for _, tc := range []struct {
+		name, tool   string
+		status       int64
+		fails, opens bool
+	}{
+		{"an answer in between", "t", 0, false, false},
+		{"a refusal in between", "refuses", 0, true, false},
+		{"403 in between", "t", 403, true, true},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			s := open(t, harness.Server{Name: "m", URL: server.URL + "/mcp"}, &mcppool.Options{Breaker: &mcppool.Breaker{Failures: 2}, MaxRestarts: -1})
+			for _, call := range []struct {
+				tool   string
+				status int64
+				fails  bool
+			}{{"t", 500, true}, {tc.tool, tc.status, tc.fails}, {"t", 500, true}} {
+				status.Store(call.status)
+				if _, err := s.Call(t.Context(), call.tool, nil); (err != nil) != call.fails {
+					t.Errorf("%s, status %d: %v", call.tool, call.status, err)
+				}
+			}
+			if opened := s.Stats().Circuit.Opened == 1; opened != tc.opens {
+				t.Errorf("opened %v, want %v", opened, tc.opens)
+			}
+			status.Store(0)
+		})
+	}
 }
