@@ -10,6 +10,7 @@ import (
 	"io"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -343,6 +344,49 @@ func TestInputRequired(t *testing.T) {
 	s.Close()
 }
 
+// A server may ask for input nine times in a call, and twice in a row for none.
+func TestInputThatIsAskedForAgain(t *testing.T) {
+	refusal := `calling "x" on server "p": the server asks for input that this client cannot provide: `
+	for _, tt := range []struct {
+		name string
+		asks string // a letter for each time: s for something, n for nothing
+		want string // the error
+	}{
+		{"nine times", "sssssssss", ""},
+		{"ten times", "ssssssssss", refusal + `roots/list as "a" (it has asked 10 times)`},
+		{"twice for nothing", "nn", ""},
+		{"three times for nothing", "nnn", refusal + "nothing in particular (it has asked 3 times)"},
+		{"for nothing again and again, but not in a row", "nnsnnsnns", ""},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			var calls atomic.Int32 // each is answered on a goroutine of its own
+			p := &scripted{modern: true, answer: func(m mcpwire.Message, out *mcpwire.Writer) {
+				if acknowledges(m, out); m.Method != "tools/call" {
+					return
+				}
+				n := int(calls.Add(1))
+				if n > len(tt.asks) {
+					say(out, m, `{"jsonrpc":"2.0","id":ID,"result":{"resultType":"complete","content":[{"type":"text","text":"thanks"}]}}`)
+					return
+				}
+				say(out, m, `{"jsonrpc":"2.0","id":ID,"result":{"resultType":"input_required","inputRequests":`+
+					map[byte]string{'s': `{"a":{"method":"roots/list"}}`, 'n': `{}`}[tt.asks[n-1]]+`}}`)
+			}}
+			s := open(t, harness.Server{Dial: p.dial}, &mcppool.Options{Roots: func(context.Context, json.RawMessage) (json.RawMessage, error) {
+				return raw(`{"roots":[]}`), nil
+			}})
+			r, err := s.Call(t.Context(), "x", nil)
+			switch {
+			case tt.want == "" && (err != nil || r.Text != "thanks"):
+				t.Errorf("Call() = %v, %v", r, err)
+			case tt.want != "" && (err == nil || err.Error() != tt.want):
+				t.Errorf("Call() = %v, %v, want %s", r, err, tt.want)
+			}
+			s.Close()
+		})
+	}
+}
+
 func TestEras(t *testing.T) {
 	for _, tt := range []struct {
 		name    string
@@ -463,6 +507,43 @@ func TestListeningBeginsFirst(t *testing.T) {
 				s.Close()
 			})
 		})
+	}
+}
+
+// A session that is closed does not report that its server has stopped announcing
+// changes, and neither does one whose server has gone.
+func TestListeningEndsWithTheConnection(t *testing.T) {
+	for name, end := range map[string]func(s *mcppool.Session, line io.Closer){
+		"closed": func(s *mcppool.Session, _ io.Closer) { s.Close() },
+		"gone":   func(_ *mcppool.Session, line io.Closer) { line.Close() },
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				p := &scripted{modern: true, answer: acknowledges}
+				var line io.Closer // the connection
+				s := open(t, harness.Server{Dial: func(ctx context.Context) (io.ReadWriteCloser, error) {
+					rw, err := p.dial(ctx)
+					line = rw
+					return rw, err
+				}}, nil)
+				end(s, line)
+				synctest.Wait()
+				if n := p.count("subscriptions/listen"); n != 1 {
+					t.Errorf("asked %d times to announce changes", n)
+				}
+				if notes := s.Notes(); len(notes) > 0 {
+					t.Errorf("notes %q", notes)
+				}
+				s.Close()
+			})
+		})
+	}
+}
+
+// acknowledges answers nothing, but confirms that it will announce changes.
+func acknowledges(m mcpwire.Message, out *mcpwire.Writer) {
+	if m.Method == "subscriptions/listen" {
+		say(out, m, `{"jsonrpc":"2.0","method":"notifications/subscriptions/acknowledged","params":{}}`)
 	}
 }
 

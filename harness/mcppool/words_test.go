@@ -4,10 +4,13 @@ package mcppool
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/rehearse-dev/rehearse/internal/mcpwire"
 )
 
 // TestErrorsInWords: an error names what was done, the server and the last five
@@ -80,6 +83,36 @@ func TestTimesOfTheLatest(t *testing.T) {
 	is(Stats{Requests: 1001, Mean: 1504 * time.Second / 1001, P50: time.Second, P95: 2 * time.Second, Max: 4 * time.Second})
 	took(999, 3*time.Second) // and all but the last are
 	is(Stats{Requests: 2000, Mean: 4501 * time.Second / 2000, P50: 3 * time.Second, P95: 3 * time.Second, Max: 4 * time.Second})
+}
+
+// TestWhatIsToBeAnnounced: a server is asked for as much as it can announce, and for
+// no resources when nobody has subscribed to one.
+func TestWhatIsToBeAnnounced(t *testing.T) {
+	for _, tt := range []struct {
+		name, capabilities string
+		subscribed         []string
+		want               string
+	}{
+		{"nothing", `{}`, nil, `{}`},
+		{"tools", `{"tools":{"listChanged":true}}`, nil, `{"toolsListChanged":true}`},
+		{"tools that do not change", `{"tools":{}}`, nil, `{}`},
+		{"resources", `{"resources":{"subscribe":true}}`, []string{"b", "a"}, `{"resourceSubscriptions":["a","b"]}`},
+		{"resources, and no subscription", `{"resources":{"subscribe":true}}`, nil, `{}`},
+		{"resources without subscriptions", `{"resources":{}}`, []string{"a"}, `{}`},
+		{"no resources", `{}`, []string{"a"}, `{}`},
+		{"both", `{"tools":{"listChanged":true},"resources":{"subscribe":true}}`, []string{"a"}, `{"resourceSubscriptions":["a"],"toolsListChanged":true}`},
+	} {
+		s, c := &Session{subscribed: map[string]bool{}}, &conn{}
+		for _, uri := range tt.subscribed {
+			s.subscribed[uri] = true
+		}
+		if err := json.Unmarshal([]byte(tt.capabilities), &c.server); err != nil {
+			t.Fatal(err)
+		}
+		if got := string(mcpwire.Marshal(s.wanted(c))); got != tt.want {
+			t.Errorf("%s: asks for %s, want %s", tt.name, got, tt.want)
+		}
+	}
 }
 
 // TestNotes: what is noted of a server goes to the log at once, and fifty notes
