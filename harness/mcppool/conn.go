@@ -227,7 +227,7 @@ func (c *conn) discover(ctx context.Context, limit time.Duration) error {
 	var result json.RawMessage
 	var err error
 	for range 2 {
-		result, err = c.request(ctx, mcpwire.MethodDiscover, nil, nil)
+		result, err = c.request(ctx, mcpwire.MethodDiscover, nil)
 		var refused *rpcError
 		if !errors.As(err, &refused) || !supportsAnyway(refused.rpc) {
 			break
@@ -313,7 +313,7 @@ func (c *conn) initialize(ctx context.Context) error {
 		Version      string          `json:"protocolVersion"`
 		Client       implementation  `json:"clientInfo"`
 		Capabilities json.RawMessage `json:"capabilities"`
-	}{mcpwire.LastLegacy, implementation{c.opts.ClientName, c.opts.ClientVersion}, c.caps}, nil)
+	}{mcpwire.LastLegacy, implementation{c.opts.ClientName, c.opts.ClientVersion}, c.caps})
 	if err != nil {
 		return err
 	}
@@ -337,7 +337,7 @@ func (c *conn) initialize(ctx context.Context) error {
 		return err
 	}
 	if level := c.opts.LogLevel; level != "" && c.server.Logging != nil {
-		if _, err := c.request(ctx, mcpwire.MethodSetLevel, map[string]string{"level": level}, nil); err != nil {
+		if _, err := c.request(ctx, mcpwire.MethodSetLevel, map[string]string{"level": level}); err != nil {
 			c.note("did not set its log level: %v", err)
 		}
 	}
@@ -411,7 +411,7 @@ func (e *rpcError) Error() string {
 
 // exchange is [conn.request] with the id of the request and what carries its trace
 // on.
-func (c *conn) exchange(ctx context.Context, id, method string, params any, traced map[string]string, header http.Header) (json.RawMessage, error) {
+func (c *conn) exchange(ctx context.Context, id, method string, params any, traced map[string]string) (json.RawMessage, error) {
 	if err := ctx.Err(); err != nil {
 		return nil, err
 	}
@@ -419,7 +419,8 @@ func (c *conn) exchange(ctx context.Context, id, method string, params any, trac
 	if params = c.withMeta(params, traced); params != nil {
 		m.Params = mcpwire.Marshal(params)
 	}
-	if header == nil && method == mcpwire.MethodCall && c.modern() {
+	var header http.Header
+	if method == mcpwire.MethodCall {
 		header = c.mirrored(m.Params)
 	}
 	m.Frame = m.Encode()
@@ -560,7 +561,7 @@ func (s *Session) listen(ctx context.Context, c *conn) {
 	ended := make(chan struct{})
 	go func() {
 		defer close(ended)
-		_, err := c.request(life, mcpwire.MethodListen, map[string]any{"notifications": wanted}, nil)
+		_, err := c.request(life, mcpwire.MethodListen, map[string]any{"notifications": wanted})
 		if life.Err() != nil || c.gone() {
 			return
 		}

@@ -129,7 +129,7 @@ func (s *Session) page(ctx context.Context, of listing, cursor string) (entries 
 // ask makes a request that takes no longer than a server may take to start.
 func (s *Session) ask(ctx context.Context, op, method string, params any) (json.RawMessage, error) {
 	return s.do(ctx, op, &patience{limit: s.opts.ConnectTimeout, clock: s.opts.Clock}, true, func(ctx context.Context, c *conn) (json.RawMessage, error) {
-		return c.request(ctx, method, params, nil)
+		return c.request(ctx, method, params)
 	})
 }
 
@@ -227,7 +227,7 @@ func (e *inputError) Error() string {
 func (s *Session) callOn(ctx context.Context, c *conn, params *callParams) (json.RawMessage, error) {
 	empty := 0
 	for round := 1; ; round++ {
-		raw, err := c.request(ctx, mcpwire.MethodCall, params, nil)
+		raw, err := c.request(ctx, mcpwire.MethodCall, params)
 		if err != nil {
 			return nil, err
 		}
@@ -255,9 +255,9 @@ func (s *Session) callOn(ctx context.Context, c *conn, params *callParams) (json
 func (s *Session) Ping(ctx context.Context) error {
 	_, err := s.do(ctx, "pinging", &patience{limit: s.opts.ConnectTimeout, clock: s.opts.Clock}, true, func(ctx context.Context, c *conn) (json.RawMessage, error) {
 		if c.modern() {
-			return c.request(ctx, mcpwire.MethodDiscover, nil, nil)
+			return c.request(ctx, mcpwire.MethodDiscover, nil)
 		}
-		return c.request(ctx, mcpwire.MethodPing, nil, nil)
+		return c.request(ctx, mcpwire.MethodPing, nil)
 	})
 	return err
 }

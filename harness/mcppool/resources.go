@@ -162,7 +162,7 @@ func (s *Session) resubscribe(ctx context.Context, c *conn) {
 	ctx, cancel := context.WithTimeout(ctx, s.opts.ConnectTimeout)
 	defer cancel()
 	for _, uri := range s.subscriptions() {
-		if _, err := c.request(ctx, "resources/subscribe", map[string]string{"uri": uri}, nil); err != nil {
+		if _, err := c.request(ctx, "resources/subscribe", map[string]string{"uri": uri}); err != nil {
 			s.note("subscribing to %q again: %v", uri, err)
 		}
 	}

@@ -7,7 +7,6 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
-	"net/http"
 	"net/url"
 	"strconv"
 
@@ -23,10 +22,10 @@ type Telemetry = telemetry.Options
 // request sends a request and waits for its result, ctx, or the end of the
 // connection. An error of the server is an [*rpcError]. A request that is sent has a
 // span, but for the one that listens as long as the connection lasts.
-func (c *conn) request(ctx context.Context, method string, params any, header http.Header) (json.RawMessage, error) {
+func (c *conn) request(ctx context.Context, method string, params any) (json.RawMessage, error) {
 	id := strconv.FormatInt(c.ids.Add(1), 10)
 	if c.opts.recorder == nil || method == mcpwire.MethodListen || ctx.Err() != nil {
-		return c.exchange(ctx, id, method, params, nil, header)
+		return c.exchange(ctx, id, method, params, nil)
 	}
 	what := telemetry.Request{Method: method, ID: id, Version: c.version, Peer: c.peer}
 	switch p := params.(type) {
@@ -36,7 +35,7 @@ func (c *conn) request(ctx context.Context, method string, params any, header ht
 		what.URI = p["uri"]
 	}
 	ctx, op := c.opts.recorder.Request(ctx, what)
-	result, err := c.exchange(ctx, id, method, params, op.Context(), header)
+	result, err := c.exchange(ctx, id, method, params, op.Context())
 	if web, ok := c.transport.(*web); ok {
 		op.In(web.http.Session())
 	}

@@ -115,6 +115,29 @@ func TestWhatIsToBeAnnounced(t *testing.T) {
 	}
 }
 
+// TestConnectionThatCameTooLate: a connection that was opened while the session was
+// closed is closed too.
+func TestConnectionThatCameTooLate(t *testing.T) {
+	s, carried := &Session{closed: true}, new(carrier)
+	c := &conn{replies: newReplies(s), transport: carried}
+	got, err := s.adopt(t.Context(), c, "disconnected", func(kind ErrorKind, err error) error { return &Error{Kind: kind, Err: err} })
+	var e *Error
+	if got != nil || !errors.As(err, &e) || e.Kind != ErrClosed || !errors.Is(err, errClosed) {
+		t.Errorf("got %v, %v", got, err)
+	}
+	if s.conn != nil || !carried.closed || len(s.Notes()) > 0 {
+		t.Errorf("kept %v, closed %t, notes %q", s.conn, carried.closed, s.Notes())
+	}
+}
+
+// carrier is a transport that can do no more than be closed.
+type carrier struct {
+	transport
+	closed bool
+}
+
+func (c *carrier) close() { c.closed = true }
+
 // TestNotes: what is noted of a server goes to the log at once, and fifty notes
 // are kept.
 func TestNotes(t *testing.T) {
