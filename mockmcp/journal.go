@@ -128,9 +128,8 @@ func (s *Server) record(t *ticket, answer *Answer, err error) {
 	if st := t.r.out.strike; st != nil {
 		x.Fault, st.call = st.f.String(), t
 	}
-	grown := len(x.Text) + len(x.Result) - len(entry.Text) - len(entry.Result) - len(entry.Content)
 	*entry = x
-	s.journal.grow(grown)
+	s.journal.grow(len(x.Text) + len(x.Result))
 }
 
 // failedWhen says whether the result of a call that reached its tool means
@@ -163,10 +162,9 @@ func (s *Server) sent(t *ticket, content json.RawMessage) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if entry := s.entry(t); entry != nil {
-		grown := len(content) - len(entry.Content)
 		entry.Content = content
 		entry.Duration = s.now().Sub(t.start)
-		s.journal.grow(grown)
+		s.journal.grow(len(content))
 	}
 }
 
@@ -416,7 +414,7 @@ func (l *frameLog) shed(n int) (gone int) {
 
 // shed gives up the oldest entries until n bytes are gone.
 func (j *journal) shed(n int) {
-	for goal := j.size - n; n > 0 && j.size > goal && len(j.entries) > 0; {
+	for goal := j.size - n; j.size > goal && len(j.entries) > 0; {
 		j.pop()
 	}
 }

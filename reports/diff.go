@@ -210,7 +210,7 @@ func (b *pageBuilder) diffView() *diffView {
 			continue
 		}
 		p := pair{m.Comparison, b.tab.columnIn(m.B, sideB), b.tab.columnIn(m.A, sideA)}
-		if p.A < 0 || p.B < 0 {
+		if min(p.A, p.B) < 0 {
 			continue // the diff was put together by hand, of other runs
 		}
 		mv := diffModelView{pairView: b.pair(p, changed, &rows), Name: name, Open: m.Different || len(models) == 1}

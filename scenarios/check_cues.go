@@ -52,7 +52,7 @@ func (c *checks) held(s *Scenario, replies, beside []*strictyaml.Node) {
 			continue
 		}
 		before := slices.Concat(replies[:i], beside)
-		tool, state := textOf(until.Get("tool")), pairsOf(until.Get("state"))
+		tool := textOf(until.Get("tool"))
 		switch {
 		case until.Kind == strictyaml.String:
 			c.doubt(until, "nobody gives the cue %q in a run, unless the subject itself sends POST /rehearse/cue/%s: hold until {tool: server.tool} or {state: {server: ...}}", until.Text, until.Text)
@@ -68,7 +68,7 @@ func (c *checks) held(s *Scenario, replies, beside []*strictyaml.Node) {
 				}
 				c.doubt(until, "the cue cannot come: it is call %d of %s, and %s scripted before this reply", nth, tool, scripted)
 			}
-		case len(state) > 0 && !slices.ContainsFunc(before, callsTools) && !c.stateIs(s, until.Pos.String()):
+		case !slices.ContainsFunc(before, callsTools) && !c.stateIs(s, until.Pos.String()):
 			c.doubt(until, "the cue cannot come: the state differs at the beginning, and no call that could change it is scripted before this reply")
 		}
 	}

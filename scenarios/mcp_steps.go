@@ -30,11 +30,8 @@ func (l *loader) steps(list *strictyaml.Node) []stepScript {
 	var out []stepScript
 	named := map[string]harness.Position{}
 	for _, n := range itemsOf(list) {
-		if !usable(n) {
-			continue
-		}
 		s := l.step(n)
-		if s.make == nil {
+		if s.make == nil { // reported already
 			continue
 		}
 		s.pos, s.tells = n.Pos, n.Get("progress") != nil
@@ -84,7 +81,7 @@ func (l *loader) step(n *strictyaml.Node) stepScript {
 	case usable(n.Get("ask")):
 		return l.askStep(n.Get("ask"))
 	}
-	return stepScript{} // reported already
+	return stepScript{}
 }
 
 func (l *loader) progressStep(n *strictyaml.Node) stepScript {

@@ -246,7 +246,7 @@ func guard(env *cel.Env, loops bool) interpreter.InterpretableDecoratorV2 {
 			refuses = func(args []ref.Val) bool { return joined(args) > maxMade*bytesPerItem }
 		case "indexOf", "lastIndexOf", "matches":
 			refuses = func(args []ref.Val) bool {
-				if len(args) > 1 && sizeOf(args[0])*sizeOf(args[1]) > maxScan {
+				if sizeOf(args[0])*sizeOf(args[1]) > maxScan {
 					panic(interpreter.EvalCancelledError{Cause: interpreter.CostLimitExceeded})
 				}
 				return false

@@ -116,8 +116,8 @@ func (p *Path) Fits(steps []string) bool {
 }
 
 func (p *Path) fits(path, steps []string) bool {
-	if p.anywhere && len(path) > len(steps) {
-		path = path[len(path)-len(steps):]
+	if p.anywhere {
+		path = path[max(0, len(path)-len(steps)):]
 	}
 	if len(path) != len(steps) {
 		return false
