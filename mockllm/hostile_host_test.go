@@ -3,6 +3,7 @@
 package mockllm_test
 
 import (
+	"net"
 	"net/http"
 	"strings"
 	"testing"
@@ -55,5 +56,25 @@ func TestHostileHost(t *testing.T) {
 		if got := ask(r[0], r[1], r[2]); got == http.StatusForbidden {
 			t.Errorf("%q, which is let in, is answered with %d", r, got)
 		}
+	}
+}
+
+// TestHostClosesBesideASilentClient: who has connected and asks nothing keeps no
+// host from closing.
+func TestHostClosesBesideASilentClient(t *testing.T) {
+	h, err := mockllm.NewHost("")
+	if err != nil {
+		t.Fatal(err)
+	}
+	silent, err := net.Dial("tcp", h.Addr())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer silent.Close()
+	// Connections are taken in their order: once this one is answered, the host
+	// has the other.
+	exchange(t, h.Addr(), "GET", "/", "")
+	if err := h.Close(); err != nil {
+		t.Error(err)
 	}
 }

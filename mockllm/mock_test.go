@@ -210,6 +210,26 @@ func TestBareReplies(t *testing.T) {
 	wantMiss(t, c.ask(), "all 2 replies of turn 1 were given", "the script is used up")
 }
 
+// TestBareReplyThatIsCut: where users' texts do not matter, a reply that was not
+// delivered is no answer that another request could follow.
+func TestBareReplyThatIsCut(t *testing.T) {
+	cut := say("One two three.")
+	cut.Faults = []mockllm.Fault{{Kind: fault.Cut}}
+	m := scripted(t, mockllm.Script{Replies: []mockllm.Reply{cut, say("Four.")}}, nil)
+	res, err := (&http.Client{Transport: m.Transport()}).Post(m.URL+"/chat/completions", "application/json", strings.NewReader(chatBody("m", "a", `,"stream":true`)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, err = io.Copy(io.Discard, res.Body)
+	res.Body.Close()
+	if err == nil {
+		t.Fatal("the reply is whole")
+	}
+	c := newClient(t, m)
+	c.say("user", "b")
+	wantMiss(t, c.ask(), "the request differs from the one asked before at turn 1, reply 1, whose reply was not delivered")
+}
+
 func TestRetry(t *testing.T) {
 	m := scripted(t, mockllm.Script{Replies: []mockllm.Reply{weather(), say("Sunny.")}}, nil)
 	c := newClient(t, m, "get_weather")

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/rehearse-dev/rehearse/harness"
 	"github.com/rehearse-dev/rehearse/mockllm/fault"
 )
 
@@ -83,6 +84,9 @@ func TestProxyGemini(t *testing.T) {
 			}
 			if got := strings.Contains(first, `"id":"toolu_vrtx_`); got != ids {
 				t.Errorf("ids of calls: %t in %s", got, first)
+			}
+			if calls := m.Journal()[0].Answer.Calls; len(calls) != 1 || (calls[0].ID != "") != ids {
+				t.Errorf("the journal has calls %+v", calls)
 			}
 			contents = append(contents, reply.Candidates[0].Content,
 				object{"role": "user", "parts": []any{object{"functionResponse": object{"name": "search", "response": object{"result": "C10"}}}}})
@@ -231,5 +235,61 @@ func TestProxyOptions(t *testing.T) {
 			t.Errorf("%s: status %d, header %v", profile, res.StatusCode, res.Header)
 		}
 		m.Close()
+	}
+}
+
+// TestProxyEmbeddingsFault: a fault that strikes anywhere strikes vectors too.
+func TestProxyEmbeddingsFault(t *testing.T) {
+	for _, tt := range []struct{ profile, path, model, key string }{
+		{"argo-proxy-3.3", "/v1/embeddings", "argo:text-embedding-3-small", "input"}, {"argo-proxy-2.8.9", "/v1/embed", "argo:text-embedding-3-small", "prompt"},
+	} {
+		m := newMock(t, Script{Profile: tt.profile, Replies: []Reply{{Say: "Hello."}}, Faults: []Fault{{Kind: fault.ServerError}}}, nil)
+		for i, failed := range []bool{true, false} {
+			status, _, text := askProfile(t, m, tt.path, object{"model": tt.model, tt.key: []any{"x"}})
+			if (status != http.StatusOK) != failed || strings.Contains(text, `"embedding`) == failed {
+				t.Errorf("%s, request %d: status %d: %s", tt.profile, i+1, status, text)
+			}
+		}
+		m.Close()
+	}
+}
+
+// TestProxyRole: what argo-proxy 3.0 hands on says the role in a chunk of its
+// own, unless the reply is nothing but calls.
+func TestProxyRole(t *testing.T) {
+	for name, tt := range map[string]struct {
+		reply Reply
+		says  string // in the first chunk with the role
+	}{
+		"text":    {Reply{Say: "Hi."}, ""},
+		"refusal": {Reply{Refusal: "Hi."}, ""},
+		"call":    {Reply{Calls: []Call{{Tool: "search"}}}, "search"},
+	} {
+		m := newMock(t, Script{Profile: "argo-proxy-3.0", Replies: []Reply{tt.reply}}, nil)
+		status, _, text := askProfile(t, m, "/v1/chat/completions", chatRequest("argo:gpt-4o", true, object{"role": "user", "content": "hi"}))
+		first := ""
+		for line := range strings.Lines(text) {
+			if strings.Contains(line, `"role":"assistant"`) {
+				first = line
+				break
+			}
+		}
+		if own := !strings.Contains(first, "Hi") && !strings.Contains(first, "search"); status != http.StatusOK || first == "" || own != (tt.says == "") {
+			t.Errorf("%s: status %d, the role is in %q of\n%s", name, status, first, text)
+		}
+		m.Close()
+	}
+}
+
+// TestToldArguments: a call whose id a client does not keep is known by its
+// arguments, however they are spelled.
+func TestToldArguments(t *testing.T) {
+	told := toldCalls{calls: []harness.ToolCall{{ID: "a", Name: "f", Arguments: `{"n":1.0,"s":"x"}`}}}
+	for args, want := range map[string]bool{
+		`{"n":1.0,"s":"x"}`: true, `{ "s": "x", "n": 1 }`: true, `{"n":2,"s":"x"}`: false, `{"n":1.0}`: false, `{"n":`: false, "": false,
+	} {
+		if got := told.matches([]harness.ToolCall{{Name: "f", Arguments: args}}, true); (got != nil) != want {
+			t.Errorf("%s matches as %v, want %v", args, got, want)
+		}
 	}
 }

@@ -287,6 +287,35 @@ func TestLoad(t *testing.T) {
 	}
 }
 
+// TestLoadLeavesInFiles: of a run that was read, what only a page of a trial
+// shows stays in the files.
+func TestLoadLeavesInFiles(t *testing.T) {
+	run, err := Load(saved(t, fullRun()))
+	if err != nil {
+		t.Fatal(err)
+	}
+	whole, kept := 0, 0
+	for i := range run.Trials {
+		light := &run.Trials[i]
+		full, err := light.whole()
+		if err != nil {
+			t.Fatal(err)
+		}
+		passed := light.Outcome == harness.OutcomePassed || light.Outcome == harness.OutcomeSkipped
+		if light.Answers != nil || light.Witness != nil || passed && light.Trajectory != nil {
+			t.Errorf("%s has %d answers and %d calls", light.Key, len(light.Answers), len(light.Trajectory))
+		}
+		if passed {
+			whole += len(full.Trajectory)
+		} else {
+			kept += len(light.Trajectory)
+		}
+	}
+	if whole == 0 || kept == 0 {
+		t.Errorf("the files have %d calls of trials that passed, and %d of the others are kept; want some of both", whole, kept)
+	}
+}
+
 func TestLoadDamaged(t *testing.T) {
 	tests := []struct {
 		name    string

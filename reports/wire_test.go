@@ -6,7 +6,12 @@ import (
 	"bytes"
 	"strings"
 	"testing"
+	"time"
 
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/rehearse-dev/rehearse/harness"
+	"github.com/rehearse-dev/rehearse/harness/trials"
 	"github.com/rehearse-dev/rehearse/internal/samplerun"
 )
 
@@ -45,5 +50,34 @@ func TestRawWire(t *testing.T) {
 	}
 	if bad := page(samplerun.Options{KeepWire: true, Hostile: true}); !strings.Contains(bad, messages) {
 		t.Error("the hostile page has no messages")
+	}
+}
+
+// TestRawBodies: of a body that was kept in part, its title says how long the
+// whole was.
+func TestRawBodies(t *testing.T) {
+	b := &pageBuilder{max: 1000}
+	for size, want := range map[int]string{5: "Body", 6: "Body, the beginning of 6 B", 0: "Body"} {
+		v := b.raw(&Trial{Witness: &trials.Detail{Wire: []trials.RawExchange{{Method: "POST", Path: "/v1/x", Body: "hello", BodySize: size}}}})
+		if got := v[0].Parts[1].Name; got != want {
+			t.Errorf("5 bytes of %d are called %q, want %q", size, got, want)
+		}
+	}
+}
+
+// TestFall: calls of the model are numbered, and what goes to no model is called
+// by what it is.
+func TestFall(t *testing.T) {
+	start := time.Unix(1000, 0)
+	var list []harness.Exchange
+	for i, kind := range []harness.ExchangeKind{harness.KindReply, harness.KindAside, harness.KindReply} {
+		list = append(list, harness.Exchange{Kind: kind, Start: start.Add(time.Duration(i) * time.Second), Duration: time.Second})
+	}
+	var got []string
+	for _, v := range fall(&Trial{Witness: &trials.Detail{Exchanges: list}}) {
+		got = append(got, v.Label)
+	}
+	if diff := cmp.Diff([]string{"Model call 1", "aside", "Model call 2"}, got); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
 	}
 }

@@ -71,6 +71,8 @@ func TestFindLeaks(t *testing.T) {
 		{"no arguments", `{'name': 'search'}`, nil, ""},
 		{"an example in prose", `Use {"q": "ATP"} as input of search.`, nil, ""},
 		{"cut off", `{'name': 'search', 'input': {'q': 'AT`, nil, ""},
+		{"cut off in an escape", `{'name': 'search', 'input': {'q': '\u00e`, nil, ""},
+		{"cut off in a long escape", `{'name': 'search', 'input': {'q': '\U0001F60`, nil, ""},
 		{"no literal", `f(x) = { x > 0 }`, nil, ""},
 		{"many braces", strings.Repeat("{", 100_000), nil, ""},
 		{"many unfinished dicts", strings.Repeat("{'a':", 100_000), nil, ""},

@@ -270,3 +270,20 @@ func newMock(t testing.TB, script mockllm.Script, opts *mockllm.Options) *mockll
 	}
 	return m
 }
+
+// TestSubjectAsks: each dialect is asked at its own path, and chat completions
+// where none is named.
+func TestSubjectAsks(t *testing.T) {
+	info, ok := Subject(nil).(harness.SubjectInfo)
+	if !ok {
+		t.Fatal("it does not say what it asks")
+	}
+	for dialect, want := range map[string]string{
+		"": "/v1/chat/completions", "chat": "/v1/chat/completions", "responses": "/v1/responses", "messages": "/v1/messages",
+		"gemini": "/v1beta/models/any:generateContent",
+	} {
+		if got := info.Asks(dialect); got != want {
+			t.Errorf("asks %q at %q, want %q", dialect, got, want)
+		}
+	}
+}

@@ -400,3 +400,28 @@ func TestTwoToolsOfOneName(t *testing.T) {
 		t.Errorf("error %v, want one that names both sets", err)
 	}
 }
+
+// TestOldRevisions holds that a tool is run for who was offered it some changes
+// ago, and not for who was offered it long before that.
+func TestOldRevisions(t *testing.T) {
+	s, _ := open(t, nil)
+	const changes = 40
+	for i := range changes {
+		action := toolserver.Activate
+		if i%2 > 0 {
+			action = toolserver.Deactivate
+		}
+		if _, err := s.Change("a", action, []string{"web_tools"}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for _, tc := range []struct {
+		revision int
+		runs     bool
+	}{{changes - 1, true}, {changes - 2, false}, {changes - 31, true}, {changes - 33, false}, {1, false}} {
+		_, err := s.Call(t.Context(), "a", tc.revision, "web_search", []byte(`{"q":"go"}`))
+		if (err == nil) != tc.runs {
+			t.Errorf("offered at revision %d of %d: %v, want it run: %v", tc.revision, changes, err, tc.runs)
+		}
+	}
+}

@@ -3,6 +3,7 @@
 package trials_test
 
 import (
+	"fmt"
 	"strings"
 	"testing"
 
@@ -149,6 +150,34 @@ func TestJoin(t *testing.T) {
 			}
 			if d := cmp.Diff(tt.warnings, j.Manifest.Warnings); d != "" {
 				t.Errorf("warnings (-want +got):\n%s", d)
+			}
+		})
+	}
+}
+
+// TestJoinNames: a joined run is called by the names of its parts, and has their
+// subjects, each once.
+func TestJoinNames(t *testing.T) {
+	for name, tt := range map[string]struct {
+		parts []string
+		want  string
+	}{
+		"two": {[]string{"a", "b"}, "a + b"}, "the same": {[]string{"a", "a"}, "a"}, "one again": {[]string{"a", "b", "a"}, "a + b"},
+		"the first has none": {[]string{"", "b"}, "b"}, "the second has none": {[]string{"a", ""}, "a"}, "none": {[]string{"", ""}, ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			var parts []trials.Part
+			for i, name := range tt.parts {
+				parts = append(parts, part(fmt.Sprint(i), func(p *trials.Part) {
+					p.Manifest.Name, p.Manifest.Subject, p.Records[0].Attempt = name, name, i+1
+				}))
+			}
+			j, err := trials.Join(parts...)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if subject := strings.ReplaceAll(tt.want, " + ", " and "); j.Manifest.Name != tt.want || j.Manifest.Subject != subject {
+				t.Errorf("it is called %q, of subject %q; want %q and %q", j.Manifest.Name, j.Manifest.Subject, tt.want, subject)
 			}
 		})
 	}

@@ -8,6 +8,18 @@ import (
 	"testing"
 )
 
+// TestInputObject: arguments that are no object stand in one of their own.
+func TestInputObject(t *testing.T) {
+	for arguments, want := range map[string]string{
+		"": `{}`, " \n": `{}`, `{ "a": 1.10 }`: `{"a":1.10}`, " {}\n": `{}`,
+		`[1]`: `{"raw_arguments":"[1]"}`, `7`: `{"raw_arguments":"7"}`, `{"a":`: `{"raw_arguments":"{\"a\":"}`, `hi`: `{"raw_arguments":"hi"}`,
+	} {
+		if got := string(InputObject(arguments)); got != want {
+			t.Errorf("%q is written as %s, want %s", arguments, got, want)
+		}
+	}
+}
+
 // FuzzText checks that a text in one piece or in two ends as encoding/json
 // reads the whole: a journal that is kept by the one must not differ from a
 // history that is kept by the other.

@@ -146,6 +146,7 @@ func TestLimitsLeaveRoom(t *testing.T) {
 		"result.items.map(i, string(i.id)).join(',').size() == 108889",
 		"[[[[[[[[[[1]]]]]]]]]].all(x, x == [[[[[[[[[1]]]]]]]]])",
 		"[1, 2].map(i, {'a': [i, result.items]}).size() == 2",
+		"[1, 2, 3].map(i, {'a': [i, result.items]}) != []", // what was given counts for less than what is made
 	} {
 		p, err := env.CompileCondition(src)
 		if err != nil {

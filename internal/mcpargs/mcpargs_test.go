@@ -101,6 +101,20 @@ func TestRead(t *testing.T) {
 	}
 }
 
+// A type is found behind 17 references, which is as many as are followed.
+func TestReadByManyReferences(t *testing.T) {
+	for n, want := range map[int]string{1: `{"a":"7"}`, 17: `{"a":"7"}`, 18: `{"a":7}`} {
+		defs := `"d0":{"type":"string"}`
+		for i := 1; i < n; i++ {
+			defs += fmt.Sprintf(`,"d%d":{"$ref":"#/$defs/d%d"}`, i, i-1)
+		}
+		schema := fmt.Sprintf(`{"properties":{"a":{"$ref":"#/$defs/d%d"}},"$defs":{%s}}`, n-1, defs)
+		if got, err := mcpargs.Read(json.RawMessage(schema), []string{"a=7"}, files); err != nil || string(got) != want {
+			t.Errorf("%d references: %s, %v, want %s", n, got, err, want)
+		}
+	}
+}
+
 // Without a schema, or with one that is none, the text says what it is.
 func TestReadWithoutASchema(t *testing.T) {
 	for _, schema := range []string{"", "null", "true", "[1]", `{"type":"object"}`, `{"properties":[]}`, `{"properties":{"a":{"type":7}},"additionalProperties":{}}`} {

@@ -10,6 +10,7 @@ import (
 	"net/http/httptest"
 	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -183,6 +184,25 @@ func TestJournalPageOfModel(t *testing.T) {
 			t.Errorf("after a change: %d", w.Code)
 		}
 		r.Header.Set("If-None-Match", w.Header().Get("ETag"))
+	}
+}
+
+// TestJournalPageOfALongRequest: the page has the last messages of a request, and
+// says how many came before them.
+func TestJournalPageOfALongRequest(t *testing.T) {
+	c := open(t, says("hello"), nil)
+	for n, want := range map[int]string{1: "", 6: "", 7: "Not shown: 1 message before these", 9: "Not shown: 3 messages before these"} {
+		at := "/t/" + strconv.Itoa(n)
+		messages := strings.TrimSuffix(strings.Repeat(`{"role":"user","content":"hi"},`, n), ",")
+		c.ask("POST", at+"/v1/chat/completions", `{"model":"m","messages":[`+messages+`]}`)
+		list := entries(c.t, 200, c.body(at+"/rehearse/live"))
+		if len(list) != 1 {
+			t.Fatalf("%d messages: %d entries", n, len(list))
+		}
+		all := list[0].all()
+		if strings.Contains(all, "Not shown") != (want != "") || !strings.Contains(all, want) || strings.Count(all, "Request: user: ") != min(n, 6) {
+			t.Errorf("of %d messages, want %q:\n%s", n, want, all)
+		}
 	}
 }
 

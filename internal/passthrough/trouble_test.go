@@ -149,3 +149,38 @@ func TestTroubleOverHTTP(t *testing.T) {
 		})
 	}
 }
+
+// TestTroubleBesideACancelledCall: an answer with a strange id was meant for the
+// call that the client waits for, and not for one that it has given up.
+func TestTroubleBesideACancelledCall(t *testing.T) {
+	p := passthrough.New(harness.Server{Name: "s", Dial: func(context.Context) (io.ReadWriteCloser, error) {
+		ours, theirs := mcpwire.Pipe()
+		go func() {
+			for r := mcpwire.NewReader(ours, nil); ; {
+				m, err := r.Next()
+				if err != nil {
+					return
+				}
+				if m.Method == mcpwire.NoticeCancelled {
+					fmt.Fprintln(ours, `{"jsonrpc":"2.0","id":9,"result":{"content":[]}}`)
+				}
+			}
+		}()
+		return theirs, nil
+	}}, nil)
+	defer p.Close()
+	conn, err := p.Dial(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, line := range []string{call(1, "first"), call(2, "second"), `{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":1}}`} {
+		fmt.Fprintln(conn, line)
+	}
+	if _, err := mcpwire.NewReader(conn, nil).Next(); err != nil {
+		t.Fatal(err)
+	}
+	want := []passthrough.Trouble{{Request: "tools/call first"}, {Request: "tools/call second", Why: "unusable answer: request 2 was answered with the id 9"}}
+	if d := cmp.Diff(want, p.Trouble()); d != "" {
+		t.Errorf("trouble (-want +got):\n%s", d)
+	}
+}

@@ -210,6 +210,51 @@ func TestRows(t *testing.T) {
 	}
 }
 
+// TestRefresh: each release says, when it has read the list of models anew, how
+// many there were before and how many there are, in its own words.
+func TestRefresh(t *testing.T) {
+	type counts struct {
+		Models  int `json:"unique_models"`
+		Aliases int `json:"total_aliases"`
+	}
+	for profile, word := range map[string]string{"argo-proxy-2.8.9": "ok", "argo-proxy-3.2": "ok", "argo-proxy-3.3": "refreshed"} {
+		p := lookup(t, profile)
+		_, a := p.Route("POST", "/refresh")
+		var got struct {
+			Status                           string
+			Before, After, Previous, Current counts
+		}
+		if err := json.Unmarshal(a.Body, &got); err != nil {
+			t.Fatalf("%s: %v: %s", profile, err, a.Body)
+		}
+		want, was, is := counts{Models: len(p.names.rows())}, got.Previous, got.Current
+		for _, r := range p.names.rows() {
+			want.Aliases += len(r.aliases())
+		}
+		if word == "refreshed" {
+			was, is = got.Before, got.After
+		}
+		if got.Status != word || was != want || is != want {
+			t.Errorf("%s: %s, want %q and %+v twice", profile, a.Body, word, want)
+		}
+	}
+}
+
+// TestRequestIDs: answers of the routes of models have an x-request-id, but for
+// those that the release gives before it knows the route.
+func TestRequestIDs(t *testing.T) {
+	p := lookup(t, "argo-proxy-3.3")
+	_, unsupported := p.Route("POST", "/v1beta/models/argo:gpt-4o:countTokens")
+	for name, tt := range map[string]struct {
+		answer *Answer
+		want   bool
+	}{"a method that there is not": {unsupported, false}, "a request that is refused": {p.Refuse(Messages, http.StatusBadRequest, "no"), true}} {
+		if _, got := tt.answer.Header[requestID]; got != tt.want {
+			t.Errorf("%s: %v, want an id: %v", name, tt.answer.Header, tt.want)
+		}
+	}
+}
+
 func TestModelList(t *testing.T) {
 	_, a := lookup(t, "argo-proxy-3.3").Route("GET", "/v1/models")
 	var list struct {

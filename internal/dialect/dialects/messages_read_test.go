@@ -213,6 +213,7 @@ func TestMessagesAccepts(t *testing.T) {
 		{"result of parts", claude(claudeTool, claudeHi, claudeUse, claudeBlocks("user", `{"type":"tool_result","tool_use_id":"toolu_1","content":[{"type":"text","text":"a"}],"is_error":true},{"type":"text","text":"more"}`))},
 		{"result without content", claude(claudeTool, claudeHi, claudeUse, claudeBlocks("user", `{"type":"tool_result","tool_use_id":"toolu_1"}`))},
 		{"caller and cache marks", claude(claudeTool, claudeHi, claudeBlocks("assistant", `{"type":"tool_use","id":"toolu_1","name":"f","input":{},"caller":{"type":"direct"},"cache_control":null}`), claudeDone)},
+		{"name of a call as long as it may be", claude(claudeTool, claudeHi, strings.ReplaceAll(claudeUse, `"f"`, `"`+strings.Repeat("f", 200)+`"`), claudeDone)},
 		{"schema with $schema and title", claudeSchema(`{"$schema":"https://json-schema.org/draft/2020-12/schema","title":"f","type":"object","properties":{"a":{"type":["null","array"],"items":true}},"additionalProperties":false}`)},
 		{"tool of the provider", claude(`"tools":[{"type":"web_search_20250305","name":"web_search"}]`, claudeHi)},
 		{"adaptive thinking", claude(`"thinking":{"type":"adaptive","display":"summarized"},"output_config":{"effort":"high"},"context_management":{"edits":[]}`, claudeHi)},

@@ -82,6 +82,45 @@ func TestItemsRead(t *testing.T) {
 	}
 }
 
+// TestPassed holds that what an endpoint said while somebody looked on is told
+// afterwards, by the id of the response and by its conversation; and that nothing
+// is held of an answer without items.
+func TestPassed(t *testing.T) {
+	var s dialect.Store
+	said := harness.Message{Role: harness.RoleAssistant, Text: "Sunny."}
+	ask := func(more string) *responses.Request {
+		return readResponses(t, &s, `{"model":"m",`+more+`}`)
+	}
+	ask(`"conversation":"conv_1","input":"Rain?"`).Passed(dialect.Received{ID: "resp_1", Message: said}, &s)
+	if _, ok := s.Response("resp_1"); ok {
+		t.Error("an answer without items is held")
+	}
+	ask(`"conversation":"conv_1","input":"Weather?"`).Passed(dialect.Received{
+		ID: "resp_2", Message: said, Items: []dialect.Item{{ID: "msg_1", Message: said}},
+	}, &s)
+	const want = "user Weather?; assistant Sunny.; user Thanks."
+	for _, before := range []string{`"previous_response_id":"resp_2"`, `"conversation":"conv_1"`} {
+		if got := told(ask(before + `,"input":"Thanks."`).Chat.Request().Messages); got != want {
+			t.Errorf("%s tells %s, want %s", before, got, want)
+		}
+	}
+}
+
+// TestListed holds that a conversation is as the endpoint lists it, one that
+// nobody knew of and one that was known in part.
+func TestListed(t *testing.T) {
+	var s dialect.Store
+	item := func(text string) json.RawMessage {
+		return json.RawMessage(fmt.Sprintf(`{"type":"message","role":"user","content":%q}`, text))
+	}
+	for _, items := range [][]json.RawMessage{{item("a")}, {item("a"), item("b")}} {
+		s.Listed("conv_1", items)
+		if got, ok := s.Conversation("conv_1", nil); !ok || len(got) != len(items) {
+			t.Errorf("of %d items, %d are held", len(items), len(got))
+		}
+	}
+}
+
 // TestStoreForgets holds that the oldest are forgotten first, and nothing
 // without a bound.
 func TestStoreForgets(t *testing.T) {
