@@ -5,6 +5,8 @@ package main
 import (
 	"context"
 	"encoding/json"
+	"errors"
+	"path/filepath"
 	"strings"
 	"testing"
 
@@ -101,6 +103,28 @@ func TestMCPClient(t *testing.T) {
 					t.Errorf("without a key: exit %d, %q, %q", code, stdout, stderr)
 				}
 			})
+		}
+	}
+}
+
+// fullDisk takes nothing.
+type fullDisk struct{}
+
+func (fullDisk) Write([]byte) (int, error) { return 0, errors.New("no space left on the device") }
+
+// TestMCPListIsWritten: a list that cannot be written is an error.
+func TestMCPListIsWritten(t *testing.T) {
+	server := mockmcp.NewServer(t, mockmcp.Script{Name: "s", Tools: []mockmcp.Tool{{Name: "echo", Results: []mockmcp.Result{{}}}}})
+	dir := t.TempDir()
+	put(t, dir, "mcp.json", `{"mcpServers":{"s":{"url":"`+server.URL+`"}}}`)
+	for _, args := range [][]string{{}, {"--raw"}} {
+		var stderr strings.Builder
+		code := command(t.Context(), &process{
+			args: append([]string{"mcp", "list", "--config", filepath.Join(dir, "mcp.json")}, args...), getenv: func(string) (string, bool) { return "", false },
+			stdin: strings.NewReader(""), stdout: fullDisk{}, stderr: &stderr,
+		})
+		if code == exitPassed || !strings.Contains(stderr.String(), "no space left") {
+			t.Errorf("%q: exit %d, %q", args, code, stderr.String())
 		}
 	}
 }

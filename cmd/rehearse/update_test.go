@@ -3,6 +3,8 @@
 package main
 
 import (
+	"errors"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"strings"
@@ -45,5 +47,29 @@ turns:
 		if kept := string(now) == text; err != nil || kept != (want == 0) || kept != strings.Contains(log.String(), "nothing is rewritten, since the file would not load then") {
 			t.Errorf("%s: %v\n%s%s", with, err, now, log.String())
 		}
+	}
+}
+
+// TestUpdateOfAFileThatIsGone: what cannot be written is an error.
+func TestUpdateOfAFileThatIsGone(t *testing.T) {
+	dir := t.TempDir()
+	name := filepath.Join(dir, "s.yaml")
+	put(t, dir, "s.yaml", "scenario: s\nturns:\n  - user: hi\n    replies: [{say: Hi.}]\n    expect:\n      - that: 1 == 2\n")
+	var out, log strings.Builder
+	u := &updater{
+		p: &process{stderr: &log, getenv: os.LookupEnv}, out: &out,
+		files: map[string]*yamledit.File{}, was: map[string][]byte{}, found: map[harness.Position]*proposal{},
+	}
+	at := harness.Position{File: name, Line: 6, Col: 9}
+	item, err := u.item(at)
+	if err != nil {
+		t.Fatal(err)
+	}
+	u.found[at] = &proposal{check: "that", part: yamledit.Get(item, "that"), with: "1 == 1"}
+	if err := os.Remove(name); err != nil {
+		t.Fatal(err)
+	}
+	if changed, err := u.write(); !errors.Is(err, fs.ErrNotExist) || changed != 0 || out.Len() > 0 {
+		t.Errorf("%d changed, %v; %s", changed, err, out.String())
 	}
 }

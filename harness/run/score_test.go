@@ -70,6 +70,28 @@ func (n nowhere) RoundTrip(r *http.Request) (*http.Response, error) {
 	return nil, os.ErrPermission
 }
 
+// TestScoreWithoutTranscript: a trial whose transcript is gone is not judged
+// again, and has none in the new folder either.
+func TestScoreWithoutTranscript(t *testing.T) {
+	list, out := write(t, "scenario: s\nturns:\n  - user: go\n    replies: [{say: done}]\n    expect: [{answer: {equals: done}}]\n"), t.TempDir()
+	res, err := run.Run(t.Context(), list, &run.Options{Subject: agent.Subject(nil), Out: out})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Remove(filepath.Join(res.Dir, res.Records[0].Detail)); err != nil {
+		t.Fatal(err)
+	}
+	scored, err := run.Score(res.Dir, list, &run.ScoreOptions{Out: out})
+	if err != nil {
+		t.Fatal(err)
+	}
+	wants(t, scored.Records[0], "error", trials.CauseJudge, "the trial cannot be judged again: ")
+	kept, err := trials.ReadFile(filepath.Join(scored.Dir, trials.RecordsFile))
+	if err != nil || len(kept) != 1 || kept[0].Detail != "" {
+		t.Errorf("the new folder has %+v, %v; want a record without a transcript", kept, err)
+	}
+}
+
 // TestScoreNotWhole: what is not whole in the folder is not judged again.
 func TestScoreNotWhole(t *testing.T) {
 	const long = `

@@ -64,6 +64,23 @@ func TestPassRules(t *testing.T) {
 	}
 }
 
+// TestLostScenarios: a rule names some scenarios of which no trial counts, and says
+// how many there are besides.
+func TestLostScenarios(t *testing.T) {
+	for n, want := range map[int]string{1: "s1", 5: "s1, s2, s3, s4, s5", 6: "s1, s2, s3, s4, s5 and 1 more"} {
+		m := &trials.Manifest{Scenarios: []trials.Source{{Scenario: "s0"}}, Thresholds: []trials.Threshold{{Rate: 0.5}}}
+		records := played("s0", "m", "p")
+		for i := range n {
+			name := fmt.Sprint("s", i+1)
+			m.Scenarios = append(m.Scenarios, trials.Source{Scenario: name})
+			records = append(records, played(name, "m", "e")...)
+		}
+		if r := trials.JudgeRules(m, records)[0]; r.State != trials.RuleUnjudged || r.Message != "no trial counts of "+want {
+			t.Errorf("%s: %s, want that nothing counts of %s", r.State, r.Message, want)
+		}
+	}
+}
+
 func TestJudgeRules(t *testing.T) {
 	m := &trials.Manifest{
 		Models: []trials.Model{{Label: "b"}, {Label: "a"}},

@@ -185,6 +185,45 @@ func TestFiles(t *testing.T) {
 	}
 }
 
+// TestCallsInAnotherOrder: each call of a reply is the one that its server heard
+// with the same arguments, in whatever order, or else the next that is left.
+func TestCallsInAnotherOrder(t *testing.T) {
+	tools := `,"tools":[{"type":"function","function":{"name":"read","parameters":{"type":"object","properties":{"path":{"type":"string"}}}}}]`
+	first := `{"role":"user","content":"Read them."}`
+	asked, told := "", ""
+	for i, path := range []string{"a", "b", "c"} {
+		asked += fmt.Sprintf(`,{"id":"%d","type":"function","function":{"name":"read","arguments":"{\"path\":\"%s\"}"}}`, i, path)
+		told += fmt.Sprintf(`,{"role":"tool","tool_call_id":"%d","content":"told"}`, i)
+	}
+	calls := `{"role":"assistant","content":null,"tool_calls":[` + asked[1:] + `]}`
+	cassette := &vcr.File{Interactions: []*vcr.Interaction{
+		exchange("", tools, first, calls), exchange("", tools, first+","+calls+told, `{"role":"assistant","content":"Done."}`),
+	}}
+	const done = `"result":{"content":[{"type":"text","text":"done"}]}`
+	heard := capture.Hear("files", []*mcptape.Recording{tape(
+		t,
+		`{"jsonrpc":"2.0","id":1,"method":"tools/list"}`, answer(1, `"result":{"tools":[{"name":"read","inputSchema":{"type":"object","properties":{"path":{"type":"string"}}}}]}`),
+		call(2, `{"name":"read","arguments":{"path":"b"}}`), answer(2, done),
+		call(3, `{"name":"read","arguments":{"path":"a"}}`), answer(3, done),
+		call(4, `{"name":"read","arguments":{"path":"/work/c"}}`), answer(4, done),
+	)})
+	c, err := capture.Read("t", cassette, []*capture.Heard{heard}, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var got []string
+	for _, called := range c.Turns[0].Replies[0].Calls {
+		if called.Heard == nil {
+			got = append(got, "nothing")
+			continue
+		}
+		got = append(got, string(called.Heard.Args))
+	}
+	if diff := cmp.Diff([]string{`{"path":"a"}`, `{"path":"b"}`, `{"path":"/work/c"}`}, got); diff != "" {
+		t.Errorf("what was heard of the calls (-want +got):\n%s", diff)
+	}
+}
+
 func TestReadRefuses(t *testing.T) {
 	for name, list := range map[string][]*vcr.Interaction{
 		"no exchange with a model was recorded":       {{Request: vcr.Request{Method: "GET", URL: "http://x/v1/models"}}},

@@ -114,6 +114,8 @@ func TestEval(t *testing.T) {
 		{reply, `double(result.n) * 3.0`, `3.0`},
 		{reply, `result.n == 1.0 && result.f > 2`, `true`},
 		{reply, `100000.0 * 10.0`, `1000000.0`},
+		{reply, `0.000002 / 2.0`, `0.000001`},
+		{reply, `0.0000002 / 2.0`, `1e-07`},
 		{reply, `math.abs(-1.5)`, `1.5`},
 		{reply, `result.m == {"y": 2.5, "z": 1.0}`, `true`},
 		{reply, `result.m == {"y": 2.5}`, `false`},

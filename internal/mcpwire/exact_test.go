@@ -27,3 +27,24 @@ func TestExactNames(t *testing.T) {
 		t.Errorf("read %+v with the text %q, %v", r, r.Text(), err)
 	}
 }
+
+// TestIDOf looks for the id in messages that cannot be decoded.
+func TestIDOf(t *testing.T) {
+	for _, tt := range []struct{ name, line, want string }{
+		{"cut off", `{"jsonrpc":"2.0","id":7,"result":{"te`, "7"},
+		{"cut off within the id", `{"jsonrpc":"2.0","id":7`, ""},
+		{"of letters", ` {"id" : "a-1" ,"jsonrpc":"2.0","result":[`, `"a-1"`},
+		{"behind quotes in a text", `{"jsonrpc":"2.0","method":"say \"id\":5, \\","id":7,"params":{`, "7"},
+		{"inside another member", `{"jsonrpc":"2.0","result":{"id":5},"id":7,`, "7"},
+		{"a value", `{"jsonrpc":"2.0","method":"id","params":{`, ""},
+		{"null", `{"jsonrpc":"2.0","id":null,"result":{`, ""},
+		{"a log", `{"level":"info","id":7,"msg":"`, ""},
+		{"no object", `"jsonrpc" "id":7,`, ""},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			if got := string(mcpwire.IDOf([]byte(tt.line))); got != tt.want {
+				t.Errorf("got %q, want %q", got, tt.want)
+			}
+		})
+	}
+}

@@ -61,3 +61,25 @@ func TestLocks(t *testing.T) {
 		t.Error(err)
 	}
 }
+
+// TestLockOfAFileThatWentAway: a file that is no longer the one under its name
+// is not to be written on.
+func TestLockOfAFileThatWentAway(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "a")
+	f, err := os.Create(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	if err := os.Rename(path, path+".old"); err != nil {
+		t.Fatal(err)
+	}
+	for range 2 { // without another under its name, and with one
+		if err := recfile.Lock(f); !errors.Is(err, recfile.ErrBusy) {
+			t.Errorf("it is locked: %v", err)
+		}
+		if err := os.WriteFile(path, nil, 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+}

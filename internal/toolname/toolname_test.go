@@ -21,6 +21,7 @@ func TestFit(t *testing.T) {
 		{"other characters", "a b/ü", "a_b__"},
 		{"empty", "", "_e3b0c442"},
 		{"exactly 64", long[:64], long[:64]},
+		{"exactly 64, with a dot", long[:63] + ".", long[:63] + "_"},
 		{"too long", long, long[:55] + "_66cb2afd"},
 	} {
 		t.Run(tc.name, func(t *testing.T) {

@@ -90,6 +90,16 @@ func TestItemAt(t *testing.T) {
 			t.Errorf("%d:%d is in the item at line %d, want %d", tc.line, tc.col, got, tc.want)
 		}
 	}
+	// Items of one line are told apart by their columns.
+	f, err = yamledit.Parse("f.yaml", []byte("v: [{a: 1}, {b: 2}]\n"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for col, want := range map[int]int{5: 5, 9: 5, 13: 13, 17: 13} {
+		if n := f.ItemAt("v", 1, col); n == nil || n.Column != want {
+			t.Errorf("1:%d is in the item %+v, want the one at column %d", col, n, want)
+		}
+	}
 }
 
 func TestSetRefuses(t *testing.T) {

@@ -102,6 +102,7 @@ func TestRefusals(t *testing.T) {
 		{"parameters of other type", withTool(`{"type":"string"}`), "tools[0].function.parameters", "invalid_function_parameters", `got 'type: "string"'`},
 		{"parameters without properties", withTool(`{"type":"object"}`), "tools[0].function.parameters", "invalid_function_parameters", "object schema missing properties"},
 		{"array without items", withTool(`{"type":"object","properties":{"x":{"type":"array"}}}`), "tools[0].function.parameters", "invalid_function_parameters", "In context=('properties', 'x'), array schema missing items."},
+		{"array without items, of no property", withTool(`{"type":"object","properties":{},"items":{"type":"array"}}`), "tools[0].function.parameters", "invalid_function_parameters", "In context=('items',), array schema missing items."},
 		{"no such type", withTool(`{"type":"object","properties":{"x":{"anyOf":[{"type":"text"}]}}}`), "tools[0].function.parameters", "invalid_function_parameters", "In context=('properties', 'x', 'anyOf', '0'), 'text' is not valid"},
 		{"required is no list", withTool(`{"type":"object","properties":{},"required":true}`), "tools[0].function.parameters", "invalid_function_parameters", "'required'"},
 		{"strict and open", `{"model":"m","messages":[` + userHi + `],"tools":[{"type":"function","function":{"name":"f","strict":true,"parameters":{"type":"object","properties":{}}}}]}`, "tools[0].function.parameters", "invalid_function_parameters", "'additionalProperties'"},
