@@ -116,6 +116,7 @@ func TestEval(t *testing.T) {
 		{reply, `100000.0 * 10.0`, `1000000.0`},
 		{reply, `0.000002 / 2.0`, `0.000001`},
 		{reply, `0.0000002 / 2.0`, `1e-07`},
+		{reply, `1e20 * 10.0`, `1e+21`},
 		{reply, `math.abs(-1.5)`, `1.5`},
 		{reply, `result.m == {"y": 2.5, "z": 1.0}`, `true`},
 		{reply, `result.m == {"y": 2.5}`, `false`},
