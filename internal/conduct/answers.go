@@ -51,8 +51,8 @@ func (c *checker) pairAnswers() {
 		if len(a.calls) != len(r.Answer.Calls) {
 			continue // the trajectory was made without a model journal
 		}
-		for i := range c.requests {
-			if x := &c.requests[i]; x.Seq > r.Seq && a.read(x, known) {
+		for x := range c.later(&r) {
+			if a.read(x, known) {
 				a.next = x
 				break
 			}

@@ -49,6 +49,7 @@ package conduct
 
 import (
 	"fmt"
+	"iter"
 	"maps"
 	"slices"
 	"strings"
@@ -360,6 +361,17 @@ func (c *checker) turn(n int) *harness.TurnReport {
 		return nil
 	}
 	return &c.Transcript.Turns[n-1]
+}
+
+// later are the requests behind a reply.
+func (c *checker) later(reply *harness.Exchange) iter.Seq[*harness.Exchange] {
+	return func(yield func(*harness.Exchange) bool) {
+		for i := range c.requests {
+			if x := &c.requests[i]; x.Seq > reply.Seq && !yield(x) {
+				return
+			}
+		}
+	}
 }
 
 func (c *checker) providerAccepts() (f finding) {

@@ -70,6 +70,10 @@ func TestGaveUpAndCancelled(t *testing.T) {
 		return instead(lines, `"_meta":{"progressToken":4}`, `"_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28"}`)
 	}
 	lost := without(polite(), osloAnswer)
+	killed := func(in *conduct.Input, turn int) *conduct.Input {
+		in.Killed = []int{turn}
+		return in
+	}
 	struck := func(fault string) []string {
 		return instead(lost, `{"id":4,"method"`, `{"fault":"`+fault+`","id":4,"method"`)
 	}
@@ -101,6 +105,8 @@ func TestGaveUpAndCancelled(t *testing.T) {
 		{"HTTP 399 without an answer", wired("http", without(instead(politeHTTP(), `2 < 404 | {"id":4,"error":{"code":-32001,"message":"Session not found"}}`, `2 < 399 | `), "s10")), "", missing},
 		{"the server left", wired("pipe", cancel(`2 < end`)), "", none},
 		{"the client left", wired("pipe", cancel(`2 > end`)), "", missing},
+		{"the client was killed", killed(wired("pipe", lost), 1), "", none},
+		{"the client was killed in another turn", killed(wired("pipe", lost), 2), "", missing},
 	} {
 		tt.check = conduct.CancelledSent
 		tt.run(t)
@@ -152,6 +158,42 @@ func TestLostSessions(t *testing.T) {
 		}()), "", none},
 	} {
 		tt.check = conduct.SessionRenewed
+		tt.run(t)
+	}
+}
+
+// TestSessionsOfATurn is about a client that opens several sessions with a
+// server.
+func TestSessionsOfATurn(t *testing.T) {
+	const none = "skipped: no client opened several sessions with a server in one turn"
+	first := withoutGone() // its session is s10
+	second := func(session, before string) []string { return append(slices.Clone(first), again(session, before)...) }
+	for _, tt := range []wireTest{
+		{"one", wired("http", first), "", none},
+		{"two, the first ended", wired("http", second("s11", "s10")), "", "passed"},
+		{"two, none ended", wired("http", second("s11", "")), "", `failed: the client opened 2 sessions with server "weather" in turn 1 and ended 0 by DELETE`},
+		{"three, the first ended", wired("http", append(second("s11", "s10"), again("s12", "")...)), "", `failed: the client opened 3 sessions with server "weather" in turn 1 and ended 1 by DELETE`},
+		{"two, the first lost", wired("http", append(append(slices.Clone(first), `3 > POST accept=x mcp-session-id=s10 | {"id":9,"method":"tools/list"}`, `3 < 404 | `), again("s11", "")...)), "", "passed"},
+		{"two in two turns", func() *conduct.Input {
+			in := wired("http", append(slices.Clone(first), instead(again("s11", ""), "3 ", "6 ")...))
+			addTurn(in, rome)
+			return in
+		}(), "", none},
+		{"the second behind the last request of the model", func() *conduct.Input {
+			in := wired("http", append(slices.Clone(first), instead(again("s11", ""), "3 ", "9 ")...))
+			addTurn(in, rome)
+			return in
+		}(), "", none},
+		{"without a model", func() *conduct.Input {
+			in := wired("http", second("s11", ""))
+			in.Exchanges, in.Transcript = nil, nil
+			return in
+		}(), "", `failed: the client opened 2 sessions with server "weather" in turn 1 and ended 0 by DELETE`},
+		{"a second that was refused", wired("http", append(slices.Clone(first), again("s11", "")[0], `3 < 400 | {"id":8,"error":{"code":-32602},"session":"s11"}`)), "", none},
+		{"a second without an id", wired("http", second("-", "")), "", none},
+		{"over a pipe", wired("pipe", append(polite(), again("p2", "")...)), "", none},
+	} {
+		tt.check = conduct.SessionsEnded
 		tt.run(t)
 	}
 }

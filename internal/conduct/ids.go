@@ -43,8 +43,8 @@ func (c *checker) adopt(r *harness.Exchange) {
 // reply; nil when it does not.
 func (c *checker) idsOf(r *harness.Exchange) []string {
 	at := len(r.Request.Messages)
-	for _, x := range c.requests {
-		if x.Seq <= r.Seq || len(x.Request.Messages) <= at {
+	for x := range c.later(r) {
+		if len(x.Request.Messages) <= at {
 			continue
 		}
 		m := x.Request.Messages[at]

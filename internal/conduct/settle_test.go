@@ -58,6 +58,7 @@ func TestEqualCalls(t *testing.T) {
 			return in
 		}(), nil},
 		{"the first was made again after it had failed", failed(equals([]string{"three", "two"}, []string{"broke", "two", "three"}), 1), nil},
+		{"the failure is told of what was made again", failed(equals([]string{"one", "broke"}, []string{"one", "broke", "three"}), 2), nil},
 		{"one result for both", equals([]string{"one", "one"}, []string{"one", "two"}), []string{swapped}},
 		{"another text", equals([]string{"two", "four"}, []string{"one", "two"}), []string{
 			`failed results: the result of call weather.get {"city":"Paris"} (B) was changed: the server sent "one", the model got "four"`,

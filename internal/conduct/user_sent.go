@@ -3,6 +3,7 @@
 package conduct
 
 import (
+	"cmp"
 	"encoding/json"
 	"html"
 	"regexp"
@@ -137,10 +138,8 @@ func beginning(text string) string {
 		return text
 	}
 	head := string(runes[:beginningLength])
-	if i := strings.LastIndexFunc(head, unicode.IsSpace); i > 0 {
-		head = head[:i]
-	}
-	return head
+	whole := strings.TrimRightFunc(head, func(r rune) bool { return !unicode.IsSpace(r) })
+	return cmp.Or(whole, head) // which is one word
 }
 
 // hasText reports whether a request says a text to the model. What a server

@@ -71,6 +71,14 @@ func TestUserSent(t *testing.T) {
 			more(harness.Message{Role: harness.RoleTool, CallID: "ask", Text: said})(in)
 		}, "passed"},
 		{"only its beginning", user(said[:80]), "warning: the requests of turn 1 contain only the beginning"},
+		{"all but the last word of a text that is short", func(in *conduct.Input) {
+			in.Users[0] = strings.Repeat("word ", 12) + "last" // 64 characters
+			user(strings.Repeat("word ", 12))(in)
+		}, lost},
+		{"only the beginning of one long word", func(in *conduct.Input) {
+			in.Users[0] = strings.Repeat("a", 100)
+			user(strings.Repeat("a", 64) + "…")(in)
+		}, "warning: the requests of turn 1 contain only the beginning"},
 		{"twice", more(says(harness.RoleUser, said)), "warning: request 2 has the text of turn 1 2 times"},
 		{"with a message that nobody sent", more(says(harness.RoleUser, "Continue.")), `warning: request 2 has a message of the user that the user did not send: "Continue."`},
 		{"with a reminder in tags", more(says(harness.RoleUser, "<system-reminder>Be quick.</system-reminder>")), "passed"},
