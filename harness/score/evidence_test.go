@@ -216,6 +216,7 @@ func TestStopOfAStatus(t *testing.T) {
 	}{
 		{"400", harness.StopBadRequest, harness.TurnReport{Error: "e"}, []harness.Exchange{answer(400, "")}, ""},
 		{"400 is no cut", harness.StopMalformed, harness.TurnReport{Error: "e"}, []harness.Exchange{answer(400, "bad")}, "the endpoint's last answer was HTTP 400"},
+		{"400 without a fault is an error", harness.StopAuth, harness.TurnReport{Error: "e"}, []harness.Exchange{answer(400, "")}, "the endpoint's last answer was HTTP 400"},
 		{"399 has no error", harness.StopAuth, harness.TurnReport{Error: "e"}, []harness.Exchange{answer(399, "cut")}, "the endpoint's last answer had no error status"},
 		{"in order", harness.StopAuth, harness.TurnReport{Error: "e"}, []harness.Exchange{answer(200, "")}, "the endpoint's last answer was valid"},
 		{"not asked", harness.StopAuth, harness.TurnReport{Error: "e"}, nil, "the endpoint was not asked"},

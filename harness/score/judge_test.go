@@ -3,6 +3,7 @@
 package score_test
 
 import (
+	"bytes"
 	"encoding/json"
 	"fmt"
 	"strings"
@@ -160,6 +161,58 @@ func TestQuestion(t *testing.T) {
 	}
 	if asked[0].Hash == asked[1].Hash || asked[1].Hash == asked[2].Hash || asked[2].Hash != asked[3].Hash {
 		t.Errorf("hashes: %s %s %s %s", asked[0].Hash, asked[1].Hash, asked[2].Hash, asked[3].Hash)
+	}
+}
+
+// TestMaterial: a judge is given what was said in the turn that it judges, or in
+// all of them, each call beside the turn in which it was made, and the verdicts
+// that it may give.
+func TestMaterial(t *testing.T) {
+	two := &harness.Transcript{Turns: []harness.TurnReport{{User: "one?", Answer: "1"}, {User: "two?", Stop: harness.StopTime, Error: "no time"}}}
+	calls := []harness.Call{
+		{Server: "s", Tool: "a", Args: json.RawMessage(`{}`), Result: json.RawMessage(`1`), Turn: 1},
+		{Server: "s", Tool: "b", ArgsText: "{", Failed: true, Turn: 2},
+		{Server: "s", Tool: "c", Args: json.RawMessage(`{}`), Unasked: true, Turn: 0},
+	}
+	a, b, c := `{"tool":"s.a","arguments":{},"result":1}`, `{"tool":"s.b","arguments_text":"{","failed":true}`, `{"tool":"s.c","arguments":{}}`
+	for _, tt := range []struct {
+		name         string
+		conversation bool
+		e            score.Evidence
+		want         string
+	}{
+		{"an answer", false, score.Evidence{Turn: 1, User: "one?", Transcript: two}, `{"user":"one?","answer":"1"}`},
+		{"a turn", true, score.Evidence{Turn: 2, User: "two?", Transcript: two}, `[{"user":"two?","tool_calls":[` + b + `],"answer":"","error":"time"}]`},
+		{"all turns", true, score.Evidence{User: "two?", Transcript: two}, `[{"user":"one?","tool_calls":[` + a + `,` + c + `],"answer":"1"},{"user":"two?","tool_calls":[` + b + `],"answer":"","error":"time"}]`},
+		{"all turns of a subject that reports nothing", true, score.Evidence{Mode: harness.ModeLive, User: "two?"}, `[{"user":"two?","tool_calls":[` + a + `,` + b + `,` + c + `],"answer":""}]`},
+		{"no turn", true, score.Evidence{Transcript: &harness.Transcript{}}, `null`},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			var prompts []string
+			tt.e.Trajectory = calls
+			tt.e.Ask = func(q *score.Question) score.Asked {
+				prompts = q.Prompts
+				return score.Asked{}
+			}
+			s := score.Judge{Rubric: rubric(t, "Is it good?"), Conversation: tt.conversation, Scale: &score.Scale{Min: 1, Max: 5, AtLeast: 4}, Votes: 3}
+			s.Score(&tt.e)
+			if len(prompts) != 3 {
+				t.Fatalf("%d prompts", len(prompts))
+			}
+			for _, p := range prompts {
+				head, material, _ := strings.Cut(p, "\n\nMaterial:\n")
+				if want := "Rubric:\nIs it good?\n\nAllowed verdicts: a whole number from 1 (worst) to 5 (best)"; head != want {
+					t.Errorf("asked %q, want %q", head, want)
+				}
+				var got bytes.Buffer
+				if err := json.Compact(&got, []byte(material)); err != nil {
+					t.Fatal(err)
+				}
+				if d := cmp.Diff(tt.want, got.String()); d != "" {
+					t.Errorf("material (-want +got):\n%s", d)
+				}
+			}
+		})
 	}
 }
 

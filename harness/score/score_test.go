@@ -252,6 +252,10 @@ func TestAnswer(t *testing.T) {
 			if v.State != tt.state || !strings.Contains(v.Message, tt.message) {
 				t.Errorf("%s %q, want %s with %q", v.State, v.Message, tt.state, tt.message)
 			}
+			// What passes by the script alone says so.
+			if want := tt.state == trials.Passed && tt.e.Mode == harness.ModeMock; v.Scripted != want {
+				t.Errorf("by the script: %t", v.Scripted)
+			}
 		})
 	}
 }
