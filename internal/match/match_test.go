@@ -66,6 +66,7 @@ func TestOperators(t *testing.T) {
 		{"$regex anywhere", `{"$regex":"b"}`, []string{`"abc"`}, []string{`"ac"`}},
 		{"$regex from an expression", `{"$regex":"{{result.re}}b"}`, []string{`"abc"`}, []string{`"bab"`}},
 		{"$glob", `{"$glob":"a*.?"}`, []string{`"a.b"`, `"abc.é"`}, []string{`"a."`, `"ba.b"`, `1`}},
+		{"$glob of an end", `{"$glob":"*.txt"}`, []string{`"a.txt"`, `".txt"`, `"a.txt.txt"`}, []string{`"a.txt.gz"`, `"txt"`, `""`}},
 		{"$number", `{"$number":{"value":100,"abs":0.5}}`, []string{`100.5`, `99.5`, `1e2`}, []string{`100.50000000000000000001`, `"100"`, `1e999999999`}},
 		{"$number relative", `{"$number":{"value":-100,"rel":0.01,"abs":0.5}}`, []string{`-101`, `-99`}, []string{`-101.1`}},
 		{"$number without tolerance", `{"$number":{"value":0.3}}`, []string{`0.30`}, []string{`0.30000000000000004`}},
