@@ -183,7 +183,7 @@ func payloads(b []byte) iter.Seq[span] {
 			if string(l.Field) == "data" {
 				s.start = l.Value
 			}
-			if s.end > s.start && !yield(s) {
+			if !yield(s) {
 				return
 			}
 		}

@@ -29,7 +29,6 @@ func (p *pass) fixed(b []byte, start, end int, out []edit) []edit {
 		}
 		if n > 0 {
 			out = append(out, p.edit(rule, b, from, i+n))
-			i += n - 1
 		}
 	}
 	return p.storage(b, start, end, out)

@@ -100,6 +100,22 @@ func TestFixed(t *testing.T) {
 	}
 }
 
+// TestStorageKeysOfSigns: a key may begin with a sign of base64, in which no run
+// begins.
+func TestStorageKeysOfSigns(t *testing.T) {
+	r := newRedactor(t, &Rules{Users: []string{}, Places: []Place{}})
+	rest := bytes64(rand.New(rand.NewPCG(9, 10)), 64)[1:]
+	for _, sign := range []string{"/", "+"} {
+		key := sign + rest
+		mark := r.mark("azure", key)
+		for text, want := range map[string]string{`{"v":"` + key + `"}`: `{"v":"` + mark + `"}`, "it is " + key + " now": "it is " + mark + " now"} {
+			if got := string(r.Interaction(post(text)).Request.Body); got != want {
+				t.Errorf("%s\nbecomes %s\nwant    %s", text, got, want)
+			}
+		}
+	}
+}
+
 // TestNearlyFixed: what has nearly the shape of a key stays.
 func TestNearlyFixed(t *testing.T) {
 	rnd := rand.New(rand.NewPCG(7, 8))

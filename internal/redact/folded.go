@@ -92,7 +92,7 @@ func (p *pass) shapesAcross(l *layer, out []edit) []edit {
 			continue
 		}
 		for n := known; n < len(out); n++ {
-			out[n].end = p.wrappedAt(l, out[n])
+			out[n] = p.edit(out[n].rule, l.text, out[n].start, p.wrappedAt(l, out[n]))
 		}
 	}
 	return out

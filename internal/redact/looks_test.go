@@ -84,6 +84,19 @@ func TestRandom(t *testing.T) {
 	})
 }
 
+// TestGuessesAtTheirBounds: what only looks random is told from 20 characters on,
+// and up to 128: what is longer is no key.
+func TestGuessesAtTheirBounds(t *testing.T) {
+	r := newRedactor(t, &Rules{Users: []string{}, Places: []Place{}})
+	strange := chars(rand.New(rand.NewPCG(13, 14)), 200, alnumChars)
+	for n, want := range map[int]int{19: 0, 20: 1, 128: 1, 129: 0} {
+		found := r.Scan([]byte("it has " + strange[:n] + " in it"))
+		if len(found) != want || want > 0 && !found[0].Guess {
+			t.Errorf("of %d characters: found %v", n, found)
+		}
+	}
+}
+
 // TestLoginOfBase64 decodes all kinds of base64, and nothing else.
 func TestLoginOfBase64(t *testing.T) {
 	for in, want := range map[string]string{

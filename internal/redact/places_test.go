@@ -102,6 +102,25 @@ func TestEdits(t *testing.T) {
 	}
 }
 
+// TestKeysOverLines: a key that is broken into lines is gone with its last
+// letters, and a word below a whole key stays.
+func TestKeysOverLines(t *testing.T) {
+	r := newRedactor(t, &Rules{Users: []string{}, Places: []Place{}})
+	key := githubKey[:30] + "wxyzabcd" // which is none without its last letters
+	mark := r.mark("github", key)
+	for text, want := range map[string]string{
+		"use " + key[:20] + "\n" + key[20:] + " now":               "use " + mark + " now",
+		"use " + key[:30] + "\n" + key[30:] + " now":               "use " + mark + " now",
+		"use " + key[:10] + "\n" + key[10:30] + "\n" + key[30:]:    "use " + mark,
+		"use " + githubKey + "\nword by word":                      "use " + r.mark("github", githubKey) + "\nword by word",
+		"| " + key[:30] + " |\n| " + key[30:] + " |\n| and more |": "| " + mark + " |\n| and more |",
+	} {
+		if got := string(r.Interaction(post(text)).Request.Body); got != want {
+			t.Errorf("%s\nbecomes %s\nwant    %s", text, got, want)
+		}
+	}
+}
+
 // TestMorePlaces are secrets in places of which others of the kind have a test:
 // a plain event, the end of an address, a user that only the answer names.
 func TestMorePlaces(t *testing.T) {

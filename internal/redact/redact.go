@@ -214,9 +214,7 @@ func (r *Redactor) request(p *pass, q vcr.Request) vcr.Request {
 	if p.learn() {
 		q = once(q)
 	}
-	if len(body) > 0 && len(q.Body) > 0 && &body[0] == &q.Body[0] {
-		q.Body = bytes.Clone(body)
-	}
+	q.Body = detached(q.Body, body)
 	return q
 }
 
@@ -280,10 +278,17 @@ func (r *Redactor) Interaction(i *vcr.Interaction) *vcr.Interaction {
 	if len(p.found) > known && p.learn() {
 		once()
 	}
-	if b := i.Response.Body; len(b) > 0 && len(out.Response.Body) > 0 && &b[0] == &out.Response.Body[0] {
-		out.Response.Body = bytes.Clone(b)
-	}
+	out.Response.Body = detached(out.Response.Body, i.Response.Body)
 	return &out
+}
+
+// detached is what became of a body, which is a copy where nothing was changed.
+// No body comes of none.
+func detached(b, was []byte) []byte {
+	if len(b) > 0 && &b[0] == &was[0] {
+		return bytes.Clone(b)
+	}
+	return b
 }
 
 // userOf notes who a body says its user is.

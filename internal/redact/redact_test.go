@@ -400,6 +400,10 @@ func TestUnchanged(t *testing.T) {
 			if found := r.Scan((&vcr.File{Interactions: []*vcr.Interaction{got}}).Encode()); len(found) > 0 {
 				t.Errorf("the scan finds %v", found)
 			}
+			got.Request.Body[0], got.Response.Body[0] = '!', '!'
+			if string(i.Request.Body) != c.body || string(i.Response.Body) != c.body {
+				t.Error("what is returned is no copy")
+			}
 		})
 	}
 }
@@ -416,6 +420,8 @@ func TestScan(t *testing.T) {
 		{"unknown base64", "x: 'abJ3k+Zq9/LmT0pQ2xWv8RnY5cD1sF7gH4jK6'\n", "unknown", 1},
 		{"folded", "a: \"text " + skKey[:12] + "\\\n    \\" + skKey[12:] + "\"\n", "sk", 1},
 		{"literal over lines", "a: |\n  " + literal[:7] + "\n  " + literal[7:] + "\n", "literal", 2},
+		{"literal broken behind its blank", "a: |\n  " + literal[:13] + "\n  " + literal[13:] + "\n", "literal", 2},
+		{"literal broken behind its blank, on Windows", "a: |\r\n\t" + literal[:13] + "\r\n\t" + literal[13:] + "\r\n", "literal", 2},
 		{"json line", "  - \"x\"\n  {\"password\":\"" + word + "\"}\n", "value", 2},
 		{"yaml quoted", `body: "{\"password\":\"` + word + "\\\"}\\n\"\n", "value", 1},
 		{"windows line", "a\r\nb " + githubKey + "\r\n", "github", 2},
