@@ -404,6 +404,32 @@ func TestNotWritten(t *testing.T) {
 	_ = r.journal.remove()
 }
 
+// TestNotWrittenTogether: nor can one that is to be written with other files,
+// and of which nothing is left then.
+func TestNotWrittenTogether(t *testing.T) {
+	dir := t.TempDir()
+	path := filepath.Join(dir, "a.yaml")
+	r, err := Open(path, &Options{Mode: Record, Whole: true, Upstream: fixed{}, LookupEnv: noCI})
+	if err != nil {
+		t.Fatal(err)
+	}
+	asks(t, r, "a")
+	if err := os.Mkdir(path, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(filepath.Join(dir, "tape.part"), []byte("x"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if err := r.CloseWith([]Rename{{filepath.Join(dir, "tape.part"), filepath.Join(dir, "tape")}}, false); err == nil || !strings.Contains(err.Error(), "writing cassette") {
+		t.Errorf("it was written over a folder: %v", err)
+	}
+	for name, there := range map[string]bool{"tape": false, "tape.part": true, "a.yaml.journal": false} {
+		if _, err := os.Stat(filepath.Join(dir, name)); (err == nil) != there {
+			t.Errorf("%s: %v, want it there: %t", name, err, there)
+		}
+	}
+}
+
 // status answers everything with a status.
 type status int
 

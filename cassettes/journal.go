@@ -149,9 +149,15 @@ func readJournal(path string) (head heading, found []left, err error) {
 		return head, nil, err
 	}
 	defer f.Close()
-	wrong := func(n int, err error) error {
-		return fmt.Errorf("reading journal %q: line %d: %w", journalPath(path), n, err)
+	if head, found, err = readLines(f); err != nil {
+		return head, nil, fmt.Errorf("reading journal %q: %w", journalPath(path), err)
 	}
+	return head, found, nil
+}
+
+// readLines reads the lines of a journal. An error says of which it is.
+func readLines(f io.Reader) (head heading, found []left, err error) {
+	wrong := func(n int, err error) error { return fmt.Errorf("line %d: %w", n, err) }
 	in := bufio.NewReader(io.LimitReader(f, maxJournal))
 	for n := 1; ; n++ {
 		line, err := in.ReadBytes('\n')

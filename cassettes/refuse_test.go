@@ -235,5 +235,8 @@ func TestIgnoredPaths(t *testing.T) {
 		if err := r.Close(); (err == nil) != (test.err == "") || err != nil && !strings.Contains(err.Error(), test.err) {
 			t.Errorf("%q: %v, want %q", test.ignore, err, test.err)
 		}
+		if misses := r.Misses(); len(misses) > 0 { // which it says after its end, too
+			t.Errorf("%q: %v", test.ignore, misses)
+		}
 	}
 }

@@ -14,6 +14,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/rehearse-dev/rehearse/internal/redact"
 	"github.com/rehearse-dev/rehearse/internal/vcr"
 )
 
@@ -99,6 +100,48 @@ func TestReplayedHeaders(t *testing.T) {
 	}
 	if _, err := resp.Body.Read(b); !errors.Is(err, context.Canceled) {
 		t.Errorf("after it was closed: %v", err)
+	}
+}
+
+// TestRestoredPlaces: a replay puts the client's folders into answers where the
+// recording has what stands for those of another. The file stays as it is.
+func TestRestoredPlaces(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "a.yaml")
+	i := interactionOf("v1")
+	i.Response.Body = []byte(`{"file":"` + redact.Mark("work") + `/a.txt"}`)
+	i.Meta.Outcome = vcr.Complete
+	if err := vcr.WriteFile(path, &vcr.File{Interactions: []*vcr.Interaction{i}}, 0); err != nil {
+		t.Fatal(err)
+	}
+	for _, tt := range []struct {
+		mode   Mode
+		places []Place
+		want   string
+	}{
+		{Replay, []Place{{Name: "work", Path: "/srv/here"}}, `{"file":"/srv/here/a.txt"}`},
+		{Replay, []Place{{Name: "home", Path: "/srv/here"}}, string(i.Response.Body)},
+		{Replay, nil, string(i.Response.Body)},
+		{RecordNew, []Place{{Name: "work", Path: "/srv/here"}}, string(i.Response.Body)},
+	} {
+		r, err := Open(path, &Options{Mode: tt.mode, Restore: tt.places, Upstream: fixed{}, LookupEnv: noCI})
+		if err != nil {
+			t.Fatal(err)
+		}
+		resp, err := r.RoundTrip(httptest.NewRequest("GET", "http://127.0.0.1/v1", nil))
+		if err != nil {
+			t.Fatal(err)
+		}
+		got, err := io.ReadAll(resp.Body)
+		_ = resp.Body.Close()
+		if string(got) != tt.want || err != nil {
+			t.Errorf("mode %s, %v: %s, %v, want %s", tt.mode, tt.places, got, err, tt.want)
+		}
+		if err := r.Close(); err != nil {
+			t.Error(err)
+		}
+		if kept := holds(t, path); kept != string(i.Response.Body) {
+			t.Errorf("mode %s, %v: the file has %s", tt.mode, tt.places, kept)
+		}
 	}
 }
 

@@ -161,26 +161,33 @@ func TestLeftBehindTheEnd(t *testing.T) {
 // TestOpenAtStop: what is still streaming when the recording ends is kept as
 // far as it came.
 func TestOpenAtStop(t *testing.T) {
-	path := filepath.Join(t.TempDir(), "a.yaml")
-	synctest.Test(t, func(t *testing.T) {
-		r := open(t, path, cassettes.Options{Mode: cassettes.Record, Upstream: stream(time.Hour, []string{"a", "b"}, nil), Grace: 90 * time.Minute})
-		ctx, cancel := context.WithCancel(t.Context())
-		done := make(chan struct{})
-		go func() {
-			defer close(done)
-			_, _ = read(t, r, ctx)
-		}()
-		synctest.Wait()
-		if err := r.Close(); err != nil {
-			t.Fatal(err)
-		}
-		cancel()
-		<-done
-		f, err := vcr.Read(path)
-		if err != nil || len(f.Interactions) != 1 || f.Interactions[0].Meta.Outcome != vcr.Open || string(f.Interactions[0].Response.Body) != "a" {
-			t.Errorf("recorded %+v, %v", f, err)
-		}
-	})
+	for name, end := range map[string]func(*cassettes.Recorder) error{
+		"Close":     (*cassettes.Recorder).Close,
+		"CloseWith": func(r *cassettes.Recorder) error { return r.CloseWith(nil, false) },
+	} {
+		t.Run(name, func(t *testing.T) {
+			path := filepath.Join(t.TempDir(), "a.yaml")
+			synctest.Test(t, func(t *testing.T) {
+				r := open(t, path, cassettes.Options{Mode: cassettes.Record, Upstream: stream(time.Hour, []string{"a", "b"}, nil), Grace: 90 * time.Minute})
+				ctx, cancel := context.WithCancel(t.Context())
+				done := make(chan struct{})
+				go func() {
+					defer close(done)
+					_, _ = read(t, r, ctx)
+				}()
+				synctest.Wait()
+				if err := end(r); err != nil {
+					t.Fatal(err)
+				}
+				cancel()
+				<-done
+				f, err := vcr.Read(path)
+				if err != nil || len(f.Interactions) != 1 || f.Interactions[0].Meta.Outcome != vcr.Open || string(f.Interactions[0].Response.Body) != "a" {
+					t.Errorf("recorded %+v, %v", f, err)
+				}
+			})
+		})
+	}
 }
 
 // TestReplayHonoursDeadlines: the time of a recording is the client's to give

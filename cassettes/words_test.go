@@ -15,6 +15,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"testing/iotest"
 	"time"
 
 	"github.com/google/go-cmp/cmp"
@@ -547,5 +548,9 @@ func TestJournalsInWords(t *testing.T) {
 		if tt.n == 2 && found[0].Request.URL != "http://127.0.0.1/a" {
 			t.Errorf("%s: %s is first", tt.name, found[0].Request.URL)
 		}
+	}
+	broken := io.MultiReader(strings.NewReader("{}\n"+line(0, one)), iotest.ErrReader(errors.New("input/output error")))
+	if _, _, err := readLines(broken); err == nil || err.Error() != "line 3: input/output error" {
+		t.Errorf("one that cannot be read to its end: %v", err)
 	}
 }
