@@ -222,6 +222,12 @@ func TestJoin(t *testing.T) {
 			want:      []string{`1.1.0 s.a {}`, `1.2.0 s.a {} -> 2 #1`},
 		},
 		{
+			name:      "executed at the very time of the next request, which asked for it",
+			exchanges: []harness.Exchange{reply(1, 1, 1, `a {"x":1}`), reply(1, 2, 3, `a {"x":2}`), reply(1, 3, 5)},
+			execs:     []harness.ToolExchange{exec(1, 3, "a", `{"x":2}`, `2`)},
+			want:      []string{`1.1.0 s.a {"x":1}`, `1.2.0 s.a {"x":2} -> 2 #1`},
+		},
+		{
 			name:      "executed late",
 			exchanges: []harness.Exchange{reply(1, 1, 1, `a {}`), reply(1, 2, 3)},
 			execs:     []harness.ToolExchange{exec(1, 4, "a", `{}`, `2`)},
