@@ -128,6 +128,22 @@ func TestWhereAndWhat(t *testing.T) {
 	}
 }
 
+// TestText: an expectation is told with the values of what it computes, as it is
+// written where there are none.
+func TestText(t *testing.T) {
+	for expected, want := range map[string]string{
+		`{"a":[1,"x"]}`:                `{"a":[1,"x"]}`,
+		`{"a":{"$cel":"result.n"}}`:    `{"a":5}`,
+		`"{{result.id}} of {{user}}"`:  `"m1 of hi"`,
+		`{"a":{"$cel":"result.idd"}}`:  `{"a":{"$cel":"result.idd"}}`,
+		`["{{result.idd}}", {"b": 2}]`: `["{{result.idd}}",{"b":2}]`,
+	} {
+		if got := compile(t, expected, false).Text(sample(t)); got != want {
+			t.Errorf("%s is told as %s, want %s", expected, got, want)
+		}
+	}
+}
+
 // TestFirstError: of the expressions that cannot be computed the first is told.
 func TestFirstError(t *testing.T) {
 	mismatches, err := compile(t, `[{"$cel":"result.idd"},{"$cel":"result.nn"}]`, false).Match(parse(t, `[1,2]`), sample(t))
