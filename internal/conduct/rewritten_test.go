@@ -273,6 +273,7 @@ func TestResultsMixed(t *testing.T) {
 		want string
 	}{
 		{"both", func(in *conduct.Input) { (*second(in))[3].Text = paris + "\n" + oslo }, mixed},
+		{"both, in the message of the second", func(in *conduct.Input) { (*second(in))[4].Text = oslo + "\n" + paris }, `failed: call weather.get {"city": "Oslo"} (c2) was answered with the result of call weather.get {"city": "Paris"} (c1) too`},
 		{"both, written anew", func(in *conduct.Input) {
 			(*second(in))[3].Text = "1. " + paris + "\n2. " + `{"temperature": -3, "city": "Oslo"}`
 		}, mixed},
