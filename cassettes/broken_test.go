@@ -531,6 +531,10 @@ func TestAskedOfTheEndpoint(t *testing.T) {
 		if n, _ := again.Read(b); string(b[:n]) != "hello" {
 			t.Errorf("%s: the body is %q the second time", mode, b[:n])
 		}
+		asks(t, r, "a")
+		if up.got.Body != nil || up.got.GetBody != nil {
+			t.Errorf("%s: a request without a body has one", mode)
+		}
 		if err := r.Close(); err != nil {
 			t.Error(err)
 		}

@@ -115,9 +115,9 @@ func refused(t *testing.T, base string) {
 // TestProxyAddress: an endpoint's address may end with or without a slash, or
 // in a path, and a recording that catches nothing leaves the file alone.
 func TestProxyAddress(t *testing.T) {
-	var asked string
+	var asked, host string
 	endpoint := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		asked = r.URL.Path
+		asked, host = r.URL.Path, r.Host
 		fmt.Fprint(w, "fine")
 	}))
 	defer endpoint.Close()
@@ -140,8 +140,8 @@ func TestProxyAddress(t *testing.T) {
 			}
 		}
 		get(open(t, path, cassettes.Options{Mode: cassettes.Record}), upstream)
-		if want := strings.TrimRight(end, "/") + "/v1/models"; asked != want {
-			t.Errorf("%q: the endpoint was asked for %q, want %q", end, asked, want)
+		if want := strings.TrimRight(end, "/") + "/v1/models"; asked != want || host != upstream.Host {
+			t.Errorf("%q: the endpoint was asked for %q of %q, want %q of %q", end, asked, host, want, upstream.Host)
 		}
 		if err := open(t, path, cassettes.Options{Mode: cassettes.Record}).Close(); err != nil {
 			t.Error(err)
