@@ -216,7 +216,7 @@ func TestShapesOfWords(t *testing.T) {
 	// A beginning of a key that chance has put into base64 is none.
 	noise := bytes64(rand.New(rand.NewPCG(3, 4)), 66)
 	noise = strings.NewReplacer("+", "a", "/", "b").Replace(noise)
-	for before, want := range map[string]int{noise[:64] + "/": 0, noise[:60] + "/": 1, noise[:60] + "." + noise[:10] + "/": 1, strings.Repeat("a", 64) + "/": 1} {
+	for before, want := range map[string]int{noise[:64] + "/": 0, noise[:60] + "/": 1, "." + noise[:62] + "/": 1, noise[:60] + "." + noise[:10] + "/": 1, strings.Repeat("a", 64) + "/": 1} {
 		text := before + githubKey
 		if out := r.startOf().shaped([]byte(text), 0, len(text), nil); len(out) != want {
 			t.Errorf("behind %q: %d keys are found, want %d", before, len(out), want)

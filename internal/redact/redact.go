@@ -275,7 +275,7 @@ func (r *Redactor) Interaction(i *vcr.Interaction) *vcr.Interaction {
 	}
 	known := len(p.found)
 	once()
-	if len(p.found) > known && p.learn() {
+	if len(p.found) != known && p.learn() {
 		once()
 	}
 	out.Response.Body = detached(out.Response.Body, i.Response.Body)

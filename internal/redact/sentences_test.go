@@ -18,6 +18,7 @@ func TestContexts(t *testing.T) {
 	for _, test := range []struct{ name, secret, text string }{
 		{"curl -u", "swordfish", "curl -s -u admin:swordfish https://h.example/x"},
 		{"curl -u, quoted", "sword&fish", `curl -u "admin:sword" && curl -u 'admin:sword&fish' https://h.example`},
+		{"curl to its output", "swordfish", "curl -u admin:swordfish https://h.example/x -o -"},
 		{"curl --user=", "swordfish", "curl \\\n  --user=admin:swordfish \\\n  https://h.example"},
 		{"curl as a list", "swordfish", `["curl", "-u", "admin:swordfish", "https://h.example"]`},
 		{"curl behind a proxy", "swordfish", "curl --proxy-user admin:swordfish https://h.example"},
