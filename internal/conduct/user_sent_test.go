@@ -80,6 +80,7 @@ func TestUserSent(t *testing.T) {
 			user(strings.Repeat("a", 64) + "…")(in)
 		}, "warning: the requests of turn 1 contain only the beginning"},
 		{"twice", more(says(harness.RoleUser, said)), "warning: request 2 has the text of turn 1 2 times"},
+		{"beside a part that says something else", more(harness.Message{Role: harness.RoleUser, Parts: []string{"Today is Monday."}}), "passed"},
 		{"twice, once as a part", more(harness.Message{Role: harness.RoleUser, Parts: []string{"Today is Monday.", said}}), "warning: request 2 has the text of turn 1 2 times"},
 		{"with a message that nobody sent", more(says(harness.RoleUser, "Continue.")), `warning: request 2 has a message of the user that the user did not send: "Continue."`},
 		{"with a reminder in tags", more(says(harness.RoleUser, "<system-reminder>Be quick.</system-reminder>")), "passed"},
