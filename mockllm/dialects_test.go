@@ -532,22 +532,6 @@ func TestOwnProfiles(t *testing.T) {
 	}
 }
 
-// TestDialectsInTurn: a request may follow one of another dialect.
-func TestDialectsInTurn(t *testing.T) {
-	m := scripted(t, mockllm.Script{Replies: []mockllm.Reply{say("one"), say("two"), say("three")}}, nil)
-	defer m.Close()
-	for i, tc := range [][2]string{
-		{"/v1/messages", `{"model":"m","max_tokens":50,"messages":[{"role":"user","content":"a"}]}`},
-		{"/v1/chat/completions", `{"model":"m","messages":[{"role":"user","content":"b"}]}`},
-		{"/v1beta/models/m:generateContent", `{"contents":[{"parts":[{"text":"c"}]}]}`},
-	} {
-		want := []string{"one", "two", "three"}[i]
-		if w := send(m, tc[0], tc[1]); w.Code != http.StatusOK || !strings.Contains(w.Body.String(), want) {
-			t.Errorf("%s answers %d with %s, want %q", tc[0], w.Code, w.Body, want)
-		}
-	}
-}
-
 func TestDialectsStop(t *testing.T) {
 	script := mockllm.Script{Replies: []mockllm.Reply{{Say: "one END two"}}, Asides: []mockllm.Rule{{
 		When: func(a *mockllm.Ask) (bool, error) { return a.User == "list", nil }, Reply: mockllm.Reply{Say: `["a"]`},

@@ -74,3 +74,19 @@ func TestUnmounted(t *testing.T) {
 		t.Errorf("without the transport: %v", err)
 	}
 }
+
+// TestDialectsInTurn: a request may follow one of another dialect.
+func TestDialectsInTurn(t *testing.T) {
+	m := scripted(t, mockllm.Script{Replies: []mockllm.Reply{say("one"), say("two"), say("three")}}, nil)
+	defer m.Close()
+	for i, tc := range [][2]string{
+		{"/v1/messages", `{"model":"m","max_tokens":50,"messages":[{"role":"user","content":"a"}]}`},
+		{"/v1/chat/completions", `{"model":"m","messages":[{"role":"user","content":"b"}]}`},
+		{"/v1beta/models/m:generateContent", `{"contents":[{"parts":[{"text":"c"}]}]}`},
+	} {
+		want := []string{"one", "two", "three"}[i]
+		if w := send(m, tc[0], tc[1]); w.Code != http.StatusOK || !strings.Contains(w.Body.String(), want) {
+			t.Errorf("%s answers %d with %s, want %q", tc[0], w.Code, w.Body, want)
+		}
+	}
+}

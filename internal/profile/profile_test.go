@@ -249,7 +249,7 @@ func TestRequestIDs(t *testing.T) {
 		answer *Answer
 		want   bool
 	}{"a method that there is not": {unsupported, false}, "a request that is refused": {p.Refuse(Messages, http.StatusBadRequest, "no"), true}} {
-		if _, got := tt.answer.Header[requestID]; got != tt.want {
+		if _, got := map[string][]string(tt.answer.Header)[requestID]; got != tt.want {
 			t.Errorf("%s: %v, want an id: %v", name, tt.answer.Header, tt.want)
 		}
 	}
