@@ -31,6 +31,9 @@ const (
 	codeHTTP      = -32000
 )
 
+// bodyAnnounced is the longest body for which room is made before it comes.
+const bodyAnnounced = 64 << 10
+
 // Handler serves streamable HTTP, with sessions for clients up to 2025-11-25
 // and without for clients of 2026-07-28, at whatever path it is mounted. Below
 // /.well-known/oauth-protected-resource it serves the metadata of
@@ -133,7 +136,7 @@ func (x *webRequest) admit(m mcpwire.Message) bool {
 // body reads a POST.
 func (x *webRequest) body() (m mcpwire.Message, err error) {
 	var b []byte
-	if n := x.r.ContentLength; 0 < n && n <= bodyKept {
+	if n := x.r.ContentLength; 0 < n && n <= bodyAnnounced {
 		var came bytes.Buffer
 		err = gate.ReadAnnounced(&came, x.r.Body, n)
 		b = came.Bytes()

@@ -181,7 +181,7 @@ func (s *Server) entry(t *ticket) *harness.ToolExchange {
 const (
 	framesKept = 20_000
 	perEntry   = 4        // frames for each call that the journal may hold
-	bodyKept   = 64 << 10 // of one frame
+	answerKept = 1 << 20  // of the answer to one call; the journal has its result
 	bodiesKept = 64 << 20 // of all frames
 	frameBytes = 500      // about what a frame costs beside its body
 )
@@ -246,7 +246,8 @@ func (l *frameLog) reset() {
 }
 
 // Frames returns a copy of what went over the wire so far, in order: the last
-// frames, as [Options.JournalEntries] says, of each at most the first 64 KiB.
+// frames, as [Options.JournalEntries] says, and not more than 64 MiB of them.
+// They are whole, but for answers to calls beyond their first MiB.
 func (s *Server) Frames() []jsonrpc.Frame {
 	s.frames.mu.Lock()
 	defer s.frames.mu.Unlock()
@@ -259,7 +260,11 @@ func (c *client) logFrame(f jsonrpc.Frame, body []byte) {
 	if f.Session == "" {
 		f.Session = c.id
 	}
-	f.Size, f.Body = len(body), string(body[:min(len(body), bodyKept)])
+	f.Size = len(body)
+	if !f.In && f.Kind == jsonrpc.FrameResponse && f.Method == mcpwire.MethodCall {
+		body = body[:min(len(body), answerKept)]
+	}
+	f.Body = string(body)
 	c.s.frames.add(&f)
 }
 

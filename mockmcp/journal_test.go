@@ -3,7 +3,10 @@
 package mockmcp_test
 
 import (
+	"encoding/json"
 	"fmt"
+	"net/http"
+	"net/http/httptest"
 	"strings"
 	"testing"
 
@@ -95,5 +98,44 @@ func TestJournalOfACallUnderWay(t *testing.T) {
 		if x.Tool != "quick" || len(x.Content) > 1000 {
 			t.Errorf("entry %+v", x)
 		}
+	}
+}
+
+// TestLongFrames: the log has whole what a client's conduct is judged by: the
+// requests, however long, and the answers but for those to calls.
+func TestLongFrames(t *testing.T) {
+	script := world()
+	long := strings.Repeat("x", 3<<20)
+	script.Tools = append(script.Tools, mockmcp.Tool{Name: "long", Description: long, Input: json.RawMessage(`{"type":"object"}`), Results: []mockmcp.Result{
+		{Answer: func(*mockmcp.Call) (*mockmcp.Answer, error) { return &mockmcp.Answer{Text: long}, nil }},
+	}})
+	s := newServer(t, script, nil)
+	c := dial(t, s)
+	c.call("long", `{"text":"`+long+`"}`)
+	c.send(`{"jsonrpc":"2.0","id":2,"method":"tools/list"}`)
+	c.receive()
+	web := httptest.NewServer(s.Handler())
+	defer web.Close()
+	body := `{"jsonrpc":"2.0","id":3,"method":"tools/call","params":{"name":"echo","arguments":{"text":"` + long + `"},"_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28"}}}`
+	r, err := http.Post(web.URL, "application/json", strings.NewReader(body))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer r.Body.Close()
+	seen := map[bool]int{}
+	for _, f := range s.Frames() {
+		if f.Size < len(long) {
+			continue
+		}
+		want := f.Size
+		if !f.In && f.Method == "tools/call" {
+			want = 1 << 20
+		}
+		if seen[f.In]++; len(f.Body) != want {
+			t.Errorf("%s (in: %v) keeps %d of %d bytes", f.Method, f.In, len(f.Body), f.Size)
+		}
+	}
+	if seen[true] != 2 || seen[false] != 2 {
+		t.Errorf("%d long frames came and %d went, want 2 and 2", seen[true], seen[false])
 	}
 }

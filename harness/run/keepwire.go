@@ -196,7 +196,8 @@ func (l *wireLog) seen(server string) func(session string, in bool, frame []byte
 	}
 }
 
-// keptFrames are the messages of all servers of a trial, where they are kept.
+// keptFrames are the messages of all servers of a trial, where they are kept, of
+// each its beginning.
 func (t *trial) keptFrames() []jsonrpc.Frame {
 	if t.wires == nil {
 		return nil
@@ -206,7 +207,10 @@ func (t *trial) keptFrames() []jsonrpc.Frame {
 	t.wires.mu.Unlock()
 	for _, s := range t.servers {
 		if s.mock != nil {
-			out = append(out, s.mock.Frames()...)
+			for _, f := range s.mock.Frames() {
+				f.Body = f.Body[:min(len(f.Body), maxRaw)]
+				out = append(out, f)
+			}
 		}
 	}
 	return out

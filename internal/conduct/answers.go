@@ -337,7 +337,7 @@ func (c *checker) knocked(call harness.Call) bool {
 		var body struct {
 			Params params `json:"params"`
 		}
-		if exactjson.Unmarshal([]byte(f.Body), &body) != nil || // shortened
+		if exactjson.Unmarshal([]byte(f.Body), &body) != nil || // unreadable
 			body.Params.Name == call.Tool && sameArgs(body.Params.Args, call.Args) {
 			return true
 		}

@@ -20,6 +20,10 @@ import (
 // keeps a log of frames.
 const noFrames = "no server kept a log of its frames"
 
+// framesGone is the reason where the log of a server lacks the oldest: what
+// they said could excuse what follows.
+const framesGone = "the log of server %q no longer has its first %d frames"
+
 // conversation holds the frames between a client and one mock server.
 type conversation struct {
 	server   string
@@ -100,7 +104,7 @@ func (c *conversation) join() {
 			var body struct {
 				Params params `json:"params"`
 			}
-			_ = exactjson.Unmarshal([]byte(f.Body), &body) // a shortened body has no params that could be read
+			_ = exactjson.Unmarshal([]byte(f.Body), &body) // what a fault spoiled has no params
 			a.params = body.Params
 			c.requests = append(c.requests, a)
 			k := key{f.Session, string(f.ID)}

@@ -568,3 +568,21 @@ func TestServersApart(t *testing.T) {
 		t.Errorf("cancelled_sent is %s, want %s", got, want)
 	}
 }
+
+// TestFramesGone: a log that lost its oldest frames judges nobody; another
+// server's does.
+func TestFramesGone(t *testing.T) {
+	in := wired("pipe", polite())
+	in.Frames = in.Frames[3:]
+	const want = `skipped: the log of server "weather" no longer has its first 3 frames`
+	if got := verdictOf(conduct.Config{}, in, conduct.InitializeFirst); got != want {
+		t.Errorf("initialize_first is %s, want %s", got, want)
+	}
+	for _, f := range wired("pipe", from(polite(), `"tools/call"`)).Frames {
+		f.Server = "mail"
+		in.Frames = append(in.Frames, f)
+	}
+	if got, want := verdictOf(conduct.Config{}, in, conduct.InitializeFirst), "failed: tools/call of mail.get came before initialize"; !strings.HasPrefix(got, want) {
+		t.Errorf("initialize_first is %s, want %s", got, want)
+	}
+}

@@ -28,7 +28,9 @@ func (c *checker) wireCheck(none string, check func(*conversation, *finding) (ap
 		}
 		applies := false
 		for _, w := range c.wire {
-			if check(w, &f) {
+			if gone := w.frames[0].Seq - 1; gone > 0 {
+				none = fmt.Sprintf(framesGone, w.server, gone)
+			} else if check(w, &f) {
 				applies = true
 			}
 		}
