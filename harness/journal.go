@@ -101,7 +101,7 @@ type ToolExchange struct {
 	// Args are the arguments as they came; null when there were none.
 	Args json.RawMessage `json:"args,omitempty"`
 	// Result is the structured content, else the text parsed as JSON, else
-	// the text as a JSON string.
+	// the text as a JSON string; nil as long as the client was not told.
 	Result json.RawMessage `json:"result,omitempty"`
 	// Text is the text of the result, parts joined with a newline.
 	Text string `json:"text,omitempty"`
@@ -110,7 +110,7 @@ type ToolExchange struct {
 	IsError  bool            `json:"is_error,omitempty"`
 	RPCError *jsonrpc.Error  `json:"rpc_error,omitempty"`
 	// Failed is IsError, or a protocol error, or what failed_when says, or that
-	// the server went away before it answered.
+	// the client was never told the result.
 	Failed bool `json:"failed,omitempty"`
 	// Miss says why a call fits no scripted result. It fails the trial.
 	Miss string `json:"miss,omitempty"`
@@ -119,7 +119,8 @@ type ToolExchange struct {
 	// ScriptPos is where the expression or the result stands that ScriptError is
 	// about; zero when that is not known.
 	ScriptPos Position `json:"script_pos,omitzero"`
-	// Unsent says that the client was never told the result: it had given up.
+	// Unsent says that the client was never told the result: it had given up, or
+	// a fault kept the answer back.
 	Unsent bool `json:"unsent,omitempty"`
 	// Fault is the fault that struck this call, if any.
 	Fault    string        `json:"fault,omitempty"`
@@ -142,9 +143,11 @@ type Call struct {
 	// ArgsText is what the model wrote as arguments where that is not JSON.
 	ArgsText string `json:"args_text,omitempty"`
 	// Result is the structured content, else the text parsed as JSON, else the
-	// text as a JSON string; nil when the call was not executed.
+	// text as a JSON string; nil when the call was not executed, and null when
+	// no result came.
 	Result json.RawMessage `json:"result,omitempty"`
-	// Failed says that the tool, its server or the way there reported an error.
+	// Failed says that the tool, its server or the way there reported an error,
+	// or that the answer never came.
 	Failed bool `json:"failed,omitempty"`
 	// Executed says that the call reached a server.
 	Executed bool `json:"executed"`

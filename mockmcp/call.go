@@ -79,7 +79,6 @@ func (s *Server) call(ctx context.Context, r *request) *outcome {
 	}
 	s.linger(ctx, t, result)
 	if ctx.Err() != nil {
-		s.unsent(t)
 		return out.instead(nil)
 	}
 	out.sent = func(result json.RawMessage) { s.sent(t, result) }

@@ -274,15 +274,16 @@ type strike struct {
 	call              *ticket // that it strikes; nil for other requests
 }
 
-// lost says that the call will have no answer, for the server is gone.
-func (st *strike) lost(s *Server) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if st.call == nil {
+// told says that what is sent next tells the client the result of the call, in
+// whatever form.
+func (st *strike) told(s *Server) {
+	if st.call == nil || withholds(st.f) {
 		return
 	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
 	if entry := s.entry(st.call); entry != nil {
-		entry.Failed = true
+		entry.Unsent = false
 	}
 }
 
@@ -294,9 +295,6 @@ func (st *strike) note(o *outlet) { o.log(jsonrpc.FrameEnd, "", nil, nil, st.f.S
 // die ends the process, or the connection where there is none.
 func (st *strike) die(o *outlet) {
 	st.note(o)
-	if st.f.Kind != fault.NoFinalNewline { // which has answered
-		st.lost(o.c.s)
-	}
 	said := st.f.Stderr
 	if said == "" && st.f.Kind == fault.DieAtStart {
 		said = "fatal: cannot read config.json: no such file or directory"
@@ -524,6 +522,9 @@ func (st *strike) do(ctx context.Context, o *outlet, ops []op) {
 				method = o.r.Method
 			}
 			o.log(kindOf(m), method, m.ID, x.data, name)
+			if m.IsResponse() {
+				st.told(o.c.s)
+			}
 			if x.do == opReply {
 				_ = o.sink.reply(x.data, m.Error)
 			} else {
@@ -533,6 +534,9 @@ func (st *strike) do(ctx context.Context, o *outlet, ops []op) {
 			o.c.s.broadcast(x.text, "", nil)
 		case opRaw:
 			o.log(jsonrpc.FrameJunk, "", nil, x.data, name)
+			if st.f.Kind != fault.JunkLine {
+				st.told(o.c.s)
+			}
 			_ = o.raw(x.data)
 		case opOpen:
 			o.open(x.text)
@@ -545,13 +549,11 @@ func (st *strike) do(ctx context.Context, o *outlet, ops []op) {
 			o.c.hang(ctx)
 		case opCut:
 			st.note(o)
-			st.lost(o.c.s)
 			o.cut()
 		case opExit:
 			st.die(o)
 		case opCloseOut:
 			st.note(o)
-			st.lost(o.c.s)
 			o.closeOut()
 		case opLeave:
 			o.closeStream(x.wait)

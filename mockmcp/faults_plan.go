@@ -333,3 +333,18 @@ func planHTTP(f *fault.Fault, form string, s *situation, frame []byte) []op {
 	}
 	return whole("text/plain; charset=utf-8", frame)
 }
+
+// withholds reports whether a fault keeps the answer to a call from every
+// client: what goes out, if anything does, is not the answer to its request.
+func withholds(f *fault.Fault) bool {
+	switch f.Kind {
+	case fault.Hang, fault.LateReply, fault.Exit, fault.CloseStdout, fault.TruncateFrame, fault.AbortConnection, fault.SSEEndWithoutReply,
+		fault.HTTPStatus, fault.Session404, fault.NullID, fault.MissingID:
+		return true
+	case fault.WrongID:
+		return f.FormOf() != "float" // which is the same number
+	case fault.WrongContentType:
+		return f.FormOf() == "html"
+	}
+	return false
+}

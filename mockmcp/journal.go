@@ -94,7 +94,7 @@ func (j *journal) reset() {
 // record writes down what a call is answered with.
 func (s *Server) record(t *ticket, answer *Answer, err error) {
 	call := t.call
-	x := harness.ToolExchange{IsError: answer.IsError, RPCError: answer.RPCError}
+	x := harness.ToolExchange{IsError: answer.IsError, RPCError: answer.RPCError, Unsent: true}
 	var v *verdict
 	if errors.As(err, &v) {
 		if v.miss {
@@ -148,21 +148,13 @@ func (s *Server) failedWhen(t *ticket, result json.RawMessage) (bool, error) {
 	return guard(func() (bool, error) { return judge(t.call, result) })
 }
 
-// unsent notes that nobody waits for a result any more.
-func (s *Server) unsent(t *ticket) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if entry := s.entry(t); entry != nil {
-		entry.Unsent = true
-	}
-}
-
-// sent completes the journal entry when the answer goes out.
+// sent completes the journal entry when the answer goes out. What a fault does
+// with it is told by the strike.
 func (s *Server) sent(t *ticket, content json.RawMessage) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if entry := s.entry(t); entry != nil {
-		entry.Content = content
+		entry.Content, entry.Unsent = content, t.r.out.strike != nil
 		entry.Duration = s.now().Sub(t.start)
 		s.journal.grow(len(content))
 	}

@@ -228,7 +228,13 @@ func (s *Server) ServeProcess(ctx context.Context, p Process) error {
 func (s *Server) Journal() []harness.ToolExchange {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return slices.Clone(s.journal.entries)
+	entries := slices.Clone(s.journal.entries)
+	for i := range entries {
+		if x := &entries[i]; x.Unsent {
+			x.Result, x.Failed = nil, true
+		}
+	}
+	return entries
 }
 
 // Calls counts the calls so far, with those that the journal has no room for.

@@ -206,6 +206,9 @@ func (b *pageBuilder) calls(t *Trial) []frameView {
 		switch {
 		case x.Unsent:
 			answer.What = "nothing: the client had given up"
+			if x.Fault != "" {
+				answer.What = "nothing: a fault kept the answer back, or the client had given up"
+			}
 		case x.RPCError != nil:
 			answer.What, answer.Body = "error", b.json(map[string]any{"error": x.RPCError})
 		case len(x.Content) > 0:

@@ -108,7 +108,7 @@ func (e *evidence) causes() []trials.Cause {
 		return trials.Cause{Kind: kind, Message: v.Check + ": " + v.Message, Pos: cmp.Or(v.Pos, e.scenario.Pos), Check: v.Check}
 	}
 	out := slices.Clone(f.Setup)
-	altered := alteration(e.verdicts)
+	altered := e.alteration()
 	explained := altered != nil && len(f.Script) > 0
 	if !explained {
 		out = append(out, f.Script...)
@@ -236,11 +236,16 @@ func (t *trial) faults(e *evidence) trials.Faults {
 }
 
 // alteration is the conduct that explains an error of the script, if any: the
-// subject dropped or changed a result that the script goes on from.
-func alteration(verdicts []trials.Verdict) *trials.Verdict {
-	for i, v := range verdicts {
-		if v.Conduct && v.State == trials.Failed && slices.Contains([]string{conduct.AnsweredOnce, conduct.Results, conduct.WitnessesAgree}, v.Check) {
-			return &verdicts[i]
+// subject dropped or changed a result that the script goes on from, or gave it up
+// in a wrong way.
+func (e *evidence) alteration() *trials.Verdict {
+	checks := []string{conduct.AnsweredOnce, conduct.Results, conduct.WitnessesAgree}
+	if slices.ContainsFunc(e.tools, func(x harness.ToolExchange) bool { return x.Unsent }) {
+		checks = append(checks, conduct.ProgressToken, conduct.CancelledSent)
+	}
+	for i, v := range e.verdicts {
+		if v.Conduct && v.State == trials.Failed && slices.Contains(checks, v.Check) {
+			return &e.verdicts[i]
 		}
 	}
 	return nil
@@ -268,7 +273,7 @@ func (t *trial) scriptErrors(e *evidence) []trials.Cause {
 	for _, x := range e.exchanges {
 		if x.Kind == harness.KindScript {
 			pos := cmp.Or(x.Pos, t.turnPos(x.Turn), t.scenario.Pos)
-			msg := x.Error + t.strangeArguments(e.tools)
+			msg := x.Error + t.strangeArguments(e.tools) + unansweredCall(e.tools)
 			all = append(all, scriptError{x.Start, trials.Cause{Kind: trials.CauseScenario, Pos: pos, Message: msg}})
 		}
 	}

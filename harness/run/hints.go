@@ -80,6 +80,16 @@ func (t *trial) strangeArguments(tools []harness.ToolExchange) string {
 	return out
 }
 
+// unansweredCall says that the last call before an error of the script has no
+// result that an expression could read; empty when it was answered.
+func unansweredCall(tools []harness.ToolExchange) string {
+	if len(tools) == 0 || !tools[len(tools)-1].Unsent {
+		return ""
+	}
+	last := tools[len(tools)-1]
+	return fmt.Sprintf("\n%s.%s, which was called before, was never answered and has no result", last.Server, last.Tool)
+}
+
 // absentTool is a tool that models are not offered, and why.
 type absentTool struct{ name, why string } // name is empty for an entry of a list that is no tool
 

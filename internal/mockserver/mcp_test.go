@@ -273,6 +273,7 @@ func TestMCPVerify(t *testing.T) {
 		})
 	}
 	a.calls("rehearse_miss", "/mcp", "add", `{"by":10}`)
+	a.want(200, `"passed":true`, "POST", "/rehearse/verify", `{"that": "results('add')[2] == null"}`)
 	a.want(200, `"message":"no scripted result of counter.add fits`, "POST", "/rehearse/verify", `{"done": true}`)
 }
 

@@ -113,8 +113,12 @@ func (c *claims) judge(ctx context.Context, m *mockmcp.Server) []check {
 func evidenceOfTools(exchanges []harness.ToolExchange) *score.Evidence {
 	e := &score.Evidence{Mode: harness.ModeMock, Tools: exchanges}
 	for _, x := range exchanges {
+		result := x.Result
+		if result == nil {
+			result = json.RawMessage("null")
+		}
 		e.Trajectory = append(e.Trajectory, harness.Call{
-			Server: x.Server, Tool: x.Tool, Offered: x.Tool, Args: x.Args, Result: x.Result, Failed: x.Failed,
+			Server: x.Server, Tool: x.Tool, Offered: x.Tool, Args: x.Args, Result: result, Failed: x.Failed,
 			Executed: true, Turn: 1, Index: x.Seq - 1, Duration: x.Duration, Exec: x.Seq,
 		})
 	}

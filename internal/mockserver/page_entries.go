@@ -34,6 +34,14 @@ func (e *entry) text(name, text string) {
 	}
 }
 
+// unsent says why the client was not told a result.
+func unsent(fault string) string {
+	if fault != "" {
+		return "no: the fault kept it back, or the client had given up"
+	}
+	return "no: the client had given up, or the call is under way"
+}
+
 // line is a text in one line.
 func line(text string, most int) string {
 	return strings.Join(strings.Fields(look.Clean(prose.Shorten(text, most))), " ")
@@ -143,7 +151,7 @@ func serverEntries(id string, calls []harness.ToolExchange, frames []jsonrpc.Fra
 		e.fact("Server", x.Server)
 		e.fact("Fault", x.Fault)
 		if x.Unsent {
-			e.fact("Sent", "no: the client had given up")
+			e.fact("Sent", unsent(x.Fault))
 		}
 		if x.Failed {
 			e.fact("Result", "an error")
