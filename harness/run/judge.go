@@ -304,7 +304,8 @@ func (t *trial) conduct(e *evidence, listed map[string][]harness.Tool) {
 		in.Optional[s.Name] = !s.Required
 	}
 	if t.model != nil {
-		in.Remaining, in.Idle = t.unreached(e), t.model.idle()
+		in.Remaining = t.unreached(e)
+		in.Idle = append(t.model.idle(), t.idleInReplies(e, in.Remaining)...)
 	}
 	for i, turn := range t.scenario.Turns {
 		in.Users = append(in.Users, turn.User)

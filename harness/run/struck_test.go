@@ -3,6 +3,8 @@
 package run_test
 
 import (
+	"context"
+	"errors"
 	"strings"
 	"testing"
 
@@ -12,6 +14,7 @@ import (
 	"github.com/rehearse-dev/rehearse/harness/agent"
 	"github.com/rehearse-dev/rehearse/harness/run"
 	"github.com/rehearse-dev/rehearse/harness/trials"
+	"github.com/rehearse-dev/rehearse/internal/conduct"
 	"github.com/rehearse-dev/rehearse/reports"
 )
 
@@ -47,5 +50,45 @@ turns:
 	}
 	if line := "faults that struck: " + strings.Join(want, "; "); !strings.Contains(text.String(), line) {
 		t.Errorf("%s\nwant %s", text.String(), line)
+	}
+}
+
+// TestFaultsOfUnaskedReplies: a fault of a reply that nothing asked for is a
+// warning where nobody misses the reply, with that reason, and where nothing came
+// at all; replies that are missed need none.
+func TestFaultsOfUnaskedReplies(t *testing.T) {
+	const limited = `
+scenario: s
+subject: {max_model_calls: 1}
+servers: {WEATHER}
+turns:
+  - user: Paris?
+    replies: [{calls: [{weather.get_weather: {location: Paris}}]}, {say: ok, fault: {kind: rate_limit}}]
+    expect: [EXPECT]
+`
+	dead := sender(func(context.Context, *harness.Env) error { return errors.New("dead") })
+	const never = " struck no request: its reply was never asked for"
+	for _, tt := range []struct {
+		name, scenario string
+		subject        harness.Subject
+		want           string
+	}{
+		{"the turn stops", strings.Replace(limited, "EXPECT", "{stops: model_calls}", 1), agent.Subject(nil), never},
+		{"the reply is missed", strings.Replace(limited, "EXPECT", "{calls: {extra: allow, list: []}}", 1), agent.Subject(nil), ""},
+		{"nothing is asked, of a reply", "scenario: s\nturns: [{user: Go, replies: [{say: ok, fault: {kind: rate_limit}}], expect: [{stops: error}]}]\n", dead, never},
+		{"nothing is asked, of the suite", "scenario: s\nmodel: {faults: [{kind: rate_limit}]}\nturns: [{user: Go, replies: [{say: ok}], expect: [{stops: error}]}]\n", dead, " struck no request: no request came"},
+		{"it strikes", "scenario: s\nturns: [{user: Go, replies: [{say: ok, fault: {kind: rate_limit}}], expect: [{answer: {equals: ok}}]}]\n", agent.Subject(nil), ""},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			got := ""
+			for _, v := range one(t, write(t, tt.scenario), run.Options{Subject: tt.subject}).Verdicts {
+				if v.Check == conduct.FaultsStruck && v.State == trials.Warned {
+					got = v.Message
+				}
+			}
+			if (got == "") != (tt.want == "") || !strings.HasSuffix(got, tt.want) {
+				t.Errorf("the warning is %q, want %q", got, tt.want)
+			}
+		})
 	}
 }

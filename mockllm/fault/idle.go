@@ -2,7 +2,10 @@
 
 package fault
 
-import "fmt"
+import (
+	"fmt"
+	"slices"
+)
 
 // Idle is a fault that struck no request, and why.
 type Idle struct {
@@ -18,6 +21,7 @@ func IdleOf(players []*Player) []Idle {
 		return nil
 	}
 	var out []Idle
+	tried := slices.ContainsFunc(players, func(p *Player) bool { return len(p.counts) > 0 && p.counts[0].asked > 0 })
 	for i := range players[0].faults {
 		f, info := &players[0].faults[i], &players[0].infos[i]
 		var sum count
@@ -25,7 +29,11 @@ func IdleOf(players []*Player) []Idle {
 			sum.add(p.counts[i])
 		}
 		if sum.Struck == 0 && !((f.Probability > 0 || f.Chance > 0) && sum.Fitted > 0) {
-			out = append(out, Idle{f, f.why(info, sum)})
+			why := f.why(info, sum)
+			if !tried {
+				why = "no request came"
+			}
+			out = append(out, Idle{f, why})
 		}
 	}
 	return out
