@@ -42,7 +42,7 @@ func judgeObject() *object {
 		keys: []key{
 			{name: "rubric", typ: template(), required: true, doc: "What to look at, and what passes; reads " + known(expr.User) + "."},
 			{name: "sees", typ: enum("answer", "conversation"), def: "answer", doc: "What is judged: the user's text and the answer, or also the tool calls with their results; of the turn, or of the whole conversation."},
-			{name: "choices", typ: list(filled()), def: "[pass, fail]", doc: "The verdicts that it may give."},
+			{name: "choices", typ: list(filled()), def: "[pass, fail]", doc: "The verdicts that it may give, letter by letter."},
 			{name: "pass", typ: either(filled(), list(filled())), def: "the first of choices", doc: "The choices that pass."},
 			{name: "scale", typ: list(whole()), def: "none", doc: "Instead of choices, the lowest and the highest whole score: `[1, 5]`."},
 			{name: "at_least", typ: whole(), def: "the highest", doc: "With `scale`, the lowest score that passes."},
@@ -153,7 +153,7 @@ func (l *loader) choices(n *strictyaml.Node, s *score.Judge) {
 	}
 	for i, c := range s.Choices {
 		if slices.ContainsFunc(s.Choices[:i], func(o string) bool { return strings.EqualFold(o, c) }) {
-			l.problems.add(n.Get("choices").Pos, "the choice %q is duplicated; case does not tell choices apart", c)
+			l.problems.add(n.Get("choices").Pos, "the choice %q is duplicated, or differs from another in case alone, and a judge may write either", c)
 		}
 	}
 	s.Passing = s.Choices[:1]

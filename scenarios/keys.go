@@ -371,7 +371,7 @@ func answerObject() *object {
 			{name: "not_contains", typ: texts, doc: "Texts that it must not contain."},
 			{name: "regex", typ: either(list(text()), text()), doc: "Regular expressions (RE2) that it must match."},
 			{name: "equals", typ: template(), doc: "The whole text, including white space at its ends."},
-			{name: "json", typ: anything(), doc: "A value with operators that the text, parsed as JSON, matches."},
+			{name: "json", typ: anything(), doc: "A value with operators that the text, parsed as JSON, matches. Where the text has one ``` block, what is in it counts, whatever stands around it."},
 		},
 	}
 }

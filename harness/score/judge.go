@@ -17,6 +17,7 @@ import (
 	"github.com/rehearse-dev/rehearse/harness/trials"
 	"github.com/rehearse-dev/rehearse/internal/expr"
 	"github.com/rehearse-dev/rehearse/internal/prose"
+	"github.com/rehearse-dev/rehearse/internal/value"
 )
 
 // Judge has a language model judge the answer, or the conversation, by a rubric.
@@ -198,9 +199,9 @@ func (s Judge) allowed(vote int) string {
 	return strings.Join(words, ", ")
 }
 
-// vote reads a reply: one JSON object, alone or in the only ``` block. An object
-// among other text is not looked for, since that may be quoted from what is
-// judged.
+// vote reads a reply: one JSON object, with nothing beside it but the marks of a
+// ``` block that it fills. An object among other text is not looked for, in a
+// block or not, since that may be quoted from what is judged.
 func (s Judge) vote(reply JudgeReply) trials.Vote {
 	vote := trials.Vote{Reply: reply.Text}
 	if reply.Error != "" {
@@ -211,43 +212,82 @@ func (s Judge) vote(reply JudgeReply) trials.Vote {
 		vote.Error = fmt.Sprintf(format, args...) + ": " + strconv.Quote(prose.Shorten(reply.Text, 200))
 		return vote
 	}
-	var said struct {
-		Reason  string          `json:"reason"`
-		Verdict json.RawMessage `json:"verdict"`
+	text := strings.TrimSpace(reply.Text)
+	if strings.HasPrefix(text, "```") && strings.HasSuffix(text, "```") {
+		text = unfence(text)
 	}
-	if err := json.Unmarshal([]byte(unfence(strings.TrimSpace(reply.Text))), &said); err != nil {
-		return unreadable("the reply is not one JSON object with a reason and a verdict")
-	}
-	verdict := string(said.Verdict)
-	var text string
-	if json.Unmarshal(said.Verdict, &text) == nil {
-		verdict = strings.TrimSpace(text)
+	reason, verdict, err := ballot(text)
+	if err != nil {
+		return unreadable("%v", err)
 	}
 	if err := s.read(&vote, verdict); err != nil {
 		return unreadable("%v", err)
 	}
-	vote.Reason = said.Reason
+	vote.Reason = reason
 	return vote
 }
 
-// read takes a verdict that is allowed.
-func (s Judge) read(vote *trials.Vote, verdict string) error {
-	if verdict == "" || verdict == "null" {
-		return errors.New("the reply has no verdict")
+// ballot takes the reason and the verdict out of a reply. Their names count
+// letter by letter. A second verdict, in whatever case, leaves it open which one
+// the judge means.
+func ballot(text string) (reason string, verdict value.Value, err error) {
+	errShape := errors.New("the reply is not one JSON object with a reason and a verdict")
+	if !json.Valid([]byte(text)) || !strings.HasPrefix(strings.TrimSpace(text), "{") {
+		return "", verdict, errShape
 	}
-	if s.Scale != nil {
-		n, err := strconv.Atoi(verdict)
-		if err != nil || n < s.Scale.Min || n > s.Scale.Max {
-			return fmt.Errorf("the verdict %s is not a whole number from %d to %d", prose.Shorten(verdict, 60), s.Scale.Min, s.Scale.Max)
+	verdicts := 0
+	dec := json.NewDecoder(strings.NewReader(text))
+	_, _ = dec.Token() // the brace; what follows is known to be JSON
+	for dec.More() {
+		name, _ := dec.Token()
+		var raw json.RawMessage
+		if err := dec.Decode(&raw); err != nil {
+			return "", verdict, errShape
 		}
-		vote.Verdict, vote.Passes = strconv.Itoa(n), n >= s.Scale.AtLeast
+		if strings.EqualFold(fmt.Sprint(name), "verdict") {
+			verdicts++
+		}
+		switch name {
+		case "reason":
+			if json.Unmarshal(raw, &reason) != nil {
+				return "", verdict, errShape
+			}
+		case "verdict":
+			if verdict, err = value.Parse(raw); err != nil {
+				return "", verdict, errShape
+			}
+		}
+	}
+	switch {
+	case verdicts > 1:
+		return "", verdict, errors.New("the reply has more than one verdict")
+	case verdict.IsNull():
+		return "", verdict, errors.New("the reply has no verdict")
+	}
+	return reason, verdict, nil
+}
+
+// read takes a verdict that is allowed, as it is written; of a score the value
+// counts.
+func (s Judge) read(vote *trials.Vote, verdict value.Value) error {
+	spelling := verdict.String()
+	if s.Scale != nil {
+		n, ok := verdict.Exact().Int()
+		if verdict.Kind() == value.String {
+			at, err := strconv.Atoi(verdict.Text())
+			n, ok = int64(at), err == nil && strconv.Itoa(at) == verdict.Text()
+		}
+		if !ok || n < int64(s.Scale.Min) || n > int64(s.Scale.Max) {
+			return fmt.Errorf("the verdict %s is not a whole number from %d to %d", prose.Shorten(spelling, 60), s.Scale.Min, s.Scale.Max)
+		}
+		vote.Verdict, vote.Passes = strconv.FormatInt(n, 10), n >= int64(s.Scale.AtLeast)
 		return nil
 	}
-	i := slices.IndexFunc(s.Choices, func(c string) bool { return strings.EqualFold(c, verdict) })
-	if i < 0 {
-		return fmt.Errorf("the verdict %s is none of %s", prose.Shorten(verdict, 60), strings.Join(s.Choices, ", "))
+	word := verdict.Text()
+	if !slices.Contains(s.Choices, word) {
+		return fmt.Errorf("the verdict %s is none of %s", prose.Shorten(spelling, 60), strings.Join(s.Choices, ", "))
 	}
-	vote.Verdict, vote.Passes = s.Choices[i], slices.Contains(s.Passing, s.Choices[i])
+	vote.Verdict, vote.Passes = word, slices.Contains(s.Passing, word)
 	return nil
 }
 

@@ -77,7 +77,9 @@ func TestVotes(t *testing.T) {
 		{"among other text", score.Judge{}, []string{"The answer says " + yes}, trials.Undecided, "none", 1, "the judge gave no verdict: vote 1: the reply is not one JSON object with a reason and a verdict: \"The answer says {\\\"reason\\\": \\\"Good.\\\", \\\"verdict\\\": \\\"pass\\\"}\""},
 		{"two objects", score.Judge{}, []string{yes + no}, trials.Undecided, "none", 1, "the judge gave no verdict: vote 1: the reply is not one JSON object with a reason and a verdict: \"{\\\"reason\\\": \\\"Good.\\\", \\\"verdict\\\": \\\"pass\\\"}{\\\"verdict\\\": \\\"fail\\\"}\""},
 		{"no verdict", score.Judge{}, []string{`{"reason": "Good."}`}, trials.Undecided, "none", 1, `the judge gave no verdict: vote 1: the reply has no verdict: "{\"reason\": \"Good.\"}"`},
-		{"null", score.Judge{}, []string{`null`}, trials.Undecided, "none", 1, `the judge gave no verdict: vote 1: the reply has no verdict: "null"`},
+		{"null", score.Judge{}, []string{`null`}, trials.Undecided, "none", 1, `the judge gave no verdict: vote 1: the reply is not one JSON object with a reason and a verdict: "null"`},
+		{"in an unnamed block with space around it", score.Judge{}, []string{"\n```\n" + yes + "\n```\n"}, trials.Passed, "1", 1, "pass by 1 vote: pass (Good.)"},
+		{"scores by their value", score.Judge{Votes: 3, Scale: scale}, []string{`{"verdict": 5.0}`, `{"verdict": 5e0}`, `{"verdict": 0.5e1}`}, trials.Passed, "1", 1, "pass by 3 of 3 votes: 5; 5; 5"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			s := tt.judge
@@ -104,6 +106,50 @@ func TestVotes(t *testing.T) {
 				t.Errorf("as advice: %s, advisory %v, want %s", v.State, v.Advisory, want)
 			}
 		})
+	}
+}
+
+// TestNoVote: what leaves any doubt about the verdict is no vote, neither for
+// nor against.
+func TestNoVote(t *testing.T) {
+	word := score.Judge{Choices: []string{"pass", "fail"}, Passing: []string{"pass"}}
+	scale := score.Judge{Scale: &score.Scale{Min: 1, Max: 5, AtLeast: 4}}
+	shape, none, many := "the reply is not one JSON object", "the reply has no verdict", "the reply has more than one verdict"
+	for _, tt := range []struct {
+		judge       score.Judge
+		reply, want string
+	}{
+		{word, `{"Verdict": "pass"}`, none},
+		{word, `{"verdict": "fail", "Verdict": "pass"}`, many},
+		{word, `{"VERDICT": "pass", "verdict": "fail"}`, many},
+		{word, `{"verdict": "fail", "verdict": "pass"}`, many},
+		{word, `{"verdict": "pass", "verd\u0069ct": "pass"}`, many},
+		{word, `{"verdict": null}`, none},
+		{word, `{"verdict": " pass "}`, `the verdict " pass " is none of pass, fail`},
+		{word, `{"verdict": "PASS"}`, `the verdict "PASS" is none of`},
+		{word, `{"verdict": ""}`, `the verdict "" is none of`},
+		{word, `{"verdict": ["pass"]}`, `the verdict ["pass"] is none of`},
+		{word, `{"verdict": "pass", "reason": 3}`, shape},
+		{word, `[{"verdict": "pass"}]`, shape},
+		{word, `"pass"`, shape},
+		{word, "", shape},
+		{word, "I think:\n```json\n{\"verdict\": \"pass\"}\n```", shape},
+		{word, "```json\n{\"verdict\": \"pass\"}\n```\nIs that so?", shape},
+		{word, "```\n{\"verdict\": \"pass\"}\n```\n```\n{\"verdict\": \"pass\"}\n```", shape},
+		{scale, `{"verdict": "05"}`, `the verdict "05" is not a whole number from 1 to 5`},
+		{scale, `{"verdict": " 5"}`, `the verdict " 5" is not a whole number`},
+		{scale, `{"verdict": "+5"}`, `the verdict "+5" is not`},
+		{scale, `{"verdict": "5.0"}`, `the verdict "5.0" is not`},
+		{scale, `{"verdict": 4.5}`, `the verdict 4.5 is not`},
+		{scale, `{"verdict": 5e99}`, `the verdict 5e99 is not`},
+		{scale, `{"verdict": 0}`, `the verdict 0 is not`},
+		{scale, `{"verdict": true}`, `the verdict true is not`},
+	} {
+		tt.judge.Rubric, tt.judge.Decides = rubric(t, "x"), true
+		v := tt.judge.Score(&score.Evidence{Transcript: spoke("hello"), Ask: says(tt.reply)})
+		if vote := v.Judgement.Votes[0]; v.State != trials.Undecided || !strings.HasPrefix(vote.Error, tt.want) {
+			t.Errorf("%s: %s, %q, want %q", tt.reply, v.State, vote.Error, tt.want)
+		}
 	}
 }
 
