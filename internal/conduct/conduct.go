@@ -12,12 +12,12 @@
 //	answered_once         every call of the model is executed and answered once, under its own id, and nothing else is executed; in a turn of one model call, none is
 //	result_order          results go back in the order of the calls
 //	results               the text of a result reaches the model whole: as it is, or wrapped; `capped` also allows its beginning, at least 64 bytes (half of a result below 128)
-//	tools_offered         the tools that the servers list are offered to the model, with the same arguments and their descriptions
+//	tools_offered         the tools that the servers list are offered to the model, with their descriptions and the same parameters: as another type is a failure; without type, enum, description or being required, a warning
 //	model_asked           every request asks for the model that the subject was given
 //	user_sent             what the user says in a turn is in a request of that turn: as a message, or within one (a warning where only its beginning is, where it comes twice, and where the client adds messages of the user)
 //	history_grows         each request holds the messages of the one before it, and the reply to that as the model gave it
 //	stable_prefix         tools and system prompt are the same from request to request (a warning)
-//	witnesses_agree       what the subject reports is what the mocks saw; the server got the arguments that the model wrote
+//	witnesses_agree       what the subject reports is what the mocks saw (a warning where its answer is some part of the model's, or what arrived of a reply that broke off); the server got the arguments that the model wrote
 //	no_call_after_answer  no tool is called once the model has answered in text
 //	provider_accepts      no request is one that the provider would refuse
 //	limits                the limits of the scenario are kept

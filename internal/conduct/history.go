@@ -47,19 +47,50 @@ func (c *checker) toolsOffered() (f finding) {
 				f.add("request %d: %v", x.Seq, err)
 				continue
 			}
-			if slices.ContainsFunc(x.Request.Tools, func(offered harness.Tool) bool { return describes(offered.Description, t.Description) }) {
-				continue // under whichever name, where names of the server are alike
-			}
-			for _, offered := range x.Request.Tools {
-				if offered.Name == name {
-					f.add("request %d: tool %q is offered with the description %s, but the server lists it with %s",
-						x.Seq, server+"."+t.Name, quote(offered.Description), quote(t.Description))
-				}
-			}
+			c.asListed(x, server, t, name, &f)
 		}
 	}
 	c.redescribed(&c.requests[i], &f)
 	return f
+}
+
+// asListed compares the description and the parameters of a tool that is
+// offered under a name with those that its server lists. Where names of the
+// server are alike, another of the tools offered may be the one that is meant.
+func (c *checker) asListed(x *harness.Exchange, server string, t harness.Tool, name string, f *finding) {
+	own := server + "." + t.Name
+	same := func(offered harness.Tool) bool {
+		wrong, lost := parameters(t, offered)
+		return len(wrong)+len(lost) == 0
+	}
+	described := func(offered harness.Tool) bool { return describes(offered.Description, t.Description) }
+	told := !slices.ContainsFunc(x.Request.Tools, described)
+	for _, offered := range x.Request.Tools {
+		if offered.Name != name {
+			continue
+		}
+		if told {
+			f.add("request %d: tool %q is offered with the description %s, but the server lists it with %s", x.Seq, own, quote(offered.Description), quote(t.Description))
+		}
+		wrong, lost := parameters(t, offered)
+		if len(wrong)+len(lost) == 0 || c.announced(server) ||
+			slices.ContainsFunc(x.Request.Tools, func(o harness.Tool) bool { return o.Name != name && described(o) && same(o) }) {
+			continue
+		}
+		what := fmt.Sprintf("request %d: tool %q is offered with other parameters than its server lists: %s", x.Seq, own, joined(slices.Concat(wrong, lost)))
+		if len(wrong) > 0 {
+			f.add("%s", what)
+		} else {
+			f.note("%s", what)
+		}
+	}
+}
+
+// announced reports whether a server said that its tools are others now.
+func (c *checker) announced(server string) bool {
+	return slices.ContainsFunc(c.Frames, func(f jsonrpc.Frame) bool {
+		return !f.In && f.Server == server && f.Method == "notifications/tools/list_changed"
+	})
 }
 
 // redescribed finds tools that a later request offers with another description
@@ -388,24 +419,5 @@ func (c conversations) compareModelCalls(turn int, t *harness.TurnReport, f *fin
 	}
 	if t.ModelCalls < replies || t.ModelCalls > attempts {
 		f.add("turn %d: the subject reports %s, but the endpoint saw %d", turn, prose.CountOf(t.ModelCalls, "model call", "model calls"), attempts)
-	}
-}
-
-func (c *checker) compareAnswer(turn int, t *harness.TurnReport, f *finding) {
-	said := ""
-	for _, r := range c.replies {
-		if r.Turn == turn {
-			said = ""
-			if len(r.Answer.Calls) == 0 {
-				said = strings.TrimSpace(r.Answer.Text)
-			}
-		}
-	}
-	if said == "" || t.Stop != "" || t.Error != "" {
-		return
-	}
-	got := strings.TrimSpace(t.Answer)
-	if got == "" || !strings.Contains(said, got) && !strings.Contains(got, said) {
-		f.add("turn %d: the subject answers %s, but the model said %s", turn, quote(got), quote(said))
 	}
 }

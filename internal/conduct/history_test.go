@@ -236,7 +236,7 @@ func TestReports(t *testing.T) {
 		{"calls without ids, by the server's and the tool's name", func(_ *conduct.Input, r *harness.TurnReport) { r.Calls = reported("weather.get", "get") }, "passed"},
 		{"calls without ids, of another tool", func(_ *conduct.Input, r *harness.TurnReport) { r.Calls = reported("get", "weather.add") }, `failed: turn 1: the subject does not report call weather.get {"city": "Oslo"} (c2); turn 1: the subject reports a call of weather.add (), which the model did not make`},
 		{"ids of its own, where the model gave none", func(in *conduct.Input, r *harness.TurnReport) { noIDs(in); r.Calls[0].ID, r.Calls[1].ID = "x", "y" }, "passed"},
-		{"a part of the answer", func(_ *conduct.Input, r *harness.TurnReport) { r.Answer = "21" }, "passed"},
+		{"a part of the answer", func(_ *conduct.Input, r *harness.TurnReport) { r.Answer = "21" }, `warning: turn 1: the subject answers "21", a part of what the model said: "21 and -3."`},
 		{"more than the answer", func(_ *conduct.Input, r *harness.TurnReport) { r.Answer = "So: 21 and -3. Bye." }, "passed"},
 		{"no answer, since it stopped", func(_ *conduct.Input, r *harness.TurnReport) { r.Answer, r.Stop = "", harness.StopLength }, "passed"},
 		{"no answer, since it broke", func(_ *conduct.Input, r *harness.TurnReport) { *r = harness.TurnReport{Error: "boom"} }, "passed"},

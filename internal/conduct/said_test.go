@@ -1,0 +1,68 @@
+// Copyright 2026 The rehearse Authors. SPDX-License-Identifier: Apache-2.0
+
+package conduct_test
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/rehearse-dev/rehearse/internal/conduct"
+)
+
+// TestAnswerReported: the answer that a subject reports is that of the model,
+// with more around it, or a part that is an answer itself.
+func TestAnswerReported(t *testing.T) {
+	const sunny = "It is sunny in Paris, and done."
+	long := strings.Repeat("It is sunny in Paris. ", 10)
+	for _, tt := range []struct{ name, said, got, want string }{
+		{"all of it", sunny, sunny, "passed"},
+		{"words around it", sunny, "**Answer**: " + sunny + " (1 call)", "passed"},
+		{"without the thoughts before it", "<think>Where is that? In France, I think.</think>\n4", "4", "passed"},
+		{"without a label", "I know the answer now, after all of this. Final answer: Rome.", "Rome", "passed"},
+		{"a value of an object", `Here: {"reason": "It is the capital of France.", "answer": "Paris", "n": 21}`, "Paris", "passed"},
+		{"a number of an object", `{"n": 21, "reason": "It is the capital of France."}`, "21", "passed"},
+		{"without an end mark", "It is sunny. TERMINATE", "It is sunny.", "passed"},
+		{"the beginning of a long one", long, long[:66], "passed"},
+		{"another", sunny, "It is rainy.", `failed: turn 1: the subject answers "It is rainy.", but the model said "It is sunny in Paris, and done."`},
+		{"none", sunny, "", `failed: turn 1: the subject answers "", but the model said "It is sunny in Paris, and done."`},
+		{"a dot", sunny, ".", `failed: turn 1: the subject answers ".", but the model said "It is sunny in Paris, and done."`},
+		{"a letter", sunny, "I", `failed: turn 1: the subject answers "I", but the model said "It is sunny in Paris, and done."`},
+		{"a part of a word and a word", sunny, "sunny in Par", `failed: turn 1: the subject answers "sunny in Par", but the model said "It is sunny in Paris, and done."`},
+		{"a word that is part of another too", "Parisian Paris, as everybody says it is.", "Paris", `warning: turn 1: the subject answers "Paris", a part of what the model said: "Parisian Paris, as everybody says it is."`},
+		{"a word", sunny, "sunny", `warning: turn 1: the subject answers "sunny", a part of what the model said: "It is sunny in Paris, and done."`},
+		{"where no space is between words", "今日のパリは晴れです。よかったですね。", "晴れ", `warning: turn 1: the subject answers "晴れ", a part of what the model said: "今日のパリは晴れです。よかったですね。"`},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			in := honest()
+			in.Exchanges[1].Answer.Text, in.Transcript.Turns[0].Answer = tt.said, tt.got
+			if got := verdictOf(conduct.Config{}, in, conduct.WitnessesAgree); got != tt.want {
+				t.Errorf("witnesses_agree is %s\nwant %s", got, tt.want)
+			}
+		})
+	}
+}
+
+// TestHalfTaken: a subject that takes what has arrived of a reply that breaks off
+// for the answer is told.
+func TestHalfTaken(t *testing.T) {
+	const half = `warning: turn 1: the subject answers "21 and", which is what arrived of a reply that broke off: "21 and -3."`
+	for _, tt := range []struct{ name, got, want string }{
+		{"half of it", "21 and", half},
+		{"all of it", "21 and -3.", "passed"},
+		{"something else", "The model did not answer.", "passed"},
+		{"nothing", "", "passed"},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			in := honest()
+			in.Exchanges[1].Delivered, in.Exchanges[1].Fault = false, "cut"
+			in.Transcript.Turns[0].Answer = tt.got
+			if got := verdictOf(conduct.Config{}, in, conduct.WitnessesAgree); got != tt.want {
+				t.Errorf("witnesses_agree is %s\nwant %s", got, tt.want)
+			}
+			in.Interrupted = []int{1}
+			if got := verdictOf(conduct.Config{}, in, conduct.WitnessesAgree); got != "passed" {
+				t.Errorf("where the user interrupted, witnesses_agree is %s", got)
+			}
+		})
+	}
+}

@@ -1,0 +1,98 @@
+// Copyright 2026 The rehearse Authors. SPDX-License-Identifier: Apache-2.0
+
+package conduct_test
+
+import (
+	"encoding/json"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/rehearse-dev/rehearse/harness"
+	"github.com/rehearse-dev/rehearse/internal/conduct"
+	"github.com/rehearse-dev/rehearse/internal/jsonrpc"
+)
+
+// schemaListed is what a server lists in [TestParametersOffered].
+const schemaListed = `{"type": "object", "properties": {
+	"k": {"type": "string", "enum": ["a", "b"], "description": "The key."},
+	"n": {"type": "integer", "default": 3, "minimum": 0, "format": "int32"},
+	"opt": {"anyOf": [{"type": "number"}, {"type": "null"}], "default": null, "title": "Opt"},
+	"to": {"$ref": "#/$defs/Place", "description": "Where to."},
+	"tags": {"type": "array", "items": {"type": "string", "description": "A tag."}}
+}, "required": ["k", "to"], "$defs": {"Place": {"type": "object", "properties": {"city": {"type": "string"}, "when": {"type": "string", "format": "date"}}, "required": ["city"]}}}`
+
+func TestParametersOffered(t *testing.T) {
+	replaced := func(old, new string) string {
+		if !strings.Contains(schemaListed, old) {
+			t.Fatalf("no %s in the schema", old)
+		}
+		return strings.Replace(schemaListed, old, new, 1)
+	}
+	const place = `{"type": "object", "additionalProperties": false, "required": ["city", "when"], "properties": {"city": {"type": "string"}, "when": {"type": ["string", "null"]}}`
+	for _, tt := range []struct{ name, offered, want string }{
+		{"as it is", schemaListed, "passed"},
+		{"spelled otherwise", replaced(`"opt"`, `"o\u0070t"`), "passed"},
+		{
+			"strict, as OpenAI wants it", `{"type": "object", "additionalProperties": false, "required": ["k", "n", "opt", "to", "tags"], "properties": {
+			"k": {"type": "string", "enum": ["a", "b"], "description": "The key."}, "n": {"type": ["integer", "null"]}, "opt": {"anyOf": [{"type": "number"}, {"type": "null"}]},
+			"to": ` + place + `, "description": "Where to."}, "tags": {"anyOf": [{"type": "array", "items": {"type": "string", "description": "A tag."}}, {"type": "null"}]}}}`, "passed",
+		},
+		{
+			"as Gemini wants it", `{"type": "OBJECT", "required": ["k", "to"], "properties": {
+			"k": {"type": "STRING", "enum": ["a", "b"], "description": "The key."}, "n": {"type": "INTEGER", "nullable": true}, "opt": {"type": "NUMBER", "nullable": true},
+			"to": {"type": "OBJECT", "description": "Where to.", "required": ["city"], "properties": {"city": {"type": "STRING"}, "when": {"type": "STRING"}}},
+			"tags": {"type": "ARRAY", "items": {"type": "STRING", "description": "A tag."}}}}`, "passed",
+		},
+		{
+			"through another language's types", `{"type": "object", "required": ["k", "to"], "title": "Args", "properties": {
+			"k": {"title": "K", "description": "The key.", "anyOf": [{"const": "a"}, {"const": "b"}]}, "n": {"type": "number"}, "opt": {"type": "number"},
+			"to": {"allOf": [{"$ref": "#/definitions/P"}], "description": "Where to."}, "tags": {"type": "array", "items": {"type": "string", "description": "A tag."}}},
+			"definitions": {"P": ` + place + `}}}`, "passed",
+		},
+		{"no description", replaced(`, "description": "The key."`, ""), `warning: request 1: tool "weather.get" is offered with other parameters than its server lists: "k" has the description "", not "The key."`},
+		{"another type", replaced(`"type": "integer"`, `"type": "string"`), `failed: request 1: tool "weather.get" is offered with other parameters than its server lists: "n" is string, not integer`},
+		{"another type of items", replaced(`"items": {"type": "string"`, `"items": {"type": "boolean"`), `failed: …: "tags[]" is boolean, not string`},
+		{"another type below", replaced(`"city": {"type": "string"}`, `"city": {"type": "number"}`), `failed: …: "to.city" is number, not string`},
+		{"another type of what may be null", replaced(`{"type": "number"}`, `{"type": "string"}`), `warning: …: "opt" is string, not number`},
+		{"no type", replaced(`"type": "integer", `, ""), `warning: …: "n" has no type, not integer`},
+		{"any type", replaced(`"type": "integer"`, `"type": "any"`), `warning: …: "n" has no type, not integer`},
+		{"no enum", replaced(`"enum": ["a", "b"], `, ""), `warning: …: "k" has no enum`},
+		{"another enum", replaced(`["a", "b"]`, `["a"]`), `warning: …: "k" has the enum [a], not [a, b]`},
+		{"not required", replaced(`"required": ["k", "to"]`, `"required": ["to"]`), `warning: …: "k" is not required`},
+		{"nothing required below", replaced(`"required": ["city"]`, `"required": []`), `warning: …: "to.city" is not required`},
+		{"less below", replaced(`"when"`, `"where"`), `warning: …: "to.when" is left out`},
+		{"another description", replaced("Where to.", "Who."), `warning: …: "to" has the description "Who.", not "Where to."`},
+		{"nothing that refers to itself ends it", replaced(`"city": {"type": "string"}`, `"city": {"$ref": "#/$defs/Place/properties/city"}`), "passed"},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			in := honest()
+			in.Listed = map[string][]harness.Tool{"weather": slices.Clone(tools)}
+			in.Listed["weather"][0].Schema = json.RawMessage(schemaListed)
+			for i := range in.Exchanges {
+				in.Exchanges[i].Request.Tools = slices.Clone(tools)
+				in.Exchanges[i].Request.Tools[0].Schema = json.RawMessage(tt.offered)
+			}
+			want := strings.Replace(tt.want, "…", `request 1: tool "weather.get" is offered with other parameters than its server lists`, 1)
+			if got := verdictOf(conduct.Config{}, in, conduct.ToolsOffered); got != want {
+				t.Errorf("tools_offered is %s\nwant %s", got, want)
+			}
+			in.Frames = []jsonrpc.Frame{{Seq: 1, Server: "weather", Kind: jsonrpc.FrameNotification, Method: "notifications/tools/list_changed"}}
+			if got := verdictOf(conduct.Config{}, in, conduct.ToolsOffered); got != "passed" {
+				t.Errorf("after the server announced others, tools_offered is %s", got)
+			}
+		})
+	}
+	// What describes a tool may describe its parameters.
+	in := honest()
+	in.Listed = map[string][]harness.Tool{"weather": slices.Clone(tools)}
+	in.Listed["weather"][0].Schema = json.RawMessage(schemaListed)
+	for i := range in.Exchanges {
+		in.Exchanges[i].Request.Tools = slices.Clone(tools)
+		in.Exchanges[i].Request.Tools[0].Description += " k: The key."
+		in.Exchanges[i].Request.Tools[0].Schema = json.RawMessage(replaced(`, "description": "The key."`, ""))
+	}
+	if got := verdictOf(conduct.Config{}, in, conduct.ToolsOffered); got != "passed" {
+		t.Errorf("described by the tool, tools_offered is %s", got)
+	}
+}
