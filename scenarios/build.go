@@ -292,11 +292,11 @@ func (l *loader) settings(model, subject *strictyaml.Node) harness.Settings {
 	if !usable(subject) {
 		return s
 	}
-	known := l.shapes.objects["subject"].keys
 	for _, p := range subject.Pairs {
-		if !usable(p.Value) || slices.ContainsFunc(known, func(k key) bool { return k.name == p.Key.Text }) {
+		if !usable(p.Value) || l.ownKey(p.Key.Text) {
 			continue
 		}
+		l.heedable(p, subject)
 		var v any
 		if err := json.Unmarshal(p.Value.JSON(), &v); err != nil {
 			l.problems.add(p.Value.Pos, "%q: %v", p.Key.Text, err)

@@ -99,7 +99,8 @@ type loader struct {
 	lookup func(string) (string, bool)
 	// offline allows variables of real servers that are not set.
 	offline bool
-	root    string // see Options.Root
+	root    string   // see Options.Root
+	heeded  []string // see Options.Settings
 	docs    map[string]*document
 	// projects are the settings of the projects of folders.
 	projects map[string]*project.Project
@@ -125,7 +126,7 @@ func (l *loader) files() []string {
 func newLoader(opts *Options) *loader {
 	l := &loader{lookup: os.LookupEnv, docs: map[string]*document{}, projects: map[string]*project.Project{}, mistaken: map[string]bool{}}
 	if opts != nil {
-		l.offline, l.root = opts.Offline, opts.Root
+		l.offline, l.root, l.heeded = opts.Offline, opts.Root, opts.Settings
 		if opts.LookupEnv != nil {
 			l.lookup = opts.LookupEnv
 		}

@@ -274,6 +274,11 @@ type Options struct {
 	// of their settings, a variable that is not set is empty. Default: that is
 	// an error.
 	Offline bool
+	// Settings are names of subject settings, beside those with a meaning of
+	// their own, that those who will play may know. With them a setting of a
+	// scenario that neither they nor a subject of rehearse.yaml know is a
+	// mistake. nil takes any: a subject in Go may have settings of its own.
+	Settings []string
 	// Root is a folder: files that lie elsewhere are not read, nor links to
 	// such. It is for text from a stranger. Empty means that all are read.
 	Root string

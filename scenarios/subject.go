@@ -182,6 +182,63 @@ func (l *loader) inWorkdir(n *strictyaml.Node) {
 	}
 }
 
+// ownKey reports whether a key of a subject has a meaning of its own, and is no
+// setting that is passed to the subject by name.
+func (l *loader) ownKey(name string) bool {
+	return slices.ContainsFunc(l.shapes.objects["subject"].keys, func(k key) bool { return k.name == name })
+}
+
+// heedable refuses a setting of a subject that nobody who may play knows, and one
+// of rehearse's own agent with a value that it refuses: no trial could be what
+// the file says.
+func (l *loader) heedable(setting strictyaml.Pair, subject *strictyaml.Node) {
+	if l.heeded == nil {
+		return
+	}
+	name := setting.Key.Text
+	known := textsOf(subject.Get("knows"))
+	if p, err := l.project(filepath.Dir(filepath.FromSlash(setting.Key.Pos.File))); err == nil { // its mistakes are told where its subject is read
+		for _, d := range append(p.Subjects, p.Subject) {
+			if d != nil {
+				known = append(known, d.Knows...)
+			}
+		}
+	}
+	if slices.Contains(known, name) {
+		return
+	}
+	if t, ok := agentSettings()[name]; ok {
+		l.shapes.check(setting.Value, t, name)
+		return
+	}
+	known = append(known, l.heeded...)
+	if slices.Contains(known, name) {
+		return
+	}
+	for _, k := range l.shapes.objects["subject"].keys {
+		known = append(known, k.name)
+	}
+	l.problems.add(setting.Key.Pos, "no subject knows the setting %q%s", name, prose.MeantOr(name, known,
+		fmt.Sprintf(": rehearse's agent has %s; `knows: [%s]` says of a command or an API that it reads this one", strings.Join(subjects.AgentSettings(), ", "), name)))
+}
+
+// agentSettings are the kinds of the settings of rehearse's own agent.
+func agentSettings() map[string]typ {
+	out := map[string]typ{"as": filled(), "tool_names": enum("bare", "mcp", "dotted")}
+	for _, name := range []string{"max_repeats", "max_result_bytes", "select_tools", "tool_concurrency"} {
+		out[name] = whole()
+	}
+	for _, name := range []string{"close_grace", "connect_timeout", "discover_timeout", "tool_time_limit", "tool_timeout"} {
+		out[name] = duration()
+	}
+	for _, name := range subjects.AgentSettings() {
+		if _, ok := out[name]; !ok {
+			out[name] = boolean()
+		}
+	}
+	return out
+}
+
 // subjectMap is the value of subject as a map: a name stands for one with the key
 // name.
 func subjectMap(n *strictyaml.Node) *strictyaml.Node {

@@ -76,7 +76,7 @@ func check(p *process, r *recordings, args []string, strict bool) error {
 	rest := r.split(args)
 	set := &scenarios.Set{}
 	if len(rest) > 0 {
-		set, err = scenarios.Load(rest, &scenarios.Options{LookupEnv: p.getenv})
+		set, err = scenarios.Load(rest, &scenarios.Options{LookupEnv: p.getenv, Settings: heeded(nil)})
 	}
 	var mistakes scenarios.Errors
 	if err != nil && !errors.As(err, &mistakes) {

@@ -63,15 +63,16 @@ streamed normally or its agent does not stream.`,
 }
 
 func fuzz(ctx context.Context, p *process, paths []string, opts *run.FuzzOptions, flags *runFlags) error {
-	set, err := scenarios.Load(paths, &scenarios.Options{LookupEnv: p.getenv})
+	var err error
+	if opts.Subjects, err = subjectsOf(paths, flags); err != nil {
+		return err
+	}
+	set, err := scenarios.Load(paths, &scenarios.Options{LookupEnv: p.getenv, Settings: heeded(opts.Subjects)})
 	if err != nil {
 		return err
 	}
 	list, err := selectScenarios(set, paths, flags)
 	if err != nil {
-		return err
-	}
-	if opts.Subjects, err = subjectsOf(paths, flags); err != nil {
 		return err
 	}
 	progress := newProgress(p, flags)

@@ -21,6 +21,7 @@ import (
 	"github.com/rehearse-dev/rehearse/harness/run"
 	"github.com/rehearse-dev/rehearse/harness/trials"
 	"github.com/rehearse-dev/rehearse/internal/prose"
+	"github.com/rehearse-dev/rehearse/internal/subjects"
 	"github.com/rehearse-dev/rehearse/reports"
 	"github.com/rehearse-dev/rehearse/scenarios"
 )
@@ -233,7 +234,7 @@ func runScenarios(ctx context.Context, p *process, paths []string, opts *run.Opt
 			return err
 		}
 	}
-	set, err := scenarios.Load(paths, &scenarios.Options{LookupEnv: p.getenv, Offline: opts.Mode == harness.ModeReplay})
+	set, err := scenarios.Load(paths, &scenarios.Options{LookupEnv: p.getenv, Offline: opts.Mode == harness.ModeReplay, Settings: heeded(opts.Subjects)})
 	if err != nil {
 		warn(p.stderr, set.Check())
 		return err
@@ -298,6 +299,18 @@ func subjectsOf(paths []string, flags *runFlags) (out []scenarios.Subject, err e
 		out = append(out, subject)
 	}
 	return out, nil
+}
+
+// heeded are the settings of subjects that rehearse's own agent knows, and those
+// which others that are named say they do.
+func heeded(list []scenarios.Subject) []string {
+	known := subjects.AgentSettings()
+	for _, s := range list {
+		if d, ok := s.Subject.(*subjects.Definition); ok {
+			known = append(known, d.Knows...)
+		}
+	}
+	return known
 }
 
 // modelSide takes over what flags say of mode, models, judge and dialect.

@@ -254,7 +254,11 @@ func (r *reader) settings(n *strictyaml.Node, d *Definition) {
 				d.Settings.TokenLimit = i
 			}
 		default:
-			if near := prose.Suggest(name, append(Keys(), settingKeys()...)); near != "" && !slices.Contains(slices.Concat(d.Knows, AgentSettings()), name) {
+			known := append(Keys(), settingKeys()...)
+			if d.Agent != "" {
+				known = append(known, AgentSettings()...)
+			}
+			if near := prose.Suggest(name, known); near != "" && !slices.Contains(slices.Concat(d.Knows, AgentSettings()), name) {
 				r.add(p.Key.Pos, "a subject has no key %q; did you mean %s?", name, near)
 				continue
 			}
