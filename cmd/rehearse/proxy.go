@@ -65,7 +65,8 @@ It refuses requests for a foreign host and requests of pages of another origin: 
 
 With --cassettes DIR each test of a client has its own cassette. The client names
 the test of a request in the header X-Rehearse-Test, or in a path that begins with
-/test/NAME, as with the base URL $REHEARSE_PROXY_URL/test/NAME/v1.
+/test/NAME, as with the base URL $REHEARSE_PROXY_URL/test/NAME/v1. A replay may
+leave out tests, but not all of them.
 
 A request that matches no recording is answered with 422, an error of type
 rehearse_miss, which names the nearest recording and every difference. The exit
@@ -171,7 +172,8 @@ func proxy(ctx context.Context, p *process, flags *proxyFlags, command []string)
 	}
 	listener, err := net.Listen("tcp", flags.listen)
 	if err != nil {
-		return errors.Join(err, rec.close())
+		_ = rec.close() // a replay of nothing has nothing to say
+		return err
 	}
 	srv := flags.admits.Server(rec.handler)
 	done := make(chan error, 1)
@@ -247,6 +249,9 @@ func (r *recorders) verdict(p *process, flags *proxyFlags, command []string, cod
 		err = fmt.Errorf("%s; check --upstream and the key, or use --keep-errors if this is intended", strings.Join(failed, "\n"))
 	}
 	if flags.mode == string(cassettes.Replay) {
+		if flags.cassettes != "" && asked == 0 && err == nil && !flags.allowUnused { // one that is asked says so itself
+			err = fmt.Errorf("cassettes in %q: nothing was asked for", flags.cassettes)
+		}
 		err = complaint(err, misses, code, flags, command)
 	}
 	switch {
