@@ -23,6 +23,7 @@ import (
 	"github.com/rehearse-dev/rehearse/internal/plainfile"
 	"github.com/rehearse-dev/rehearse/internal/prose"
 	"github.com/rehearse-dev/rehearse/internal/recfile"
+	"github.com/rehearse-dev/rehearse/internal/redact"
 	"github.com/rehearse-dev/rehearse/internal/yamledit"
 	"github.com/rehearse-dev/rehearse/scenarios"
 )
@@ -151,6 +152,9 @@ func (u *updater) verdict(v *trials.Verdict, rec *trials.Record, detail *trials.
 		}
 		if now.text = string(text); before != nil && (before.why != "" || before.text != now.text) {
 			now.why = "it would say something else by each trial"
+		}
+		if rec.Mode != harness.ModeReplay && redact.Marked(text) { // in a replay the subject gets marks
+			now.why = "what happened has a secret in it, and the run folder a mark in its place: say what you expect of it, or play with --show-secrets"
 		}
 	}
 	u.found[at] = now
