@@ -155,14 +155,18 @@ func (l *loader) path(path string) {
 		l.take(path, true)
 		return
 	}
-	err = filepath.WalkDir(path, func(name string, entry fs.DirEntry, err error) error {
+	root := path + string(filepath.Separator) // the folder itself, where the path is that of a link
+	err = filepath.WalkDir(root, func(name string, entry fs.DirEntry, err error) error {
 		switch {
 		case err != nil:
 			l.problems.add(harness.Position{File: name}, "%s", reason(err))
-		case entry.IsDir() && name != path && (strings.HasPrefix(entry.Name(), ".") || entry.Name() == CassettesDir):
+		case entry.IsDir() && name != root && (strings.HasPrefix(entry.Name(), ".") || entry.Name() == CassettesDir):
+			l.leftOut(name, entry)
 			return fs.SkipDir
-		case !entry.IsDir() && (filepath.Ext(name) == ".yaml" || filepath.Ext(name) == ".yml"):
+		case !entry.IsDir() && isYAML(name):
 			l.take(name, false)
+		default:
+			l.leftOut(name, entry)
 		}
 		return nil
 	})
@@ -186,7 +190,7 @@ func (l *loader) take(path string, named bool) {
 	case named && d.why != "":
 		l.problems.add(d.at, "%s; a rehearse file begins with one of the keys %s", d.why, strings.Join(kinds(), ", "))
 	case d.why != "" && !d.mcp:
-		l.notes = append(l.notes, fmt.Sprintf("%s: left alone: %s", path, d.why))
+		l.note(path, d.why)
 	}
 }
 

@@ -15,8 +15,9 @@ const pageHead = `# Scenario reference
 <!-- Written by "go test ./scenarios -update" from scenarios/keys.go and scenarios/operators.go. -->
 
 Four kinds of YAML file, told apart by their first key: ` + "`scenario`, `server`, `llm`, `suite` (`version`" + ` may
-stand before it). In a folder, other YAML is left alone with a note. Every mistake of a file is reported at
-once, as ` + "`file:line:col: message`" + `.
+stand before it). In a folder, other YAML is left alone with a note. Folders named ` + "`cassettes`" + `, hidden ones and links to
+folders are not looked into; files of these kinds in the first and the last, and those that end in ` + "`.YAML`" + `, are noted too. Every
+mistake of a file is reported at once, as ` + "`file:line:col: message`" + `.
 
 - Numbers are JSON numbers: ` + "`010`, `0x1f`, `1_000`, `.inf`" + ` are errors. Dates are texts. Durations have a unit.
 - Duplicate keys, unknown keys, tags, merge keys and second documents are errors. Aliases work, within a budget.

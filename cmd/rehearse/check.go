@@ -8,6 +8,7 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"time"
 
@@ -92,10 +93,7 @@ func check(p *process, r *recordings, args []string, strict bool) error {
 }
 
 func printCheck(p *process, set *scenarios.Set, r *recordings, strict bool) error {
-	for _, note := range set.Notes {
-		if name, _, _ := strings.Cut(note, ": left alone:"); r.files[name] != noRecording {
-			continue // it is no scenario, but not left alone
-		}
+	for _, note := range aside(set) {
 		fmt.Fprintf(p.stderr, "note: %s\n", note)
 	}
 	for i, s := range set.Scenarios {
@@ -127,6 +125,15 @@ func printCheck(p *process, set *scenarios.Set, r *recordings, strict bool) erro
 		return &codeError{code: exitUsage}
 	}
 	return nil
+}
+
+// aside are the notes on what was left alone in folders. A recording is no
+// scenario, but not left alone.
+func aside(set *scenarios.Set) []string {
+	return slices.DeleteFunc(slices.Clone(set.Notes), func(note string) bool {
+		name, _, _ := strings.Cut(note, ": left alone:")
+		return kindOf(name) != noRecording
+	})
 }
 
 // warn prints what is doubtful, and returns how much that is.

@@ -249,6 +249,7 @@ func runScenarios(ctx context.Context, p *process, paths []string, opts *run.Opt
 	if opts.Name == "" {
 		opts.Name = runName(paths[0])
 	}
+	noteAside(p, set)
 	warn(p.stderr, (&scenarios.Set{Scenarios: list}).Check())
 	if flags.shard != "" {
 		var by *scheduler
@@ -311,6 +312,18 @@ func heeded(list []scenarios.Subject) []string {
 		}
 	}
 	return known
+}
+
+// noteAside says what is left alone in folders, which may be somebody's scenario.
+func noteAside(p *process, set *scenarios.Set) {
+	const most = 5
+	notes := aside(set)
+	for _, note := range notes[:min(len(notes), most)] {
+		fmt.Fprintf(p.stderr, "note: %s\n", note)
+	}
+	if more := len(notes) - most; more > 0 {
+		fmt.Fprintf(p.stderr, "note: %s left alone; `rehearse check` names all\n", prose.CountOf(more, "more file is", "more files are"))
+	}
 }
 
 // modelSide takes over what flags say of mode, models, judge and dialect.
