@@ -9,9 +9,11 @@ import (
 
 	"github.com/rehearse-dev/rehearse/harness"
 	"github.com/rehearse-dev/rehearse/harness/score"
+	"github.com/rehearse-dev/rehearse/internal/dialect"
 	"github.com/rehearse-dev/rehearse/internal/expr"
 	"github.com/rehearse-dev/rehearse/internal/match"
 	"github.com/rehearse-dev/rehearse/internal/strictyaml"
+	"github.com/rehearse-dev/rehearse/internal/value"
 )
 
 // lintFacts is what check looks at beside the compiled scenario.
@@ -298,6 +300,7 @@ func (c *checks) glob(n *strictyaml.Node) {
 // result has not.
 func (c *checks) server(s *serverScript) {
 	for _, t := range s.tools {
+		c.offerable(t.node.Get("input"))
 		results := itemsOf(t.node.Get("results"))
 		for i, r := range results {
 			if i+1 < len(results) && r.Get("args") == nil && r.Get("when") == nil {
@@ -317,6 +320,25 @@ func (c *checks) server(s *serverScript) {
 	c.cutTexts(s.node, "")
 	c.singleBraces(s.node, "")
 	c.matchedTexts(s.node)
+}
+
+// offerable looks for what makes OpenAI refuse each request that offers a tool. An
+// object that does not say which properties it has is refused too, but many
+// servers have such tools, and most clients say it for them.
+func (c *checks) offerable(input *strictyaml.Node) {
+	if !usable(input) || input.Kind != strictyaml.Map {
+		return
+	}
+	schema, err := value.Parse(input.JSON())
+	if err != nil {
+		return
+	}
+	if _, ok := schema.Get("properties"); !ok {
+		schema = value.ObjectOf(append(slices.Clone(schema.Members()), value.Member{Key: "properties", Value: value.ObjectOf()})...)
+	}
+	if problem := dialect.SchemaProblem(schema.Append(nil)); problem != "" {
+		c.doubt(input, "OpenAI refuses each request that offers a tool with this input: %s", problem)
+	}
 }
 
 var (
