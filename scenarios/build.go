@@ -330,7 +330,11 @@ func (l *loader) conduct(n *strictyaml.Node) map[string]string {
 		case !slices.Contains(names, p.Key.Text):
 			l.problems.add(p.Key.Pos, "unknown conduct check %q%s", p.Key.Text, didYouMean(p.Key.Text, names))
 		case !slices.Contains(allowed, word):
-			l.problems.add(p.Value.Pos, "%q cannot be %q%s; it is one of %s", p.Key.Text, word, didYouMean(word, allowed), strings.Join(allowed, ", "))
+			meant := didYouMean(word, allowed)
+			if off := strings.ToLower(word); slices.Contains([]string{"no", "none", "never", "skip", "n"}, off) && slices.Contains(allowed, "off") {
+				meant = ` (did you mean "off"?)` // which is spelled otherwise
+			}
+			l.problems.add(p.Value.Pos, "%q cannot be %q%s; it is one of %s", p.Key.Text, word, meant, strings.Join(allowed, ", "))
 		default:
 			out[p.Key.Text] = word
 		}

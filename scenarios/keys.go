@@ -51,7 +51,7 @@ func objects() []*object {
 			keys: []key{
 				{name: "tool_calls", typ: count(1), def: "none", doc: "Tool calls that reach a server."},
 				{name: "model_calls", typ: count(1), def: "none", doc: "Model requests, repeated ones too."},
-				{name: "time", typ: duration(), def: "none", doc: "Time of the whole trial."},
+				{name: "time", typ: limit(), def: "none", doc: "Time of the whole trial."},
 				{name: "tokens", typ: count(1), def: "none", doc: "Tokens of all requests and replies."},
 			},
 		},
@@ -146,7 +146,7 @@ func modelObject() *object {
 			{name: "profile", typ: enum(profiles()...), def: "openai", doc: "Wire habits of the mock model."},
 			{name: "provider", typ: enum(Providers()...), def: "the subject's", doc: "The API that the subject is to speak with the model, in any mode, where neither the model entry nor `--provider` of `rehearse run` says one. The profile must have it."},
 			{name: "system", typ: text(), def: "none", doc: "The system message that the subject is to send. This and the following four are handed to the subject; whether it sends them is judged by nothing but a `that`, as `requests.all(r, r.system.contains(\"Be brief\"))`."},
-			{name: "temperature", typ: number(), def: "the provider's", doc: "Sampling temperature; 0 is sent."},
+			{name: "temperature", typ: notNegative(), def: "the provider's", doc: "Sampling temperature; 0 is sent."},
 			{name: "top_p", typ: number(), def: "the provider's", doc: "Nucleus sampling."},
 			{name: "max_tokens", typ: count(1), def: "the provider's", doc: "Tokens of one reply."},
 			{name: "stream", typ: boolean(), def: "false", doc: "Ask for replies as a stream."},

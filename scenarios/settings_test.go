@@ -22,6 +22,8 @@ func TestSettingsOfSubjects(t *testing.T) {
 		{"a slip in one of a project's subject", "{tonne: dry}", `s.yaml:2:11: no subject knows the setting "tonne" (did you mean "tone"?)`},
 		{"another", "{speed: 1}", "s.yaml:2:11: no subject knows the setting \"speed\": rehearse's agent has as, breaker, "},
 		{"beside a command", "{command: [a], speed: 1}", "s.yaml:2:25: no subject knows the setting \"speed\": rehearse's agent"},
+		{"a slip beside a command", "{command: [a], tool_concurency: 1}", `s.yaml:2:25: no subject knows the setting "tool_concurency" (did you mean "tool_concurrency"?)`},
+		{"a slip of the agent that is named", "{agent: rehearse, speed: 1}", `s.yaml:2:28: no subject knows the setting "speed": rehearse's agent`},
 		{"known to the command", "{command: [a], speed: 1, knows: [speed]}", ""},
 		{"of a project's subject", "{tone: dry}", ""},
 		{"of rehearse's agent", "{" + strings.Join([]string{"as: alice", "breaker: true", "max_repeats: 2", "tool_names: mcp", "tool_timeout: 3s"}, ", ") + "}", ""},

@@ -5,6 +5,7 @@ package scenarios
 import (
 	"encoding/base64"
 	"fmt"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -95,6 +96,18 @@ func enum(words ...string) typ {
 
 func number() typ { return typ{words: "a number", kinds: []strictyaml.Kind{strictyaml.Number}} }
 
+func notNegative() typ {
+	t := number()
+	t.words = "a number from 0"
+	t.scalar = func(n *strictyaml.Node) string {
+		if p := floatOf(n); p == nil || !(*p >= 0) {
+			return "must not be below 0, as " + n.Text + " is"
+		}
+		return ""
+	}
+	return t
+}
+
 // probability is a number from above 0 to 1: what has none never happens.
 func probability() typ {
 	t := number()
@@ -150,14 +163,35 @@ func whole() typ {
 
 func duration() typ {
 	return typ{
-		words: "a duration with its unit", kinds: []strictyaml.Kind{strictyaml.String}, pattern: `^([0-9]+(\.[0-9]+)?(ns|us|µs|ms|s|m|h))+$`,
+		words: "a duration with its unit", kinds: []strictyaml.Kind{strictyaml.String}, pattern: spelled.String(),
 		scalar: func(n *strictyaml.Node) string {
-			if d, err := time.ParseDuration(n.Text); err != nil || d < 0 {
+			d, err := time.ParseDuration(n.Text)
+			if err != nil && spelled.MatchString(n.Text) {
+				return fmt.Sprintf("%q is longer than rehearse can count, which is 292 years", n.Text)
+			}
+			if err != nil || d < 0 {
 				return fmt.Sprintf("%q is not a duration: write a number and its unit, as in 20ms, 60s, 5m", n.Text)
 			}
 			return ""
 		},
 	}
+}
+
+// spelled is a duration, however long.
+var spelled = regexp.MustCompile(`^([0-9]+(\.[0-9]+)?(ns|us|µs|ms|s|m|h))+$`)
+
+// limit is a duration that ends something: none at all is no limit.
+func limit() typ {
+	t := duration()
+	spelling := t.scalar
+	t.scalar = func(n *strictyaml.Node) string {
+		text := spelling(n)
+		if d, err := time.ParseDuration(n.Text); text == "" && err == nil && d == 0 {
+			return "must be longer than 0s; leave it out for no limit"
+		}
+		return text
+	}
+	return t
 }
 
 // size is a number of bytes, with or without a unit.

@@ -211,13 +211,21 @@ func (l *loader) heedable(setting strictyaml.Pair, subject *strictyaml.Node) {
 		l.shapes.check(setting.Value, t, name)
 		return
 	}
-	known = append(known, l.heeded...)
-	if slices.Contains(known, name) {
+	if slices.Contains(l.heeded, name) {
 		return
 	}
+	var keys []string
 	for _, k := range l.shapes.objects["subject"].keys {
-		known = append(known, k.name)
+		keys = append(keys, k.name)
 	}
+	if subject.Get("agent") != nil {
+		keys = append(keys, subjects.AgentSettings()...)
+	}
+	described := slices.ContainsFunc([]string{"name", "agent", "preset", "command", "http"}, func(k string) bool { return subject.Get(k) != nil })
+	if described && prose.Suggest(name, keys) != "" {
+		return // whoever reads the description tells it
+	}
+	known = slices.Concat(known, l.heeded, keys)
 	l.problems.add(setting.Key.Pos, "no subject knows the setting %q%s", name, prose.MeantOr(name, known,
 		fmt.Sprintf(": rehearse's agent has %s; `knows: [%s]` says of a command or an API that it reads this one", strings.Join(subjects.AgentSettings(), ", "), name)))
 }
@@ -229,7 +237,7 @@ func agentSettings() map[string]typ {
 		out[name] = whole()
 	}
 	for _, name := range []string{"close_grace", "connect_timeout", "discover_timeout", "tool_time_limit", "tool_timeout"} {
-		out[name] = duration()
+		out[name] = limit()
 	}
 	for _, name := range subjects.AgentSettings() {
 		if _, ok := out[name]; !ok {
@@ -271,7 +279,7 @@ func subjectObjects() []*object {
 			keys: []key{
 				{name: "max_model_calls", typ: count(1), def: "the subject's", doc: "The subject's own limit of model calls in one turn."},
 				{name: "token_limit", typ: count(1), def: "none", doc: "The subject's own limit of tokens in a conversation."},
-				{name: "time_limit", typ: duration(), def: "none", doc: "The subject's own limit of time for a turn. A command is ended then."},
+				{name: "time_limit", typ: limit(), def: "none", doc: "The subject's own limit of time for a turn. A command is ended then."},
 				{name: "name", typ: filled(), def: "none", doc: "The name of a subject of `rehearse.yaml`. `subject: NAME` is the same."},
 				{name: "agent", typ: enum(subjects.Rehearse), def: "none", doc: "The agent of rehearse, or the Go subject of a test."},
 				{name: "preset", typ: enum(subjects.PresetNames()...), def: "none", doc: "An agent that rehearse knows: what is not said here is as its preset has it. A preset of a library needs `command` beside it, which starts your script."},

@@ -13,6 +13,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/rehearse-dev/rehearse/internal/prose"
 	"github.com/rehearse-dev/rehearse/scenarios"
 )
 
@@ -104,7 +105,7 @@ func initProject(p *process, dir string) error {
 	if filepath.Clean(dir) != "." {
 		fmt.Fprintf(p.stdout, "GitHub runs %s once %s is the root of a repository\n", filepath.FromSlash(workflow), dir)
 	}
-	fmt.Fprintf(p.stdout, "next: rehearse run %s\n", filepath.Join(dir, "scenarios"))
+	fmt.Fprintf(p.stdout, "next: rehearse run %s\n", prose.ShellWord(filepath.Join(dir, "scenarios")))
 	return nil
 }
 

@@ -126,7 +126,7 @@ func (t *Table) Add(server, tool string) (string, error) {
 			return name, nil
 		}
 		if t.style.Name(old.server, old.tool) == full {
-			return "", fmt.Errorf("tool %q is offered by two servers, %q and %q: use a prefix for tool names", full, old.server, server)
+			return "", fmt.Errorf("tool %q is offered by two servers, %q and %q: use a prefix for tool names (rehearse's agent: subject: {tool_names: mcp})", full, old.server, server)
 		}
 		name = hashed(full, Fit(full))
 	}
