@@ -3,8 +3,12 @@
 package conduct_test
 
 import (
+	"os"
+	"regexp"
 	"strings"
 	"testing"
+
+	"github.com/google/go-cmp/cmp"
 
 	"github.com/rehearse-dev/rehearse/internal/conduct"
 )
@@ -64,5 +68,20 @@ func TestHalfTaken(t *testing.T) {
 				t.Errorf("where the user interrupted, witnesses_agree is %s", got)
 			}
 		})
+	}
+}
+
+// TestPage: docs/conduct.md says of each check what it finds.
+func TestPage(t *testing.T) {
+	page, err := os.ReadFile("../../docs/conduct.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var got []string
+	for _, row := range regexp.MustCompile("(?m)^\\| `([a-z_]+)` \\|").FindAllSubmatch(page, -1) {
+		got = append(got, string(row[1]))
+	}
+	if diff := cmp.Diff(conduct.Names(), got); diff != "" {
+		t.Errorf("the checks (-want +got):\n%s", diff)
 	}
 }

@@ -3,6 +3,7 @@
 package subjects_test
 
 import (
+	"os"
 	"slices"
 	"strings"
 	"testing"
@@ -96,5 +97,19 @@ func TestSecrets(t *testing.T) {
 	}
 	if want := "python3 agent.py --token … --api-key=… --max-tokens 1280… (12 bytes more)"; d.Name != want {
 		t.Errorf("its name is %q, want %q", d.Name, want)
+	}
+}
+
+// TestSettingsPage: docs/subjects.md says what each setting of rehearse's own
+// agent does.
+func TestSettingsPage(t *testing.T) {
+	page, err := os.ReadFile("../../docs/subjects.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, name := range subjects.AgentSettings() {
+		if text := string(page); !strings.Contains(text, "\n| `"+name+":") && !strings.Contains(text, ", `"+name+":") {
+			t.Errorf("the page has no row for %s", name)
+		}
 	}
 }
