@@ -357,14 +357,14 @@ func (c *checker) callable(call harness.Call) bool {
 		return err != nil
 	}
 	for _, t := range c.Listed[call.Server] {
-		if t.Name == call.Tool && len(t.Schema) > 0 {
+		if t.Name == call.Tool {
 			return fits(t.Schema, args)
 		}
 	}
 	return true
 }
 
-// fits reports whether a value fits a schema, or the schema cannot be used.
+// fits reports whether a value fits a schema, or there is none that can be used.
 func fits(raw json.RawMessage, v value.Value) bool {
 	parsed, err := value.Parse(raw)
 	if err != nil {

@@ -83,17 +83,19 @@ func TestToolsThatNeedNotBeOffered(t *testing.T) {
 
 // A client may refuse arguments that the schema refuses.
 func TestArgumentsThatDoNotFit(t *testing.T) {
-	for args, want := range map[string]string{
-		`{"city": "Oslo"}`: `failed: call weather.get {"city": "Oslo"} (c2) was answered with "Error: no", but the server was never called`,
-		`{"city": 1}`:      "passed",
+	for _, tt := range []struct{ tool, args, want string }{
+		{"get", `{"city": "Oslo"}`, `failed: call weather.get {"city": "Oslo"} (c2) was answered with "Error: no", but the server was never called`},
+		{"get", `{"city": 1}`, "passed"},
+		{"add", `{"city": 1}`, `failed: call weather.add {"city": 1} (c2) was answered with "Error: no", but the server was never called`},
 	} {
 		in := honest()
 		in.Tools = in.Tools[1:]
-		in.Exchanges[0].Answer.Calls[1].Arguments = args
-		(*second(in))[2].Calls[1].Arguments = args
+		for _, calls := range [][]harness.ToolCall{in.Exchanges[0].Answer.Calls, (*second(in))[2].Calls} {
+			calls[1].Name, calls[1].Arguments = tt.tool, tt.args
+		}
 		(*second(in))[4].Text = "Error: no"
-		if diff := cmp.Diff(want, verdictOf(conduct.Config{}, in, conduct.Results)); diff != "" {
-			t.Errorf("%s (-want +got):\n%s", args, diff)
+		if diff := cmp.Diff(tt.want, verdictOf(conduct.Config{}, in, conduct.Results)); diff != "" {
+			t.Errorf("%s %s (-want +got):\n%s", tt.tool, tt.args, diff)
 		}
 	}
 }
