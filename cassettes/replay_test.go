@@ -11,9 +11,11 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/rehearse-dev/rehearse/harness"
 	"github.com/rehearse-dev/rehearse/internal/redact"
 	"github.com/rehearse-dev/rehearse/internal/vcr"
 )
@@ -100,6 +102,32 @@ func TestReplayedHeaders(t *testing.T) {
 	}
 	if _, err := resp.Body.Read(b); !errors.Is(err, context.Canceled) {
 		t.Errorf("after it was closed: %v", err)
+	}
+}
+
+// sleepless is a clock that stands still, and by which nobody can sleep.
+type sleepless struct{ harness.Clock }
+
+func (sleepless) Now() time.Time { return time.Unix(1, 0) }
+
+func (sleepless) Sleep(context.Context, time.Duration) error { return errors.New("slept") }
+
+// TestNothingToWaitFor: a replay at the speed of the recording sleeps where time
+// has passed in that, and nowhere else.
+func TestNothingToWaitFor(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "a.yaml")
+	slow := interactionOf("slow")
+	slow.Response.Duration = time.Second
+	if err := vcr.WriteFile(path, &vcr.File{Interactions: []*vcr.Interaction{interactionOf("at-once"), slow}}, 0); err != nil {
+		t.Fatal(err)
+	}
+	r, err := Open(path, &Options{Speed: 1, Clock: sleepless{harness.SystemClock()}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	asks(t, r, "at-once")
+	if _, err := r.RoundTrip(httptest.NewRequest("GET", "http://127.0.0.1/slow", nil)); err == nil || err.Error() != "slept" {
+		t.Errorf("nobody waited for the slow answer: %v", err)
 	}
 }
 
