@@ -150,6 +150,30 @@ func TestProxyAddress(t *testing.T) {
 	}
 }
 
+// TestProxyTooLarge: behind a limit a request that is larger is told so, and is not
+// handed on.
+func TestProxyTooLarge(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "a.yaml")
+	for body, want := range map[string]int{"0123456789": http.StatusOK, "0123456789a": http.StatusRequestEntityTooLarge} {
+		rec := open(t, path, cassettes.Options{Mode: cassettes.Record, Upstream: echo(), Force: true})
+		proxy := httptest.NewServer(http.MaxBytesHandler(rec.Proxy(&url.URL{Scheme: "http", Host: "127.0.0.1:1"}), 10))
+		resp, err := http.Post(proxy.URL+"/v1/x", "text/plain", strings.NewReader(body))
+		if err != nil {
+			t.Fatal(err)
+		}
+		got, _ := io.ReadAll(resp.Body)
+		resp.Body.Close()
+		proxy.Close()
+		large := want != http.StatusOK
+		if resp.StatusCode != want || strings.Contains(string(got), "reading the request: the request is larger than 10 bytes") != large || rec.Asked() > 0 == large {
+			t.Errorf("%d bytes: %d %s, asked %d times, want %d", len(body), resp.StatusCode, got, rec.Asked(), want)
+		}
+		if err := rec.Close(); err != nil {
+			t.Error(err)
+		}
+	}
+}
+
 // TestUnreached leaves a recording alone when the endpoint is not there, which
 // is no answer of it.
 func TestUnreached(t *testing.T) {

@@ -459,11 +459,8 @@ func (r *Recorder) Asked() int {
 
 // verdict is what a replay comes to.
 func (r *Recorder) verdict() error {
-	var errs []error
 	misses := r.Misses()
-	if len(misses) > 0 {
-		errs = append(errs, misses...)
-	}
+	errs := slices.Clone(misses)
 	if unused := r.Unused(); len(unused) > 0 && !r.opts.AllowUnused && len(misses) == 0 {
 		errs = append(errs, fmt.Errorf("cassette %q: %d of %d interactions were not asked for: %s", r.path, len(unused), len(r.tape), prose.List(unused, "; ")))
 	}
