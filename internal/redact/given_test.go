@@ -3,6 +3,7 @@
 package redact
 
 import (
+	"fmt"
 	"net/http"
 	"os"
 	"slices"
@@ -120,6 +121,19 @@ func TestHere(t *testing.T) {
 	t.Setenv("HOME", "")
 	if got := Here(); len(got) != 3 {
 		t.Errorf("without a home: %v", got)
+	}
+}
+
+// TestRememberedAreBounded: of secrets that were found so many are kept, and no
+// more.
+func TestRememberedAreBounded(t *testing.T) {
+	r := newRedactor(t, nil)
+	found := map[string]string{}
+	for n := range maxSeen + 2 {
+		found[fmt.Sprintf("k7Qx9zPw3Lm%d", n)] = "header"
+	}
+	if r.remember(found); len(r.seen) != maxSeen {
+		t.Errorf("%d are kept, want %d", len(r.seen), maxSeen)
 	}
 }
 

@@ -95,6 +95,13 @@ func TestGuessesAtTheirBounds(t *testing.T) {
 			t.Errorf("of %d characters: found %v", n, found)
 		}
 	}
+	// With a sign in it, it is base64 of up to 100 characters, else two texts.
+	for n, want := range map[int]string{100: "(100 bytes)", 101: "(90 bytes)"} {
+		found := r.Scan([]byte("it has " + strange[:10] + "+" + strange[11:n] + " in it"))
+		if len(found) != 1 || !strings.HasSuffix(found[0].Excerpt, want) {
+			t.Errorf("of %d characters with a sign: found %v, want one of %s", n, found, want)
+		}
+	}
 }
 
 // TestLoginOfBase64 decodes all kinds of base64, and nothing else.

@@ -154,6 +154,12 @@ func TestMorePlaces(t *testing.T) {
 	if got := string(r.Interaction(post(zip("x")[:10] + " key " + githubKey)).Request.Body); strings.Contains(got, githubKey) {
 		t.Errorf("what begins as gzip: %q", got)
 	}
+	// What ends before it could say that it is compressed is a text, too.
+	for _, text := range []string{"x", "\x1f", "\x1f\x8b", "x\x9c"} {
+		if got := string(r.Interaction(post(text)).Request.Body); got != text {
+			t.Errorf("%q becomes %q", text, got)
+		}
+	}
 	// A short key counts as a word of its own alone.
 	i := with(func(i *vcr.Interaction) {
 		i.Request.Header = http.Header{"Authorization": {"Bearer k7Qx9z"}}
