@@ -127,6 +127,15 @@ func (e *evidence) causes() []trials.Cause {
 			out = append(out, found(trials.CauseConduct, &v))
 		}
 	}
+	// Where nothing interrupted a turn, what was expected of it tells nothing.
+	untested := func(v *trials.Verdict) bool {
+		return v.State == trials.Undecided && slices.Contains(interruptions, v.Check)
+	}
+	for _, v := range e.verdicts {
+		if untested(&v) {
+			out = append(out, found(trials.CauseScenario, &v))
+		}
+	}
 	for _, v := range e.verdicts {
 		if !v.Conduct && v.State == trials.Failed {
 			c := found(trials.CauseExpectation, &v)
@@ -138,7 +147,7 @@ func (e *evidence) causes() []trials.Cause {
 	}
 	for _, v := range e.verdicts {
 		switch {
-		case v.State != trials.Undecided || v.Advisory:
+		case v.State != trials.Undecided || v.Advisory || untested(&v):
 		case v.Conduct, v.Check == "judge": // conduct: of a trial that is judged again
 			out = append(out, found(trials.CauseJudge, &v))
 		default:

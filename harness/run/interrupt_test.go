@@ -7,6 +7,7 @@ import (
 	"encoding/json"
 	"io"
 	"iter"
+	"net/http"
 	"slices"
 	"strings"
 	"testing"
@@ -18,6 +19,7 @@ import (
 	"github.com/rehearse-dev/rehearse/harness/model"
 	"github.com/rehearse-dev/rehearse/harness/run"
 	"github.com/rehearse-dev/rehearse/harness/trials"
+	"github.com/rehearse-dev/rehearse/mockllm"
 )
 
 const interrupted = `
@@ -206,21 +208,36 @@ func around(wrap func(harness.Session, *harness.Env) harness.Session) harness.Su
 }
 
 // TestInterruptDoesNotCome ends a trial whose tool is not called by what did not
-// happen.
+// happen, whatever else was expected of the turn. A model that need not call it
+// has failed, also where its recording is played.
 func TestInterruptDoesNotCome(t *testing.T) {
-	list := write(t, `
+	for _, how := range []string{"interrupt", "kill"} {
+		for _, expect := range []string{"{answer: {equals: hello}}", "{stops: interrupted}", "{answer: {equals: something else}}"} {
+			t.Run(how+" "+expect, func(t *testing.T) {
+				list := write(t, `
 scenario: never
 servers: {WEATHER}
 turns:
   - user: hi
-    interrupt: {when: tool_started weather.get_weather}
+    `+how+`: {when: tool_started weather.get_weather}
     replies: [{say: hello}]
-    expect: [{answer: {equals: hello}}]
+    expect: [`+expect+`]
 `)
-	rec := one(t, list, run.Options{Subject: agent.Subject(nil)})
-	wants(t, rec, harness.OutcomeError, trials.CauseScenario, "interrupt: turn 1 ended before call 1 of weather.get_weather, so nothing interrupted it")
-	if rec.Cause.Pos.Line != 5 {
-		t.Errorf("the cause stands at %s", rec.Cause.Pos)
+				never := how + ": turn 1 ended before call 1 of weather.get_weather, so nothing interrupted it"
+				rec := one(t, list, run.Options{Subject: agent.Subject(nil)})
+				wants(t, rec, harness.OutcomeError, trials.CauseScenario, never)
+				if rec.Cause.Pos.Line != 5 {
+					t.Errorf("the cause stands at %s", rec.Cause.Pos)
+				}
+				r := recording{list: list, endpoint: func() http.Handler { return newMock(mockllm.Script{Replies: []mockllm.Reply{{Say: "hello"}}}, nil) }, opts: run.Options{Subject: agent.Subject(nil), APIKey: "secret"}}
+				for _, rec := range []trials.Record{only(t, r.record(t)), only(t, r.replay(t, list))} {
+					wants(t, rec, harness.OutcomeFailed, trials.CauseExpectation)
+					if rec.Mode == harness.ModeMock || !strings.Contains(why(rec), never) {
+						t.Errorf("mode %s: %s", rec.Mode, why(rec))
+					}
+				}
+			})
+		}
 	}
 }
 

@@ -91,8 +91,12 @@ func (e *ranOnError) Error() string {
 	return fmt.Sprintf("the subject did not end the turn within %s after it was interrupted, or killed", e.grace)
 }
 
+// interruptions are the checks that uninterrupted makes.
+var interruptions = []string{(&scenarios.Interruption{}).Key(), (&scenarios.Interruption{Kill: true}).Key()}
+
 // uninterrupted finds the turns that ended before they could be interrupted. With
-// a script that is a mistake in it; a real model need not call the tool.
+// a script that is a mistake in it; a real model, or a recorded one, need not call
+// the tool.
 func (e *evidence) uninterrupted() {
 	for i, turn := range e.scenario.Turns[:min(e.played.Turns, len(e.scenario.Turns))] {
 		at, broke := turn.Interruption, e.played.Ended != nil && e.played.Ended.Turn == i+1
@@ -103,7 +107,7 @@ func (e *evidence) uninterrupted() {
 			Check: at.Key(), Turn: i + 1, Pos: at.Pos, State: trials.Undecided,
 			Message: fmt.Sprintf("turn %d ended before call %d of %s, so nothing interrupted it", i+1, at.Nth, at.Tool),
 		}
-		if e.mode.Real() {
+		if e.mode != harness.ModeMock {
 			v.State = trials.Failed
 		}
 		e.verdicts = append(e.verdicts, v)
