@@ -10,6 +10,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/rehearse-dev/rehearse/harness"
@@ -89,6 +90,29 @@ func (s *Server) call(ctx context.Context, r *request) *outcome {
 		}
 	}
 	return out
+}
+
+// order has a call wait until the one is decided that has arrived before it: on the
+// same connection, or over HTTP, where each may come on one of its own.
+func (s *Server) order(r *request) {
+	if r.Method != mcpwire.MethodCall {
+		return
+	}
+	line := &r.client.line
+	if t := r.client.transport; t == overHTTP || t == overSSE {
+		line = &s.line
+	}
+	decided := make(chan struct{})
+	r.decided = sync.OnceFunc(func() { close(decided) })
+	line.mu.Lock()
+	defer line.mu.Unlock()
+	r.after, line.last = line.last, decided
+}
+
+// line is the order in which calls arrive.
+type line struct {
+	mu   sync.Mutex      // guards what follows
+	last <-chan struct{} // closed when the call that arrived last is decided
 }
 
 // instead returns other with what is to be told after o, and tells it at once

@@ -51,13 +51,12 @@ type client struct {
 	running sync.WaitGroup // requests of a connection
 	crew    crew           // that answers them
 
-	mu sync.Mutex // guards the fields below
-	// last is closed when the call that arrived last on a connection is
-	// decided: results are picked in order of arrival.
-	last        <-chan struct{}
-	version     string // negotiated by initialize; "" before
-	initialized bool   // notifications/initialized came
-	greeted     bool   // initialize was answered: what is told to all reaches it too
+	line line // of the calls of a connection
+
+	mu          sync.Mutex // guards the fields below
+	version     string     // negotiated by initialize; "" before
+	initialized bool       // notifications/initialized came
+	greeted     bool       // initialize was answered: what is told to all reaches it too
 	caps        json.RawMessage
 	level       string                             // of logging/setLevel; "" when never set
 	subscribed  map[string]bool                    // resources by URI
@@ -315,9 +314,8 @@ type request struct {
 	era    era
 	params params
 	unread error // the params are of the wrong type
-	// after is closed when the call that arrived before on the same pipe has
-	// been decided; nil when there is no such order. decided tells the next
-	// call that this one has been.
+	// after is closed when the call that arrived before has been decided; nil where
+	// there was none. decided tells the next call that this one has been.
 	after   <-chan struct{}
 	decided func()
 }

@@ -324,6 +324,9 @@ func (st *strike) before(ctx context.Context, o *outlet) bool {
 	}
 	st.begun = true
 	clock, form := o.c.s.opts.Clock, st.f.FormOf()
+	if o.r != nil && (st.f.Kind == fault.Hang || st.f.Kind == fault.ServerRequest) {
+		o.r.decided() // others do not wait for what may never come
+	}
 	switch st.f.Kind {
 	case fault.SlowStart:
 		return clock.Sleep(ctx, st.slow()) != nil

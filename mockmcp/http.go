@@ -353,6 +353,8 @@ func (s *Server) serveHTTPRequest(x *webRequest, c *client, r *request, w *httpS
 	if s.faults != nil {
 		r.out.strike = s.faults.arrive(c, r.Message)
 	}
+	s.order(r)
+	mcpwire.Taken(x.r.Context())
 	ctx, cancel := context.WithCancel(c.ctx)
 	// The request ends with its connection, unless it is we who closed that or
 	// the client can come back.

@@ -191,25 +191,13 @@ func (c *client) dispatch(m mcpwire.Message, w sink) {
 			c.s.serveRequest(c.ctx, r)
 			return
 		}
-		c.order(r)
+		c.s.order(r)
 		c.running.Add(1)
 		c.crew.run(c.ctx, func() {
 			defer c.running.Done()
 			c.s.serveRequest(c.ctx, r)
 		})
 	}
-}
-
-// order has a call wait until the one before it is decided.
-func (c *client) order(r *request) {
-	if r.Method != mcpwire.MethodCall {
-		return
-	}
-	decided := make(chan struct{})
-	r.decided = sync.OnceFunc(func() { close(decided) })
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	r.after, c.last = c.last, decided
 }
 
 // crew runs functions in goroutines that stay for the next one: checking

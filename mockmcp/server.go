@@ -93,6 +93,7 @@ type Server struct {
 	shuffles atomic.Uint64  // lists shuffled so far
 	sessions sync.WaitGroup // pipes and HTTP requests being served
 	working  gauge          // requests being answered
+	line     line           // of the calls over HTTP
 
 	mu      sync.Mutex // guards the fields below; held while a result is decided
 	state   value.Value

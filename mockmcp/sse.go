@@ -132,14 +132,17 @@ func (s *Server) postSSE(x *webRequest) {
 	w := sseSink{c.out.sink.(sseSink).streamSink}
 	post := newHTTPSink(c, x.w, x.r)
 	r := c.newRequest(m, postSink{w, post})
-	if r.out.strike = s.faults.arrive(c, m); r.out.strike.before(c.ctx, r.out) {
+	r.out.strike = s.faults.arrive(c, m)
+	s.order(r)
+	mcpwire.Taken(x.r.Context())
+	if r.out.strike.before(c.ctx, r.out) {
+		r.decided()
 		post.status(http.StatusAccepted, nil, nil)
 		return
 	}
 	r.out.sink = w
 	post.status(http.StatusAccepted, nil, nil)
 	_ = http.NewResponseController(x.w).Flush()
-	c.order(r)
 	c.running.Go(func() {
 		defer r.decided()
 		ctx, done := c.begin(c.ctx, r)

@@ -152,6 +152,9 @@ type Config struct {
 
 	circuits *circuits           // what has changed; New makes one where there is none
 	recorder *telemetry.Recorder // of Telemetry
+	// ordered has a call begin when the server has taken the one before, in the same
+	// reply. The toolbox says so by [mcpwire.Taken].
+	ordered bool
 }
 
 // Agent begins conversations. It is safe for use by several goroutines.

@@ -9,9 +9,11 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"sync"
 	"unicode/utf8"
 
 	"github.com/rehearse-dev/rehearse/harness"
+	"github.com/rehearse-dev/rehearse/internal/mcpwire"
 	"github.com/rehearse-dev/rehearse/internal/value"
 )
 
@@ -64,13 +66,19 @@ func (t *turn) runSeveral(ctx context.Context, calls []harness.ToolCall, offered
 	// first of them does, and of the next one before the last is over.
 	var start func(most int)
 	start = func(most int) {
-		var begin []func()
+		var begin []func(begun func())
 		for ; started < len(calls) && len(begin) < most; started++ {
 			i, call := started, calls[started]
 			t.yield(ToolStarted{Call: call})
 			ctx, done := t.cfg.Clock.Waiting(ctx)
 			mine, next := turnOf(call.Name)
-			begin = append(begin, func() {
+			begin = append(begin, func(begun func()) {
+				defer begun()
+				if t.cfg.ordered {
+					ctx = mcpwire.OnTaken(ctx, begun)
+				} else {
+					begun()
+				}
 				<-mine
 				report, notes := t.runCall(ctx, call, offered)
 				close(next)
@@ -82,13 +90,10 @@ func (t *turn) runSeveral(ctx context.Context, calls []harness.ToolCall, offered
 				}
 			})
 		}
-		for _, f := range begin {
+		for _, f := range begin { // in the model's order
 			begun := make(chan struct{})
-			go func() {
-				close(begun)
-				f()
-			}()
-			<-begun // in the model's order, as far as that goes
+			go f(sync.OnceFunc(func() { close(begun) }))
+			<-begun
 		}
 	}
 	start(t.cfg.MaxToolConcurrency)

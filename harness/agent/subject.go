@@ -85,6 +85,7 @@ func open(ctx context.Context, cfg Config, env *harness.Env) (harness.Session, e
 	}
 	if env.Mode.Alone() {
 		client.Retry.Jitter = -1 // nobody else waits, and two trials are to be the same
+		cfg.ordered = true
 	}
 	servers, err := applySettings(&cfg, &client, env)
 	if err != nil {

@@ -36,8 +36,10 @@ var (
 // [conn.take].
 type transport interface {
 	// send sends a request. over tells that it is sent, or why there will be no
-	// answer. leave is called when nobody waits for it any more.
-	send(m mcpwire.Message, header http.Header) (over <-chan error, leave func(answered bool))
+	// answer. leave is called when nobody waits for it any more. A transport that
+	// knows earlier than over that the server has taken the request says so to ctx,
+	// by [mcpwire.Taken].
+	send(ctx context.Context, m mcpwire.Message, header http.Header) (over <-chan error, leave func(answered bool))
 	// tell sends what wants no answer.
 	tell(ctx context.Context, m mcpwire.Message) error
 	// agreed is told the version of a session.
@@ -429,7 +431,7 @@ func (c *conn) exchange(ctx context.Context, id, method string, params any, trac
 	}
 	answered, forget := c.expect(m)
 	defer forget()
-	over, leave := c.send(m, header)
+	over, leave := c.send(ctx, m, header)
 	for {
 		select {
 		case a := <-answered:
@@ -438,6 +440,7 @@ func (c *conn) exchange(ctx context.Context, id, method string, params any, trac
 		case err := <-over:
 			over = nil
 			if err == nil {
+				mcpwire.Taken(ctx)
 				continue
 			}
 			leave(false)

@@ -26,15 +26,18 @@ func newWeb(opts mcphttp.Options, c *conn) (*web, error) {
 	return t, err
 }
 
-func (t *web) send(m mcpwire.Message, header http.Header) (<-chan error, func(bool)) {
-	return t.c.sending(func(life context.Context) error { return t.http.Send(life, m, header) })
+func (t *web) send(ctx context.Context, m mcpwire.Message, header http.Header) (<-chan error, func(bool)) {
+	return t.c.sending(ctx, func(life context.Context) error { return t.http.Send(life, m, header) })
 }
 
 // sending sends a request beside what waits for its answer. leave ends that, at once
 // unless it was answered: a connection that was read to its end can be used again,
 // and one that is cut while the next request takes it would end that, too.
-func (c *conn) sending(send func(life context.Context) error) (over <-chan error, leave func(answered bool)) {
+func (c *conn) sending(ctx context.Context, send func(life context.Context) error) (over <-chan error, leave func(answered bool)) {
 	life, cancel := context.WithCancel(c.life)
+	if mcpwire.AwaitsTaken(ctx) {
+		life = mcpwire.OnTaken(life, func() { mcpwire.Taken(ctx) })
+	}
 	out := make(chan error, 1)
 	if !c.spawn(func() {
 		defer cancel()
@@ -108,8 +111,8 @@ func newOldWeb(opts mcphttp.Options, c *conn) (*oldWeb, error) {
 	return t, err
 }
 
-func (t *oldWeb) send(m mcpwire.Message, header http.Header) (<-chan error, func(bool)) {
-	return t.c.sending(func(life context.Context) error { return t.sse.Send(life, m, header) })
+func (t *oldWeb) send(ctx context.Context, m mcpwire.Message, header http.Header) (<-chan error, func(bool)) {
+	return t.c.sending(ctx, func(life context.Context) error { return t.sse.Send(life, m, header) })
 }
 
 func (t *oldWeb) tell(ctx context.Context, m mcpwire.Message) error { return t.sse.Tell(ctx, m) }

@@ -121,7 +121,7 @@ func (p *pipe) reply(m mcpwire.Message) {
 	})
 }
 
-func (p *pipe) send(m mcpwire.Message, _ http.Header) (<-chan error, func(bool)) {
+func (p *pipe) send(_ context.Context, m mcpwire.Message, _ http.Header) (<-chan error, func(bool)) {
 	return p.write(m.Frame), func(bool) {}
 }
 

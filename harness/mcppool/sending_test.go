@@ -16,7 +16,7 @@ func TestSending(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
 			life, end := context.WithCancel(t.Context())
 			c := &conn{replies: &replies{life: life, end: end}}
-			over, leave := c.sending(func(life context.Context) error {
+			over, leave := c.sending(t.Context(), func(life context.Context) error {
 				<-life.Done()
 				return life.Err()
 			})

@@ -13,6 +13,7 @@ import (
 
 	"github.com/rehearse-dev/rehearse/harness"
 	"github.com/rehearse-dev/rehearse/internal/conduct"
+	"github.com/rehearse-dev/rehearse/internal/mcpwire"
 	"github.com/rehearse-dev/rehearse/internal/prose"
 	"github.com/rehearse-dev/rehearse/scenarios"
 )
@@ -80,6 +81,7 @@ func (t *trial) approve(ctx context.Context, call harness.ToolCall) error {
 	case found.Decide == scenarios.NeverAnswers:
 		asked.Decision = conduct.Unanswered
 		t.approvals.add(asked, "")
+		mcpwire.Taken(ctx) // other calls do not wait for this one
 		return cmp.Or(t.clock.Sleep(ctx, harness.Forever), errUndecided)
 	}
 	asked.Decision = conduct.Allowed

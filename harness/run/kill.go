@@ -106,6 +106,11 @@ func (l *lifelines) tie(servers []harness.Server) []harness.Server {
 			if err != nil {
 				return nil, err
 			}
+			if known, ok := conn.(*caller); ok { // it stays one
+				inner := known.Conn
+				known.Conn = &tiedConn{inner, l}
+				return known, l.add(inner)
+			}
 			return &tiedConn{conn, l}, l.add(conn)
 		}
 	}

@@ -7,6 +7,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"net"
 	"net/http"
 	"path/filepath"
 	"slices"
@@ -318,11 +319,14 @@ func (t *trial) mount(server *toolServer, s *scenarios.Server, watch *serverCloc
 	mock := server.mock
 	server.reach = harness.Server{Name: s.Name}
 	at := func(h http.Handler, scheme, path string) {
-		base, unmount := t.gateway.mount(h)
+		calls := &callers{conns: make(map[string]*caller)}
+		base, unmount := t.gateway.mount(calls.handler(h))
 		server.reach.URL = scheme + strings.TrimPrefix(base, "http") + path
+		dial := new(net.Dialer).DialContext
 		if watch != nil {
-			server.reach.DialContext = watch.dial
+			dial = watch.dial
 		}
+		server.reach.DialContext = calls.dialing(dial)
 		server.end = append(server.end, func() error { unmount(); return nil })
 	}
 	transport := s.Transport

@@ -18,6 +18,7 @@ import (
 	"mime"
 	"net"
 	"net/http"
+	"net/http/httptrace"
 	"net/url"
 	"strings"
 	"sync"
@@ -106,8 +107,31 @@ func (l *link) do(r *http.Request) (*http.Response, error) {
 	for k, v := range l.opts.Headers {
 		r.Header.Set(k, v)
 	}
-	resp, err := l.client.Do(r)
+	resp, err := l.client.Do(announced(r))
 	return resp, mcpwire.InURL(err)
+}
+
+// announced has whoever wants to know be told that the server has taken the request:
+// when the connection says so, or else when it is written.
+func announced(r *http.Request) *http.Request {
+	ctx := r.Context()
+	if !mcpwire.AwaitsTaken(ctx) {
+		return r
+	}
+	knows := false
+	return r.WithContext(httptrace.WithClientTrace(ctx, &httptrace.ClientTrace{
+		GotConn: func(got httptrace.GotConnInfo) {
+			var conn interface{ OnTaken(f func()) }
+			if conn, knows = got.Conn.(interface{ OnTaken(f func()) }); knows {
+				conn.OnTaken(func() { mcpwire.Taken(ctx) })
+			}
+		},
+		WroteRequest: func(httptrace.WroteRequestInfo) {
+			if !knows {
+				mcpwire.Taken(ctx)
+			}
+		},
+	}))
 }
 
 // wrongType is the error of an answer in a form that is none of the protocol's.
