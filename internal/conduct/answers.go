@@ -298,16 +298,16 @@ func (c *checker) results() (f finding) {
 			if len(texts) == 0 || c.swapped(a, i) >= 0 {
 				continue // answered_once says so
 			}
-			if c.spoiled(call) || slices.Contains(c.Killed, call.Turn) && c.last(call) {
+			if c.spoiled(call) {
 				continue // the client cannot know the result
 			}
 			if !call.Executed {
-				if !c.interrupted(call.Turn) && !c.refused(call) && c.callable(call) && !c.knocked(call) {
+				if !c.interrupted(call.Turn) && !c.refused(call) && c.callable(call) && !c.knocked(call) && !c.adrift(call) {
 					f.add("%s was answered with %s, but the server was never called", callText(call), quote(texts[0]))
 				}
 				continue
 			}
-			if !slices.ContainsFunc(texts, func(s string) bool { return c.faithful(call, s) }) {
+			if !slices.ContainsFunc(texts, func(s string) bool { return c.faithful(call, s) }) && !c.adrift(call) {
 				said, told := c.said(call), texts[0]
 				if c.Capped && len(told) < len(said) {
 					f.add("the result of %s was changed: the server sent %s, the model got %s (`conduct: {results: capped}` allows its first bytes, at least %d)",

@@ -58,6 +58,16 @@ func (c conversations) all(check func(*checker) finding) func() finding {
 	}
 }
 
+// late reports whether an execution came late for what had become of its
+// connection, and not of the client.
+func (c conversations) late(x harness.ToolExchange) bool {
+	return slices.ContainsFunc(c, func(lane *checker) bool {
+		return slices.ContainsFunc(lane.Trajectory, func(call harness.Call) bool {
+			return call.Server == x.Server && call.Tool == x.Tool && call.Exec == x.Seq && lane.adrift(call)
+		})
+	})
+}
+
 // of returns the conversation in which an execution was asked for; nil when
 // none did.
 func (c conversations) of(x harness.ToolExchange) *checker {
@@ -74,7 +84,7 @@ func (c conversations) of(x harness.ToolExchange) *checker {
 // that had begun had its answer.
 func (c conversations) noCallAfterAnswer() (f finding) {
 	for _, x := range c[0].Tools {
-		if a := c.answerBefore(x); a != nil {
+		if a := c.answerBefore(x); a != nil && !c.late(x) {
 			where := fmt.Sprintf("turn %d", a.Turn)
 			if a.Lane != "" {
 				where = "lane " + a.Lane

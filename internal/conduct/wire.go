@@ -61,7 +61,7 @@ func (c *checker) cancelledSent(w *conversation, f *finding) bool {
 			continue // there it is the client's end of the stream that cancels
 		}
 		until := w.place(x.Start)
-		if w.cutOff(a.frame.Session, a.at, until) || w.disturbed(a, until) {
+		if w.cutOff(a.frame.Session, a.at, until) || w.down(a) || w.disturbed(a, until) {
 			continue // nothing was left that could be cancelled, or it was answered with something unusable
 		}
 		applies = true
@@ -73,6 +73,14 @@ func (c *checker) cancelledSent(w *conversation, f *finding) bool {
 		}
 	}
 	return applies
+}
+
+// down reports whether a fault had ended the connection of a request when the
+// server read that.
+func (c *conversation) down(a *asked) bool {
+	return a.frame.Transport != "http" && slices.ContainsFunc(c.frames[:a.at], func(f jsonrpc.Frame) bool {
+		return f.Kind == jsonrpc.FrameEnd && !f.In && f.Session == a.frame.Session && f.Fault != "" && !silent(f.Fault) && kindOf(f.Fault) != "close_stdout"
+	})
 }
 
 // killedIn reports whether a moment lies in a turn in which the subject was killed.
