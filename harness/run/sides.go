@@ -84,10 +84,12 @@ func (t *trial) openMock() (harness.Endpoint, error) {
 	}
 	script.Names = t.names(script.Servers)
 	script.Asides = slices.Concat(t.subject.Asides, script.Asides)
+	var mock *mockllm.Mock
 	script.Results = func(issued []harness.Call) ([]harness.Call, error) {
-		return trajectory.Fill(issued, t.toolJournal()), nil
+		return trajectory.Fill(issued, mock.Outline(), t.toolJournal()), nil
 	}
-	mock, err := mockllm.New(script, &mockllm.Options{Clock: t.clock, Seed: t.seed, Memory: t.memory, Logf: t.logf, JournalEntries: journalEntries})
+	var err error
+	mock, err = mockllm.New(script, &mockllm.Options{Clock: t.clock, Seed: t.seed, Memory: t.memory, Logf: t.logf, JournalEntries: journalEntries})
 	if err != nil {
 		t.infra = &trials.Cause{Kind: trials.CauseScenario, Message: err.Error(), Pos: t.scenario.Pos}
 		return harness.Endpoint{}, err

@@ -5,6 +5,7 @@ package trajectory_test
 import (
 	"encoding/json"
 	"slices"
+	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -91,12 +92,12 @@ func TestFillWithoutServer(t *testing.T) {
 		"with the server known": {Server: "s", Tool: "a", Offered: "weather_a"},
 	} {
 		call.Args = json.RawMessage(`{}`)
-		if got := trajectory.Fill([]harness.Call{call}, []harness.ToolExchange{exec(1, 1, "a", `{}`, `1`)}); !got[0].Executed {
+		if got := trajectory.Fill([]harness.Call{call}, nil, []harness.ToolExchange{exec(1, 1, "a", `{}`, `1`)}); !got[0].Executed {
 			t.Errorf("%s: it was not found", name)
 		}
 	}
 	call := harness.Call{Tool: "b", Offered: "c", Args: json.RawMessage(`{}`)}
-	if got := trajectory.Fill([]harness.Call{call}, []harness.ToolExchange{exec(1, 1, "a", `{}`, `1`)}); got[0].Executed {
+	if got := trajectory.Fill([]harness.Call{call}, nil, []harness.ToolExchange{exec(1, 1, "a", `{}`, `1`)}); got[0].Executed {
 		t.Error("the execution of another tool was taken for it")
 	}
 }
@@ -114,5 +115,33 @@ func TestWholeBeforeTheCalls(t *testing.T) {
 	want = []string{"1.1.0 s.wipe {} -> 1 #1", "1.2.0 s.a {} -> 2 #2"}
 	if d := cmp.Diff(want, show(trajectory.Whole(nil, executions, onServer, nil))); d != "" {
 		t.Errorf("without the model's side (-want +got):\n%s", d)
+	}
+}
+
+// TestFillAsJoined: a script sees the executions of equal calls as expectations do,
+// whatever the client has given as their results, each execution once.
+func TestFillAsJoined(t *testing.T) {
+	issued := func(reply, index int, given string) harness.Call { // as the client answered it
+		return harness.Call{Server: "s", Tool: "a", Turn: 1, Reply: reply, Index: index, Args: json.RawMessage(`{}`), Executed: true, Failed: given == "", Result: json.RawMessage(given)}
+	}
+	exchanges := []harness.Exchange{reply(1, 1, 1, `a {}`, `a {}`, `a {}`), reply(1, 2, 9, `a {}`)}
+	executions := []harness.ToolExchange{exec(1, 2, "a", `{}`, `1`), exec(2, 3, "a", `{}`, `2`), exec(3, 4, "a", `{}`, `3`), exec(4, 10, "a", `{}`, `4`)}
+	for name, tt := range map[string]struct {
+		executions []harness.ToolExchange
+		want       []string
+	}{
+		"executed in another order":       {executions, []string{`1.1.0 s.a {} -> 1 #1`, `1.1.1 s.a {} -> 2 #2`, `1.1.2 s.a {} -> 3 #3`, `1.2.0 s.a {} -> 4 #4`}},
+		"one of the first reply left out": {slices.Concat(executions[:2], executions[3:]), []string{`1.1.0 s.a {} -> 1 #1`, `1.1.1 s.a {} -> 2 #2`, `1.1.2 s.a {} -> "given" #0`, `1.2.0 s.a {} -> 4 #4`}},
+	} {
+		got := show(trajectory.Fill([]harness.Call{issued(1, 0, `3`), issued(1, 1, `2`), issued(1, 2, `"given"`), issued(2, 0, `4`)}, exchanges, tt.executions))
+		if d := cmp.Diff(tt.want, got); d != "" {
+			t.Errorf("%s (-want +got):\n%s", name, d)
+		}
+		joined := show(trajectory.Join(exchanges, tt.executions, onServer))
+		for i := range joined {
+			if tt.want[i] != joined[i] && !strings.Contains(tt.want[i], "given") {
+				t.Errorf("%s: Join has %q, Fill %q", name, joined[i], tt.want[i])
+			}
+		}
 	}
 }

@@ -31,10 +31,7 @@ func asked(exchanges []harness.Exchange, executions []harness.ToolExchange, of f
 	replies = Replies(exchanges, executions)
 	var windows []window
 	for i, x := range replies {
-		w := window{from: x.Start}
-		if k := slices.IndexFunc(replies[i+1:], func(y harness.Exchange) bool { return y.Lane == x.Lane }); k >= 0 {
-			w.until = replies[i+1+k].Start
-		}
+		w := opened(replies, i)
 		for k, tc := range x.Answer.Calls {
 			calls = append(calls, newCall(x, k, tc, of))
 			windows = append(windows, w)
@@ -44,11 +41,37 @@ func asked(exchanges []harness.Exchange, executions []harness.ToolExchange, of f
 }
 
 // Fill returns issued, the calls of a script in its order, with their outcomes
-// from the tool side.
-func Fill(issued []harness.Call, executions []harness.ToolExchange) []harness.Call {
+// from the tool side, joined as [Join] does. exchanges are the model's side so far.
+// What issued has of a call stays where that was not executed.
+func Fill(issued []harness.Call, exchanges []harness.Exchange, executions []harness.ToolExchange) []harness.Call {
 	calls := slices.Clone(issued)
-	join(calls, make([]window, len(calls)), executions)
+	replies := Replies(exchanges, executions)
+	windows := make([]window, len(calls))
+	for i := range calls {
+		c := &calls[i]
+		c.Executed, c.Result, c.Failed = false, nil, false
+		if k := slices.IndexFunc(replies, func(x harness.Exchange) bool {
+			return x.Lane == c.Lane && x.Turn == c.Turn && x.Reply == c.Reply
+		}); k >= 0 {
+			windows[i] = opened(replies, k)
+		}
+	}
+	join(calls, windows, executions)
+	for i := range calls {
+		if !calls[i].Executed {
+			calls[i] = issued[i]
+		}
+	}
 	return calls
+}
+
+// opened is the window of a reply: until the next one of its conversation.
+func opened(replies []harness.Exchange, i int) window {
+	w := window{from: replies[i].Start}
+	if k := slices.IndexFunc(replies[i+1:], func(y harness.Exchange) bool { return y.Lane == replies[i].Lane }); k >= 0 {
+		w.until = replies[i+1+k].Start
+	}
+	return w
 }
 
 // Replies returns the exchanges in which the model really answered: one for

@@ -336,7 +336,7 @@ func TestFill(t *testing.T) {
 		{Server: "", Tool: "b", Offered: "b", Turn: 1, Reply: 1, Index: 1, Args: json.RawMessage(`{}`)},
 		{Server: "s", Tool: "a", Turn: 1, Reply: 2, Args: json.RawMessage(`{"x":2}`)},
 	}
-	got := trajectory.Fill(issued, []harness.ToolExchange{exec(1, 1, "b", `{}`, `"b"`), exec(2, 2, "a", `{"x":2}`, `2`)})
+	got := trajectory.Fill(issued, nil, []harness.ToolExchange{exec(1, 1, "b", `{}`, `"b"`), exec(2, 2, "a", `{"x":2}`, `2`)})
 	want := []string{`1.1.0 s.a {"x":1}`, `1.1.1 s.b {} -> "b" #1`, `1.2.0 s.a {"x":2} -> 2 #2`}
 	if d := cmp.Diff(want, show(got)); d != "" {
 		t.Errorf("filled (-want +got):\n%s", d)
