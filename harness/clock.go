@@ -48,8 +48,9 @@ const (
 	// long. Of several shorter waits none does it, for whoever is waiting may be
 	// about to reset the timer.
 	Silence
-	// Unanswered goes off only when no answer is to come at all. Scripted waits
-	// before an answer are not held against whoever is waiting.
+	// Unanswered goes off when no answer is to come in time: of a request that is
+	// scripted to have none, or a later one, once all others that are waited for
+	// have theirs.
 	Unanswered
 )
 

@@ -26,6 +26,7 @@ type virtualClock struct {
 	// waiting counts the answers that are waited for, and the timers that went
 	// off and whose owners have not seen to it.
 	waiting int
+	begun   map[*byte]time.Duration // what had been skipped when the client began each wait
 	// hanging counts the answers that are not to come. Of some of them the client
 	// has given up, and the server has yet to hear of it.
 	hanging, givenUp int
@@ -38,7 +39,7 @@ type virtualClock struct {
 }
 
 func newVirtualClock(start time.Time, limit time.Duration, expired func()) *virtualClock {
-	return &virtualClock{start: start, limit: limit, expired: expired, timers: make(map[*timer]struct{}), inboxes: make(map[inbox]struct{}), changed: make(chan struct{})}
+	return &virtualClock{start: start, limit: limit, expired: expired, timers: make(map[*timer]struct{}), begun: make(map[*byte]time.Duration), inboxes: make(map[inbox]struct{}), changed: make(chan struct{})}
 }
 
 func (c *virtualClock) Now() time.Time {
@@ -140,8 +141,17 @@ func (c *virtualClock) Waiting(ctx context.Context) (inner context.Context, done
 	if ctx.Value(waitKey{}) == c {
 		return ctx, func() {}
 	}
-	c.change(func() { c.waiting++ })
-	return context.WithValue(ctx, waitKey{}, c), sync.OnceFunc(func() { c.change(func() { c.waiting-- }) })
+	key := new(byte)
+	c.change(func() {
+		c.waiting++
+		c.begun[key] = c.skipped
+	})
+	return context.WithValue(ctx, waitKey{}, c), sync.OnceFunc(func() {
+		c.change(func() {
+			c.waiting--
+			delete(c.begun, key)
+		})
+	})
 }
 
 type waitKey struct{}
@@ -158,9 +168,9 @@ func (c *virtualClock) hang(ctx context.Context, settle time.Duration) {
 	c.change(func() {
 		c.hanging++
 		c.unsettled++
-		arrived, ok := ctx.Value(arrivedKey{}).(int)
-		if !ok {
-			arrived = c.set
+		arrived := c.set
+		if a, ok := ctx.Value(arrivedKey{}).(*received); ok {
+			arrived = a.timers
 		}
 		c.newest = max(c.newest, arrived)
 	})

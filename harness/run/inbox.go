@@ -33,25 +33,105 @@ type serverClock struct {
 const unwatched = 50 * time.Millisecond
 
 func (c *serverClock) Sleep(ctx context.Context, d time.Duration) error {
-	if d != harness.Forever {
-		return c.virtualClock.Sleep(ctx, d)
-	}
 	settle := unwatched
 	if c.watched.Load() {
 		settle = 0
 	}
-	c.hang(ctx, settle)
+	if d == harness.Forever {
+		c.hang(ctx, settle)
+		return context.Cause(ctx)
+	}
+	a, ok := ctx.Value(arrivedKey{}).(*received)
+	if !ok {
+		return c.virtualClock.Sleep(ctx, d)
+	}
+	c.pass(ctx, a, d, settle)
 	return context.Cause(ctx)
 }
 
-// Waiting notes which timers had been set when a request arrived.
+// Waiting notes when a request arrived.
 func (c *serverClock) Waiting(ctx context.Context) (context.Context, func()) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	return context.WithValue(ctx, arrivedKey{}, c.set), func() {}
+	return context.WithValue(ctx, arrivedKey{}, &received{timers: c.set, begun: c.skipped}), func() {}
 }
 
 type arrivedKey struct{}
+
+// received is a request that a mock server has, and its scripted waits so far.
+type received struct {
+	timers int // that had been set
+	// What has to be skipped until the waits are over, and had been when they began.
+	until, begun time.Duration
+}
+
+// pass lets a scripted wait of a request pass. The waits of requests that are under
+// way at the same time overlap: a wait begins when the client began to wait, as
+// far as that is known, and not when others have had time skipped.
+func (c *virtualClock) pass(ctx context.Context, a *received, d, settle time.Duration) {
+	c.mu.Lock()
+	if a.until == 0 {
+		first := true
+		for _, begun := range c.begun {
+			if first || begun > a.begun {
+				a.begun, first = begun, false
+			}
+		}
+		a.until = a.begun
+	}
+	a.until += d
+	patient := c.patient(a)
+	c.mu.Unlock()
+	if !patient {
+		c.outlast(ctx, a, settle)
+		return
+	}
+	for ctx.Err() == nil {
+		c.mu.Lock()
+		left := a.until - c.skipped
+		if left <= 0 {
+			c.mu.Unlock()
+			return
+		}
+		step, next := c.next(left)
+		late := c.skip(step, next)
+		c.mu.Unlock()
+		if late {
+			c.expired()
+			return
+		}
+		if next != nil {
+			next.f()
+		}
+	}
+}
+
+// patient reports whether no client has a limit for answers that is shorter than
+// the wait of a request; c.mu is held.
+func (c *virtualClock) patient(a *received) bool {
+	for t := range c.timers {
+		if t.kind == harness.Unanswered && t.n <= a.timers && t.since+t.after < a.until {
+			return false
+		}
+	}
+	return true
+}
+
+// outlast lets a wait pass that is longer than a client waits. No answer is to
+// come until it is over, or the client has given up.
+func (c *virtualClock) outlast(ctx context.Context, a *received, settle time.Duration) {
+	ctx, end := context.WithCancel(ctx)
+	defer end()
+	c.mu.Lock()
+	left := a.until - c.skipped
+	c.mu.Unlock()
+	over := c.AfterFunc(left, harness.Deadline, end).(*timer)
+	defer over.Stop()
+	c.mu.Lock()
+	over.n = a.timers // it is about this request
+	c.mu.Unlock()
+	c.hang(ctx, settle)
+}
 
 func (c *serverClock) watch(s inbox) {
 	c.watched.Store(true)

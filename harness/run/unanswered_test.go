@@ -32,8 +32,8 @@ conduct: {results: off, cancelled_sent: off}
 	const lost, came = "null", `{"n":1}`
 	for _, transport := range []string{"stdio", "process", "http"} {
 		kinds := map[string]string{
-			"hang": lost, "late_reply": lost, "exit": lost, "truncate_frame": lost, "truncate_frame, form: exit": lost, "wrong_id": lost, "null_id, form: result": lost, "missing_id": lost,
-			"delay": came, "string_id": came, "junk_line": came, "crlf": came, "duplicate_reply": came, "unknown_content": came,
+			"hang": lost, "late_reply": lost, "exit": lost, "truncate_frame": lost, "truncate_frame, form: exit": lost, "wrong_id": lost, "null_id, form: result": lost, "missing_id": lost, "delay": lost,
+			"delay, delay: 300ms": came, "string_id": came, "junk_line": came, "crlf": came, "duplicate_reply": came, "unknown_content": came,
 		}
 		if transport == "http" {
 			for _, kind := range []string{"http_status", "abort_connection", "abort_connection, form: body", "sse_end_without_reply", "wrong_content_type, form: html"} {
