@@ -4,11 +4,13 @@ package run
 
 import (
 	"cmp"
+	"encoding/json"
 	"slices"
 	"time"
 
 	"github.com/rehearse-dev/rehearse/harness"
 	"github.com/rehearse-dev/rehearse/harness/trials"
+	"github.com/rehearse-dev/rehearse/internal/value"
 )
 
 // unmeasured takes out of a trial what is measured and not decided by script,
@@ -40,8 +42,12 @@ func unmeasured(rec *trials.Record, detail *trials.Detail) {
 			}
 		}
 	}
+	orderKeys(detail.States)
 	if detail.Played != nil {
 		detail.Played.Untimed = true
+		for _, states := range detail.Played.States {
+			orderKeys(states)
+		}
 	}
 	orderTools(rec.Trajectory, detail.Tools)
 	for i := range rec.Trajectory {
@@ -49,6 +55,16 @@ func unmeasured(rec *trials.Record, detail *trials.Detail) {
 	}
 	for i := range detail.Tools {
 		detail.Tools[i].Start, detail.Tools[i].Duration = time.Time{}, 0
+	}
+}
+
+// orderKeys puts the keys of states in order: calls that the subject made at the
+// same time have set them in any.
+func orderKeys(states map[string]json.RawMessage) {
+	for server, state := range states {
+		if v, err := value.Parse(state); err == nil {
+			states[server] = v.AppendCanonical(nil)
+		}
 	}
 }
 
