@@ -23,6 +23,7 @@ package mcpwire
 import (
 	"bufio"
 	"bytes"
+	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -483,3 +484,23 @@ func IsObject(raw []byte) bool {
 	raw = bytes.TrimLeft(raw, " \t\r\n")
 	return len(raw) > 0 && raw[0] == '{' && json.Valid(raw)
 }
+
+// OnTaken has f called when [Taken] is, with the context that is returned or with
+// one of it. Whoever makes several calls at once begins the next one then, so that
+// the server has them in that order.
+func OnTaken(ctx context.Context, f func()) context.Context {
+	return context.WithValue(ctx, takenKey{}, f)
+}
+
+// Taken says that a request has its place in the order of the server, or that
+// nobody need wait for that. It may be said several times.
+func Taken(ctx context.Context) {
+	if f, ok := ctx.Value(takenKey{}).(func()); ok {
+		f()
+	}
+}
+
+// AwaitsTaken reports whether anybody wants to know when a request is taken.
+func AwaitsTaken(ctx context.Context) bool { return ctx.Value(takenKey{}) != nil }
+
+type takenKey struct{}
