@@ -66,7 +66,7 @@ func (c *callers) took(from string) {
 	}
 }
 
-// OnTaken has f called when the request is taken that is about to be written.
+// OnTaken implements [mcpwire.Taker].
 func (x *caller) OnTaken(f func()) {
 	x.of.mu.Lock()
 	defer x.of.mu.Unlock()

@@ -73,21 +73,35 @@ func (c *virtualClock) Sleep(ctx context.Context, d time.Duration) error {
 		c.hang(ctx, 0)
 		return context.Cause(ctx)
 	}
-	for d > 0 && ctx.Err() == nil {
-		c.mu.Lock()
-		step, next := c.next(d)
-		late := c.skip(step, next)
-		c.mu.Unlock()
-		if late {
-			c.expired()
-			break
-		}
+	for more := true; more && ctx.Err() == nil; {
+		var step time.Duration
+		step, more = c.advance(func() time.Duration { return d })
 		d -= step
-		if next != nil {
-			next.f()
-		}
 	}
 	return context.Cause(ctx)
+}
+
+// advance has what is left of a wait pass, or as much of it as passes until a timer
+// goes off. It returns how much that was, and whether the wait goes on. left is
+// called with c.mu held.
+func (c *virtualClock) advance(left func() time.Duration) (step time.Duration, more bool) {
+	c.mu.Lock()
+	d := left()
+	if d <= 0 {
+		c.mu.Unlock()
+		return 0, false
+	}
+	step, next := c.next(d)
+	late := c.skip(step, next)
+	c.mu.Unlock()
+	if late {
+		c.expired()
+		return step, false
+	}
+	if next != nil {
+		next.f()
+	}
+	return step, true
 }
 
 // realWaits is a clock whose waits are not skipped.

@@ -86,23 +86,8 @@ func (c *virtualClock) pass(ctx context.Context, a *received, d, settle time.Dur
 		c.outlast(ctx, a, settle)
 		return
 	}
-	for ctx.Err() == nil {
-		c.mu.Lock()
-		left := a.until - c.skipped
-		if left <= 0 {
-			c.mu.Unlock()
-			return
-		}
-		step, next := c.next(left)
-		late := c.skip(step, next)
-		c.mu.Unlock()
-		if late {
-			c.expired()
-			return
-		}
-		if next != nil {
-			next.f()
-		}
+	for more := true; more && ctx.Err() == nil; {
+		_, more = c.advance(func() time.Duration { return a.until - c.skipped })
 	}
 }
 

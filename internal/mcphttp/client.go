@@ -121,8 +121,8 @@ func announced(r *http.Request) *http.Request {
 	knows := false
 	return r.WithContext(httptrace.WithClientTrace(ctx, &httptrace.ClientTrace{
 		GotConn: func(got httptrace.GotConnInfo) {
-			var conn interface{ OnTaken(f func()) }
-			if conn, knows = got.Conn.(interface{ OnTaken(f func()) }); knows {
+			var conn mcpwire.Taker
+			if conn, knows = got.Conn.(mcpwire.Taker); knows {
 				conn.OnTaken(func() { mcpwire.Taken(ctx) })
 			}
 		},

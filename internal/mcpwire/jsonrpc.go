@@ -492,6 +492,12 @@ func OnTaken(ctx context.Context, f func()) context.Context {
 	return context.WithValue(ctx, takenKey{}, f)
 }
 
+// A Taker is a connection that knows when the server has taken a request.
+type Taker interface {
+	// OnTaken has f called when the request is taken that is written next.
+	OnTaken(f func())
+}
+
 // Taken says that a request has its place in the order of the server, or that
 // nobody need wait for that. It may be said several times.
 func Taken(ctx context.Context) {
