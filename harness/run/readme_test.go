@@ -37,7 +37,8 @@ type myAgent struct {
 func open(ctx context.Context, env *harness.Env) (harness.Session, error) {
 	set := env.Settings // what the scenario asks of the agent
 	if set.TokenLimit > 0 || set.TimeLimit > 0 || len(set.Extra) > 0 {
-		return nil, fmt.Errorf("this agent has no token_limit, no time_limit, and none of %v", set.Extra)
+		return nil, fmt.Errorf("of settings this agent takes max_model_calls alone, and the scenario has token_limit %d, time_limit %v, others %v",
+			set.TokenLimit, set.TimeLimit, set.Extra)
 	}
 	a := &myAgent{
 		model:   openai.NewClientWithConfig(goopenai.Config(env)),

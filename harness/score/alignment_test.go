@@ -70,6 +70,15 @@ func TestWhichCall(t *testing.T) {
 			[]string{"mismatched 0", "mismatched 1", "mismatched 2"},
 			[]string{`s.a {"x":1}`, `s.a {"x":2}`, `s.a {"x":3}`},
 		},
+		{
+			"a call that is wrong is held against the nearest place",
+			score.Calls{},
+			[]string{`s.a {"x":1}`, `s.b`, `s.b`, `s.a {"x":2}`},
+			[]harness.Call{call(1, "c", `{}`, "1"), call(1, "b", `{}`, "1"), call(1, "b", `{}`, "1"), a(`{"x":9}`)},
+			trials.Failed,
+			[]string{"missing -1", "extra 0", "matched 1", "matched 2", "mismatched 3"},
+			[]string{`s.a {"x":1}`, "", "s.b", "s.b", `s.a {"x":2}`},
+		},
 		{"another tool needs no schema", schema, []string{`s.a`}, []harness.Call{call(1, "b", `{}`, `1`), a(`{"x":1}`)}, trials.Passed, []string{"extra 0", "matched 1"}, []string{"", "s.a"}},
 	}
 	for _, tt := range tests {

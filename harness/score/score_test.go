@@ -341,6 +341,8 @@ func TestStopsWithoutReason(t *testing.T) {
 		{"inside a reply", harness.StopMalformed, []harness.Exchange{answer(200, "cut", "")}, trials.Passed},
 		{"inside a reply, and a status was wanted", harness.StopAuth, []harness.Exchange{answer(200, "cut", "")}, trials.Failed},
 		{"nothing wrong", harness.StopMalformed, []harness.Exchange{answer(200, "", "")}, trials.Failed},
+		{"cut off at its length", harness.StopLength, []harness.Exchange{{Kind: harness.KindReply, Turn: 1, Attempt: 1, Status: 200, FinishReason: "length"}}, trials.Passed},
+		{"whole, and its length was wanted", harness.StopLength, []harness.Exchange{{Kind: harness.KindReply, Turn: 1, Attempt: 1, Status: 200, FinishReason: "stop"}}, trials.Failed},
 		{"no request", harness.StopConnection, nil, trials.Failed},
 		{"any", harness.StopAnyError, nil, trials.Passed},
 		{"a stop of its own", harness.StopModelCalls, []harness.Exchange{answer(401, "unauthorized", "")}, trials.Failed},
