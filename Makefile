@@ -141,7 +141,7 @@ simulate: $(BIN)/bench/simulate ## Play suites whose truth is known, and fail wh
 
 # Hours: each mutant is tested by its package and by those that import it.
 .PHONY: mutants
-mutants: $(BIN)/bench/mutants ## Change one thing of the product at a time and print what no test notices (SEED=1, N=300, ONLY=match,redact with EACH=25 of each; OWN=1 with no tests of importers; AT=FILE:LINE)
+mutants: $(BIN)/bench/mutants ## Change one thing of the product at a time and print what no test notices (SEED=1, N=300, ONLY=match,redact with EACH=25 of each; OWN=1 with no tests of importers; AT=FILE or FILE:LINE)
 	@nice $(BIN)/bench/mutants $${OWN:+-own} -seed $${SEED:-1} -n $${N:-300} -each $${EACH:-25} -only "$${ONLY:-}" -at "$${AT:-}"
 
 # Ten minutes or more: each mutant builds its package and those that import it.

@@ -47,3 +47,35 @@ func TestApproved(t *testing.T) {
 		})
 	}
 }
+
+// TestDeniedCall: a call that the user denied is answered without a server, and one
+// of another server, tool or arguments is not.
+func TestDeniedCall(t *testing.T) {
+	const never = `failed results: call weather.get {"city": "Paris"} (c1) was answered with "denied", but the server was never called`
+	for _, tt := range []struct {
+		name               string
+		server, tool, args string
+		decision           conduct.Decision
+		want               []string
+	}{
+		{"denied", "weather", "get", `{"city":"Paris"}`, conduct.Denied, nil},
+		{"not answered", "weather", "get", `{"city":"Paris"}`, conduct.Unanswered, nil},
+		{"allowed", "weather", "get", `{"city":"Paris"}`, conduct.Allowed, []string{never}},
+		{"of another server", "mail", "get", `{"city":"Paris"}`, conduct.Denied, []string{never}},
+		{"of another tool", "weather", "set", `{"city":"Paris"}`, conduct.Denied, []string{never}},
+		{"with other arguments", "weather", "get", `{"city":"Rome"}`, conduct.Denied, []string{never}},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			in := honest()
+			in.Tools = in.Tools[:1]
+			(*second(in))[3].Text = "denied"
+			in.Approvals = []conduct.Approval{
+				{Server: "weather", Tool: "get", Args: json.RawMessage(`{"city":"Oslo"}`), Decision: conduct.Allowed},
+				{Server: tt.server, Tool: tt.tool, Args: json.RawMessage(tt.args), Decision: tt.decision},
+			}
+			if diff := cmp.Diff(tt.want, check(conduct.Config{}, in)); diff != "" {
+				t.Errorf("findings (-want +got):\n%s", diff)
+			}
+		})
+	}
+}

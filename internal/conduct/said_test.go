@@ -25,6 +25,7 @@ func TestAnswerReported(t *testing.T) {
 		{"without a label", "I know the answer now, after all of this. Final answer: Rome.", "Rome", "passed"},
 		{"a value of an object", `Here: {"reason": "It is the capital of France.", "answer": "Paris", "n": 21}`, "Paris", "passed"},
 		{"a number of an object", `{"n": 21, "reason": "It is the capital of France."}`, "21", "passed"},
+		{"a word of a value of an object", `Here: {"reason": "It is the capital of France.", "n": 21}`, "capital", `warning: turn 1: the subject answers "capital", a part of what the model said: "Here: {\"reason\": \"It is the capital of France.\", \"n\": 21}"`},
 		{"without an end mark", "It is sunny. TERMINATE", "It is sunny.", "passed"},
 		{"the beginning of a long one", long, long[:66], "passed"},
 		{"another", sunny, "It is rainy.", `failed: turn 1: the subject answers "It is rainy.", but the model said "It is sunny in Paris, and done."`},

@@ -60,6 +60,9 @@ func FuzzScan(f *testing.F) {
 	for _, c := range table() {
 		f.Add((&vcr.File{Interactions: []*vcr.Interaction{c.i}}).Encode())
 	}
+	for _, end := range []string{`\`, "\r", "\\\r"} { // what may stand before the end of a line
+		f.Add([]byte("a" + end))
+	}
 	r, err := New(rules())
 	if err != nil {
 		f.Fatal(err)

@@ -144,7 +144,7 @@ func breakOne(ctx context.Context, r row, timeout string, memory int) (number in
 		return 0, "", err
 	}
 	defer broken.Close()
-	if err := broken.Put(r.Mutant.File, text); err != nil {
+	if err := broken.Put(map[string][]byte{r.Mutant.File: text}); err != nil {
 		return 0, "", err
 	}
 	if out, err := broken.Run(ctx, "go", "build", "-o", os.DevNull, "./"+filepath.Dir(r.Mutant.File)); err != nil {

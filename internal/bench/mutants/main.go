@@ -2,12 +2,14 @@
 
 // Command mutants changes one thing in the product at a time and prints which
 // changes no test notices. The tree is not touched: the compiler is given
-// the changed file in an overlay.
+// the changed files in an overlay.
 //
 // Mutants are drawn with a seed: the same number from each of eight groups of
 // packages that decide verdicts or keep secrets, the rest from the other
-// packages. One that does not compile is drawn again. The tests of its
-// package run first, then those of the packages that import it.
+// packages. One that does not compile is drawn again. All are compiled into one
+// build, which begins with no mutant on: that says how long the tests of each
+// package take, and which mutants they meet. Then each mutant is on in turn: the
+// tests of its package run first, then those of the packages that import it.
 package main
 
 import (
@@ -49,7 +51,7 @@ type options struct {
 	seed    uint64
 	n, each int      // mutants in all, and in each of the groups
 	only    []string // these groups or packages alone, each mutants of each
-	at      string   // every mutant of this FILE:LINE instead
+	at      string   // every mutant of this FILE or FILE:LINE instead
 	own     bool     // no tests of importers
 	timeout time.Duration
 	memory  int // of a test, in MiB
@@ -61,7 +63,7 @@ func main() {
 	flag.IntVar(&o.n, "n", 300, "`mutants` in all")
 	flag.IntVar(&o.each, "each", 25, "`mutants` of each of the eight groups")
 	only := flag.String("only", "", "groups or packages, separated by commas: -each mutants of each of these and no others")
-	flag.StringVar(&o.at, "at", "", "try every mutant of this `FILE:LINE` instead")
+	flag.StringVar(&o.at, "at", "", "try every mutant of this `FILE` or FILE:LINE instead")
 	flag.BoolVar(&o.own, "own", false, "run the tests of a mutant's package alone: quick, and more survive")
 	flag.DurationVar(&o.timeout, "timeout", 2*time.Minute, "of the tests of one package at most; a mutant that takes it, or four times as long as the tests do without it, is killed")
 	flag.IntVar(&o.memory, "memory", 8192, "address space of a test, in `MiB`; a mutant that exceeds it is killed")
@@ -78,29 +80,63 @@ func main() {
 }
 
 func run(ctx context.Context, o options) error {
-	t, err := newTree(ctx, o)
+	t, err := newTree(ctx)
 	if err != nil {
 		return err
 	}
-	defer t.close()
-	if o.at != "" {
-		return t.line(ctx, o.at)
-	}
-	list, err := t.plan(o)
+	rows, err := t.choose(o)
 	if err != nil {
 		return err
 	}
-	fmt.Printf("seed %d\n", o.seed)
-	var rows []*row
-	for _, g := range list {
-		r, err := t.group(ctx, g, o.seed)
-		if err != nil {
-			return fmt.Errorf("testing mutants of %s: %w", g.name, err)
+	var all []*mutant
+	for _, r := range rows {
+		for _, s := range r.sites {
+			all = append(all, &mutant{s, len(all) + 1})
 		}
-		rows = append(rows, r)
+	}
+	b, err := newBuild(ctx, t, all, o)
+	if err != nil {
+		return err
+	}
+	defer b.close()
+	for _, r := range rows {
+		for i := range r.sites {
+			m := all[0]
+			all = all[1:]
+			end, err := b.try(ctx, m)
+			if err != nil {
+				return fmt.Errorf("%v: %w", m, err)
+			}
+			r.count(m.site, end)
+			fmt.Fprintf(os.Stderr, "%s %d/%d: %s: %v\n", r.name, i+1, len(r.sites), end, m)
+		}
+	}
+	if o.at == "" {
+		fmt.Printf("seed %d\n", o.seed)
 	}
 	table(rows)
 	return nil
+}
+
+// choose draws the mutants of each group, or takes all of one line.
+func (t *tree) choose(o options) ([]*row, error) {
+	if o.at != "" {
+		r, err := t.line(o.at)
+		return []*row{r}, err
+	}
+	list, err := t.plan(o)
+	if err != nil {
+		return nil, err
+	}
+	var rows []*row
+	for _, g := range list {
+		r, err := t.group(g, o.seed)
+		if err != nil {
+			return nil, fmt.Errorf("drawing mutants of %s: %w", g.name, err)
+		}
+		rows = append(rows, r)
+	}
+	return rows, nil
 }
 
 // A share is a group and how many mutants it gets.
@@ -168,14 +204,16 @@ func draw(all []site, seed uint64, name string) []site {
 	return out
 }
 
-// A row counts what became of the mutants of a group.
+// A row is the mutants of a group, and what became of them.
 type row struct {
 	name          string
+	sites         []site
 	mutants, slow int
-	survivors     []site
+	survivors     []string
 }
 
-func (t *tree) group(ctx context.Context, g share, seed uint64) (*row, error) {
+// group draws mutants that compile.
+func (t *tree) group(g share, seed uint64) (*row, error) {
 	var all []site
 	for _, name := range g.packages {
 		for _, file := range t.packages[name].files {
@@ -196,23 +234,20 @@ func (t *tree) group(ctx context.Context, g share, seed uint64) (*row, error) {
 	for _, strict := range []bool{true, false} { // then whatever there is
 		var later []site
 		for _, s := range queue {
-			if r.mutants == g.n {
+			if len(r.sites) == g.n {
 				break
 			}
 			if strict && left[s.kind] == 0 {
 				later = append(later, s)
 				continue
 			}
-			end, err := t.try(ctx, s)
-			if err != nil {
+			if ok, err := t.compiles(s); err != nil {
 				return nil, fmt.Errorf("%v: %w", s, err)
-			}
-			if end == notCompiled {
+			} else if !ok {
 				continue
 			}
 			left[s.kind]--
-			r.count(s, end)
-			fmt.Fprintf(os.Stderr, "%s %d/%d: %s: %v\n", g.name, r.mutants, g.n, end, s)
+			r.sites = append(r.sites, s)
 		}
 		queue = later
 	}
@@ -223,34 +258,42 @@ func (r *row) count(s site, e end) {
 	r.mutants++
 	switch e {
 	case survived:
-		r.survivors = append(r.survivors, s)
+		r.survivors = append(r.survivors, s.String())
+	case unmet:
+		r.survivors = append(r.survivors, s.String()+" (no test comes there)")
 	case slow:
 		r.slow++
 	}
 }
 
-// line tries every mutant of one line.
-func (t *tree) line(ctx context.Context, at string) error {
-	file, number, _ := strings.Cut(at, ":")
+// line takes every mutant of one line, or of a file.
+func (t *tree) line(at string) (*row, error) {
+	file, number, one := strings.Cut(at, ":")
 	n, err := strconv.Atoi(number)
-	if err != nil {
-		return fmt.Errorf("-at %s: want FILE:LINE", at)
+	if one && err != nil {
+		return nil, fmt.Errorf("-at %s: want FILE or FILE:LINE", at)
 	}
 	list, err := sitesOf(file)
 	if err != nil {
-		return err
+		return nil, err
 	}
+	r := &row{name: at}
 	for _, s := range list {
-		if s.line != n {
+		if one && s.line != n {
 			continue
 		}
-		end, err := t.try(ctx, s)
-		if err != nil {
-			return fmt.Errorf("%v: %w", s, err)
+		if ok, err := t.compiles(s); err != nil {
+			return nil, fmt.Errorf("%v: %w", s, err)
+		} else if !ok {
+			fmt.Printf("%s: %v\n", notCompiled, s)
+			continue
 		}
-		fmt.Printf("%s: %v\n", end, s)
+		r.sites = append(r.sites, s)
 	}
-	return nil
+	if len(r.sites) == 0 {
+		return nil, fmt.Errorf("-at %s: nothing to change there", at)
+	}
+	return r, nil
 }
 
 func table(rows []*row) {

@@ -8,6 +8,7 @@ import (
 	"go/parser"
 	"go/token"
 	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 )
@@ -24,6 +25,9 @@ type site struct {
 	start, end int    // what is replaced, in bytes
 	old, text  string // what was there, and what is put there
 }
+
+// dir is the package of the file.
+func (s site) dir() string { return filepath.ToSlash(filepath.Dir(s.file)) }
 
 func (s site) String() string {
 	text := oneLine(s.text)

@@ -4,20 +4,21 @@ package main
 
 import (
 	"bytes"
-	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
+	"go/ast"
+	"go/importer"
+	"go/parser"
+	"go/token"
+	"go/types"
 	"io"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"slices"
 	"strings"
-	"time"
-
-	"github.com/rehearse-dev/rehearse/internal/bench/overlay"
 )
 
 const module = "github.com/rehearse-dev/rehearse"
@@ -27,17 +28,19 @@ const module = "github.com/rehearse-dev/rehearse"
 // modules of its own.
 var excluded = []string{"internal/archtest"}
 
-// A pkg is a package, its files and the packages that import it.
+// A pkg is a package, its files and the packages with tests that import it.
 type pkg struct {
+	name             string
 	files, importers []string
+	parsed           []*ast.File
 }
 
-// A tree is the module as it is on disk, and with the change that is tried.
+// A tree is the module as it is on disk.
 type tree struct {
-	packages       map[string]*pkg
-	plain, changed *overlay.Overlay
-	timeout        time.Duration
-	took           map[string]time.Duration // by the tests of packages, which passed without a mutant
+	packages map[string]*pkg
+	fset     *token.FileSet
+	importer types.Importer
+	version  string // of the language
 }
 
 // within is a package's path below the module.
@@ -45,17 +48,22 @@ func within(importPath string) string {
 	return strings.TrimPrefix(strings.TrimPrefix(importPath, module), "/")
 }
 
-func newTree(ctx context.Context, o options) (*tree, error) {
-	cmd := exec.CommandContext(ctx, "go", "list", "-json=ImportPath,GoFiles,Imports,TestGoFiles,XTestGoFiles", "./...")
+// newTree reads the packages of the module. Each has itself among its importers
+// if it has tests.
+func newTree(ctx context.Context) (*tree, error) {
+	cmd := exec.CommandContext(ctx, "go", "list", "-export", "-deps", "-json=ImportPath,Name,Export,DepOnly,Module,GoFiles,Imports,TestGoFiles,XTestGoFiles", "./...")
+	cmd.Stderr = os.Stderr
 	out, err := cmd.Output()
 	if err != nil {
 		return nil, fmt.Errorf("listing packages: %w", err)
 	}
-	t := &tree{packages: map[string]*pkg{}, timeout: o.timeout, took: map[string]time.Duration{}}
-	imports := map[string][]string{}
+	t := &tree{packages: map[string]*pkg{}, fset: token.NewFileSet()}
+	exports, imports := map[string]string{}, map[string][]string{}
 	for dec := json.NewDecoder(bytes.NewReader(out)); ; {
 		var p struct {
-			ImportPath                                  string
+			ImportPath, Name, Export                    string
+			DepOnly                                     bool
+			Module                                      struct{ GoVersion string }
 			GoFiles, Imports, TestGoFiles, XTestGoFiles []string
 		}
 		if err := dec.Decode(&p); errors.Is(err, io.EOF) {
@@ -63,22 +71,21 @@ func newTree(ctx context.Context, o options) (*tree, error) {
 		} else if err != nil {
 			return nil, fmt.Errorf("listing packages: %w", err)
 		}
+		exports[p.ImportPath] = p.Export
 		own := within(p.ImportPath)
-		if slices.ContainsFunc(excluded, func(e string) bool { return own == e || strings.HasPrefix(own, e+"/") }) {
+		if p.DepOnly || slices.ContainsFunc(excluded, func(e string) bool { return own == e || strings.HasPrefix(own, e+"/") }) {
 			continue
 		}
-		t.packages[own] = &pkg{}
+		t.version = "go" + p.Module.GoVersion
+		t.packages[own] = &pkg{name: p.Name}
 		for _, f := range p.GoFiles {
 			t.packages[own].files = append(t.packages[own].files, filepath.Join(own, f))
 		}
 		if len(p.TestGoFiles)+len(p.XTestGoFiles) > 0 {
-			imports[own] = p.Imports
+			imports[own] = append(p.Imports, p.ImportPath)
 		}
 	}
 	for own, list := range imports {
-		if o.own {
-			break
-		}
 		for _, i := range list {
 			if p := t.packages[within(i)]; p != nil && strings.HasPrefix(i, module) {
 				p.importers = append(p.importers, own)
@@ -88,79 +95,37 @@ func newTree(ctx context.Context, o options) (*tree, error) {
 	for _, p := range t.packages {
 		slices.Sort(p.importers)
 	}
-	if t.plain, err = overlay.New(o.memory); err != nil {
-		return nil, err
-	}
-	t.changed, err = overlay.New(o.memory)
-	return t, err
+	t.importer = importer.ForCompiler(t.fset, "gc", func(path string) (io.ReadCloser, error) {
+		return os.Open(exports[path])
+	})
+	return t, nil
 }
 
-func (t *tree) close() error { return errors.Join(t.plain.Close(), t.changed.Close()) }
-
-// An end is what became of a mutant.
-type end string
-
-const (
-	notCompiled end = "did not compile"
-	killed      end = "killed"
-	slow        end = "killed, too slow"
-	survived    end = "SURVIVED"
-)
-
-// try compiles a mutant and runs the tests that ought to notice it.
-func (t *tree) try(ctx context.Context, s site) (end, error) {
+// compiles checks the types of a package with a mutant in it.
+func (t *tree) compiles(s site) (bool, error) {
+	own := s.dir()
+	p := t.packages[own]
+	if p == nil {
+		return false, fmt.Errorf("%s is not a package of the product", own)
+	}
+	for _, name := range p.files[len(p.parsed):] {
+		f, err := parser.ParseFile(t.fset, name, nil, parser.SkipObjectResolution)
+		if err != nil {
+			return false, err
+		}
+		p.parsed = append(p.parsed, f)
+	}
 	src, err := os.ReadFile(s.file)
 	if err != nil {
-		return "", err
+		return false, err
 	}
-	if err := t.changed.Put(s.file, s.apply(src)); err != nil {
-		return "", err
+	f, err := parser.ParseFile(t.fset, s.file, s.apply(src), parser.SkipObjectResolution)
+	if err != nil {
+		return false, nil
 	}
-	own := filepath.ToSlash(filepath.Dir(s.file))
-	if t.packages[own] == nil {
-		return "", fmt.Errorf("%s is not a package of the product", own)
-	}
-	if _, err := t.changed.Run(ctx, "go", "build", "-o", os.DevNull, "./"+own); ctx.Err() != nil {
-		return "", ctx.Err()
-	} else if err != nil {
-		return notCompiled, nil
-	}
-	importers := slices.Clone(t.packages[own].importers)
-	slices.SortStableFunc(importers, func(a, b string) int { return cmp.Compare(t.took[a], t.took[b]) })
-	for _, p := range append([]string{own}, importers...) {
-		if err := t.check(ctx, p); err != nil {
-			return "", err
-		}
-		out, err := t.test(ctx, p)
-		switch {
-		case ctx.Err() != nil:
-			return "", ctx.Err()
-		case err != nil && bytes.Contains(out, []byte("panic: test timed out")):
-			return slow, nil
-		case err != nil:
-			return killed, nil
-		}
-	}
-	return survived, nil
-}
-
-// check makes sure once that the tests of a package pass without a mutant:
-// otherwise they kill everything.
-func (t *tree) check(ctx context.Context, p string) error {
-	if t.took[p] > 0 {
-		return nil
-	}
-	begun := time.Now()
-	if out, err := t.plain.Run(ctx, "go", "test", "-count=1", "-vet=off", "./"+p); err != nil {
-		return fmt.Errorf("the tests of %s fail without a mutant: %w\n%s", p, err, out)
-	}
-	t.took[p] = time.Since(begun)
-	return nil
-}
-
-// test gives a mutant a multiple of the time that the tests took without it,
-// so that an endless loop costs seconds.
-func (t *tree) test(ctx context.Context, p string) ([]byte, error) {
-	timeout := min(t.timeout, max(4*t.took[p], 20*time.Second))
-	return t.changed.Run(ctx, "go", "test", "-failfast", "-vet=off", "-timeout", timeout.String(), "./"+p)
+	files := slices.Clone(p.parsed)
+	files[slices.Index(p.files, s.file)] = f
+	config := types.Config{Importer: t.importer, GoVersion: t.version}
+	_, err = config.Check(module+"/"+own, t.fset, files, nil)
+	return err == nil, nil
 }

@@ -31,7 +31,7 @@ func TestOverlay(t *testing.T) {
 		}
 	}
 	says("as it is")
-	if err := o.Put("main.go", []byte(program("changed"))); err != nil {
+	if err := o.Put(map[string][]byte{"main.go": []byte(program("changed"))}); err != nil {
 		t.Fatal(err)
 	}
 	says("changed")
