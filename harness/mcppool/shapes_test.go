@@ -66,6 +66,27 @@ func TestServerThatEndsAtALateProbe(t *testing.T) {
 	}
 }
 
+// A server that was slow to answer the probe and has answered a request since, if
+// with an error, did not go away for the probe.
+func TestServerThatEndsAfterALateProbe(t *testing.T) {
+	for _, answer := range []string{result("ok"), `{"jsonrpc":"2.0","id":ID,"error":{"code":-32602,"message":"no such tool"}}`} {
+		synctest.Test(t, func(t *testing.T) {
+			dials := 0
+			s := open(t, harness.Server{Dial: func(ctx context.Context) (io.ReadWriteCloser, error) {
+				dials++
+				return peer{"initialize": {initialized}, "tools/call": {answer}, "tools/list": {"EXIT"}}.dial(ctx)
+			}}, usual)
+			if _, err := s.Call(t.Context(), "x", nil); (err == nil) != (answer == result("ok")) {
+				t.Errorf("Call() = %v", err)
+			}
+			if _, _, err := s.Tools(t.Context()); err == nil || dials != 1 {
+				t.Errorf("Tools() = %v after %d connections", err, dials)
+			}
+			s.Close()
+		})
+	}
+}
+
 // An answer to server/discover that does not name the new era means that the
 // server is of the old one.
 func TestDiscoverWithoutTheVersion(t *testing.T) {
