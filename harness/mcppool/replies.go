@@ -8,6 +8,8 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
+	"slices"
 	"sync"
 	"unicode/utf8"
 
@@ -29,7 +31,8 @@ type replies struct {
 	end     context.CancelFunc
 	running sync.WaitGroup
 
-	mu      sync.Mutex // guards the fields below
+	mu      sync.Mutex                 // guards the fields below
+	words   map[chan struct{}]struct{} // courtesies under way; each is closed within [goodbye]
 	closing bool
 	pairing mcpwire.Pairing
 	waiting map[string]chan answer
@@ -59,7 +62,7 @@ func newReplies(s *Session) *replies {
 	life, end := context.WithCancel(context.Background())
 	return &replies{
 		note: s.note, notified: s.notified, asked: s.answer, life: life, end: end,
-		waiting: make(map[string]chan answer), marked: make(map[string]*mcp.Tool),
+		words: make(map[chan struct{}]struct{}), waiting: make(map[string]chan answer), marked: make(map[string]*mcp.Tool),
 	}
 }
 
@@ -72,6 +75,40 @@ func (x *replies) spawn(f func()) bool {
 	}
 	x.running.Go(f)
 	return true
+}
+
+// word runs f, which says something that nobody waits for, but that is said before
+// the connection is closed.
+func (x *replies) word(f func(context.Context)) (said <-chan struct{}) {
+	done := make(chan struct{})
+	x.mu.Lock()
+	x.words[done] = struct{}{}
+	x.mu.Unlock()
+	end := func() {
+		x.mu.Lock()
+		delete(x.words, done)
+		x.mu.Unlock()
+		close(done)
+	}
+	if !x.spawn(func() {
+		defer end()
+		ctx, cancel := context.WithTimeout(x.life, goodbye)
+		defer cancel()
+		f(ctx)
+	}) {
+		end()
+	}
+	return done
+}
+
+// finish waits for the words that are under way.
+func (x *replies) finish() {
+	x.mu.Lock()
+	list := slices.Collect(maps.Keys(x.words))
+	x.mu.Unlock()
+	for _, said := range list {
+		<-said
+	}
 }
 
 // shut ends what runs on behalf of the connection; running waits for it.

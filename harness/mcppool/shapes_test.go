@@ -3,6 +3,7 @@
 package mcppool_test
 
 import (
+	"bytes"
 	"context"
 	"fmt"
 	"io"
@@ -12,6 +13,7 @@ import (
 	"sync/atomic"
 	"testing"
 	"testing/synctest"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 
@@ -255,4 +257,53 @@ func TestHalfAMessageCostsOneCall(t *testing.T) {
 		}
 		s.Close()
 	})
+}
+
+// slowly is a connection that takes a while to write that a call is cancelled.
+type slowly struct {
+	io.ReadWriteCloser
+	while time.Duration
+	said  *bool
+	ended chan struct{}
+}
+
+func (s *slowly) Write(p []byte) (int, error) {
+	if bytes.Contains(p, []byte(mcpwire.NoticeCancelled)) {
+		select {
+		case <-time.After(s.while):
+		case <-s.ended:
+			return 0, io.ErrClosedPipe
+		}
+		*s.said = true
+	}
+	return s.ReadWriteCloser.Write(p)
+}
+
+func (s *slowly) Close() error {
+	close(s.ended)
+	return s.ReadWriteCloser.Close()
+}
+
+// TestSaidBeforeTheEnd: that a call was given up is said before the connection is
+// closed, however long it takes to be written, but not for ever.
+func TestSaidBeforeTheEnd(t *testing.T) {
+	for while, took := range map[time.Duration]time.Duration{time.Second: time.Second, time.Hour: 2 * time.Second} {
+		synctest.Test(t, func(t *testing.T) {
+			said := false
+			s := open(t, harness.Server{Dial: func(ctx context.Context) (io.ReadWriteCloser, error) {
+				rw, err := legacy(nil).dial(ctx)
+				return &slowly{rw, while, &said, make(chan struct{})}, err
+			}}, usual)
+			ctx, cancel := context.WithCancel(t.Context())
+			var gaveUp time.Time
+			time.AfterFunc(time.Minute/2, func() { gaveUp = time.Now(); cancel() })
+			if _, err := s.Call(ctx, "x", nil); err == nil {
+				t.Error("a call without an answer returned")
+			}
+			s.Close()
+			if got := time.Since(gaveUp); got != took || said != (while == took) {
+				t.Errorf("closed %v after the call was given up, said: %t; want %v, %t", got, said, took, while == took)
+			}
+		})
+	}
 }
