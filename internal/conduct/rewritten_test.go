@@ -266,6 +266,10 @@ func TestDescriptionsLater(t *testing.T) {
 // TestResultsMixed: a message that answers one call and has the results of
 // others too.
 func TestResultsMixed(t *testing.T) {
+	short := func(in *conduct.Input, text string) { // that of the other
+		in.Tools[0].Text, in.Tools[0].Result = text, json.RawMessage(`"`+text+`"`)
+		(*second(in))[3].Text, (*second(in))[4].Text = text+" "+paris, text
+	}
 	const mixed = `failed: call weather.get {"city": "Paris"} (c1) was answered with the result of call weather.get {"city": "Oslo"} (c2) too`
 	for _, tt := range []struct {
 		name string
@@ -286,6 +290,8 @@ func TestResultsMixed(t *testing.T) {
 			in.Tools[0].Text, in.Tools[0].Result = "ok", json.RawMessage(`"ok"`)
 			(*second(in))[3].Text, (*second(in))[4].Text = "ok: "+paris, "ok"
 		}, "passed"},
+		{"a result of sixteen characters of the other", func(in *conduct.Input) { short(in, "sunny and very hot.") }, mixed},
+		{"a result of fifteen characters of the other", func(in *conduct.Input) { short(in, "sunny and very hot") }, "passed"},
 		{"equal results", func(in *conduct.Input) {
 			in.Tools[0].Text, in.Tools[0].Result = paris, json.RawMessage(paris)
 			(*second(in))[3].Text, (*second(in))[4].Text = paris+paris, paris
