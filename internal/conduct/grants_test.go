@@ -4,6 +4,8 @@ package conduct_test
 
 import (
 	"encoding/json"
+	"fmt"
+	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -81,21 +83,37 @@ func TestToolsThatNeedNotBeOffered(t *testing.T) {
 	}
 }
 
-// A client may refuse arguments that the schema refuses.
+// A client may refuse arguments that the schema refuses, and those that are no map.
+// It has to send all others.
 func TestArgumentsThatDoNotFit(t *testing.T) {
-	for _, tt := range []struct{ tool, args, want string }{
-		{"get", `{"city": "Oslo"}`, `failed: call weather.get {"city": "Oslo"} (c2) was answered with "Error: no", but the server was never called`},
-		{"get", `{"city": 1}`, "passed"},
-		{"add", `{"city": 1}`, `failed: call weather.add {"city": 1} (c2) was answered with "Error: no", but the server was never called`},
+	deep := `{"city": ` + strings.Repeat("[", 2000) + strings.Repeat("]", 2000) + `}`
+	never := func(tool, args string) string {
+		return fmt.Sprintf(`failed: call weather.%s %s (c2) was answered with "Error: no", but the server was never called`, tool, args)
+	}
+	bare := []harness.Tool{{Name: "get"}}
+	for _, tt := range []struct {
+		name, tool, args string
+		listed           []harness.Tool
+		want             string
+	}{
+		{"they fit", "get", `{"city": "Oslo"}`, tools, never("get", `{"city": "Oslo"}`)},
+		{"another type", "get", `{"city": 1}`, tools, "passed"},
+		{"a name that the schema does not have", "add", `{"city": 1}`, tools, never("add", `{"city": 1}`)},
+		{"a list", "get", `["Oslo"]`, bare, "passed"},
+		{"a tool without a schema", "get", `{"city": 1}`, bare, never("get", `{"city": 1}`)},
+		{"a tool that is not listed", "get", `{"city": 1}`, tools[1:], never("get", `{"city": 1}`)},
+		{"they nest too deep to be judged", "get", deep, tools, never("get", deep[:160]+fmt.Sprintf("… (%d bytes more)", len(deep)-160))},
 	} {
-		in := honest()
-		in.Tools = in.Tools[1:]
-		for _, calls := range [][]harness.ToolCall{in.Exchanges[0].Answer.Calls, (*second(in))[2].Calls} {
-			calls[1].Name, calls[1].Arguments = tt.tool, tt.args
-		}
-		(*second(in))[4].Text = "Error: no"
-		if diff := cmp.Diff(tt.want, verdictOf(conduct.Config{}, in, conduct.Results)); diff != "" {
-			t.Errorf("%s %s (-want +got):\n%s", tt.tool, tt.args, diff)
-		}
+		t.Run(tt.name, func(t *testing.T) {
+			in := honest()
+			in.Tools, in.Listed = in.Tools[1:], map[string][]harness.Tool{"weather": tt.listed}
+			for _, calls := range [][]harness.ToolCall{in.Exchanges[0].Answer.Calls, (*second(in))[2].Calls} {
+				calls[1].Name, calls[1].Arguments = tt.tool, tt.args
+			}
+			(*second(in))[4].Text = "Error: no"
+			if diff := cmp.Diff(tt.want, verdictOf(conduct.Config{}, in, conduct.Results)); diff != "" {
+				t.Errorf("(-want +got):\n%s", diff)
+			}
+		})
 	}
 }
