@@ -43,6 +43,10 @@ func TestGrants(t *testing.T) {
 		{"called", "alice", func(in *conduct.Input) {
 			in.Tools = append(in.Tools, harness.ToolExchange{Seq: 1, Server: "git", Tool: "commit", Args: json.RawMessage(`{}`)})
 		}, `failed: git.commit was called, which agent "alice" may not use`},
+		{"called twice", "alice", func(in *conduct.Input) {
+			x := harness.ToolExchange{Seq: 1, Server: "git", Tool: "commit", Args: json.RawMessage(`{}`)}
+			in.Tools = append(in.Tools, x, x)
+		}, `failed: git.commit was called, which agent "alice" may not use`},
 		{"asked for and refused", "alice", unoffered("mcp__git__commit"), `warning: the model asked for git.commit, which agent "alice" may not use; it was refused`},
 		{"something else asked for", "alice", unoffered("make_coffee"), "passed"},
 		{"granted to this one", "bob", offer(git), "passed"},
@@ -72,6 +76,11 @@ func TestToolsThatNeedNotBeOffered(t *testing.T) {
 	}{
 		{"required", func(*conduct.Input) {}, `failed: request 1: tool "late.later" is not offered; offered: get, add`},
 		{"optional", func(in *conduct.Input) { in.Optional = map[string]bool{"late": true} }, "passed"},
+		{"optional, and there in part", func(in *conduct.Input) {
+			in.Optional = map[string]bool{"late": true}
+			in.Listed["late"] = append(in.Listed["late"], harness.Tool{Name: "here", Schema: later.Schema})
+			in.Exchanges[0].Request.Tools = append(in.Exchanges[0].Request.Tools, harness.Tool{Name: "here", Schema: later.Schema})
+		}, `failed: request 1: tool "late.later" is not offered; offered: get, add, here`},
 		{"not granted", func(in *conduct.Input) { in.Grants, in.As = map[string][]string{"a": {"weather"}}, "a" }, "passed"},
 	} {
 		in := honest()
