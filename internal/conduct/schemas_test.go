@@ -164,3 +164,53 @@ func TestParameterOffered(t *testing.T) {
 		})
 	}
 }
+
+// TestParametersOfAnother: a tool that is offered with other parameters may be
+// another one than it seems, where one that is offered has its description and its
+// parameters; and it may have changed, where its server said so.
+func TestParametersOfAnother(t *testing.T) {
+	const (
+		listed = `{"type": "object", "properties": {"m": {"type": "string"}, "n": {"type": "integer"}}}`
+		wrong  = `{"type": "object", "properties": {"m": {"type": "string"}, "n": {"type": "string"}}}`
+		both   = `{"type": "object", "properties": {"m": {}, "n": {"type": "string"}}}`
+		failed = `failed: request 1: tool "weather.get" is offered with other parameters than its server lists: `
+	)
+	const one, two = failed + `"n" is string, not integer`, failed + `"n" is string, not integer; "m" has no type, not string`
+	const changed = "notifications/tools/list_changed"
+	for _, tt := range []struct {
+		name           string
+		offered        string
+		beside, schema string // the description and the parameters of another tool
+		server         string // of a frame
+		in             bool
+		method         string
+		want           string
+	}{
+		{"no other", wrong, "", "", "", false, "", one},
+		{"one lost, and one of another type", both, "", "", "", false, "", two},
+		{"the other is it", wrong, "Get it.", listed, "", false, "", "passed"},
+		{"the other is described otherwise", wrong, "Fetch it.", listed, "", false, "", one},
+		{"the other is wrong, too", wrong, "Get it.", wrong, "", false, "", one},
+		{"the other is wrong, too, and has lost something", wrong, "Get it.", both, "", false, "", one},
+		{"its server said that it changed", wrong, "", "", "weather", false, changed, "passed"},
+		{"another server said so", wrong, "", "", "mail", false, changed, one},
+		{"the client said so", wrong, "", "", "weather", true, changed, one},
+		{"its server said something else", wrong, "", "", "weather", false, "notifications/message", one},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			in := honest()
+			in.Listed = map[string][]harness.Tool{"weather": {{Name: "get", Description: "Get it.", Schema: json.RawMessage(listed)}}}
+			offered := []harness.Tool{{Name: "get", Description: "Get it.", Schema: json.RawMessage(tt.offered)}}
+			if tt.beside != "" {
+				offered = append(offered, harness.Tool{Name: "fetch", Description: tt.beside, Schema: json.RawMessage(tt.schema)})
+			}
+			in.Exchanges[0].Request.Tools, in.Exchanges[1].Request.Tools = offered, offered
+			if tt.server != "" {
+				in.Frames = []jsonrpc.Frame{{Seq: 1, Server: tt.server, In: tt.in, Kind: jsonrpc.FrameNotification, Method: tt.method}}
+			}
+			if got := verdictOf(conduct.Config{}, in, conduct.ToolsOffered); got != tt.want {
+				t.Errorf("tools_offered is %s\nwant %s", got, tt.want)
+			}
+		})
+	}
+}
