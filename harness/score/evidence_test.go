@@ -104,6 +104,7 @@ func TestNotComputed(t *testing.T) {
 		{"a condition", score.That{Program: program(t, `1 / trajectory.size() == 1`)}, score.Evidence{}, trials.Undecided, "1 / trajectory.size() == 1: evaluating `1 / trajectory.size() == 1`: division by zero"},
 		{"a condition that was stopped", score.That{Program: program(t, `trajectory.all(c, c.failed)`)}, score.Evidence{Budget: expr.NewBudget(0)}, trials.Undecided, "evaluating `trajectory.all(c, c.failed)`: "},
 		{"a condition on a result that is no JSON", score.That{Program: program(t, `results("s.a").size() == 1`)}, score.Evidence{Trajectory: []harness.Call{call(1, "a", `{}`, `{`)}}, trials.Undecided, `reading the result of "s.a"`},
+		{"waits of a run that left out times", score.Retries{Honoured: true}, score.Evidence{Untimed: true}, trials.Undecided, "whether waits were honoured cannot be judged without times"},
 		{"waits that nobody asked for", score.Retries{Honoured: true}, score.Evidence{}, trials.Undecided, "no retried answer asked for a wait"},
 		{"a transcript that nobody gave", score.That{Program: program(t, `transcript.model_calls == 1`)}, score.Evidence{}, trials.Skipped, "the subject reports no transcript"},
 		{"stops that nobody reports", score.Stops{Reason: harness.StopTime}, score.Evidence{}, trials.Skipped, "the subject reports no stops"},
@@ -149,6 +150,10 @@ func TestJournalOfAPart(t *testing.T) {
 		if v := (score.That{Program: program(t, src)}).Score(&e); v.State != trials.Passed {
 			t.Errorf("turn %d: %s", turn, v.Message)
 		}
+	}
+	e.Exchanges = []harness.Exchange{main, stray, worker, lost}
+	if v := (score.That{Program: program(t, `journal.answers == ["main"]`)}).Score(&e); v.State != trials.Passed {
+		t.Errorf("in another order: %s", v.Message)
 	}
 }
 

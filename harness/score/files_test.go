@@ -53,6 +53,37 @@ func TestFiles(t *testing.T) {
 	}
 }
 
+// TestPartOfTheFiles: each file that is as wanted counts, and the verdict stands
+// where that stands which one of them has not.
+func TestPartOfTheFiles(t *testing.T) {
+	files := map[string]trials.File{"a.json": {Text: `{"n":1}`}, "b.json": {Text: `{"n":2}`}, "c.json": {Text: `{"n":3}`}}
+	list := func(names ...string) score.Files {
+		s := score.Files{Pos: harness.Position{File: "a.yaml", Line: 1}}
+		for i, name := range names {
+			s.List = append(s.List, score.FileText{Path: name, Text: &score.Answer{JSON: placed(t, `{"n":1}`, name, 7+i)}})
+		}
+		return s
+	}
+	for _, tt := range []struct {
+		name       string
+		s          score.Files
+		score      float64
+		line       int
+		mismatches int
+	}{
+		{"all", list("a.json"), 1, 1, 0},
+		{"one of two", list("a.json", "b.json"), 0.5, 8, 1},
+		{"none", list("b.json", "c.json"), 0, 7, 2},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			v := tt.s.Score(&score.Evidence{Files: files})
+			if *v.Score != tt.score || v.Pos.Line != tt.line || len(v.Mismatches) != tt.mismatches {
+				t.Errorf("the score %v, line %d, %d mismatches; want %v, line %d, %d mismatches", *v.Score, v.Pos.Line, len(v.Mismatches), tt.score, tt.line, tt.mismatches)
+			}
+		})
+	}
+}
+
 // TestStopsOfSilence has subjects that report nothing: the journal says whether
 // they were left without an answer.
 func TestStopsOfSilence(t *testing.T) {

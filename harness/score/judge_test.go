@@ -130,6 +130,7 @@ func TestNoVote(t *testing.T) {
 		{word, `{"verdict": ""}`, `the verdict "" is none of`},
 		{word, `{"verdict": ["pass"]}`, `the verdict ["pass"] is none of`},
 		{word, `{"verdict": "pass", "reason": 3}`, shape},
+		{word, `{"verdict": ` + strings.Repeat("[", 2000) + strings.Repeat("]", 2000) + `}`, shape},
 		{word, `[{"verdict": "pass"}]`, shape},
 		{word, `"pass"`, shape},
 		{word, "", shape},
@@ -165,6 +166,15 @@ func TestNobodyToAsk(t *testing.T) {
 	s.Rubric = rubric(t, "{{vars.x}}")
 	if v := s.Score(&score.Evidence{Transcript: spoke("hello"), Vars: value.Value{}, Ask: says(`{"verdict": "pass"}`)}); v.State == trials.Passed {
 		t.Errorf("without a rubric: %s", v.State)
+	}
+	s.Decides = false
+	if v := s.Score(&score.Evidence{Transcript: spoke("hello"), Ask: says(`{"verdict": "pass"}`)}); v.State != trials.Warned || !strings.HasPrefix(v.Message, "reads something that does not exist") {
+		t.Errorf("without a rubric, as advice: %s %q", v.State, v.Message)
+	}
+	s.Rubric, s.Conversation = rubric(t, "x"), true
+	calls := []harness.Call{{Server: "s", Tool: "a", Turn: 1, Args: json.RawMessage(`{"x":`)}}
+	if v := s.Score(&score.Evidence{Transcript: spoke("hello"), Trajectory: calls, Ask: says(`{"verdict": "pass"}`)}); v.State != trials.Undecided || !strings.HasPrefix(v.Message, "writing what is judged as JSON: ") {
+		t.Errorf("with arguments that are no JSON: %s %q", v.State, v.Message)
 	}
 }
 
@@ -231,6 +241,7 @@ func TestMaterial(t *testing.T) {
 		{"a turn", true, score.Evidence{Turn: 2, User: "two?", Transcript: two}, `[{"user":"two?","tool_calls":[` + b + `],"answer":"","error":"time"}]`},
 		{"all turns", true, score.Evidence{User: "two?", Transcript: two}, `[{"user":"one?","tool_calls":[` + a + `,` + c + `],"answer":"1"},{"user":"two?","tool_calls":[` + b + `],"answer":"","error":"time"}]`},
 		{"all turns of a subject that reports nothing", true, score.Evidence{Mode: harness.ModeLive, User: "two?"}, `[{"user":"two?","tool_calls":[` + a + `,` + b + `,` + c + `],"answer":""}]`},
+		{"an answer in tags", false, score.Evidence{Turn: 1, User: "R&D?", Transcript: spoke("<b>1</b>")}, `{"user":"R&D?","answer":"<b>1</b>"}`},
 		{"no turn", true, score.Evidence{Transcript: &harness.Transcript{}}, `null`},
 	} {
 		t.Run(tt.name, func(t *testing.T) {

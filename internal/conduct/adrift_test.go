@@ -5,10 +5,12 @@ package conduct_test
 import (
 	"encoding/json"
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 	"time"
 
+	"github.com/rehearse-dev/rehearse/harness"
 	"github.com/rehearse-dev/rehearse/internal/conduct"
 	"github.com/rehearse-dev/rehearse/internal/jsonrpc"
 )
@@ -31,6 +33,10 @@ func TestCallsAdrift(t *testing.T) {
 	}
 	frames := func(list ...jsonrpc.Frame) func(*conduct.Input) {
 		return func(in *conduct.Input) { in.Frames = list }
+	}
+	with := func(f jsonrpc.Frame, do func(*jsonrpc.Frame)) jsonrpc.Frame {
+		do(&f)
+		return f
 	}
 	cancelled := func(id string) jsonrpc.Frame {
 		return jsonrpc.Frame{
@@ -73,6 +79,9 @@ func TestCallsAdrift(t *testing.T) {
 		{"interrupted, another call was cancelled", []func(*conduct.Input){interrupted, executed(1, 0), frames(asks("Paris", "p1", "pipe", "", 1), cancelled("2"))}, conduct.Results, changed},
 		{"interrupted, a request of its own over HTTP", []func(*conduct.Input){interrupted, executed(1, 0), frames(asks("Paris", "", "http", "", 1))}, conduct.Results, "passed"},
 		{"interrupted, a request of a session over HTTP", []func(*conduct.Input){interrupted, executed(1, 0), frames(asks("Paris", "s1", "http", "", 1))}, conduct.Results, changed},
+		{"interrupted, a request to another server over HTTP", []func(*conduct.Input){interrupted, executed(1, 0), frames(with(asks("Paris", "", "http", "", 1), func(f *jsonrpc.Frame) { f.Server = "mail" }))}, conduct.Results, changed},
+		{"interrupted, a prompt of that name over HTTP", []func(*conduct.Input){interrupted, executed(1, 0), frames(with(asks("Paris", "", "http", "", 1), func(f *jsonrpc.Frame) { f.Method = "prompts/get" }))}, conduct.Results, changed},
+		{"interrupted, an answer over HTTP", []func(*conduct.Input){interrupted, executed(1, 0), frames(with(asks("Paris", "", "http", "", 1), func(f *jsonrpc.Frame) { f.In = false }))}, conduct.Results, changed},
 		{"another turn was interrupted", []func(*conduct.Input){interrupted, executed(1, 1), func(in *conduct.Input) { in.Interrupted = []int{2} }}, conduct.Results, changed},
 		{"killed", []func(*conduct.Input){killed, executed(1, 0)}, conduct.Results, "passed"},
 		{"killed, executed late", []func(*conduct.Input){killed, executed(9, 0)}, conduct.NoCallAfterAnswer, "passed"},
@@ -84,8 +93,10 @@ func TestCallsAdrift(t *testing.T) {
 		{"the server had answered before the call came at which it went away", []func(*conduct.Input){exited, executed(1, 0), frames(asks("Paris", "p1", "pipe", "", 1), asks("Oslo", "p1", "pipe", "exit", 2), end("exit"))}, conduct.Results, changed},
 		{"the server went away, and never saw the call", []func(*conduct.Input){exited, not, frames(asks("Oslo", "p1", "pipe", "exit", 2), end("exit"))}, conduct.Results, "passed"},
 		{"the server stayed, and never saw the call", []func(*conduct.Input){not, frames(asks("Oslo", "p1", "pipe", "delay", 2), end("delay"))}, conduct.Results, never},
+		{"the server spoiled an answer, went away later, and never saw the call", []func(*conduct.Input){not, frames(asks("Oslo", "p1", "pipe", "wrong_id", 2), end(""))}, conduct.Results, never},
+		{"the server went away at the call itself, which was made again", []func(*conduct.Input){executed(9, 0), frames(asks("Paris", "p1", "pipe", "exit", 2), end("exit"))}, conduct.NoCallAfterAnswer, late},
 		{"the server went away over HTTP, and never saw the call", []func(*conduct.Input){exited, not, frames(asks("Oslo", "p1", "http", "exit", 2), end("exit"))}, conduct.Results, never},
-		{"another server went away", []func(*conduct.Input){not, frames(func() jsonrpc.Frame { f := asks("Oslo", "p1", "pipe", "exit", 2); f.Server = "mail"; return f }(), end("exit"))}, conduct.Results, never},
+		{"another server went away", []func(*conduct.Input){not, frames(with(asks("Oslo", "p1", "pipe", "exit", 2), func(f *jsonrpc.Frame) { f.Server = "mail" }), end("exit"))}, conduct.Results, never},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			in := honest()
@@ -99,6 +110,23 @@ func TestCallsAdrift(t *testing.T) {
 				t.Errorf("%s is %s\nwant %s", tt.check, got, tt.want)
 			}
 		})
+	}
+}
+
+// TestAdriftInItsOwnTurn: what an interruption of one turn kept back says nothing
+// about the calls of the next one, be that interrupted too.
+func TestAdriftInItsOwnTurn(t *testing.T) {
+	in := honest()
+	in.Tools[0].Unsent, in.Interrupted = true, []int{1, 2}
+	called := harness.Message{Role: harness.RoleAssistant, Calls: []harness.ToolCall{{ID: "c3", Name: "get", Arguments: `{"city":"Rome"}`}}}
+	next := addTurn(in, append(slices.Clone((*second(in))[1:]), in.Exchanges[1].Answer, rome)...)
+	next.Answer = called
+	last := addTurn(in, append(slices.Clone(next.Request.Messages[1:]), called, harness.Message{Role: harness.RoleTool, CallID: "c3", Text: "broken off"}, rome)...)
+	last.Turn, last.Start = 3, at(12)
+	in.Tools = append(in.Tools, harness.ToolExchange{Seq: 3, Server: "weather", Tool: "get", Args: json.RawMessage(`{"city":"Rome"}`), Result: json.RawMessage(`18`), Text: "18", Start: at(9)})
+	want := `failed: the result of call weather.get {"city":"Rome"} (c3) was changed: the server sent "18", the model got "broken off"`
+	if got := verdictOf(conduct.Config{}, in, conduct.Results); got != want {
+		t.Errorf("results is %s\nwant %s", got, want)
 	}
 }
 

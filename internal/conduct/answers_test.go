@@ -39,6 +39,10 @@ func TestWhatWasAnswered(t *testing.T) {
 	report := func(r harness.TurnReport) func(*conduct.Input) {
 		return func(in *conduct.Input) { in.Transcript.Turns[0] = r }
 	}
+	interrupted := func(in *conduct.Input) {
+		in.Interrupted = []int{1}
+		in.Transcript.Turns[0] = harness.TurnReport{Stop: harness.StopInterrupted}
+	}
 	miss := func(turn int) func(*conduct.Input) {
 		return func(in *conduct.Input) {
 			in.Exchanges = append(in.Exchanges, harness.Exchange{Seq: 3, Kind: harness.KindMiss, Turn: turn, Start: at(6), Request: harness.Request{Messages: []harness.Message{{Role: harness.RoleTool, CallID: "c9"}}}})
@@ -56,9 +60,15 @@ func TestWhatWasAnswered(t *testing.T) {
 		{"nothing, says that it stopped, and asked what no script has", []func(*conduct.Input){alone, report(harness.TurnReport{Stop: harness.StopTime}), miss(0)}, "failed: " + unanswered + "later requests contain neither", "passed"},
 		{"nothing, says that it stopped, and asked in the next turn", []func(*conduct.Input){alone, report(harness.TurnReport{Stop: harness.StopTime}), miss(2)}, "passed", "passed"},
 		{"nothing in a turn of which it says nothing", []func(*conduct.Input){alone, func(in *conduct.Input) { in.Exchanges[0].Turn = 2 }}, "failed: " + unanswered, "passed"},
+		{"nothing in a turn that the user interrupted", []func(*conduct.Input){alone, interrupted}, "passed", "passed"},
+		{"nothing in a turn that the user interrupted, after which another came", []func(*conduct.Input){alone, interrupted, func(in *conduct.Input) { addTurn(in, rome) }}, "failed: " + unanswered + "later requests contain neither", "passed"},
+		{"nothing in a turn that it stopped, after which another came", []func(*conduct.Input){alone, report(harness.TurnReport{Stop: harness.StopTime}), func(in *conduct.Input) { addTurn(in, rome) }}, "passed", "passed"},
 		{"nothing outside of all turns", []func(*conduct.Input){alone, func(in *conduct.Input) { in.Exchanges[0].Turn = 0 }}, "failed: " + unanswered, "passed"},
 
 		{"by ids that only results have", []func(*conduct.Input){func(in *conduct.Input) { (*second(in))[2].Calls = nil }}, "passed", "passed"},
+		{"by an id that one result has, and the other has none", []func(*conduct.Input){func(in *conduct.Input) {
+			(*second(in))[2].Calls, (*second(in))[3].CallID = nil, ""
+		}}, `failed: call weather.get {"city": "Paris"} (c1) was never answered: request 2 contains no tool message for it`, "passed"},
 		{"under another name, of a tool that is not offered", []func(*conduct.Input){func(in *conduct.Input) {
 			for i := range in.Exchanges {
 				in.Exchanges[i].Request.Tools = tools[1:]
@@ -224,6 +234,11 @@ func TestEarlierAnswers(t *testing.T) {
 	}{
 		{"each answered", rounds(ids, []harness.Message{tool("c1", paris)}, []harness.Message{tool("c2", oslo)}), "passed"},
 		{"a stranger in the first round is told once", rounds(ids, []harness.Message{tool("c1", paris), tool("x", "?")}, []harness.Message{tool("c2", oslo)}), `failed: request 2 answers the call id "x", but no call has that id`},
+		{"the second round forgotten, and the first kept", func() *conduct.Input {
+			in := rounds(ids, []harness.Message{tool("c1", paris)}, nil)
+			in.Exchanges[2].Request.Messages = in.Exchanges[1].Request.Messages
+			return in
+		}(), `failed: call weather.get {"city":"Oslo"} (c2) was never answered: later requests contain neither the call nor its result`},
 		{"answers to both rounds in the last", rounds(ids, []harness.Message{tool("c1", paris)}, []harness.Message{tool("c2", oslo), tool("c1", paris)}), "passed"},
 		{"without ids, each answered", func() *conduct.Input {
 			in := rounds([2]string{"c1", "c2"}, []harness.Message{tool("", paris)}, []harness.Message{tool("", oslo)})
@@ -247,6 +262,42 @@ func TestEarlierAnswers(t *testing.T) {
 }
 
 func second0(in *conduct.Input) *[]harness.Message { return &in.Exchanges[0].Request.Messages }
+
+// TestSingleCalls: in a turn that ends with one model call, its calls are neither
+// executed nor answered. In another turn they are.
+func TestSingleCalls(t *testing.T) {
+	const (
+		executed = `call weather.get {"city": "Paris"} (c1) was executed, but its turn ends with the reply (single_call); call weather.get {"city": "Oslo"} (c2) was executed, but its turn ends with the reply (single_call)`
+		answered = `request 2 answers the calls of a turn that ends with the reply (single_call)`
+	)
+	for _, tt := range []struct {
+		name               string
+		executed, answered bool
+		turn               int // of the request that answers
+		want               string
+	}{
+		{"executed and answered", true, true, 1, "failed: " + executed + "; " + answered},
+		{"executed", true, false, 1, "failed: " + executed},
+		{"answered", false, true, 1, "failed: " + answered},
+		{"neither", false, false, 1, "passed"},
+		{"answered in the next turn", false, true, 2, "passed"},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			in := honest()
+			in.Single = []int{1}
+			in.Exchanges[1].Turn = tt.turn
+			if !tt.executed {
+				in.Tools = nil
+			}
+			if !tt.answered {
+				in.Exchanges = in.Exchanges[:1]
+			}
+			if got := verdictOf(conduct.Config{}, in, conduct.AnsweredOnce); got != tt.want {
+				t.Errorf("answered_once is %s\nwant %s", got, tt.want)
+			}
+		})
+	}
+}
 
 // TestUnreadableCallsInWords: arguments that are no JSON are shown as they
 // came.

@@ -356,6 +356,7 @@ func TestFaults(t *testing.T) {
 		{name: "nothing asked", do: func(in *conduct.Input) {
 			in.Exchanges, in.Transcript, in.Tools, in.Remaining = nil, nil, nil, make([]conduct.Unreached, 1)
 		}, want: []string{"all_replies_reached: 1 scripted reply not reached; the model was asked nothing: does the agent use the base URL"}},
+		{name: "nothing asked, and nothing scripted", do: func(in *conduct.Input) { in.Exchanges, in.Transcript, in.Tools = nil, nil, nil }},
 		{name: "a fault that struck nothing", do: func(in *conduct.Input) {
 			in.Idle = []conduct.IdleFault{{Fault: "gzip", Why: "there was no such request"}}
 		}, want: []string{"warning faults_struck: the fault gzip"}},
@@ -414,6 +415,7 @@ func TestResultsAsToldToTheModel(t *testing.T) {
 		{name: "JSON written anew", x: harness.ToolExchange{Text: `{"a": 1, "b": [2]}`, Result: json.RawMessage(`{"a":1,"b":[2]}`)}, told: "{\"b\":[2.0],\n\"a\":1}", same: true},
 		{name: "JSON inside JSON", x: harness.ToolExchange{Text: `{"a": 1}`, Result: json.RawMessage(`{"a":1}`)}, told: `{"content":[{"data":{"a":1}}]}`, same: true},
 		{name: "structured content without text", x: harness.ToolExchange{Result: json.RawMessage(`{"a":1}`)}, told: `got {"a":1}`, same: true},
+		{name: "structured content that is a text, wrapped in JSON", x: harness.ToolExchange{Result: json.RawMessage(`"say \"hi\""`)}, told: `{"out":"say \"hi\""}`, same: true},
 		{name: "structured content that nests too deep to be parsed", x: harness.ToolExchange{Result: json.RawMessage(deep)}, told: deep, same: true},
 		{name: "a part of what nests too deep", x: harness.ToolExchange{Result: json.RawMessage(deep)}, told: deep[1:], same: false},
 		{name: "JSON indented behind a line of text", x: harness.ToolExchange{Text: `{"a": 1, "b": ["x y"]}`, Result: json.RawMessage(`{"a":1,"b":["x y"]}`)}, told: "get answered:\n{\n  \"b\": [\n    \"x y\"\n  ],\n  \"a\": 1\n}\n(end)", same: true},

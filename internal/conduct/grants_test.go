@@ -4,6 +4,8 @@ package conduct_test
 
 import (
 	"encoding/json"
+	"fmt"
+	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -41,6 +43,10 @@ func TestGrants(t *testing.T) {
 		{"called", "alice", func(in *conduct.Input) {
 			in.Tools = append(in.Tools, harness.ToolExchange{Seq: 1, Server: "git", Tool: "commit", Args: json.RawMessage(`{}`)})
 		}, `failed: git.commit was called, which agent "alice" may not use`},
+		{"called twice", "alice", func(in *conduct.Input) {
+			x := harness.ToolExchange{Seq: 1, Server: "git", Tool: "commit", Args: json.RawMessage(`{}`)}
+			in.Tools = append(in.Tools, x, x)
+		}, `failed: git.commit was called, which agent "alice" may not use`},
 		{"asked for and refused", "alice", unoffered("mcp__git__commit"), `warning: the model asked for git.commit, which agent "alice" may not use; it was refused`},
 		{"something else asked for", "alice", unoffered("make_coffee"), "passed"},
 		{"granted to this one", "bob", offer(git), "passed"},
@@ -70,6 +76,11 @@ func TestToolsThatNeedNotBeOffered(t *testing.T) {
 	}{
 		{"required", func(*conduct.Input) {}, `failed: request 1: tool "late.later" is not offered; offered: get, add`},
 		{"optional", func(in *conduct.Input) { in.Optional = map[string]bool{"late": true} }, "passed"},
+		{"optional, and there in part", func(in *conduct.Input) {
+			in.Optional = map[string]bool{"late": true}
+			in.Listed["late"] = append(in.Listed["late"], harness.Tool{Name: "here", Schema: later.Schema})
+			in.Exchanges[0].Request.Tools = append(in.Exchanges[0].Request.Tools, harness.Tool{Name: "here", Schema: later.Schema})
+		}, `failed: request 1: tool "late.later" is not offered; offered: get, add, here`},
 		{"not granted", func(in *conduct.Input) { in.Grants, in.As = map[string][]string{"a": {"weather"}}, "a" }, "passed"},
 	} {
 		in := honest()
@@ -81,21 +92,37 @@ func TestToolsThatNeedNotBeOffered(t *testing.T) {
 	}
 }
 
-// A client may refuse arguments that the schema refuses.
+// A client may refuse arguments that the schema refuses, and those that are no map.
+// It has to send all others.
 func TestArgumentsThatDoNotFit(t *testing.T) {
-	for _, tt := range []struct{ tool, args, want string }{
-		{"get", `{"city": "Oslo"}`, `failed: call weather.get {"city": "Oslo"} (c2) was answered with "Error: no", but the server was never called`},
-		{"get", `{"city": 1}`, "passed"},
-		{"add", `{"city": 1}`, `failed: call weather.add {"city": 1} (c2) was answered with "Error: no", but the server was never called`},
+	deep := `{"city": ` + strings.Repeat("[", 2000) + strings.Repeat("]", 2000) + `}`
+	never := func(tool, args string) string {
+		return fmt.Sprintf(`failed: call weather.%s %s (c2) was answered with "Error: no", but the server was never called`, tool, args)
+	}
+	bare := []harness.Tool{{Name: "get"}}
+	for _, tt := range []struct {
+		name, tool, args string
+		listed           []harness.Tool
+		want             string
+	}{
+		{"they fit", "get", `{"city": "Oslo"}`, tools, never("get", `{"city": "Oslo"}`)},
+		{"another type", "get", `{"city": 1}`, tools, "passed"},
+		{"a name that the schema does not have", "add", `{"city": 1}`, tools, never("add", `{"city": 1}`)},
+		{"a list", "get", `["Oslo"]`, bare, "passed"},
+		{"a tool without a schema", "get", `{"city": 1}`, bare, never("get", `{"city": 1}`)},
+		{"a tool that is not listed", "get", `{"city": 1}`, tools[1:], never("get", `{"city": 1}`)},
+		{"they nest too deep to be judged", "get", deep, tools, never("get", deep[:160]+fmt.Sprintf("… (%d bytes more)", len(deep)-160))},
 	} {
-		in := honest()
-		in.Tools = in.Tools[1:]
-		for _, calls := range [][]harness.ToolCall{in.Exchanges[0].Answer.Calls, (*second(in))[2].Calls} {
-			calls[1].Name, calls[1].Arguments = tt.tool, tt.args
-		}
-		(*second(in))[4].Text = "Error: no"
-		if diff := cmp.Diff(tt.want, verdictOf(conduct.Config{}, in, conduct.Results)); diff != "" {
-			t.Errorf("%s %s (-want +got):\n%s", tt.tool, tt.args, diff)
-		}
+		t.Run(tt.name, func(t *testing.T) {
+			in := honest()
+			in.Tools, in.Listed = in.Tools[1:], map[string][]harness.Tool{"weather": tt.listed}
+			for _, calls := range [][]harness.ToolCall{in.Exchanges[0].Answer.Calls, (*second(in))[2].Calls} {
+				calls[1].Name, calls[1].Arguments = tt.tool, tt.args
+			}
+			(*second(in))[4].Text = "Error: no"
+			if diff := cmp.Diff(tt.want, verdictOf(conduct.Config{}, in, conduct.Results)); diff != "" {
+				t.Errorf("(-want +got):\n%s", diff)
+			}
+		})
 	}
 }

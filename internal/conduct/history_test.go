@@ -139,6 +139,28 @@ func TestRepliesOwed(t *testing.T) {
 	}
 }
 
+// TestInterruptedReplies: of a turn that the user interrupted, the calls stay in the
+// history, and a text need not.
+func TestInterruptedReplies(t *testing.T) {
+	calls := honest().Exchanges[0].Answer
+	for name, tt := range map[string]struct {
+		reply harness.Message
+		want  string
+	}{
+		"a text": {harness.Message{Role: harness.RoleAssistant, Text: "21 and"}, "passed"},
+		"calls":  {calls, "failed: request 2: the reply to request 1 is missing: assistant with calls of get, get"},
+	} {
+		in := honest()
+		in.Interrupted, in.Tools = []int{1}, nil
+		in.Transcript.Turns = []harness.TurnReport{{Stop: harness.StopInterrupted}, {Answer: "21 and -3."}}
+		in.Exchanges[0].Answer, in.Exchanges[1].Turn, in.Exchanges[1].Reply = tt.reply, 2, 1
+		*second(in) = append((*second(in))[:2:2], rome)
+		if got := verdictOf(conduct.Config{}, in, conduct.HistoryGrows); got != tt.want {
+			t.Errorf("%s: history_grows is %s, want %s", name, got, tt.want)
+		}
+	}
+}
+
 // TestCompaction: where it is allowed, a shortened history may be anything, and
 // it is what was required.
 func TestCompaction(t *testing.T) {

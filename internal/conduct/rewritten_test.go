@@ -243,6 +243,27 @@ func TestDescriptionsLater(t *testing.T) {
 			"emptied", func(_ *conduct.Input, tools *[]harness.Tool) { (*tools)[0].Description = "" },
 			`failed: request 2: tool "get" is offered with the description "", but request 1 offers it with "Get it."`,
 		},
+		{"changed, and so in the next turn", func(in *conduct.Input, tools *[]harness.Tool) {
+			(*tools)[0].Description = "changed"
+			addTurn(in, rome)
+		}, `failed: request 2: tool "get" is offered with the description "changed", but request 1 offers it with "Get it."`},
+		{"changed, and the server listed something else", func(in *conduct.Input, tools *[]harness.Tool) {
+			(*tools)[0].Description = "changed"
+			in.Frames = []jsonrpc.Frame{{Seq: 1, Server: "weather", Kind: jsonrpc.FrameResponse, Body: `{"result":{"tools":[{"name":"get","description":"Get it."}]}}`}}
+		}, `failed: request 2: tool "get" is offered with the description "changed", but request 1 offers it with "Get it."`},
+		{"changed, and the client told the server so", func(in *conduct.Input, tools *[]harness.Tool) {
+			(*tools)[0].Description = "changed"
+			in.Frames = []jsonrpc.Frame{{Seq: 1, Server: "weather", In: true, Kind: jsonrpc.FrameRequest, Body: `{"params":{"description":"changed"}}`}}
+		}, `failed: request 2: tool "get" is offered with the description "changed", but request 1 offers it with "Get it."`},
+		{"emptied, and the server listed an empty text", func(in *conduct.Input, tools *[]harness.Tool) {
+			(*tools)[0].Description = ""
+			in.Frames = []jsonrpc.Frame{{Seq: 1, Server: "weather", Kind: jsonrpc.FrameResponse, Body: `{"result":{"tools":[{"name":"add","description":""}]}}`}}
+		}, `failed: request 2: tool "get" is offered with the description "", but request 1 offers it with "Get it."`},
+		{"as another tool of the server is described", func(in *conduct.Input, tools *[]harness.Tool) {
+			in.Listed["weather"] = slices.Clone(in.Listed["weather"])
+			in.Listed["weather"][1].Description, in.Exchanges[0].Request.Tools[1].Description = "Add it.", "Add it."
+			(*tools)[0].Description, (*tools)[1].Description = "Add it.", "Add it."
+		}, "passed"},
 		{"as the server lists it now", func(in *conduct.Input, tools *[]harness.Tool) {
 			(*tools)[0].Description = "Get it now."
 			in.Listed["weather"] = slices.Clone(in.Listed["weather"])
@@ -266,6 +287,10 @@ func TestDescriptionsLater(t *testing.T) {
 // TestResultsMixed: a message that answers one call and has the results of
 // others too.
 func TestResultsMixed(t *testing.T) {
+	short := func(in *conduct.Input, text string) { // that of the other
+		in.Tools[0].Text, in.Tools[0].Result = text, json.RawMessage(`"`+text+`"`)
+		(*second(in))[3].Text, (*second(in))[4].Text = text+" "+paris, text
+	}
 	const mixed = `failed: call weather.get {"city": "Paris"} (c1) was answered with the result of call weather.get {"city": "Oslo"} (c2) too`
 	for _, tt := range []struct {
 		name string
@@ -286,6 +311,8 @@ func TestResultsMixed(t *testing.T) {
 			in.Tools[0].Text, in.Tools[0].Result = "ok", json.RawMessage(`"ok"`)
 			(*second(in))[3].Text, (*second(in))[4].Text = "ok: "+paris, "ok"
 		}, "passed"},
+		{"a result of sixteen characters of the other", func(in *conduct.Input) { short(in, "sunny and very hot.") }, mixed},
+		{"a result of fifteen characters of the other", func(in *conduct.Input) { short(in, "sunny and very hot") }, "passed"},
 		{"equal results", func(in *conduct.Input) {
 			in.Tools[0].Text, in.Tools[0].Result = paris, json.RawMessage(paris)
 			(*second(in))[3].Text, (*second(in))[4].Text = paris+paris, paris

@@ -19,12 +19,9 @@ import (
 // needs to write a call is compared: types, enums, required names and
 // descriptions. wrong is what misleads it, and lost is what it is not told.
 func parameters(listed, offered harness.Tool) (wrong, lost []string) {
-	if len(listed.Schema) == 0 || value.Same(listed.Schema, offered.Schema) {
-		return nil, nil
-	}
 	own, err := value.Parse(listed.Schema)
 	if err != nil {
-		return nil, nil
+		return nil, nil // there is none
 	}
 	got, err := value.Parse(offered.Schema)
 	if err != nil {
@@ -100,7 +97,7 @@ func (c *comparison) one(path string, own, got said) {
 		return
 	}
 	c.members(path+".", own, got)
-	if !own.items.IsNull() && !got.items.IsNull() {
+	if !own.items.IsNull() {
 		c.one(path+"[]", c.own.read(own.items), c.got.read(got.items))
 	}
 }

@@ -3,6 +3,7 @@
 package conduct
 
 import (
+	"maps"
 	"math"
 	"slices"
 	"time"
@@ -47,7 +48,6 @@ func (r *rival) meets(other *rival) bool {
 // with, where those of the trajectory do not fit.
 func (c conversations) settle() {
 	groups := map[string][]*rival{}
-	var keys []string
 	for _, lane := range c {
 		for i := range lane.answers {
 			a := &lane.answers[i]
@@ -60,14 +60,11 @@ func (c conversations) settle() {
 				if a.next != nil {
 					r.till = a.next.Start
 				}
-				if groups[key] == nil {
-					keys = append(keys, key)
-				}
 				groups[key] = append(groups[key], r)
 			}
 		}
 	}
-	for _, key := range keys {
+	for _, key := range slices.Sorted(maps.Keys(groups)) {
 		for _, together := range clusters(groups[key]) {
 			assign(together)
 		}
