@@ -52,7 +52,7 @@ func TestLooks(t *testing.T) {
 	looks(t, "varied", ofBytes(varied), []string{"aBcD", "aaBBa"}, []string{"abcd", "aaaaaaBBBBBB", "a1b2", ""})
 	looks(t, "digits", ofBytes(digits), []string{"0", "0123456789", ""}, []string{"12a", "1.2"})
 	looks(t, "a text", ofBytes(isText), []string{"a", "a b\n\tc\r", "żółć is four of many letters", "eight or more" + "\xe2\x82", "12345678\xe2\x82\xac is a euro"}, []string{
-		"", "a\x00b", "a\x7fb", "\xff\xfe", "żółć", "short\xe2\x82", "eight or more\xe2\x82and more", "eight or mor\x1b",
+		"", "a\x00b", "a\x7fb", "\xff\xfe", "żółć", "short\xe2\x82", "eight or more\xe2\x82and more", "eight or more\xe2\x82ab", "eight or mor\x1b",
 	})
 	looks(t, "JSON", ofBytes(looksJSON), []string{"{", "[", " \t\r\n{", "[1"}, []string{"", " ", "x{", "\"{\"", "1"})
 	looks(t, "a type", ofBytes(isType), []string{"string", "INT", "two words", "true"}, []string{"strings", "hunter2", ""})

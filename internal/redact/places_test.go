@@ -151,6 +151,11 @@ func TestMorePlaces(t *testing.T) {
 	if got := string(r.Interaction(multipart("api_key", "first\n\nsecond")).Request.Body); strings.Contains(got, "first") || strings.Contains(got, "second") || !strings.Contains(got, "whisper") {
 		t.Errorf("a field over lines: %s", got)
 	}
+	torn := multipart("model", "x")
+	torn.Request.Body = []byte("the first half with " + githubKey)
+	if got := string(r.Interaction(torn).Request.Body); got != "the first half with "+key {
+		t.Errorf("a form without what stands between its parts: %s", got)
+	}
 	if got := string(r.Interaction(post(zip("x")[:10] + " key " + githubKey)).Request.Body); strings.Contains(got, githubKey) {
 		t.Errorf("what begins as gzip: %q", got)
 	}
@@ -167,5 +172,23 @@ func TestMorePlaces(t *testing.T) {
 	})
 	if got := string(r.Interaction(i).Response.Body); !strings.HasPrefix(got, "ak7Qx9z k7Qx9zb k7Qx9z-c REDACTED-header-") {
 		t.Errorf("a short key: %s", got)
+	}
+}
+
+// TestPacked: a body whose format is not unpacked is named, and no other.
+func TestPacked(t *testing.T) {
+	for _, tt := range []struct{ name, body, want string }{
+		{"a text", "PK", ""},
+		{"nothing", "", ""},
+		{"gzip", zip("a text"), ""},
+		{"gzip, twice", zip(zip("a text")), "gzip or zlib, twice"},
+		{"zip", "PK\x03\x04a", "zip"},
+		{"zip in gzip", zip("PK\x03\x04a"), "zip"},
+		{"zstd", "\x28\xB5\x2F\xFDa", "zstd"},
+		{"gzip that is none", "\x1F\x8Ba", "broken gzip"},
+	} {
+		if got := Packed([]byte(tt.body)); got != tt.want {
+			t.Errorf("%s: %q, want %q", tt.name, got, tt.want)
+		}
 	}
 }
