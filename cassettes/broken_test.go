@@ -383,25 +383,56 @@ func TestDiscarded(t *testing.T) {
 	}
 }
 
-// TestNotWritten: a recording that cannot be written says so, and what ended of
-// it stays in its journal.
+// TestNotWritten: a recording that cannot be written, not even beside the one
+// that it does not replace, says so, and what ended of it stays in its journal.
 func TestNotWritten(t *testing.T) {
-	path := filepath.Join(t.TempDir(), "a.yaml")
-	r, err := Open(path, &Options{Mode: Record, Upstream: fixed{}, LookupEnv: noCI})
-	if err != nil {
-		t.Fatal(err)
+	for _, tt := range []struct {
+		name   string
+		before []string // what the file has
+		leaves bool     // the client does not read its last answer
+		folder string   // where a file was to be written
+		want   []string // of the error
+	}{
+		{"the file", nil, false, "a.yaml", []string{"writing cassette"}},
+		{"less than there is", []string{"a", "b", "c"}, false, "a.refused.yaml", []string{"it has 3 exchanges", "writing cassette", `the recording is in "`, `a.yaml.journal"`}},
+		{"cut off", []string{"a", "b"}, true, "a.cut.yaml", []string{"it has the whole answer of GET http://127.0.0.1/b", "a.cut.yaml", `the recording is in "`, `a.yaml.journal"`}},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			dir := t.TempDir()
+			path := filepath.Join(dir, "a.yaml")
+			if tt.before != nil {
+				writes(t, path, tt.before...)
+			}
+			r, err := Open(path, &Options{Mode: Record, Upstream: fixed{}, LookupEnv: noCI})
+			if err != nil {
+				t.Fatal(err)
+			}
+			asks(t, r, "a")
+			if !tt.leaves {
+				asks(t, r, "b")
+			} else if resp, err := r.RoundTrip(httptest.NewRequest("GET", "http://127.0.0.1/b", nil)); err != nil || resp.Body.Close() != nil {
+				t.Fatal(err)
+			}
+			if err := os.Mkdir(filepath.Join(dir, tt.folder), 0o700); err != nil {
+				t.Fatal(err)
+			}
+			err = r.Close()
+			for _, want := range tt.want {
+				if err == nil || !strings.Contains(err.Error(), want) {
+					t.Errorf("closing: %v, want %s", err, want)
+				}
+			}
+			if _, left, err := readJournal(path); err != nil || len(left) != 2 || left[0].Slot != 0 || left[1].Slot != 1 {
+				t.Errorf("the journal holds %v, %v", left, err)
+			}
+			if tt.before != nil {
+				if got := holds(t, path); got != strings.Join(tt.before, "") {
+					t.Errorf("the file has %q", got)
+				}
+			}
+			_ = r.journal.remove()
+		})
 	}
-	asks(t, r, "a", "b")
-	if err := os.Mkdir(path, 0o700); err != nil {
-		t.Fatal(err)
-	}
-	if err := r.Close(); err == nil {
-		t.Error("it was written over a folder")
-	}
-	if _, left, err := readJournal(path); err != nil || len(left) != 2 || left[0].Slot != 0 || left[1].Slot != 1 {
-		t.Errorf("the journal holds %v, %v", left, err)
-	}
-	_ = r.journal.remove()
 }
 
 // TestNotWrittenTogether: nor can one that is to be written with other files,

@@ -50,6 +50,7 @@ func TestReplayedHeaders(t *testing.T) {
 		i.Meta.Outcome = vcr.Complete
 		i.Response.Header = http.Header{"Content-Length": {"99"}, "Transfer-Encoding": {"chunked"}, "Connection": {"x"}, "Keep-Alive": {"x"}, "Etag": {"e"}}
 	}
+	whole.Meta.Chunks = []vcr.Chunk{{Size: 5}}
 	parts.Meta.Chunks = []vcr.Chunk{{Size: 2}, {Size: 3}}
 	parts.Response.Trailer = http.Header{"X-Sum": {"1"}}
 	failed.Response, failed.Meta.Outcome, failed.Meta.Error = vcr.Response{}, vcr.UpstreamError, "no route"

@@ -12,6 +12,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/google/go-cmp/cmp"
+
 	"github.com/rehearse-dev/rehearse/cassettes"
 	"github.com/rehearse-dev/rehearse/internal/vcr"
 )
@@ -78,9 +80,18 @@ func TestSet(t *testing.T) {
 	if err := set.Close(); err == nil || !strings.Contains(err.Error(), "names no test") || !strings.Contains(err.Error(), "would both be") {
 		t.Errorf("closing: %v", err)
 	}
-	for name, n := range map[string]int{"tests-test_a.py-test_one.yaml": 2, "test_two-x.yaml": 1} {
-		if f, err := vcr.Read(filepath.Join(dir, name)); err != nil || len(f.Interactions) != n {
-			t.Errorf("%s: %v", name, err)
+	const one, two = "tests/test_a.py::test_one", "test_two[x]"
+	for name, want := range map[string][]string{"tests-test_a.py-test_one.yaml": {one, one}, "test_two-x.yaml": {two}} {
+		f, err := vcr.Read(filepath.Join(dir, name))
+		if err != nil {
+			t.Fatal(err)
+		}
+		var labels []string
+		for _, i := range f.Interactions {
+			labels = append(labels, i.Meta.Label)
+		}
+		if d := cmp.Diff(want, labels); d != "" {
+			t.Errorf("%s: the tests that its exchanges are of (-want +got):\n%s", name, d)
 		}
 	}
 	if entries, _ := os.ReadDir(dir); len(entries) != 2 {

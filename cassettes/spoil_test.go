@@ -144,6 +144,9 @@ func TestFailuresReplaceNothing(t *testing.T) {
 			if got := answers(t, path); len(got) == 0 || got[0] != test.after {
 				t.Errorf("the file has %q, want %q first", got, test.after)
 			}
+			if notes := strings.Join(r.Notes(), "\n"); test.after == "no" && !strings.Contains(notes, "written; exchanges: 2, of which failed: 2") {
+				t.Errorf("notes: %s", notes)
+			}
 			if left, _ := filepath.Glob(path + ".journal"); len(left) > 0 {
 				t.Errorf("left: %q", left)
 			}
