@@ -3,6 +3,10 @@
 package redact
 
 import (
+	"bytes"
+	"compress/gzip"
+	"compress/zlib"
+	"io"
 	"net/http"
 	"strings"
 	"testing"
@@ -158,6 +162,27 @@ func TestMorePlaces(t *testing.T) {
 	}
 	if got := string(r.Interaction(post(zip("x")[:10] + " key " + githubKey)).Request.Body); strings.Contains(got, githubKey) {
 		t.Errorf("what begins as gzip: %q", got)
+	}
+	// What is compressed is unpacked and packed again, also where it was cut off.
+	cut := zip(`{"password":"` + word + `","note":"` + strings.Repeat("more of it, ", 9) + `"}`)
+	var z bytes.Buffer
+	zw := zlib.NewWriter(&z)
+	_, _ = zw.Write([]byte(`{"password":"` + word + `"}`)) // a buffer takes all
+	_ = zw.Close()
+	for name, tt := range map[string]struct {
+		body string
+		open func(io.Reader) (io.ReadCloser, error)
+	}{
+		"zlib":              {z.String(), zlib.NewReader},
+		"gzip, without end": {cut[:len(cut)-8], func(r io.Reader) (io.ReadCloser, error) { return gzip.NewReader(r) }},
+	} {
+		zr, err := tt.open(bytes.NewReader(r.Interaction(post(tt.body)).Request.Body))
+		if err != nil {
+			t.Fatalf("%s: %v", name, err)
+		}
+		if plain, err := io.ReadAll(zr); err != nil || !strings.HasPrefix(string(plain), `{"password":"`+r.mark("json", word)+`"`) {
+			t.Errorf("%s: packed again it holds %q, %v", name, plain, err)
+		}
 	}
 	// What ends before it could say that it is compressed is a text, too.
 	for _, text := range []string{"x", "\x1f", "\x1f\x8b", "x\x9c"} {
