@@ -383,50 +383,99 @@ func TestDiscarded(t *testing.T) {
 	}
 }
 
-// TestNotWritten: a recording that cannot be written says so, and what ended of
-// it stays in its journal.
+// TestNotWritten: a recording that cannot be written, not even beside the one
+// that it does not replace, says so, and what ended of it stays in its journal.
 func TestNotWritten(t *testing.T) {
-	path := filepath.Join(t.TempDir(), "a.yaml")
-	r, err := Open(path, &Options{Mode: Record, Upstream: fixed{}, LookupEnv: noCI})
-	if err != nil {
-		t.Fatal(err)
+	for _, tt := range []struct {
+		name   string
+		before []string // what the file has
+		leaves bool     // the client does not read its last answer
+		folder string   // where a file was to be written
+		want   []string // of the error
+	}{
+		{"the file", nil, false, "a.yaml", []string{"writing cassette"}},
+		{"less than there is", []string{"a", "b", "c"}, false, "a.refused.yaml", []string{"it has 3 exchanges", "writing cassette", `the recording is in "`, `a.yaml.journal"`}},
+		{"cut off", []string{"a", "b"}, true, "a.cut.yaml", []string{"it has the whole answer of GET http://127.0.0.1/b", "a.cut.yaml", `the recording is in "`, `a.yaml.journal"`}},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			dir := t.TempDir()
+			path := filepath.Join(dir, "a.yaml")
+			if tt.before != nil {
+				writes(t, path, tt.before...)
+			}
+			r, err := Open(path, &Options{Mode: Record, Upstream: fixed{}, LookupEnv: noCI})
+			if err != nil {
+				t.Fatal(err)
+			}
+			asks(t, r, "a")
+			if !tt.leaves {
+				asks(t, r, "b")
+			} else if resp, err := r.RoundTrip(httptest.NewRequest("GET", "http://127.0.0.1/b", nil)); err != nil || resp.Body.Close() != nil {
+				t.Fatal(err)
+			}
+			if err := os.Mkdir(filepath.Join(dir, tt.folder), 0o700); err != nil {
+				t.Fatal(err)
+			}
+			err = r.Close()
+			for _, want := range tt.want {
+				if err == nil || !strings.Contains(err.Error(), want) {
+					t.Errorf("closing: %v, want %s", err, want)
+				}
+			}
+			if _, left, err := readJournal(path); err != nil || len(left) != 2 || left[0].Slot != 0 || left[1].Slot != 1 {
+				t.Errorf("the journal holds %v, %v", left, err)
+			}
+			if tt.before != nil {
+				if got := holds(t, path); got != strings.Join(tt.before, "") {
+					t.Errorf("the file has %q", got)
+				}
+			}
+			_ = r.journal.remove()
+		})
 	}
-	asks(t, r, "a", "b")
-	if err := os.Mkdir(path, 0o700); err != nil {
-		t.Fatal(err)
-	}
-	if err := r.Close(); err == nil {
-		t.Error("it was written over a folder")
-	}
-	if _, left, err := readJournal(path); err != nil || len(left) != 2 || left[0].Slot != 0 || left[1].Slot != 1 {
-		t.Errorf("the journal holds %v, %v", left, err)
-	}
-	_ = r.journal.remove()
 }
 
 // TestNotWrittenTogether: nor can one that is to be written with other files,
-// and of which nothing is left then.
+// nor beside the one that it does not replace, and nothing of it is left then.
 func TestNotWrittenTogether(t *testing.T) {
-	dir := t.TempDir()
-	path := filepath.Join(dir, "a.yaml")
-	r, err := Open(path, &Options{Mode: Record, Whole: true, Upstream: fixed{}, LookupEnv: noCI})
-	if err != nil {
-		t.Fatal(err)
-	}
-	asks(t, r, "a")
-	if err := os.Mkdir(path, 0o700); err != nil {
-		t.Fatal(err)
-	}
-	if err := os.WriteFile(filepath.Join(dir, "tape.part"), []byte("x"), 0o600); err != nil {
-		t.Fatal(err)
-	}
-	if err := r.CloseWith([]Rename{{filepath.Join(dir, "tape.part"), filepath.Join(dir, "tape")}}, false); err == nil || !strings.Contains(err.Error(), "writing cassette") {
-		t.Errorf("it was written over a folder: %v", err)
-	}
-	for name, there := range map[string]bool{"tape": false, "tape.part": true, "a.yaml.journal": false} {
-		if _, err := os.Stat(filepath.Join(dir, name)); (err == nil) != there {
-			t.Errorf("%s: %v, want it there: %t", name, err, there)
-		}
+	for _, tt := range []struct {
+		name   string
+		before []string // what the file has
+		folder string   // where a file was to be written
+		want   []string // of the error
+	}{
+		{"the file", nil, "a.yaml", []string{"writing cassette"}},
+		{"less than there is", []string{"a", "b"}, "a.refused.yaml", []string{"it has 2 exchanges", "writing cassette"}},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			dir := t.TempDir()
+			path := filepath.Join(dir, "a.yaml")
+			if tt.before != nil {
+				writes(t, path, tt.before...)
+			}
+			r, err := Open(path, &Options{Mode: Record, Whole: true, Upstream: fixed{}, LookupEnv: noCI})
+			if err != nil {
+				t.Fatal(err)
+			}
+			asks(t, r, "a")
+			if err := os.Mkdir(filepath.Join(dir, tt.folder), 0o700); err != nil {
+				t.Fatal(err)
+			}
+			if err := os.WriteFile(filepath.Join(dir, "tape.part"), []byte("x"), 0o600); err != nil {
+				t.Fatal(err)
+			}
+			err = r.CloseWith([]Rename{{filepath.Join(dir, "tape.part"), filepath.Join(dir, "tape")}}, false)
+			for _, want := range tt.want {
+				if err == nil || !strings.Contains(err.Error(), want) {
+					t.Errorf("closing: %v, want %s", err, want)
+				}
+			}
+			for name, there := range map[string]bool{"tape": false, "tape.part": true, "a.yaml.journal": false} {
+				if _, err := os.Stat(filepath.Join(dir, name)); (err == nil) != there {
+					t.Errorf("%s: %v, want it there: %t", name, err, there)
+				}
+			}
+		})
 	}
 }
 

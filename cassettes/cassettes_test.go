@@ -5,6 +5,7 @@ package cassettes_test
 import (
 	"bytes"
 	"compress/gzip"
+	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -256,8 +257,11 @@ func TestModes(t *testing.T) {
 		}
 	})
 	t.Run("verify without an answer judges nothing", func(t *testing.T) {
-		record(t, path, echo(), `1`, `2`)
+		record(t, path, echo(), `1`, `2`, `3`)
 		r := open(t, path, cassettes.Options{Mode: cassettes.Verify, Upstream: endpoint(func(req *http.Request) (*http.Response, error) {
+			if err := req.Context().Err(); err != nil {
+				return nil, err
+			}
 			if body, _ := io.ReadAll(req.Body); string(body) == `1` {
 				return nil, syscall.ECONNREFUSED
 			}
@@ -268,8 +272,16 @@ func TestModes(t *testing.T) {
 		for _, body := range []string{`1`, `2`} {
 			_, _ = post(t, r, body)
 		}
+		ctx, leave := context.WithCancel(t.Context())
+		leave()
+		req, _ := http.NewRequestWithContext(ctx, http.MethodPost, "http://127.0.0.1:1/v1/chat/completions", strings.NewReader(`3`))
+		req.Header.Set("Content-Type", "application/json")
+		_, _ = r.RoundTrip(req)
 		const what = "POST http://127.0.0.1:1/v1/chat/completions: interaction "
-		want := []string{what + "1: not compared: the endpoint did not answer: connection refused", what + "2: not compared: the answer broke off: unexpected EOF"}
+		want := []string{
+			what + "1: not compared: the endpoint did not answer: connection refused", what + "2: not compared: the answer broke off: unexpected EOF",
+			what + "3: not compared: the client left before the endpoint answered",
+		}
 		if diff := cmp.Diff(want, r.Unjudged()); diff != "" || len(r.Drift()) > 0 {
 			t.Errorf("drift %v, unjudged (-want +got):\n%s", r.Drift(), diff)
 		}

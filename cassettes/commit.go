@@ -41,7 +41,7 @@ func (r *Recorder) CloseWith(files []Rename, same bool) error {
 		list, _, _ = r.contents()
 		list, left = r.secrets.Review(list)
 		if err := r.refuse(list, left); err != nil {
-			return errors.Join(r.setAside(list, left, err), r.journal.remove())
+			return r.setAside(list, left, err)
 		}
 		staged, err := vcr.Stage(r.path, &vcr.File{Path: r.path, Interactions: list}, r.opts.MaxBody)
 		if err != nil {

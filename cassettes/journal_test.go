@@ -73,7 +73,8 @@ func noSecrets(t *testing.T) *redact.Redactor {
 	return secrets
 }
 
-// TestFoldScans: what a dead process left was not looked at yet.
+// TestFoldScans: what a dead process left was not looked at yet. It stays where
+// it is while it cannot be set aside.
 func TestFoldScans(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "a.yaml")
 	j, err := newJournal(path, false, false)
@@ -88,14 +89,28 @@ func TestFoldScans(t *testing.T) {
 	}
 	j.file.Close()
 	var said string
-	err = fold(path, false, 0, noSecrets(t), func(format string, args ...any) { said += fmt.Sprintf(format, args...) })
+	logf := func(format string, args ...any) { said += fmt.Sprintf(format, args...) }
+	refusedPath := filepath.Join(filepath.Dir(path), "a.refused.yaml")
+	if err := os.Mkdir(refusedPath, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	if err := fold(path, false, 0, noSecrets(t), logf); err == nil || said != "" {
+		t.Errorf("it cannot be set aside: got %v, and said %q", err, said)
+	}
+	if _, left, err := readJournal(path); err != nil || len(left) != 1 {
+		t.Errorf("it could not be set aside, and the journal has %d exchanges, %v", len(left), err)
+	}
+	if err := os.Remove(refusedPath); err != nil {
+		t.Fatal(err)
+	}
+	err = fold(path, false, 0, noSecrets(t), logf)
 	if err != nil || !strings.Contains(said, "a recording was interrupted, and cassette") || !strings.Contains(said, "looks like a secret") || strings.Contains(said, secret) {
 		t.Errorf("got %v, and said %q", err, said)
 	}
 	if _, err := os.Stat(path); err == nil {
 		t.Error("the cassette is written")
 	}
-	refused, err := os.ReadFile(filepath.Join(filepath.Dir(path), "a.refused.yaml"))
+	refused, err := os.ReadFile(refusedPath)
 	if err != nil || strings.Contains(string(refused), secret) || !strings.Contains(string(refused), "note: REDACTED-") {
 		t.Errorf("what was refused: %v\n%s", err, refused)
 	}

@@ -416,8 +416,7 @@ func (r *Recorder) save() error {
 	}
 	list, left := r.secrets.Review(list)
 	if err := r.refuse(list, left); err != nil {
-		// A journal is there to take a recording up again, which this is not.
-		return errors.Join(r.setAside(list, left, err), r.journal.remove())
+		return r.setAside(list, left, err)
 	}
 	if err := vcr.WriteFile(r.path, &vcr.File{Path: r.path, Interactions: list}, r.opts.MaxBody); err != nil {
 		return err

@@ -83,17 +83,23 @@ func guesses(left []redact.Finding) string {
 }
 
 // setAside keeps what was recorded and refused, in a file of its own, and adds
-// to the error where. The caller holds mu.
+// to the error where: in its journal, where the file cannot be written. The
+// caller holds mu.
 func (r *Recorder) setAside(list []*vcr.Interaction, left []redact.Finding, why error) error {
 	keep := setAside
 	if cut := (*cutError)(nil); errors.As(why, &cut) && secretLeft(r.path, list, left) == nil {
 		keep = setCut
 	}
 	at, err := keep(r.path, list, left, r.secrets, r.opts.MaxBody)
-	if err != nil {
-		return errors.Join(why, err)
+	switch {
+	case err == nil:
+		why = fmt.Errorf("%w; the recording is in %q", why, at)
+	case r.opts.Whole: // nothing is in the journal
+		why = errors.Join(why, err)
+	default:
+		return errors.Join(why, fmt.Errorf("%w; the recording is in %q", err, r.journal.path))
 	}
-	return fmt.Errorf("%w; the recording is in %q", why, at)
+	return errors.Join(why, r.journal.remove())
 }
 
 // setAside writes a recording that was refused, without what looks like a

@@ -76,13 +76,12 @@ type pace struct {
 
 // wait passes a further time of the recording.
 func (p *pace) wait(ctx context.Context, d time.Duration) error {
-	if p.r.opts.Speed <= 0 {
-		return ctx.Err()
-	}
-	p.at += d
-	due := p.begin.Add(time.Duration(float64(p.at) / p.r.opts.Speed))
-	if left := due.Sub(p.r.opts.Clock.Now()); left > 0 {
-		return p.r.opts.Clock.Sleep(ctx, left)
+	if p.r.opts.Speed > 0 {
+		p.at += d
+		due := p.begin.Add(time.Duration(float64(p.at) / p.r.opts.Speed))
+		if left := due.Sub(p.r.opts.Clock.Now()); left > 0 {
+			return p.r.opts.Clock.Sleep(ctx, left)
+		}
 	}
 	return ctx.Err()
 }

@@ -8,6 +8,7 @@ import (
 	"io"
 	"net/http"
 	"net/http/httptest"
+	"net/url"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -50,6 +51,7 @@ func TestReplayedHeaders(t *testing.T) {
 		i.Meta.Outcome = vcr.Complete
 		i.Response.Header = http.Header{"Content-Length": {"99"}, "Transfer-Encoding": {"chunked"}, "Connection": {"x"}, "Keep-Alive": {"x"}, "Etag": {"e"}}
 	}
+	whole.Meta.Chunks = []vcr.Chunk{{Size: 5}}
 	parts.Meta.Chunks = []vcr.Chunk{{Size: 2}, {Size: 3}}
 	parts.Response.Trailer = http.Header{"X-Sum": {"1"}}
 	failed.Response, failed.Meta.Outcome, failed.Meta.Error = vcr.Response{}, vcr.UpstreamError, "no route"
@@ -225,5 +227,25 @@ func TestNotesOfJournals(t *testing.T) {
 				_ = j.file.Close()
 			}
 		})
+	}
+}
+
+// TestPortsOfRedirects: an address with the port that its scheme has anyway is
+// the same without it, and leads to the proxy.
+func TestPortsOfRedirects(t *testing.T) {
+	const inward = "http://proxy:1/v1/b"
+	for _, tt := range []struct{ name, asked, location, want string }{
+		{"http", "http://h.example/v1/a", "http://h.example:80/v1/b", inward},
+		{"https", "https://h.example/v1/a", "https://h.example:443/v1/b", inward},
+		{"it was asked with the port", "https://h.example:443/v1/a", "https://h.example/v1/b", inward},
+		{"another port", "http://h.example/v1/a", "http://h.example:443/v1/b", "http://h.example:443/v1/b"},
+	} {
+		asked, err := url.Parse(tt.asked)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := (&origin{url: asked}).inward(tt.location, httptest.NewRequest("GET", "http://proxy:1/v1/a", nil)); got != tt.want {
+			t.Errorf("%s: %s, asked at %s, is %s, want %s", tt.name, tt.location, tt.asked, got, tt.want)
+		}
 	}
 }

@@ -12,6 +12,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/google/go-cmp/cmp"
+
 	"github.com/rehearse-dev/rehearse/cassettes"
 	"github.com/rehearse-dev/rehearse/internal/vcr"
 )
@@ -65,8 +67,10 @@ func TestSet(t *testing.T) {
 			t.Errorf("recording: %d %q", code, got)
 		}
 	}
-	if code, got := ask(proxy, "/chat/completions", "", "4"); code != 400 || !strings.Contains(got, "names no test") {
-		t.Errorf("without a name: %d %q", code, got)
+	for range 2 { // it is told once
+		if code, got := ask(proxy, "/chat/completions", "", "4"); code != 400 || !strings.Contains(got, "names no test") {
+			t.Errorf("without a name: %d %q", code, got)
+		}
 	}
 	if code, got := ask(proxy, "/chat/completions", "test_two(x)", "5"); code != 422 || !strings.Contains(got, "would both be") {
 		t.Errorf("a name that is the same file: %d %q", code, got)
@@ -75,12 +79,21 @@ func TestSet(t *testing.T) {
 	if list := set.Recorders(); len(list) != 2 || !strings.HasSuffix(list[0].Path(), "tests-test_a.py-test_one.yaml") || !strings.HasSuffix(list[1].Path(), "test_two-x.yaml") {
 		t.Errorf("recorders: %v", list)
 	}
-	if err := set.Close(); err == nil || !strings.Contains(err.Error(), "names no test") || !strings.Contains(err.Error(), "would both be") {
+	if err := set.Close(); err == nil || strings.Count(err.Error(), "names no test") != 1 || !strings.Contains(err.Error(), "would both be") {
 		t.Errorf("closing: %v", err)
 	}
-	for name, n := range map[string]int{"tests-test_a.py-test_one.yaml": 2, "test_two-x.yaml": 1} {
-		if f, err := vcr.Read(filepath.Join(dir, name)); err != nil || len(f.Interactions) != n {
-			t.Errorf("%s: %v", name, err)
+	const one, two = "tests/test_a.py::test_one", "test_two[x]"
+	for name, want := range map[string][]string{"tests-test_a.py-test_one.yaml": {one, one}, "test_two-x.yaml": {two}} {
+		f, err := vcr.Read(filepath.Join(dir, name))
+		if err != nil {
+			t.Fatal(err)
+		}
+		var labels []string
+		for _, i := range f.Interactions {
+			labels = append(labels, i.Meta.Label)
+		}
+		if d := cmp.Diff(want, labels); d != "" {
+			t.Errorf("%s: the tests that its exchanges are of (-want +got):\n%s", name, d)
 		}
 	}
 	if entries, _ := os.ReadDir(dir); len(entries) != 2 {

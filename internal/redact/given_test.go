@@ -145,3 +145,52 @@ func TestScanOnce(t *testing.T) {
 		t.Errorf("found %v", found)
 	}
 }
+
+// TestExcerpt: of a long secret the first four bytes are told, but for those
+// that a terminal would take for something else, and of one that people have
+// chosen or named nothing is.
+func TestExcerpt(t *testing.T) {
+	for _, tt := range []struct{ name, secret, rule, want string }{
+		{"long", "~ 0123456789abcdefghi", "header", "~ 01… (21 bytes)"},
+		{"at the bound", "0123456789abcdefghij", "header", "0123… (20 bytes)"},
+		{"short", "0123456789abcdefghi", "header", "… (19 bytes)"},
+		{"a literal", "0123456789abcdefghij", "literal", "… (20 bytes)"},
+		{"a value of JSON", "0123456789abcdefghij", "json", "… (20 bytes)"},
+		{"an assigned value", "0123456789abcdefghij", "value", "… (20 bytes)"},
+		{"a parameter", "0123456789abcdefghij", "query", "… (20 bytes)"},
+		{"control characters", "\x1b\x7f ~0123456789abcdef", "header", "?? ~… (20 bytes)"},
+		{"a letter beyond ASCII", "aéb0123456789abcdefg", "header", "a?b… (21 bytes)"},
+		{"cut in a letter", "abcé0123456789abcdefg", "header", "abc?… (22 bytes)"},
+	} {
+		if got := mask([]byte(tt.secret), tt.rule); got != tt.want {
+			t.Errorf("%s: %q is told as %q, want %q", tt.name, tt.secret, got, tt.want)
+		}
+	}
+}
+
+// TestScanOfCassettes: a file of recorded traffic is looked at as such: what
+// only its form says is secret is found, on the line of its exchange, and who
+// asks is a guess unless the rules name them.
+func TestScanOfCassettes(t *testing.T) {
+	for _, tt := range []struct {
+		name, rule string
+		guess      bool
+		i          *vcr.Interaction
+	}{
+		{"a code in an address", "query", false, at("https://h.example/cb?grant_type=authorization_code&code=" + word)},
+		{"a user whom the rules name", "user", false, post(zip(`{"user":"rstevens"}`))},
+		{"another user", "field", true, post(zip(`{"user":"jbezos"}`))},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			data := append([]byte("\n\n"), (&vcr.File{Interactions: []*vcr.Interaction{post("{}"), tt.i}}).Encode()...)
+			f, err := vcr.Parse("a.yaml", data)
+			if err != nil {
+				t.Fatal(err)
+			}
+			found := newRedactor(t, rules()).Scan(data)
+			if len(found) != 1 || found[0].Rule != tt.rule || found[0].Guess != tt.guess || found[0].Line != f.Interactions[1].Line {
+				t.Errorf("found %+v, want %s on line %d", found, tt.rule, f.Interactions[1].Line)
+			}
+		})
+	}
+}

@@ -52,7 +52,7 @@ func TestLooks(t *testing.T) {
 	looks(t, "varied", ofBytes(varied), []string{"aBcD", "aaBBa"}, []string{"abcd", "aaaaaaBBBBBB", "a1b2", ""})
 	looks(t, "digits", ofBytes(digits), []string{"0", "0123456789", ""}, []string{"12a", "1.2"})
 	looks(t, "a text", ofBytes(isText), []string{"a", "a b\n\tc\r", "żółć is four of many letters", "eight or more" + "\xe2\x82", "12345678\xe2\x82\xac is a euro"}, []string{
-		"", "a\x00b", "a\x7fb", "\xff\xfe", "żółć", "short\xe2\x82", "eight or more\xe2\x82and more", "eight or mor\x1b",
+		"", "a\x00b", "a\x7fb", "\xff\xfe", "żółć", "short\xe2\x82", "12345678\xe2\x82", "eight or more\xe2\x82and more", "eight or more\xe2\x82ab", "eight or mor\x1b",
 	})
 	looks(t, "JSON", ofBytes(looksJSON), []string{"{", "[", " \t\r\n{", "[1"}, []string{"", " ", "x{", "\"{\"", "1"})
 	looks(t, "a type", ofBytes(isType), []string{"string", "INT", "two words", "true"}, []string{"strings", "hunter2", ""})
@@ -62,10 +62,15 @@ func TestLooks(t *testing.T) {
 	looks(t, "a line of a key", ofBytes(isKeyLine), []string{
 		"MIIEvQIBADANBgkq", "abcDEF12", "  MIIE12", "log | MIIEvQIBADANBgkq", "ab=", "abcdefghijklmnop",
 	}, []string{"", "  ", "abcdefghijklmno", "a.b12", "word", "MIIE12 word", "ab-12"})
-	looks(t, "a plain word", plainWord, []string{"verbose", "2026-07-28", "1.2.3", "abcdefghijkl", "en-us", "123456789012"}, []string{
+	looks(t, "a plain word", plainWord, []string{"verbose", "2026-07-28", "1.2.3", "abcdefghijkl", "en-us", "123456789012", "AZ_az", "0/9"}, []string{
 		"abcdefghijklm", "a1", "", "a b", "k7Qx9z", "---", "1234567890123", "a@b", "z2", "Z9", "ver1.0",
 	})
 	looks(t, "a path to keep", func(s string) bool { return !isName(s) }, []string{"a.b", "a[0]", "*"}, []string{"a", "progressToken", "a-b"})
+	looks(t, "the name of a secret", func(s string) bool { return newRedactor(t, nil).names.is([]byte(s)) }, []string{
+		"token", "githubToken", "GITHUB_TOKEN", "x-api-key", "APIKey", "my.password", strings.Repeat("x", 58) + "_token",
+	}, []string{
+		"githubtoken", "xpassword", "tokens", "token_count", "nextPageToken", "to", "---", strings.Repeat("x", 59) + "_token",
+	})
 	looks(t, "a role", isRole, []string{"home", "a", "z"}, []string{"", "Home", "a1", "my home"})
 	looks(t, "ordinary", func(s string) bool { return newRedactor(t, nil).startOf().ordinary([]byte(s)) }, []string{
 		"required", "Wrong", "expired", "being", "readable", "possible", "useful", "useless", "badly", "mandatory", "absent", "redundant", "ok",

@@ -3,6 +3,10 @@
 package redact
 
 import (
+	"bytes"
+	"compress/gzip"
+	"compress/zlib"
+	"io"
 	"net/http"
 	"strings"
 	"testing"
@@ -151,8 +155,34 @@ func TestMorePlaces(t *testing.T) {
 	if got := string(r.Interaction(multipart("api_key", "first\n\nsecond")).Request.Body); strings.Contains(got, "first") || strings.Contains(got, "second") || !strings.Contains(got, "whisper") {
 		t.Errorf("a field over lines: %s", got)
 	}
+	torn := multipart("model", "x")
+	torn.Request.Body = []byte("the first half with " + githubKey)
+	if got := string(r.Interaction(torn).Request.Body); got != "the first half with "+key {
+		t.Errorf("a form without what stands between its parts: %s", got)
+	}
 	if got := string(r.Interaction(post(zip("x")[:10] + " key " + githubKey)).Request.Body); strings.Contains(got, githubKey) {
 		t.Errorf("what begins as gzip: %q", got)
+	}
+	// What is compressed is unpacked and packed again, also where it was cut off.
+	cut := zip(`{"password":"` + word + `","note":"` + strings.Repeat("more of it, ", 9) + `"}`)
+	var z bytes.Buffer
+	zw := zlib.NewWriter(&z)
+	_, _ = zw.Write([]byte(`{"password":"` + word + `"}`)) // a buffer takes all
+	_ = zw.Close()
+	for name, tt := range map[string]struct {
+		body string
+		open func(io.Reader) (io.ReadCloser, error)
+	}{
+		"zlib":              {z.String(), zlib.NewReader},
+		"gzip, without end": {cut[:len(cut)-8], func(r io.Reader) (io.ReadCloser, error) { return gzip.NewReader(r) }},
+	} {
+		zr, err := tt.open(bytes.NewReader(r.Interaction(post(tt.body)).Request.Body))
+		if err != nil {
+			t.Fatalf("%s: %v", name, err)
+		}
+		if plain, err := io.ReadAll(zr); err != nil || !strings.HasPrefix(string(plain), `{"password":"`+r.mark("json", word)+`"`) {
+			t.Errorf("%s: packed again it holds %q, %v", name, plain, err)
+		}
 	}
 	// What ends before it could say that it is compressed is a text, too.
 	for _, text := range []string{"x", "\x1f", "\x1f\x8b", "x\x9c"} {
@@ -167,5 +197,23 @@ func TestMorePlaces(t *testing.T) {
 	})
 	if got := string(r.Interaction(i).Response.Body); !strings.HasPrefix(got, "ak7Qx9z k7Qx9zb k7Qx9z-c REDACTED-header-") {
 		t.Errorf("a short key: %s", got)
+	}
+}
+
+// TestPacked: a body whose format is not unpacked is named, and no other.
+func TestPacked(t *testing.T) {
+	for _, tt := range []struct{ name, body, want string }{
+		{"a text", "PK", ""},
+		{"nothing", "", ""},
+		{"gzip", zip("a text"), ""},
+		{"gzip, twice", zip(zip("a text")), "gzip or zlib, twice"},
+		{"zip", "PK\x03\x04a", "zip"},
+		{"zip in gzip", zip("PK\x03\x04a"), "zip"},
+		{"zstd", "\x28\xB5\x2F\xFDa", "zstd"},
+		{"gzip that is none", "\x1F\x8Ba", "broken gzip"},
+	} {
+		if got := Packed([]byte(tt.body)); got != tt.want {
+			t.Errorf("%s: %q, want %q", tt.name, got, tt.want)
+		}
 	}
 }

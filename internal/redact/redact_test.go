@@ -366,6 +366,9 @@ func TestChunksOfGzip(t *testing.T) {
 	if diff := cmp.Diff(want, got.Meta.Chunks); diff != "" {
 		t.Errorf("chunks (-want +got):\n%s", diff)
 	}
+	if i.Meta.Chunks = nil; newRedactor(t, nil).Interaction(i).Meta.Chunks != nil {
+		t.Error("a body of which no chunks are known has got some")
+	}
 }
 
 // TestUnchanged has texts that only look as if they held secrets.
@@ -423,9 +426,12 @@ func TestScan(t *testing.T) {
 		{"literal over lines", "a: |\n  " + literal[:7] + "\n  " + literal[7:] + "\n", "literal", 2},
 		{"literal broken behind its blank", "a: |\n  " + literal[:13] + "\n  " + literal[13:] + "\n", "literal", 2},
 		{"literal broken behind its blank, on Windows", "a: |\r\n\t" + literal[:13] + "\r\n\t" + literal[13:] + "\r\n", "literal", 2},
+		{"folded before its blank", "a: \"text " + literal[:12] + "\\\n    \\" + strings.ReplaceAll(literal[12:], `"`, `\"`) + "\"\n", "literal", 1},
 		{"json line", "  - \"x\"\n  {\"password\":\"" + word + "\"}\n", "value", 2},
 		{"yaml quoted", `body: "{\"password\":\"` + word + "\\\"}\\n\"\n", "value", 1},
+		{"a password in the next record", "{\"line\":\"your password?\"}\n{\"line\":\"password:\"}\n{\"line\":\"hunter2024\"}\n", "said", 3},
 		{"windows line", "a\r\nb " + githubKey + "\r\n", "github", 2},
+		{"an empty file", "", "", 0},
 		{"nothing", "a: b\nid: 7f3c8a\nname: TestClient_Scoreboard_GPT4oMini\n", "", 0},
 	} {
 		t.Run(c.name, func(t *testing.T) {

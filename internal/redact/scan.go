@@ -130,31 +130,19 @@ func (s *scanner) lines() {
 
 // folded looks for known texts and shapes across the ends of lines.
 func (s *scanner) folded() {
-	l := &layer{text: make([]byte, 0, len(s.data)), at: make([]int, 0, len(s.data)+1)}
+	l := &layer{text: make([]byte, 0, len(s.data)), at: make([]int, 0, len(s.data))}
 	for i := 0; i < len(s.data); {
-		c := s.data[i]
-		if c == '\\' && i+1 < len(s.data) && s.data[i+1] == '\n' {
-			i++
-			c = '\n'
-		}
-		if c == '\r' && i+1 < len(s.data) && s.data[i+1] == '\n' {
-			i++
-			c = '\n'
-		}
-		if c != '\n' {
-			l.add(c, i)
+		if c := s.data[i]; c != '\n' {
+			if c != '\\' && c != '\r' || i+1 == len(s.data) || s.data[i+1] != '\n' {
+				l.add(c, i)
+			}
 			i++
 			continue
 		}
 		for i++; i < len(s.data) && (s.data[i] == ' ' || s.data[i] == '\t'); i++ {
 		}
-		if i+1 < len(s.data) && s.data[i] == '\\' && (s.data[i+1] == ' ' || s.data[i+1] == '\t') { // the blank that YAML keeps
-			i++
-		}
 	}
-	l.at = append(l.at, len(s.data))
-	var edits []edit
-	edits = s.p.learned.find(l.text, s.p.r.known.find(l.text, edits))
+	edits := s.p.learned.find(l.text, s.p.r.known.find(l.text, nil))
 	edits = s.p.shapesAcross(l, edits)
 	crossing := edits[:0]
 	for _, e := range edits {
@@ -228,12 +216,8 @@ func (s *scanner) named(text []byte) bool { return len(s.p.r.known.find(text, ni
 // offset is where a line begins.
 func (s *scanner) offset(line int) int {
 	at := 0
-	for ; line > 1; line-- {
-		n := bytes.IndexByte(s.data[at:], '\n')
-		if n < 0 {
-			break
-		}
-		at += n + 1
+	for range line - 1 {
+		at += 1 + bytes.IndexByte(s.data[at:], '\n')
 	}
 	return at
 }

@@ -56,7 +56,7 @@ func (p *pass) userFlags(b []byte, out []edit) []edit {
 				to++
 			}
 			colon := bytes.IndexByte(b[from:to], ':')
-			if colon <= 0 || from+colon+1 >= to || !aboutHTTP(b, at) {
+			if colon <= 0 || !aboutHTTP(b, at) {
 				break
 			}
 			if word := b[from+colon+1 : to]; !bytes.HasPrefix(word, []byte("//")) && !masked(word) && word[0] != '$' {
@@ -144,7 +144,7 @@ func (p *pass) netrc(b []byte, out []edit) []edit {
 			if n := bytes.IndexAny(b[from:to], "\"\\"); n >= 0 {
 				to = from + n
 			}
-			if v := b[from:to]; len(v) > 0 && !masked(v) {
+			if !masked(b[from:to]) {
 				out = append(out, p.edit("netrc", b, from, to))
 			}
 			end = to

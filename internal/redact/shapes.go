@@ -200,7 +200,7 @@ func trivial(v []byte) bool {
 
 // masked reports whether a value is what people put in place of a secret.
 func masked(v []byte) bool {
-	if n := placeholder(v); n > 0 && n == len(v) {
+	if placeholder(v) == len(v) {
 		return true
 	}
 	v = bytes.Trim(v, " \t\r\n<>[](){}*#\"'`.…-_=:%$")
