@@ -225,6 +225,29 @@ func TestProgressTokens(t *testing.T) {
 	s.Close()
 }
 
+// Progress of a call that was answered is noted, and moves no other call.
+func TestProgressOfACallThatIsOver(t *testing.T) {
+	p := &scripted{answer: func(m mcpwire.Message, out *mcpwire.Writer) {
+		if m.Method == "tools/call" {
+			if string(token(m)) == "2" {
+				tells(out, json.RawMessage("1"), 9)
+			}
+			say(out, m, result("ok"))
+		}
+	}}
+	s := open(t, harness.Server{Dial: p.dial}, nil)
+	for range 2 {
+		if _, err := s.Call(t.Context(), "x", nil); err != nil {
+			t.Fatal(err)
+		}
+	}
+	want := []string{`server "p": sent progress for no open call: {"progressToken":1,"progress":9,"total":10,"message":"copying"}`}
+	if diff := cmp.Diff(want, s.Notes()); diff != "" {
+		t.Errorf("notes (-want +got):\n%s", diff)
+	}
+	s.Close()
+}
+
 // A caller that gives up tells the server so, and the server goes on living.
 func TestCancellingIsTold(t *testing.T) {
 	p := &scripted{}
@@ -302,6 +325,13 @@ func TestHandlers(t *testing.T) {
 			s := open(t, harness.Server{Dial: p.dial}, &mcppool.Options{Sampling: tt.handler})
 			if got := <-answers; !strings.Contains(got, tt.want) || !strings.Contains(got, `"id":"q1"`) {
 				t.Errorf("the server got %s, want %s", got, tt.want)
+			}
+			var notes []string
+			if tt.handler == nil {
+				notes = []string{`server "p": asked for "sampling/createMessage", which this client cannot provide: no sampling handler configured`}
+			}
+			if diff := cmp.Diff(notes, s.Notes()); diff != "" {
+				t.Errorf("notes (-want +got):\n%s", diff)
 			}
 			if declared := strings.Contains(p.last("initialize"), `"sampling"`); declared != (tt.handler != nil) {
 				t.Errorf("declared: %s", p.last("initialize"))

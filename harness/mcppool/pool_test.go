@@ -92,6 +92,32 @@ func TestPoolKeepsServersApart(t *testing.T) {
 	}
 }
 
+// A session that was ended while it was opened is given to nobody, and its server
+// is left.
+func TestPoolEndsWhatIsBeingOpened(t *testing.T) {
+	for name, end := range map[string]func(*mcppool.Pool){
+		"the pool is closed":    func(pool *mcppool.Pool) { pool.Close() },
+		"the server is removed": func(pool *mcppool.Pool) { pool.Remove("p") },
+	} {
+		t.Run(name, func(t *testing.T) {
+			pool := mcppool.NewPool(nil)
+			defer pool.Close()
+			closed := false
+			s, err := pool.Open(t.Context(), harness.Server{Name: "p", Dial: func(ctx context.Context) (io.ReadWriteCloser, error) {
+				end(pool)
+				rw, err := legacy(nil).dial(ctx)
+				return &counted{rw, func() { closed = true }}, err
+			}})
+			if s != nil || err == nil || kindOf(t, err).Kind != mcppool.ErrClosed {
+				t.Errorf("Open() = %v, %v", s, err)
+			}
+			if !closed {
+				t.Error("the connection was left open")
+			}
+		})
+	}
+}
+
 // An idle session whose server died, or that hangs, is replaced; one that lives
 // is not.
 func TestPoolReplacesTheDead(t *testing.T) {
@@ -113,9 +139,13 @@ func TestPoolReplacesTheDead(t *testing.T) {
 			t.Errorf("stats %+v", s.Stats())
 		}
 		// mortal answers no ping: it is as one that hangs.
-		time.Sleep(time.Minute)
+		time.Sleep(30*time.Second - 1)
+		if _, err = pool.Open(t.Context(), server); err != nil || p.lives != 2 {
+			t.Errorf("before 30 s of silence: %v, %d lives", err, p.lives)
+		}
+		time.Sleep(1)
 		if again, err = pool.Open(t.Context(), server); err != nil || again != s || p.lives != 3 {
-			t.Errorf("after a minute of silence: %v, %d lives", err, p.lives)
+			t.Errorf("after 30 s of silence: %v, %d lives", err, p.lives)
 		}
 		if _, err = pool.Open(t.Context(), server); err != nil || p.lives != 3 {
 			t.Errorf("at once: %v, %d lives", err, p.lives)
