@@ -214,6 +214,7 @@ func TestIdleOf(t *testing.T) {
 		{"too few", Fault{Kind: CRLF, Every: 3}, []Request{{Stream: true}, {Stream: true}}, "it strikes every request number 3 of those that it matches, and 2 matched"},
 		{"chance", Fault{Kind: CRLF, Probability: 1e-9}, []Request{{Stream: true}}, ""},
 		{"chance of the request", Fault{Kind: CRLF, Chance: 0.5}, []Request{{Stream: true, Draw: drawn}}, ""},
+		{"it struck, counted apart", Fault{Kind: CRLF}, []Request{{Stream: true, Draw: drawn, Apart: true}}, ""},
 		{"chance, and another place", Fault{Kind: CRLF, Probability: 1, At: At{Turn: 2}}, []Request{{Stream: true}}, "no request was at its place (turn 2)"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
