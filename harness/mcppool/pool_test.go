@@ -20,6 +20,7 @@ import (
 
 	"github.com/rehearse-dev/rehearse/harness"
 	"github.com/rehearse-dev/rehearse/harness/mcppool"
+	"github.com/rehearse-dev/rehearse/internal/mcpwire"
 	"github.com/rehearse-dev/rehearse/mockmcp"
 )
 
@@ -151,6 +152,45 @@ func TestPoolReplacesTheDead(t *testing.T) {
 			t.Errorf("at once: %v, %d lives", err, p.lives)
 		}
 	})
+}
+
+// A server that answers a ping with an error lives. Who gives up while it is asked has
+// not found it dead.
+func TestPoolKeepsTheLiving(t *testing.T) {
+	for _, tt := range []struct {
+		name, pong string
+		want       string // the error
+	}{
+		{"it answers", `{"jsonrpc":"2.0","id":ID,"result":{}}`, ""},
+		{"it knows no ping", discoverRefused, ""},
+		{"given up", "", `connecting to server "p": context deadline exceeded`},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				p := &scripted{answer: func(m mcpwire.Message, out *mcpwire.Writer) {
+					if m.Method == "ping" && tt.pong != "" {
+						say(out, m, tt.pong)
+					}
+				}}
+				pool := mcppool.NewPool(nil)
+				server := harness.Server{Name: "p", Dial: p.dial}
+				if _, err := pool.Open(t.Context(), server); err != nil {
+					t.Fatal(err)
+				}
+				time.Sleep(time.Minute)
+				ctx, cancel := context.WithTimeout(t.Context(), 500*time.Millisecond)
+				defer cancel()
+				_, err := pool.Open(ctx, server)
+				if tt.want == "" && err != nil || tt.want != "" && (err == nil || err.Error() != tt.want || kindOf(t, err).Kind != mcppool.ErrCancelled) {
+					t.Errorf("Open() = %v, want %q", err, tt.want)
+				}
+				if p.count("ping") != 1 || p.count("initialize") != 1 {
+					t.Errorf("the server was sent %q", p.got)
+				}
+				pool.Close()
+			})
+		})
+	}
 }
 
 // A server that is not there is left alone for longer and longer.

@@ -38,6 +38,21 @@ func TestServerThatEndsAtTheProbe(t *testing.T) {
 	s.Close()
 }
 
+// Where only the new era is wanted, a server that goes away at the probe is not asked
+// for the other.
+func TestServerThatEndsAtTheOnlyProbe(t *testing.T) {
+	dials := 0
+	opts := *patient
+	opts.Era = mcppool.EraModern
+	_, err := mcppool.Open(t.Context(), harness.Server{Name: "p", Dial: func(ctx context.Context) (io.ReadWriteCloser, error) {
+		dials++
+		return peer{"server/discover": {"EXIT"}, "initialize": {initialized}}.dial(ctx)
+	}}, &opts)
+	if err == nil || err.Error() != `connecting to server "p": the server disconnected` || dials != 1 {
+		t.Errorf("Open() = %v after %d connections", err, dials)
+	}
+}
+
 // A server that is slow, and goes away at the probe when it has answered what came
 // after it, is asked again without that; but a call is not made twice.
 func TestServerThatEndsAtALateProbe(t *testing.T) {
@@ -125,11 +140,13 @@ func TestOddWordsOfTheServer(t *testing.T) {
 }
 
 // Over HTTP in the new era, a tool with a wrong mark for a header is left out,
-// and one that mcp-go cannot read costs nobody else a header.
+// and one that mcp-go cannot read costs nobody else a header. One that has lost its
+// mark has no header any more.
 func TestHeaderMarks(t *testing.T) {
 	for _, perCall := range []bool{false, true} {
 		t.Run(fmt.Sprint("a connection per call ", perCall), func(t *testing.T) {
 			var header string
+			lists := 0
 			s := openHTTP(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 				body, _ := io.ReadAll(r.Body)
 				m, _ := mcpwire.Parse(body)
@@ -137,6 +154,10 @@ func TestHeaderMarks(t *testing.T) {
 				case "server/discover":
 					reply(w, m, `{"jsonrpc":"2.0","id":ID,"result":{"resultType":"complete","supportedVersions":["2026-07-28"],"capabilities":{"tools":{}}}}`)
 				case "tools/list":
+					if lists++; lists > 1 { // it has lost its mark
+						reply(w, m, `{"jsonrpc":"2.0","id":ID,"result":{"resultType":"complete","tools":[{"name":"good","inputSchema":{"type":"object"}}]}}`)
+						return
+					}
 					reply(w, m, `{"jsonrpc":"2.0","id":ID,"result":{"resultType":"complete","tools":[`+
 						`{"name":"bool","inputSchema":true},`+
 						`{"name":"good","inputSchema":{"type":"object","properties":{"city":{"type":"string","x-mcp-header":"City"}}}},`+
@@ -155,6 +176,12 @@ func TestHeaderMarks(t *testing.T) {
 			}
 			if _, err := s.Call(t.Context(), "good", raw(`{"city":"Paris"}`)); err != nil || header != "Paris" {
 				t.Errorf("header %q, %v", header, err)
+			}
+			if _, _, err := s.Tools(t.Context()); err != nil {
+				t.Error(err)
+			}
+			if _, err := s.Call(t.Context(), "good", raw(`{"city":"Paris"}`)); err != nil || header != "" {
+				t.Errorf("without a mark: header %q, %v", header, err)
 			}
 			s.Close()
 		})
