@@ -50,6 +50,15 @@ func TestContentsOfAResource(t *testing.T) {
 	}
 }
 
+// An answer without a list is an empty one.
+func TestListThatIsLeftOut(t *testing.T) {
+	s := openPeer(t, legacy(peer{"tools/list": {`{"jsonrpc":"2.0","id":ID,"result":{}}`}}), nil)
+	if tools, warnings, err := s.Tools(t.Context()); err != nil || len(tools)+len(warnings) > 0 {
+		t.Errorf("Tools() = %v, %q, %v", tools, warnings, err)
+	}
+	s.Close()
+}
+
 // An entry of a list that is no resource is left out with a warning, and the others
 // stay.
 func TestListsOfResources(t *testing.T) {
@@ -71,6 +80,18 @@ func TestListsOfResources(t *testing.T) {
 	}
 	if diff := cmp.Diff([]string{`server "p": entry 1 of page 1 of its resource templates is left out: it has no uriTemplate: {"uri":"a"}`}, warnings); diff != "" {
 		t.Errorf("warnings (-want +got):\n%s", diff)
+	}
+	s.Close()
+}
+
+// A list that is refused is an error, and not an empty one.
+func TestListThatIsRefused(t *testing.T) {
+	s := openPeer(t, legacy(peer{"initialize": {offersResources}, "resources/list": {discoverRefused}, "tools/list": {discoverRefused}}), nil)
+	if list, _, err := s.Resources(t.Context()); err == nil || err.Error() != `listing the resources of server "p": MCP error -32601: Method not found` || list != nil {
+		t.Errorf("Resources() = %v, %v", list, err)
+	}
+	if tools, _, err := s.Tools(t.Context()); err == nil || err.Error() != `listing the tools of server "p": MCP error -32601: Method not found` || tools != nil {
+		t.Errorf("Tools() = %v, %v", tools, err)
 	}
 	s.Close()
 }
