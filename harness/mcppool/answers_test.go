@@ -119,32 +119,40 @@ func TestRequestsOfTheServerAreAnswered(t *testing.T) {
 	s.Close()
 }
 
-// TestServerThatDoesNotRead: a write that blocks ends with the deadline.
+// TestServerThatDoesNotRead: a write that blocks ends with the deadline, also that of a
+// call which fits but for a byte.
 func TestServerThatDoesNotRead(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		p := legacy(nil)
-		s := open(t, harness.Server{Dial: func(context.Context) (io.ReadWriteCloser, error) {
-			ours, theirs := mcpwire.Pipe()
-			go func() {
-				r := mcpwire.NewReader(ours, nil)
-				for range 3 { // discover, initialize, initialized; then no more
-					m, err := r.Next()
-					if err != nil {
-						return
+	const room = 64 << 10 // of a pipe
+	sizes := []int{16 * room}
+	for around := range 200 { // what else there is in a call
+		sizes = append(sizes, room-around)
+	}
+	for _, size := range sizes {
+		synctest.Test(t, func(t *testing.T) {
+			p := legacy(nil)
+			s := open(t, harness.Server{Dial: func(context.Context) (io.ReadWriteCloser, error) {
+				ours, theirs := mcpwire.Pipe()
+				go func() {
+					r := mcpwire.NewReader(ours, nil)
+					for range 3 { // discover, initialize, initialized; then no more
+						m, err := r.Next()
+						if err != nil {
+							return
+						}
+						for _, frame := range p[m.Method] {
+							fmt.Fprintln(ours, strings.ReplaceAll(frame, "ID", string(m.ID)))
+						}
 					}
-					for _, frame := range p[m.Method] {
-						fmt.Fprintln(ours, strings.ReplaceAll(frame, "ID", string(m.ID)))
-					}
-				}
-			}()
-			return theirs, nil
-		}}, nil)
-		_, err := s.Call(t.Context(), "x", raw(`{"a":"`+strings.Repeat("x", 1<<20)+`"}`))
-		if kindOf(t, err).Kind != mcppool.ErrTimeout {
-			t.Errorf("Call() = %v", err)
-		}
-		s.Close()
-	})
+				}()
+				return theirs, nil
+			}}, nil)
+			_, err := s.Call(t.Context(), "x", raw(`{"a":"`+strings.Repeat("x", size)+`"}`))
+			if kindOf(t, err).Kind != mcppool.ErrTimeout {
+				t.Errorf("Call() = %v", err)
+			}
+			s.Close()
+		})
+	}
 }
 
 func TestConcurrentCallsGetTheirOwnAnswers(t *testing.T) {
