@@ -235,6 +235,68 @@ func TestSSEThatWasForgotten(t *testing.T) {
 	s.Close()
 }
 
+// HTTP+SSE: what the answer to a POST says of the request counts, for nothing comes on
+// the stream.
+func TestSSEThatRefuses(t *testing.T) {
+	for _, tt := range []struct {
+		name   string
+		status int
+		body   string
+		kind   mcppool.ErrorKind
+		want   string // the error; empty for a call that is made on a new stream
+	}{
+		{"an error of the protocol", 400, `{"jsonrpc":"2.0","id":null,"error":{"code":-32602,"message":"no such tool"}}`, mcppool.ErrRPC, `calling "x" on server "p": MCP error -32602: no such tool`},
+		{"another error", 500, "boom", mcppool.ErrTransport, `calling "x" on server "p": HTTP 500 Internal Server Error: boom`},
+		{"a session that is not known", 400, `{"jsonrpc":"2.0","id":null,"error":{"code":-32001,"message":"Session not found"}}`, "", ""},
+		{"none, in other words", 404, "gone", "", ""},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			var streams, calls atomic.Int32
+			var frames [3]chan string // of each stream
+			for i := range frames {
+				frames[i] = make(chan string, 10)
+			}
+			s := open(t, harness.Server{Transport: "sse", URL: serve(t, func(w http.ResponseWriter, r *http.Request) {
+				if r.Method == http.MethodGet {
+					w.Header().Set("Content-Type", "text/event-stream")
+					n := streams.Add(1)
+					fmt.Fprintf(w, "event: endpoint\ndata: /message?s=%d\n\n", n)
+					w.(http.Flusher).Flush()
+					for {
+						select {
+						case frame := <-frames[n]:
+							fmt.Fprintf(w, "data: %s\n\n", frame)
+							w.(http.Flusher).Flush()
+						case <-r.Context().Done():
+							return
+						}
+					}
+				}
+				body, _ := io.ReadAll(r.Body)
+				m, _ := mcpwire.Parse(body)
+				if m.Method == "tools/call" && calls.Add(1) == 1 {
+					w.WriteHeader(tt.status)
+					_, _ = io.WriteString(w, tt.body)
+					return
+				}
+				w.WriteHeader(http.StatusAccepted)
+				n, _ := strconv.Atoi(r.URL.Query().Get("s"))
+				for _, frame := range legacy(peer{"tools/call": {result("ok")}})[m.Method] {
+					frames[n] <- strings.ReplaceAll(frame, "ID", string(m.ID))
+				}
+			})}, nil)
+			r, err := s.Call(t.Context(), "x", nil)
+			switch {
+			case tt.want == "" && (err != nil || r.Text != "ok" || calls.Load() != 2 || streams.Load() != 2):
+				t.Errorf("Call() = %v, %v after %d calls on %d streams", r, err, calls.Load(), streams.Load())
+			case tt.want != "" && (err == nil || err.Error() != tt.want || kindOf(t, err).Kind != tt.kind || calls.Load() != 1):
+				t.Errorf("Call() = %v, want %s", err, tt.want)
+			}
+			s.Close()
+		})
+	}
+}
+
 // A message that shares its line with something else is found all the same.
 func TestMessagesInALineWithOthers(t *testing.T) {
 	ok := result("ok")
