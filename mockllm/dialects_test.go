@@ -538,6 +538,7 @@ func TestDialectsStop(t *testing.T) {
 	}}}
 	for _, tc := range []struct{ name, path, body, want string }{
 		{"anthropic", "/v1/messages", `{"model":"m","max_tokens":50,"stop_sequences":["END"],"messages":[{"role":"user","content":"hi"}]}`, `"content":[{"type":"text","text":"one "}],"stop_reason":"stop_sequence","stop_sequence":"END"`},
+		{"anthropic, the second of three", "/v1/messages", `{"model":"m","max_tokens":50,"stop_sequences":["two","END","EN"],"messages":[{"role":"user","content":"hi"}]}`, `"text":"one "}],"stop_reason":"stop_sequence","stop_sequence":"END"`},
 		{"anthropic, streamed", "/v1/messages", `{"model":"m","max_tokens":50,"stream":true,"stop_sequences":["END"],"messages":[{"role":"user","content":"hi"}]}`, `"delta":{"stop_reason":"stop_sequence","stop_sequence":"END"`},
 		{"anthropic, cut", "/v1/messages", `{"model":"m","max_tokens":1,"messages":[{"role":"user","content":"hi"}]}`, `"text":"one"}],"stop_reason":"max_tokens"`},
 		{"gemini, cut", "/v1beta/models/m:generateContent", `{"generationConfig":{"maxOutputTokens":1},"contents":[{"parts":[{"text":"hi"}]}]}`, `"finishReason": "MAX_TOKENS"`},

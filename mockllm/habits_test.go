@@ -14,6 +14,7 @@ import (
 	"github.com/rehearse-dev/rehearse/harness"
 	"github.com/rehearse-dev/rehearse/internal/dialect"
 	"github.com/rehearse-dev/rehearse/mockllm"
+	"github.com/rehearse-dev/rehearse/mockllm/fault"
 )
 
 // oddBodies are requests of each dialect for a reply, and after it.
@@ -51,6 +52,26 @@ func oddBodies(stream bool) map[string]oddBody {
 
 func callsThenSays(h *mockllm.Habits) mockllm.Script {
 	return mockllm.Script{Habits: h, Replies: []mockllm.Reply{{Reasoning: "hm", Calls: []mockllm.Call{{Tool: "note"}}}, {Say: "done"}}}
+}
+
+// TestNamesBesideAFault: the journal has the name of a call as it was scripted, also
+// where a fault has changed the reply that spells it in another way.
+func TestNamesBesideAFault(t *testing.T) {
+	for _, kind := range []fault.Kind{fault.MissingID, fault.DuplicateChunk} {
+		script := callsThenSays(&mockllm.Habits{Names: mockllm.NamePadded})
+		script.Replies[0].Faults = []mockllm.Fault{{Kind: kind}}
+		m := scripted(t, script, nil)
+		b := oddBodies(true)["chat"]
+		if w := send(m, b.path, b.first); !strings.Contains(w.Body.String(), `" note "`) {
+			t.Errorf("%s: %s", kind, w.Body)
+		}
+		for _, c := range m.Journal()[0].Answer.Calls {
+			if c.Name != "note" {
+				t.Errorf("%s: the journal has a call of %q", kind, c.Name)
+			}
+		}
+		m.Close()
+	}
 }
 
 // TestHabits: each spelling is on the wire of each dialect that has the member,

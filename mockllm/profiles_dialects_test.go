@@ -5,6 +5,7 @@ package mockllm
 import (
 	"encoding/json"
 	"net/http"
+	"slices"
 	"strings"
 	"testing"
 
@@ -235,6 +236,20 @@ func TestProxyOptions(t *testing.T) {
 			t.Errorf("%s: status %d, header %v", profile, res.StatusCode, res.Header)
 		}
 		m.Close()
+	}
+}
+
+// TestOldEmbeddings: the old endpoint answers several texts with a vector each.
+func TestOldEmbeddings(t *testing.T) {
+	m := newMock(t, Script{Profile: "argo-proxy-2.8.9"}, nil)
+	defer m.Close()
+	status, _, text := askProfile(t, m, "/v1/embed", object{"model": "argo:text-embedding-3-small", "prompt": []any{"a", "b", "a"}})
+	var got struct{ Embedding [][]float64 }
+	if err := json.Unmarshal([]byte(text), &got); err != nil || status != http.StatusOK {
+		t.Fatalf("status %d, %v: %s", status, err, text)
+	}
+	if v := got.Embedding; len(v) != 3 || len(v[0]) == 0 || !slices.Equal(v[0], v[2]) || slices.Equal(v[0], v[1]) {
+		t.Errorf("%d vectors: %s", len(v), text)
 	}
 }
 

@@ -22,8 +22,8 @@ func TestModernHTTP(t *testing.T) {
 			},
 			{Name: "tell", Results: []mockmcp.Result{{Before: []mockmcp.Step{mockmcp.Progress{Value: 1}}, Answer: answer(mockmcp.Answer{Text: "fine"})}}},
 		},
-		Resources: []mockmcp.Resource{{URI: "x:r", Text: "read"}},
-		Prompts:   []mockmcp.Prompt{{Name: "p"}},
+		Resources: []mockmcp.Resource{{URI: "x:r", Text: "read"}, {URI: "x:asks", Text: "read", Before: []mockmcp.Step{mockmcp.Ask{mockmcp.ListRoots()}}}},
+		Prompts:   []mockmcp.Prompt{{Name: "p"}, {Name: "asks", Before: []mockmcp.Step{mockmcp.Ask{mockmcp.ListRoots()}}}},
 	})
 	meta := func(caps, more string) string {
 		return `"_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28","io.modelcontextprotocol/clientCapabilities":` + caps + more + `}`
@@ -43,6 +43,8 @@ func TestModernHTTP(t *testing.T) {
 		{"no progress is none", "tools/call", "tell", `"name":"tell",` + meta(`{}`, ""), nil, 200, `{"jsonrpc":"2.0","id":1,"result":{"content":[{"type":"text","text":"fine"}]`},
 		{"resource", "resources/read", "x:r", `"uri":"x:r",` + meta(`{}`, ""), nil, 200, `"ttlMs":0`},
 		{"another resource in the header", "resources/read", "x:s", `"uri":"x:r",` + meta(`{}`, ""), nil, 400, `"code":-32020`},
+		{"a resource that cannot ask", "resources/read", "x:asks", `"uri":"x:asks",` + meta(`{}`, ""), nil, 400, `"code":-32021,"message":"Missing required client capability","data":{"requiredCapabilities":{"roots":{}}}`},
+		{"a prompt that cannot ask", "prompts/get", "asks", `"name":"asks",` + meta(`{}`, ""), nil, 400, `"code":-32021,"message":"Missing required client capability","data":{"requiredCapabilities":{"roots":{}}}`},
 		{"prompt", "prompts/get", "p", `"name":"p",` + meta(`{}`, ""), nil, 200, `"messages":[]`},
 	} {
 		t.Run(tt.name, func(t *testing.T) {

@@ -67,6 +67,22 @@ func TestFindLeaks(t *testing.T) {
 			[]harness.ToolCall{call("", "search", `{"q":1}`)},
 			`{"tool":}`,
 		},
+		{
+			"tags behind a dict", `{'name': 'search', 'input': {'n': 1}}<invoke name="Read"></invoke>`,
+			[]harness.ToolCall{call("", "search", `{"n":1}`), call("", "Read", `{}`)},
+			"",
+		},
+		{
+			"a dict behind tags", `<invoke name="Read"></invoke>{'name': 'search', 'input': {'n': 1}}`,
+			[]harness.ToolCall{call("", "Read", `{}`), call("", "search", `{"n":1}`)},
+			"",
+		},
+		{
+			"half of a character", `{'name': 'search', 'input': {'q': '\ud83dabdc00'}}`,
+			[]harness.ToolCall{call("", "search", `{"q":"�abdc00"}`)},
+			"",
+		},
+		{"cut off within a character", `{'name': 'search', 'input': {'q': '\ud83d\ude`, nil, ""},
 		{"a tool that is not offered", `{'name': 'delete', 'input': {}}`, nil, ""},
 		{"no arguments", `{'name': 'search'}`, nil, ""},
 		{"an example in prose", `Use {"q": "ATP"} as input of search.`, nil, ""},

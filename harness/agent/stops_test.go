@@ -53,8 +53,8 @@ func TestStops(t *testing.T) {
 		},
 		{
 			name: "tokens, inside a stream", cfg: Config{TokenLimit: 25, Stream: true},
-			replies: [][]any{called(call("a", "f", "{}")), {model.TextDelta{Text: strings.Repeat("x", 100)}, model.TextDelta{Text: strings.Repeat("x", 100)}, finished("stop", harness.Message{Text: "never seen"})}},
-			reason:  harness.StopTokens, detail: "10 tokens used, 25 allowed, and the reply was 200 bytes long when it was stopped", asked: 2, last: "got {}",
+			replies: [][]any{called(call("a", "f", "{}")), {model.TextDelta{Text: strings.Repeat("x", 120)}, model.TextDelta{Text: "x"}, finished("stop", harness.Message{Text: "never seen"})}},
+			reason:  harness.StopTokens, detail: "10 tokens used, 25 allowed, and the reply was 121 bytes long when it was stopped", asked: 2, last: "got {}",
 		},
 		{name: "content filter as error", replies: [][]any{{&model.Error{Kind: model.KindContentFilter}}}, reason: harness.StopContentFilter, asked: 1, last: "go"},
 		{name: "content filter", replies: [][]any{{finished("content_filter", harness.Message{})}}, reason: harness.StopContentFilter, asked: 1, last: "go"},
@@ -122,6 +122,7 @@ func TestTimeLimit(t *testing.T) {
 		{"within a tool", hang, [][]any{called(call("a", "f", "")), said("late")}},
 		{"within a reply", nil, [][]any{{model.TextDelta{Text: "x"}, pause{Duration: time.Hour}, finished("stop", harness.Message{Text: "late"})}}},
 		{"a reply that came too late", nil, [][]any{{pause{time.Hour, true}, finished("stop", harness.Message{Text: "late"})}}},
+		{"asked to wait as long", nil, [][]any{{model.TextDelta{Text: "x"}, model.Withdrawn{Err: errors.New("cut"), Wait: time.Minute, Text: "x"}, finished("stop", harness.Message{Text: "late"})}}},
 		{"asked to wait longer", nil, [][]any{{model.TextDelta{Text: "x"}, model.Withdrawn{Err: errors.New("cut"), Wait: time.Hour, Text: "x"}, finished("stop", harness.Message{Text: "late"})}}},
 	} {
 		t.Run(tc.name, func(t *testing.T) {

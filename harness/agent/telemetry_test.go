@@ -207,6 +207,7 @@ func TestTelemetryFailures(t *testing.T) {
 		{"stop", [][]any{{&model.Error{Kind: model.KindContentFilter, Message: secret}}}, tools.Result{}, false, "invoke_agent content_filter, chat m content_filter"},
 		{"unknown", nil, tools.Result{}, false, "invoke_agent _OTHER, chat m _OTHER"},
 		{"cancelled", [][]any{{context.Canceled}}, tools.Result{}, false, "invoke_agent cancelled, chat m cancelled"},
+		{"too late", [][]any{{context.DeadlineExceeded}}, tools.Result{}, false, "invoke_agent timeout, chat m timeout"},
 		{"broken off", [][]any{{model.TextDelta{Text: "I"}, pause{}}}, tools.Result{}, true, "invoke_agent cancelled, chat m cancelled"},
 		{"tool", [][]any{calls(`{}`), said("a")}, answered(secret, nil), false, "invoke_agent , chat m , execute_tool t tool_error, chat m "},
 		{"arguments", [][]any{calls(`[`), said("a")}, tools.Result{}, false, "invoke_agent , chat m , execute_tool t bad_arguments, chat m "},

@@ -4,12 +4,14 @@ package mcppool_test
 
 import (
 	"context"
+	"encoding/json"
 	"fmt"
 	"io"
 	"strings"
 	"sync"
 	"testing"
 	"testing/synctest"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 
@@ -117,32 +119,40 @@ func TestRequestsOfTheServerAreAnswered(t *testing.T) {
 	s.Close()
 }
 
-// TestServerThatDoesNotRead: a write that blocks ends with the deadline.
+// TestServerThatDoesNotRead: a write that blocks ends with the deadline, also that of a
+// call which fits but for a byte.
 func TestServerThatDoesNotRead(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		p := legacy(nil)
-		s := open(t, harness.Server{Dial: func(context.Context) (io.ReadWriteCloser, error) {
-			ours, theirs := mcpwire.Pipe()
-			go func() {
-				r := mcpwire.NewReader(ours, nil)
-				for range 3 { // discover, initialize, initialized; then no more
-					m, err := r.Next()
-					if err != nil {
-						return
+	const room = 64 << 10 // of a pipe
+	sizes := []int{16 * room}
+	for around := range 200 { // what else there is in a call
+		sizes = append(sizes, room-around)
+	}
+	for _, size := range sizes {
+		synctest.Test(t, func(t *testing.T) {
+			p := legacy(nil)
+			s := open(t, harness.Server{Dial: func(context.Context) (io.ReadWriteCloser, error) {
+				ours, theirs := mcpwire.Pipe()
+				go func() {
+					r := mcpwire.NewReader(ours, nil)
+					for range 3 { // discover, initialize, initialized; then no more
+						m, err := r.Next()
+						if err != nil {
+							return
+						}
+						for _, frame := range p[m.Method] {
+							fmt.Fprintln(ours, strings.ReplaceAll(frame, "ID", string(m.ID)))
+						}
 					}
-					for _, frame := range p[m.Method] {
-						fmt.Fprintln(ours, strings.ReplaceAll(frame, "ID", string(m.ID)))
-					}
-				}
-			}()
-			return theirs, nil
-		}}, nil)
-		_, err := s.Call(t.Context(), "x", raw(`{"a":"`+strings.Repeat("x", 1<<20)+`"}`))
-		if kindOf(t, err).Kind != mcppool.ErrTimeout {
-			t.Errorf("Call() = %v", err)
-		}
-		s.Close()
-	})
+				}()
+				return theirs, nil
+			}}, nil)
+			_, err := s.Call(t.Context(), "x", raw(`{"a":"`+strings.Repeat("x", size)+`"}`))
+			if kindOf(t, err).Kind != mcppool.ErrTimeout {
+				t.Errorf("Call() = %v", err)
+			}
+			s.Close()
+		})
+	}
 }
 
 func TestConcurrentCallsGetTheirOwnAnswers(t *testing.T) {
@@ -169,4 +179,70 @@ func TestConcurrentCallsGetTheirOwnAnswers(t *testing.T) {
 		})
 	}
 	wg.Wait()
+}
+
+// A handler that takes too long costs the call its time limit, and one that the caller
+// does not wait for ends with it: the server has asked for nothing wrong.
+func TestInputThatTakesTooLong(t *testing.T) {
+	for _, tt := range []struct {
+		name  string
+		waits time.Duration // the caller
+		kind  mcppool.ErrorKind
+		want  string
+	}{
+		{"too long", time.Hour, mcppool.ErrTimeout, `calling "x" on server "p": no answer within 1m0s`},
+		{"given up", time.Second, mcppool.ErrCancelled, `calling "x" on server "p": context deadline exceeded`},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				p := &scripted{modern: true, answer: func(m mcpwire.Message, out *mcpwire.Writer) {
+					if acknowledges(m, out); m.Method == "tools/call" {
+						say(out, m, `{"jsonrpc":"2.0","id":ID,"result":{"resultType":"input_required","inputRequests":{"a":{"method":"roots/list"}}}}`)
+					}
+				}}
+				s := open(t, harness.Server{Dial: p.dial}, &mcppool.Options{Roots: func(ctx context.Context, _ json.RawMessage) (json.RawMessage, error) {
+					<-ctx.Done()
+					return nil, ctx.Err()
+				}})
+				ctx, cancel := context.WithTimeout(t.Context(), tt.waits)
+				defer cancel()
+				_, err := s.Call(ctx, "x", nil)
+				if err == nil || err.Error() != tt.want || kindOf(t, err).Kind != tt.kind || p.count("tools/call") != 1 {
+					t.Errorf("Call() = %v, want %s", err, tt.want)
+				}
+				s.Close()
+			})
+		})
+	}
+}
+
+// A handshake that nobody waits for any more is not cancelled: the protocol rules that
+// out. The connection ends.
+func TestHandshakeIsNotCancelled(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var got []string
+		ended := make(chan struct{})
+		_, err := mcppool.Open(t.Context(), harness.Server{Name: "p", Dial: func(context.Context) (io.ReadWriteCloser, error) {
+			ours, theirs := mcpwire.Pipe()
+			go func() {
+				defer close(ended)
+				defer ours.Close()
+				for in := mcpwire.NewReader(ours, nil); ; {
+					m, err := in.Next()
+					if err != nil {
+						return
+					}
+					got = append(got, m.Method)
+				}
+			}()
+			return theirs, nil
+		}}, usual)
+		if err == nil || err.Error() != `connecting to server "p": no answer within 30s` {
+			t.Errorf("Open() = %v", err)
+		}
+		<-ended
+		if diff := cmp.Diff([]string{"server/discover", "initialize"}, got); diff != "" {
+			t.Errorf("sent (-want +got):\n%s", diff)
+		}
+	})
 }

@@ -16,6 +16,7 @@ import (
 
 	"github.com/rehearse-dev/rehearse/harness"
 	"github.com/rehearse-dev/rehearse/harness/mcppool"
+	"github.com/rehearse-dev/rehearse/internal/mcpwire"
 	"github.com/rehearse-dev/rehearse/mockmcp"
 )
 
@@ -105,6 +106,36 @@ type counted struct {
 func (c *counted) Close() error {
 	c.closed()
 	return c.ReadWriteCloser.Close()
+}
+
+// A server that is connected to for each request is asked for its era once, and not
+// to announce changes.
+func TestConnectionPerCallAsksOnce(t *testing.T) {
+	for name, modern := range map[string]bool{"the initialize era": false, "the new era": true} {
+		t.Run(name, func(t *testing.T) {
+			p := &scripted{modern: modern, answer: func(m mcpwire.Message, out *mcpwire.Writer) {
+				if m.Method == "tools/call" {
+					say(out, m, result("ok"))
+				}
+			}}
+			opts := *patient
+			opts.PerCall = true
+			s := open(t, harness.Server{Dial: p.dial}, &opts)
+			for range 2 {
+				if r, err := s.Call(t.Context(), "x", nil); err != nil || r.Text != "ok" {
+					t.Errorf("Call() = %v, %v", r, err)
+				}
+			}
+			probes, shakes := 1, 3
+			if modern {
+				probes, shakes = 3, 0
+			}
+			if p.count("server/discover") != probes || p.count("initialize") != shakes || p.count("subscriptions/listen") != 0 {
+				t.Errorf("the server was sent %q", p.got)
+			}
+			s.Close()
+		})
+	}
 }
 
 // Closing the session ends what is under way, and a server of the new era is

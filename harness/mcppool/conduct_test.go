@@ -225,6 +225,29 @@ func TestProgressTokens(t *testing.T) {
 	s.Close()
 }
 
+// Progress of a call that was answered is noted, and moves no other call.
+func TestProgressOfACallThatIsOver(t *testing.T) {
+	p := &scripted{answer: func(m mcpwire.Message, out *mcpwire.Writer) {
+		if m.Method == "tools/call" {
+			if string(token(m)) == "2" {
+				tells(out, json.RawMessage("1"), 9)
+			}
+			say(out, m, result("ok"))
+		}
+	}}
+	s := open(t, harness.Server{Dial: p.dial}, nil)
+	for range 2 {
+		if _, err := s.Call(t.Context(), "x", nil); err != nil {
+			t.Fatal(err)
+		}
+	}
+	want := []string{`server "p": sent progress for no open call: {"progressToken":1,"progress":9,"total":10,"message":"copying"}`}
+	if diff := cmp.Diff(want, s.Notes()); diff != "" {
+		t.Errorf("notes (-want +got):\n%s", diff)
+	}
+	s.Close()
+}
+
 // A caller that gives up tells the server so, and the server goes on living.
 func TestCancellingIsTold(t *testing.T) {
 	p := &scripted{}
@@ -302,6 +325,13 @@ func TestHandlers(t *testing.T) {
 			s := open(t, harness.Server{Dial: p.dial}, &mcppool.Options{Sampling: tt.handler})
 			if got := <-answers; !strings.Contains(got, tt.want) || !strings.Contains(got, `"id":"q1"`) {
 				t.Errorf("the server got %s, want %s", got, tt.want)
+			}
+			var notes []string
+			if tt.handler == nil {
+				notes = []string{`server "p": asked for "sampling/createMessage", which this client cannot provide: no sampling handler configured`}
+			}
+			if diff := cmp.Diff(notes, s.Notes()); diff != "" {
+				t.Errorf("notes (-want +got):\n%s", diff)
 			}
 			if declared := strings.Contains(p.last("initialize"), `"sampling"`); declared != (tt.handler != nil) {
 				t.Errorf("declared: %s", p.last("initialize"))
@@ -458,110 +488,36 @@ func TestSlowStartOfAModernServer(t *testing.T) {
 	})
 }
 
-// In the new era a server is asked to tell of changes before anything else
-// happens: what it tells before it has said so is lost.
-func TestListeningBeginsFirst(t *testing.T) {
-	for _, tt := range []struct {
-		name string
-		acks func(m mcpwire.Message, out *mcpwire.Writer)
-		took time.Duration
-		note string
-	}{
-		{"acknowledged", func(m mcpwire.Message, out *mcpwire.Writer) {
-			<-time.After(300 * time.Millisecond)
-			say(out, m, `{"jsonrpc":"2.0","method":"notifications/subscriptions/acknowledged","params":{}}`)
-		}, 300 * time.Millisecond, ""},
-		{"not acknowledged", func(mcpwire.Message, *mcpwire.Writer) {}, time.Second, "does not confirm that it will announce changes"},
-		{"refused", func(m mcpwire.Message, out *mcpwire.Writer) { say(out, m, discoverRefused) }, 0, "no longer announces changes: MCP error -32601: Method not found"},
-		{"ended", func(m mcpwire.Message, out *mcpwire.Writer) {
-			say(out, m, `{"jsonrpc":"2.0","id":ID,"result":{"resultType":"complete"}}`)
-		}, 0, "no longer announces changes: it ended the stream"},
-	} {
-		t.Run(tt.name, func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
-				p := &scripted{modern: true}
-				p.answer = func(m mcpwire.Message, out *mcpwire.Writer) {
+// A server of the initialize era that is slow to start, and refuses the probe with an
+// error that has no id, seems to have refused initialize: it is asked again.
+func TestSlowStartOfAServerThatRefusesTheProbe(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := open(t, harness.Server{Dial: func(context.Context) (io.ReadWriteCloser, error) {
+			ours, theirs := mcpwire.Pipe()
+			go func() {
+				defer ours.Close()
+				<-time.After(3 * time.Second)
+				in, out := mcpwire.NewReader(ours, nil), mcpwire.NewWriter(ours)
+				for {
+					m, err := in.Next()
+					if err != nil {
+						return
+					}
 					switch m.Method {
-					case "subscriptions/listen":
-						tt.acks(m, out)
-					case "tools/list":
-						say(out, m, `{"jsonrpc":"2.0","id":ID,"result":{"resultType":"complete","tools":[]}}`)
+					case "server/discover":
+						say(out, m, strings.ReplaceAll(discoverRefused, "ID", "null"))
+					case "initialize":
+						say(out, m, initialized)
+					case "tools/call":
+						say(out, m, result("ok"))
 					}
 				}
-				begin := time.Now()
-				s := open(t, harness.Server{Dial: p.dial}, nil)
-				if d := time.Since(begin); d != tt.took {
-					t.Errorf("it took %v, want %v", d, tt.took)
-				}
-				notes := strings.Join(s.Notes(), "\n")
-				if (tt.note == "") != (notes == "") || !strings.Contains(notes, tt.note) {
-					t.Errorf("notes %q, want %q", notes, tt.note)
-				}
-				if _, _, err := s.Tools(t.Context()); err != nil {
-					t.Error(err)
-				}
-				want := map[bool]int{true: 2, false: 1}[tt.took == 0] // who has stopped is asked again
-				if n := p.count("subscriptions/listen"); n != want {
-					t.Errorf("asked %d times, want %d", n, want)
-				}
-				s.Close()
-			})
-		})
-	}
-}
-
-// A session that is closed does not report that its server has stopped announcing
-// changes, and neither does one whose server has gone.
-func TestListeningEndsWithTheConnection(t *testing.T) {
-	for name, end := range map[string]func(s *mcppool.Session, line io.Closer){
-		"closed": func(s *mcppool.Session, _ io.Closer) { s.Close() },
-		"gone":   func(_ *mcppool.Session, line io.Closer) { line.Close() },
-	} {
-		t.Run(name, func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
-				p := &scripted{modern: true, answer: acknowledges}
-				var line io.Closer // the connection
-				s := open(t, harness.Server{Dial: func(ctx context.Context) (io.ReadWriteCloser, error) {
-					rw, err := p.dial(ctx)
-					line = rw
-					return rw, err
-				}}, nil)
-				end(s, line)
-				synctest.Wait()
-				if n := p.count("subscriptions/listen"); n != 1 {
-					t.Errorf("asked %d times to announce changes", n)
-				}
-				if notes := s.Notes(); len(notes) > 0 {
-					t.Errorf("notes %q", notes)
-				}
-				s.Close()
-			})
-		})
-	}
-}
-
-// acknowledges answers nothing, but confirms that it will announce changes.
-func acknowledges(m mcpwire.Message, out *mcpwire.Writer) {
-	if m.Method == "subscriptions/listen" {
-		say(out, m, `{"jsonrpc":"2.0","method":"notifications/subscriptions/acknowledged","params":{}}`)
-	}
-}
-
-// An error without an id belongs to the call under way, also beside a request
-// that waits for ever.
-func TestErrorWithoutAnIDBesideListening(t *testing.T) {
-	p := &scripted{modern: true}
-	p.answer = func(m mcpwire.Message, out *mcpwire.Writer) {
-		switch m.Method {
-		case "subscriptions/listen":
-			say(out, m, `{"jsonrpc":"2.0","method":"notifications/subscriptions/acknowledged","params":{}}`)
-		case "tools/call":
-			say(out, m, `{"jsonrpc":"2.0","id":null,"error":{"code":-32700,"message":"Parse error"}}`)
+			}()
+			return theirs, nil
+		}}, usual)
+		if r, err := s.Call(t.Context(), "x", nil); err != nil || r.Text != "ok" || s.ProtocolVersion() != "2025-11-25" {
+			t.Errorf("Call() = %v, %v with %s", r, err, s.ProtocolVersion())
 		}
-	}
-	s := open(t, harness.Server{Dial: p.dial}, nil)
-	if _, err := s.Call(t.Context(), "x", nil); err == nil || kindOf(t, err).Kind != mcppool.ErrRPC {
-		t.Errorf("Call() = %v", err)
-	}
-	s.Close()
+		s.Close()
+	})
 }

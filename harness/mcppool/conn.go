@@ -171,13 +171,10 @@ func (s *Session) dial(ctx context.Context, c *conn) (transport, error) {
 			URL: server.URL, Headers: server.Headers, DialContext: s.opts.DialContext, MaxFrame: s.opts.MaxFrame,
 			Waits: c.waits, Unread: c.unread, Note: s.note,
 		}
-		switch server.Transport {
-		case "sse":
+		switch {
+		case server.Transport == "sse":
 			return newOldWeb(web, c)
-		case "http":
-			return newWeb(web, c)
-		}
-		if !mcpwire.IsSocket(server) {
+		case !mcpwire.IsSocket(server):
 			return newWeb(web, c)
 		}
 	}

@@ -150,3 +150,25 @@ func TestVersionsThatAreNotSpoken(t *testing.T) {
 		})
 	}
 }
+
+// A server that has a log is asked for the level, and used all the same where it
+// refuses; one that has none is not asked.
+func TestLogLevel(t *testing.T) {
+	for _, tt := range []struct {
+		name, initialized string
+		note              []string
+	}{
+		{"a log", strings.Replace(initialized, `"tools":`, `"logging":{},"tools":`, 1), []string{`server "p": did not set its log level: MCP error -32601: Method not found`}},
+		{"no log", initialized, nil},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			opts := *patient
+			opts.LogLevel = "warning"
+			s := openPeer(t, legacy(peer{"initialize": {tt.initialized}, "logging/setLevel": {discoverRefused}}), &opts)
+			if diff := cmp.Diff(tt.note, s.Notes()); diff != "" {
+				t.Errorf("notes (-want +got):\n%s", diff)
+			}
+			s.Close()
+		})
+	}
+}

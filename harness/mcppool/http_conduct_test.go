@@ -234,3 +234,39 @@ func TestHTTPQuestionDuringACall(t *testing.T) {
 	}
 	s.Close()
 }
+
+// A server that refuses our answer to what it asked is noted.
+func TestHTTPAnswerThatIsRefused(t *testing.T) {
+	refused := make(chan struct{})
+	p := &httpPeer{}
+	p.call = func(w http.ResponseWriter, m mcpwire.Message) {
+		w.Header().Set("Content-Type", "text/event-stream")
+		fmt.Fprint(w, "data: {\"jsonrpc\":\"2.0\",\"id\":\"q\",\"method\":\"ping\"}\n\n")
+		w.(http.Flusher).Flush()
+		select {
+		case <-refused:
+			reply(w, m, "data: "+result("ok")+"\n\n")
+		case <-time.After(30 * time.Second):
+		}
+	}
+	noted := make(chan string, 10)
+	opts := *patient
+	opts.Logf = func(format string, args ...any) { noted <- fmt.Sprintf(format, args...) }
+	s := openHTTP(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		body, _ := io.ReadAll(r.Body)
+		if m, err := mcpwire.Parse(body); err == nil && m.IsResponse() {
+			http.Error(w, "not asked", http.StatusBadRequest)
+			close(refused)
+			return
+		}
+		r.Body = io.NopCloser(strings.NewReader(string(body)))
+		p.ServeHTTP(w, r)
+	}), &opts)
+	if r, err := s.Call(t.Context(), "x", nil); err != nil || r.Text != "ok" {
+		t.Errorf("Call() = %v, %v", r, err)
+	}
+	if got, want := <-noted, `server "p": did not accept the client's answer: HTTP 400 Bad Request: not asked`; got != want {
+		t.Errorf("noted %q, want %q", got, want)
+	}
+	s.Close()
+}

@@ -20,6 +20,7 @@ import (
 
 	"github.com/rehearse-dev/rehearse/harness"
 	"github.com/rehearse-dev/rehearse/harness/mcppool"
+	"github.com/rehearse-dev/rehearse/internal/mcpwire"
 	"github.com/rehearse-dev/rehearse/mockmcp"
 )
 
@@ -87,8 +88,36 @@ func TestPoolKeepsServersApart(t *testing.T) {
 		t.Errorf("%d and %d lives", a.lives, b.lives)
 	}
 	pool.Close()
-	if _, err := pool.Open(t.Context(), harness.Server{Name: "b", Dial: b.dial}); err == nil || err.Error() != `connecting to server "b": the pool was closed` {
-		t.Errorf("after Close: %v", err)
+	for range 2 {
+		if _, err := pool.Open(t.Context(), harness.Server{Name: "b", Dial: b.dial}); err == nil || err.Error() != `connecting to server "b": the pool was closed` {
+			t.Errorf("after Close: %v", err)
+		}
+	}
+}
+
+// A session that was ended while it was opened is given to nobody, and its server
+// is left.
+func TestPoolEndsWhatIsBeingOpened(t *testing.T) {
+	for name, end := range map[string]func(*mcppool.Pool){
+		"the pool is closed":    func(pool *mcppool.Pool) { pool.Close() },
+		"the server is removed": func(pool *mcppool.Pool) { pool.Remove("p") },
+	} {
+		t.Run(name, func(t *testing.T) {
+			pool := mcppool.NewPool(nil)
+			defer pool.Close()
+			closed := false
+			s, err := pool.Open(t.Context(), harness.Server{Name: "p", Dial: func(ctx context.Context) (io.ReadWriteCloser, error) {
+				end(pool)
+				rw, err := legacy(nil).dial(ctx)
+				return &counted{rw, func() { closed = true }}, err
+			}})
+			if s != nil || err == nil || kindOf(t, err).Kind != mcppool.ErrClosed {
+				t.Errorf("Open() = %v, %v", s, err)
+			}
+			if !closed {
+				t.Error("the connection was left open")
+			}
+		})
 	}
 }
 
@@ -113,14 +142,57 @@ func TestPoolReplacesTheDead(t *testing.T) {
 			t.Errorf("stats %+v", s.Stats())
 		}
 		// mortal answers no ping: it is as one that hangs.
-		time.Sleep(time.Minute)
+		time.Sleep(30*time.Second - 1)
+		if _, err = pool.Open(t.Context(), server); err != nil || p.lives != 2 {
+			t.Errorf("before 30 s of silence: %v, %d lives", err, p.lives)
+		}
+		time.Sleep(1)
 		if again, err = pool.Open(t.Context(), server); err != nil || again != s || p.lives != 3 {
-			t.Errorf("after a minute of silence: %v, %d lives", err, p.lives)
+			t.Errorf("after 30 s of silence: %v, %d lives", err, p.lives)
 		}
 		if _, err = pool.Open(t.Context(), server); err != nil || p.lives != 3 {
 			t.Errorf("at once: %v, %d lives", err, p.lives)
 		}
 	})
+}
+
+// A server that answers a ping with an error lives. Who gives up while it is asked has
+// not found it dead.
+func TestPoolKeepsTheLiving(t *testing.T) {
+	for _, tt := range []struct {
+		name, pong string
+		want       string // the error
+	}{
+		{"it answers", `{"jsonrpc":"2.0","id":ID,"result":{}}`, ""},
+		{"it knows no ping", discoverRefused, ""},
+		{"given up", "", `connecting to server "p": context deadline exceeded`},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				p := &scripted{answer: func(m mcpwire.Message, out *mcpwire.Writer) {
+					if m.Method == "ping" && tt.pong != "" {
+						say(out, m, tt.pong)
+					}
+				}}
+				pool := mcppool.NewPool(nil)
+				server := harness.Server{Name: "p", Dial: p.dial}
+				if _, err := pool.Open(t.Context(), server); err != nil {
+					t.Fatal(err)
+				}
+				time.Sleep(time.Minute)
+				ctx, cancel := context.WithTimeout(t.Context(), 500*time.Millisecond)
+				defer cancel()
+				_, err := pool.Open(ctx, server)
+				if tt.want == "" && err != nil || tt.want != "" && (err == nil || err.Error() != tt.want || kindOf(t, err).Kind != mcppool.ErrCancelled) {
+					t.Errorf("Open() = %v, want %q", err, tt.want)
+				}
+				if p.count("ping") != 1 || p.count("initialize") != 1 {
+					t.Errorf("the server was sent %q", p.got)
+				}
+				pool.Close()
+			})
+		})
+	}
 }
 
 // A server that is not there is left alone for longer and longer.

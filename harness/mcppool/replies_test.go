@@ -167,6 +167,9 @@ func TestWhatIsUnreadable(t *testing.T) {
 			if got != tt.want && !(strings.HasSuffix(tt.want, ": ") && strings.HasPrefix(got, tt.want)) {
 				t.Errorf("it gets %s, want %s", got, tt.want)
 			}
+			if waits := x.replies.waits(json.RawMessage("1")); waits != (got == "nothing") {
+				t.Errorf("it waits for an answer: %t", waits)
+			}
 			if u := x.unread(); !strings.HasPrefix(u, tt.unread) || strings.HasSuffix(tt.unread, ")") && u != tt.unread {
 				t.Errorf("unread: %q, want %q", u, tt.unread)
 			}
@@ -188,6 +191,17 @@ func TestWhatIsUnreadable(t *testing.T) {
 	}
 	if len(x.notes) != maxNotes {
 		t.Errorf("%d notes, want %d", len(x.notes), maxNotes)
+	}
+}
+
+// TestBlameAfterAnAnswerOfNoUse: a request that has got an answer of no use is not the
+// one that an answer with another id was meant for.
+func TestBlameAfterAnAnswerOfNoUse(t *testing.T) {
+	x := open("1 a", "2 b")
+	x.takeAll(nil, &mcpwire.JunkError{Line: []byte(`{"jsonrpc"`), Why: "too long", ID: json.RawMessage("1")}, nil)
+	x.comes(t, `{"jsonrpc":"2.0","id":9,"result":{}}`)
+	if got, want := x.got("2"), "error: unusable answer: request 2 was answered with the id 9"; got != want {
+		t.Errorf("request 2 gets %s, want %s", got, want)
 	}
 }
 

@@ -207,6 +207,72 @@ func TestOneRestartForAll(t *testing.T) {
 	})
 }
 
+// Who waits while another starts a server again may give up, and waits no longer than
+// the session is open.
+func TestWaitForARestart(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		p := &mortal{}
+		s := open(t, harness.Server{Dial: func(ctx context.Context) (io.ReadWriteCloser, error) {
+			time.Sleep(time.Second)
+			return p.dial(ctx)
+		}}, nil)
+		_, _ = s.Call(t.Context(), "die", nil)
+		var starts, waits error
+		var wg sync.WaitGroup
+		wg.Go(func() { _, starts = s.Call(t.Context(), "live", nil) })
+		synctest.Wait()
+		begin := time.Now()
+		ctx, cancel := context.WithTimeout(t.Context(), 300*time.Millisecond)
+		defer cancel()
+		_, err := s.Call(ctx, "live", nil)
+		if err == nil || kindOf(t, err).Kind != mcppool.ErrCancelled || time.Since(begin) != 300*time.Millisecond {
+			t.Errorf("who gave up: %v after %v", err, time.Since(begin))
+		}
+		wg.Go(func() {
+			_, waits = s.Call(t.Context(), "live", nil)
+			if d := time.Since(begin); d != 600*time.Millisecond {
+				t.Errorf("who waited was told after %v", d)
+			}
+		})
+		time.Sleep(300 * time.Millisecond)
+		s.Close()
+		wg.Wait()
+		for who, err := range map[string]error{"who started it": starts, "who waited": waits} {
+			if err == nil || !strings.HasSuffix(err.Error(), "the session was closed") {
+				t.Errorf("%s: %v", who, err)
+			}
+		}
+		if p.calls["live"] != 0 {
+			t.Errorf("calls %v", p.calls)
+		}
+	})
+}
+
+// A server that is started again and says nothing is not started a third time: that
+// would take as long.
+func TestRestartThatHangs(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		dials := 0
+		s := open(t, harness.Server{Dial: func(ctx context.Context) (io.ReadWriteCloser, error) {
+			if dials++; dials == 1 {
+				return legacy(peer{"tools/call": {"EXIT"}}).dial(ctx)
+			}
+			return peer{}.dial(ctx)
+		}}, usual)
+		_, _ = s.Call(t.Context(), "x", nil)
+		begin := time.Now()
+		_, err := s.Call(t.Context(), "x", nil)
+		want := `calling "x" on server "p": the server disconnected, and connecting again: no answer within 30s`
+		if err == nil || err.Error() != want || kindOf(t, err).Kind != mcppool.ErrTimeout {
+			t.Errorf("got %v, want %s", err, want)
+		}
+		if d := time.Since(begin); d != 30*time.Second || dials != 2 {
+			t.Errorf("%d connections in %v", dials, d)
+		}
+		s.Close()
+	})
+}
+
 // A call of which nothing could be written is made on a new connection. Of one that
 // was written in part, nobody knows what the server made of it.
 func TestWriteThatFails(t *testing.T) {

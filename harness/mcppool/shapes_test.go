@@ -40,6 +40,21 @@ func TestServerThatEndsAtTheProbe(t *testing.T) {
 	s.Close()
 }
 
+// Where only the new era is wanted, a server that goes away at the probe is not asked
+// for the other.
+func TestServerThatEndsAtTheOnlyProbe(t *testing.T) {
+	dials := 0
+	opts := *patient
+	opts.Era = mcppool.EraModern
+	_, err := mcppool.Open(t.Context(), harness.Server{Name: "p", Dial: func(ctx context.Context) (io.ReadWriteCloser, error) {
+		dials++
+		return peer{"server/discover": {"EXIT"}, "initialize": {initialized}}.dial(ctx)
+	}}, &opts)
+	if err == nil || err.Error() != `connecting to server "p": the server disconnected` || dials != 1 {
+		t.Errorf("Open() = %v after %d connections", err, dials)
+	}
+}
+
 // A server that is slow, and goes away at the probe when it has answered what came
 // after it, is asked again without that; but a call is not made twice.
 func TestServerThatEndsAtALateProbe(t *testing.T) {
@@ -127,11 +142,13 @@ func TestOddWordsOfTheServer(t *testing.T) {
 }
 
 // Over HTTP in the new era, a tool with a wrong mark for a header is left out,
-// and one that mcp-go cannot read costs nobody else a header.
+// and one that mcp-go cannot read costs nobody else a header. One that has lost its
+// mark has no header any more.
 func TestHeaderMarks(t *testing.T) {
 	for _, perCall := range []bool{false, true} {
 		t.Run(fmt.Sprint("a connection per call ", perCall), func(t *testing.T) {
 			var header string
+			lists := 0
 			s := openHTTP(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 				body, _ := io.ReadAll(r.Body)
 				m, _ := mcpwire.Parse(body)
@@ -139,6 +156,10 @@ func TestHeaderMarks(t *testing.T) {
 				case "server/discover":
 					reply(w, m, `{"jsonrpc":"2.0","id":ID,"result":{"resultType":"complete","supportedVersions":["2026-07-28"],"capabilities":{"tools":{}}}}`)
 				case "tools/list":
+					if lists++; lists > 1 { // it has lost its mark
+						reply(w, m, `{"jsonrpc":"2.0","id":ID,"result":{"resultType":"complete","tools":[{"name":"good","inputSchema":{"type":"object"}}]}}`)
+						return
+					}
 					reply(w, m, `{"jsonrpc":"2.0","id":ID,"result":{"resultType":"complete","tools":[`+
 						`{"name":"bool","inputSchema":true},`+
 						`{"name":"good","inputSchema":{"type":"object","properties":{"city":{"type":"string","x-mcp-header":"City"}}}},`+
@@ -157,6 +178,12 @@ func TestHeaderMarks(t *testing.T) {
 			}
 			if _, err := s.Call(t.Context(), "good", raw(`{"city":"Paris"}`)); err != nil || header != "Paris" {
 				t.Errorf("header %q, %v", header, err)
+			}
+			if _, _, err := s.Tools(t.Context()); err != nil {
+				t.Error(err)
+			}
+			if _, err := s.Call(t.Context(), "good", raw(`{"city":"Paris"}`)); err != nil || header != "" {
+				t.Errorf("without a mark: header %q, %v", header, err)
 			}
 			s.Close()
 		})
@@ -208,6 +235,68 @@ func TestSSEThatWasForgotten(t *testing.T) {
 		t.Errorf("notes: %q", notes)
 	}
 	s.Close()
+}
+
+// HTTP+SSE: what the answer to a POST says of the request counts, for nothing comes on
+// the stream.
+func TestSSEThatRefuses(t *testing.T) {
+	for _, tt := range []struct {
+		name   string
+		status int
+		body   string
+		kind   mcppool.ErrorKind
+		want   string // the error; empty for a call that is made on a new stream
+	}{
+		{"an error of the protocol", 400, `{"jsonrpc":"2.0","id":null,"error":{"code":-32602,"message":"no such tool"}}`, mcppool.ErrRPC, `calling "x" on server "p": MCP error -32602: no such tool`},
+		{"another error", 500, "boom", mcppool.ErrTransport, `calling "x" on server "p": HTTP 500 Internal Server Error: boom`},
+		{"a session that is not known", 400, `{"jsonrpc":"2.0","id":null,"error":{"code":-32001,"message":"Session not found"}}`, "", ""},
+		{"none, in other words", 404, "gone", "", ""},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			var streams, calls atomic.Int32
+			var frames [3]chan string // of each stream
+			for i := range frames {
+				frames[i] = make(chan string, 10)
+			}
+			s := open(t, harness.Server{Transport: "sse", URL: serve(t, func(w http.ResponseWriter, r *http.Request) {
+				if r.Method == http.MethodGet {
+					w.Header().Set("Content-Type", "text/event-stream")
+					n := streams.Add(1)
+					fmt.Fprintf(w, "event: endpoint\ndata: /message?s=%d\n\n", n)
+					w.(http.Flusher).Flush()
+					for {
+						select {
+						case frame := <-frames[n]:
+							fmt.Fprintf(w, "data: %s\n\n", frame)
+							w.(http.Flusher).Flush()
+						case <-r.Context().Done():
+							return
+						}
+					}
+				}
+				body, _ := io.ReadAll(r.Body)
+				m, _ := mcpwire.Parse(body)
+				if m.Method == "tools/call" && calls.Add(1) == 1 {
+					w.WriteHeader(tt.status)
+					_, _ = io.WriteString(w, tt.body)
+					return
+				}
+				w.WriteHeader(http.StatusAccepted)
+				n, _ := strconv.Atoi(r.URL.Query().Get("s"))
+				for _, frame := range legacy(peer{"tools/call": {result("ok")}})[m.Method] {
+					frames[n] <- strings.ReplaceAll(frame, "ID", string(m.ID))
+				}
+			})}, nil)
+			r, err := s.Call(t.Context(), "x", nil)
+			switch {
+			case tt.want == "" && (err != nil || r.Text != "ok" || calls.Load() != 2 || streams.Load() != 2):
+				t.Errorf("Call() = %v, %v after %d calls on %d streams", r, err, calls.Load(), streams.Load())
+			case tt.want != "" && (err == nil || err.Error() != tt.want || kindOf(t, err).Kind != tt.kind || calls.Load() != 1):
+				t.Errorf("Call() = %v, want %s", err, tt.want)
+			}
+			s.Close()
+		})
+	}
 }
 
 // A message that shares its line with something else is found all the same.

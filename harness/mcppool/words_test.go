@@ -6,11 +6,18 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
+	"io"
+	"slices"
 	"strings"
 	"testing"
 	"time"
 
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/rehearse-dev/rehearse/harness"
 	"github.com/rehearse-dev/rehearse/internal/mcpwire"
+	"github.com/rehearse-dev/rehearse/internal/telemetry"
 )
 
 // TestErrorsInWords: an error names what was done, the server and the last five
@@ -130,13 +137,14 @@ func TestConnectionThatCameTooLate(t *testing.T) {
 	}
 }
 
-// carrier is a transport that can do no more than be closed.
+// carrier is a transport that can do no more than be closed, or gone.
 type carrier struct {
 	transport
-	closed bool
+	closed, ended bool
 }
 
-func (c *carrier) close() { c.closed = true }
+func (c *carrier) close()     { c.closed = true }
+func (c *carrier) gone() bool { return c.ended }
 
 // TestNotes: what is noted of a server goes to the log at once, and fifty notes
 // are kept.
@@ -149,5 +157,97 @@ func TestNotes(t *testing.T) {
 	}
 	if notes := s.Notes(); len(notes) != maxNotes || notes[0] != `server "shop": said 1` || logged != maxNotes+2 {
 		t.Errorf("%d notes, %d logged", len(notes), logged)
+	}
+}
+
+// TestDefaults: what settings that are zero mean, and that a list which is changed
+// later changes no session.
+func TestDefaults(t *testing.T) {
+	numbers := cmp.FilterPath(func(p cmp.Path) bool {
+		return slices.Contains([]string{"Clock", "Logf", "recorder"}, p.Last().String()[1:])
+	}, cmp.Ignore())
+	want := Options{
+		CallTimeout: time.Minute, TotalTimeout: 10 * time.Minute, ConnectTimeout: 30 * time.Second, DiscoverTimeout: time.Second,
+		MaxRestarts: 3, Backoff: 500 * time.Millisecond, Slow: 5 * time.Second, MaxPages: 100, MaxFrame: 64 << 20,
+		ClientName: "rehearse", ClientVersion: "0",
+	}
+	for name, o := range map[string]*Options{"none": nil, "zero": {}} {
+		got := o.withDefaults()
+		if diff := cmp.Diff(want, got, numbers); diff != "" {
+			t.Errorf("%s (-want +got):\n%s", name, diff)
+		}
+		if got.Clock == nil || got.Logf == nil || got.recorder != nil {
+			t.Errorf("%s: clock %v, recorder %v", name, got.Clock, got.recorder)
+		}
+	}
+	given := want
+	given.CallTimeout, given.ConnectTimeout, given.DiscoverTimeout, given.MaxRestarts, given.Backoff, given.Slow = 1, 2, 3, -1, 4, -1
+	given.MaxPages, given.MaxFrame, given.ClientName, given.ClientVersion, given.PassEnv = 5, 6, "c", "1", []string{"A"}
+	given.TotalTimeout = 0
+	got := given.withDefaults()
+	given.PassEnv[0] = "B"
+	want = given
+	want.TotalTimeout, want.PassEnv = 10, []string{"A"}
+	if diff := cmp.Diff(want, got, numbers); diff != "" {
+		t.Errorf("given (-want +got):\n%s", diff)
+	}
+}
+
+// TestServersInSpans: a span names the host and the port that a server is reached by,
+// where it is reached over a network.
+func TestServersInSpans(t *testing.T) {
+	pipe := telemetry.Peer{Transport: "pipe"}
+	web := func(protocol string, port int) telemetry.Peer {
+		return telemetry.Peer{Transport: "tcp", Protocol: protocol, Address: "a.example", Port: port}
+	}
+	for _, tt := range []struct {
+		name   string
+		server harness.Server
+		want   telemetry.Peer
+	}{
+		{"a process", harness.Server{Command: []string{"a"}}, pipe},
+		{"in this process", harness.Server{URL: "http://a.example", Dial: func(context.Context) (io.ReadWriteCloser, error) { return nil, nil }}, pipe},
+		{"an address that is none", harness.Server{URL: "http://a b"}, pipe},
+		{"http", harness.Server{URL: "http://a.example/mcp"}, web("http", 80)},
+		{"https", harness.Server{URL: "https://a.example/mcp"}, web("http", 443)},
+		{"a port of its own", harness.Server{URL: "https://a.example:8443/mcp"}, web("http", 8443)},
+		{"a WebSocket", harness.Server{URL: "ws://a.example"}, web("websocket", 80)},
+		{"a WebSocket with TLS", harness.Server{URL: "wss://a.example"}, web("websocket", 443)},
+	} {
+		if diff := cmp.Diff(tt.want, peerOf(tt.server)); diff != "" {
+			t.Errorf("%s (-want +got):\n%s", tt.name, diff)
+		}
+	}
+}
+
+// TestFailuresInSpans: a span says what kind of thing went wrong.
+func TestFailuresInSpans(t *testing.T) {
+	gaveUp, cancel := context.WithCancel(t.Context())
+	cancel()
+	late, cancel := context.WithDeadline(t.Context(), time.Time{})
+	defer cancel()
+	impatient, expire := context.WithCancelCause(t.Context())
+	expire(context.DeadlineExceeded)
+	boom := errors.New("boom")
+	for _, tt := range []struct {
+		name string
+		ctx  context.Context
+		gone bool
+		err  error
+		want string
+	}{
+		{"nothing", t.Context(), false, nil, ""},
+		{"nothing, at the end", gaveUp, true, nil, ""},
+		{"the caller's deadline", late, false, boom, "timeout"},
+		{"ours", impatient, false, boom, "timeout"},
+		{"given up", gaveUp, true, boom, "cancelled"},
+		{"an answer of no use", t.Context(), true, fmt.Errorf("reading: %w", mcpwire.ErrUnusable), "malformed"},
+		{"the server is gone", t.Context(), true, boom, "closed"},
+		{"anything else", t.Context(), false, boom, "transport"},
+	} {
+		c := &conn{transport: &carrier{ended: tt.gone}}
+		if got := c.failure(tt.ctx, tt.err); got != tt.want {
+			t.Errorf("%s: %q, want %q", tt.name, got, tt.want)
+		}
 	}
 }

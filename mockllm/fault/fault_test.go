@@ -5,6 +5,7 @@ package fault
 import (
 	"errors"
 	"fmt"
+	"math"
 	"slices"
 	"strings"
 	"testing"
@@ -64,6 +65,7 @@ func TestCatalogue(t *testing.T) {
 }
 
 func TestCheck(t *testing.T) {
+	const byOrder = "fault crlf has a chance beside every or probability, which go by the order of requests: give one of them"
 	for _, test := range []struct {
 		name  string
 		fault Fault
@@ -77,6 +79,13 @@ func TestCheck(t *testing.T) {
 		{"place", Fault{Kind: CRLF, At: At{Byte: 2}}, "fault crlf strikes the whole reply: at does not use chunk, byte and token"},
 		{"status", Fault{Kind: HTTPStatus, Status: 99}, "status 99 of fault status is not between 200 and 599"},
 		{"chance", Fault{Kind: CRLF, Probability: 2}, "probability 2 of fault crlf is not between 0 and 1"},
+		{"chance of the request", Fault{Kind: CRLF, Chance: 1}, ""},
+		{"chance of the request, above one", Fault{Kind: CRLF, Chance: 1.1}, "chance 1.1 of fault crlf is not between 0 and 1"},
+		{"chance of the request, below zero", Fault{Kind: CRLF, Chance: -0.1}, "chance -0.1 of fault crlf is not between 0 and 1"},
+		{"chance of the request, no number", Fault{Kind: CRLF, Chance: math.NaN()}, "chance NaN of fault crlf is not between 0 and 1"},
+		{"chance of the request, and every", Fault{Kind: CRLF, Chance: 0.5, Every: 2}, byOrder},
+		{"chance of the request, and probability", Fault{Kind: CRLF, Chance: 0.5, Probability: 0.5}, byOrder},
+		{"every and probability", Fault{Kind: CRLF, Every: 2, Probability: 0.5}, ""},
 		{"negative", Fault{Kind: Stall, Delay: -1}, "fault stall has a negative setting"},
 		{"two places", Fault{Kind: Cut, At: At{Byte: 2, Chunk: 1}}, "fault cut strikes at 2 places of a reply: give one of chunk, byte and token"},
 	} {
@@ -180,6 +189,30 @@ func TestDrawnFromTheRequest(t *testing.T) {
 	}
 }
 
+// TestManyRequestsCountedApart: so many requests are remembered, and then all are
+// forgotten.
+func TestManyRequestsCountedApart(t *testing.T) {
+	p := NewPlayer([]Fault{{Kind: CRLF}}, 1, "test")
+	struck := func(request int) bool {
+		f, err := p.Next(&Request{Stream: true, Apart: true, Draw: func(string) (float64, string) { return 0, fmt.Sprint(request) }})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return f != nil
+	}
+	for n := range maxApart {
+		if !struck(n) {
+			t.Fatalf("request %d is not struck", n)
+		}
+	}
+	if struck(0) {
+		t.Error("a request that is remembered is struck again")
+	}
+	if !struck(maxApart) || !struck(0) {
+		t.Error("what came before one more is not forgotten")
+	}
+}
+
 // TestBehind: an error inside a stream strikes a reply that is streamed to an
 // endpoint which hands it on as one document; faults of a stream alone do not.
 func TestBehind(t *testing.T) {
@@ -206,6 +239,7 @@ func TestIdleOf(t *testing.T) {
 		want     string // empty where it struck
 	}{
 		{"it struck", Fault{Kind: CRLF}, []Request{{Stream: true}}, ""},
+		{"no request", Fault{Kind: CRLF}, nil, "no request came"},
 		{"no stream", Fault{Kind: MissingDone}, []Request{{}}, "it strikes only streams, and no request asked for one"},
 		{"streams alone", Fault{Kind: SSEForPlain}, []Request{{Stream: true}}, "it strikes only requests without a stream, and all asked for streams"},
 		{"another request", Fault{Kind: CRLF, At: At{Request: 3}}, []Request{{Stream: true}}, "no request was at its place (request 3)"},
@@ -214,6 +248,8 @@ func TestIdleOf(t *testing.T) {
 		{"too few", Fault{Kind: CRLF, Every: 3}, []Request{{Stream: true}, {Stream: true}}, "it strikes every request number 3 of those that it matches, and 2 matched"},
 		{"chance", Fault{Kind: CRLF, Probability: 1e-9}, []Request{{Stream: true}}, ""},
 		{"chance of the request", Fault{Kind: CRLF, Chance: 0.5}, []Request{{Stream: true, Draw: drawn}}, ""},
+		{"it struck, counted apart", Fault{Kind: CRLF}, []Request{{Stream: true, Draw: drawn, Apart: true}}, ""},
+		{"chance of the request, and another place", Fault{Kind: CRLF, Chance: 0.5, At: At{Turn: 2}}, []Request{{Stream: true, Draw: drawn}}, "no request was at its place (turn 2)"},
 		{"chance, and another place", Fault{Kind: CRLF, Probability: 1, At: At{Turn: 2}}, []Request{{Stream: true}}, "no request was at its place (turn 2)"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {

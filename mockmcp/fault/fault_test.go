@@ -184,7 +184,7 @@ func TestUnstruck(t *testing.T) {
 func TestPlayerError(t *testing.T) {
 	bad := errors.New("no such key")
 	p := NewPlayer([]Fault{{Kind: Hang, Match: Match{Args: func(json.RawMessage) (bool, error) { return false, bad }}}})
-	if _, err := p.Next(&Event{Method: methodCall, Transport: Pipe}); !errors.Is(err, bad) {
+	if _, err := p.Next(&Event{Method: methodCall, Transport: Pipe}); !errors.Is(err, bad) || err.Error() != "matching fault hang: no such key" {
 		t.Errorf("got %v", err)
 	}
 }
