@@ -425,6 +425,7 @@ func TestScan(t *testing.T) {
 		{"folded", "a: \"text " + skKey[:12] + "\\\n    \\" + skKey[12:] + "\"\n", "sk", 1},
 		{"literal over lines", "a: |\n  " + literal[:7] + "\n  " + literal[7:] + "\n", "literal", 2},
 		{"literal broken behind its blank", "a: |\n  " + literal[:13] + "\n  " + literal[13:] + "\n", "literal", 2},
+		{"literal broken before its blank, as PyYAML does", "a: \"a word more " + literal[:12] + "\\\n  \\ \\\"quoted\\\" and more\"\n", "literal", 1},
 		{"literal broken behind its blank, on Windows", "a: |\r\n\t" + literal[:13] + "\r\n\t" + literal[13:] + "\r\n", "literal", 2},
 		{"folded before its blank", "a: \"text " + literal[:12] + "\\\n    \\" + strings.ReplaceAll(literal[12:], `"`, `\"`) + "\"\n", "literal", 1},
 		{"json line", "  - \"x\"\n  {\"password\":\"" + word + "\"}\n", "value", 2},
