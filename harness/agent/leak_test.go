@@ -78,6 +78,11 @@ func TestFindLeaks(t *testing.T) {
 			"",
 		},
 		{
+			"a dict within tags", `<invalid>{'name': 'search', 'input': {'n': 1}}</invalid>`,
+			[]harness.ToolCall{call("", "search", `{"n":1}`)},
+			"<invalid></invalid>",
+		},
+		{
 			"half of a character", `{'name': 'search', 'input': {'q': '\ud83dabdc00'}}`,
 			[]harness.ToolCall{call("", "search", `{"q":"�abdc00"}`)},
 			"",

@@ -53,7 +53,7 @@ func TestStops(t *testing.T) {
 		},
 		{
 			name: "tokens, inside a stream", cfg: Config{TokenLimit: 25, Stream: true},
-			replies: [][]any{called(call("a", "f", "{}")), {model.TextDelta{Text: strings.Repeat("x", 120)}, model.TextDelta{Text: "x"}, finished("stop", harness.Message{Text: "never seen"})}},
+			replies: [][]any{called(call("a", "f", "{}")), {model.TextDelta{Text: strings.Repeat("x", 120)}, model.TextDelta{Text: "x"}, model.TextDelta{Text: "never seen"}, finished("stop", harness.Message{Text: "never seen"})}},
 			reason:  harness.StopTokens, detail: "10 tokens used, 25 allowed, and the reply was 121 bytes long when it was stopped", asked: 2, last: "got {}",
 		},
 		{name: "content filter as error", replies: [][]any{{&model.Error{Kind: model.KindContentFilter}}}, reason: harness.StopContentFilter, asked: 1, last: "go"},

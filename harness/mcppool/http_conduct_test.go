@@ -112,6 +112,8 @@ func TestHTTPStreamIsTakenUpAgain(t *testing.T) {
 		{"with an answer", "id: 7\nretry: 10\ndata:\n\n", "data: " + result("ok") + "\n\n", ""},
 		{"after progress", "id: 7\nretry: 10\ndata: {\"jsonrpc\":\"2.0\",\"method\":\"notifications/x\"}\n\n", "data: " + result("ok") + "\n\n", ""},
 		{"in vain", "id: 7\nretry: 10\ndata:\n\n", "", "the answer's stream ended without an answer"},
+		{"from a server that is gone", "id: 7\nretry: 10\ndata:\n\n", "GONE", "the answer's stream ended, and resuming it: "},
+		{"refused", "id: 7\nretry: 10\ndata:\n\n", "REFUSED", "the answer's stream ended, and resuming it: HTTP 400 Bad Request: no such event"},
 		{"not prepared", "retry: 10\ndata: {\"jsonrpc\":\"2.0\",\"method\":\"notifications/x\"}\n\n", "", "the answer's stream ended without an answer"},
 		{"with another answer", "data: " + strings.ReplaceAll(result("ok"), "ID", "999") + "\n\n", "", "unusable answer: request 3 was answered with the id 999"},
 		{"with no JSON", "data: oops\n\n", "", `(a line is not a JSON-RPC message (invalid character 'o' looking for beginning of value): "oops")`},
@@ -135,6 +137,10 @@ func TestHTTPStreamIsTakenUpAgain(t *testing.T) {
 					id = string(m.ID)
 					w.Header().Set("Content-Type", "text/event-stream")
 					reply(w, m, tt.first)
+				case r.Header.Get("Last-Event-ID") == "7" && tt.then == "GONE":
+					panic(http.ErrAbortHandler)
+				case r.Header.Get("Last-Event-ID") == "7" && tt.then == "REFUSED":
+					http.Error(w, "no such event", http.StatusBadRequest)
 				case r.Header.Get("Last-Event-ID") == "7":
 					taken++
 					w.Header().Set("Content-Type", "text/event-stream")

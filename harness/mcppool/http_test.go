@@ -320,6 +320,16 @@ func TestHTTPServerThatIsNotThere(t *testing.T) {
 	}
 }
 
+// A URL that names no server is refused before anything is sent.
+func TestURLOfNoServer(t *testing.T) {
+	for _, transport := range []string{"", "http", "sse"} {
+		_, err := mcppool.Open(t.Context(), harness.Server{Name: "p", URL: "nonsense", Transport: transport}, nil)
+		if err == nil || err.Error() != `connecting to server "p": "nonsense" is not the URL of a server` || kindOf(t, err).Kind != mcppool.ErrTransport {
+			t.Errorf("by %q: %v", transport, err)
+		}
+	}
+}
+
 // TestSSEAddressElsewhere: messages carry our headers, so they go nowhere but
 // to the server that we were told of.
 func TestSSEAddressElsewhere(t *testing.T) {
