@@ -73,6 +73,7 @@ func TestVotes(t *testing.T) {
 		{"scores", score.Judge{Votes: 3, Scale: scale}, []string{`{"verdict": 5}`, `{"verdict": "4"}`, `{"verdict": 1}`}, trials.Passed, "0.58", 2. / 3, "pass by 2 of 3 votes: 5; 4; 1"},
 		{"a score out of range", score.Judge{Scale: scale}, []string{`{"verdict": 6}`}, trials.Undecided, "none", 1, `the judge gave no verdict: vote 1: the verdict 6 is not a whole number from 1 to 5: "{\"verdict\": 6}"`},
 		{"a score that is a fraction", score.Judge{Scale: scale}, []string{`{"verdict": 4.5}`}, trials.Undecided, "none", 1, `the judge gave no verdict: vote 1: the verdict 4.5 is not a whole number from 1 to 5: "{\"verdict\": 4.5}"`},
+		{"choices that are numbers", score.Judge{Choices: []string{"1", "2"}, Passing: []string{"2"}}, []string{`{"verdict": "2"}`}, trials.Passed, "1", 1, "pass by 1 vote: 2"},
 		{"in a block", score.Judge{}, []string{"```json\n" + yes + "\n```"}, trials.Passed, "1", 1, "pass by 1 vote: pass (Good.)"},
 		{"among other text", score.Judge{}, []string{"The answer says " + yes}, trials.Undecided, "none", 1, "the judge gave no verdict: vote 1: the reply is not one JSON object with a reason and a verdict: \"The answer says {\\\"reason\\\": \\\"Good.\\\", \\\"verdict\\\": \\\"pass\\\"}\""},
 		{"two objects", score.Judge{}, []string{yes + no}, trials.Undecided, "none", 1, "the judge gave no verdict: vote 1: the reply is not one JSON object with a reason and a verdict: \"{\\\"reason\\\": \\\"Good.\\\", \\\"verdict\\\": \\\"pass\\\"}{\\\"verdict\\\": \\\"fail\\\"}\""},
@@ -84,7 +85,7 @@ func TestVotes(t *testing.T) {
 		t.Run(tt.name, func(t *testing.T) {
 			s := tt.judge
 			s.Rubric, s.Decides = rubric(t, "Is it good?"), true
-			if s.Scale == nil {
+			if s.Scale == nil && s.Choices == nil {
 				s.Choices, s.Passing = []string{"pass", "fail"}, []string{"pass"}
 			}
 			v := s.Score(&score.Evidence{Turn: 1, User: "hi", Transcript: spoke("hello"), Ask: says(tt.replies...)})

@@ -106,6 +106,11 @@ func TestGaveUpAndCancelled(t *testing.T) {
 		{"the server left", wired("pipe", cancel(`2 < end`)), "", none},
 		{"the client left", wired("pipe", cancel(`2 > end`)), "", missing},
 		{"the client was killed", killed(wired("pipe", lost), 1), "", none},
+		{"the client was killed, and another turn came", func() *conduct.Input {
+			in := killed(wired("pipe", lost), 1)
+			addTurn(in, rome)
+			return in
+		}(), "", none},
 		{"the client was killed in another turn", killed(wired("pipe", lost), 2), "", missing},
 	} {
 		tt.check = conduct.CancelledSent
@@ -184,6 +189,11 @@ func TestSessionsOfATurn(t *testing.T) {
 			addTurn(in, rome)
 			return in
 		}(), "", none},
+		{"one in the last turn, and one behind it", func() *conduct.Input {
+			in := wired("http", append(append(slices.Clone(first), instead(again("s11", ""), "3 ", "6 ")...), instead(again("s12", ""), "3 ", "9 ")...))
+			addTurn(in, rome)
+			return in
+		}(), "", `failed: the client opened 2 sessions with server "weather" in turn 2 and ended 0 by DELETE`},
 		{"without a model", func() *conduct.Input {
 			in := wired("http", second("s11", ""))
 			in.Exchanges, in.Transcript = nil, nil

@@ -58,6 +58,13 @@ func TestRepliesHandedBack(t *testing.T) {
 		{name: "a text in brackets for none", do: func(_ *conduct.Input, m *harness.Message) { m.Text = "(no content)" }},
 		{name: "dots for no text", do: func(_ *conduct.Input, m *harness.Message) { m.Text = "..." }},
 		{name: "the calls in words too", do: func(_ *conduct.Input, m *harness.Message) { m.Text = "Calling get with Paris." }},
+		{name: "the calls by their ids", do: func(_ *conduct.Input, m *harness.Message) { m.Text = "Running c1 and c2." }},
+		{name: "text added to a reply that a fault spoiled", said: "I look it up.", do: func(in *conduct.Input, m *harness.Message) {
+			in.Exchanges[0].Fault = "garbage"
+			m.Text += " And more."
+		}},
+		{name: "a label of 32 characters", do: func(_ *conduct.Input, m *harness.Message) { m.Text = strings.Repeat("a", 31) + ":" }},
+		{name: "a longer label", do: func(_ *conduct.Input, m *harness.Message) { m.Text = strings.Repeat("a", 32) + ":" }, want: "was rewritten"},
 		{name: "a label in front", said: "I look it up.", do: func(_ *conduct.Input, m *harness.Message) { m.Text = "Assistant: " + m.Text }},
 		{name: "the model's thoughts in its text", said: "I look it up.", do: func(in *conduct.Input, m *harness.Message) {
 			in.Exchanges[0].Answer.Reasoning = "Paris first."
@@ -96,6 +103,17 @@ func TestRepliesHandedBack(t *testing.T) {
 				t.Errorf("found %q, want one of history_grows with %s", found, tt.want)
 			}
 		})
+	}
+}
+
+// TestCallsInText: of a reply that wrote its calls into its text, a client may make
+// calls with words of its own.
+func TestCallsInText(t *testing.T) {
+	in := honest()
+	in.Exchanges[0].Answer = harness.Message{Role: harness.RoleAssistant, Text: `get({"city": "Paris"}) get({"city": "Oslo"})`}
+	(*second(in))[2].Text = "I look it up."
+	if got := verdictOf(conduct.Config{}, in, conduct.HistoryGrows); got != "passed" {
+		t.Errorf("history_grows is %s", got)
 	}
 }
 

@@ -34,7 +34,12 @@ func (c *checker) holds(text string, x harness.ToolExchange) bool {
 	if err != nil || x.RPCError != nil {
 		result = value.StringOf(want)
 	}
-	if result.Kind() != value.String && tells(text, result.String()) {
+	switch {
+	case result.Kind() != value.String:
+		if tells(text, result.String()) {
+			return true
+		}
+	case want == "" && tells(text, strings.TrimSpace(result.Str())):
 		return true
 	}
 	if got, err := value.Parse([]byte(text)); err == nil && inside(got, want, result) {

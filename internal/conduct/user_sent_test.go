@@ -83,6 +83,17 @@ func TestUserSent(t *testing.T) {
 		{"beside a part that says something else", more(harness.Message{Role: harness.RoleUser, Parts: []string{"Today is Monday."}}), "passed"},
 		{"twice, once as a part", more(harness.Message{Role: harness.RoleUser, Parts: []string{"Today is Monday.", said}}), "warning: request 2 has the text of turn 1 2 times"},
 		{"with a message that nobody sent", more(says(harness.RoleUser, "Continue.")), `warning: request 2 has a message of the user that the user did not send: "Continue."`},
+		{"with a message that nobody sent, which ends in brackets", more(says(harness.RoleUser, "Continue (please)")), `warning: request 2 has a message of the user that the user did not send: "Continue (please)"`},
+		{"with a message that nobody sent, in a shortened history", func(in *conduct.Input) {
+			in.Exchanges[1].Compacted = true
+			more(says(harness.RoleUser, "So far: nothing."))(in)
+		}, "passed"},
+		{"with words about an image", func(in *conduct.Input) {
+			in.Tools[1].Content = json.RawMessage(`{"content":[{"type":"image","data":"AAAA","mimeType":"image/png"}]}`)
+			more(says(harness.RoleUser, "The image of get:"))(in)
+		}, "passed"},
+		{"with its text in another message", more(says(harness.RoleUser, "Remember: "+said)), "passed"},
+		{"with a reminder in tags on lines of their own", more(says(harness.RoleUser, "\n<system-reminder>\nBe quick.\n</system-reminder>\n")), "passed"},
 		{"with a reminder in tags", more(says(harness.RoleUser, "<system-reminder>Be quick.</system-reminder>")), "passed"},
 		{"with a result in the user's name", more(says(harness.RoleUser, "Result: "+paris)), "passed"},
 		{"in a turn that asked nothing", func(in *conduct.Input) { in.Users = append(in.Users, "And Rome?") }, "passed"},
@@ -99,9 +110,9 @@ func TestUserSent(t *testing.T) {
 			user("What?!")(in)
 		}, "passed"},
 		{"a word within another one", func(in *conduct.Input) {
-			in.Users[0] = "go"
+			in.Users[0] = "Go"
 			user("Good morning.")(in)
-		}, "failed: no request of turn 1 contains what the user said: \"go\""},
+		}, "failed: no request of turn 1 contains what the user said: \"Go\""},
 		{"with a value for what was taken out", func(in *conduct.Input) {
 			user("Log in with swordfish, please.")(in)
 			in.Users[0] = "Log in with REDACTED-literal-5ee0ea17, please."
