@@ -76,7 +76,8 @@ func Dial(ctx context.Context, server harness.Server, opts DialOptions) (io.Read
 }
 
 // NewHTTPClient returns a client with connections of its own, opened by dial,
-// which follows redirects that keep the message.
+// which follows redirects that keep the message, to the same host: another one gets
+// neither the message nor the keys in its headers.
 func NewHTTPClient(dial func(ctx context.Context, network, address string) (net.Conn, error)) *http.Client {
 	return &http.Client{
 		Transport: &http.Transport{Proxy: http.ProxyFromEnvironment, ForceAttemptHTTP2: true, DialContext: dial},
@@ -84,6 +85,10 @@ func NewHTTPClient(dial func(ctx context.Context, network, address string) (net.
 			switch {
 			case r.Method != via[0].Method:
 				return fmt.Errorf("it redirects to %s in a way that drops the message", r.URL.Redacted())
+			case r.URL.Hostname() != via[0].URL.Hostname():
+				return fmt.Errorf("it redirects to %s on another host, which gets nothing that is meant for this one: if that is the server, give its URL", r.URL.Redacted())
+			case r.URL.Scheme == "http" && via[0].URL.Scheme == "https":
+				return fmt.Errorf("it redirects to %s, where anybody on the way can read", r.URL.Redacted())
 			case len(via) >= 10:
 				return errors.New("it redirects endlessly")
 			}
