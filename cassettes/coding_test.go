@@ -173,3 +173,34 @@ func TestEmptyCodedAnswers(t *testing.T) {
 		ask(open(t, path, cassettes.Options{}))
 	}
 }
+
+// TestAcceptedCodings: the endpoint is asked for what can be read here, and a
+// client that names no coding asks for none.
+func TestAcceptedCodings(t *testing.T) {
+	for _, tt := range []struct{ name, accepts, want string }{
+		{"gzip among others", "br, gzip;q=0.5", "gzip"},
+		{"none that can be read", "br, zstd", "identity"},
+		{"nothing said", "", ""},
+	} {
+		got := "(nothing)"
+		r := open(t, filepath.Join(t.TempDir(), "a.yaml"), cassettes.Options{Mode: cassettes.Record, Upstream: endpoint(func(req *http.Request) (*http.Response, error) {
+			got = req.Header.Get("Accept-Encoding")
+			return respond(200, "text/plain", "fine"), nil
+		})})
+		req, _ := http.NewRequestWithContext(t.Context(), http.MethodPost, "http://127.0.0.1:1/v1/x", nil)
+		if tt.accepts != "" {
+			req.Header.Set("Accept-Encoding", tt.accepts)
+		}
+		resp, err := r.RoundTrip(req)
+		if err != nil {
+			t.Fatal(err)
+		}
+		_ = resp.Body.Close()
+		if got != tt.want {
+			t.Errorf("%s: the endpoint is asked for %q, want %q", tt.name, got, tt.want)
+		}
+		if err := r.Close(); err != nil {
+			t.Error(err)
+		}
+	}
+}

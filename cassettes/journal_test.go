@@ -9,6 +9,7 @@ import (
 	"strings"
 	"syscall"
 	"testing"
+	"time"
 
 	"github.com/rehearse-dev/rehearse/internal/recfile/recfiletest"
 	"github.com/rehearse-dev/rehearse/internal/redact"
@@ -286,5 +287,32 @@ func TestJournalBounded(t *testing.T) {
 	_ = j.file.Close()
 	if _, left, err := readJournal(path); err != nil || len(left) != 1 {
 		t.Errorf("read %d, %v", len(left), err)
+	}
+}
+
+// TestJournalOfRenewed: where a process dies that records old exchanges again,
+// the new ones take their places.
+func TestJournalOfRenewed(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "a.yaml")
+	old := &vcr.File{}
+	for _, text := range []string{"a", "b"} {
+		i := interactionOf(text)
+		i.Response.Body, i.Meta.Outcome, i.Meta.Recorded = []byte("old "+text), vcr.Complete, time.Date(2001, 2, 3, 0, 0, 0, 0, time.UTC)
+		old.Interactions = append(old.Interactions, i)
+	}
+	if err := vcr.WriteFile(path, old, 0); err != nil {
+		t.Fatal(err)
+	}
+	r, err := Open(path, &Options{Mode: RecordNew, MaxAge: time.Hour, Stale: staleRecord, Upstream: fixed{}, LookupEnv: noCI})
+	if err != nil {
+		t.Fatal(err)
+	}
+	asks(t, r, "b", "c")
+	r.journal.file.Close() // it dies
+	if err := fold(path, false, 0, noSecrets(t), t.Logf); err != nil {
+		t.Fatal(err)
+	}
+	if got, want := holds(t, path), "old abc"; got != want {
+		t.Errorf("the cassette holds %q, want %q", got, want)
 	}
 }

@@ -174,7 +174,7 @@ func (r *Recorder) spoils(list []*vcr.Interaction) error {
 	if !r.opts.KeepErrors && !slices.ContainsFunc(list, succeeded) && slices.ContainsFunc(before.Interactions, succeeded) {
 		last := list[len(list)-1]
 		how := "was answered " + cmp.Or(last.Response.Status, strconv.Itoa(last.Response.Code))
-		if last.Response.Code == 0 || last.Response.Code < 400 {
+		if last.Response.Code < 400 {
 			how = "broke off"
 		}
 		place, _, _ := strings.Cut(last.Request.URL, "?")

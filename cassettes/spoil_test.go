@@ -122,6 +122,7 @@ func TestFailuresReplaceNothing(t *testing.T) {
 	}{
 		{"a wrong key", 200, 401, false, "and the existing one stays: it has answers, but every exchange of this recording failed (exchanges: 2; POST http://127.0.0.1:1/v1/chat/completions was answered 401", "fine"},
 		{"a wrong address", 200, 404, false, "--keep-errors (in a scenario: cassette.keep_errors)", "fine"},
+		{"a wrong model", 200, 400, false, "POST http://127.0.0.1:1/v1/chat/completions was answered 400", "fine"},
 		{"on purpose", 200, 401, true, "", "no"},
 		{"failures before", 401, 401, false, "", "no"},
 		{"no file", 0, 400, false, "", "no"},
@@ -137,6 +138,9 @@ func TestFailuresReplaceNothing(t *testing.T) {
 			want(t, r, `2`, "no")
 			if n := r.Asked(); n != 2 {
 				t.Errorf("asked %d times, want 2", n)
+			}
+			if last := r.Refused(); last == nil || last.Response.Code != test.code {
+				t.Errorf("refused is %+v, want %d", last, test.code)
 			}
 			err := r.Close()
 			if test.err == "" && err != nil || test.err != "" && (err == nil || !strings.Contains(err.Error(), test.err)) {
@@ -155,22 +159,38 @@ func TestFailuresReplaceNothing(t *testing.T) {
 	}
 }
 
-// TestEmptyIsWhole: an answer that says that it has no body is whole, also for
-// a client that does not read it.
-func TestEmptyIsWhole(t *testing.T) {
-	path := filepath.Join(t.TempDir(), "a.yaml")
-	r := open(t, path, cassettes.Options{Mode: cassettes.Record, Upstream: endpoint(func(*http.Request) (*http.Response, error) { return respond(202, "text/plain", ""), nil })})
-	req, _ := http.NewRequestWithContext(t.Context(), http.MethodPost, "http://127.0.0.1:1/v1/x", strings.NewReader(`1`))
-	resp, err := r.RoundTrip(req)
-	if err != nil {
-		t.Fatal(err)
-	}
-	_ = resp.Body.Close()
-	if err := r.Close(); err != nil {
-		t.Fatal(err)
-	}
-	f, err := vcr.Read(path)
-	if err != nil || len(f.Interactions) != 1 || f.Interactions[0].Meta.Outcome != vcr.Complete {
-		t.Errorf("recorded %+v, %v", f, err)
+// TestKnownLength: of an answer that says how long it is a client that has all of
+// that has the whole, also where it does not read the end, and no other has.
+func TestKnownLength(t *testing.T) {
+	for _, tt := range []struct {
+		name, body string
+		reads      int // bytes
+		want       vcr.Outcome
+	}{
+		{"empty", "", 0, vcr.Complete},
+		{"all of it", "abc", 3, vcr.Complete},
+		{"a part", "abc", 2, vcr.ClientClosed},
+		{"nothing of it", "abc", 0, vcr.ClientClosed},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			path := filepath.Join(t.TempDir(), "a.yaml")
+			r := open(t, path, cassettes.Options{Mode: cassettes.Record, Upstream: endpoint(func(*http.Request) (*http.Response, error) { return respond(202, "text/plain", tt.body), nil })})
+			req, _ := http.NewRequestWithContext(t.Context(), http.MethodPost, "http://127.0.0.1:1/v1/x", strings.NewReader(`1`))
+			resp, err := r.RoundTrip(req)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if _, err := io.ReadFull(resp.Body, make([]byte, tt.reads)); err != nil {
+				t.Fatal(err)
+			}
+			_ = resp.Body.Close()
+			if err := r.Close(); err != nil || r.Refused() != nil {
+				t.Fatalf("closing: %v, and %+v is refused", err, r.Refused())
+			}
+			f, err := vcr.Read(path)
+			if err != nil || len(f.Interactions) != 1 || f.Interactions[0].Meta.Outcome != tt.want {
+				t.Errorf("recorded %+v, %v, want outcome %s", f, err, tt.want)
+			}
+		})
 	}
 }

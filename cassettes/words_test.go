@@ -535,6 +535,7 @@ func TestJournalsInWords(t *testing.T) {
 		{"two, in another order", "{}\n" + line(1, strings.Replace(one, "127.0.0.1/a", "127.0.0.1/z", 1)) + line(0, one), 2, ""},
 		{"one that is cut", "{}\n" + line(0, one) + strings.TrimSuffix(line(1, one), "\n"), 1, ""},
 		{"one that is broken", "{}\nx\n", 0, "line 2: "},
+		{"one of other JSON", "{}\n" + `{"slot":"0"}` + "\n", 0, "line 2: json: "},
 		{"one of two", "{}\n" + line(0, two), 0, "line 2: it contains 2 interactions, not one"},
 		{"one that is no file", "{}\n" + line(0, "x: ["), 0, "line 2: "},
 	} {

@@ -31,6 +31,7 @@ func TestKeep(t *testing.T) {
 		{"any index", []string{"passwords[*]"}, `{"passwords":["x` + pw + `","` + pw + `"]}`, nil},
 		{"all below it", []string{"a"}, `{"a":{"token":"` + pw + `","b":["` + githubKey + `"]},"c":"` + awsKey + `"}`, []string{awsKey}},
 		{"an array below a secret name", []string{"passwords[0]"}, `{"passwords":["` + pw + `",{"n":"x` + pw + `"}]}`, []string{"x" + pw}},
+		{"numbers in an array below a secret name", []string{"passwords[*]"}, `{"passwords":[48151623,"` + pw + `"]}`, nil},
 		{"a literal in it", []string{"note"}, `{"note":"it is Tr0ub4dor/&3 \"quoted\" and ` + githubKey + `"}`, []string{"Tr0ub4dor"}},
 		{"a person in it", []string{"note"}, `{"note":"mail rstevens, ` + githubKey + `"}`, []string{"rstevens"}},
 		{"a shape", []string{"note"}, `{"note":"` + githubKey + `","other":"` + skKey + `"}`, []string{skKey}},

@@ -163,6 +163,11 @@ func TestMorePlaces(t *testing.T) {
 	if got := string(r.Interaction(post(zip("x")[:10] + " key " + githubKey)).Request.Body); strings.Contains(got, githubKey) {
 		t.Errorf("what begins as gzip: %q", got)
 	}
+	// What only begins as a text in base64 hides no key before it.
+	half := b64(strings.Repeat("words of a text ", 4) + strings.Repeat("\x00\xff", 9))
+	if got, want := string(r.Interaction(post("key "+githubKey+" and "+half)).Request.Body), "key "+key+" and "+half; got != want {
+		t.Errorf("before base64: %s, want %s", got, want)
+	}
 	// What is compressed is unpacked and packed again, also where it was cut off.
 	cut := zip(`{"password":"` + word + `","note":"` + strings.Repeat("more of it, ", 9) + `"}`)
 	var z bytes.Buffer
