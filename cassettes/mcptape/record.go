@@ -81,6 +81,7 @@ type Recorder struct {
 	doubts int // guesses about texts that look random
 	doubt  string
 	aside  string // where the recording is that was refused
+	stays  bool   // where it was written, because it could be kept nowhere else
 	secret error  // what looks like a secret was replaced, and the tape is refused
 	eras   map[int]*era
 	err    error     // of Stop as well, which waits for the writer
@@ -340,6 +341,8 @@ func (r *Recorder) Close() error {
 	if err == nil && part != "" {
 		if err = os.Rename(part, r.path); err == nil {
 			err = recfile.Sync(filepath.Dir(r.path))
+		} else {
+			err = r.stay(err)
 		}
 		if err != nil {
 			err = fmt.Errorf("tape %q is not written: %w", r.path, err)

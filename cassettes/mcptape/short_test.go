@@ -60,3 +60,56 @@ func TestShortTape(t *testing.T) {
 		})
 	}
 }
+
+// TestTapeThatCannotBeKept: a recording that can have neither its name nor another
+// stays where it was written, and the next recorder puts it aside.
+func TestTapeThatCannotBeKept(t *testing.T) {
+	for name, folder := range map[string]string{"as a tape": "a.tape", "as one that is refused": "a.refused.tape"} {
+		t.Run(name, func(t *testing.T) {
+			dir := t.TempDir()
+			path := filepath.Join(dir, "a.tape")
+			record := func(requests int) error {
+				rec, err := NewRecorder(path, &RecordOptions{LookupEnv: func(string) (string, bool) { return "", false }})
+				if err != nil {
+					t.Fatal(err)
+				}
+				a, b := mcpwire.Pipe()
+				conn := rec.Wrap(a)
+				for n := range requests {
+					fmt.Fprintf(conn, `{"jsonrpc":"2.0","id":%d,"method":"ping"}`+"\n", n)
+				}
+				conn.Close()
+				b.Close()
+				if requests == 2 { // somebody has put a folder there meanwhile
+					if err := os.MkdirAll(filepath.Join(dir, folder, "x"), 0o700); err != nil {
+						t.Fatal(err)
+					}
+				}
+				return rec.Close()
+			}
+			if folder != "a.tape" {
+				if err := record(3); err != nil {
+					t.Fatal(err)
+				}
+			}
+			part := partPath(path)
+			if err := record(2); err == nil || !strings.Contains(err.Error(), fmt.Sprintf("the recording is in %q", part)) {
+				t.Errorf("got %v", err)
+			}
+			if got, err := Read(part); err != nil || got.requests() != 2 {
+				t.Errorf("what was recorded reads as %+v, %v", got, err)
+			}
+			if folder == "a.tape" {
+				if err := os.RemoveAll(path); err != nil {
+					t.Fatal(err)
+				}
+			}
+			if err := record(4); err != nil {
+				t.Fatal(err)
+			}
+			if got, err := Read(filepath.Join(dir, "a.cut.tape")); err != nil || got.requests() != 2 {
+				t.Errorf("put aside, it reads as %+v, %v", got, err)
+			}
+		})
+	}
+}

@@ -117,13 +117,20 @@ func (r *Recorder) Discard() error {
 	return r.drop()
 }
 
-// drop closes the file and takes it away, if it is still ours and has no name
-// yet.
+// drop closes the file and takes it away, if it is still ours, has no name yet and
+// does not stay.
 func (r *Recorder) drop() error {
-	if !recfile.Mine(r.file) {
+	if r.stays || !recfile.Mine(r.file) {
 		return r.file.Close()
 	}
 	return recfile.Remove(r.file)
+}
+
+// stay leaves the file where it was written, because nothing else has what was
+// recorded: the next recorder takes it for that of a process that died.
+func (r *Recorder) stay(err error) error {
+	r.stays = true
+	return fmt.Errorf("%w; the recording is in %q", err, r.file.Name())
 }
 
 // certain is the first finding that is no guess; nil when there is none.
@@ -212,12 +219,13 @@ func (r *Recorder) setAside(why error) error {
 	data, err := os.ReadFile(r.file.Name())
 	if err == nil && certain(r.secrets.Scan(data)) != nil { // over lines
 		data = r.secrets.Mask(&vcr.Interaction{Response: vcr.Response{Body: data}}, r.secrets.Scan(data)).Response.Body
+		err = r.rewrite(data)
 	}
 	if err == nil {
 		err = plainfile.ReplaceBytes(at, 0o600, data)
 	}
 	if err != nil {
-		return errors.Join(why, err)
+		return errors.Join(why, r.stay(err))
 	}
 	r.aside = at
 	return fmt.Errorf("%w; the recording is in %q", why, at)
@@ -233,7 +241,7 @@ func (r *Recorder) keepShort() error {
 			err = os.Rename(r.file.Name(), at)
 		}
 		if err != nil {
-			return errors.Join(why, err)
+			return errors.Join(why, r.stay(err))
 		}
 		r.aside = at
 	}
