@@ -139,7 +139,7 @@ kills: ## Kill recorders at seeded moments and look at what is left (KILLS=400, 
 simulate: $(BIN)/bench/simulate ## Play suites whose truth is known, and fail when intervals or tests of internal/stats are out of bounds (SEED=1, SUITES=4000); about a minute
 	@nice $(BIN)/bench/simulate -seed $${SEED:-1} -suites $${SUITES:-4000}
 
-# Hours: each mutant is tested by its package and by those that import it.
+# An hour or more: each mutant is tested by its package and by those that import it.
 .PHONY: mutants
 mutants: $(BIN)/bench/mutants ## Change one thing of the product at a time and print what no test notices (SEED=1, N=300, ONLY=match,redact with EACH=25 of each; OWN=1 with no tests of importers; AT=FILE or FILE:LINE)
 	@nice $(BIN)/bench/mutants $${OWN:+-own} -seed $${SEED:-1} -n $${N:-300} -each $${EACH:-25} -only "$${ONLY:-}" -at "$${AT:-}"

@@ -150,12 +150,13 @@ func (b *build) try(ctx context.Context, m *mutant) (end, error) {
 	own := m.dir()
 	list := slices.Clone(b.tree.packages[own].importers)
 	list = slices.DeleteFunc(list, func(p string) bool { return b.tests[p] == nil || !b.tests[p].met[m.n] })
-	slices.SortFunc(list, func(x, y string) int {
-		if (x == own) != (y == own) {
-			return map[bool]int{true: -1, false: 1}[x == own]
+	cost := func(p string) time.Duration {
+		if p == own {
+			return 0
 		}
-		return cmp.Compare(b.tests[x].took, b.tests[y].took)
-	})
+		return b.tests[p].took
+	}
+	slices.SortFunc(list, func(x, y string) int { return cmp.Compare(cost(x), cost(y)) })
 	for _, p := range list {
 		tests := b.tests[p]
 		out, err := b.run(ctx, m.n, p, tests.file, min(b.timeout, max(4*tests.took, 20*time.Second)))
