@@ -100,7 +100,7 @@ func (c *conn) close() {
 		if stop != nil {
 			stop()
 		}
-		c.finish()
+		c.finish(c.done())
 		c.shut()
 		c.transport.close()
 		c.running.Wait()
@@ -478,14 +478,18 @@ const goodbye = mcphttp.Goodbye
 
 // giveUp tells the server that nobody waits for a request any more. It comes
 // back when that is said, or in a moment: what the caller does next should
-// come after it, and the end of the connection does. Over HTTP in the new era the end of its stream gives up a
-// request.
+// come after it, and the end of the connection does. Over HTTP in the new era the
+// end of its stream gives up a request.
 func (c *conn) giveUp(ctx context.Context, m mcpwire.Message) {
 	if _, web := c.transport.(*web); web && c.modern() || m.Method == mcpwire.MethodInitialize || m.Method == mcpwire.MethodDiscover {
 		return
 	}
 	n := notification(mcpwire.NoticeCancelled, map[string]any{"requestId": m.ID, "reason": context.Cause(ctx).Error()})
-	soon(c.word(func(ctx context.Context) { _ = c.tell(ctx, n) }))
+	soon(c.word(func() {
+		ctx, cancel := context.WithTimeout(c.life, goodbye)
+		defer cancel()
+		_ = c.tell(ctx, n) // a courtesy
+	}))
 }
 
 // soon waits a moment for what is about to come.

@@ -11,6 +11,7 @@ import (
 	"maps"
 	"slices"
 	"sync"
+	"time"
 	"unicode/utf8"
 
 	"github.com/mark3labs/mcp-go/mcp"
@@ -32,7 +33,7 @@ type replies struct {
 	running sync.WaitGroup
 
 	mu      sync.Mutex                 // guards the fields below
-	words   map[chan struct{}]struct{} // courtesies under way; each is closed within [goodbye]
+	words   map[chan struct{}]struct{} // under way
 	closing bool
 	pairing mcpwire.Pairing
 	waiting map[string]chan answer
@@ -77,9 +78,9 @@ func (x *replies) spawn(f func()) bool {
 	return true
 }
 
-// word runs f, which says something that nobody waits for, but that is said before
-// the connection is closed.
-func (x *replies) word(f func(context.Context)) (said <-chan struct{}) {
+// word runs f on a goroutine, as spawn does; f says something to the server that is
+// said before the connection is closed.
+func (x *replies) word(f func()) (said <-chan struct{}) {
 	done := make(chan struct{})
 	x.mu.Lock()
 	x.words[done] = struct{}{}
@@ -90,24 +91,28 @@ func (x *replies) word(f func(context.Context)) (said <-chan struct{}) {
 		x.mu.Unlock()
 		close(done)
 	}
-	if !x.spawn(func() {
-		defer end()
-		ctx, cancel := context.WithTimeout(x.life, goodbye)
-		defer cancel()
-		f(ctx)
-	}) {
+	if !x.spawn(func() { defer end(); f() }) {
 		end()
 	}
 	return done
 }
 
-// finish waits for the words that are under way.
-func (x *replies) finish() {
+// finish waits a moment for the words that are under way, if anybody is there to
+// hear them.
+func (x *replies) finish(gone <-chan struct{}) {
 	x.mu.Lock()
 	list := slices.Collect(maps.Keys(x.words))
 	x.mu.Unlock()
+	late := time.NewTimer(goodbye)
+	defer late.Stop()
 	for _, said := range list {
-		<-said
+		select {
+		case <-said:
+		case <-gone:
+			return
+		case <-late.C:
+			return
+		}
 	}
 }
 
@@ -152,7 +157,7 @@ func (x *replies) take(m mcpwire.Message, reply func(mcpwire.Message)) {
 	}
 	switch {
 	case m.IsRequest():
-		x.spawn(func() { reply(m) })
+		x.word(func() { reply(m) })
 	case m.IsNotification():
 		x.notified(m)
 	default:

@@ -5,6 +5,7 @@ package mcppool_test
 import (
 	"bytes"
 	"context"
+	"encoding/json"
 	"fmt"
 	"io"
 	"net/http"
@@ -348,16 +349,17 @@ func TestHalfAMessageCostsOneCall(t *testing.T) {
 	})
 }
 
-// slowly is a connection that takes a while to write that a call is cancelled.
+// slowly is a connection that takes a while to write what holds a text.
 type slowly struct {
 	io.ReadWriteCloser
+	what  string
 	while time.Duration
 	said  *bool
 	ended chan struct{}
 }
 
 func (s *slowly) Write(p []byte) (int, error) {
-	if bytes.Contains(p, []byte(mcpwire.NoticeCancelled)) {
+	if bytes.Contains(p, []byte(s.what)) {
 		select {
 		case <-time.After(s.while):
 		case <-s.ended:
@@ -373,26 +375,58 @@ func (s *slowly) Close() error {
 	return s.ReadWriteCloser.Close()
 }
 
-// TestSaidBeforeTheEnd: that a call was given up is said before the connection is
-// closed, however long it takes to be written, but not for ever.
+// TestSaidBeforeTheEnd: that a call was given up, and what the server asked for, is
+// said before the connection is closed, however long it takes to be written or
+// found, but not for ever.
 func TestSaidBeforeTheEnd(t *testing.T) {
-	for while, took := range map[time.Duration]time.Duration{time.Second: time.Second, time.Hour: 2 * time.Second} {
-		synctest.Test(t, func(t *testing.T) {
-			said := false
-			s := open(t, harness.Server{Dial: func(ctx context.Context) (io.ReadWriteCloser, error) {
-				rw, err := legacy(nil).dial(ctx)
-				return &slowly{rw, while, &said, make(chan struct{})}, err
-			}}, usual)
-			ctx, cancel := context.WithCancel(t.Context())
-			var gaveUp time.Time
-			time.AfterFunc(time.Minute/2, func() { gaveUp = time.Now(); cancel() })
-			if _, err := s.Call(ctx, "x", nil); err == nil {
-				t.Error("a call without an answer returned")
-			}
-			s.Close()
-			if got := time.Since(gaveUp); got != took || said != (while == took) {
-				t.Errorf("closed %v after the call was given up, said: %t; want %v, %t", got, said, took, while == took)
-			}
+	const ping, roots = `{"jsonrpc":"2.0","id":"s1","method":"ping"}`, `{"jsonrpc":"2.0","id":"s1","method":"roots/list"}`
+	for _, tt := range []struct {
+		name        string
+		answer      []string // to the call
+		what        string   // is said
+		while, find time.Duration
+		took        time.Duration
+		said        bool // for certain
+	}{
+		{"that a call was given up", nil, mcpwire.NoticeCancelled, time.Second, 0, time.Second, true},
+		{"that a call was given up, for ever", nil, mcpwire.NoticeCancelled, time.Hour, 0, 2 * time.Second, false},
+		{"the answer to a ping", []string{ping, result("ok")}, `"id":"s1"`, time.Second, 0, time.Second, true},
+		{"the answer to a ping, for ever", []string{ping, result("ok")}, `"id":"s1"`, time.Hour, 0, 2 * time.Second, false},
+		{"an answer that has to be found", []string{roots, result("ok")}, `"id":"s1"`, 0, time.Second, time.Second, true},
+		{"an answer that is never found", []string{roots, result("ok")}, `"id":"s1"`, 0, time.Hour, 2 * time.Second, false},
+		{"to a server that is gone", []string{roots, result("ok"), "EXIT"}, `"id":"s1"`, 0, time.Hour, 0, false},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				said := false
+				opts := *usual
+				opts.Roots = func(ctx context.Context, _ json.RawMessage) (json.RawMessage, error) {
+					select {
+					case <-time.After(tt.find):
+						return json.RawMessage(`{"roots":[]}`), nil
+					case <-ctx.Done():
+						return nil, ctx.Err()
+					}
+				}
+				s := open(t, harness.Server{Dial: func(ctx context.Context) (io.ReadWriteCloser, error) {
+					rw, err := legacy(peer{"tools/call": tt.answer}).dial(ctx)
+					return &slowly{rw, tt.what, tt.while, &said, make(chan struct{})}, err
+				}}, &opts)
+				ctx, cancel := context.WithTimeout(t.Context(), time.Minute/2)
+				defer cancel()
+				begun := time.Now()
+				if _, err := s.Call(ctx, "x", nil); (err == nil) != (tt.answer != nil) {
+					t.Errorf("the call returned %v", err)
+				}
+				if tt.answer == nil {
+					begun = begun.Add(time.Minute / 2)
+				}
+				synctest.Wait()
+				s.Close()
+				if got := time.Since(begun); got != tt.took || tt.said && !said {
+					t.Errorf("closed after %v, said: %t; want %v, %t", got, said, tt.took, tt.said)
+				}
+			})
 		})
 	}
 }

@@ -143,8 +143,9 @@ type carrier struct {
 	closed, ended bool
 }
 
-func (c *carrier) close()     { c.closed = true }
-func (c *carrier) gone() bool { return c.ended }
+func (c *carrier) close()                { c.closed = true }
+func (c *carrier) done() <-chan struct{} { return nil }
+func (c *carrier) gone() bool            { return c.ended }
 
 // TestNotes: what is noted of a server goes to the log at once, and fifty notes
 // are kept.
