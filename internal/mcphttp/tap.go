@@ -85,7 +85,7 @@ func (t *Tap) RoundTrip(r *http.Request) (*http.Response, error) {
 	return resp, nil
 }
 
-// Following follows redirects that keep the message, to the same host: a client
+// Following follows redirects that keep the message, to the same server: a client
 // that followed them itself would go past the tap.
 type Following struct{ Inner http.RoundTripper }
 

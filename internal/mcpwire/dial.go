@@ -76,19 +76,20 @@ func Dial(ctx context.Context, server harness.Server, opts DialOptions) (io.Read
 }
 
 // NewHTTPClient returns a client with connections of its own, opened by dial,
-// which follows redirects that keep the message, to the same host: another one gets
-// neither the message nor the keys in its headers.
+// which follows redirects that keep the message, to the same server: another one,
+// also on another port, gets neither the message nor the keys in its headers.
 func NewHTTPClient(dial func(ctx context.Context, network, address string) (net.Conn, error)) *http.Client {
 	return &http.Client{
 		Transport: &http.Transport{Proxy: http.ProxyFromEnvironment, ForceAttemptHTTP2: true, DialContext: dial},
 		CheckRedirect: func(r *http.Request, via []*http.Request) error {
+			const hint = "if that is the server, give its URL"
+			from, to := via[0].URL, r.URL
+			secured := from.Scheme == "http" && to.Scheme == "https" && from.Hostname() == to.Hostname() && from.Port()+to.Port() == ""
 			switch {
 			case r.Method != via[0].Method:
-				return fmt.Errorf("it redirects to %s in a way that drops the message", r.URL.Redacted())
-			case r.URL.Hostname() != via[0].URL.Hostname():
-				return fmt.Errorf("it redirects to %s on another host, which gets nothing that is meant for this one: if that is the server, give its URL", r.URL.Redacted())
-			case r.URL.Scheme == "http" && via[0].URL.Scheme == "https":
-				return fmt.Errorf("it redirects to %s, where anybody on the way can read", r.URL.Redacted())
+				return fmt.Errorf("it redirects to %s with HTTP %d, which drops the message: %s", to.Redacted(), r.Response.StatusCode, hint)
+			case !secured && (to.Host != from.Host || to.Scheme != from.Scheme):
+				return fmt.Errorf("it redirects to %s, another server, which gets nothing that is meant for this one: %s", to.Redacted(), hint)
 			case len(via) >= 10:
 				return errors.New("it redirects endlessly")
 			}

@@ -23,11 +23,11 @@ func TestRedirects(t *testing.T) {
 		want           string // the error; none: it is followed
 	}{
 		{"another path", "http://a.test/mcp", "http://a.test/mcp/", 307, ""},
-		{"another port", "http://a.test/mcp", "http://a.test:8080/mcp", 308, ""},
-		{"another host", "http://a.test/mcp", "http://b.test/mcp", 307, "it redirects to http://b.test/mcp on another host"},
-		{"a host below it", "http://a.test/mcp", "http://x.a.test/mcp", 308, "it redirects to http://x.a.test/mcp on another host"},
-		{"another host with a password", "http://a.test/mcp", "http://u:pass@b.test/mcp", 308, "it redirects to http://u:xxxxx@b.test/mcp on another host"},
-		{"without the message", "http://a.test/mcp", "http://a.test/login", 302, "it redirects to http://a.test/login in a way that drops the message"},
+		{"another port", "http://a.test/mcp", "http://a.test:8080/mcp", 308, "it redirects to http://a.test:8080/mcp, another server"},
+		{"another host", "http://a.test/mcp", "http://b.test/mcp", 307, "it redirects to http://b.test/mcp, another server"},
+		{"a host below it", "http://a.test/mcp", "http://x.a.test/mcp", 308, "it redirects to http://x.a.test/mcp, another server"},
+		{"another host with a password", "http://a.test/mcp", "http://u:pass@b.test/mcp", 308, "it redirects to http://u:xxxxx@b.test/mcp, another server"},
+		{"without the message", "http://a.test/mcp", "http://a.test/login", 302, "it redirects to http://a.test/login with HTTP 302, which drops the message: if that is the server, give its URL"},
 		{"for ever", "http://a.test/mcp", "http://a.test/mcp", 307, "it redirects endlessly"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
@@ -78,10 +78,18 @@ func TestRedirects(t *testing.T) {
 		return r
 	}
 	follow := mcpwire.NewHTTPClient(nil).CheckRedirect
-	if err := follow(req("https://a.test/mcp"), []*http.Request{req("http://a.test/mcp")}); err != nil {
-		t.Errorf("to HTTPS: %v", err)
-	}
-	if err := follow(req("http://a.test/mcp"), []*http.Request{req("https://a.test/mcp")}); err == nil || !strings.Contains(err.Error(), "anybody on the way can read") {
-		t.Errorf("from HTTPS to HTTP: %v", err)
+	for _, tt := range []struct {
+		from, to string
+		ok       bool
+	}{
+		{"http://a.test/mcp", "https://a.test/mcp", true},
+		{"http://a.test/mcp", "https://b.test/mcp", false},
+		{"http://a.test/mcp", "https://a.test:8443/mcp", false},
+		{"http://a.test:8080/mcp", "https://a.test/mcp", false},
+		{"https://a.test/mcp", "http://a.test/mcp", false},
+	} {
+		if err := follow(req(tt.to), []*http.Request{req(tt.from)}); (err == nil) != tt.ok {
+			t.Errorf("from %s to %s: %v", tt.from, tt.to, err)
+		}
 	}
 }
