@@ -340,7 +340,11 @@ func (d *drifter) ask(ctx context.Context, files []*vcr.File) *reports.Compariso
 	}
 	show := newAsking(d.p, total)
 	defer show.close()
-	client := &http.Client{Transport: &http.Transport{Proxy: http.ProxyFromEnvironment, ForceAttemptHTTP2: true}}
+	// A redirect is an answer to compare, and no other server gets our key.
+	client := &http.Client{
+		Transport:     &http.Transport{Proxy: http.ProxyFromEnvironment, ForceAttemptHTTP2: true},
+		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
+	}
 	defer client.CloseIdleConnections()
 	silent := 0
 	var refused refusals

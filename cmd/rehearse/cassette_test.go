@@ -241,6 +241,30 @@ func TestDriftRefused(t *testing.T) {
 	}
 }
 
+// TestDriftRedirect: a redirect is a difference, and the key stays here.
+func TestDriftRedirect(t *testing.T) {
+	other := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { t.Error("another server was asked") }))
+	defer other.Close()
+	endpoint := httptest.NewServer(http.RedirectHandler(other.URL, http.StatusTemporaryRedirect))
+	defer endpoint.Close()
+	path := filepath.Join(t.TempDir(), "a.yaml")
+	one := &vcr.Interaction{
+		Request:  vcr.Request{Method: "GET", URL: "https://api.openai.com/v1/models"},
+		Response: vcr.Response{Code: 200, Status: "200 OK", Body: []byte("ok")}, Meta: vcr.Meta{Base: "/v1"},
+	}
+	if err := vcr.WriteFile(path, &vcr.File{Interactions: []*vcr.Interaction{one}}, 0); err != nil {
+		t.Fatal(err)
+	}
+	var out bytes.Buffer
+	code := command(t.Context(), &process{
+		args: []string{"cassette", "drift", path, "--upstream", endpoint.URL, "--header", "X-Api-Key: $KEY"}, stdin: strings.NewReader(""), stdout: &out, stderr: &out,
+		getenv: func(string) (string, bool) { return "key", true },
+	})
+	if code != exitFailed || !strings.Contains(out.String(), "was 200, is 307") {
+		t.Errorf("exit %d: %s", code, out.String())
+	}
+}
+
 // TestImportRefuses to overwrite a file, and to write one that holds nothing.
 func TestImportRefuses(t *testing.T) {
 	dir := t.TempDir()
