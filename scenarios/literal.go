@@ -107,7 +107,7 @@ func (c *checks) rightType(n, schema *strictyaml.Node, path string) bool {
 	hint := ""
 	switch {
 	case n.Kind == strictyaml.String && strings.Contains(n.Text, "{{"):
-		hint = ": {{ }} always makes a text, $cel keeps the type"
+		hint = ": {{ }} always makes a text, {$cel: ...} keeps the type"
 	case slices.Contains(allowed, "string") && (n.Kind == strictyaml.Number || n.Kind == strictyaml.Bool):
 		hint = ": quote it"
 	case n.Kind == strictyaml.String && !n.Plain && (slices.Contains(allowed, "number") || slices.Contains(allowed, "integer") || slices.Contains(allowed, "boolean")):
