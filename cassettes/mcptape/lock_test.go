@@ -5,6 +5,7 @@
 package mcptape_test
 
 import (
+	"bufio"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -15,13 +16,19 @@ import (
 	"github.com/rehearse-dev/rehearse/internal/mcpwire"
 )
 
-// asks records requests on a tape.
-func asks(t *testing.T, rec *mcptape.Recorder, n int) {
+// asks records requests on a tape, the first of which are answered.
+func asks(t *testing.T, rec *mcptape.Recorder, n, answered int) {
 	t.Helper()
 	a, b := mcpwire.Pipe()
 	conn := rec.Wrap(a)
 	for i := range n {
 		fmt.Fprintf(conn, "{\"jsonrpc\":\"2.0\",\"id\":%d,\"method\":\"tools/list\"}\n", i+1)
+		if i < answered {
+			fmt.Fprintf(b, "{\"jsonrpc\":\"2.0\",\"id\":%d,\"result\":{\"tools\":[]}}\n", i+1)
+			if _, err := bufio.NewReader(conn).ReadString('\n'); err != nil {
+				t.Fatal(err)
+			}
+		}
 	}
 	conn.Close()
 	b.Close()
@@ -44,7 +51,7 @@ func TestTwoTapes(t *testing.T) {
 			t.Errorf("%s: got %v", name, err)
 		}
 	}
-	asks(t, first, 3)
+	asks(t, first, 3, 0)
 	if err := first.Close(); err != nil {
 		t.Fatal(err)
 	}
@@ -89,30 +96,32 @@ func TestCutTape(t *testing.T) {
 func TestTapeReplacesNothing(t *testing.T) {
 	for _, test := range []struct {
 		name, server string
-		n            int
+		n, answered  int
 		force        bool
 		err          string
 	}{
-		{"as much", "one", 3, false, ""},
-		{"less", "one", 2, false, "has 3 requests, but this recording has 2; --force replaces it"},
-		{"less, on purpose", "one", 2, true, ""},
-		{"another", "two", 3, false, `records "one", but this recording is of "two"; --force replaces it`},
+		{"as much", "one", 3, 2, false, ""},
+		{"less", "one", 2, 2, false, "has 3 requests, but this recording has 2; --force replaces it"},
+		{"less, on purpose", "one", 2, 1, true, ""},
+		{"fewer answers", "one", 4, 1, false, "has answers to 2 requests, but this recording to 1; --force replaces it"},
+		{"fewer answers, on purpose", "one", 4, 1, true, ""},
+		{"another", "two", 3, 2, false, `records "one", but this recording is of "two"; --force replaces it`},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			path := filepath.Join(t.TempDir(), "a.tape")
-			record := func(server string, n int, force bool) error {
+			record := func(server string, n, answered int, force bool) error {
 				rec, err := mcptape.NewRecorder(path, &mcptape.RecordOptions{Server: server, LookupEnv: noCI, Force: force})
 				if err != nil {
 					t.Fatal(err)
 				}
-				asks(t, rec, n)
+				asks(t, rec, n, answered)
 				return rec.Close()
 			}
-			if err := record("one", 3, false); err != nil {
+			if err := record("one", 3, 2, false); err != nil {
 				t.Fatal(err)
 			}
 			old, _ := os.ReadFile(path)
-			err := record(test.server, test.n, test.force)
+			err := record(test.server, test.n, test.answered, test.force)
 			if test.err == "" {
 				if err != nil {
 					t.Error(err)
@@ -125,7 +134,7 @@ func TestTapeReplacesNothing(t *testing.T) {
 			if now, _ := os.ReadFile(path); string(now) != string(old) {
 				t.Error("the tape has changed")
 			}
-			if rec, err := mcptape.Read(strings.TrimSuffix(path, ".tape") + ".refused.tape"); err != nil || len(rec.Frames) != test.n {
+			if rec, err := mcptape.Read(strings.TrimSuffix(path, ".tape") + ".refused.tape"); err != nil || len(rec.Frames) != test.n+test.answered {
 				t.Errorf("what was refused: %v", err)
 			}
 		})

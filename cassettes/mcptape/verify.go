@@ -39,13 +39,17 @@ type VerifyOptions struct {
 // shape: texts may differ, what clients depend on may not. Lists, of tools
 // above all, are compared entry by entry. What has the placeholder of a secret,
 // a person or a place in it is not sent, since it is not what was recorded: the
-// error is then an [UnaskedError], beside what was found.
+// error is then an [UnaskedError], beside what was found. A recording in which no
+// request has an answer is an error: there is nothing to compare.
 func Verify(ctx context.Context, rec *Recording, server harness.Server, opts *VerifyOptions) ([]shape.Difference, error) {
 	var o VerifyOptions
 	if opts != nil {
 		o = *opts
 	}
 	o.Timeout = cmp.Or(o.Timeout, 30*time.Second)
+	if rec.Answered() == 0 {
+		return nil, errors.New("no request of the recording has an answer, so there is nothing to compare: record it again")
+	}
 	v := &verifier{opts: o}
 	var sessions []int // in the order of the tape
 	of := map[int][]Frame{}

@@ -190,7 +190,33 @@ func (r *Recorder) spoils() error {
 	if was, is := before.requests(), now.requests(); is < was {
 		return fmt.Errorf("the existing tape has %d requests, but this recording has %d; --force replaces it", was, is)
 	}
+	if was, is := before.Answered(), now.Answered(); is < was {
+		return fmt.Errorf("the existing tape has answers to %d requests, but this recording to %d; --force replaces it", was, is)
+	}
 	return nil
+}
+
+// Answered counts the requests of the client that the server answered, with an error
+// too. A tape without any has nothing to replay and nothing to verify.
+func (r *Recording) Answered() int {
+	type id struct {
+		session int
+		key     string
+	}
+	asked, n := map[id]bool{}, 0
+	for i := range r.Frames {
+		f := &r.Frames[i]
+		for _, m := range f.messages() {
+			switch at := (id{f.Session, m.Key()}); {
+			case f.Dir == In && m.IsRequest():
+				asked[at] = true
+			case f.Dir == Out && m.IsResponse() && asked[at]:
+				delete(asked, at)
+				n++
+			}
+		}
+	}
+	return n
 }
 
 // requests counts the requests of the client.

@@ -190,6 +190,18 @@ func tapeRecord(ctx context.Context, p *process, flags *tapeFlags, command []str
 	case err != nil:
 		return err
 	}
+	return answered(out)
+}
+
+// answered makes a failure of a tape that is of no use.
+func answered(path string) error {
+	rec, err := mcptape.Read(path)
+	if err != nil {
+		return err
+	}
+	if rec.Answered() == 0 {
+		return &codeError{exitFailed, fmt.Errorf("tape %q is written, but no request in it has an answer, so a replay will have none", path)}
+	}
 	return nil
 }
 

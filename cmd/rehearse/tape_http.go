@@ -37,6 +37,9 @@ func tapeProxy(ctx context.Context, p *process, flags *tapeFlags, header http.He
 	if err := errors.Join(err, rec.Close()); err != nil {
 		return err
 	}
+	if err := answered(flags.out); err != nil {
+		return err
+	}
 	p.logf("tape %q is written", flags.out)
 	return nil
 }
