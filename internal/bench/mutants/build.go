@@ -8,13 +8,11 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io/fs"
 	"maps"
 	"os"
 	"path/filepath"
 	"slices"
 	"strconv"
-	"strings"
 	"time"
 
 	"github.com/rehearse-dev/rehearse/internal/bench/overlay"
@@ -31,22 +29,21 @@ type mutant struct {
 type build struct {
 	tree    *tree
 	overlay *overlay.Overlay
+	long    time.Duration // see [long]
 	timeout time.Duration
 	tests   map[string]*tests // by package
 }
 
-// tests are those of a package: how long they take, and which mutants they meet,
-// when none is on.
+// tests are those of a package.
 type tests struct {
-	file string
-	took time.Duration
-	met  map[int]bool
+	file  string
+	units []unit
 }
 
 // newBuild compiles the tests of every package that may notice one of the mutants, and
 // runs them once with none on.
 func newBuild(ctx context.Context, t *tree, list []*mutant, o options) (_ *build, err error) {
-	b := &build{tree: t, timeout: o.timeout, tests: map[string]*tests{}}
+	b := &build{tree: t, long: o.long, timeout: o.timeout, tests: map[string]*tests{}}
 	if b.overlay, err = overlay.New(o.memory); err != nil {
 		return nil, err
 	}
@@ -97,31 +94,15 @@ func (b *build) compile(ctx context.Context, i int, p string) (*tests, error) {
 	if out, err := b.overlay.Run(ctx, "go", "test", "-c", "-vet=off", "-ldflags=-w", "-o", file, "./"+p); err != nil {
 		return nil, fmt.Errorf("building the tests of %s: %w\n%s", p, err, out)
 	}
-	met := b.number() + ".met"
-	if err := os.Remove(met); err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return nil, err
-	}
-	begun := time.Now()
-	if out, err := b.run(ctx, -1, p, file, 10*time.Minute); err != nil {
-		return nil, fmt.Errorf("the tests of %s fail without a mutant: %w\n%s", p, err, out)
-	}
-	t := &tests{file: file, took: time.Since(begun), met: map[int]bool{}}
-	data, err := os.ReadFile(met)
-	if err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return nil, err
-	}
-	for line := range strings.Lines(string(data)) {
-		n, err := strconv.Atoi(strings.TrimSpace(line))
-		if err != nil {
-			return nil, fmt.Errorf("%s: %w", met, err)
-		}
-		t.met[n] = true
-	}
-	return t, nil
+	units, err := b.units(ctx, p, file)
+	return &tests{file, units}, err
 }
 
+// none is the number with which no mutant is on.
+const none = -1
+
 // run runs tests in the folder of their package, with this mutant on.
-func (b *build) run(ctx context.Context, n int, p, file string, timeout time.Duration) ([]byte, error) {
+func (b *build) run(ctx context.Context, n int, p, file string, timeout time.Duration, args ...string) ([]byte, error) {
 	if err := os.WriteFile(b.number(), []byte(strconv.Itoa(n)), 0o600); err != nil {
 		return nil, err
 	}
@@ -129,7 +110,8 @@ func (b *build) run(ctx context.Context, n int, p, file string, timeout time.Dur
 	if err != nil {
 		return nil, err
 	}
-	return b.overlay.RunIn(ctx, dir, file, "-test.failfast", "-test.paniconexit0", "-test.timeout="+timeout.String())
+	args = append([]string{file, "-test.failfast", "-test.paniconexit0", "-test.timeout=" + timeout.String()}, args...)
+	return b.overlay.RunIn(ctx, dir, args...)
 }
 
 // An end is what became of a mutant.
@@ -145,21 +127,29 @@ const (
 
 // try runs the tests that come to a mutant: those of its package, then those of the
 // packages that import it. They have a multiple of the time that they took without
-// it, so that an endless loop costs seconds.
+// it, so that an endless loop costs seconds, but no more than the timeout beyond it.
 func (b *build) try(ctx context.Context, m *mutant) (end, error) {
-	own := m.dir()
-	list := slices.Clone(b.tree.packages[own].importers)
-	list = slices.DeleteFunc(list, func(p string) bool { return b.tests[p] == nil || !b.tests[p].met[m.n] })
-	cost := func(p string) time.Duration {
-		if p == own {
+	type job struct {
+		file, dir, pattern string
+		took               time.Duration
+	}
+	var list []job
+	for _, p := range b.tree.packages[m.dir()].importers {
+		if t := b.tests[p]; t != nil {
+			if pattern, took, ok := t.meeting(m.n); ok {
+				list = append(list, job{t.file, p, pattern, took})
+			}
+		}
+	}
+	cost := func(j job) time.Duration {
+		if j.dir == m.dir() {
 			return 0
 		}
-		return b.tests[p].took
+		return j.took
 	}
-	slices.SortFunc(list, func(x, y string) int { return cmp.Compare(cost(x), cost(y)) })
-	for _, p := range list {
-		tests := b.tests[p]
-		out, err := b.run(ctx, m.n, p, tests.file, min(b.timeout, max(4*tests.took, 20*time.Second)))
+	slices.SortFunc(list, func(x, y job) int { return cmp.Compare(cost(x), cost(y)) })
+	for _, j := range list {
+		out, err := b.run(ctx, m.n, j.dir, j.file, j.took+min(b.timeout, max(3*j.took, 20*time.Second)), "-test.run="+j.pattern)
 		switch {
 		case ctx.Err() != nil:
 			return "", ctx.Err()

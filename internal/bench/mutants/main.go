@@ -7,9 +7,10 @@
 // Mutants are drawn with a seed: the same number from each of eight groups of
 // packages that decide verdicts or keep secrets, the rest from the other
 // packages. One that does not compile is drawn again. All are compiled into one
-// build, which begins with no mutant on: that says how long the tests of each
-// package take, and which mutants they meet. Then each mutant is on in turn: the
-// tests of its package run first, then those of the packages that import it.
+// build, which begins with no mutant on: that says how long tests take, and which
+// mutants they meet; where they take long, one by one. Then each mutant is on in
+// turn: the tests of its package run first, then those of the packages that import
+// it, in both only those that meet it.
 package main
 
 import (
@@ -49,23 +50,24 @@ type group struct {
 // options say what is drawn and how it is tested.
 type options struct {
 	seed    uint64
-	n, each int      // mutants in all, and in each of the groups
-	only    []string // these groups or packages alone, each mutants of each
-	at      string   // every mutant of this FILE or FILE:LINE instead
-	own     bool     // no tests of importers
+	n, each int           // mutants in all, and in each of the groups
+	only    []string      // these groups or packages alone, each mutants of each
+	at      string        // every mutant of this FILE or FILE:LINE instead
+	own     bool          // no tests of importers
+	long    time.Duration // tests of a package that take longer run one by one
 	timeout time.Duration
 	memory  int // of a test, in MiB
 }
 
 func main() {
-	var o options
+	o := options{long: long}
 	flag.Uint64Var(&o.seed, "seed", 1, "draws the mutants")
 	flag.IntVar(&o.n, "n", 300, "`mutants` in all")
 	flag.IntVar(&o.each, "each", 25, "`mutants` of each of the eight groups")
 	only := flag.String("only", "", "groups or packages, separated by commas: -each mutants of each of these and no others")
 	flag.StringVar(&o.at, "at", "", "try every mutant of this `FILE` or FILE:LINE instead")
 	flag.BoolVar(&o.own, "own", false, "run the tests of a mutant's package alone: quick, and more survive")
-	flag.DurationVar(&o.timeout, "timeout", 2*time.Minute, "of the tests of one package at most; a mutant that takes it, or four times as long as the tests do without it, is killed")
+	flag.DurationVar(&o.timeout, "timeout", 2*time.Minute, "a mutant whose tests take so much longer than without it, or four times as long, is killed")
 	flag.IntVar(&o.memory, "memory", 8192, "address space of a test, in `MiB`; a mutant that exceeds it is killed")
 	flag.Parse()
 	if *only != "" {
