@@ -6,6 +6,7 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"fmt"
 	"maps"
 	"net/http"
 	"net/url"
@@ -41,6 +42,21 @@ func (r *Recorder) Discard() error {
 	}
 	r.settle()
 	return r.journal.remove()
+}
+
+// Refuse ends the recorder like Close, but what was recorded goes to
+// NAME.refused.yaml, and a file that is there stays: for a recording that is of use only
+// together with another one that is refused. The error says why, and where it is.
+func (r *Recorder) Refuse(why error) error {
+	if r.ended() || !r.opts.Mode.records() {
+		return nil
+	}
+	r.settle()
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	list, _, _ := r.contents()
+	list, left := r.secrets.Review(list)
+	return r.setAside(list, left, fmt.Errorf("cassette %q is not written, and an existing one stays: %w", r.path, why))
 }
 
 // restore puts places back into the recorded answers.

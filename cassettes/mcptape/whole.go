@@ -117,6 +117,16 @@ func (r *Recorder) Discard() error {
 	return r.drop()
 }
 
+// Refuse ends the recording, but it goes to NAME.refused.tape, and a tape that is there
+// stays: for a recording that is of use only together with another one that is refused.
+// The error says why, and where it is.
+func (r *Recorder) Refuse(why error) error {
+	if err := r.Stop(); err != nil {
+		return err
+	}
+	return errors.Join(r.setAside(why), r.Discard())
+}
+
 // drop closes the file and takes it away, if it is still ours, has no name yet and
 // does not stay.
 func (r *Recorder) drop() error {

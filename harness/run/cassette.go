@@ -359,17 +359,35 @@ func (t *trial) finishCassette(rec *trials.Record, e *evidence) {
 }
 
 // write writes what is new, the cassette and the tapes as one: tapes that say
-// the same as before stay, and so does the cassette.
+// the same as before stay, and so does the cassette. Where one is refused, so are the
+// others.
 func (t *trial) write(list []*vcr.Interaction) (bool, error) {
 	tapes, err := t.stageTapes()
 	if err != nil {
-		return false, err
+		return false, errors.Join(err, t.recorder.Refuse(errApart), refuse(tapes))
 	}
 	same := t.before != nil && t.fresh() && cassettes.Same(t.before.Interactions, list)
 	if same && len(tapes) == 0 {
 		return false, nil // cleanUp discards them
 	}
-	return true, t.recorder.CloseWith(tapes, same)
+	var files []cassettes.Rename
+	for _, tp := range tapes {
+		files = append(files, cassettes.Rename{From: tp.part, To: tp.rec.Path()})
+	}
+	if err := t.recorder.CloseWith(files, same); err != nil {
+		return false, errors.Join(err, refuse(tapes))
+	}
+	return true, nil
+}
+
+var errApart = errors.New("another recording of the trial is not written")
+
+func refuse(tapes []*taping) error {
+	var errs []error
+	for _, tp := range tapes {
+		errs = append(errs, tp.rec.Refuse(errApart))
+	}
+	return errors.Join(errs...)
 }
 
 // unfit says why a conversation is not worth keeping; empty when it is.

@@ -11,7 +11,6 @@ import (
 	"net/http"
 	"os"
 
-	"github.com/rehearse-dev/rehearse/cassettes"
 	"github.com/rehearse-dev/rehearse/cassettes/mcptape"
 	"github.com/rehearse-dev/rehearse/harness"
 	"github.com/rehearse-dev/rehearse/harness/trials"
@@ -28,6 +27,7 @@ type taping struct {
 	path   string
 	rec    *mcptape.Recorder  // in mode record
 	before *mcptape.Recording // that is made anew; nil for none
+	part   string             // the file of a recording that ended, before it has its name
 	tape   *mcptape.Tape      // in mode replay; nil for a server that was not there
 }
 
@@ -166,14 +166,15 @@ func (t *trial) unusedTapes() []conduct.Unreached {
 // stageTapes ends the recordings of servers, and returns those that say
 // something else than the ones before. The error says why one of them cannot be
 // kept.
-func (t *trial) stageTapes() ([]cassettes.Rename, error) {
-	var out []cassettes.Rename
+func (t *trial) stageTapes() ([]*taping, error) {
+	var out []*taping
 	var errs []error
 	for _, tp := range t.tapes {
 		if tp.rec == nil {
 			continue
 		}
-		part, err := tp.rec.Stage()
+		var err error
+		tp.part, err = tp.rec.Stage()
 		if tp.rec.Empty() {
 			if err != nil && tp.server.Required {
 				errs = append(errs, err)
@@ -185,7 +186,7 @@ func (t *trial) stageTapes() ([]cassettes.Rename, error) {
 			continue
 		}
 		if !tp.unchanged() {
-			out = append(out, cassettes.Rename{From: part, To: tp.rec.Path()})
+			out = append(out, tp)
 		}
 	}
 	return out, errors.Join(errs...)

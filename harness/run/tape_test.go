@@ -16,6 +16,7 @@ import (
 	"github.com/rehearse-dev/rehearse/harness/agent"
 	"github.com/rehearse-dev/rehearse/harness/run"
 	"github.com/rehearse-dev/rehearse/harness/trials"
+	"github.com/rehearse-dev/rehearse/internal/vcr"
 	"github.com/rehearse-dev/rehearse/mockllm"
 	"github.com/rehearse-dev/rehearse/mockmcp"
 )
@@ -120,6 +121,61 @@ func TestRecordServers(t *testing.T) {
 				t.Fatal(err)
 			}
 			wants(t, only(t, r.replay(t, r.list)), harness.OutcomeError, trials.CauseEndpoint, `server "far" is not recorded`, tape, "--mode record --model argo:gpt-4.1")
+		})
+	}
+}
+
+// TestRefusedTogether: what is of use only together is kept together.
+func TestRefusedTogether(t *testing.T) {
+	const secret = "Wombat77Lake"
+	late := mockmcp.Script{Name: "far", Tools: []mockmcp.Tool{{ // its tape is written before this is known for a secret
+		Name: "add", Description: "The word is " + secret, Input: realServer.Tools[0].Input,
+		Handler: func(context.Context, *mockmcp.Call) (*mockmcp.Answer, error) {
+			return &mockmcp.Answer{Text: `{"password":"` + secret + `"}`}, nil
+		},
+	}}}
+	for _, tt := range []struct {
+		name   string
+		script mockmcp.Script // of the second recording
+		more   int            // exchanges of the first
+		want   string
+	}{
+		{"cassette", mockmcp.Script{Name: "far", Tools: []mockmcp.Tool{{
+			Name: "add", Description: "Adds.", Input: realServer.Tools[0].Input, Handler: realServer.Tools[0].Handler,
+		}}}, 1, "it has 4 exchanges, but this recording has 3"},
+		{"tape", late, 0, "it still contains what looks like a secret"},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			entry, _ := byAddress(t, realServer)
+			r := recording{list: write(t, strings.Replace(farScenario, "SERVER", entry, 1)), endpoint: farEndpoint}
+			rec := only(t, r.record(t))
+			wants(t, rec, harness.OutcomePassed, "")
+			if t.Failed() {
+				return
+			}
+			f, err := vcr.Read(rec.Cassette)
+			if err != nil {
+				t.Fatal(err)
+			}
+			f.Interactions = append(f.Interactions, f.Interactions[:tt.more]...)
+			if err := vcr.WriteFile(rec.Cassette, f, 0); err != nil {
+				t.Fatal(err)
+			}
+			before := files(t, filepath.Dir(rec.Cassette))
+			other, _ := byAddress(t, tt.script)
+			edit(t, r.list[0].Pos.File, entry, other)
+			r.list = load(t, r.list[0].Pos.File)
+			name := strings.TrimSuffix(rec.Cassette, ".yaml")
+			cassette, tape := name+".refused.yaml", name+".far.refused.tape"
+			wants(t, only(t, r.record(t)), harness.OutcomeError, trials.CauseEndpoint, tt.want, cassette, tape, "another recording of the trial is not written")
+			now := files(t, filepath.Dir(rec.Cassette))
+			for path, part := range map[string]string{cassette: `get_weather`, tape: `"method":"tools/call"`} {
+				if text := now[path]; !strings.Contains(text, part) || strings.Contains(text, secret) {
+					t.Errorf("%s is\n%s", path, text)
+				}
+				delete(now, path)
+			}
+			same(t, before, now)
 		})
 	}
 }
