@@ -46,8 +46,10 @@ func NewPool(opts *Options) *Pool {
 	return &Pool{opts: &o, members: map[string]*member{}}
 }
 
-// errPoolClosed is what a pool says that was closed.
-var errPoolClosed = errors.New("the pool was closed")
+var (
+	errPoolClosed = errors.New("the pool was closed")
+	errRemoved    = errors.New("the server was removed from the pool")
+)
 
 // Open returns the session with a server. The first time it connects; later it
 // looks whether the session lives: one whose server disconnected, or that gives
@@ -95,16 +97,20 @@ func (p *Pool) Open(ctx context.Context, server harness.Server) (*Session, error
 	}
 	s.pooled = true
 	p.mu.Lock()
-	kept := p.members[key] == m
-	if kept {
+	switch { // in the meantime
+	case p.closed:
+		err = errPoolClosed
+	case p.members[key] != m:
+		err = errRemoved
+	default:
 		m.mu.Lock()
 		m.session = s
 		m.mu.Unlock()
 	}
 	p.mu.Unlock()
-	if !kept { // it was removed, or the pool closed, in the meantime
+	if err != nil {
 		s.close()
-		return nil, failed(ErrClosed, errPoolClosed)
+		return nil, failed(ErrClosed, err)
 	}
 	return s, nil
 }

@@ -99,8 +99,8 @@ func TestPoolKeepsServersApart(t *testing.T) {
 // is left.
 func TestPoolEndsWhatIsBeingOpened(t *testing.T) {
 	for name, end := range map[string]func(*mcppool.Pool){
-		"the pool is closed":    func(pool *mcppool.Pool) { pool.Close() },
-		"the server is removed": func(pool *mcppool.Pool) { pool.Remove("p") },
+		"the pool was closed":                  func(pool *mcppool.Pool) { pool.Close() },
+		"the server was removed from the pool": func(pool *mcppool.Pool) { pool.Remove("p") },
 	} {
 		t.Run(name, func(t *testing.T) {
 			pool := mcppool.NewPool(nil)
@@ -111,7 +111,7 @@ func TestPoolEndsWhatIsBeingOpened(t *testing.T) {
 				rw, err := legacy(nil).dial(ctx)
 				return &counted{rw, func() { closed = true }}, err
 			}})
-			if s != nil || err == nil || kindOf(t, err).Kind != mcppool.ErrClosed {
+			if s != nil || err == nil || kindOf(t, err).Kind != mcppool.ErrClosed || err.Error() != `connecting to server "p": `+name {
 				t.Errorf("Open() = %v, %v", s, err)
 			}
 			if !closed {
