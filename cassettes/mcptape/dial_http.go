@@ -98,7 +98,8 @@ func (b *bridge) Stderr() string { return "" }
 // to read.
 func (b *bridge) sent(err error) error {
 	var dial *net.OpError
-	if errors.As(err, &dial) && dial.Op == "dial" {
+	var elsewhere *mcpwire.RedirectError
+	if errors.As(err, &dial) && dial.Op == "dial" || errors.As(err, &elsewhere) {
 		b.mu.Lock()
 		b.ending = reason(err)
 		b.mu.Unlock()

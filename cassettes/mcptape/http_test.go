@@ -259,6 +259,12 @@ func TestVerifyHTTP(t *testing.T) {
 			if _, err := mcptape.Verify(t.Context(), rec, harness.Server{URL: "http://127.0.0.1:1/mcp"}, nil); err == nil || !strings.Contains(err.Error(), "connection refused") {
 				t.Errorf("a server that is not there: %v", err)
 			}
+			moved := httptest.NewServer(http.RedirectHandler(mock.URL, http.StatusTemporaryRedirect))
+			defer moved.Close()
+			found, err = mcptape.Verify(t.Context(), rec, harness.Server{URL: moved.URL, Headers: headers}, nil)
+			if err == nil || !strings.Contains(err.Error(), "it redirects to "+mock.URL+", another server") || len(found) > 0 {
+				t.Errorf("a server that is elsewhere: %v, %v", found, err)
+			}
 		})
 	}
 }

@@ -75,6 +75,11 @@ func Dial(ctx context.Context, server harness.Server, opts DialOptions) (io.Read
 	return NewSocket(ws), nil
 }
 
+// RedirectError says why a redirect is not followed.
+type RedirectError struct{ Reason string }
+
+func (e *RedirectError) Error() string { return e.Reason }
+
 // NewHTTPClient returns a client with connections of its own, opened by dial,
 // which follows redirects that keep the message, to the same server: another one,
 // also on another port, gets neither the message nor the keys in its headers.
@@ -87,11 +92,11 @@ func NewHTTPClient(dial func(ctx context.Context, network, address string) (net.
 			secured := from.Scheme == "http" && to.Scheme == "https" && from.Hostname() == to.Hostname() && from.Port()+to.Port() == ""
 			switch {
 			case r.Method != via[0].Method:
-				return fmt.Errorf("it redirects to %s with HTTP %d, which drops the message: %s", to.Redacted(), r.Response.StatusCode, hint)
+				return &RedirectError{fmt.Sprintf("it redirects to %s with HTTP %d, which drops the message: %s", to.Redacted(), r.Response.StatusCode, hint)}
 			case !secured && (to.Host != from.Host || to.Scheme != from.Scheme):
-				return fmt.Errorf("it redirects to %s, another server, which gets nothing that is meant for this one: %s", to.Redacted(), hint)
+				return &RedirectError{fmt.Sprintf("it redirects to %s, another server, which gets nothing that is meant for this one: %s", to.Redacted(), hint)}
 			case len(via) >= 10:
-				return errors.New("it redirects endlessly")
+				return &RedirectError{"it redirects endlessly"}
 			}
 			return nil
 		},
