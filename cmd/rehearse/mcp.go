@@ -257,6 +257,8 @@ func outOfReach(err error) error {
 		return &codeError{exitFailed, err}
 	case e.Kind == mcppool.ErrCancelled:
 		return &codeError{exitKilled, fmt.Errorf("interrupted while %s server %q", e.Op, e.Server)}
+	case e.Kind == mcppool.ErrTimeout:
+		err = fmt.Errorf("%w; --timeout allows more", err)
 	}
 	return &codeError{exitUnjudged, err}
 }
