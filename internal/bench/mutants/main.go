@@ -64,7 +64,7 @@ func main() {
 	flag.Uint64Var(&o.seed, "seed", 1, "draws the mutants")
 	flag.IntVar(&o.n, "n", 300, "`mutants` in all")
 	flag.IntVar(&o.each, "each", 25, "`mutants` of each of the eight groups")
-	only := flag.String("only", "", "groups or packages, separated by commas: -each mutants of each of these and no others")
+	only := flag.String("only", "", "groups, packages or \"the rest\", separated by commas: -each mutants of each of these and no others")
 	flag.StringVar(&o.at, "at", "", "try every mutant of this `FILE` or FILE:LINE instead")
 	flag.BoolVar(&o.own, "own", false, "run the tests of a mutant's package alone: quick, and more survive")
 	flag.DurationVar(&o.timeout, "timeout", 2*time.Minute, "a mutant whose tests take so much longer than without it, or four times as long, is killed")
@@ -149,6 +149,13 @@ type share struct {
 
 // plan says how many mutants each group gets.
 func (t *tree) plan(o options) ([]share, error) {
+	others := group{name: rest}
+	for name := range t.packages {
+		if !slices.ContainsFunc(groups, func(g group) bool { return slices.Contains(g.packages, name) }) {
+			others.packages = append(others.packages, name)
+		}
+	}
+	slices.Sort(others.packages)
 	var list []share
 	if len(o.only) > 0 {
 		for _, name := range o.only {
@@ -156,6 +163,8 @@ func (t *tree) plan(o options) ([]share, error) {
 			switch {
 			case i >= 0:
 				list = append(list, share{groups[i], o.each})
+			case name == rest:
+				list = append(list, share{others, o.each})
 			case t.packages[name] != nil:
 				list = append(list, share{group{name, []string{name}}, o.each})
 			default:
@@ -164,13 +173,6 @@ func (t *tree) plan(o options) ([]share, error) {
 		}
 		return list, nil
 	}
-	others := group{name: rest}
-	for name := range t.packages {
-		if !slices.ContainsFunc(groups, func(g group) bool { return slices.Contains(g.packages, name) }) {
-			others.packages = append(others.packages, name)
-		}
-	}
-	slices.Sort(others.packages)
 	for _, g := range groups {
 		list = append(list, share{g, o.each})
 	}
