@@ -47,6 +47,9 @@ func TestBuild(t *testing.T) {
 		delete(u.met, 3)
 		units = append(units, u.pattern)
 	}
+	if want := []string{"^TestBoard$", "^Example$"}; !slices.Equal(units, want) {
+		t.Errorf("tests that run alone: %q, want %q", units, want)
+	}
 	for m, want := range ends {
 		if got, err := b.try(t.Context(), m); err != nil || got != want {
 			t.Errorf("%v: %q, %v; want %q", m, got, err, want)
