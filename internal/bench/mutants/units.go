@@ -36,6 +36,7 @@ func (b *build) units(ctx context.Context, p, file string) ([]unit, error) {
 	if err != nil {
 		return nil, fmt.Errorf("listing the tests of %s: %w\n%s", p, err, out)
 	}
+	fmt.Fprintf(os.Stderr, "the tests of %s took %v: now each alone\n", p, all.took.Round(time.Second))
 	var list []unit
 	for _, name := range topLevel.FindAllString(string(out), -1) {
 		one, out, err := b.unit(ctx, p, file, exactly(name))
