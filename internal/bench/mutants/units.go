@@ -43,13 +43,13 @@ func (b *build) units(ctx context.Context, p, file string) ([]unit, error) {
 		if err != nil {
 			return nil, err
 		}
-		parts := partOf.FindAllStringSubmatch(string(out), -1)
+		parts := partsOf(out, one.took)
 		if one.took < b.long/4 || len(parts) < 2 {
 			list = append(list, one)
 			continue
 		}
 		for _, part := range parts {
-			one, _, err := b.unit(ctx, p, file, exactly(name)+"/"+exactly(part[1]))
+			one, _, err := b.unit(ctx, p, file, exactly(name)+"/"+exactly(part))
 			if err != nil {
 				return nil, err
 			}
@@ -59,9 +59,27 @@ func (b *build) units(ctx context.Context, p, file string) ([]unit, error) {
 	return list, nil
 }
 
+// partsOf lists the parts of a test that took so long, unless what it does before them
+// would take too long before each.
+func partsOf(out []byte, took time.Duration) (names []string) {
+	before := took
+	for _, m := range partOf.FindAllStringSubmatch(string(out), -1) {
+		names = append(names, m[1])
+		alone, err := time.ParseDuration(m[2])
+		if err != nil {
+			continue
+		}
+		before -= alone
+	}
+	if before*time.Duration(len(names)) > took {
+		return nil
+	}
+	return names
+}
+
 var (
 	topLevel = regexp.MustCompile(`(?m)^(Test|Example|Fuzz)\w*$`)
-	partOf   = regexp.MustCompile(`(?m)^    --- PASS: \w+/([^/\s]+) \(`)
+	partOf   = regexp.MustCompile(`(?m)^    --- PASS: \w+/([^/\s]+) \(([^)]+)\)$`)
 )
 
 func exactly(name string) string { return "^" + regexp.QuoteMeta(name) + "$" }
