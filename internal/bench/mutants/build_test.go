@@ -56,17 +56,3 @@ func TestBuild(t *testing.T) {
 		}
 	}
 }
-
-// TestPartsOf: a test is divided where that costs no more than the test once more.
-func TestPartsOf(t *testing.T) {
-	out := []byte("=== RUN   TestA\n--- PASS: TestA (3.00s)\n    --- PASS: TestA/one (1.00s)\n        --- PASS: TestA/one/deep (1.00s)\n    --- PASS: TestA/a/b (0.10s)\n    --- PASS: TestA/two#01 (1.50s)\nPASS\n")
-	for took, want := range map[time.Duration][]string{
-		3 * time.Second: {"one", "two#01"},
-		9 * time.Second: nil,               // 6.5 s before each
-		time.Second:     {"one", "two#01"}, // at the same time
-	} {
-		if got := partsOf(out, took); !slices.Equal(got, want) {
-			t.Errorf("partsOf(%v) = %q, want %q", took, got, want)
-		}
-	}
-}

@@ -43,43 +43,38 @@ func (b *build) units(ctx context.Context, p, file string) ([]unit, error) {
 		if err != nil {
 			return nil, err
 		}
-		parts := partsOf(out, one.took)
-		if one.took < b.long/4 || len(parts) < 2 {
-			list = append(list, one)
-			continue
+		parts, err := b.parts(ctx, p, file, one, out)
+		if err != nil {
+			return nil, err
 		}
-		for _, part := range parts {
-			one, _, err := b.unit(ctx, p, file, exactly(name)+"/"+exactly(part))
-			if err != nil {
-				return nil, err
-			}
-			list = append(list, one)
+		list = append(list, parts...)
+	}
+	return list, nil
+}
+
+// parts are those of a test that takes long, or the test where that is not worth it:
+// what comes before them may take long too, and is done before each.
+func (b *build) parts(ctx context.Context, p, file string, whole unit, out []byte) ([]unit, error) {
+	names := partOf.FindAllStringSubmatch(string(out), -1)
+	if whole.took < b.long/4 || len(names) < 2 {
+		return []unit{whole}, nil
+	}
+	var list []unit
+	for _, m := range names {
+		u, _, err := b.unit(ctx, p, file, whole.pattern+"/"+exactly(m[1]))
+		if err != nil {
+			return nil, err
+		}
+		if list = append(list, u); list[0].took*time.Duration(len(names)) > 3*whole.took {
+			return []unit{whole}, nil
 		}
 	}
 	return list, nil
 }
 
-// partsOf lists the parts of a test that took so long, unless what it does before them
-// would take too long before each.
-func partsOf(out []byte, took time.Duration) (names []string) {
-	before := took
-	for _, m := range partOf.FindAllStringSubmatch(string(out), -1) {
-		names = append(names, m[1])
-		alone, err := time.ParseDuration(m[2])
-		if err != nil {
-			continue
-		}
-		before -= alone
-	}
-	if before*time.Duration(len(names)) > took {
-		return nil
-	}
-	return names
-}
-
 var (
 	topLevel = regexp.MustCompile(`(?m)^(Test|Example|Fuzz)\w*$`)
-	partOf   = regexp.MustCompile(`(?m)^    --- PASS: \w+/([^/\s]+) \(([^)]+)\)$`)
+	partOf   = regexp.MustCompile(`(?m)^    --- PASS: \w+/([^/\s]+) \(`)
 )
 
 func exactly(name string) string { return "^" + regexp.QuoteMeta(name) + "$" }
