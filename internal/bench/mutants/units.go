@@ -43,33 +43,27 @@ func (b *build) units(ctx context.Context, p, file string) ([]unit, error) {
 		if err != nil {
 			return nil, err
 		}
-		parts, err := b.parts(ctx, p, file, one, out)
-		if err != nil {
-			return nil, err
-		}
-		list = append(list, parts...)
+		list = append(list, b.parts(ctx, p, file, one, out)...)
 	}
-	return list, nil
+	return list, ctx.Err()
 }
 
-// parts are those of a test that takes long, or the test where that is not worth it:
-// what comes before them may take long too, and is done before each.
-func (b *build) parts(ctx context.Context, p, file string, whole unit, out []byte) ([]unit, error) {
+// parts are those of a test that takes long, or the test where they do not pass without
+// each other, or that is not worth it: what comes before them may take long too, and is
+// done before each.
+func (b *build) parts(ctx context.Context, p, file string, whole unit, out []byte) []unit {
 	names := partOf.FindAllStringSubmatch(string(out), -1)
 	if whole.took < b.long/4 || len(names) < 2 {
-		return []unit{whole}, nil
+		return []unit{whole}
 	}
 	var list []unit
 	for _, m := range names {
 		u, _, err := b.unit(ctx, p, file, whole.pattern+"/"+exactly(m[1]))
-		if err != nil {
-			return nil, err
-		}
-		if list = append(list, u); list[0].took*time.Duration(len(names)) > 3*whole.took {
-			return []unit{whole}, nil
+		if list = append(list, u); err != nil || list[0].took*time.Duration(len(names)) > 3*whole.took {
+			return []unit{whole}
 		}
 	}
-	return list, nil
+	return list
 }
 
 var (
