@@ -8,6 +8,7 @@ import (
 	"net/url"
 	"strings"
 
+	"github.com/rehearse-dev/rehearse/internal/redirect"
 	"github.com/rehearse-dev/rehearse/internal/vcr"
 )
 
@@ -47,7 +48,7 @@ func (o *origin) inward(location string, req *http.Request) string {
 		path += "/"
 	}
 	rest, ok := strings.CutPrefix(path, base+"/")
-	if !ok || to.Scheme != asked.Scheme || !strings.EqualFold(to.Hostname(), asked.Hostname()) || portOf(to) != portOf(asked) {
+	if !ok || !redirect.Same(to, asked) {
 		return location
 	}
 	to.Scheme, to.Host, to.User = "http", req.Host, nil
@@ -57,13 +58,6 @@ func (o *origin) inward(location string, req *http.Request) string {
 	prefix, _ := req.Context().Value(prefixKey{}).(string)
 	setPath(to, prefix+"/"+rest)
 	return to.String()
-}
-
-func portOf(u *url.URL) string {
-	if p := u.Port(); p != "" {
-		return p
-	}
-	return map[string]string{"http": "80", "https": "443"}[u.Scheme]
 }
 
 // setPath gives an address a path as it is sent.

@@ -96,7 +96,7 @@ func TestTapeThatCannotBeKept(t *testing.T) {
 			if err := record(2); err == nil || !strings.Contains(err.Error(), fmt.Sprintf("the recording is in %q", part)) {
 				t.Errorf("got %v", err)
 			}
-			if got, err := Read(part); err != nil || got.requests() != 2 {
+			if got, err := Read(part); err != nil || asked(got) != 2 {
 				t.Errorf("what was recorded reads as %+v, %v", got, err)
 			}
 			if folder == "a.tape" {
@@ -107,9 +107,14 @@ func TestTapeThatCannotBeKept(t *testing.T) {
 			if err := record(4); err != nil {
 				t.Fatal(err)
 			}
-			if got, err := Read(filepath.Join(dir, "a.cut.tape")); err != nil || got.requests() != 2 {
+			if got, err := Read(filepath.Join(dir, "a.cut.tape")); err != nil || asked(got) != 2 {
 				t.Errorf("put aside, it reads as %+v, %v", got, err)
 			}
 		})
 	}
+}
+
+func asked(r *Recording) int {
+	n, _ := r.count()
+	return n
 }

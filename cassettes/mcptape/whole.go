@@ -197,11 +197,12 @@ func (r *Recorder) spoils() error {
 	if before.Server != "" && now.Server != "" && before.Server != now.Server {
 		return fmt.Errorf("the existing tape records %q, but this recording is of %q; --force replaces it", before.Server, now.Server)
 	}
-	if was, is := before.requests(), now.requests(); is < was {
-		return fmt.Errorf("the existing tape has %d requests, but this recording has %d; --force replaces it", was, is)
-	}
-	if was, is := before.Answered(), now.Answered(); is < was {
-		return fmt.Errorf("the existing tape has answers to %d requests, but this recording to %d; --force replaces it", was, is)
+	asked, answered := before.count()
+	switch askedNow, answeredNow := now.count(); {
+	case askedNow < asked:
+		return fmt.Errorf("the existing tape has %d requests, but this recording has %d; --force replaces it", asked, askedNow)
+	case answeredNow < answered:
+		return fmt.Errorf("the existing tape has answers to %d requests, but this recording to %d; --force replaces it", answered, answeredNow)
 	}
 	return nil
 }
@@ -209,39 +210,31 @@ func (r *Recorder) spoils() error {
 // Answered counts the requests of the client that the server answered, with an error
 // too. A tape without any has nothing to replay and nothing to verify.
 func (r *Recording) Answered() int {
+	_, answered := r.count()
+	return answered
+}
+
+// count counts the requests of the client, and those of them that have an answer.
+func (r *Recording) count() (asked, answered int) {
 	type id struct {
 		session int
 		key     string
 	}
-	asked, n := map[id]bool{}, 0
+	open := map[id]bool{}
 	for i := range r.Frames {
 		f := &r.Frames[i]
 		for _, m := range f.messages() {
 			switch at := (id{f.Session, m.Key()}); {
 			case f.Dir == In && m.IsRequest():
-				asked[at] = true
-			case f.Dir == Out && m.IsResponse() && asked[at]:
-				delete(asked, at)
-				n++
+				open[at] = true
+				asked++
+			case f.Dir == Out && m.IsResponse() && open[at]:
+				delete(open, at)
+				answered++
 			}
 		}
 	}
-	return n
-}
-
-// requests counts the requests of the client.
-func (r *Recording) requests() int {
-	n := 0
-	for i := range r.Frames {
-		if r.Frames[i].Dir == In {
-			for _, m := range r.Frames[i].messages() {
-				if m.IsRequest() {
-					n++
-				}
-			}
-		}
-	}
-	return n
+	return asked, answered
 }
 
 // setAside keeps a recording that is refused, in a file of its own, and adds to

@@ -24,6 +24,7 @@ import (
 	"github.com/rehearse-dev/rehearse/internal/dialect/dialects"
 	"github.com/rehearse-dev/rehearse/internal/key"
 	"github.com/rehearse-dev/rehearse/internal/redact"
+	"github.com/rehearse-dev/rehearse/internal/redirect"
 	"github.com/rehearse-dev/rehearse/internal/shape"
 	"github.com/rehearse-dev/rehearse/internal/vcr"
 	"github.com/rehearse-dev/rehearse/reports"
@@ -340,11 +341,7 @@ func (d *drifter) ask(ctx context.Context, files []*vcr.File) *reports.Compariso
 	}
 	show := newAsking(d.p, total)
 	defer show.close()
-	// A redirect is an answer to compare, and no other server gets our key.
-	client := &http.Client{
-		Transport:     &http.Transport{Proxy: http.ProxyFromEnvironment, ForceAttemptHTTP2: true},
-		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
-	}
+	client := &http.Client{Transport: &http.Transport{Proxy: http.ProxyFromEnvironment, ForceAttemptHTTP2: true}, CheckRedirect: redirect.None}
 	defer client.CloseIdleConnections()
 	silent := 0
 	var refused refusals

@@ -19,6 +19,7 @@ import (
 	"github.com/rehearse-dev/rehearse/harness"
 	"github.com/rehearse-dev/rehearse/harness/mcppool"
 	"github.com/rehearse-dev/rehearse/internal/prose"
+	"github.com/rehearse-dev/rehearse/internal/redirect"
 	"github.com/rehearse-dev/rehearse/internal/settings"
 )
 
@@ -202,12 +203,16 @@ func (d *doctor) get(ctx context.Context, url, key string) (status int, body []b
 	if key != "" {
 		req.Header.Set("Authorization", "Bearer "+key)
 	}
-	req.Close = true // two requests, and then no more
-	resp, err := http.DefaultClient.Do(req)
+	req.Close = true                                    // two requests, and then no more
+	client := http.Client{CheckRedirect: redirect.None} // as agents have it
+	resp, err := client.Do(req)
 	if err != nil {
 		return 0, nil, d.why(ctx, errors.Unwrap(err)) // without the address
 	}
 	defer resp.Body.Close()
+	if to, err := resp.Location(); err == nil {
+		return 0, nil, fmt.Errorf("it redirects to %s with HTTP %d, which is not followed: if that is the endpoint, give its address", to.Redacted(), resp.StatusCode)
+	}
 	if body, err = io.ReadAll(io.LimitReader(resp.Body, maxAnswer)); err != nil {
 		return 0, nil, d.why(ctx, err)
 	}

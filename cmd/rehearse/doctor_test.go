@@ -35,6 +35,7 @@ func TestDoctorAnswers(t *testing.T) {
 	}{
 		{"no list", "no", 404, exitPassed, "ok      endpoint URL: it does not list its models (HTTP 404)"},
 		{"a wrong key", "no", 401, exitFailed, "failed  endpoint URL: it answers, and refuses the key: HTTP 401"},
+		{"elsewhere", "", 307, exitFailed, "failed  endpoint URL: it redirects to http://127.0.0.1:1/v1/models with HTTP 307, which is not followed: if that is the endpoint, give its address"},
 		{"broken", "<html>bad gateway</html>", 502, exitFailed, "failed  endpoint URL: it answers with HTTP 502: <html>bad gateway</html>"},
 		{"another model", `{"data": [{"id": "a"}]}`, 200, exitPassed, `ok      endpoint URL: 1 model, "m" is not among them by this name`},
 		{"this model", `{"data": [{"id": "m"}]}`, 200, exitPassed, "ok      endpoint URL: 1 model\n"},
@@ -44,6 +45,9 @@ func TestDoctorAnswers(t *testing.T) {
 				if r.URL.Path != "/v1/models" {
 					http.NotFound(w, r)
 					return
+				}
+				if tc.status == http.StatusTemporaryRedirect {
+					w.Header().Set("Location", "http://127.0.0.1:1/v1/models")
 				}
 				w.WriteHeader(tc.status)
 				_, _ = w.Write([]byte(tc.body))

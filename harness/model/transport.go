@@ -13,6 +13,7 @@ import (
 
 	"github.com/rehearse-dev/rehearse/harness"
 	"github.com/rehearse-dev/rehearse/internal/dialect"
+	"github.com/rehearse-dev/rehearse/internal/redirect"
 	"github.com/rehearse-dev/rehearse/internal/retry"
 )
 
@@ -79,10 +80,7 @@ func (a *attempt) receive(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	client := http.Client{
-		Transport:     a.cfg.Transport,
-		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
-	}
+	client := http.Client{Transport: a.cfg.Transport, CheckRedirect: redirect.None}
 	resp, err := client.Do(req)
 	if err != nil {
 		return a.unreached(err)

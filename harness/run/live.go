@@ -24,6 +24,7 @@ import (
 	"github.com/rehearse-dev/rehearse/internal/conduct"
 	"github.com/rehearse-dev/rehearse/internal/dialect"
 	"github.com/rehearse-dev/rehearse/internal/dialect/dialects"
+	"github.com/rehearse-dev/rehearse/internal/redirect"
 )
 
 // maxBody bounds what the proxy keeps of one request or answer. A larger
@@ -90,9 +91,7 @@ func (t *trial) openLive() (harness.Endpoint, error) {
 	m := &liveModel{
 		base: strings.TrimRight(t.entry.BaseURL, "/"), key: t.entry.keys.of, clock: t.clock, check: t.checkLimits,
 		read: t.opts.readReply, aside: t.asides(),
-		client: &http.Client{Transport: t.opts.Transport, CheckRedirect: func(*http.Request, []*http.Request) error {
-			return http.ErrUseLastResponse // a redirect would carry the key away
-		}},
+		client: &http.Client{Transport: t.opts.Transport, CheckRedirect: redirect.None},
 	}
 	if m.read == nil {
 		m.read = dialect.ReadAll

@@ -19,6 +19,7 @@ import (
 
 	"github.com/rehearse-dev/rehearse/harness"
 	"github.com/rehearse-dev/rehearse/harness/tools"
+	"github.com/rehearse-dev/rehearse/internal/redirect"
 )
 
 // ManageTool is the name of the tool by which a model switches its toolsets.
@@ -46,7 +47,7 @@ type Client struct {
 	// AdminToken lets ManageTool switch toolsets. Without it the tool is not
 	// offered.
 	AdminToken string
-	// HTTP sends the requests. Nil means [http.DefaultClient].
+	// HTTP sends the requests. Nil means a client that follows no redirects.
 	HTTP *http.Client
 
 	mu       sync.Mutex
@@ -189,11 +190,14 @@ func (c *Client) send(ctx context.Context, method, path string, body []byte) (in
 	if strings.HasPrefix(path, "/mcp/admin/") {
 		req.Header.Set("Authorization", "Bearer "+c.AdminToken)
 	}
-	res, err := cmp.Or(c.HTTP, http.DefaultClient).Do(req)
+	res, err := cmp.Or(c.HTTP, &http.Client{CheckRedirect: redirect.None}).Do(req)
 	if err != nil {
 		return 0, nil, fmt.Errorf("asking the tool server: %w", err)
 	}
 	defer res.Body.Close()
+	if to, err := res.Location(); err == nil {
+		return 0, nil, fmt.Errorf("the tool server redirects to %s with HTTP %d, which is not followed: if that is the server, give its address", to.Redacted(), res.StatusCode)
+	}
 	data, err := io.ReadAll(io.LimitReader(res.Body, maxResult+1))
 	if err == nil && len(data) > maxResult {
 		err = fmt.Errorf("the answer is longer than %d bytes", maxResult)

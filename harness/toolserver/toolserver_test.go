@@ -223,6 +223,22 @@ func TestNoTokenNoChange(t *testing.T) {
 	}
 }
 
+// TestClientRedirected: what is meant for the server, the token above all, goes to no other.
+func TestClientRedirected(t *testing.T) {
+	other := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { t.Error("another server was asked") }))
+	defer other.Close()
+	moved := httptest.NewServer(http.RedirectHandler(other.URL, http.StatusTemporaryRedirect))
+	defer moved.Close()
+	box := &toolserver.Client{URL: moved.URL, AdminToken: token}
+	want := "the tool server redirects to " + other.URL
+	if list, err := box.Tools(t.Context()); err == nil || !strings.Contains(err.Error(), want) {
+		t.Errorf("tools of a redirect: %v, %v", list, err)
+	}
+	if result, err := box.Call(t.Context(), toolserver.ManageTool, `{"action":"ACTIVATE","toolset_ids":["math_tools"]}`); err != nil || !result.IsError || !strings.Contains(result.Text, want) {
+		t.Errorf("a change at a redirect: %+v, %v", result, err)
+	}
+}
+
 // TestCallsOfOneReply holds that a reply is played with the tools that it was
 // asked with: what it switches off is run in it, what it switches on is not.
 func TestCallsOfOneReply(t *testing.T) {

@@ -14,14 +14,14 @@ import (
 // a package fits counts; one without a line fails. "..." stands for any end.
 const imports = `
 cassettes: internal/redact harness harness/trials internal/dialect/dialects internal/exactjson internal/filepos internal/key internal/plainfile
-	internal/prose internal/recfile internal/shape internal/sse internal/vcr
+	internal/prose internal/recfile internal/redirect internal/shape internal/sse internal/vcr
 cassettes/mcptape: internal/redact harness internal/exactjson internal/filepos internal/jsonrpc internal/key
 	internal/mcphttp internal/mcpwire internal/plainfile internal/prose internal/recfile internal/shape internal/sse
 	internal/value internal/vcr
 cmd/rehearse: cassettes cassettes/mcptape internal/redact harness harness/agent harness/agentserver harness/mcppool
 	harness/model harness/run internal/stats harness/tools harness/toolserver harness/trials internal/capture internal/dialect internal/dialect/dialects internal/filepos internal/gate internal/key
 	internal/match internal/mcpargs internal/mcpconfig internal/mcpwire internal/mockserver internal/offline internal/plainfile internal/profile
-	internal/project internal/prose internal/recfile internal/settings internal/shape internal/sse internal/subjects internal/timeline internal/vcr internal/yamledit mockllm mockllm/fault
+	internal/project internal/prose internal/recfile internal/redirect internal/settings internal/shape internal/sse internal/subjects internal/timeline internal/vcr internal/yamledit mockllm mockllm/fault
 	mockmcp mockmcp/fault reports
 	scenarios
 harness: internal/jsonrpc
@@ -31,17 +31,17 @@ harness/agentserver: harness harness/agent internal/gate internal/sse
 harness/goopenai: harness
 harness/mcpgo: harness internal/mcpwire
 harness/mcppool: harness internal/breaker internal/exactjson internal/jsonrpc internal/mcphttp internal/mcpwire internal/retry internal/telemetry
-harness/model: harness internal/dialect internal/dialect/chat internal/dialect/gemini internal/dialect/messages internal/dialect/responses internal/retry internal/value
+harness/model: harness internal/dialect internal/dialect/chat internal/dialect/gemini internal/dialect/messages internal/dialect/responses internal/redirect internal/retry internal/value
 harness/run: cassettes cassettes/mcptape internal/redact harness harness/mcppool harness/model
 	harness/score harness/tools
 	harness/trials internal/conduct internal/dialect internal/dialect/dialects internal/expr internal/filepos
 	internal/gate internal/jsonrpc internal/key internal/mcpconfig internal/mcpwire internal/passthrough internal/plainfile internal/profile
-	internal/project internal/prose internal/recfile internal/retry internal/shape internal/toolname internal/trajectory internal/value
+	internal/project internal/prose internal/recfile internal/redirect internal/retry internal/shape internal/toolname internal/trajectory internal/value
 	internal/vcr mockllm mockmcp mockmcp/fault reports scenarios
 harness/score: harness harness/trials internal/expr internal/match internal/prose internal/trajectory internal/value
 harness/tools: harness harness/mcppool internal/dialect internal/exactjson internal/mcpwire internal/schema internal/toolname
 	internal/value
-harness/toolserver: harness harness/mcppool harness/tools internal/filepos internal/gate internal/mcpconfig internal/mcpwire internal/plainfile internal/schema
+harness/toolserver: harness harness/mcppool harness/tools internal/filepos internal/gate internal/mcpconfig internal/mcpwire internal/plainfile internal/redirect internal/schema
 	internal/toolname internal/value
 harness/trials: harness internal/filepos internal/jsonrpc internal/plainfile internal/prose internal/recfile
 internal/archtest:
@@ -85,9 +85,9 @@ internal/match: harness harness/trials internal/expr internal/prose internal/sch
 internal/look:
 internal/mcpargs: internal/prose internal/value
 internal/mcpconfig: harness internal/filepos internal/plainfile internal/prose internal/strictyaml
-internal/mcphttp: internal/exactjson internal/jsonrpc internal/mcpwire internal/sse
+internal/mcphttp: internal/exactjson internal/jsonrpc internal/mcpwire internal/redirect internal/sse
 internal/mcpmatrix: mockmcp mockmcp/fault
-internal/mcpwire: harness internal/exactjson internal/jsonrpc internal/prose
+internal/mcpwire: harness internal/exactjson internal/jsonrpc internal/prose internal/redirect
 internal/mockserver: harness harness/score harness/trials internal/budget internal/expr internal/gate internal/jsonrpc
 	internal/look internal/match internal/profile internal/prose internal/toolname internal/trajectory internal/value mockllm
 	mockllm/fault mockmcp reports
@@ -100,6 +100,7 @@ internal/prose:
 internal/recfile:
 internal/recfile/recfiletest:
 internal/redact: internal/key internal/sse internal/value internal/vcr
+internal/redirect:
 internal/retry:
 internal/samplerun: harness harness/trials internal/jsonrpc
 internal/schema: internal/value
@@ -109,7 +110,7 @@ internal/shape: harness internal/dialect internal/dialect/chat internal/dialect/
 internal/sse:
 internal/stats: harness
 internal/strictyaml: harness internal/prose internal/value
-internal/subjects: harness internal/conduct internal/expr internal/mcpconfig internal/mcpwire internal/plainfile internal/prose internal/redact internal/sse internal/strictyaml
+internal/subjects: harness internal/conduct internal/expr internal/mcpconfig internal/mcpwire internal/plainfile internal/prose internal/redact internal/redirect internal/sse internal/strictyaml
 	internal/value
 internal/telemetry: harness harness/model
 internal/timeline: cassettes/mcptape internal/mcpwire internal/prose internal/shape internal/value internal/vcr

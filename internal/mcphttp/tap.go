@@ -10,6 +10,7 @@ import (
 	"sync"
 
 	"github.com/rehearse-dev/rehearse/internal/mcpwire"
+	"github.com/rehearse-dev/rehearse/internal/redirect"
 	"github.com/rehearse-dev/rehearse/internal/sse"
 )
 
@@ -102,8 +103,7 @@ func (f Following) RoundTrip(req *http.Request) (*http.Response, error) {
 			return nil, err
 		}
 		next, err := resp.Location()
-		if err != nil || resp.StatusCode != http.StatusTemporaryRedirect && resp.StatusCode != http.StatusPermanentRedirect ||
-			next.Scheme != to.Scheme || next.Host != to.Host {
+		if err != nil || resp.StatusCode != http.StatusTemporaryRedirect && resp.StatusCode != http.StatusPermanentRedirect || !redirect.Same(next, to) {
 			return resp, nil
 		}
 		resp.Body.Close()

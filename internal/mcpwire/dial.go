@@ -17,6 +17,7 @@ import (
 	"github.com/coder/websocket"
 
 	"github.com/rehearse-dev/rehearse/harness"
+	"github.com/rehearse-dev/rehearse/internal/redirect"
 )
 
 var (
@@ -89,11 +90,10 @@ func NewHTTPClient(dial func(ctx context.Context, network, address string) (net.
 		CheckRedirect: func(r *http.Request, via []*http.Request) error {
 			const hint = "if that is the server, give its URL"
 			from, to := via[0].URL, r.URL
-			secured := from.Scheme == "http" && to.Scheme == "https" && from.Hostname() == to.Hostname() && from.Port()+to.Port() == ""
 			switch {
 			case r.Method != via[0].Method:
 				return &RedirectError{fmt.Sprintf("it redirects to %s with HTTP %d, which drops the message: %s", to.Redacted(), r.Response.StatusCode, hint)}
-			case !secured && (to.Host != from.Host || to.Scheme != from.Scheme):
+			case !redirect.Same(from, to) && !redirect.Secured(from, to):
 				return &RedirectError{fmt.Sprintf("it redirects to %s, another server, which gets nothing that is meant for this one: %s", to.Redacted(), hint)}
 			case len(via) >= 10:
 				return &RedirectError{"it redirects endlessly"}

@@ -23,6 +23,7 @@ import (
 	"github.com/rehearse-dev/rehearse/internal/expr"
 	"github.com/rehearse-dev/rehearse/internal/mcpwire"
 	"github.com/rehearse-dev/rehearse/internal/prose"
+	"github.com/rehearse-dev/rehearse/internal/redirect"
 	"github.com/rehearse-dev/rehearse/internal/sse"
 	"github.com/rehearse-dev/rehearse/internal/value"
 )
@@ -44,7 +45,7 @@ func openHTTP(ctx context.Context, d *Definition, p *place, env *harness.Env) (h
 	s := &httpSession{
 		def: d, place: p, env: env,
 		// Of its own, so that nothing stays behind; and by no proxy.
-		client: &http.Client{Transport: &http.Transport{}, CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }},
+		client: &http.Client{Transport: &http.Transport{}, CheckRedirect: redirect.None},
 	}
 	values := maps.Clone(p.values)
 	if strings.Contains(d.HTTP.URL, "{port}") || has(d.HTTP.Start, "port") {

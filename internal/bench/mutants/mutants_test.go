@@ -118,3 +118,24 @@ func TestDraw(t *testing.T) {
 		t.Errorf("%d mutants drawn of %d", len(one), len(list))
 	}
 }
+
+// TestPlan: by group, by package, and what is in no group.
+func TestPlan(t *testing.T) {
+	tree := &tree{packages: map[string]*pkg{"internal/conduct": {}, "harness/run": {}, "harness": {}}}
+	list, err := tree.plan(options{each: 3, only: []string{"conduct", "harness", rest}})
+	want := []share{{groups[0], 3}, {group{"harness", []string{"harness"}}, 3}, {group{rest, []string{"harness", "harness/run"}}, 3}}
+	if diff := cmp.Diff(want, list, cmp.AllowUnexported(share{}, group{})); err != nil || diff != "" {
+		t.Errorf("%v, plan (-want +got):\n%s", err, diff)
+	}
+	if _, err := tree.plan(options{only: []string{"none"}}); err == nil {
+		t.Error("an unknown group has a plan")
+	}
+}
+
+// TestExactly: parts may have slashes in their names.
+func TestExactly(t *testing.T) {
+	m := partOf.FindStringSubmatch("--- PASS: TestA (1.0s)\n    --- PASS: TestA/a.b/c (0.1s)\n")
+	if m == nil || exactly(m[1]) != `^a\.b$/^c$` {
+		t.Errorf("%q", m)
+	}
+}

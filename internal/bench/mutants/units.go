@@ -68,10 +68,13 @@ func (b *build) parts(ctx context.Context, p, file string, whole unit, out []byt
 
 var (
 	topLevel = regexp.MustCompile(`(?m)^(Test|Example|Fuzz)\w*$`)
-	partOf   = regexp.MustCompile(`(?m)^    --- PASS: \w+/([^/\s]+) \(`)
+	partOf   = regexp.MustCompile(`(?m)^    --- PASS: \w+/(\S+) \(`)
 )
 
-func exactly(name string) string { return "^" + regexp.QuoteMeta(name) + "$" }
+// exactly is a pattern for a test or a part, the levels of whose name slashes separate.
+func exactly(name string) string {
+	return "^" + strings.ReplaceAll(regexp.QuoteMeta(name), "/", "$/^") + "$"
+}
 
 // unit runs tests of a package with no mutant on.
 func (b *build) unit(ctx context.Context, p, file, pattern string) (unit, []byte, error) {
