@@ -21,7 +21,7 @@ func TestRecordingLine(t *testing.T) {
 		{trials.Record{Cassette: "c.yaml", Recorded: 2}, "unchanged c.yaml: 2 interactions"},
 		{
 			trials.Record{Outcome: harness.OutcomeError, Recorded: 2, Cause: &trials.Cause{Message: "it is in c.refused.yaml\nmore"}},
-			"nothing was recorded: it is in c.refused.yaml",
+			": it is in c.refused.yaml; more",
 		},
 	} {
 		if got := recordingLine(tc.rec); !strings.HasSuffix(got, tc.want) {

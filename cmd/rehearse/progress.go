@@ -175,8 +175,7 @@ func recordingLine(r trials.Record) string {
 		}
 	}
 	if r.Outcome == harness.OutcomeError && r.Cause != nil { // it was refused, or could not be written
-		why, _, _ := strings.Cut(r.Cause.Message, "\n")
-		return fmt.Sprintf("warning: %s: nothing was recorded: %s", r.Key, why)
+		return fmt.Sprintf("warning: %s: %s", r.Key, strings.ReplaceAll(r.Cause.Message, "\n", "; "))
 	}
 	return fmt.Sprintf("warning: %s: nothing was recorded", r.Key)
 }

@@ -186,6 +186,11 @@ func tapeRecord(ctx context.Context, p *process, flags *tapeFlags, command []str
 	code, err := mcptape.Record(ctx, out, command, mcptape.Stdio{In: p.stdin, Out: p.stdout, Err: p.stderr}, opts)
 	switch {
 	case code != 0:
+		if err == nil {
+			if why := answered(out); why != nil {
+				p.logf("%v", why)
+			}
+		}
 		return &codeError{exitCode(code), err}
 	case err != nil:
 		return err

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"path/filepath"
+	"slices"
 	"strings"
 	"time"
 
@@ -46,16 +47,24 @@ func printTimeline(p *process, paths []string) error {
 			models = append(models, path)
 		}
 	}
-	stem := ""
+	stem, end := "", ".tape"
 	if len(models) == 1 {
-		stem = strings.TrimSuffix(models[0], filepath.Ext(models[0])) + "."
+		stem = strings.TrimSuffix(models[0], filepath.Ext(models[0]))
+		if name, ok := strings.CutSuffix(stem, ".refused"); ok {
+			stem, end = name, ".refused.tape"
+		}
+		stem += "."
 	}
 	if len(tapes) == 0 && stem != "" {
-		beside, err := filepath.Glob(escapeGlob(stem) + "*.tape")
+		beside, err := filepath.Glob(escapeGlob(stem) + "*" + end)
 		if err != nil {
 			return err
 		}
-		tapes = beside
+		// What has more dots is of a model whose name begins like this one's, or was refused:
+		// names of servers have none.
+		tapes = slices.DeleteFunc(beside, func(path string) bool {
+			return strings.Contains(strings.TrimSuffix(strings.TrimPrefix(path, stem), end), ".")
+		})
 	}
 	var recordings [][]timeline.Event
 	for _, path := range tapes {
@@ -67,7 +76,7 @@ func printTimeline(p *process, paths []string) error {
 		if !ok || stem == "" {
 			name = filepath.Base(path)
 		}
-		recordings = append(recordings, timeline.Tape(strings.TrimSuffix(name, ".tape"), path, rec))
+		recordings = append(recordings, timeline.Tape(strings.TrimSuffix(strings.TrimSuffix(name, end), ".tape"), path, rec))
 	}
 	for _, path := range models {
 		f, err := vcr.Read(path)
