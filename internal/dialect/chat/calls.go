@@ -26,17 +26,21 @@ func withExtra(b []byte, extra json.RawMessage) []byte {
 
 // callDelta is what a delta says of one call.
 type callDelta struct {
-	call                        int // which, from 0
-	index, id, name, kind, args value
-	extra                       json.RawMessage
-	tokens                      int
+	call                 int // which, from 0
+	index                int // as it is sent; negative is absent
+	id, name, kind, args value
+	extra                json.RawMessage
+	tokens               int
 }
 
 func (w *writer) callDelta(b []byte, d *callDelta) []byte {
 	b = w.object(b, chatCall, func(b []byte, member string) []byte {
 		switch member {
 		case "index":
-			return d.index.append(b)
+			if d.index < 0 {
+				return b
+			}
+			return strconv.AppendInt(b, int64(d.index), 10)
 		case "id":
 			return d.id.append(b)
 		case "type":
@@ -181,21 +185,21 @@ func (w *writer) arguments(call *dialect.Call, n int) []callDelta {
 	return list
 }
 
-// index numbers delta i of call n.
-func index(how dialect.Index, n, i int, random *rand.Rand) value {
+// index numbers delta i of call n; -1 is no number.
+func index(how dialect.Index, n, i int, random *rand.Rand) int {
 	switch how {
 	case dialect.IndexMissing:
-		return value{}
+		return -1
 	case dialect.IndexZero:
-		n = 0
+		return 0
 	case dialect.IndexWandering:
-		n = i + 1
+		return i + 1
 	case dialect.IndexMixed:
 		if i > 0 && random.IntN(2) == 0 {
-			return value{}
+			return -1
 		}
 	}
-	return value{raw, strconv.Itoa(n)}
+	return n
 }
 
 // put puts a member of a call into the deltas where place says.

@@ -6,6 +6,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"net/http"
+	"slices"
 	"strconv"
 	"sync"
 	"time"
@@ -30,8 +31,10 @@ func write(r *dialect.Reply, style *dialect.Style, stream bool, into *dialect.Bu
 	w := writers.Get().(*writer)
 	defer writers.Put(w)
 	w.r, w.style, w.out, w.frames = r, style, into.Bytes[:0], into.Frames[:0]
-	w.list, w.parts, w.before, w.after, w.head = w.list[:0], w.parts[:0], w.before[:0], w.after[:0], w.head[:0]
-	w.like, w.split = sort{}, 0
+	w.list, w.parts, w.head, w.split, w.now = w.list[:0], w.parts[:0], w.head[:0], 0, nil
+	if usual := len(style.Keys) == 0 && style.Habits == (dialect.Habits{}); !usual || !w.usual {
+		w.templates, w.usual = w.templates[:0], usual
+	}
 	into.Body = dialect.Body{Status: http.StatusOK, Header: dialect.JSONHeader}
 	body := &into.Body
 	if stream {
@@ -56,20 +59,35 @@ type writer struct {
 	frames []dialect.Frame
 	list   []delta     // of the choice that is written
 	parts  []callDelta // what they say about calls
-	// Most events of a stream differ from the one before in one text: before and
-	// after are what stands around it in those like the one for the delta like.
-	before, after []byte
-	like          sort
+	// Most events of a stream differ from others in their texts: templates are
+	// what stands around these. Those of the usual style serve later replies too.
+	templates []*template
+	usual     bool
+	now       *template // the last one, of which event is the whole event
+	event     []byte
+	shift     int
 	// head is a chunk with a mark at split for its choices.
 	head  []byte
 	split int
 }
 
-// sort tells deltas apart that differ in more than a text.
+// template is the choice of a chunk without the texts that stand at holes.
+type template struct {
+	sort
+	text  []byte
+	holes []hole
+}
+
+type hole struct {
+	at   int
+	slot slot
+}
+
+// sort tells deltas apart that differ in more than their texts.
 type sort struct {
-	kind         dialect.Kind
-	choice, call int
-	index        string
+	kind          dialect.Kind
+	choice, index int
+	forms         uint64 // of its values, and whether it has the role
 }
 
 // object appends an object with the members that the style has.
@@ -132,33 +150,23 @@ func (w *writer) silent(ch *dialect.Choice, other bool) bool {
 func (w *writer) stream() {
 	s, r := w.style, w.r
 	for _, data := range s.Preflight {
-		w.event(dialect.Frame{Kind: dialect.KindPreamble}, func(b []byte) []byte { return append(b, data...) })
+		w.send(dialect.Frame{Kind: dialect.KindPreamble}, func(b []byte) []byte { return append(b, data...) })
 	}
 	for i := range r.Choices {
-		w.choice(i)
+		w.choiceChunks(i)
 	}
 	if s.Usage == dialect.WhenAlways || s.Usage == dialect.WhenAsked && r.IncludeUsage {
-		w.event(dialect.Frame{Kind: dialect.KindUsage}, func(b []byte) []byte {
-			return w.object(b, chatUsageChunk, func(b []byte, member string) []byte {
-				switch member {
-				case "choices":
-					return append(b, "[]"...)
-				case "usage":
-					return w.usage(b)
-				}
-				return w.ofChunk(b, member)
-			})
-		})
+		w.send(dialect.Frame{Kind: dialect.KindUsage}, w.usageChunk)
 	}
 	if !s.NoDone {
-		w.event(dialect.Frame{Kind: dialect.KindDone}, func(b []byte) []byte { return append(b, "[DONE]"...) })
+		w.send(dialect.Frame{Kind: dialect.KindDone}, func(b []byte) []byte { return append(b, "[DONE]"...) })
 	}
 }
 
 const dataField = "data: "
 
-// event adds an event with the data that write appends.
-func (w *writer) event(f dialect.Frame, write func(b []byte) []byte) {
+// send adds an event with the data that write appends.
+func (w *writer) send(f dialect.Frame, write func(b []byte) []byte) {
 	from := len(w.out)
 	w.out = write(append(w.out, dataField...))
 	if data := w.out[from+len(dataField):]; severalLines(data) { // in values that are sent as they are spelled
@@ -192,8 +200,8 @@ func (w *writer) ofChunk(b []byte, member string) []byte {
 	return w.shared(b, member)
 }
 
-// choice writes the chunks of one choice.
-func (w *writer) choice(n int) {
+// choiceChunks writes the chunks of one choice.
+func (w *writer) choiceChunks(n int) {
 	ch := &w.r.Choices[n]
 	w.deltas(ch)
 	w.placeRole()
@@ -203,76 +211,159 @@ func (w *writer) choice(n int) {
 		d := &w.list[i]
 		f := dialect.Frame{Kind: d.kind, Choice: n, Call: d.first(), Tokens: d.tokens, Delay: d.delay}
 		if d.kind == dialect.KindText && logprobs != nil {
-			w.event(f, func(b []byte) []byte { return w.chunk(b, n, d, logprobs) })
+			w.send(f, func(b []byte) []byte { return w.chunk(b, n, d, logprobs) })
 			logprobs = nil
 			continue
 		}
-		hole, ok := w.hole(d)
-		if !ok {
-			w.event(f, func(b []byte) []byte { return w.chunk(b, n, d, nil) })
+		if !w.template(n, d) {
+			w.send(f, func(b []byte) []byte { return w.chunk(b, n, d, nil) })
 			continue
 		}
-		if like := (sort{d.kind, n, f.Call, d.index()}); w.like != like && !w.template(n, d, hole, like) {
-			w.event(f, func(b []byte) []byte { return w.chunk(b, n, d, nil) })
-			continue
+		from, done := len(w.out), 0
+		for _, h := range w.now.holes {
+			w.out = dialect.AppendQuote(append(w.out, w.event[done:h.at+w.shift]...), d.value(h.slot).text)
+			done = h.at + w.shift
 		}
-		from := len(w.out)
-		w.out = append(dialect.AppendQuote(append(w.out, w.before...), hole.text), w.after...)
+		w.out = append(w.out, w.event[done:]...)
 		f.Data = w.out[from:len(w.out):len(w.out)]
 		w.frames = append(w.frames, f)
 	}
 }
 
-// hole is the one text in which a delta differs from others of its sort; ok is
-// false where there is more.
-func (w *writer) hole(d *delta) (v *value, ok bool) {
-	switch {
-	case d.role, d.finish != "", w.style.ChunkIDs, d.kind == dialect.KindReasoning && w.style.Habits.ReasoningDetails:
-		return nil, false
-	case len(d.calls) == 1:
-		c := &d.calls[0]
-		plain := c.id.form == absent && c.name.form == absent && c.kind.form == absent && c.extra == nil && c.args.form == quoted
-		return &c.args, plain
+// sortOf is the sort of a delta; ok is false where it has more than texts.
+func (w *writer) sortOf(n int, d *delta) (s sort, ok bool) {
+	if w.style.ChunkIDs || d.kind == dialect.KindReasoning && w.style.Habits.ReasoningDetails {
+		return s, false
 	}
-	return &d.text, len(d.calls) == 0 && d.text.form == quoted && d.kind != dialect.KindRole && d.kind != dialect.KindFinish
+	forms := uint64(d.text.form) | uint64(d.finish.form)<<8
+	if d.role {
+		forms |= 1 << 16
+	}
+	if len(d.calls) == 0 {
+		return sort{kind: d.kind, choice: n, forms: forms}, true
+	}
+	c := &d.calls[0]
+	forms |= uint64(c.id.form)<<24 | uint64(c.name.form)<<32 | uint64(c.kind.form)<<40 | uint64(c.args.form)<<48
+	return sort{d.kind, n, c.index, forms}, len(d.calls) == 1 && c.extra == nil && c.args.form != raw
 }
 
-// mark stands for a text in a template: no JSON has it.
+// mark stands for a text in a template, before its slot: no JSON has it.
 const mark = 0
 
-// template makes before and after of a delta. It reports false where the event
-// is more than one line.
-func (w *writer) template(n int, d *delta, hole *value, like sort) bool {
-	text := *hole
-	*hole = value{form: marked}
-	b := append(w.chunk(append(w.before[:0], dataField...), n, d, nil), "\n\n"...)
-	*hole = text
-	at := bytes.IndexByte(b, mark)
-	if at < 0 || severalLines(b[:len(b)-len("\n\n")]) {
-		w.like = sort{}
+// template makes now and event of a delta. It reports false where there is
+// none: the delta differs in more than texts, or the event is more than one line.
+func (w *writer) template(n int, d *delta) bool {
+	like, ok := w.sortOf(n, d)
+	if !ok {
 		return false
 	}
-	w.after = append(w.after[:0], b[at+1:]...)
-	w.before, w.like = b[:at], like
+	if w.now != nil && w.now.sort == like {
+		return true
+	}
+	w.open()
+	if w.split < 0 {
+		return false
+	}
+	w.now = w.templateOf(like, d)
+	w.shift = len(dataField) + w.split + len("[")
+	b := append(append(append(w.event[:0], dataField...), w.head[:w.split]...), '[')
+	b = append(append(append(b, w.now.text...), ']'), w.head[w.split+1:]...)
+	if severalLines(b) {
+		w.now = nil
+		return false
+	}
+	w.event = append(b, "\n\n"...)
 	return true
+}
+
+// templateOf returns the template of deltas like d. A new one replaces all where
+// they are many, as they are with many choices or calls.
+func (w *writer) templateOf(like sort, d *delta) *template {
+	for _, t := range w.templates {
+		if t.sort == like {
+			return t
+		}
+	}
+	const many = 16
+	all := len(w.templates) % many
+	w.templates = slices.Grow(w.templates[:all], 1)[:all+1]
+	if w.templates[all] == nil {
+		w.templates[all] = new(template)
+	}
+	t := w.templates[all]
+	t.sort, t.text, t.holes = like, t.text[:0], t.holes[:0]
+	blank := *d
+	blank.calls = slices.Clone(d.calls)
+	for slot := range slots {
+		if v := blank.value(slot); v != nil && v.form == quoted {
+			*v = value{marked, string(rune(slot))}
+		}
+	}
+	b := w.choice(nil, like.choice, &blank, nil)
+	for at := bytes.IndexByte(b, mark); at >= 0; at = bytes.IndexByte(b, mark) {
+		t.text = append(t.text, b[:at]...)
+		t.holes = append(t.holes, hole{len(t.text), slot(b[at+1])})
+		b = b[at+2:]
+	}
+	t.text = append(t.text, b...)
+	return t
+}
+
+// slot is a text of a delta.
+type slot int
+
+const (
+	slotText slot = iota
+	slotFinish
+	slotID
+	slotName
+	slotType
+	slotArgs
+	slots
+)
+
+// value is the text in a slot; nil is none.
+func (d *delta) value(s slot) *value {
+	switch {
+	case s == slotText:
+		return &d.text
+	case s == slotFinish:
+		return &d.finish
+	case len(d.calls) == 0:
+		return nil
+	}
+	c := &d.calls[0]
+	return [...]*value{slotID: &c.id, slotName: &c.name, slotType: &c.kind, slotArgs: &c.args}[s]
 }
 
 // chunk appends a chunk with one delta.
 func (w *writer) chunk(b []byte, n int, d *delta, logprobs json.RawMessage) []byte {
-	if len(w.head) == 0 || w.style.ChunkIDs {
-		w.head = w.object(w.head[:0], chatChunk, func(b []byte, member string) []byte {
-			if member == "choices" {
-				return append(b, mark)
-			}
-			return w.ofChunk(b, member)
-		})
-		w.split = bytes.IndexByte(w.head, mark)
-	}
-	if w.split < 0 { // a style without choices
+	w.open()
+	if w.split < 0 {
 		return append(b, w.head...)
 	}
 	b = append(append(b, w.head[:w.split]...), '[')
-	b = w.object(b, chatChoice, func(b []byte, member string) []byte {
+	b = w.choice(b, n, d, logprobs)
+	return append(append(b, ']'), w.head[w.split+1:]...)
+}
+
+// open makes the head. Its split is negative in a style without choices.
+func (w *writer) open() {
+	if len(w.head) > 0 && !w.style.ChunkIDs {
+		return
+	}
+	w.head = w.object(w.head[:0], chatChunk, func(b []byte, member string) []byte {
+		if member == "choices" {
+			return append(b, mark)
+		}
+		return w.ofChunk(b, member)
+	})
+	w.split = bytes.IndexByte(w.head, mark)
+}
+
+// choice appends a choice of a chunk.
+func (w *writer) choice(b []byte, n int, d *delta, logprobs json.RawMessage) []byte {
+	return w.object(b, chatChoice, func(b []byte, member string) []byte {
 		switch member {
 		case "index":
 			return strconv.AppendInt(b, int64(n), 10)
@@ -281,11 +372,10 @@ func (w *writer) chunk(b []byte, n int, d *delta, logprobs json.RawMessage) []by
 		case "logprobs":
 			return append(b, logprobs...)
 		case "finish_reason":
-			return quoteIf(b, d.finish)
+			return d.finish.append(b)
 		}
 		return b
 	})
-	return append(append(b, ']'), w.head[w.split+1:]...)
 }
 
 // functionCall is the member that chat completions had before tools; nil is
@@ -321,7 +411,7 @@ type value struct {
 }
 
 // form says what a value is.
-type form int
+type form uint8
 
 const (
 	absent form = iota // not there
@@ -340,12 +430,19 @@ func (v value) append(b []byte) []byte {
 	case raw:
 		return append(b, v.text...)
 	case marked:
-		return append(b, mark)
+		return append(append(b, mark), v.text...)
 	}
 	return b
 }
 
 func textValue(s string) value { return value{quoted, s} }
+
+func textIf(s string) value {
+	if s == "" {
+		return value{}
+	}
+	return textValue(s)
+}
 
 // delta is one delta of a choice before it is encoded.
 type delta struct {
@@ -354,7 +451,7 @@ type delta struct {
 	text   value // content, reasoning or refusal, by kind
 	last   bool  // of the pieces of that
 	calls  []callDelta
-	finish string
+	finish value
 	tokens int
 	delay  time.Duration
 }
@@ -364,14 +461,6 @@ func (d *delta) first() int {
 		return 0
 	}
 	return d.calls[0].call
-}
-
-// index is the number of the call that the delta describes, as it is sent.
-func (d *delta) index() string {
-	if len(d.calls) == 0 {
-		return ""
-	}
-	return d.calls[0].index.text
 }
 
 // delta appends a delta.
@@ -485,20 +574,20 @@ func (w *writer) placeFinish(ch *dialect.Choice) {
 	case dialect.FinishNever:
 	case dialect.FinishLast:
 		if last >= 0 {
-			deltas[last].finish = ch.Finish
+			deltas[last].finish = textIf(ch.Finish)
 			break
 		}
 		fallthrough
 	case dialect.FinishOwn:
-		w.list = append(deltas, delta{kind: dialect.KindFinish, finish: ch.Finish})
+		w.list = append(deltas, delta{kind: dialect.KindFinish, finish: textIf(ch.Finish)})
 	case dialect.FinishEachCall:
 		for i := range deltas {
 			if len(deltas[i].calls) > 0 {
-				deltas[i].finish = "tool_calls"
+				deltas[i].finish = textValue("tool_calls")
 			}
 		}
 		if last >= 0 && deltas[last].kind != dialect.KindRole {
-			deltas[last].finish = ch.Finish
+			deltas[last].finish = textIf(ch.Finish)
 		}
 	}
 }

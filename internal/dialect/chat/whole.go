@@ -38,6 +38,19 @@ func (w *writer) usage(b []byte) []byte {
 	})
 }
 
+// usageChunk appends the chunk of a stream that has the usage.
+func (w *writer) usageChunk(b []byte) []byte {
+	return w.object(b, chatUsageChunk, func(b []byte, member string) []byte {
+		switch member {
+		case "choices":
+			return append(b, "[]"...)
+		case "usage":
+			return w.usage(b)
+		}
+		return w.ofChunk(b, member)
+	})
+}
+
 // whole writes the answer as one object.
 func (w *writer) whole() {
 	r, tokens := w.r, 0

@@ -5,6 +5,7 @@ package dialects_test
 import (
 	"bytes"
 	"encoding/json"
+	"fmt"
 	"strings"
 	"testing"
 	"unicode/utf8"
@@ -170,6 +171,53 @@ func FuzzFragments(f *testing.F) {
 			t.Errorf("%+v (-said +read):\n%s", style.Fragments, d)
 		}
 	})
+}
+
+// TestStylesTakeTurns: what a reply was like says nothing about the next one.
+func TestStylesTakeTurns(t *testing.T) {
+	few := dialect.Choice{Text: "Let me see.", Reasoning: "Hm, hm.", Finish: "tool_calls", Calls: []dialect.Call{{ID: "a", Name: "f", Arguments: `{"q":1}`}}}
+	signed, many := few, dialect.Choice{Finish: "tool_calls"}
+	signed.Calls = []dialect.Call{few.Calls[0], few.Calls[0]}
+	signed.Calls[0].Extra, signed.Calls[1].Extra = json.RawMessage(`{"n":1}`), json.RawMessage(`{"n":2}`)
+	for range 20 {
+		many.Calls = append(many.Calls, dialect.Call{ID: "b", Name: "g", Arguments: "{}"})
+	}
+	replies := map[string][]dialect.Choice{"few": {few}, "many": {many}, "signed": {signed}, "two": {{Text: "Yes", Finish: "stop"}, few, {Text: "No", Finish: "length", Calls: few.Calls}}}
+	styles := []*dialect.Style{
+		{},
+		bare(dialect.Style{}),
+		{Keys: map[string]dialect.Keys{"chat.delta.calls": {"tool_calls", "x=1"}}},
+		{Keys: map[string]dialect.Keys{"chat.chunk.choice": {"index", "delta", "finish_reason", "x=[\n]"}}},
+		{Habits: dialect.Habits{FunctionCall: dialect.FunctionNull}},
+		{Habits: dialect.Habits{ReasoningDetails: true}},
+		{Role: dialect.RoleEvery, Finish: dialect.FinishEachCall},
+		{ChunkIDs: true},
+		{Fragments: dialect.Fragments{Args: dialect.ArgsObject}},
+		{Fragments: dialect.Fragments{Args: dialect.ArgsNull}},
+	}
+	first := map[string]string{}
+	for _, before := range styles {
+		for i, style := range styles {
+			for name, choices := range replies {
+				r := chatReply(dialect.Choice{})
+				r.Choices = choices
+				chat.Write(r, before, true)
+				body := chat.Write(r, style, true)
+				var b bytes.Buffer
+				for _, f := range body.Frames {
+					b.Write(f.Data)
+				}
+				if key := fmt.Sprint(name, i); first[key] == "" {
+					first[key] = b.String()
+					if name != "many" || i == 0 {
+						golden(t, fmt.Sprintf("chat_turns_%d_%s.sse", i, name), body)
+					}
+				} else if d := cmp.Diff(first[key], b.String()); d != "" {
+					t.Errorf("%s in style %d (-first +later):\n%s", name, i, d)
+				}
+			}
+		}
+	}
 }
 
 func TestPieces(t *testing.T) {
