@@ -46,7 +46,7 @@ type measurement struct {
 
 var (
 	cpu    = regexp.MustCompile(`^CPU (us|ms)|^us/request`)
-	memory = regexp.MustCompile(`MiB|KiB`)
+	memory = regexp.MustCompile(`MiB|KiB|^of it not in files$`)
 	ratio  = regexp.MustCompile(`, of before$`)
 	// noColumn is for what prints no table.
 	noColumn = regexp.MustCompile(`^\z.`)

@@ -25,10 +25,10 @@ func TestRead(t *testing.T) {
 `, measurement{name: "m", columns: ratio}, []figure{{"m, text, mock, CPU, of before", 1.04}},
 		},
 		{
-			"memory, and an aim in MiB", `  median of 9 starts  ms to the first 200  idle RSS MiB           aims
-       embeds it                  9.2          11.3  15 ms, 15 MiB
+			"memory, and an aim in MiB", `  median of 9 starts  ms to the first 200  idle RSS MiB  of it not in files           aims
+       embeds it                  9.2          11.3                4.2  15 ms, 15 MiB
 RSS after 500 requests with the journal on: 15 MiB, at most 16 MiB
-`, measurement{name: "m", columns: memory}, []figure{{"m, embeds it, idle RSS MiB", 11.3}, {"m, MiB after many requests", 15}},
+`, measurement{name: "m", columns: memory}, []figure{{"m, embeds it, idle RSS MiB", 11.3}, {"m, embeds it, of it not in files", 4.2}, {"m, MiB after many requests", 15}},
 		},
 		{
 			"controls, one digit, and a column twice", `
