@@ -264,7 +264,7 @@ func fold(path string, anew bool, maxBody int, secrets *redact.Redactor, logf fu
 	aside := anew || now != head.Base || now != "" && !head.Adds
 	to := path
 	if aside {
-		to = besidePath(path, "cut")
+		to = recfile.Beside(path, recfile.Cut)
 	}
 	list, err := before(to)
 	if err != nil {

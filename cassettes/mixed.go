@@ -122,12 +122,3 @@ func (g *group) numbers() string {
 	}
 	return "interactions " + parts[0]
 }
-
-// besidePath is where a recording goes that is no cassette: NAME.refused.yaml
-// when it was refused, NAME.cut.yaml when it was cut off.
-func besidePath(path, why string) string {
-	if base, ok := strings.CutSuffix(path, ".yaml"); ok {
-		return base + "." + why + ".yaml"
-	}
-	return path + "." + why
-}

@@ -151,9 +151,9 @@ func (r *Recorder) load() error {
 		case head.Whole:
 			r.note("a recording that would have replaced it was interrupted, and nothing of that is left; remove %q, or record it", journalPath(r.path))
 		case !head.Adds:
-			r.note("a recording that would have replaced it was interrupted and left %q; the next recording moves it to %q", journalPath(r.path), besidePath(r.path, "cut"))
+			r.note("a recording that would have replaced it was interrupted and left %q; the next recording moves it to %q", journalPath(r.path), recfile.Beside(r.path, recfile.Cut))
 		default:
-			r.note("a recording of it was interrupted and left %q; mode %s completes it, mode %s moves it to %q", journalPath(r.path), RecordNew, Record, besidePath(r.path, "cut"))
+			r.note("a recording of it was interrupted and left %q; mode %s completes it, mode %s moves it to %q", journalPath(r.path), RecordNew, Record, recfile.Beside(r.path, recfile.Cut))
 		}
 	}
 	for n, i := range f.Interactions {

@@ -10,6 +10,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/rehearse-dev/rehearse/internal/recfile"
 	"github.com/rehearse-dev/rehearse/internal/redact"
 	"github.com/rehearse-dev/rehearse/internal/vcr"
 )
@@ -105,7 +106,10 @@ func (r *Recorder) setAside(list []*vcr.Interaction, left []redact.Finding, why 
 // setAside writes a recording that was refused, without what looks like a
 // secret in it.
 func setAside(path string, list []*vcr.Interaction, left []redact.Finding, secrets *redact.Redactor, maxBody int) (string, error) {
-	at := besidePath(path, "refused")
+	at, err := recfile.Unused(recfile.Beside(path, recfile.Refused))
+	if err != nil {
+		return at, fmt.Errorf("writing cassette: %w", err)
+	}
 	f := &vcr.File{Path: at, Interactions: slices.Clone(list)}
 	for n, i := range f.Interactions {
 		found := slices.DeleteFunc(slices.Clone(left), func(f redact.Finding) bool { return f.Guess || f.Interaction != n+1 })
@@ -118,7 +122,7 @@ func setAside(path string, list []*vcr.Interaction, left []redact.Finding, secre
 
 // setCut adds a recording that was cut off to what [fold] may have kept of others.
 func setCut(path string, list []*vcr.Interaction, _ []redact.Finding, _ *redact.Redactor, maxBody int) (string, error) {
-	at := besidePath(path, "cut")
+	at := recfile.Beside(path, recfile.Cut)
 	all, err := before(at)
 	if err != nil {
 		return at, err

@@ -153,6 +153,17 @@ func TestReplacesNothing(t *testing.T) {
 			if info, err := os.Stat(at); err != nil || info.Mode().Perm() != 0o600 {
 				t.Errorf("its mode: %v, %v", info, err)
 			}
+			first, _ := os.ReadFile(at)
+			again := strings.TrimSuffix(path, ".yaml") + ".refused-2.yaml"
+			if err := recordN(test.is, test.now, test.force); err == nil || !strings.Contains(err.Error(), again) {
+				t.Errorf("refused again: %v", err)
+			}
+			if f, err := vcr.Read(again); err != nil || len(f.Interactions) != test.now {
+				t.Errorf("what was refused again: %v", err)
+			}
+			if now, _ := os.ReadFile(at); string(now) != string(first) {
+				t.Error("what was refused first has changed")
+			}
 		})
 	}
 }

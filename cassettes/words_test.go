@@ -214,11 +214,6 @@ func TestNumbersInWords(t *testing.T) {
 	if len(g) != 2 || !slices.Equal(g[0].of, []int{1, 3}) || g[1].text != "b" {
 		t.Errorf("groups %v", g)
 	}
-	for path, want := range map[string]string{"x/a.yaml": "x/a.cut.yaml", "a.yml": "a.yml.cut", "yaml": "yaml.cut", ".yaml": ".cut.yaml"} {
-		if got := besidePath(path, "cut"); got != want {
-			t.Errorf("beside %q is %q, want %q", path, got, want)
-		}
-	}
 }
 
 // TestFindingsInWords: what looks like a secret is told with its place and how

@@ -134,8 +134,13 @@ func TestTapeReplacesNothing(t *testing.T) {
 			if now, _ := os.ReadFile(path); string(now) != string(old) {
 				t.Error("the tape has changed")
 			}
-			if rec, err := mcptape.Read(strings.TrimSuffix(path, ".tape") + ".refused.tape"); err != nil || len(rec.Frames) != test.n+test.answered {
-				t.Errorf("what was refused: %v", err)
+			if err := record(test.server, test.n, test.answered, test.force); err == nil || !strings.Contains(err.Error(), "a.refused-2.tape") {
+				t.Errorf("refused again: %v", err)
+			}
+			for _, name := range []string{".refused.tape", ".refused-2.tape"} {
+				if rec, err := mcptape.Read(strings.TrimSuffix(path, ".tape") + name); err != nil || len(rec.Frames) != test.n+test.answered {
+					t.Errorf("what was refused, in %s: %v", name, err)
+				}
 			}
 		})
 	}

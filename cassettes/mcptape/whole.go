@@ -11,7 +11,6 @@ import (
 	"io/fs"
 	"os"
 	"slices"
-	"strings"
 
 	"github.com/rehearse-dev/rehearse/internal/plainfile"
 	"github.com/rehearse-dev/rehearse/internal/recfile"
@@ -52,7 +51,7 @@ const maxTape = plainfile.MaxRecording / 8 * 7
 
 // saveCut renames what was left of a recording, and closes it.
 func (r *Recorder) saveCut(left *os.File) (string, error) {
-	to, err := free(besidePath(r.path, "cut"))
+	to, err := recfile.Unused(recfile.Beside(r.path, recfile.Cut))
 	if err == nil {
 		err = os.Rename(left.Name(), to)
 	}
@@ -60,28 +59,6 @@ func (r *Recorder) saveCut(left *os.File) (string, error) {
 }
 
 var errBusy = errors.New("another process is recording it")
-
-// besidePath is where a recording goes that is no tape: NAME.refused.tape when
-// it was refused, NAME.cut.tape when it was cut off.
-func besidePath(path, why string) string {
-	return strings.TrimSuffix(path, ".tape") + "." + why + ".tape"
-}
-
-// free is the first of NAME.cut.tape, NAME.cut-2.tape and so on that is not
-// there.
-func free(path string) (string, error) {
-	base := strings.TrimSuffix(path, ".tape")
-	for n := 2; ; n++ {
-		_, err := os.Lstat(path)
-		if errors.Is(err, fs.ErrNotExist) {
-			return path, nil
-		}
-		if err != nil {
-			return "", err
-		}
-		path = fmt.Sprintf("%s-%d.tape", base, n)
-	}
-}
 
 // Stage ends the recording like [Recorder.Close], but leaves its name to
 // somebody who has others to give together with it: it returns the path of a
@@ -244,11 +221,14 @@ func (r *Recorder) setAside(why error) error {
 	if r.aside != "" {
 		return fmt.Errorf("%w; the recording is in %q", why, r.aside)
 	}
-	at := besidePath(r.path, "refused")
 	data, err := os.ReadFile(r.file.Name())
 	if err == nil && certain(r.secrets.Scan(data)) != nil { // over lines
 		data = r.secrets.Mask(&vcr.Interaction{Response: vcr.Response{Body: data}}, r.secrets.Scan(data)).Response.Body
 		err = r.rewrite(data)
+	}
+	var at string
+	if err == nil {
+		at, err = recfile.Unused(recfile.Beside(r.path, recfile.Refused))
 	}
 	if err == nil {
 		err = plainfile.ReplaceBytes(at, 0o600, data)
@@ -265,7 +245,7 @@ func (r *Recorder) setAside(why error) error {
 func (r *Recorder) keepShort() error {
 	why := fmt.Errorf("tape %q is not written, and an existing one stays: %w", r.path, r.short)
 	if r.aside == "" {
-		at, err := free(besidePath(r.path, "cut"))
+		at, err := recfile.Unused(recfile.Beside(r.path, recfile.Cut))
 		if err == nil {
 			err = os.Rename(r.file.Name(), at)
 		}

@@ -19,6 +19,7 @@ import (
 	"github.com/rehearse-dev/rehearse/harness"
 	"github.com/rehearse-dev/rehearse/internal/filepos"
 	"github.com/rehearse-dev/rehearse/internal/plainfile"
+	"github.com/rehearse-dev/rehearse/internal/recfile"
 	"github.com/rehearse-dev/rehearse/internal/redact"
 	"github.com/rehearse-dev/rehearse/internal/vcr"
 	"github.com/rehearse-dev/rehearse/scenarios"
@@ -317,31 +318,16 @@ func (r *recordings) age(path string, recorded time.Time, s *scenarios.Scenario)
 	}
 }
 
-// beside tells by its name whether a file is what came of a recording that was
-// refused or cut off; empty for others.
-func beside(path string) string {
-	name := strings.TrimSuffix(strings.TrimSuffix(filepath.Base(path), ".yaml"), ".tape")
-	switch i := strings.LastIndexByte(name, '.'); {
-	case i < 0:
-		return ""
-	case name[i+1:] == "refused":
-		return "refused"
-	case name[i+1:] == "cut" || strings.HasPrefix(name[i+1:], "cut-"):
-		return "cut"
-	}
-	return ""
-}
-
 // orphans lists the recordings where those of scenarios are, which no scenario
 // refers to.
 func (r *recordings) orphans(set *scenarios.Set, owners map[string]*scenarios.Scenario) {
 	for _, path := range r.paths() {
 		if kind := r.files[path]; (kind == aCassette || kind == aTape) && owners[path] == nil {
-			switch beside(path) {
-			case "refused":
+			switch recfile.Fate(path) {
+			case recfile.Refused:
 				r.doubt(path, "a recording that was refused; delete it when you have seen why")
 				continue
-			case "cut":
+			case recfile.Cut:
 				r.doubt(path, "the part of a recording that was interrupted; delete it when you have what you need")
 				continue
 			}

@@ -9,6 +9,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 
 	"github.com/rehearse-dev/rehearse/internal/recfile"
@@ -81,5 +82,50 @@ func TestLockOfAFileThatWentAway(t *testing.T) {
 		if err := os.WriteFile(path, nil, 0o600); err != nil {
 			t.Fatal(err)
 		}
+	}
+}
+
+// TestBeside: what does not get its name stands beside it, and takes the place of
+// nothing.
+func TestBeside(t *testing.T) {
+	for path, want := range map[string]string{
+		"x/a.yaml": "x/a.cut.yaml", "a.b.tape": "a.b.cut.tape", "a.yml": "a.yml.cut", "yaml": "yaml.cut", ".yaml": ".cut.yaml",
+	} {
+		got := recfile.Beside(path, recfile.Cut)
+		if got != want {
+			t.Errorf("beside %q is %q, want %q", path, got, want)
+		}
+		if fate := recfile.Fate(got); fate != recfile.Cut {
+			t.Errorf("%q tells %q", got, fate)
+		}
+	}
+	for path, want := range map[string]string{
+		"a.refused.yaml": "refused", "x/a.refused-12.tape": "refused", "a.cut-2.tape": "cut",
+		"refused.yaml": "", "refused/a.yaml": "", "a.yaml": "", "a.refuseds.yaml": "", "cut-2.tape": "", "a.refused.b.yaml": "",
+	} {
+		if got := recfile.Fate(path); got != want {
+			t.Errorf("%q tells %q, want %q", path, got, want)
+		}
+	}
+	for _, name := range []string{"a.yaml", "b"} {
+		base := recfile.Beside(filepath.Join(t.TempDir(), name), recfile.Refused)
+		for _, want := range []string{"", "-2", "-3"} {
+			path, err := recfile.Unused(base)
+			if ext := filepath.Ext(name); err != nil || path != strings.TrimSuffix(base, ext)+want+ext {
+				t.Fatalf("unused is %q, %v, want %q before the ending", path, err, want)
+			}
+			if err := os.WriteFile(path, nil, 0o600); err != nil {
+				t.Fatal(err)
+			}
+			if got := recfile.Fate(path); got != recfile.Refused {
+				t.Errorf("%q tells %q", path, got)
+			}
+		}
+	}
+	if got, err := recfile.Unused(t.TempDir()); err == nil {
+		t.Errorf("beside a directory: %q", got)
+	}
+	if got, err := recfile.Unused(strings.Repeat("long", 2000)); err == nil {
+		t.Errorf("a name that is too long is unused: %q", got)
 	}
 }
