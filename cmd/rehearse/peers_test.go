@@ -5,6 +5,7 @@
 package main
 
 import (
+	"context"
 	"fmt"
 	"net"
 	"path/filepath"
@@ -42,6 +43,7 @@ func newLifelines(t *testing.T) *lifelines {
 			l.mu.Lock()
 			l.gone = append(l.gone, gone)
 			l.mu.Unlock()
+			context.AfterFunc(t.Context(), func() { conn.Close() }) // of a process that nobody waited for
 			_, _ = conn.Write([]byte("x")) // it may go on now
 			wg.Go(func() {
 				defer close(gone)

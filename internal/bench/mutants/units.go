@@ -28,7 +28,7 @@ const long = 10 * time.Second
 // units runs the tests of a package with no mutant on, all at once and, if that takes
 // long, each alone.
 func (b *build) units(ctx context.Context, p, file string) ([]unit, error) {
-	all, _, err := b.unit(ctx, p, file, "")
+	all, _, err := b.unit(ctx, p, file, "", patience)
 	if err != nil || all.took < b.long {
 		return []unit{all}, err
 	}
@@ -39,7 +39,7 @@ func (b *build) units(ctx context.Context, p, file string) ([]unit, error) {
 	fmt.Fprintf(os.Stderr, "the tests of %s took %v: now each alone\n", p, all.took.Round(time.Second))
 	var list []unit
 	for _, name := range topLevel.FindAllString(string(out), -1) {
-		one, out, err := b.unit(ctx, p, file, exactly(name))
+		one, out, err := b.unit(ctx, p, file, exactly(name), patience)
 		if err != nil {
 			return nil, err
 		}
@@ -58,7 +58,7 @@ func (b *build) parts(ctx context.Context, p, file string, whole unit, out []byt
 	}
 	var list []unit
 	for _, m := range names {
-		u, _, err := b.unit(ctx, p, file, whole.pattern+"/"+exactly(m[1]))
+		u, _, err := b.unit(ctx, p, file, whole.pattern+"/"+exactly(m[1]), 2*whole.took+long)
 		if list = append(list, u); err != nil || list[0].took*time.Duration(len(names)) > 3*whole.took {
 			return []unit{whole}
 		}
@@ -76,15 +76,18 @@ func exactly(name string) string {
 	return "^" + strings.ReplaceAll(regexp.QuoteMeta(name), "/", "$/^") + "$"
 }
 
-// unit runs tests of a package with no mutant on.
-func (b *build) unit(ctx context.Context, p, file, pattern string) (unit, []byte, error) {
+// patience bounds tests that are known to end.
+const patience = 10 * time.Minute
+
+// unit runs tests of a package with no mutant on, for that long at most.
+func (b *build) unit(ctx context.Context, p, file, pattern string, most time.Duration) (unit, []byte, error) {
 	u := unit{pattern: pattern, met: map[int]bool{}}
 	met := b.number() + ".met"
 	if err := os.Remove(met); err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return u, nil, err
 	}
 	begun := time.Now()
-	out, err := b.run(ctx, none, p, file, 10*time.Minute, "-test.v", "-test.run="+pattern)
+	out, err := b.run(ctx, none, p, file, most, "-test.v", "-test.run="+pattern)
 	if err != nil {
 		return u, nil, fmt.Errorf("the tests of %s fail without a mutant: %s: %w\n%s", p, pattern, err, out)
 	}
