@@ -13,6 +13,7 @@ import (
 	"net/http"
 
 	"github.com/rehearse-dev/rehearse/harness/agentserver"
+	"github.com/rehearse-dev/rehearse/internal/redirect"
 	"github.com/rehearse-dev/rehearse/internal/sse"
 )
 
@@ -36,7 +37,7 @@ func (g *goalChat) say(ctx context.Context, line string) error {
 		return err
 	}
 	req.Header.Set("Content-Type", "application/json")
-	res, err := http.DefaultClient.Do(req)
+	res, err := (&http.Client{CheckRedirect: redirect.None}).Do(req)
 	if err != nil {
 		return fmt.Errorf("asking the agent server: %w", err)
 	}

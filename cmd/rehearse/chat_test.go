@@ -92,3 +92,15 @@ func TestChatInterrupts(t *testing.T) {
 		t.Errorf("exit code %d, told %q", code, k.err.String())
 	}
 }
+
+// TestGoalRedirected: a goal goes to no server but the one that was named.
+func TestGoalRedirected(t *testing.T) {
+	other := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { t.Error("another server was asked") }))
+	defer other.Close()
+	moved := httptest.NewServer(http.RedirectHandler(other.URL, http.StatusTemporaryRedirect))
+	defer moved.Close()
+	g := &goalChat{p: &process{stdout: io.Discard, stderr: io.Discard}, url: moved.URL}
+	if err := g.say(t.Context(), "my goal"); err == nil || !strings.Contains(err.Error(), "status 307") {
+		t.Errorf("a goal at a redirect: %v", err)
+	}
+}

@@ -44,7 +44,7 @@ func newLifelines(t *testing.T) *lifelines {
 			l.gone = append(l.gone, gone)
 			l.mu.Unlock()
 			context.AfterFunc(t.Context(), func() { conn.Close() }) // of a process that nobody waited for
-			_, _ = conn.Write([]byte("x")) // it may go on now
+			_, _ = conn.Write([]byte("x"))                          // it may go on now
 			wg.Go(func() {
 				defer close(gone)
 				defer conn.Close()

@@ -344,9 +344,16 @@ func (r *Router) names() string {
 	return strings.Join(names, ", ")
 }
 
-// failed is the result of a call that has none.
+// failed is [Failure] of a call of a known tool.
 func failed(r Result, err error) Result {
-	r.IsError, r.Err = true, err
+	f := Failure(err)
+	f.Server, f.Tool = r.Server, r.Tool
+	return f
+}
+
+// Failure is the result of a call that has none: what a model reads of the error,
+// without what the server wrote to stderr.
+func Failure(err error) Result {
 	text := err.Error()
 	var e *mcppool.Error
 	if errors.As(err, &e) {
@@ -354,8 +361,7 @@ func failed(r Result, err error) Result {
 		short.Stderr = "" // what a server logs is not the model's business
 		text = short.Error()
 	}
-	r.Text = errorMark + text
-	return r
+	return Result{Text: errorMark + text, IsError: true, Err: err}
 }
 
 // Close closes the sessions, all at once: a server may take its time to end.

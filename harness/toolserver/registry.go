@@ -196,7 +196,7 @@ func (t *Tool) check() error {
 	}
 	if t.URL != "" {
 		if u, err := url.Parse(t.URL); err != nil || u.Host == "" || u.Scheme != "http" && u.Scheme != "https" {
-			return fmt.Errorf("tool %q: %q is no http address", t.Name, t.URL)
+			return fmt.Errorf("tool %q: its url is no http address", t.Name) // it may hold a key
 		}
 	}
 	return nil

@@ -6,10 +6,12 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"maps"
 	"net/http"
+	"net/url"
 	"slices"
 	"strings"
 
@@ -25,11 +27,6 @@ const maxResult = 16 << 20
 // a result.
 type runner = func(ctx context.Context, args json.RawMessage) (tools.Result, error)
 
-// failed is a result that says what went wrong.
-func failed(err error) tools.Result {
-	return tools.Result{Text: "Error: " + err.Error(), IsError: true, Err: err}
-}
-
 // function runs a Go function.
 func function(f func(context.Context, json.RawMessage) (any, error)) runner {
 	return func(ctx context.Context, args json.RawMessage) (tools.Result, error) {
@@ -38,25 +35,27 @@ func function(f func(context.Context, json.RawMessage) (any, error)) runner {
 			return tools.Result{}, context.Cause(ctx)
 		}
 		if err != nil {
-			return failed(err), nil
+			return tools.Failure(err), nil
 		}
 		if text, ok := got.(string); ok {
 			return tools.Result{Text: text}, nil
 		}
 		data, err := json.Marshal(got)
 		if err != nil {
-			return failed(fmt.Errorf("the tool's result cannot be written as JSON: %w", err)), nil
+			return tools.Failure(fmt.Errorf("the tool's result cannot be written as JSON: %w", err)), nil
 		}
 		return tools.Result{Text: string(data)}, nil
 	}
 }
 
-// post runs a tool that another server has.
-func (s *Toolserver) post(url string) runner {
+// post runs a tool that another server has. What it says of the address is the
+// server alone: the rest may hold a key, and a model reads it.
+func (s *Toolserver) post(to *url.URL) runner {
+	where := to.Scheme + "://" + to.Host
 	return func(ctx context.Context, args json.RawMessage) (tools.Result, error) {
-		req, err := http.NewRequestWithContext(ctx, http.MethodPost, url, bytes.NewReader(args))
+		req, err := http.NewRequestWithContext(ctx, http.MethodPost, to.String(), bytes.NewReader(args))
 		if err != nil {
-			return failed(err), nil
+			return tools.Failure(fmt.Errorf("the address of the tool at %s cannot be asked", where)), nil
 		}
 		req.Header.Set("Content-Type", "application/json")
 		res, err := s.opts.Client.Do(req)
@@ -64,7 +63,10 @@ func (s *Toolserver) post(url string) runner {
 			if ctx.Err() != nil {
 				return tools.Result{}, context.Cause(ctx)
 			}
-			return failed(err), nil
+			if e := (*url.Error)(nil); errors.As(err, &e) {
+				err = e.Err
+			}
+			return tools.Failure(fmt.Errorf("asking the tool at %s: %w", where, err)), nil
 		}
 		defer res.Body.Close()
 		body, err := io.ReadAll(io.LimitReader(res.Body, maxResult+1))
@@ -72,11 +74,13 @@ func (s *Toolserver) post(url string) runner {
 		case ctx.Err() != nil:
 			return tools.Result{}, context.Cause(ctx)
 		case err != nil:
-			return failed(fmt.Errorf("reading the tool's answer: %w", err)), nil
+			return tools.Failure(fmt.Errorf("reading the tool's answer: %w", err)), nil
 		case len(body) > maxResult:
-			return failed(fmt.Errorf("the tool's answer is longer than %d bytes", maxResult)), nil
+			return tools.Failure(fmt.Errorf("the tool's answer is longer than %d bytes", maxResult)), nil
+		case res.StatusCode >= 300 && res.StatusCode < 400:
+			return tools.Failure(fmt.Errorf("the tool at %s redirects, with status %d, which is not followed", where, res.StatusCode)), nil
 		case res.StatusCode >= 400:
-			return failed(fmt.Errorf("the tool answered with status %d: %s", res.StatusCode, strings.TrimSpace(string(body)))), nil
+			return tools.Failure(fmt.Errorf("the tool answered with status %d: %s", res.StatusCode, strings.TrimSpace(string(body)))), nil
 		}
 		return tools.Result{Text: string(body)}, nil
 	}
@@ -90,7 +94,7 @@ func remote(session *mcppool.Session, name string) runner {
 			if ctx.Err() != nil {
 				return tools.Result{}, context.Cause(ctx)
 			}
-			return failed(err), nil
+			return tools.Failure(err), nil
 		}
 		return tools.Result{Text: tools.Text(got), IsError: got.IsError, Raw: got.Raw}, nil
 	}

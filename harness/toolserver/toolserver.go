@@ -31,6 +31,7 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"net/url"
 	"slices"
 	"strings"
 	"sync"
@@ -41,6 +42,7 @@ import (
 	"github.com/rehearse-dev/rehearse/harness"
 	"github.com/rehearse-dev/rehearse/harness/mcppool"
 	"github.com/rehearse-dev/rehearse/harness/tools"
+	"github.com/rehearse-dev/rehearse/internal/redirect"
 	"github.com/rehearse-dev/rehearse/internal/schema"
 	"github.com/rehearse-dev/rehearse/internal/value"
 )
@@ -92,8 +94,8 @@ type Options struct {
 	// AdminToken is what POST /mcp/admin/toolsets must send as a bearer token.
 	// Empty means that nobody may change toolsets over HTTP.
 	AdminToken string
-	// Client posts to the tools that have a URL. Nil means
-	// [http.DefaultClient].
+	// Client posts to the tools that have a URL. Nil means one that follows no
+	// redirects.
 	Client *http.Client
 	// MaxViews bounds the views; 0 means 1000. A request that names one more
 	// is refused.
@@ -105,8 +107,10 @@ type Options struct {
 	// CallTimeout bounds the wait in a call of an MCP server's tool for an answer, or
 	// for word of progress, which begins it anew. Default 60 s.
 	CallTimeout time.Duration
-	// Logf takes a line for each tool of an MCP server that is left out, and for a
-	// list that could not be had again. Nil drops it.
+	// Logf takes a line for each tool of an MCP server that is left out or whose
+	// arguments are not checked, for a list that could not be had again, and for a
+	// call that failed, with the end of what the server wrote to stderr, which
+	// clients do not get. Nil drops it.
 	Logf func(format string, args ...any)
 }
 
@@ -186,7 +190,7 @@ func New(ctx context.Context, registry *Registry, opts *Options) (*Toolserver, e
 		s.opts = *opts
 	}
 	s.opts.MaxViews = cmp.Or(s.opts.MaxViews, 1000)
-	s.opts.Client = cmp.Or(s.opts.Client, http.DefaultClient)
+	s.opts.Client = cmp.Or(s.opts.Client, &http.Client{CheckRedirect: redirect.None})
 	if err := registry.check(); err != nil {
 		return nil, err
 	}
@@ -248,20 +252,30 @@ func (s *Toolserver) local(d Tool) (tool, error) {
 	if len(d.Parameters) == 0 {
 		t.Schema = json.RawMessage(`{"type":"object","properties":{}}`)
 	} else {
-		v, err := value.Parse(d.Parameters)
-		if err != nil {
-			return t, fmt.Errorf("its parameters: %w", err)
-		}
-		if t.schema, err = schema.Compile(v); err != nil {
+		var err error
+		if t.schema, err = compile(d.Parameters); err != nil {
 			return t, fmt.Errorf("its parameters: %w", err)
 		}
 	}
 	if d.Run != nil {
 		t.run = function(d.Run)
 	} else {
-		t.run = s.post(d.URL)
+		to, err := url.Parse(d.URL)
+		if err != nil {
+			return t, err
+		}
+		t.run = s.post(to)
 	}
 	return t, nil
+}
+
+// compile makes the check of a tool's arguments.
+func compile(raw json.RawMessage) (*schema.Schema, error) {
+	v, err := value.Parse(raw)
+	if err != nil {
+		return nil, err
+	}
+	return schema.Compile(v)
 }
 
 // Close ends the calls and the sessions of MCP clients, and the MCP servers that
@@ -423,6 +437,9 @@ func (s *Toolserver) Call(ctx context.Context, name string, revision int, toolNa
 		}
 	}
 	result, err := t.run(ctx, args)
+	if result.Err != nil {
+		s.logf("tool %q: %v", toolName, result.Err)
+	}
 	result.Server, result.Tool = s.sets[i].ID, toolName
 	if err != nil {
 		return result, &Error{http.StatusBadGateway, err.Error()}

@@ -25,7 +25,13 @@ import (
 	"github.com/rehearse-dev/rehearse/mockmcp"
 )
 
-func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+func TestMain(m *testing.M) {
+	if os.Getenv(serverEnv) != "" {
+		dying()
+		return
+	}
+	goleak.VerifyTestMain(m)
+}
 
 const token = "secret-of-the-admin"
 

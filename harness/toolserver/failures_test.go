@@ -1,0 +1,160 @@
+// Copyright 2026 The rehearse Authors. SPDX-License-Identifier: Apache-2.0
+
+package toolserver_test
+
+import (
+	"bufio"
+	"context"
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/rehearse-dev/rehearse/harness"
+	"github.com/rehearse-dev/rehearse/harness/mcppool"
+	"github.com/rehearse-dev/rehearse/harness/toolserver"
+	"github.com/rehearse-dev/rehearse/mockmcp"
+)
+
+// serverEnv has this program serve one tool over stdio, and die at the first call.
+const serverEnv = "REHEARSE_TEST_DYING_SERVER"
+
+const stderr = "cannot log in with password hunter2"
+
+func dying() {
+	results := map[string]string{
+		"initialize": `{"protocolVersion":"2025-06-18","capabilities":{"tools":{}},"serverInfo":{"name":"files","version":"1"}}`,
+		"tools/list": `{"tools":[{"name":"read_file","inputSchema":{"type":"object"}},{"name":"odd","inputSchema":{"type":"object","properties":{"path":{"pattern":"(?=a)"}}}}]}`,
+	}
+	for in := bufio.NewScanner(os.Stdin); in.Scan(); {
+		var m struct {
+			ID     json.RawMessage
+			Method string
+		}
+		if err := json.Unmarshal(in.Bytes(), &m); err != nil || m.ID == nil {
+			continue
+		}
+		switch result := results[m.Method]; {
+		case m.Method == "tools/call":
+			fmt.Fprintln(os.Stderr, stderr)
+			os.Exit(3)
+		case result != "":
+			fmt.Printf(`{"jsonrpc":"2.0","id":%s,"result":%s}`+"\n", m.ID, result)
+		default:
+			fmt.Printf(`{"jsonrpc":"2.0","id":%s,"error":{"code":-32601,"message":"none"}}`+"\n", m.ID)
+		}
+	}
+}
+
+// TestFailures: what a client reads of a call that went wrong, and a model after it,
+// is neither what the server logs nor the address of a tool, which may hold a key.
+func TestFailures(t *testing.T) {
+	self, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	other := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { t.Error("another server was asked") }))
+	defer other.Close()
+	moved := httptest.NewServer(http.RedirectHandler(other.URL, http.StatusTemporaryRedirect))
+	defer moved.Close()
+	gone := httptest.NewServer(nil)
+	gone.Close()
+	reg := &toolserver.Registry{Toolsets: []toolserver.Toolset{
+		{ID: "files", Active: true, Server: &toolserver.Server{Command: []string{self}, Env: map[string]string{serverEnv: "1"}}},
+		{ID: "web", Active: true, Tools: []toolserver.Tool{{Name: "moved", URL: moved.URL + "/a?key=hunter2"}, {Name: "gone", URL: gone.URL + "/a?key=hunter2"}}},
+	}}
+	var mu sync.Mutex
+	var log strings.Builder
+	s, err := toolserver.New(t.Context(), reg, &toolserver.Options{Logf: func(format string, args ...any) {
+		mu.Lock()
+		defer mu.Unlock()
+		fmt.Fprintf(&log, format+"\n", args...)
+	}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	h := httptest.NewServer(s)
+	defer func() {
+		http.DefaultClient.CloseIdleConnections()
+		h.Close()
+		_ = s.Close() // the server is dead
+	}()
+	for _, tt := range []struct{ tool, want string }{
+		{"read_file", "exit status 3"},
+		{"odd", "exit status 3"}, // nobody can check its arguments
+		{"moved", "the tool at " + moved.URL + " redirects, with status 307, which is not followed"},
+		{"gone", "asking the tool at " + gone.URL + ": "},
+	} {
+		_, plain := ask(t, http.MethodPost, h.URL+"/tools/"+tt.tool, "{}")
+		session, err := mcppool.Open(t.Context(), harness.Server{Name: "tools", URL: h.URL + "/mcp"}, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		result, err := session.Call(t.Context(), tt.tool, json.RawMessage("{}"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := session.Close(); err != nil {
+			t.Error(err)
+		}
+		for how, said := range map[string]string{"HTTP": plain, "MCP": string(result.Raw)} {
+			if !strings.Contains(said, tt.want) || strings.Contains(said, "hunter2") {
+				t.Errorf("%s over %s: %s, want %q and no secret", tt.tool, how, said, tt.want)
+			}
+		}
+	}
+	mu.Lock()
+	defer mu.Unlock()
+	if !strings.Contains(log.String(), stderr) || !strings.Contains(log.String(), `arguments of tool "odd" are not checked: `) || strings.Contains(log.String(), "key=") {
+		t.Errorf("logged: %s", &log)
+	}
+}
+
+// TestArgumentsOfServers: arguments that do not fit the schema of an MCP server's tool
+// do not come to the server.
+func TestArgumentsOfServers(t *testing.T) {
+	done := func(context.Context, *mockmcp.Call) (*mockmcp.Answer, error) {
+		return &mockmcp.Answer{Text: "done"}, nil
+	}
+	mock, err := mockmcp.New(mockmcp.Script{Name: "files", Tools: []mockmcp.Tool{
+		{Name: "write_file", Handler: done, Input: json.RawMessage(`{"type":"object","properties":{"path":{"type":"string"}},"required":["path"],"additionalProperties":false}`)},
+	}}, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer mock.Close()
+	s, err := toolserver.New(t.Context(), &toolserver.Registry{Toolsets: []toolserver.Toolset{
+		{ID: "files", Active: true, Server: &toolserver.Server{Dial: harness.Server{Name: "files", Dial: mock.Dial}}},
+	}}, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	h := httptest.NewServer(s)
+	defer func() {
+		http.DefaultClient.CloseIdleConnections()
+		h.Close()
+		if err := s.Close(); err != nil {
+			t.Error(err)
+		}
+	}()
+	for _, tt := range []struct {
+		tool, args string
+		status     int
+	}{
+		{"write_file", `{"path":"a"}`, 200},
+		{"write_file", `{"path":5}`, 422},
+		{"write_file", `{}`, 422},
+		{"write_file", `{"path":"a","nope":1}`, 422},
+	} {
+		if status, said := ask(t, http.MethodPost, h.URL+"/tools/"+tt.tool, tt.args); status != tt.status {
+			t.Errorf("%s %s: status %d, want %d: %s", tt.tool, tt.args, status, tt.status, said)
+		}
+	}
+	if calls := mock.Calls(); calls != 1 {
+		t.Errorf("%d calls came to the server, want 1", calls)
+	}
+}
