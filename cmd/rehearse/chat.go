@@ -22,7 +22,6 @@ import (
 	"github.com/rehearse-dev/rehearse/harness/model"
 	"github.com/rehearse-dev/rehearse/harness/run"
 	"github.com/rehearse-dev/rehearse/harness/tools"
-	"github.com/rehearse-dev/rehearse/internal/match"
 	"github.com/rehearse-dev/rehearse/internal/prose"
 	"github.com/rehearse-dev/rehearse/internal/settings"
 )
@@ -256,8 +255,9 @@ func openChat(ctx context.Context, p *process, in *lines, flags *chatFlags, into
 		System: system, Stream: !flags.whole, Tools: c.router, Denied: c.router.Denied, MaxModelCalls: 50, Telemetry: into,
 		SelectTools: flags.selectTools, ErrorObjects: flags.errorObjects,
 	}
+	asks := &approver{p: p, in: in, tools: flags.approve, names: c.names}
 	if len(flags.approve) > 0 { // one question at a time, and nothing printed meanwhile
-		c.cfg.Approve, c.cfg.MaxToolConcurrency = (&approver{p: p, in: in, tools: flags.approve}).approve, 1
+		c.cfg.Approve, c.cfg.MaxToolConcurrency = asks.approve, 1
 	}
 	c.talk = agent.New(c.cfg).Conversation()
 	offered, err := c.router.Tools(ctx)
@@ -266,7 +266,7 @@ func openChat(ctx context.Context, p *process, in *lines, flags *chatFlags, into
 	}
 	c.warn()
 	for _, pattern := range flags.approve {
-		if !slices.ContainsFunc(offered, func(t harness.Tool) bool { return match.Glob(pattern, t.Name) }) {
+		if !slices.ContainsFunc(offered, func(t harness.Tool) bool { return asks.fits(pattern, t.Name) }) {
 			fmt.Fprintf(p.stderr, "rehearse: --approve %s fits no tool that is offered now\n", pattern)
 		}
 	}
@@ -274,6 +274,13 @@ func openChat(ctx context.Context, p *process, in *lines, flags *chatFlags, into
 		fmt.Fprintf(p.stderr, "%s at %s, %s of %s. /help shows the commands.\n", c.cfg.Name, opts.BaseURL, prose.Count(len(offered), "tool"), prose.Count(len(c.router.Sessions()), "server"))
 	}
 	return c, nil
+}
+
+// names are those of a tool: the one that the model knows, and what its server calls it,
+// alone and after the name of the server.
+func (c *chat) names(tool string) []string {
+	server, own, _ := c.router.Origin(tool)
+	return []string{tool, own, server + "." + own}
 }
 
 // chatPool is where the sessions of a chat are.
@@ -378,15 +385,19 @@ func (c *chat) command(ctx context.Context, name, rest string) error {
 	case "/help":
 		fmt.Fprintln(out, chatCommands)
 	case "/tools":
-		for _, s := range c.router.Sessions() {
-			listed, _, err := s.Tools(ctx)
-			if err != nil {
-				return err
-			}
-			for _, t := range listed {
-				fmt.Fprintf(out, "%s: %s: %s\n", s.Name(), t.Name, oneLineOf(t.Description, 100))
-			}
+		listed, err := c.router.Tools(ctx)
+		if err != nil {
+			return err
 		}
+		for _, t := range listed {
+			server, own, _ := c.router.Origin(t.Name)
+			name := t.Name
+			if own != name {
+				name += " (" + own + ")"
+			}
+			fmt.Fprintf(out, "%s: %s: %s\n", server, name, oneLineOf(t.Description, 100))
+		}
+		c.warn()
 	case "/servers":
 		for _, s := range c.router.Sessions() {
 			info := s.Info()

@@ -20,6 +20,7 @@ type approver struct {
 	p     *process
 	in    *lines
 	tools []string // patterns of those that are asked about
+	names func(tool string) []string
 	may   []string // tools that may run from now on
 }
 
@@ -28,10 +29,15 @@ var (
 	errRefused     = errors.New("the user refused it")
 )
 
+// fits reports whether a pattern is about a tool, by a name that it has.
+func (a *approver) fits(pattern, tool string) bool {
+	return slices.ContainsFunc(a.names(tool), func(name string) bool { return match.Glob(pattern, name) })
+}
+
 // approve decides about a call. Its arguments are shown in full: what is cut off
 // would be approved unseen.
 func (a *approver) approve(ctx context.Context, call harness.ToolCall) error {
-	if slices.Contains(a.may, call.Name) || !slices.ContainsFunc(a.tools, func(pattern string) bool { return match.Glob(pattern, call.Name) }) {
+	if slices.Contains(a.may, call.Name) || !slices.ContainsFunc(a.tools, func(pattern string) bool { return a.fits(pattern, call.Name) }) {
 		return nil
 	}
 	if !a.in.typed {

@@ -312,6 +312,16 @@ func (r *Router) Call(ctx context.Context, name, args string) (Result, error) {
 	return result, nil
 }
 
+// Origin returns the server of a tool that is offered under a name, and the name that
+// the server has for it; ok is false where there is none.
+func (r *Router) Origin(name string) (server, tool string, ok bool) {
+	session, t, _ := r.lookup(name)
+	if session == nil {
+		return "", "", false
+	}
+	return session.Name(), t.Name, true
+}
+
 // lookup finds the tool that is offered under a name, where it is, and the check
 // of its arguments. Without one the session is nil.
 func (r *Router) lookup(name string) (*mcppool.Session, mcppool.Tool, *schema.Schema) {
