@@ -133,7 +133,7 @@ func serveAgent(ctx context.Context, p *process, flags *agentFlags) error {
 		return agent.New(cfg), box.Close, nil
 	}})
 	defer server.Close()
-	return serveHandler(ctx, flags.listen, flags.grace, server, func(host string) {
+	return serveHandler(ctx, flags.listen, flags.grace, server, server.Close, func(host string) {
 		p.ready(p.stdout, "http://"+host+"/agent/execute_task", "")
 	})
 }

@@ -79,6 +79,38 @@ replies:
 	tools.expect(`"web_tools","description":"The web.","active":true`, "GET", root+"/tools", "") // the default view
 }
 
+// TestServeAgentStops: a task that outlasts the grace is cancelled, and its client told.
+func TestServeAgentStops(t *testing.T) {
+	asked := make(chan struct{})
+	llm := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
+		_, _ = io.Copy(io.Discard, r.Body)
+		asked <- struct{}{}
+		<-r.Context().Done()
+	}))
+	defer llm.Close()
+	for name, goal := range map[string]string{"whole": `{"goal":"x"}`, "stream": `{"goal":"x","stream":true}`} {
+		agent := serveArgs(t, &process{}, "serve", "agent", "--model=m", "--base-url="+llm.URL+"/v1", "--grace=1ms")
+		answer := make(chan string, 1)
+		go func() {
+			res, err := agent.client.Post(agent.URL, "application/json", strings.NewReader(goal))
+			if err != nil {
+				answer <- err.Error()
+				return
+			}
+			defer res.Body.Close()
+			said, err := io.ReadAll(res.Body)
+			answer <- fmt.Sprintf("%d %s%v", res.StatusCode, said, err)
+		}()
+		<-asked
+		if code, stderr := agent.end(); code != exitPassed {
+			t.Errorf("%s: the server ended with %d: %s", name, code, stderr)
+		}
+		if got := <-answer; !strings.HasPrefix(got, "200 ") || !strings.Contains(got, `"status":"cancelled"`) || !strings.Contains(got, "the server is stopping") {
+			t.Errorf("%s: answered %s", name, got)
+		}
+	}
+}
+
 // TestDeploy holds the compose file to the flags, and its registry to the reader.
 func TestDeploy(t *testing.T) {
 	const folder = "../../docs/deploy/"

@@ -14,9 +14,15 @@ import (
 	"github.com/rehearse-dev/rehearse/internal/plainfile"
 )
 
+// farewell is how long the answers may take that say that the server stops.
+const farewell = time.Second
+
 // serveHandler serves h until ctx ends, and then for as long as grace while
-// requests go on. h guards itself: see [gate.Rules]. say is told the host of the listener before the first request.
-func serveHandler(ctx context.Context, listen string, grace time.Duration, h http.Handler, say func(host string)) error {
+// requests go on; what outlasts the grace is ended by end, if there
+// is one, and answered as that. h
+// guards itself: see [gate.Rules]. say is told the host of the listener before the
+// first request.
+func serveHandler(ctx context.Context, listen string, grace time.Duration, h http.Handler, end func(), say func(host string)) error {
 	listener, err := net.Listen("tcp", listen)
 	if err != nil {
 		return err
@@ -32,7 +38,13 @@ func serveHandler(ctx context.Context, listen string, grace time.Duration, h htt
 	}
 	if grace > 0 {
 		ending, cancel := context.WithTimeout(context.WithoutCancel(ctx), grace)
-		_ = srv.Shutdown(ending) // what outlasts the grace is cut
+		_ = srv.Shutdown(ending)
+		cancel()
+	}
+	if end != nil {
+		end()
+		brief, cancel := context.WithTimeout(context.WithoutCancel(ctx), farewell)
+		_ = srv.Shutdown(brief)
 		cancel()
 	}
 	err = srv.Close() // streams that clients hold open are cut

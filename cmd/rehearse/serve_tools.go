@@ -86,7 +86,7 @@ error.`,
 				return fmt.Errorf("%s: %w", args[0], err)
 			}
 			defer s.Close()
-			return serveHandler(ctx, flags.listen, flags.grace, s, func(host string) {
+			return serveHandler(ctx, flags.listen, flags.grace, s, func() { s.Close() }, func(host string) {
 				p.ready(p.stdout, "http://"+host, "http://"+host+"/mcp/admin/toolsets")
 			})
 		},

@@ -62,5 +62,5 @@ func tapeServe(ctx context.Context, p *process, flags *tapeFlags) error {
 
 // serveTape serves h until ctx ends. The client finds it at path.
 func serveTape(ctx context.Context, p *process, flags *tapeFlags, path string, h http.Handler) error {
-	return serveHandler(ctx, flags.listen, 0, flags.admits.Handler(h), func(host string) { p.ready(p.stdout, "http://"+host+path, "") })
+	return serveHandler(ctx, flags.listen, 0, flags.admits.Handler(h), nil, func(host string) { p.ready(p.stdout, "http://"+host+path, "") })
 }
