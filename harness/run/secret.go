@@ -119,11 +119,12 @@ func newKeyless(keys ...string) (keyless, error) {
 type withoutKey struct {
 	key, mark string
 	whole     *strings.Replacer
+	secrets   *redact.Redactor
 }
 
 // Replace takes the key out of a text, also where the text was cut inside it.
 func (k *withoutKey) Replace(s string) string {
-	s = k.whole.Replace(s)
+	s = k.secrets.Spread(k.whole.Replace(s))
 	const cut = "…"
 	parts := strings.Split(s, cut)
 	for i := range len(parts) - 1 {
@@ -170,7 +171,7 @@ func newWithoutKey(apiKey string) (*withoutKey, error) {
 	for _, f := range slices.Compact(forms) {
 		pairs = append(pairs, f, mark)
 	}
-	return &withoutKey{apiKey, mark, strings.NewReplacer(pairs...)}, nil
+	return &withoutKey{apiKey, mark, strings.NewReplacer(pairs...), r}, nil
 }
 
 // maxQuoted is how often JSON may be in a string of JSON: a tool's result in

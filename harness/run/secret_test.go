@@ -3,6 +3,7 @@
 package run_test
 
 import (
+	"encoding/base64"
 	"encoding/json"
 	"fmt"
 	"io/fs"
@@ -45,6 +46,7 @@ func TestKeyStaysOut(t *testing.T) {
 		{"error that is cut", "sk-live-" + strings.Repeat("0123456789abcdef", 10), refuses("Incorrect API key provided: %s. " + strings.Repeat("Ask for another. ", 9)), harness.OutcomeError},
 		{"error, key with quotes", `sk-"live"<a/b>&\0123`, refuses("Incorrect API key provided: %s."), harness.OutcomeError},
 		{"answer, call and result", `sk-live-"0123456789abcdef`, func(key string) http.Handler { return callsThenSays(key, "21, says "+key) }, harness.OutcomeFailed},
+		{"base64 over lines", strings.Repeat("Zq7Xv2Lm9Rt4", 8), func(key string) http.Handler { return callsThenSays(folded(key), "21, says "+folded(key)) }, harness.OutcomeFailed},
 		{"tool that is not there", "sk-live-0123456789abcdef", func(key string) http.Handler {
 			return newMock(mockllm.Script{Replies: []mockllm.Reply{{Calls: []mockllm.Call{{Tool: key, Unoffered: true, Args: map[string]any{key: []any{key}}}}}, {Say: "21"}}}, nil)
 		}, harness.OutcomeFailed},
@@ -84,7 +86,8 @@ func TestKeyStaysOut(t *testing.T) {
 			quoted, _ := json.Marshal(tt.key)
 			inJSON := strings.Trim(string(quoted), `"`)
 			twice, _ := json.Marshal(inJSON)
-			forms := []string{tt.key, inJSON, strings.Trim(string(twice), `"`), tt.key[:12]}
+			coded := base64.StdEncoding.EncodeToString([]byte(tt.key))
+			forms := []string{coded[8:], coded[:20], tt.key, inJSON, strings.Trim(string(twice), `"`), tt.key[:12]}
 			for path, text := range files {
 				for _, form := range forms {
 					if i := strings.Index(text, form); i >= 0 {
@@ -98,6 +101,12 @@ func TestKeyStaysOut(t *testing.T) {
 			}
 		})
 	}
+}
+
+// folded is a key as the program base64 prints it.
+func folded(key string) string {
+	coded := base64.StdEncoding.EncodeToString([]byte(key))
+	return coded[:76] + "\n" + coded[76:] + "\n"
 }
 
 // TestKeyIsAWord plays with a key that is also a word of the report's own.

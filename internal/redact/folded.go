@@ -2,7 +2,10 @@
 
 package redact
 
-import "bytes"
+import (
+	"bytes"
+	"iter"
+)
 
 // folded finds known texts and shapes that a text breaks into lines: a
 // terminal wraps a path, a table puts its edges between.
@@ -113,4 +116,65 @@ func (p *pass) wrappedAt(l *layer, e edit) int {
 		}
 	}
 	return e.end
+}
+
+// Spread takes the literals out of a text that has them in hex or base64, but sets
+// their bytes apart: od puts blanks between, base64 ends its lines.
+func (r *Redactor) Spread(s string) string {
+	edits := tidy(r.spread([]byte(s), nil))
+	if len(edits) == 0 {
+		return s
+	}
+	return string(apply([]byte(s), edits))
+}
+
+func (r *Redactor) spread(b []byte, out []edit) []edit {
+	if r.encoded == nil {
+		return out
+	}
+	dense := &layer{text: make([]byte, 0, len(b))}
+	for i := range solid(b) {
+		dense.text = append(dense.text, b[i])
+	}
+	if len(dense.text) == len(b) {
+		return out
+	}
+	edits := r.encoded.find(dense.text, nil)
+	if len(edits) == 0 {
+		return out
+	}
+	for i := range solid(b) {
+		dense.at = append(dense.at, i)
+	}
+	for _, e := range edits {
+		if start, end := dense.at[e.start], dense.at[e.end-1]+1; end-start > e.end-e.start {
+			out = append(out, edit{start, end, e.text, e.rule})
+		}
+	}
+	return out
+}
+
+// solid are the places in b of what is no space, no colon, and no escape of JSON for a
+// space, in however many strings of JSON it is.
+func solid(b []byte) iter.Seq[int] {
+	return func(yield func(int) bool) {
+		for i := 0; i < len(b); i++ {
+			switch b[i] {
+			case ' ', '\t', '\n', '\r', ':':
+				continue
+			case '\\':
+				j := i + 1
+				for j < len(b) && b[j] == '\\' {
+					j++
+				}
+				if j < len(b) && (b[j] == 'n' || b[j] == 'r' || b[j] == 't') {
+					i = j
+					continue
+				}
+			}
+			if !yield(i) {
+				return
+			}
+		}
+	}
 }

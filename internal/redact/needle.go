@@ -140,21 +140,26 @@ func Forms(secret string) []string {
 	if quoted, err := json.Marshal(secret); err == nil {
 		forms = append(forms, strings.Trim(string(quoted), `"`))
 	}
-	forms = append(forms, strings.ReplaceAll(secret, "/", `\/`))
-	if len(secret) >= 8 {
-		h := hex.EncodeToString([]byte(secret))
-		forms = append(forms, h, strings.ToUpper(h))
-		for pad := range 3 {
-			text := append(make([]byte, pad, pad+len(secret)), secret...)
-			for _, enc := range []*base64.Encoding{base64.RawStdEncoding, base64.RawURLEncoding} {
-				core := enc.EncodeToString(text)
-				core = core[(pad*8+5)/6 : len(text)*8/6]
-				forms = append(forms, core)
-			}
-		}
-	}
+	forms = append(append(forms, strings.ReplaceAll(secret, "/", `\/`)), encodings(secret)...)
 	slices.Sort(forms)
 	return slices.DeleteFunc(slices.Compact(forms), func(f string) bool { return len(f) < MinLiteral })
+}
+
+// encodings are a secret in hex and within base64; there are none of a short one.
+func encodings(secret string) []string {
+	if len(secret) < 8 {
+		return nil
+	}
+	h := hex.EncodeToString([]byte(secret))
+	forms := []string{h, strings.ToUpper(h)}
+	for pad := range 3 {
+		text := append(make([]byte, pad, pad+len(secret)), secret...)
+		for _, enc := range []*base64.Encoding{base64.RawStdEncoding, base64.RawURLEncoding} {
+			core := enc.EncodeToString(text)
+			forms = append(forms, core[(pad*8+5)/6:len(text)*8/6])
+		}
+	}
+	return forms
 }
 
 // minLearned is the least length of a secret of a header that is looked for

@@ -92,6 +92,7 @@ type Redactor struct {
 	names             *names
 	requests, answers headerList
 	known             *needles // literals, users, places
+	encoded           *needles // literals in hex and base64
 	shapes            [256][]shape
 	classes           [256]class
 	ids, idNames      map[string]bool
@@ -129,12 +130,16 @@ func New(rules *Rules) (*Redactor, error) {
 		}
 		r.keep = append(r.keep, p)
 	}
-	var list []needle
+	var list, encoded []needle
 	for n, l := range rules.Literals {
 		if len(l) < MinLiteral {
 			return nil, fmt.Errorf("literal %d of the secrets has %d bytes and could match any text; the minimum is %d bytes", n+1, len(l), MinLiteral)
 		}
-		list = append(list, literalNeedles(l, r.mark("literal", l), "literal")...)
+		mark := r.mark("literal", l)
+		list = append(list, literalNeedles(l, mark, "literal")...)
+		for _, f := range encodings(l) {
+			encoded = append(encoded, needle{text: []byte(f), mark: mark, rule: "literal"})
+		}
 	}
 	places := rules.Places
 	if places == nil {
@@ -155,7 +160,7 @@ func New(rules *Rules) (*Redactor, error) {
 			list = append(list, n)
 		}
 	}
-	r.known = newNeedles(list)
+	r.known, r.encoded = newNeedles(list), newNeedles(encoded)
 	return r, nil
 }
 

@@ -105,6 +105,7 @@ func (p *pass) text(b []byte, depth int) []edit {
 	if bytes.IndexByte(b, '\n') >= 0 {
 		out = p.folded(b, out)
 	}
+	out = p.r.spread(b, out)
 	if bytes.Contains(b, []byte("://")) {
 		out = p.webhooks(b, p.userinfo(b, out))
 	}
