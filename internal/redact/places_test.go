@@ -222,3 +222,15 @@ func TestPacked(t *testing.T) {
 		}
 	}
 }
+
+// TestUserinfoIsLearned: the password of an address in a text is taken out wherever it
+// stands, also alone.
+func TestUserinfoIsLearned(t *testing.T) {
+	i := post(`{"messages":[{"role":"user","content":"see https://rick:` + word + `@g.example/v1"}]}`)
+	i.Response.Header = map[string][]string{"Content-Type": {"text/plain"}}
+	i.Response.Body = []byte("The last part was " + word + ", was it not?")
+	got := newRedactor(t, nil).Interaction(i)
+	if strings.Contains(string(got.Request.Body), word) || strings.Contains(string(got.Response.Body), word) {
+		t.Errorf("kept it in\n%s\n%s", got.Request.Body, got.Response.Body)
+	}
+}
