@@ -205,3 +205,24 @@ func TestUnreached(t *testing.T) {
 		}
 	}
 }
+
+// TestProxyHops: what an endpoint says of its connection is not said to the client.
+func TestProxyHops(t *testing.T) {
+	rec := open(t, filepath.Join(t.TempDir(), "a.yaml"), cassettes.Options{Mode: cassettes.Record, Upstream: endpoint(func(*http.Request) (*http.Response, error) {
+		resp := respond(200, "text/plain", "hello")
+		resp.Header.Set("Connection", "X-Hop")
+		resp.Header.Set("X-Hop", "1")
+		resp.Header.Set("Keep-Alive", "timeout=5")
+		resp.Header.Set("X-Stays", "1")
+		return resp, nil
+	})})
+	upstream, _ := url.Parse("http://127.0.0.1:1")
+	w := httptest.NewRecorder()
+	rec.Proxy(upstream).ServeHTTP(w, httptest.NewRequest(http.MethodGet, "http://127.0.0.1/v1/models", nil))
+	if h := w.Result().Header; h.Get("X-Stays") != "1" || h.Get("X-Hop") != "" || h.Get("Keep-Alive") != "" || h.Get("Connection") != "" {
+		t.Errorf("handed on: %v", h)
+	}
+	if err := rec.Close(); err != nil {
+		t.Error(err)
+	}
+}

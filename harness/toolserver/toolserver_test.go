@@ -245,6 +245,19 @@ func TestClientRedirected(t *testing.T) {
 	}
 }
 
+// TestViewThatIsNotEnded: a server that refuses to end a view is an error of Close.
+func TestViewThatIsNotEnded(t *testing.T) {
+	for status, fails := range map[int]bool{http.StatusNoContent: false, http.StatusBadRequest: true, http.StatusUnauthorized: true} {
+		server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(status) }))
+		box := &toolserver.Client{URL: server.URL, View: "v", AdminToken: token}
+		if err := box.Close(); (err != nil) != fails {
+			t.Errorf("status %d: %v", status, err)
+		}
+		http.DefaultClient.CloseIdleConnections()
+		server.Close()
+	}
+}
+
 // TestCallsOfOneReply holds that a reply is played with the tools that it was
 // asked with: what it switches off is run in it, what it switches on is not.
 func TestCallsOfOneReply(t *testing.T) {
