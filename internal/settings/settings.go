@@ -34,6 +34,7 @@ import (
 	"net/url"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"github.com/rehearse-dev/rehearse/harness"
@@ -160,6 +161,9 @@ func Load(from Sources) (*Settings, error) {
 	for _, name := range keyVariables() {
 		key := s.variable(name)
 		key.Name, key.Secret = name, true
+		if key.Text = wholeKey(key.Text); strings.ContainsFunc(key.Text, uncarried) { // and the value is not repeated
+			return nil, fmt.Errorf("%s has a line break or another control character inside, which no HTTP header can carry", key.From)
+		}
 		s.Keys = append(s.Keys, key)
 	}
 	if u, err := url.Parse(s.BaseURL.Text); err == nil && u.RawQuery != "" { // it may be a key, and is not repeated
@@ -176,6 +180,15 @@ func Load(from Sources) (*Settings, error) {
 	}
 	return s, nil
 }
+
+// wholeKey is a key without the line end after it: a file that a secret is mounted
+// as ends in one.
+func wholeKey(text string) string {
+	return strings.TrimSuffix(strings.TrimSuffix(text, "\n"), "\r")
+}
+
+// uncarried reports whether no header can carry a character (RFC 9110, section 5.5).
+func uncarried(r rune) bool { return r < 0x20 && r != '\t' || r == 0x7f }
 
 // line is a place without its column.
 func line(pos harness.Position) string {
@@ -218,12 +231,16 @@ func (s *Settings) variable(names ...string) Setting {
 	return Setting{}
 }
 
-// Lookup is the environment, and behind it .env.
+// Lookup is the environment, and behind it .env. A key comes without the line end
+// after it.
 func (s *Settings) Lookup(name string) (string, bool) {
-	if text, ok := s.lookup(name); ok {
-		return text, true
+	text, ok := s.lookup(name)
+	if !ok {
+		text, ok = s.env.values[name]
 	}
-	text, ok := s.env.values[name]
+	if slices.Contains(keyVariables(), name) {
+		text = wholeKey(text)
+	}
 	return text, ok
 }
 
