@@ -42,6 +42,7 @@ import (
 	"github.com/rehearse-dev/rehearse/internal/mcpconfig"
 	"github.com/rehearse-dev/rehearse/internal/plainfile"
 	"github.com/rehearse-dev/rehearse/internal/project"
+	"github.com/rehearse-dev/rehearse/internal/prose"
 	"github.com/rehearse-dev/rehearse/internal/strictyaml"
 	"github.com/rehearse-dev/rehearse/internal/subjects"
 )
@@ -90,8 +91,8 @@ func (s Setting) Shown() string {
 	if s.Secret && s.Text != "" {
 		return "set"
 	}
-	if u, err := url.Parse(s.Text); err == nil && u.User != nil {
-		return u.Redacted()
+	if s.Name == BaseURL || s.Name == ServerURL {
+		return prose.Address(s.Text)
 	}
 	if program, _, more := strings.Cut(s.Text, " "); s.Name == ServerCommand && s.level == ofDotenv && more {
 		return program + " ..."
@@ -175,7 +176,7 @@ func Load(from Sources) (*Settings, error) {
 		case address.level == ofDotenv: // where secrets are
 			return nil, fmt.Errorf("%s is not %s", address.From, want)
 		default:
-			return nil, fmt.Errorf("%s is %q: want %s", address.From, address.Text, want)
+			return nil, fmt.Errorf("%s is %q: want %s", address.From, prose.Address(address.Text), want)
 		}
 	}
 	return s, nil

@@ -188,7 +188,7 @@ func TestShown(t *testing.T) {
 	if s.ServerCommand.Shown() != "x ..." || !s.Used(s.ServerCommand) || s.Used(s.Config) || !s.Used(s.ServerURL) || !s.Used(s.Model) {
 		t.Errorf("shown %q; used %v, %v, %v", s.ServerCommand.Shown(), s.Used(s.ServerCommand), s.Used(s.Config), s.Used(s.ServerURL))
 	}
-	if got := s.Keys[2].Shown() + " " + s.BaseURL.Shown(); got != "set http://me:xxxxx@h/v1" {
+	if got := s.Keys[2].Shown() + " " + s.BaseURL.Shown(); got != "set http://h/v1" {
 		t.Errorf("got %s", got)
 	}
 	if v, ok := s.Lookup("GEMINI_API_KEY"); !ok || v != "dotenv-key" {
