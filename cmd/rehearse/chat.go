@@ -259,6 +259,7 @@ func openChat(ctx context.Context, p *process, in *lines, flags *chatFlags, into
 	}
 	servers := config.Servers
 	use.Grants = config.Grants
+	p.warnOf(config)
 	for i := range servers {
 		servers[i].Optional = true
 	}
@@ -332,7 +333,7 @@ func (c *chat) say(ctx context.Context, line string) error {
 	}
 	defer end()
 	defer c.warn()
-	// What is no terminal gets answers and nothing else: a piece cannot be taken
+	// A pipe or a file gets answers and nothing else: a piece cannot be taken
 	// back from it when the reply breaks off, and what is said beside a call is no
 	// answer. That goes to standard error, as the calls do.
 	live, aside := isTerminal(c.p.stdout), ""

@@ -101,6 +101,7 @@ func (d *doctor) run(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
+	d.p.warnOf(config)
 	found := make([]finding, 1+len(config.Servers))
 	var wg sync.WaitGroup
 	wg.Go(func() { found[0] = d.endpoint(ctx, s) })

@@ -56,7 +56,7 @@ func Dial(ctx context.Context, server harness.Server, opts DialOptions) (io.Read
 		return server.Dial(ctx)
 	case server.URL == "":
 		return Start(Command{
-			Args: server.Command, Env: server.Env, PassEnv: opts.PassEnv, AllEnv: opts.AllEnv, Stderr: opts.Stderr, Grace: opts.Grace, Abort: opts.Abort,
+			Args: server.Command, Env: server.Env, Dir: server.Dir, PassEnv: opts.PassEnv, AllEnv: opts.AllEnv, Stderr: opts.Stderr, Grace: opts.Grace, Abort: opts.Abort,
 		})
 	}
 	header := http.Header{}

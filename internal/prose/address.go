@@ -12,7 +12,7 @@ import (
 //
 //	http://me:secret@h/mcp?token=secret    http://h/mcp?token=...
 //
-// Of what is no URL with a host it is the part before a query.
+// Without a host to be found it is the part before a query.
 func Address(raw string) string {
 	u, err := url.Parse(raw)
 	if err != nil || u.Host == "" {
