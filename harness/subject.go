@@ -181,6 +181,8 @@ type Server struct {
 	// as KEY=value.
 	Command []string
 	Env     []string
+	// Dir is the working directory of Command. Empty means that of this process.
+	Dir string
 	// Dial opens a pipe that carries newline-delimited JSON-RPC, as stdio
 	// does, to a server in this process. Each call is a new session.
 	Dial func(ctx context.Context) (io.ReadWriteCloser, error)

@@ -26,6 +26,7 @@ type serverEntry struct {
 	broken     bool          // reported already; nothing is known of it
 	failedWhen *expr.Program
 	grants     map[string][]string // of the configuration that it is from
+	doubts     []Problem           // of that configuration
 }
 
 // scenario compiles a scenario file to one Scenario for each case.

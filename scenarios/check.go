@@ -47,6 +47,9 @@ func check(set *Set) []Problem {
 		}
 		c.scenario(s)
 		for _, e := range s.lint.servers {
+			for _, d := range e.doubts {
+				c.problems.add(d.Pos, "%s", d.Msg)
+			}
 			if e.script != nil {
 				c.server(e.script)
 				c.serverFaults(e.script, transportsOf(e.server.Transport, s.MCPConfig != "")...)

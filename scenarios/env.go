@@ -49,7 +49,7 @@ func expandWorkdir(server harness.Server, workdir string) harness.Server {
 		}
 		return out
 	}
-	server.URL, server.Command, server.Env = replace(server.URL), all(server.Command), all(server.Env)
+	server.URL, server.Command, server.Env, server.Dir = replace(server.URL), all(server.Command), all(server.Env), replace(server.Dir)
 	if server.Headers != nil {
 		headers := make(map[string]string, len(server.Headers))
 		for k, v := range server.Headers {

@@ -4,8 +4,10 @@ package scenarios
 
 import (
 	"cmp"
+	"fmt"
 	"path/filepath"
 	"slices"
+	"strings"
 
 	"github.com/rehearse-dev/rehearse/internal/filepos"
 	"github.com/rehearse-dev/rehearse/internal/mcpconfig"
@@ -85,6 +87,14 @@ func (l *loader) configured(entry *serverEntry, name string, from *strictyaml.No
 			entry.server.Transport = s.Transport
 			if s.URL == "" {
 				s.Transport = ""
+			}
+			if at := strings.Index(s.Dir, workdirMark); at > 0 { // it is absolute, though nobody knows it yet
+				s.Dir = s.Dir[at:]
+			}
+			for _, w := range config.Warnings {
+				if strings.HasPrefix(filepos.Bare(w), fmt.Sprintf("server %q ", name)) {
+					entry.doubts = append(entry.doubts, Problem{filepos.Of(w), filepos.Bare(w)})
+				}
 			}
 			entry.server.real, entry.grants, entry.broken = s, config.Grants, false
 			return

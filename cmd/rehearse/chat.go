@@ -135,11 +135,19 @@ type partner interface {
 
 // runChat talks until the input ends or somebody ends it.
 func runChat(ctx context.Context, p *process, in *lines, with partner) error {
+	killed := ctx
 	ctx, end := context.WithCancel(ctx)
 	defer end()
-	failed := false
+	// Somebody who types sees what became of an answer. In a pipe the exit code
+	// says it.
+	failed, stopped := false, false
 	over := func() error {
-		if failed {
+		switch {
+		case killed.Err() != nil, ctx.Err() != nil && !in.typed:
+			return &codeError{exitKilled, errors.New("interrupted before the end of the input")}
+		case stopped && !in.typed:
+			return &codeError{exitKilled, nil} // it was said
+		case failed:
 			return &codeError{exitFailed, nil} // it was said
 		}
 		return nil
@@ -192,16 +200,23 @@ func runChat(ctx context.Context, p *process, in *lines, with partner) error {
 		} else {
 			err = with.say(answering, line)
 		}
-		stopped := answering.Err() != nil
+		cut := err != nil && answering.Err() != nil
 		mu.Lock()
 		stop = nil
 		mu.Unlock()
 		cancel(nil)
 		switch {
+		case p.lost() != nil:
+			return fmt.Errorf("writing what %q is answered with: %w", oneLineOf(line, 200), p.lost())
+		case cut && (killed.Err() != nil || ctx.Err() != nil && !in.typed):
+			return &codeError{exitKilled, fmt.Errorf("interrupted: %q was not answered, and no message after it was sent", oneLineOf(line, 200))}
 		case ctx.Err() != nil:
 			return over()
-		case stopped:
+		case cut && in.typed:
 			fmt.Fprintln(p.stderr, "rehearse: the answer was stopped")
+		case cut:
+			fmt.Fprintf(p.stderr, "rehearse: the answer to %q was stopped\n", oneLineOf(line, 200))
+			stopped = true
 		case err != nil:
 			fmt.Fprintf(p.stderr, "rehearse: %v\n", err)
 			failed = true
@@ -243,6 +258,7 @@ func openChat(ctx context.Context, p *process, in *lines, flags *chatFlags, into
 	}
 	servers := config.Servers
 	use.Grants = config.Grants
+	p.warnOf(config)
 	for i := range servers {
 		servers[i].Optional = true
 	}
@@ -324,6 +340,17 @@ func (c *chat) say(ctx context.Context, line string) error {
 	}
 	defer end()
 	defer c.warn()
+	// A pipe or a file gets answers and nothing else: a piece cannot be taken
+	// back from it when the reply breaks off, and what is said beside a call is no
+	// answer. That goes to standard error, as the calls do.
+	live, aside := isTerminal(c.p.stdout), ""
+	putAside := func() {
+		if aside != "" {
+			fmt.Fprintln(c.p.stderr, strings.TrimSuffix(aside, "\n"))
+		}
+		aside = ""
+	}
+	defer putAside()
 	said := false
 	for event, err := range c.talk.Send(ctx, line) {
 		if err != nil {
@@ -331,17 +358,21 @@ func (c *chat) say(ctx context.Context, line string) error {
 		}
 		switch e := event.(type) {
 		case agent.Delta:
-			if e.Text != "" {
+			if !live {
+				aside += e.Text
+			} else if e.Text != "" {
 				fmt.Fprint(c.p.stdout, e.Text)
 				said, open = true, !strings.HasSuffix(e.Text, "\n")
 			}
 		case agent.Withdrawn:
 			end()
+			aside = ""
 			fmt.Fprintf(c.p.stderr, "rehearse: asking again after %v: %v\n", e.Wait, e.Err)
 		case agent.ModelCalled:
 			end()
 			if len(e.Message.Calls) > 0 {
 				said = false
+				putAside()
 			}
 		case agent.ToolStarted:
 			fmt.Fprintf(c.p.stderr, "%s %s\n", e.Call.Name, oneLineOf(e.Call.Arguments, 200))
@@ -358,8 +389,8 @@ func (c *chat) say(ctx context.Context, line string) error {
 				fmt.Fprintf(c.p.stderr, "rehearse: %s\n", e.Text)
 			}
 		case agent.Answer:
-			if !said {
-				fmt.Fprintln(c.p.stdout, e.Text)
+			if aside = ""; !said {
+				fmt.Fprintln(c.p.stdout, strings.TrimSuffix(e.Text, "\n"))
 			}
 		}
 	}

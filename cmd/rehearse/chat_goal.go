@@ -11,6 +11,7 @@ import (
 	"fmt"
 	"io"
 	"net/http"
+	"unicode/utf8"
 
 	"github.com/rehearse-dev/rehearse/harness/agentserver"
 	"github.com/rehearse-dev/rehearse/internal/redirect"
@@ -28,6 +29,9 @@ func (g *goalChat) command(_ context.Context, name, _ string) error {
 }
 
 func (g *goalChat) say(ctx context.Context, line string) error {
+	if !utf8.ValidString(line) { // JSON would carry another goal
+		return errors.New("the goal is not UTF-8; it was not sent")
+	}
 	body, err := json.Marshal(map[string]any{"goal": line, "stream": true})
 	if err != nil {
 		return err

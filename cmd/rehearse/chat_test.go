@@ -4,6 +4,7 @@ package main
 
 import (
 	"bufio"
+	"context"
 	"io"
 	"net/http"
 	"net/http/httptest"
@@ -20,6 +21,7 @@ type talk struct {
 	ended chan exitCode
 	out   *bufio.Reader
 	err   strings.Builder
+	kill  context.CancelFunc // as SIGTERM does
 }
 
 func startTalk(t *testing.T, args ...string) *talk {
@@ -32,13 +34,14 @@ func newTalk(t *testing.T, getenv func(string) (string, bool), args ...string) *
 	t.Helper()
 	r, w := io.Pipe()
 	out, stdout := io.Pipe()
-	k := &talk{t: t, in: w, out: bufio.NewReader(out), ended: make(chan exitCode, 1)}
+	ctx, kill := context.WithCancel(t.Context())
+	k := &talk{t: t, kill: kill, in: w, out: bufio.NewReader(out), ended: make(chan exitCode, 1)}
 	k.p = &process{
 		args: append([]string{"chat"}, args...), stdin: r, stdout: stdout, stderr: &k.err, interrupt: newHangups(),
 		getenv: getenv,
 	}
 	go func() {
-		k.ended <- command(t.Context(), k.p)
+		k.ended <- command(ctx, k.p)
 		stdout.Close()
 	}()
 	return k
@@ -88,7 +91,8 @@ func TestChatInterrupts(t *testing.T) {
 	k.expect("m")
 	k.line("") // is read when the command is over
 	k.p.interrupt.pass()
-	if code := <-k.ended; code != exitPassed || k.err.String() != "rehearse: the answer was stopped\n" {
+	want := "rehearse: the answer to \"Hello?\" was stopped\nrehearse: interrupted before the end of the input\n"
+	if code := <-k.ended; code != exitKilled || k.err.String() != want {
 		t.Errorf("exit code %d, told %q", code, k.err.String())
 	}
 }
@@ -102,5 +106,47 @@ func TestGoalRedirected(t *testing.T) {
 	g := &goalChat{p: &process{stdout: io.Discard, stderr: io.Discard}, url: moved.URL}
 	if err := g.say(t.Context(), "my goal"); err == nil || !strings.Contains(err.Error(), "status 307") {
 		t.Errorf("a goal at a redirect: %v", err)
+	}
+}
+
+// TestChatEndsInAPipe: where nobody types, an answer that was stopped or is
+// missing is told with its message, and the exit code says it.
+func TestChatEndsInAPipe(t *testing.T) {
+	for _, tc := range []struct {
+		name string
+		ask  bool // an answer is under way
+		end  func(k *talk)
+		want string
+	}{
+		{"a signal to end, during an answer", true, func(k *talk) { k.kill() }, "rehearse: interrupted: \"Hello?\" was not answered, and no message after it was sent\n"},
+		{"a signal to end, before a message", false, func(k *talk) { k.kill() }, "rehearse: interrupted before the end of the input\n"},
+		{"an interrupt, before a message", false, func(k *talk) { k.p.interrupt.pass() }, "rehearse: interrupted before the end of the input\n"},
+		{"an interrupt, during the last answer", true, func(k *talk) {
+			k.p.interrupt.pass()
+			k.in.Close()
+		}, "rehearse: the answer to \"Hello?\" was stopped\n"},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			asked := make(chan struct{})
+			endpoint := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
+				_, _ = io.Copy(io.Discard, r.Body)
+				asked <- struct{}{}
+				<-r.Context().Done()
+			}))
+			defer endpoint.Close()
+			k := startTalk(t, "--model=m", "--base-url="+endpoint.URL+"/v1")
+			if tc.ask {
+				k.line("Hello?")
+				<-asked
+			} else {
+				k.line("/model")
+				k.expect("m")
+				k.line("") // is read when the command is over
+			}
+			tc.end(k)
+			if code := <-k.ended; code != exitKilled || k.err.String() != tc.want {
+				t.Errorf("exit code %d, told %q; want %d, %q", code, k.err.String(), exitKilled, tc.want)
+			}
+		})
 	}
 }

@@ -93,14 +93,18 @@ func (p *process) adopt() (end func()) {
 
 // terminal reports whether w is a terminal that wants colour and bars.
 func (p *process) terminal(w io.Writer) bool {
-	f, ok := bare(w).(*os.File)
-	if !ok || !term.IsTerminal(int(f.Fd())) {
+	if !isTerminal(w) {
 		return false
 	}
 	if v, ok := p.getenv("TERM"); ok && v == "dumb" {
 		return false
 	}
 	return true
+}
+
+func isTerminal(w io.Writer) bool {
+	f, ok := bare(w).(*os.File)
+	return ok && term.IsTerminal(int(f.Fd()))
 }
 
 // colour reports whether to colour what goes to w (https://no-color.org).
@@ -129,13 +133,24 @@ func (e *codeError) Unwrap() error { return e.err }
 
 // command runs one command line and returns its exit code.
 func command(ctx context.Context, p *process) exitCode {
+	out := &printed{w: p.stdout}
+	p.stdout = out
 	root := rootCommand(p)
 	root.SetArgs(p.args)
 	root.SetIn(p.stdin)
 	root.SetOut(p.stdout)
 	root.SetErr(p.stderr)
 	defer p.flush()
-	return p.tell(root.ExecuteContext(ctx))
+	err := root.ExecuteContext(ctx)
+	code := p.tell(err)
+	lost := out.lost()
+	if lost != nil && !errors.Is(err, lost) {
+		fmt.Fprintf(p.stderr, "rehearse: %v\n", lost)
+	}
+	if lost != nil && code == exitPassed {
+		code = exitUsage
+	}
+	return code
 }
 
 // tell says what is wrong, and returns the exit code.
@@ -173,8 +188,8 @@ model endpoint and the MCP servers, and judges what the agent did.
 
 Results go to standard output; progress, warnings and logs go to standard error.
 Exit codes: 0 all passed; 1 a trial failed, or nothing was checked in the whole
-run; 2 wrong use or a bad file; 3 nothing failed but something could not be
-judged.`,
+run; 2 wrong use, a bad file, or a result that could not be written; 3 nothing
+failed but something could not be judged.`,
 		Example: `  rehearse init demo && rehearse run demo/scenarios
   rehearse check scenarios
   rehearse run scenarios --trials 5 --junit junit.xml

@@ -42,6 +42,7 @@ func newConsole(f *os.File) *console { return &console{file: f, mark: "\x1b<" + 
 // bare is what w writes to, for what draws on the terminal itself and shows
 // nothing from outside, and for programs that we start.
 func bare(w io.Writer) io.Writer {
+	w = unkept(w)
 	if c, ok := w.(*console); ok {
 		return c.file
 	}
@@ -50,7 +51,7 @@ func bare(w io.Writer) io.Writer {
 
 // escape is what begins a colour in a text for w.
 func escape(w io.Writer) string {
-	if c, ok := w.(*console); ok {
+	if c, ok := unkept(w).(*console); ok {
 		return c.mark
 	}
 	return "\x1b["

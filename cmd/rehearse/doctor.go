@@ -101,6 +101,7 @@ func (d *doctor) run(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
+	d.p.warnOf(config)
 	found := make([]finding, 1+len(config.Servers))
 	var wg sync.WaitGroup
 	wg.Go(func() { found[0] = d.endpoint(ctx, s) })
@@ -211,7 +212,7 @@ func (d *doctor) get(ctx context.Context, url, key string) (status int, body []b
 	}
 	defer resp.Body.Close()
 	if to, err := resp.Location(); err == nil {
-		return 0, nil, fmt.Errorf("it redirects to %s with HTTP %d, which is not followed: if that is the endpoint, give its address", to.Redacted(), resp.StatusCode)
+		return 0, nil, fmt.Errorf("it redirects to %s with HTTP %d, which is not followed: if that is the endpoint, give its address", prose.AddressOf(to), resp.StatusCode)
 	}
 	if body, err = io.ReadAll(io.LimitReader(resp.Body, maxAnswer)); err != nil {
 		return 0, nil, d.why(ctx, err)

@@ -122,7 +122,7 @@ func (c *mcpClient) server(cmd *cobra.Command, args []string) (harness.Server, [
 	if ws := strings.HasPrefix(u.Scheme, "ws"); ws && c.transport != "" && c.transport != "ws" {
 		return harness.Server{}, nil, fmt.Errorf("--transport %s cannot be used with %s://", c.transport, u.Scheme)
 	}
-	s := harness.Server{Name: u.Redacted(), URL: args[0], Headers: map[string]string{}}
+	s := harness.Server{Name: prose.AddressOf(u), URL: args[0], Headers: map[string]string{}}
 	if c.transport != "http" {
 		s.Transport = c.transport
 	}

@@ -30,6 +30,7 @@ func (c *mcpClient) configured(args []string, dash int) (harness.Server, []strin
 	if err != nil {
 		return harness.Server{}, nil, err
 	}
+	c.p.warnOf(config)
 	var names []string
 	for _, s := range config.Servers {
 		if s.Name == args[0] {
@@ -51,6 +52,7 @@ func (c *mcpClient) listAll(ctx context.Context) error {
 	if len(config.Servers) == 0 {
 		return fmt.Errorf("%s has no servers that are enabled", c.config)
 	}
+	c.p.warnOf(config)
 	type answer struct {
 		tools    []mcppool.Tool
 		warnings []string
@@ -95,4 +97,11 @@ func (c *mcpClient) listAll(ctx context.Context) error {
 		return outOfReach(fmt.Errorf("no server of %s can be reached: %w", c.config, last))
 	}
 	return nil
+}
+
+// warnOf says what has no effect in a configuration.
+func (p *process) warnOf(config *mcpconfig.Config) {
+	for _, w := range config.Warnings {
+		p.logf("rehearse: %v", w)
+	}
 }

@@ -191,7 +191,7 @@ func proxy(ctx context.Context, p *process, flags *proxyFlags, command []string)
 			URL    string `json:"url"`
 			OpenAI string `json:"openai"`
 		}{address, openAIBase(address, bareAddress(flags, upstream))})
-		fmt.Fprintf(p.stdout, "%s\n", line)
+		fmt.Fprintf(unkept(p.stdout), "%s\n", line)
 		select {
 		case err := <-done:
 			return errors.Join(err, rec.close())

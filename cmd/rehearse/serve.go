@@ -85,7 +85,7 @@ func (p *process) ready(w io.Writer, url, admin string) {
 		URL   string `json:"url"`
 		Admin string `json:"admin,omitempty"`
 	}{url, admin})
-	fmt.Fprintf(w, "%s\n", line)
+	fmt.Fprintf(unkept(w), "%s\n", line)
 }
 
 func (p *process) logf(format string, args ...any) {

@@ -9,6 +9,7 @@ import (
 	"net/http"
 	"strings"
 	"time"
+	"unicode/utf8"
 
 	"github.com/rehearse-dev/rehearse/internal/gate"
 	"github.com/rehearse-dev/rehearse/internal/plainfile"
@@ -54,13 +55,15 @@ func serveHandler(ctx context.Context, listen string, grace time.Duration, h htt
 
 // textOrFile is the value of a flag that is a text, or @FILE.
 func textOrFile(flag, text string) (string, error) {
-	path, ok := strings.CutPrefix(text, "@")
-	if !ok {
-		return text, nil
+	if path, ok := strings.CutPrefix(text, "@"); ok {
+		data, err := plainfile.Read(path, plainfile.MaxSettings)
+		if err != nil {
+			return "", fmt.Errorf("--%s: %w", flag, err)
+		}
+		text = strings.TrimSpace(string(data))
 	}
-	data, err := plainfile.Read(path, plainfile.MaxSettings)
-	if err != nil {
-		return "", fmt.Errorf("--%s: %w", flag, err)
+	if !utf8.ValidString(text) { // no request could carry it
+		return "", fmt.Errorf("--%s: the text is not UTF-8", flag)
 	}
-	return strings.TrimSpace(string(data)), nil
+	return text, nil
 }

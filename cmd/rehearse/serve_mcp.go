@@ -205,7 +205,7 @@ type stdioProcess struct {
 }
 
 func (s stdioProcess) Read(b []byte) (int, error)  { return s.p.stdin.Read(b) }
-func (s stdioProcess) Write(b []byte) (int, error) { return s.p.stdout.Write(b) }
+func (s stdioProcess) Write(b []byte) (int, error) { return unkept(s.p.stdout).Write(b) }
 func (s stdioProcess) Stderr() io.Writer           { return s.stderr }
 func (s stdioProcess) CloseStdin() error           { return closeStream(s.p.stdin) }
 func (s stdioProcess) CloseStdout() error          { return closeStream(s.p.stdout) }

@@ -183,7 +183,7 @@ func tapeRecord(ctx context.Context, p *process, flags *tapeFlags, command []str
 	}
 	// A client that starts a server several times has a tape of each.
 	out := strings.ReplaceAll(flags.out, "{pid}", strconv.Itoa(os.Getpid()))
-	code, err := mcptape.Record(ctx, out, command, mcptape.Stdio{In: p.stdin, Out: p.stdout, Err: p.stderr}, opts)
+	code, err := mcptape.Record(ctx, out, command, mcptape.Stdio{In: p.stdin, Out: unkept(p.stdout), Err: p.stderr}, opts)
 	switch {
 	case code != 0:
 		if err == nil {
@@ -237,7 +237,7 @@ func tapeReplay(ctx context.Context, p *process, flags *tapeFlags) error {
 	if err != nil {
 		return err
 	}
-	err = t.ServeStdio(ctx, p.stdin, p.stdout)
+	err = t.ServeStdio(ctx, p.stdin, unkept(p.stdout))
 	if err := errors.Join(err, t.Close()); err != nil {
 		return &codeError{exitFailed, err}
 	}

@@ -29,7 +29,8 @@
 // The history keeps what was said, however the turn ends, and every call in it
 // has its result, so a conversation can continue after any stop. Messages that
 // exceed the context window are removed: the user's message, or the last
-// results, which a note replaces.
+// results, which a note replaces. A message that is not UTF-8, and one whose
+// request is refused before it is sent, is an error of its own and not kept.
 package agent
 
 import (

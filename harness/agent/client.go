@@ -115,7 +115,11 @@ func NewClient(opts *ClientOptions) (*Client, error) {
 	o.Pool.Clock = cmp.Or(o.Pool.Clock, cfg.Clock)
 	o.Pool.CircuitChanged = cfg.circuits.alsoTo(o.Pool.CircuitChanged)
 	o.Tools.Grants = servers.Grants
-	lazy := &lazyTools{pool: mcppool.NewPool(&o.Pool), servers: servers.Servers, opts: o.Tools, connecting: make(chan struct{}, 1)}
+	var read []string
+	for _, w := range servers.Warnings {
+		read = append(read, w.Error())
+	}
+	lazy := &lazyTools{pool: mcppool.NewPool(&o.Pool), servers: servers.Servers, read: read, opts: o.Tools, connecting: make(chan struct{}, 1)}
 	cfg.Tools, cfg.Denied, cfg.Warnings = lazy, lazy.denied, lazy.warnings
 	return &Client{Agent: New(cfg), tools: lazy}, nil
 }
@@ -132,7 +136,7 @@ func (o *ClientOptions) servers(s *settings.Settings) (*mcpconfig.Config, error)
 		if err != nil {
 			return nil, err
 		}
-		config.Servers = found.Servers
+		config.Servers, config.Warnings = found.Servers, found.Warnings
 		if found.Grants != nil {
 			config.Grants = found.Grants
 		}
@@ -163,6 +167,7 @@ func (c *Client) Close() error { return c.tools.close() }
 type lazyTools struct {
 	pool       *mcppool.Pool
 	servers    []harness.Server
+	read       []string // warnings of where the servers are named
 	opts       tools.Options
 	connecting chan struct{} // held by who connects
 
@@ -237,9 +242,9 @@ func (l *lazyTools) denied(tool string) error {
 func (l *lazyTools) warnings() []string {
 	router, err := l.current()
 	if err != nil || router == nil {
-		return nil
+		return l.read
 	}
-	return router.Warnings()
+	return slices.Concat(l.read, router.Warnings())
 }
 
 func (l *lazyTools) close() error {

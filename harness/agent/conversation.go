@@ -12,6 +12,7 @@ import (
 	"strings"
 	"sync"
 	"time"
+	"unicode/utf8"
 
 	"github.com/rehearse-dev/rehearse/harness"
 	"github.com/rehearse-dev/rehearse/harness/model"
@@ -192,6 +193,10 @@ func (t *turn) run(ctx context.Context, text string) error {
 		var cancel context.CancelFunc
 		ctx, cancel = withTimeout(ctx, t.cfg.Clock, limit, t.stopTime(nil))
 		defer cancel()
+	}
+	// No request can carry it, and none that came later could with it in the history.
+	if good := len(prefixUTF8(text)); good < len(text) {
+		return &model.Error{Kind: model.KindInvalid, Message: fmt.Sprintf("the message is not UTF-8 at byte %d; it was not sent", good)}
 	}
 	t.append(harness.Message{Role: harness.RoleUser, Text: text})
 	for calls := 1; ; calls++ {
@@ -395,9 +400,30 @@ func (t *turn) stopOf(err error) error {
 			return &harness.StopError{Reason: harness.StopContextOverflow, Detail: t.takeBack(), Err: err}
 		case model.KindContentFilter:
 			return &harness.StopError{Reason: harness.StopContentFilter, Err: err}
+		case model.KindInvalid: // not sent, and no later request would be with it
+			t.takeBackUnsent()
 		}
 	}
 	return err
+}
+
+// takeBackUnsent removes the user's message of a request that was not sent.
+func (t *turn) takeBackUnsent() {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if last := len(t.messages) - 1; last >= 0 && t.messages[last].Role == harness.RoleUser {
+		t.messages = t.messages[:last:last]
+	}
+}
+
+// prefixUTF8 is the part of a text before its first byte that is no UTF-8.
+func prefixUTF8(text string) string {
+	for i, r := range text {
+		if r == utf8.RuneError && !strings.HasPrefix(text[i:], "\ufffd") {
+			return text[:i]
+		}
+	}
+	return text
 }
 
 // takeBack makes the history as short as it was when the endpoint took it last,

@@ -262,3 +262,46 @@ type brokenBox struct{ box }
 func (brokenBox) Tools(context.Context) ([]harness.Tool, error) {
 	return nil, errors.New("server is gone")
 }
+
+// TestUnsentMessages: a message that no request can carry is not kept, or no
+// later one could be sent either.
+func TestUnsentMessages(t *testing.T) {
+	refused := &model.Error{Kind: model.KindInvalid, Message: "cannot be said"}
+	for _, tc := range []struct {
+		name, text string
+		replies    [][]any
+		err        string
+		asked      int
+		last       string
+	}{
+		{name: "not UTF-8", text: "caf\xe9 \ufffd", replies: [][]any{said("never")}, err: "invalid: the message is not UTF-8 at byte 3; it was not sent", last: "hello"},
+		{name: "nothing but a bad byte", text: "\xff", replies: [][]any{said("never")}, err: "invalid: the message is not UTF-8 at byte 0; it was not sent", last: "hello"},
+		{name: "refused by the model's client", text: "go", replies: [][]any{{refused}}, err: "invalid: cannot be said", asked: 1, last: "hello"},
+		{name: "refused after a result", text: "go", replies: [][]any{called(call("a", "f", `{}`)), {refused}}, err: "invalid: cannot be said", asked: 2, last: "got {}"},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			m := &script{replies: [][]any{said("hello")}}
+			c := New(Config{Model: m, Tools: box{"f": echo}}).Conversation()
+			if p := play(t.Context(), c, "hi, \ufffd"); p.err != nil {
+				t.Fatal(p.err)
+			}
+			m.replies, m.asked = tc.replies, nil
+			p := play(t.Context(), c, tc.text)
+			if p.err == nil || p.err.Error() != tc.err {
+				t.Errorf("got %v, want %s", p.err, tc.err)
+			}
+			if len(m.asked) != tc.asked {
+				t.Errorf("asked %d times, want %d", len(m.asked), tc.asked)
+			}
+			history := c.Messages()
+			if last := history[len(history)-1].Text; last != tc.last {
+				t.Errorf("last message: got %q, want %q", last, tc.last)
+			}
+			m.replies = [][]any{said("fine")}
+			if p := play(t.Context(), c, "and now?"); p.err != nil {
+				t.Errorf("afterwards: %v", p.err)
+			}
+			checkHistory(t, c.Messages())
+		})
+	}
+}

@@ -187,5 +187,6 @@ func poolKey(s harness.Server) string {
 		Name, URL, Transport string
 		Headers              map[string]string
 		Command, Env         []string
-	}{s.Name, s.URL, s.Transport, s.Headers, s.Command, s.Env}))
+		Dir                  string
+	}{s.Name, s.URL, s.Transport, s.Headers, s.Command, s.Env, s.Dir}))
 }

@@ -63,3 +63,35 @@ func TestErrorKinds(t *testing.T) {
 		})
 	}
 }
+
+// TestKeysThatNoHeaderCarries: such a key fails at once, is not repeated in the
+// message, and nothing is sent.
+func TestKeysThatNoHeaderCarries(t *testing.T) {
+	const why = " has a line break or another control character, which no HTTP header can carry"
+	for name, make := range map[string]func(Config) *Client{"openai": NewOpenAI, "responses": NewResponses, "anthropic": NewAnthropic, "gemini": NewGemini} {
+		for _, tc := range []struct {
+			name, want string
+			cfg        Config
+		}{
+			{"the key", "invalid: the API key" + why, Config{APIKey: "sek\n ret"}},
+			{"a line end after the key", "invalid: the API key" + why, Config{APIKey: "sekret\n"}},
+			{"a header", `invalid: the header "X-Team"` + why, Config{APIKey: "key\twith a tab", Header: http.Header{"x-team": {"a", "sek\x00ret"}}}},
+		} {
+			t.Run(name+", "+tc.name, func(t *testing.T) {
+				tc.cfg.BaseURL = "http://127.0.0.1:1"
+				tc.cfg.Transport = roundTrip(func(*http.Request) (*http.Response, error) {
+					t.Error("a request was sent")
+					return nil, io.EOF
+				})
+				events := 0
+				var last error
+				for _, err := range make(tc.cfg).Generate(t.Context(), &Request{Model: "m"}) {
+					events, last = events+1, err
+				}
+				if events != 1 || last == nil || last.Error() != tc.want {
+					t.Errorf("%d events, error %v; want 1, %s", events, last, tc.want)
+				}
+			})
+		}
+	}
+}

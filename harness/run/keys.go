@@ -11,13 +11,17 @@ import (
 
 // KeysFrom takes the keys of the endpoint from the environment, unless one is
 // set already: OPENAI_API_KEY, ANTHROPIC_API_KEY, and GEMINI_API_KEY or else
-// GOOGLE_API_KEY. env returns a variable; empty when it is not set.
+// GOOGLE_API_KEY. env returns a variable; empty when it is not set. A line end after
+// a key is left out: a file that a secret is mounted as ends in one.
 func (o *Options) KeysFrom(env func(name string) string) {
 	if len(o.keys().all()) > 0 {
 		return
 	}
-	o.APIKey, o.AnthropicKey = env("OPENAI_API_KEY"), env("ANTHROPIC_API_KEY")
-	o.GoogleKey = cmp.Or(env("GEMINI_API_KEY"), env("GOOGLE_API_KEY"))
+	key := func(name string) string {
+		return strings.TrimSuffix(strings.TrimSuffix(env(name), "\n"), "\r")
+	}
+	o.APIKey, o.AnthropicKey = key("OPENAI_API_KEY"), key("ANTHROPIC_API_KEY")
+	o.GoogleKey = cmp.Or(key("GEMINI_API_KEY"), key("GOOGLE_API_KEY"))
 }
 
 // keys are those of an endpoint, by the vendors whose dialects have them.

@@ -81,6 +81,11 @@ func TestKeysOfVendors(t *testing.T) {
 			}
 		}
 	}
+	mounted := run.Options{}
+	mounted.KeysFrom(func(name string) string { return name + "\r\n" })
+	if mounted.APIKey != "OPENAI_API_KEY" || mounted.AnthropicKey != "ANTHROPIC_API_KEY" || mounted.GoogleKey != "GEMINI_API_KEY" {
+		t.Errorf("a line end after a key counts: %+v", mounted)
+	}
 	given := run.Options{APIKey: "given"}
 	given.KeysFrom(func(name string) string { return all[name] })
 	if given.APIKey != "given" || given.AnthropicKey != "" || given.GoogleKey != "" {

@@ -8,7 +8,6 @@ import (
 	"errors"
 	"fmt"
 	"net/url"
-	"strings"
 
 	"github.com/rehearse-dev/rehearse/harness"
 	"github.com/rehearse-dev/rehearse/harness/trials"
@@ -22,7 +21,7 @@ import (
 func (t *trial) openReal(ctx context.Context, s *scenarios.Server) (*toolServer, error) {
 	reach := s.Real(t.workdir)
 	reach.Name = s.Name
-	where := cmp.Or(redacted(reach.URL), strings.Join(reach.Command, " "))
+	where := cmp.Or(redacted(reach.URL), program(reach.Command))
 	switch {
 	case reach.Transport == "sse":
 		return nil, fmt.Errorf("server %q (%s): a server over sse cannot be journaled; use its http transport", s.Name, where)
@@ -102,6 +101,14 @@ func (t *trial) lead(server *toolServer) error {
 	server.end = append([]func() error{p.close}, server.end...)
 	server.reach = p.reach(t.opts.Child)
 	return nil
+}
+
+// program is the first word of a command: an argument may be a secret.
+func program(command []string) string {
+	if len(command) == 0 {
+		return ""
+	}
+	return command[0]
 }
 
 // redacted is a URL without what may be secret in it.

@@ -85,7 +85,7 @@ internal/match: harness harness/trials internal/expr internal/prose internal/sch
 internal/look:
 internal/mcpargs: internal/prose internal/value
 internal/mcpconfig: harness internal/filepos internal/plainfile internal/prose internal/strictyaml
-internal/mcphttp: internal/exactjson internal/jsonrpc internal/mcpwire internal/redirect internal/sse
+internal/mcphttp: internal/exactjson internal/jsonrpc internal/mcpwire internal/prose internal/redirect internal/sse
 internal/mcpmatrix: mockmcp mockmcp/fault
 internal/mcpwire: harness internal/exactjson internal/jsonrpc internal/prose internal/redirect
 internal/mockserver: harness harness/score harness/trials internal/budget internal/expr internal/gate internal/jsonrpc
@@ -104,7 +104,7 @@ internal/redirect:
 internal/retry:
 internal/samplerun: harness harness/trials internal/jsonrpc
 internal/schema: internal/value
-internal/settings: harness internal/filepos internal/mcpconfig internal/plainfile internal/project internal/strictyaml internal/subjects
+internal/settings: harness internal/filepos internal/mcpconfig internal/plainfile internal/project internal/prose internal/strictyaml internal/subjects
 internal/shape: harness internal/dialect internal/dialect/chat internal/dialect/gemini internal/dialect/messages
 	internal/dialect/responses internal/sse internal/value internal/vcr
 internal/sse:

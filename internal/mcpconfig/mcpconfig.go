@@ -5,7 +5,8 @@
 //	config, err := mcpconfig.Read("mcp.json", os.LookupEnv)
 //
 // Two forms are known, each as JSON or YAML. One is that of editors and chat
-// programs, with servers by name; keys that it has beside these are theirs:
+// programs, with servers by name. Other keys of a server have no effect: there is a
+// warning, unless they only say how a server is shown or when somebody is asked:
 //
 //	{"mcpServers": {"files": {"command": "mcp-files", "args": ["/tmp"], "env": {"KEY": "${KEY}"}},
 //	                "search": {"type": "http", "url": "http://127.0.0.1:3002/mcp", "headers": {}, "disabled": true}},
@@ -24,7 +25,8 @@
 //
 // A transport is stdio, http (also streamable-http), sse or websocket (also ws).
 // ${NAME} stands for an environment variable in what is run, sent and connected
-// to, ${NAME:-text} gives it a default, and $${ is the text ${. With
+// to, ${NAME:-text} gives it a default, and $${ is the text ${. cwd is the working
+// directory of a command; a relative one starts at the folder of the file. With
 // agent_permissions, an agent that is not listed may use no server.
 package mcpconfig
 
@@ -32,7 +34,9 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"path/filepath"
 	"slices"
+	"strings"
 
 	"github.com/rehearse-dev/rehearse/harness"
 	"github.com/rehearse-dev/rehearse/internal/filepos"
@@ -46,6 +50,8 @@ type Config struct {
 	Servers []harness.Server // without those that are disabled, in the file's order
 	// Grants are the servers that each agent may use. nil: everyone may use all.
 	Grants map[string][]string
+	// Warnings name keys of servers that have no effect, with their places.
+	Warnings []error
 }
 
 // Read reads a file. lookup is [os.LookupEnv], or as that. The error has all of
@@ -60,7 +66,7 @@ func Read(path string, lookup func(string) (string, bool)) (*Config, error) {
 
 // Parse is [Read] of a text; path is for messages.
 func Parse(path string, raw []byte, lookup func(string) (string, bool)) (*Config, error) {
-	r := &reader{lookup: lookup}
+	r := &reader{lookup: lookup, folder: filepath.Dir(path)}
 	if json.Valid(raw) {
 		raw = strictyaml.FromJSON(raw)
 	}
@@ -82,7 +88,9 @@ func Parse(path string, raw []byte, lookup func(string) (string, bool)) (*Config
 
 type reader struct {
 	lookup   func(string) (string, bool)
+	folder   string // of the file
 	problems []error
+	warnings []error
 }
 
 func (r *reader) add(pos harness.Position, format string, args ...any) {
@@ -110,6 +118,7 @@ func (r *reader) config(root *strictyaml.Node) *Config {
 		r.add(root.Pos, "it names no MCP servers: want mcpServers, or mcp with client")
 	}
 	r.permissions(c, at)
+	c.Warnings = r.warnings
 	c.Servers = slices.DeleteFunc(c.Servers, func(s harness.Server) bool { return s.URL == "" && len(s.Command) == 0 }) // disabled, or wrong
 	return c
 }
@@ -121,6 +130,9 @@ func (r *reader) byName(c *Config, n *strictyaml.Node) {
 	}
 	for _, p := range n.Pairs {
 		c.Servers = append(c.Servers, r.server(p.Key.Text, p.Value))
+		if !r.off(p.Value) {
+			r.heeded(p.Key.Text, p.Value)
+		}
 	}
 }
 
@@ -133,7 +145,7 @@ func (r *reader) listed(c *Config, n *strictyaml.Node) {
 		if !r.is(item, strictyaml.Map, "a server") {
 			continue
 		}
-		r.known(item, "a server", "name", "transport", "type", "command", "args", "env", "url", "headers", "disabled", "description")
+		r.known(item, "a server", "name", "transport", "type", "command", "args", "env", "cwd", "url", "headers", "disabled", "description")
 		name := r.text(item.Get("name"))
 		switch {
 		case name == "":
@@ -150,7 +162,7 @@ func (r *reader) listed(c *Config, n *strictyaml.Node) {
 // server reads one server. A disabled one has no more than its name.
 func (r *reader) server(name string, n *strictyaml.Node) harness.Server {
 	s := harness.Server{Name: name}
-	if !r.is(n, strictyaml.Map, fmt.Sprintf("server %q", name)) || r.flag(n.Get("disabled"), "disabled", false) {
+	if !r.is(n, strictyaml.Map, fmt.Sprintf("server %q", name)) || r.off(n) {
 		return s
 	}
 	command, url := n.Get("command"), n.Get("url")
@@ -186,7 +198,31 @@ func (r *reader) server(name string, n *strictyaml.Node) harness.Server {
 		s.Env = append(s.Env, p.Key.Text+"="+r.expanded(p.Value))
 	}
 	slices.Sort(s.Env)
+	if cwd := n.Get("cwd"); cwd != nil && cwd.Kind != strictyaml.Null {
+		if s.Dir = r.expanded(cwd); s.Dir != "" && !filepath.IsAbs(s.Dir) {
+			s.Dir = filepath.Join(r.folder, s.Dir)
+		}
+	}
 	return s
+}
+
+// off reports whether a server is switched off.
+func (r *reader) off(n *strictyaml.Node) bool {
+	return r.flag(n.Get("disabled"), "disabled", false) || !r.flag(n.Get("enabled"), "enabled", true)
+}
+
+// heeded warns of keys of a server that have no effect, and would have one in the
+// editor that they were written for.
+func (r *reader) heeded(name string, n *strictyaml.Node) {
+	read := []string{"command", "args", "env", "cwd", "url", "headers", "type", "transport", "disabled", "enabled"}
+	// They say how the editor shows a server, and which calls it does not ask about.
+	// Who is asked here is up to the flags.
+	known := append(read, "description", "name", "title", "icon", "version", "gallery", "autoApprove", "alwaysAllow", "trust")
+	for _, p := range n.Pairs {
+		if key := p.Key.Text; !slices.Contains(known, key) && !strings.HasPrefix(key, "_") && !strings.HasPrefix(key, "$") && !strings.HasPrefix(key, "//") {
+			r.warnings = append(r.warnings, filepos.Errorf(p.Key.Pos, "server %q has the key %q, which has no effect%s", name, key, prose.DidYouMean(key, read)))
+		}
+	}
 }
 
 // transport reads the transport of a server; the default is

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -51,6 +52,7 @@ func TestParse(t *testing.T) {
 		name, file string
 		want       mcpconfig.Config
 		err        string
+		warnings   string
 	}{
 		{name: "the design document's", file: document, want: mcpconfig.Config{
 			Servers: []harness.Server{
@@ -81,6 +83,27 @@ func TestParse(t *testing.T) {
 			},
 			Grants: map[string][]string{"alice": {"old"}},
 		}},
+		{name: "working directories", file: `{"mcpServers": {
+	"up": {"command": "./x", "cwd": "../${TOKEN}"}, "down": {"command": "x", "cwd": "/srv"}, "none": {"command": "x", "cwd": null}, "empty": {"command": "x", "cwd": ""}
+}}`, want: mcpconfig.Config{Servers: []harness.Server{
+			{Name: "up", Command: []string{"./x"}, Dir: "etc/t0k"},
+			{Name: "down", Command: []string{"x"}, Dir: "/srv"},
+			{Name: "none", Command: []string{"x"}},
+			{Name: "empty", Command: []string{"x"}},
+		}}},
+		{name: "a working directory in the list", file: "mcp: {client: {servers: [{name: a, command: [x], cwd: work}]}}", want: mcpconfig.Config{
+			Servers: []harness.Server{{Name: "a", Command: []string{"x"}, Dir: "etc/mcp/work"}},
+		}},
+		{
+			name: "keys without an effect", file: `{"mcpServers": {
+	"a": {"command": "x", "timeout": 5, "envFile": ".env", "autoApprove": [], "alwaysAllow": ["y"], "description": "d", "trust": true, "_note": "n"},
+	"b": {"command": "x", "arg": []},
+	"c": {"command": "x", "timeout": 5, "enabled": false}, "d": {"command": "x", "timeout": 5, "disabled": true}
+}}`, want: mcpconfig.Config{Servers: []harness.Server{{Name: "a", Command: []string{"x"}}, {Name: "b", Command: []string{"x"}}}},
+			warnings: `etc/mcp/f:2:24: server "a" has the key "timeout", which has no effect
+etc/mcp/f:2:38: server "a" has the key "envFile", which has no effect
+etc/mcp/f:3:24: server "b" has the key "arg", which has no effect (did you mean "args"?)`,
+		},
 		{name: "nothing", file: "", err: "f:1:1: the file is empty"},
 		{name: "half of it", file: "{", err: "f:1:1: not YAML: the { here is not closed; write its end, or quote the text that it belongs to"},
 		{name: "no servers", file: `{"servers": {}}`, err: "f:1:1: it names no MCP servers: want mcpServers, or mcp with client"},
@@ -115,9 +138,9 @@ f:15:33: agent "alice" may use server "aa", which the file does not have (did yo
 f:16:13: agent "bob" has no key "servers" (did you mean "allowed_servers"?)`},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
-			got, err := mcpconfig.Parse("f", []byte(tc.file), lookup)
+			got, err := mcpconfig.Parse("etc/mcp/f", []byte(tc.file), lookup)
 			if tc.err != "" {
-				if err == nil || err.Error() != tc.err {
+				if err == nil || strings.ReplaceAll(err.Error(), "etc/mcp/", "") != tc.err {
 					t.Errorf("got %v\nwant %s", err, tc.err)
 				}
 				return
@@ -125,6 +148,14 @@ f:16:13: agent "bob" has no key "servers" (did you mean "allowed_servers"?)`},
 			if err != nil {
 				t.Fatal(err)
 			}
+			var warnings []string
+			for _, w := range got.Warnings {
+				warnings = append(warnings, w.Error())
+			}
+			if diff := cmp.Diff(tc.warnings, strings.Join(warnings, "\n")); diff != "" {
+				t.Errorf("warnings (-want +got):\n%s", diff)
+			}
+			got.Warnings = nil
 			if diff := cmp.Diff(&tc.want, got, cmpopts.EquateEmpty()); diff != "" || (got.Grants == nil) != (tc.want.Grants == nil) {
 				t.Errorf("(-want +got):\n%s", diff)
 			}

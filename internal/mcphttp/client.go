@@ -29,6 +29,7 @@ import (
 	"github.com/rehearse-dev/rehearse/internal/exactjson"
 	"github.com/rehearse-dev/rehearse/internal/jsonrpc"
 	"github.com/rehearse-dev/rehearse/internal/mcpwire"
+	"github.com/rehearse-dev/rehearse/internal/prose"
 	"github.com/rehearse-dev/rehearse/internal/sse"
 )
 
@@ -76,7 +77,7 @@ type link struct {
 
 func newLink(opts Options) (*link, error) {
 	if u, err := url.Parse(opts.URL); err != nil || u.Host == "" {
-		return nil, fmt.Errorf("%q is not the URL of a server", opts.URL)
+		return nil, fmt.Errorf("%q is not the URL of a server", prose.Address(opts.URL))
 	}
 	opts.MaxFrame = cmp.Or(opts.MaxFrame, mcpwire.DefaultMaxFrame)
 	if opts.Note == nil {

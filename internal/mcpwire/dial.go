@@ -17,6 +17,7 @@ import (
 	"github.com/coder/websocket"
 
 	"github.com/rehearse-dev/rehearse/harness"
+	"github.com/rehearse-dev/rehearse/internal/prose"
 	"github.com/rehearse-dev/rehearse/internal/redirect"
 )
 
@@ -55,7 +56,7 @@ func Dial(ctx context.Context, server harness.Server, opts DialOptions) (io.Read
 		return server.Dial(ctx)
 	case server.URL == "":
 		return Start(Command{
-			Args: server.Command, Env: server.Env, PassEnv: opts.PassEnv, AllEnv: opts.AllEnv, Stderr: opts.Stderr, Grace: opts.Grace, Abort: opts.Abort,
+			Args: server.Command, Env: server.Env, Dir: server.Dir, PassEnv: opts.PassEnv, AllEnv: opts.AllEnv, Stderr: opts.Stderr, Grace: opts.Grace, Abort: opts.Abort,
 		})
 	}
 	header := http.Header{}
@@ -69,7 +70,7 @@ func Dial(ctx context.Context, server harness.Server, opts DialOptions) (io.Read
 	case err != nil && resp != nil && resp.StatusCode != http.StatusSwitchingProtocols:
 		return nil, NewStatusError(resp)
 	case err != nil:
-		return nil, err
+		return nil, InURL(err)
 	case ws.Subprotocol() != Subprotocol && opts.Note != nil:
 		opts.Note("accepted the WebSocket but not its subprotocol %q", Subprotocol)
 	}
@@ -92,9 +93,9 @@ func NewHTTPClient(dial func(ctx context.Context, network, address string) (net.
 			from, to := via[0].URL, r.URL
 			switch {
 			case r.Method != via[0].Method:
-				return &RedirectError{fmt.Sprintf("it redirects to %s with HTTP %d, which drops the message: %s", to.Redacted(), r.Response.StatusCode, hint)}
+				return &RedirectError{fmt.Sprintf("it redirects to %s with HTTP %d, which drops the message: %s", prose.AddressOf(to), r.Response.StatusCode, hint)}
 			case !redirect.Same(from, to) && !redirect.Secured(from, to):
-				return &RedirectError{fmt.Sprintf("it redirects to %s, another server, which gets nothing that is meant for this one: %s", to.Redacted(), hint)}
+				return &RedirectError{fmt.Sprintf("it redirects to %s, another server, which gets nothing that is meant for this one: %s", prose.AddressOf(to), hint)}
 			case len(via) >= 10:
 				return &RedirectError{"it redirects endlessly"}
 			}

@@ -119,7 +119,7 @@ func Start(c Command) (*Process, error) {
 		for _, f := range files {
 			f.Close()
 		}
-		return nil, fmt.Errorf("starting %q: %w", prose.Shorten(strings.Join(c.Args, " "), 300), err)
+		return nil, fmt.Errorf("starting %q: %w", prose.Shorten(c.Args[0], 300), err) // an argument may be a secret
 	}
 	inR.Close()
 	outW.Close()

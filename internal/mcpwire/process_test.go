@@ -301,11 +301,11 @@ func TestHostileSession(t *testing.T) {
 }
 
 func TestStartErrors(t *testing.T) {
-	for name, args := range map[string][]string{"none": nil, "missing": {"/no/such/program", "-x"}} {
+	for name, args := range map[string][]string{"none": nil, "missing": {"/no/such/program", "--token=secret"}} {
 		if p, err := mcpwire.Start(mcpwire.Command{Args: args}); err == nil {
 			p.Close()
 			t.Errorf("%s: started", name)
-		} else if name == "missing" && !strings.Contains(err.Error(), `"/no/such/program -x"`) {
+		} else if name == "missing" && !strings.Contains(err.Error(), `starting "/no/such/program": `) {
 			t.Errorf("%s: %v", name, err)
 		}
 	}

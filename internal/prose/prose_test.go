@@ -62,3 +62,22 @@ func FuzzHead(f *testing.F) {
 		}
 	})
 }
+
+func TestAddress(t *testing.T) {
+	for _, tc := range []struct{ name, raw, want string }{
+		{"plain", "http://h:1/mcp", "http://h:1/mcp"},
+		{"user and query", "https://me:secret@h/a%2Fb?token=secret&x=&secret#secret", "https://h/a%2Fb?token=...&x=...&..."},
+		{"a user alone", "ws://secret@h/", "ws://h/"},
+		{"IPv6", "http://[::1]:8000/v1", "http://[::1]:8000/v1"},
+		{"no scheme", "h:1/mcp?token=secret", "h:1/mcp?..."},
+		{"no scheme, with a user", "me:secret@h/mcp", "...@h/mcp"},
+		{"no URL", "http://h/%zz?token=secret", "http://h/%zz?..."},
+		{"nothing", "", ""},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			if got := prose.Address(tc.raw); got != tc.want {
+				t.Errorf("got %s, want %s", got, tc.want)
+			}
+		})
+	}
+}

@@ -34,6 +34,7 @@ import (
 	"net/url"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"github.com/rehearse-dev/rehearse/harness"
@@ -41,6 +42,7 @@ import (
 	"github.com/rehearse-dev/rehearse/internal/mcpconfig"
 	"github.com/rehearse-dev/rehearse/internal/plainfile"
 	"github.com/rehearse-dev/rehearse/internal/project"
+	"github.com/rehearse-dev/rehearse/internal/prose"
 	"github.com/rehearse-dev/rehearse/internal/strictyaml"
 	"github.com/rehearse-dev/rehearse/internal/subjects"
 )
@@ -89,8 +91,8 @@ func (s Setting) Shown() string {
 	if s.Secret && s.Text != "" {
 		return "set"
 	}
-	if u, err := url.Parse(s.Text); err == nil && u.User != nil {
-		return u.Redacted()
+	if s.Name == BaseURL || s.Name == ServerURL {
+		return prose.Address(s.Text)
 	}
 	if program, _, more := strings.Cut(s.Text, " "); s.Name == ServerCommand && s.level == ofDotenv && more {
 		return program + " ..."
@@ -160,6 +162,9 @@ func Load(from Sources) (*Settings, error) {
 	for _, name := range keyVariables() {
 		key := s.variable(name)
 		key.Name, key.Secret = name, true
+		if key.Text = wholeKey(key.Text); strings.ContainsFunc(key.Text, uncarried) { // and the value is not repeated
+			return nil, fmt.Errorf("%s has a line break or another control character inside, which no HTTP header can carry", key.From)
+		}
 		s.Keys = append(s.Keys, key)
 	}
 	if u, err := url.Parse(s.BaseURL.Text); err == nil && u.RawQuery != "" { // it may be a key, and is not repeated
@@ -171,11 +176,20 @@ func Load(from Sources) (*Settings, error) {
 		case address.level == ofDotenv: // where secrets are
 			return nil, fmt.Errorf("%s is not %s", address.From, want)
 		default:
-			return nil, fmt.Errorf("%s is %q: want %s", address.From, address.Text, want)
+			return nil, fmt.Errorf("%s is %q: want %s", address.From, prose.Address(address.Text), want)
 		}
 	}
 	return s, nil
 }
+
+// wholeKey is a key without the line end after it: a file that a secret is mounted
+// as ends in one.
+func wholeKey(text string) string {
+	return strings.TrimSuffix(strings.TrimSuffix(text, "\n"), "\r")
+}
+
+// uncarried reports whether no header can carry a character (RFC 9110, section 5.5).
+func uncarried(r rune) bool { return r < 0x20 && r != '\t' || r == 0x7f }
 
 // line is a place without its column.
 func line(pos harness.Position) string {
@@ -218,12 +232,16 @@ func (s *Settings) variable(names ...string) Setting {
 	return Setting{}
 }
 
-// Lookup is the environment, and behind it .env.
+// Lookup is the environment, and behind it .env. A key comes without the line end
+// after it.
 func (s *Settings) Lookup(name string) (string, bool) {
-	if text, ok := s.lookup(name); ok {
-		return text, true
+	text, ok := s.lookup(name)
+	if !ok {
+		text, ok = s.env.values[name]
 	}
-	text, ok := s.env.values[name]
+	if slices.Contains(keyVariables(), name) {
+		text = wholeKey(text)
+	}
 	return text, ok
 }
 

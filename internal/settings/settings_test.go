@@ -188,11 +188,51 @@ func TestShown(t *testing.T) {
 	if s.ServerCommand.Shown() != "x ..." || !s.Used(s.ServerCommand) || s.Used(s.Config) || !s.Used(s.ServerURL) || !s.Used(s.Model) {
 		t.Errorf("shown %q; used %v, %v, %v", s.ServerCommand.Shown(), s.Used(s.ServerCommand), s.Used(s.Config), s.Used(s.ServerURL))
 	}
-	if got := s.Keys[2].Shown() + " " + s.BaseURL.Shown(); got != "set http://me:xxxxx@h/v1" {
+	if got := s.Keys[2].Shown() + " " + s.BaseURL.Shown(); got != "set http://h/v1" {
 		t.Errorf("got %s", got)
 	}
 	if v, ok := s.Lookup("GEMINI_API_KEY"); !ok || v != "dotenv-key" {
 		t.Errorf("looked up %q, %v", v, ok)
+	}
+}
+
+// TestKeys: what no header can carry is refused where it is read, and a line end
+// after a key is none of it.
+func TestKeys(t *testing.T) {
+	for _, tc := range []struct {
+		name, dotenv string
+		environment  map[string]string
+		variable     string
+		key, err     string
+	}{
+		{name: "a line end", environment: map[string]string{"OPENAI_API_KEY": "sek\n"}, variable: "OPENAI_API_KEY", key: "sek"},
+		{name: "a line end of Windows", environment: map[string]string{"GOOGLE_API_KEY": "sek\r\n"}, variable: "GOOGLE_API_KEY", key: "sek"},
+		{name: "a line end in .env", dotenv: "ANTHROPIC_API_KEY=\"sek\\n\"\n", variable: "ANTHROPIC_API_KEY", key: "sek"},
+		{name: "two line ends", environment: map[string]string{"OPENAI_API_KEY": "sek\n\n"}, err: "OPENAI_API_KEY has a line break or another control character inside, which no HTTP header can carry"},
+		{name: "inside, in .env", dotenv: "A=b\nGEMINI_API_KEY=\"sek\\n ret\"\n", err: "GEMINI_API_KEY in .env:2 has a line break or another control character inside, which no HTTP header can carry"},
+		{name: "a control character", environment: map[string]string{"ANTHROPIC_API_KEY": "sek\x7fret"}, err: "ANTHROPIC_API_KEY has a line break or another control character inside, which no HTTP header can carry"},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			w := newWorld(t, map[string]string{".env": tc.dotenv}, tc.environment)
+			s, err := w.load()
+			if tc.err != "" {
+				if err == nil || strings.ReplaceAll(err.Error(), w.dir+"/", "") != tc.err {
+					t.Errorf("got %v\nwant %s", err, tc.err)
+				}
+				return
+			}
+			if err != nil {
+				t.Fatal(err)
+			}
+			if got, _ := s.Lookup(tc.variable); got != tc.key {
+				t.Errorf("looked up %q, want %q", got, tc.key)
+			}
+			for _, k := range s.Keys {
+				if k.Name == tc.variable && k.Text != tc.key {
+					t.Errorf("the key is %q, want %q", k.Text, tc.key)
+				}
+			}
+		})
 	}
 }
 
