@@ -17,6 +17,7 @@ import (
 	"github.com/rehearse-dev/rehearse/internal/prose"
 	"github.com/rehearse-dev/rehearse/internal/redact"
 	"github.com/rehearse-dev/rehearse/internal/value"
+	"github.com/rehearse-dev/rehearse/internal/yamlnode"
 )
 
 // Setting is what a scenario says besides the conversation.
@@ -201,7 +202,7 @@ func loosen(n *yaml.Node) {
 	if strings.ContainsAny(text, "*?") {
 		pattern = map[string]string{"$regex": "^" + strings.ReplaceAll(regexp.QuoteMeta(text), regexp.QuoteMeta(workMark()), ".*") + "$"}
 	}
-	_ = n.Encode(pattern) // a map of texts
+	*n = *yamlnode.Of(pattern)
 	n.Style = yaml.FlowStyle
 }
 
