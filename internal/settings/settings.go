@@ -31,9 +31,11 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
+	"maps"
 	"net/url"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"github.com/rehearse-dev/rehearse/harness"
@@ -225,6 +227,15 @@ func (s *Settings) Lookup(name string) (string, bool) {
 	}
 	text, ok := s.env.values[name]
 	return text, ok
+}
+
+// Dotenv are the variables of .env, as NAME=value, in the order of their names.
+func (s *Settings) Dotenv() []string {
+	var out []string
+	for _, name := range slices.Sorted(maps.Keys(s.env.values)) {
+		out = append(out, name+"="+s.env.values[name])
+	}
+	return out
 }
 
 // home reads the file of those who come from the Python client.
