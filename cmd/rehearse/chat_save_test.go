@@ -136,7 +136,8 @@ func (c *talked) same(t *testing.T, played *trials.Detail, rec trials.Record) {
 		if call.Server == "" {
 			continue
 		}
-		if got, want := played.Tools[n].Text, valid(strings.TrimPrefix(call.Result, "Error: ")); got != want {
+		refused := call.Error != "" && strings.Contains(played.Tools[n].Text, "Input validation error") // by the schema: a mock says it in its own words
+		if got, want := played.Tools[n].Text, valid(strings.TrimPrefix(call.Result, "Error: ")); got != want && !refused {
 			t.Errorf("the result of %s is %.80q, want %.80q", call.Arguments, got, want)
 		}
 		n++
@@ -299,7 +300,7 @@ func FuzzSaved(f *testing.F) {
 		f.Add(texts[i%len(texts)], texts[(i+1)%len(texts)], args[i%len(args)], texts[(i+2)%len(texts)], texts[(i+3)%len(texts)], i%2 == 0)
 	}
 	f.Fuzz(func(t *testing.T, user, say, args, key, result string, failed bool) {
-		if user = strings.TrimSpace(strings.ToValidUTF8(user, "?")); user == "" || strings.TrimSpace(say) == "" || len(args) > 10_000 || len(result) > longestResult {
+		if user = strings.TrimSpace(strings.ToValidUTF8(user, "?")); user == "" || strings.TrimSpace(say) == "" || len(args) > 10_000 || len(key) > 10_000 || len(result) > longestResult {
 			return
 		}
 		own, err := json.Marshal(map[string]any{key: []any{result, map[string]string{"$" + key: "{{" + user}}})
