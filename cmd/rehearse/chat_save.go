@@ -388,7 +388,7 @@ func (w *chatWriter) tool(name, server string) *savedTool {
 	tool := &savedTool{Tool: &capture.Tool{Name: name, Description: w.offered[name].Description}}
 	if v, err := value.Parse(w.offered[name].Schema); err == nil && w.schemas {
 		tool.Input, _ = capture.Decoded(v.String()) // it has been read
-		tool.schema, _ = schema.Compile(v)          // what is no schema refuses nothing
+		tool.schema, _ = schema.Compile(v)          // a broken schema refuses nothing
 	}
 	w.tools[name] = tool
 	of := w.serverName(server)
