@@ -14,6 +14,7 @@ import (
 	"github.com/rehearse-dev/rehearse/harness"
 	"github.com/rehearse-dev/rehearse/harness/trials"
 	"github.com/rehearse-dev/rehearse/internal/value"
+	"github.com/rehearse-dev/rehearse/internal/yamlnode"
 )
 
 // command is the line for a shell that plays just this trial's scenario again,
@@ -171,14 +172,10 @@ func callNodes(calls []harness.Call, args []*yaml.Node, turn, reply int) *yaml.N
 func mapNode() *yaml.Node { return &yaml.Node{Kind: yaml.MappingNode} }
 
 func put(m *yaml.Node, key string, v *yaml.Node) {
-	m.Content = append(m.Content, plainText(key), v)
+	m.Content = append(m.Content, yamlnode.Key(clean(key)), v)
 }
 
-func plainText(s string) *yaml.Node {
-	var n yaml.Node
-	n.SetString(clean(s))
-	return &n
-}
+func plainText(s string) *yaml.Node { return yamlnode.Text(clean(s)) }
 
 // textNode is a text of which nothing is computed: what would begin an
 // expression is the value of one.
@@ -203,7 +200,7 @@ func jsonNode(raw json.RawMessage) *yaml.Node {
 		return mapNode()
 	}
 	n := valueNode(v)
-	if bytes.Contains(raw, []byte(`"$`)) || bytes.Contains(raw, []byte("{{")) {
+	if text := v.String(); strings.Contains(text, `"$`) || strings.Contains(text, "{{") { // however they were escaped
 		return literal(n)
 	}
 	return n

@@ -23,6 +23,7 @@ import (
 	"github.com/rehearse-dev/rehearse/harness/run"
 	"github.com/rehearse-dev/rehearse/harness/tools"
 	"github.com/rehearse-dev/rehearse/internal/prose"
+	"github.com/rehearse-dev/rehearse/internal/redact"
 	"github.com/rehearse-dev/rehearse/internal/settings"
 )
 
@@ -232,6 +233,8 @@ type chat struct {
 	pool   *mcppool.Pool
 	router *tools.Router
 	told   map[string]bool // warnings that were printed
+	// secrets takes out of what is saved what recordings have no place for.
+	secrets *redact.Redactor
 }
 
 // openChat connects with all servers at once.
@@ -262,7 +265,11 @@ func openChat(ctx context.Context, p *process, in *lines, flags *chatFlags, into
 	for i := range servers {
 		servers[i].Optional = true
 	}
-	c := &chat{p: p, pool: chatPool(p, flags, into), told: make(map[string]bool)}
+	secrets, err := chatSecrets(s, &opts, servers)
+	if err != nil {
+		return nil, err
+	}
+	c := &chat{p: p, pool: chatPool(p, flags, into), told: make(map[string]bool), secrets: secrets}
 	if c.router, err = tools.Connect(ctx, c.pool, servers, use); err != nil {
 		return nil, errors.Join(err, c.close())
 	}
@@ -297,6 +304,27 @@ func openChat(ctx context.Context, p *process, in *lines, flags *chatFlags, into
 func (c *chat) names(tool string) []string {
 	server, own, _ := c.router.Origin(tool)
 	return []string{tool, own, server + "." + own}
+}
+
+// chatSecrets are the rules of recordings, with what this chat knows to be secret:
+// the keys of the endpoint, secrets of the environment and of .env, and what servers
+// are handed. People and folders stay, since the file is what the user said.
+func chatSecrets(s *settings.Settings, opts *run.Options, servers []harness.Server) (*redact.Redactor, error) {
+	rules, err := secretRules(nil)
+	if err != nil {
+		return nil, err
+	}
+	rules.Users, rules.Places = []string{}, []redact.Place{}
+	rules.Literals = redact.ServerSecrets(nil, slices.Concat(os.Environ(), s.Dotenv()), nil)
+	for _, key := range []string{opts.APIKey, opts.AnthropicKey, opts.GoogleKey} {
+		if len(key) >= redact.MinLiteral {
+			rules.Literals = append(rules.Literals, key)
+		}
+	}
+	for _, server := range servers {
+		rules.Literals = append(rules.Literals, redact.ServerSecrets(server.Headers, server.Env, server.Command)...)
+	}
+	return redact.New(rules)
 }
 
 // chatPool is where the sessions of a chat are.
@@ -453,7 +481,8 @@ func (c *chat) command(ctx context.Context, name, rest string) error {
 		if err != nil {
 			return err
 		}
-		notes, err := saveChat(rest, c.cfg.System, c.talk.Messages(), c.talk.Calls(), offered)
+		saved := &savedChat{path: rest, system: c.cfg.System, messages: c.talk.Messages(), calls: c.talk.Calls(), offered: offered, secrets: c.secrets}
+		notes, err := saved.save()
 		if err != nil {
 			return err
 		}

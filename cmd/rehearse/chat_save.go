@@ -3,160 +3,418 @@
 package main
 
 import (
-	"bytes"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"path/filepath"
 	"strings"
 
-	"gopkg.in/yaml.v3"
-
 	"github.com/rehearse-dev/rehearse/harness"
 	"github.com/rehearse-dev/rehearse/internal/capture"
 	"github.com/rehearse-dev/rehearse/internal/plainfile"
+	"github.com/rehearse-dev/rehearse/internal/prose"
+	"github.com/rehearse-dev/rehearse/internal/redact"
+	"github.com/rehearse-dev/rehearse/internal/schema"
+	"github.com/rehearse-dev/rehearse/internal/value"
+	"github.com/rehearse-dev/rehearse/internal/vcr"
+	"github.com/rehearse-dev/rehearse/scenarios"
 )
 
-// saveChat writes a conversation as a scenario: the model says what it said, and
-// mock servers return what the real ones did. notes say what a reader should
-// know of what is not in it.
-func saveChat(path, system string, messages []harness.Message, calls []harness.ReportedCall, offered []harness.Tool) (notes []string, err error) {
-	name := strings.TrimSuffix(filepath.Base(path), filepath.Ext(path))
-	s := capture.Scenario{Scenario: name, Servers: make(map[string]*capture.Server)}
-	if system != "" {
-		s.Model = &capture.Model{System: capture.Literal(system)}
-	}
-	w := chatWriter{s: &s, calls: make(map[string]harness.ReportedCall), offered: make(map[string]harness.Tool), tools: make(map[string]*capture.Tool)}
-	for _, c := range calls {
-		w.calls[c.ID] = c
-	}
-	for _, t := range offered {
-		w.offered[t.Name] = t
-	}
-	for _, m := range messages {
-		w.add(m)
-	}
-	w.whole()
-	if len(s.Turns) == 0 {
-		return nil, errors.New("there is no turn with an answer to save")
-	}
-	data, err := capture.Encode("", &s)
+// savedChat is a conversation that is to be written as a scenario: the model says
+// what it said, and mock servers return what the real ones did.
+type savedChat struct {
+	path     string
+	system   string
+	messages []harness.Message
+	calls    []harness.ReportedCall
+	offered  []harness.Tool
+	secrets  *redact.Redactor
+}
+
+// longestResult is what rehearse's agent gives a model of a result without
+// shortening it, less what it may write before an error. The conversation has a
+// longer one as it was shortened, which is longer than the limit itself.
+const longestResult = 100_000 - 100
+
+// longestScenario is what a file of scenarios may have.
+const longestScenario = 8 << 20
+
+// save writes the file. notes say what a reader should know of what is not in it.
+func (c *savedChat) save() (notes []string, err error) {
+	taken, err := c.withoutKeys()
 	if err != nil {
-		return nil, fmt.Errorf("writing %s: %w", path, err)
+		return nil, fmt.Errorf("writing %s: %w", c.path, err)
 	}
-	return w.notes, plainfile.ReplaceBytes(path, 0o600, data)
+	turns := c.turns()
+	w, err := c.fitting(turns)
+	if err != nil {
+		return nil, err
+	}
+	if err := plainfile.ReplaceBytes(c.path, 0o600, w.data); err != nil {
+		return nil, err
+	}
+	if taken > 0 {
+		w.note("%s not written: the file has REDACTED-... in the place of each", prose.CountOf(taken, "key is", "keys are"))
+	}
+	return w.notes, nil
+}
+
+// withoutKeys takes keys out of the conversation by the rules of recordings, and
+// returns how many there were. The texts pass as one document, since what is
+// secret in one of them is so in the others.
+func (c *savedChat) withoutKeys() (taken int, err error) {
+	c.messages = append([]harness.Message(nil), c.messages...)
+	c.calls = append([]harness.ReportedCall(nil), c.calls...)
+	c.offered = append([]harness.Tool(nil), c.offered...)
+	schemas := make([]string, len(c.offered))
+	parts := []*string{&c.system}
+	for i := range c.messages {
+		m := &c.messages[i]
+		parts = append(parts, &m.Text)
+		m.Calls = append([]harness.ToolCall(nil), m.Calls...)
+		for k := range m.Calls {
+			parts = append(parts, &m.Calls[k].Arguments)
+		}
+	}
+	for i := range c.calls {
+		parts = append(parts, &c.calls[i].Arguments, &c.calls[i].Result)
+	}
+	for i := range c.offered {
+		schemas[i] = string(c.offered[i].Schema)
+		parts = append(parts, &c.offered[i].Description, &schemas[i])
+	}
+	type part struct {
+		Text string `json:"text"`
+	}
+	doc := make([]part, len(parts))
+	for i, text := range parts {
+		doc[i].Text = strings.ToValidUTF8(*text, "\ufffd")
+	}
+	body, err := json.Marshal(doc)
+	if err != nil {
+		return 0, err
+	}
+	kept := c.secrets.Interaction(&vcr.Interaction{Response: vcr.Response{Header: map[string][]string{"Content-Type": {"application/json"}}, Body: body}}).Response.Body
+	var clean []part
+	if err := json.Unmarshal(kept, &clean); err != nil || len(clean) != len(parts) {
+		return 0, errors.Join(errors.New("the conversation without its keys cannot be read; please report this"), err)
+	}
+	marks := map[string]bool{}
+	for i, text := range parts {
+		if clean[i].Text == doc[i].Text {
+			continue
+		}
+		*text = clean[i].Text
+		for _, m := range mark.FindAllString(clean[i].Text, -1) {
+			if !strings.Contains(doc[i].Text, m) {
+				marks[m] = true
+			}
+		}
+	}
+	for i := range c.offered {
+		c.offered[i].Schema = json.RawMessage(schemas[i])
+	}
+	return len(marks), nil
+}
+
+// turns are the messages of each turn, that of the user first.
+func (c *savedChat) turns() (out [][]harness.Message) {
+	for _, m := range c.messages {
+		switch {
+		case m.Role == harness.RoleUser:
+			out = append(out, []harness.Message{m})
+		case len(out) > 0:
+			out[len(out)-1] = append(out[len(out)-1], m)
+		}
+	}
+	return out
+}
+
+// fitting writes as much of the turns as can be loaded: all of them if it can, then
+// without the schemas of tools, which servers write as they like, then without the
+// turns that are why. A file that does not load is worth less than one that lacks
+// something and says so.
+func (c *savedChat) fitting(turns [][]harness.Message) (*chatWriter, error) {
+	w, err := c.written(turns, true)
+	if err == nil || len(w.s.Turns) == 0 {
+		return w, err
+	}
+	why := err
+	if w, err = c.written(turns, false); err == nil {
+		w.note("the schemas of the tools are left out, since a scenario cannot have them: %v", why)
+		return w, nil
+	}
+	var kept [][]harness.Message
+	var left []string
+	for _, turn := range turns {
+		if w, err := c.written(append(kept[:len(kept):len(kept)], turn), false); err != nil && len(w.s.Turns) > 0 {
+			left = append(left, fmt.Sprintf("the message %q is left out with its answer: %v", oneLineOf(turn[0].Text, 60), err))
+			continue
+		}
+		kept = append(kept, turn)
+	}
+	if len(kept) == 0 {
+		return w, why
+	}
+	w, err = c.written(kept, false)
+	w.notes = append(w.notes, left...)
+	return w, err
+}
+
+// written is a file of turns. The error says why it does not load; there is always
+// a writer.
+func (c *savedChat) written(turns [][]harness.Message, schemas bool) (w *chatWriter, err error) {
+	for most := longestResult; ; most /= 4 {
+		w = newChatWriter(c, schemas, most)
+		for _, turn := range turns {
+			w.add(turn)
+		}
+		if len(w.s.Turns) == 0 {
+			return w, errors.New("there is no turn with an answer to save")
+		}
+		if w.data, err = capture.Encode("", w.s); err != nil {
+			return w, fmt.Errorf("writing %s: %w", c.path, err)
+		}
+		if len(w.data) <= longestScenario || most < 1000 {
+			break
+		}
+	}
+	if found := secretIn(c.secrets, w.data); found != nil {
+		return w, fmt.Errorf("line %d has something that looks like a secret (%s)", found.Line, found.Rule)
+	}
+	_, err = scenarios.Parse(c.path, w.data, &scenarios.Options{Offline: true})
+	return w, err
 }
 
 // chatWriter makes a scenario of messages.
 type chatWriter struct {
 	s       *capture.Scenario
-	calls   map[string]harness.ReportedCall
+	data    []byte
+	schemas bool
+	most    int                               // bytes of a result
+	calls   map[string][]harness.ReportedCall // those to come, by id, name and arguments: an id may come again
 	offered map[string]harness.Tool
-	tools   map[string]*capture.Tool // by the offered name
-	turn    *capture.Turn            // that is not whole yet
+	servers map[string]string // names in the scenario, by those of the chat
+	tools   map[string]*savedTool
 	notes   []string
+}
+
+func newChatWriter(c *savedChat, schemas bool, most int) *chatWriter {
+	name := strings.TrimSuffix(filepath.Base(c.path), filepath.Ext(c.path))
+	if name == "" {
+		name = filepath.Base(c.path)
+	}
+	w := &chatWriter{
+		s: &capture.Scenario{Scenario: name, Servers: map[string]*capture.Server{}}, schemas: schemas, most: most,
+		calls: map[string][]harness.ReportedCall{}, offered: map[string]harness.Tool{}, servers: map[string]string{},
+		tools: map[string]*savedTool{},
+	}
+	if c.system != "" {
+		w.s.Model = &capture.Model{System: capture.Literal(c.system)}
+	}
+	for _, call := range c.calls {
+		key := callKey(call.ID, call.Tool, call.Arguments)
+		w.calls[key] = append(w.calls[key], call)
+	}
+	for _, t := range c.offered {
+		w.offered[t.Name] = t
+	}
+	return w
+}
+
+func callKey(id, tool, args string) string { return id + "\x00" + tool + "\x00" + args }
+
+// reported is a call as it went.
+func (w *chatWriter) reported(c harness.ToolCall) (made harness.ReportedCall) {
+	key := callKey(c.ID, c.Name, c.Arguments)
+	if list := w.calls[key]; len(list) > 0 {
+		made, w.calls[key] = list[0], list[1:]
+	}
+	return made
 }
 
 func (w *chatWriter) note(format string, args ...any) {
 	w.notes = append(w.notes, fmt.Sprintf(format, args...))
 }
 
-// add takes the next message.
-func (w *chatWriter) add(m harness.Message) {
-	switch m.Role {
-	case harness.RoleUser:
-		w.whole()
-		w.turn = &capture.Turn{User: capture.Literal(m.Text)}
-	case harness.RoleAssistant:
-		if w.turn == nil {
-			return
+// add takes a turn. One without an answer is left out, and so are its calls.
+func (w *chatWriter) add(turn []harness.Message) {
+	last := turn[len(turn)-1]
+	if last.Role != harness.RoleAssistant || strings.TrimSpace(last.Text) == "" || len(last.Calls) > 0 {
+		w.note("the message %q is left out: it has no answer", oneLineOf(turn[0].Text, 60))
+		for _, m := range turn {
+			for _, c := range m.Calls {
+				w.reported(c)
+			}
+		}
+		return
+	}
+	t := &capture.Turn{User: capture.Literal(turn[0].Text)}
+	calls := []any{}
+	for i, m := range turn {
+		if m.Role != harness.RoleAssistant {
+			continue
 		}
 		reply := &capture.Reply{Say: capture.Literal(m.Text)}
+		var made []writtenCall
 		for _, c := range m.Calls {
-			if args := w.call(c); args != nil {
-				reply.Calls = append(reply.Calls, map[string]any{w.called(c): args})
+			if call, ok := w.call(c); ok {
+				made = append(made, call)
+				reply.Unoffered = reply.Unoffered || call.unoffered
+				calls = append(calls, map[string]any{call.name: call.args})
 			}
 		}
-		w.turn.Replies = append(w.turn.Replies, reply)
-	}
-}
-
-// called is how the scenario names a tool.
-func (w *chatWriter) called(c harness.ToolCall) string {
-	if server := w.calls[c.ID].Server; server != "" {
-		return server + "." + c.Name
-	}
-	return c.Name
-}
-
-// call enters the result of a call at its server, and returns its arguments; nil
-// for a call that a scenario cannot have.
-func (w *chatWriter) call(c harness.ToolCall) any {
-	made, ok := w.calls[c.ID]
-	args, err := capture.Decoded(c.Arguments)
-	if !ok || err != nil || made.Server == "" {
-		w.note("the call of %s with %s is left out: it reached no server", c.Name, oneLineOf(c.Arguments, 60))
-		return nil
-	}
-	tool := w.tools[c.Name]
-	if tool == nil {
-		tool = &capture.Tool{Name: c.Name, Description: w.offered[c.Name].Description}
-		if schema, err := capture.Decoded(string(w.offered[c.Name].Schema)); err == nil {
-			tool.Input = schema
-		}
-		w.tools[c.Name] = tool
-		server := w.s.Servers[made.Server]
-		if server == nil {
-			server = new(capture.Server)
-			w.s.Servers[made.Server] = server
-		}
-		server.Tools = append(server.Tools, tool)
-	}
-	text := capture.Literal(made.Result)
-	result := &capture.Result{Args: map[string]any{"$literal": args}, Text: &text}
-	if made.Error != "" {
-		text = capture.Literal(strings.TrimPrefix(made.Result, "Error: "))
-		result.Text, result.Error = nil, &text
-	}
-	for _, r := range tool.Results {
-		if same(r.Args, result.Args) {
-			if !same(r, result) {
-				w.note("%s returned different results for %s: the first one is kept", c.Name, oneLineOf(c.Arguments, 60))
+		for _, call := range made {
+			name := call.name
+			if reply.Unoffered {
+				name = call.sent
 			}
-			return args
+			reply.Calls = append(reply.Calls, map[string]any{name: call.args})
 		}
-	}
-	tool.Results = append(tool.Results, result)
-	return args
-}
-
-// whole ends a turn. One without an answer is left out, and so are its calls.
-func (w *chatWriter) whole() {
-	t := w.turn
-	w.turn = nil
-	if t == nil {
-		return
-	}
-	last := len(t.Replies) - 1
-	if last < 0 || t.Replies[last].Say == "" || len(t.Replies[last].Calls) > 0 {
-		w.note("the message %q is left out: it has no answer", oneLineOf(t.User, 60))
-		return
-	}
-	var calls []any
-	for _, r := range t.Replies {
-		for _, c := range r.Calls {
-			calls = append(calls, c)
+		if len(reply.Calls) == 0 && i < len(turn)-1 { // it would end the turn
+			if m.Text != "" {
+				w.note("the text %q is left out: none of the calls beside it can be saved", oneLineOf(m.Text, 60))
+			}
+			continue
 		}
+		t.Replies = append(t.Replies, reply)
 	}
-	if calls == nil {
-		calls = []any{}
-	}
-	t.Expect = []map[string]any{{"calls": calls}, {"answer": map[string]any{"equals": t.Replies[last].Say}}}
+	t.Expect = []map[string]any{{"calls": calls}, {"answer": map[string]any{"equals": capture.Literal(last.Text)}}}
 	w.s.Turns = append(w.s.Turns, t)
 }
 
-// same reports whether two values are written alike.
-func same(a, b any) bool {
-	x, err := yaml.Marshal(a)
-	y, err2 := yaml.Marshal(b)
-	return err == nil && err2 == nil && bytes.Equal(x, y)
+// writtenCall is a call as the scenario has it.
+type writtenCall struct {
+	name, sent string // server.tool, and as the model names it
+	args       any
+	unoffered  bool
+}
+
+// call enters the result of a call at its server. It is not ok for a call that a
+// scenario cannot have.
+func (w *chatWriter) call(c harness.ToolCall) (out writtenCall, ok bool) {
+	made := w.reported(c)
+	without := func(why string) (writtenCall, bool) {
+		w.note("the call of %s with %s is left out: %s", c.Name, oneLineOf(c.Arguments, 60), why)
+		return out, false
+	}
+	text := strings.TrimSpace(c.Arguments)
+	if text == "" || text == "null" {
+		text = "{}"
+	}
+	v, err := value.Parse([]byte(text))
+	if err != nil || v.Kind() != value.Object {
+		return without("its arguments are not a JSON object")
+	}
+	if out.args, err = capture.Arguments(text); err != nil {
+		return without(err.Error())
+	}
+	out.name, out.sent = c.Name, c.Name
+	if made.Server == "" {
+		if _, known := w.offered[c.Name]; known {
+			return without("it reached no server")
+		}
+		if c.Name == "" || strings.Contains(c.Name, ".") {
+			return without("there is no such tool")
+		}
+		out.unoffered = true
+		return out, true
+	}
+	tool := w.tool(c.Name, made.Server)
+	out.name = w.serverName(made.Server) + "." + c.Name
+	if tool.schema != nil && made.Error == "" && tool.schema.Validate(v) != nil {
+		w.note("the schema of %s is left out: it does not allow %s, which the server answered", c.Name, oneLineOf(c.Arguments, 60))
+		tool.schema, tool.Input = nil, nil
+	}
+	for _, known := range tool.known {
+		if value.EqualFunc(known.args, v, spelledAlike) {
+			if known.result != made.Result {
+				w.note("%s returned different results for %s: the first one is kept", c.Name, oneLineOf(c.Arguments, 60))
+			}
+			return out, true
+		}
+	}
+	tool.known = append(tool.known, knownResult{v, made.Result})
+	tool.Results = append(tool.Results, w.result(c.Name, text, made))
+	return out, true
+}
+
+// spelledAlike compares scalars as $literal does.
+func spelledAlike(a, b value.Value) bool { return value.Equal(a, b) && a.Num() == b.Num() }
+
+// savedTool is a tool of a mock.
+type savedTool struct {
+	*capture.Tool
+	schema *schema.Schema // nil for none
+	known  []knownResult
+}
+
+// knownResult is what the model was told of a call.
+type knownResult struct {
+	args   value.Value
+	result string
+}
+
+// result is what the mock answers.
+func (w *chatWriter) result(tool, args string, made harness.ReportedCall) *capture.Result {
+	failed := made.Error != ""
+	said := made.Result
+	if failed {
+		said = strings.TrimPrefix(said, "Error: ")
+	}
+	if len(said) > w.most {
+		head, _ := prose.Head(said, w.most*3/4)
+		tail := strings.ToValidUTF8(said[len(said)-w.most/5:], "")
+		short := fmt.Sprintf("%s\n[... %d bytes are not saved ...]\n%s", head, len(said)-len(head)-len(tail), tail)
+		w.note("the result of %s for %s has %d bytes: %d of its beginning and %d of its end are saved", tool, oneLineOf(args, 60), len(said), len(head), len(tail))
+		said = short
+	}
+	said = capture.Literal(said)
+	n, _ := capture.Decoded(args) // it has been read
+	r := &capture.Result{Args: map[string]any{"$literal": n}}
+	if failed {
+		r.Error = &said
+	} else {
+		r.Text = &said
+	}
+	return r
+}
+
+// tool is a tool in the scenario, by its offered name.
+func (w *chatWriter) tool(name, server string) *savedTool {
+	if tool := w.tools[name]; tool != nil {
+		return tool
+	}
+	tool := &savedTool{Tool: &capture.Tool{Name: name, Description: w.offered[name].Description}}
+	if v, err := value.Parse(w.offered[name].Schema); err == nil && w.schemas {
+		tool.Input, _ = capture.Decoded(v.String()) // it has been read
+		tool.schema, _ = schema.Compile(v)          // a broken schema refuses nothing
+	}
+	w.tools[name] = tool
+	of := w.serverName(server)
+	if w.s.Servers[of] == nil {
+		w.s.Servers[of] = new(capture.Server)
+	}
+	w.s.Servers[of].Tools = append(w.s.Servers[of].Tools, tool.Tool)
+	return tool
+}
+
+// serverName is the name of a server in the scenario, which has no dot: one stands
+// before the name of a tool.
+func (w *chatWriter) serverName(name string) string {
+	if known, ok := w.servers[name]; ok {
+		return known
+	}
+	plain := strings.ReplaceAll(name, ".", "_")
+	for taken := true; taken; {
+		taken = false
+		for _, other := range w.servers {
+			taken = taken || other == plain
+		}
+		if taken {
+			plain += "_"
+		}
+	}
+	w.servers[name] = plain
+	return plain
 }

@@ -21,7 +21,7 @@ cassettes/mcptape: internal/redact harness internal/exactjson internal/filepos i
 cmd/rehearse: cassettes cassettes/mcptape internal/redact harness harness/agent harness/agentserver harness/mcppool
 	harness/model harness/run internal/stats harness/tools harness/toolserver harness/trials internal/capture internal/dialect internal/dialect/dialects internal/filepos internal/gate internal/key
 	internal/match internal/mcpargs internal/mcpconfig internal/mcpwire internal/mockserver internal/offline internal/plainfile internal/profile
-	internal/project internal/prose internal/recfile internal/redirect internal/settings internal/shape internal/sse internal/subjects internal/timeline internal/vcr internal/yamledit mockllm mockllm/fault
+	internal/project internal/prose internal/recfile internal/redirect internal/schema internal/settings internal/shape internal/sse internal/subjects internal/timeline internal/value internal/vcr internal/yamledit mockllm mockllm/fault
 	mockmcp mockmcp/fault reports
 	scenarios
 harness: internal/jsonrpc
@@ -63,7 +63,7 @@ internal/bpe:
 internal/breaker:
 internal/budget:
 internal/capture: cassettes/mcptape internal/redact harness harness/trials internal/dialect internal/dialect/dialects internal/exactjson
-	internal/mcpwire internal/prose internal/toolname internal/value internal/vcr internal/yamledit
+	internal/mcpwire internal/prose internal/toolname internal/value internal/vcr internal/yamledit internal/yamlnode
 internal/conduct: internal/redact harness harness/trials internal/dialect/dialects internal/exactjson internal/jsonrpc internal/mcpwire internal/prose
 	internal/schema internal/toolname internal/trajectory internal/value
 internal/cues:
@@ -118,6 +118,7 @@ internal/toolname: harness internal/prose
 internal/trajectory: harness internal/value
 internal/value:
 internal/yamledit:
+internal/yamlnode: internal/value
 internal/vcr: harness internal/filepos internal/plainfile internal/recfile internal/value
 interop:
 interop/agents: harness harness/trials internal/prose internal/subjects
@@ -131,7 +132,7 @@ mockllm/fault: harness internal/faults
 mockmcp: harness internal/budget internal/cues internal/filepos internal/gate internal/jsonrpc internal/mcpwire
 	internal/plainfile internal/prose internal/schema internal/value mockmcp/fault
 mockmcp/fault: harness internal/faults
-reports: harness harness/trials internal/look internal/prose internal/stats internal/value
+reports: harness harness/trials internal/look internal/prose internal/stats internal/value internal/yamlnode
 scenarios: harness harness/score harness/trials internal/conduct internal/dialect internal/expr internal/filepos
 	internal/gate internal/jsonrpc internal/key internal/match internal/mcpconfig internal/mcpwire internal/plainfile internal/profile internal/project
 	internal/prose internal/strictyaml internal/subjects internal/toolname internal/value mockllm mockllm/fault mockmcp mockmcp/fault

@@ -69,6 +69,10 @@ type Called struct {
 	Name, Arguments string
 	// Heard is the call as its server answered it; nil where none did.
 	Heard *HeardCall
+	sent  string // the name that the model gave
+	left  bool   // out of the scenario, which cannot have it
+	// unoffered is set for a call of a tool that there is not.
+	unoffered bool
 	// Own is set for a call of a tool that was offered and that no server has: the
 	// agent runs it by itself.
 	Own bool
@@ -308,7 +312,7 @@ func said(r harness.Request, prompts []string) string {
 
 // called finds the server of a call, and how it was answered there.
 func (c *Conversation) called(call harness.ToolCall, offered []harness.Tool) *Called {
-	out := &Called{Name: call.Name, Arguments: call.Arguments}
+	out := &Called{Name: call.Name, Arguments: call.Arguments, sent: call.Name}
 	if strings.TrimSpace(out.Arguments) == "" {
 		out.Arguments = "{}"
 	}
@@ -324,6 +328,7 @@ func (c *Conversation) called(call harness.ToolCall, offered []harness.Tool) *Ca
 	}
 	if !ok {
 		out.Own = slices.ContainsFunc(offered, func(t harness.Tool) bool { return t.Name == call.Name })
+		out.unoffered = !out.Own
 		return out
 	}
 	out.Name = server + "." + tool

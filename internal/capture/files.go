@@ -17,6 +17,7 @@ import (
 	"github.com/rehearse-dev/rehearse/internal/prose"
 	"github.com/rehearse-dev/rehearse/internal/redact"
 	"github.com/rehearse-dev/rehearse/internal/value"
+	"github.com/rehearse-dev/rehearse/internal/yamlnode"
 )
 
 // Setting is what a scenario says besides the conversation.
@@ -91,11 +92,13 @@ func (c *Conversation) Files(s *Setting) (map[string][]byte, error) {
 	for _, said := range c.Turns {
 		turn := &Turn{User: Literal(said.User)}
 		for _, a := range said.Replies {
-			reply, err := a.reply()
-			if err != nil {
-				return nil, err
+			if reply := c.reply(a); reply != nil {
+				turn.Replies = append(turn.Replies, reply)
 			}
-			turn.Replies = append(turn.Replies, reply)
+		}
+		if len(turn.Replies) == 0 {
+			c.note("the turn %q is left out: it has no reply", prose.Shorten(said.User, 60))
+			continue
 		}
 		model.Turns = append(model.Turns, &Turn{User: turn.User, Replies: turn.Replies})
 		if err := c.expect(turn, said, s, counts); err != nil {
@@ -114,20 +117,45 @@ func (c *Conversation) Files(s *Setting) (map[string][]byte, error) {
 	return files, nil
 }
 
-// reply is what the mock model says.
-func (a *Answered) reply() (*Reply, error) {
+// reply is what the mock model says; nil for a reply that a scenario cannot have:
+// one that says nothing, or whose calls are all left out, so that it would end the
+// turn.
+func (c *Conversation) reply(a *Answered) *Reply {
 	r := &Reply{From: fmt.Sprintf("exchange %d of the cassette", a.Number), Say: Literal(a.Text), Reasoning: Literal(a.Reasoning), Refusal: Literal(a.Message.Refusal)}
 	if usual := map[bool]string{true: "tool_calls", false: "stop"}[len(a.Calls) > 0]; a.Finish != usual && slices.Contains([]string{"stop", "length", "tool_calls", "content_filter"}, a.Finish) {
 		r.Finish = a.Finish
 	}
 	for _, call := range a.Calls {
-		args, err := Arguments(call.Arguments)
-		if err != nil {
-			return nil, fmt.Errorf("exchange %d of the cassette calls %s with %s, which is no JSON", a.Number, call.Name, prose.Shorten(call.Arguments, 60))
+		v, err := value.Parse([]byte(call.Arguments))
+		switch {
+		case err != nil || v.Kind() != value.Object:
+			c.leave(a, call, "its arguments are not a JSON object")
+		case call.unoffered && strings.Contains(call.Name, "."):
+			c.leave(a, call, "there is no such tool")
+		default:
+			r.Unoffered = r.Unoffered || call.unoffered
 		}
-		r.Calls = append(r.Calls, map[string]any{call.Name: args})
 	}
-	return r, nil
+	for _, call := range a.Calls {
+		if args, err := Arguments(call.Arguments); err == nil && !call.left {
+			name := call.Name
+			if r.Unoffered {
+				name = call.sent
+			}
+			r.Calls = append(r.Calls, map[string]any{name: args})
+		}
+	}
+	if len(r.Calls) == 0 && (len(a.Calls) > 0 || r.Say == "" && r.Refusal == "") {
+		c.note("exchange %d of the cassette has no reply that a scenario can have: the replies leave it out", a.Number)
+		return nil
+	}
+	return r
+}
+
+// leave leaves a call out.
+func (c *Conversation) leave(a *Answered, call *Called, why string) {
+	call.left = true
+	c.note("exchange %d of the cassette calls %s with %s: the call is left out, since %s", a.Number, call.Name, prose.Shorten(call.Arguments, 60), why)
 }
 
 // expect writes what happened in a turn as what is expected of it.
@@ -136,6 +164,9 @@ func (c *Conversation) expect(turn *Turn, t *Said, s *Setting, counts map[string
 	var results []map[string]any
 	for _, a := range t.Replies {
 		for _, call := range a.Calls {
+			if call.left {
+				continue
+			}
 			args, err := expected(call.Arguments)
 			if err != nil {
 				return err
@@ -201,7 +232,7 @@ func loosen(n *yaml.Node) {
 	if strings.ContainsAny(text, "*?") {
 		pattern = map[string]string{"$regex": "^" + strings.ReplaceAll(regexp.QuoteMeta(text), regexp.QuoteMeta(workMark()), ".*") + "$"}
 	}
-	_ = n.Encode(pattern) // a map of texts
+	*n = *yamlnode.Of(pattern)
 	n.Style = yaml.FlowStyle
 }
 

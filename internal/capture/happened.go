@@ -17,6 +17,7 @@ import (
 	"github.com/rehearse-dev/rehearse/harness"
 	"github.com/rehearse-dev/rehearse/harness/trials"
 	"github.com/rehearse-dev/rehearse/internal/yamledit"
+	"github.com/rehearse-dev/rehearse/internal/yamlnode"
 )
 
 // Happened says how an expectation that failed is written so that it expects what
@@ -32,8 +33,13 @@ func Happened(v *trials.Verdict, was *yaml.Node, rec *trials.Record, detail *tri
 		part, with, note = textNow(was, text)
 		return part, with, note, nil
 	}
-	part, with, err = valueNow(v, was, rec, detail)
-	return part, with, "", err
+	if part, with, err = valueNow(v, was, rec, detail); err != nil {
+		return nil, nil, "", err
+	}
+	if text, ok := with.(string); ok {
+		with = yamlnode.Text(text)
+	}
+	return part, with, "", nil
 }
 
 // valueNow is [Happened] for all other checks.
@@ -170,9 +176,7 @@ func callNode(call *harness.Call) (*yaml.Node, error) {
 	if err != nil {
 		return nil, err
 	}
-	n := new(yaml.Node)
-	err = n.Encode(map[string]any{call.Name(): args})
-	return n, err
+	return yamlnode.Of(map[string]any{call.Name(): args}), nil
 }
 
 // corrected is an expected call with the arguments that were made, of those that
@@ -230,12 +234,7 @@ func jsonNode(raw json.RawMessage) (*yaml.Node, error) {
 	if err != nil {
 		return nil, err
 	}
-	if n, ok := v.(*yaml.Node); ok {
-		return n, nil
-	}
-	n := new(yaml.Node)
-	err = n.Encode(v)
-	return n, err
+	return yamlnode.Of(v), nil
 }
 
 // named is a map of expected values with those that are there now: the keys that

@@ -11,6 +11,7 @@ import (
 
 	"github.com/rehearse-dev/rehearse/internal/prose"
 	"github.com/rehearse-dev/rehearse/internal/yamledit"
+	"github.com/rehearse-dev/rehearse/internal/yamlnode"
 )
 
 // textNow is what was expected of a text with that text: what held stays, a text
@@ -109,11 +110,7 @@ func replaced(n *yaml.Node, wrong []*yaml.Node, text string) *yaml.Node {
 	return &out
 }
 
-func scalar(text string) *yaml.Node {
-	n := new(yaml.Node)
-	n.SetString(text)
-	return n
-}
+func scalar(text string) *yaml.Node { return yamlnode.Text(text) }
 
 // noted gives a node the comments of the one in whose place it stands.
 func noted(n, was *yaml.Node) *yaml.Node {

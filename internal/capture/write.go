@@ -5,13 +5,13 @@ package capture
 import (
 	"bytes"
 	"errors"
-	"strconv"
 	"strings"
 	"unicode"
 
 	"gopkg.in/yaml.v3"
 
 	"github.com/rehearse-dev/rehearse/internal/value"
+	"github.com/rehearse-dev/rehearse/internal/yamlnode"
 )
 
 // What is written, in the order of its keys.
@@ -104,6 +104,7 @@ type (
 		Refusal   string           `yaml:"refusal,omitempty"`
 		Finish    string           `yaml:"finish,omitempty"`
 		Calls     []map[string]any `yaml:"calls,omitempty"`
+		Unoffered bool             `yaml:"unoffered,omitempty"`
 	}
 	// Rule is an aside.
 	Rule struct {
@@ -120,27 +121,11 @@ type (
 	}
 )
 
-// MarshalYAML implements [yaml.Marshaler].
-func (r *Reply) MarshalYAML() (any, error) {
-	type plain Reply
-	return commented(r.From, (*plain)(r))
-}
+// Comment implements [yamlnode.Commented].
+func (r *Reply) Comment() string { return r.From }
 
-// MarshalYAML implements [yaml.Marshaler].
-func (r *Result) MarshalYAML() (any, error) {
-	type plain Result
-	return commented(r.From, (*plain)(r))
-}
-
-// commented is a value with a comment before it.
-func commented(comment string, v any) (*yaml.Node, error) {
-	n := new(yaml.Node)
-	err := n.Encode(v)
-	if comment != "" && len(n.Content) > 0 {
-		n.Content[0].HeadComment = "# " + comment
-	}
-	return n, err
-}
+// Comment implements [yamlnode.Commented].
+func (r *Result) Comment() string { return r.From }
 
 // Encode writes one of the files, below a comment.
 func Encode(comment string, file any) ([]byte, error) {
@@ -156,27 +141,12 @@ func Encode(comment string, file any) ([]byte, error) {
 	}
 	enc := yaml.NewEncoder(&b)
 	enc.SetIndent(2)
-	err := errors.Join(enc.Encode(file), enc.Close())
+	err := errors.Join(enc.Encode(yamlnode.Of(file)), enc.Close())
 	return b.Bytes(), err
 }
 
-// Literal keeps a text from being read as a template, or as a number.
-func Literal(text string) string {
-	if bareNumber(text) {
-		return `{{"` + text + `"}}`
-	}
-	return strings.ReplaceAll(text, "{{", `{{"{{"}}`)
-}
-
-// bareNumber reports whether a text is a number that YAML's writer takes for a
-// text without quotes: one that no float holds, such as 1e400.
-func bareNumber(text string) bool {
-	if !value.ValidNumber(text) {
-		return false
-	}
-	_, err := strconv.ParseFloat(text, 64)
-	return err != nil
-}
+// Literal keeps a text from being read as a template.
+func Literal(text string) string { return strings.ReplaceAll(text, "{{", `{{"{{"}}`) }
 
 // Decoded is JSON as YAML writes it, numbers as they are spelled: short maps and
 // lists on one line.
@@ -185,81 +155,7 @@ func Decoded(text string) (*yaml.Node, error) {
 	if err != nil {
 		return nil, err
 	}
-	n, err := nodeOf(v)
-	if err != nil {
-		return nil, err
-	}
-	tidy(n)
-	return n, nil
-}
-
-// nodeOf is a value as YAML. A parser of YAML does not read all of JSON: it refuses
-// the halves in which JSON escapes a character, and keys that stand twice.
-func nodeOf(v value.Value) (*yaml.Node, error) {
-	n := new(yaml.Node)
-	switch v.Kind() {
-	case value.Object:
-		n.Kind, n.Tag = yaml.MappingNode, "!!map"
-		for _, m := range v.Members() {
-			item, err := nodeOf(m.Value)
-			if err != nil {
-				return nil, err
-			}
-			n.Content = append(n.Content, textNode(m.Key), item)
-		}
-	case value.Array:
-		n.Kind, n.Tag = yaml.SequenceNode, "!!seq"
-		for _, item := range v.Items() {
-			item, err := nodeOf(item)
-			if err != nil {
-				return nil, err
-			}
-			n.Content = append(n.Content, item)
-		}
-	case value.String:
-		return textNode(v.Str()), nil
-	default:
-		var document yaml.Node
-		if err := yaml.Unmarshal([]byte(v.String()), &document); err != nil {
-			return nil, err
-		}
-		return document.Content[0], nil
-	}
-	return n, nil
-}
-
-// textNode is a text, in quotes where YAML needs them.
-func textNode(text string) *yaml.Node {
-	n := new(yaml.Node)
-	_ = n.Encode(text) // a text
-	if bareNumber(text) {
-		n.Style = yaml.DoubleQuotedStyle
-	}
-	return n
-}
-
-// oneLine is the longest map or list that stands on one line.
-const oneLine = 100
-
-// tidy has what is long in lines of its own.
-func tidy(n *yaml.Node) {
-	size, lines := 0, false
-	for _, c := range n.Content {
-		tidy(c)
-		size += sizeOf(c)
-		lines = lines || strings.Contains(c.Value, "\n") || c.Kind != yaml.ScalarNode && c.Style&yaml.FlowStyle == 0
-	}
-	if n.Kind != yaml.ScalarNode && (len(n.Content) == 0 || size <= oneLine && !lines) {
-		n.Style = yaml.FlowStyle
-	}
-}
-
-func sizeOf(n *yaml.Node) int {
-	size := len(n.Value) + 2
-	for _, c := range n.Content {
-		size += sizeOf(c)
-	}
-	return size
+	return yamlnode.JSON(v), nil
 }
 
 // Arguments are the arguments of a call, as a reply or an expectation has them:

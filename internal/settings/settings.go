@@ -31,6 +31,7 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
+	"maps"
 	"net/url"
 	"os"
 	"path/filepath"
@@ -243,6 +244,15 @@ func (s *Settings) Lookup(name string) (string, bool) {
 		text = wholeKey(text)
 	}
 	return text, ok
+}
+
+// Dotenv are the variables of .env, as NAME=value, in the order of their names.
+func (s *Settings) Dotenv() []string {
+	var out []string
+	for _, name := range slices.Sorted(maps.Keys(s.env.values)) {
+		out = append(out, name+"="+s.env.values[name])
+	}
+	return out
 }
 
 // home reads the file of those who come from the Python client.

@@ -350,7 +350,7 @@ func (f *File) endOfFlow(from int) (int, error) {
 // render is a value as it stands in the place of another.
 func (f *File) render(place, value *yaml.Node) (string, error) {
 	block := place.Kind != yaml.ScalarNode && place.Style&yaml.FlowStyle == 0
-	literal := place.Kind == yaml.ScalarNode && place.Style&yaml.LiteralStyle != 0 && value.Kind == yaml.ScalarNode && strings.Contains(value.Value, "\n")
+	literal := place.Kind == yaml.ScalarNode && place.Style&yaml.LiteralStyle != 0 && value.Kind == yaml.ScalarNode && value.Style&yaml.DoubleQuotedStyle == 0 && strings.Contains(value.Value, "\n")
 	switch {
 	case literal:
 		value.Style = yaml.LiteralStyle
