@@ -154,8 +154,8 @@ func (r *Redactor) spread(b []byte, out []edit) []edit {
 	return out
 }
 
-// solid are the places in b of what is no space, no colon, and no escape of JSON for a
-// space, in however many strings of JSON it is.
+// solid are the places in b of anything that is not a space, a colon, or an escape of
+// JSON for a space, in however many strings of JSON it is.
 func solid(b []byte) iter.Seq[int] {
 	return func(yield func(int) bool) {
 		for i := 0; i < len(b); i++ {
