@@ -146,6 +146,11 @@ func (p *process) tell(err error) exitCode {
 	switch {
 	case err == nil:
 		return exitPassed
+	case errors.As(err, &ce):
+		if ce.err != nil {
+			fmt.Fprintf(p.stderr, "rehearse: %v\n", ce.err)
+		}
+		return ce.code
 	case errors.As(err, &mistakes):
 		// Bare, so that editors find file:line:col at the start of the line.
 		fmt.Fprintln(p.stderr, mistakes)
@@ -153,11 +158,6 @@ func (p *process) tell(err error) exitCode {
 	case errors.As(err, &settings):
 		fmt.Fprintln(p.stderr, settings)
 		return exitUsage
-	case errors.As(err, &ce):
-		if ce.err != nil {
-			fmt.Fprintf(p.stderr, "rehearse: %v\n", ce.err)
-		}
-		return ce.code
 	default:
 		fmt.Fprintf(p.stderr, "rehearse: %v\n", err)
 		return exitUsage
@@ -174,7 +174,7 @@ model endpoint and the MCP servers, and judges what the agent did.
 Results go to standard output; progress, warnings and logs go to standard error.
 Exit codes: 0 all passed; 1 a trial failed, or nothing was checked in the whole
 run; 2 wrong use or a bad file; 3 nothing failed but something could not be
-judged.`,
+judged, or a report not be written.`,
 		Example: `  rehearse init demo && rehearse run demo/scenarios
   rehearse check scenarios
   rehearse run scenarios --trials 5 --junit junit.xml

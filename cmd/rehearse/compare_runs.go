@@ -56,6 +56,9 @@ The exit code is 0 whatever the result, and 3 when nothing could be compared.`,
 				rule{"level", flags.stats.Level >= 0.5 && flags.stats.Level <= 0.999999, "0.5 to 0.999999"},
 				rule{"bootstrap", flags.stats.Resamples >= 100 && flags.stats.Resamples <= 1_000_000, "100 to 1000000"},
 			)
+			if err == nil {
+				err = writable("html", flags.html)
+			}
 			switch {
 			case err != nil:
 				return err

@@ -3,6 +3,7 @@
 package main
 
 import (
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -221,10 +222,10 @@ func gateRun(w io.Writer, candidate string, flags gateRunFlags) error {
 	} else {
 		_, err = io.WriteString(w, g.text())
 	}
-	if err == nil && g.Exit != exitPassed {
-		err = &codeError{code: g.Exit}
+	if err != nil { // there is a verdict, which nobody has read
+		return &codeError{cmp.Or(g.Exit, exitUnjudged), fmt.Errorf("printing the verdict %q: %w", g.Verdict, err)}
 	}
-	return err
+	return exitWith(int(g.Exit))
 }
 
 // sameSuite leaves out the scenarios that are not in both runs, or not the same

@@ -28,7 +28,7 @@
 //
 // Exit codes: 0 all passed; 1 a trial failed, or nothing was checked in the
 // whole run; 2 wrong use or a bad file; 3 nothing failed but something could
-// not be judged.
+// not be judged, or a report not be written.
 package main
 
 import (
