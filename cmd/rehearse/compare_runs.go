@@ -250,7 +250,7 @@ func comparedTable(w io.Writer, list []modelPair) error {
 		if !c.Different {
 			sign = "~ " + sign
 		}
-		fmt.Fprintf(t, "%s\t%.1f %%\t%.1f %%\t%s\t[%+.1f, %+.1f], p = %.3f, n = %s\n", c.name, 100*c.RateB, 100*c.RateA, sign,
+		fmt.Fprintf(t, "%s\t%s\t%s\t%s\t[%+.1f, %+.1f], p = %.3f, n = %s\n", c.name, prose.Rate(c.RateB), prose.Rate(c.RateA), sign,
 			100*c.Interval.Low, 100*c.Interval.High, c.Adjusted, prose.Count(c.Scenarios, "scenario"))
 	}
 	return t.Flush()

@@ -413,7 +413,7 @@ func (g *gated) text() string {
 	for _, m := range g.Models {
 		fmt.Fprintf(&b, "\n%s: %s\n", m.Model, m.Verdict)
 		if m.Difference != nil {
-			fmt.Fprintf(&b, "  %.1f %% -> %.1f %%: %+.1f points, between %+.1f and %+.1f, n = %s\n", 100**m.Baseline, 100**m.Candidate,
+			fmt.Fprintf(&b, "  %s -> %s: %+.1f points, between %+.1f and %+.1f, n = %s\n", prose.Rate(*m.Baseline), prose.Rate(*m.Candidate),
 				100**m.Difference, 100**m.Low, 100**m.High, prose.Count(m.Scenarios, "scenario"))
 		} else {
 			fmt.Fprintf(&b, "  n = %s\n", prose.Count(m.Scenarios, "scenario"))
