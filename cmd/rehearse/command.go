@@ -199,6 +199,7 @@ judged, or a report not be written.`,
 		mcpCommand(p), captureCommand(p), proxyCommand(p), cassetteCommand(p), tapeCommand(p), importCommand(p),
 		compareRunsCommand(p), gateCommand(p), planCommand(p), faultsCommand(p), schemaCommand(p), versionCommand(p),
 	)
+	explainArguments(root)
 	return root
 }
 
