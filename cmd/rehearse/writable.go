@@ -111,8 +111,8 @@ func bareCause(err error) error {
 	return err
 }
 
-// unshown is the end of a command that did its work, and then could not show all
-// of it. Not that of wrong use: what the work came to counts before.
+// unshown is the end of a command that has a run, and could not show the whole.
+// This is no wrong use: the exit code of the run counts, and else 3.
 func unshown(code int, dir string, err error) error {
 	if code == int(exitPassed) {
 		code = int(exitUnjudged)
