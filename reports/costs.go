@@ -7,6 +7,8 @@ import (
 	"fmt"
 	"slices"
 	"time"
+
+	"github.com/rehearse-dev/rehearse/internal/prose"
 )
 
 type (
@@ -43,9 +45,12 @@ func (b *pageBuilder) costs(s *standing) costView {
 	times := costGroup{Name: "Time", Heads: []string{"Trial p50", "Trial p95", "First token p50", "First token p95", "Model call p50", "Model call p95", "Model calls", "Retries", "Tool calls"}}
 	for _, col := range b.tab.Columns {
 		y := &col.Tally
-		ran := max(1, y.Trials()-y.Skipped)
-		tokens.add(col.Label, y.money(y.Cost), y.mean(), thousands(y.Usage.Prompt()), thousands(y.Usage.Cached),
-			thousands(y.Usage.CacheWrite), thousands(y.Usage.Output), thousands(y.Usage.Reasoning), thousands(y.Usage.Total()/ran))
+		each := unknownUse
+		if n := y.counted(); n > 0 || y.Uncounted == 0 {
+			each = thousands(y.Usage.Total() / max(1, n))
+		}
+		tokens.add(col.Label, y.money(y.Cost), y.mean(), y.tokens(y.Usage.Prompt()), y.tokens(y.Usage.Cached),
+			y.tokens(y.Usage.CacheWrite), y.tokens(y.Usage.Output), y.tokens(y.Usage.Reasoning), each)
 		times.add(col.Label, quantileText(y.durations, 0.5), quantileText(y.durations, 0.95), quantileText(y.ttft, 0.5), quantileText(y.ttft, 0.95),
 			quantileText(y.latency, 0.5), quantileText(y.latency, 0.95), fmt.Sprint(y.ModelCalls), fmt.Sprint(y.Retries), fmt.Sprint(y.ToolCalls))
 	}
@@ -81,6 +86,8 @@ func (g *costGroup) add(label string, values ...string) {
 // money is an amount in dollars, and a dash where nothing has a price.
 func (y *tally) money(d float64) string {
 	switch {
+	case y.Priced == 0 && y.Uncounted > 0:
+		return unknownUse
 	case y.Priced == 0:
 		return "–"
 	case y.Priced < y.Trials()-y.Skipped:
@@ -92,7 +99,7 @@ func (y *tally) money(d float64) string {
 // mean is the cost of a trial that has one.
 func (y *tally) mean() string {
 	if y.Priced == 0 {
-		return "–"
+		return y.money(0)
 	}
 	return dollars(y.Cost / float64(y.Priced))
 }
@@ -135,7 +142,7 @@ func (b *pageBuilder) costPlot(s *standing) *plotView {
 	for c, col := range b.tab.Columns {
 		y := col.Tally
 		r := s.Rates[c]
-		at := float64(y.Usage.Total()) / float64(max(1, y.Trials()-y.Skipped))
+		at := float64(y.Usage.Total()) / float64(max(1, y.counted()))
 		took := thousands(int(at)) + " tokens"
 		if priced {
 			at = y.Cost / float64(y.Priced)
@@ -146,7 +153,7 @@ func (b *pageBuilder) costPlot(s *standing) *plotView {
 		}
 		x.Max = max(x.Max, at*1.15)
 		spots = append(spots, spot{
-			Label: fmt.Sprintf("%s: %s, %s", col.Label, percentText(r.Value), took), X: at, Value: 100 * r.Value, Low: 100 * r.Interval.Low, High: 100 * r.Interval.High,
+			Label: fmt.Sprintf("%s: %s, %s", col.Label, prose.Rate(r.Value), took), X: at, Value: 100 * r.Value, Low: 100 * r.Interval.Low, High: 100 * r.Interval.High,
 			Best: c == s.Best || slices.Contains(s.Tied, c),
 		})
 	}
@@ -179,7 +186,7 @@ func (b *pageBuilder) dearest() []dearView {
 	var out []dearView
 	for _, e := range list[:min(len(list), maxDear)] {
 		s := b.tab.Scenarios[e.i]
-		out = append(out, dearView{scenarioID(e.i), oneLine(s.Name(), 200), e.y.money(e.y.Cost), thousands(e.y.Usage.Total()), durationText(e.took)})
+		out = append(out, dearView{scenarioID(e.i), oneLine(s.Name(), 200), e.y.money(e.y.Cost), e.y.Tokens(), durationText(e.took)})
 	}
 	return out
 }

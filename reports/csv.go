@@ -56,18 +56,21 @@ func csvRow(s *scenario, t *Trial) []string {
 		start = t.Start.UTC().Format(time.RFC3339Nano)
 	}
 	cost, first := "", ""
-	if t.Cost != nil {
+	if t.Cost != nil && !t.Uncounted() {
 		cost = strconv.FormatFloat(*t.Cost, 'f', -1, 64)
 	}
 	if len(t.TTFT) > 0 {
 		first = milliseconds(t.TTFT[0])
 	}
-	n := strconv.Itoa
+	n, tokens := strconv.Itoa, strconv.Itoa
+	if t.Uncounted() {
+		tokens = func(int) string { return "" } // not known, which is not 0
+	}
 	return []string{
 		csvText(s.Suite), csvText(s.Scenario), csvText(s.Case), csvText(s.File), line, csvText(strings.Join(s.Tags, " ")), strconv.FormatBool(t.Critical), csvText(t.Subject),
 		csvText(t.Model), csvText(t.Variant), csvText(string(t.Mode)), n(t.Attempt), csvText(string(t.Outcome)), csvText(string(cause.Kind)), csvText(string(blameOf(t))), csvText(cause.Message), csvPlace(cause.Pos),
 		n(t.Counts.Checks), n(failed), n(t.Counts.ModelCalls), n(t.Counts.Retries), n(t.Counts.ToolCalls),
-		n(t.Tokens.Input), n(t.Tokens.Cached), n(t.Tokens.CacheWrite), n(t.Tokens.Output), n(t.Tokens.Reasoning), cost, first,
+		tokens(t.Tokens.Input), tokens(t.Tokens.Cached), tokens(t.Tokens.CacheWrite), tokens(t.Tokens.Output), tokens(t.Tokens.Reasoning), cost, first,
 		csvText(strings.Join(t.Answered, " ")), strconv.FormatInt(t.Seed, 10), start,
 		milliseconds(t.Duration), csvText(t.Hashes.Scenario), csvText(t.Hashes.Scorers), csvText(t.Hashes.Tools), csvText(t.Hashes.Entry), csvText(t.Detail),
 	}

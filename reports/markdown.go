@@ -35,8 +35,12 @@ func Markdown(w io.Writer, run *Run) error {
 	fmt.Fprintf(&b, "# %s\n\n", mdText(cmp.Or(oneLine(run.Manifest.Name, 200), "rehearse")))
 	fmt.Fprintf(&b, "%s **%s**\n", mdMark(tab.Outcome()), tab.Words())
 	mdColumns(&b, tab)
-	if said := standingOf(tab, mdText); said != nil {
-		fmt.Fprintf(&b, "\n%s\n", strings.Join(said, " "))
+	verdict, doubts := standingOf(tab, mdText)
+	if verdict != nil {
+		fmt.Fprintf(&b, "\n%s\n", strings.Join(verdict, " "))
+	}
+	for _, doubt := range doubts {
+		fmt.Fprintf(&b, "\n⚠️ %s\n", doubt)
 	}
 	mdBlames(&b, tab)
 	mdRules(&b, tab)
@@ -71,7 +75,7 @@ func mdColumns(b *bytes.Buffer, tab *table) {
 	for _, c := range tab.Columns {
 		y := c.Tally
 		fmt.Fprintf(b, "| %s | %s | %d / %d | %d | %d | %s | %s | %s |\n", mdText(c.Label), y.Rate(), y.Passed, y.Judged(),
-			y.Errors, y.Skipped, thousands(y.Usage.Total()), y.Median(), y.Slowest())
+			y.Errors, y.Skipped, y.Tokens(), y.Median(), y.Slowest())
 	}
 }
 

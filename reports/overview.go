@@ -60,15 +60,15 @@ func (b *pageBuilder) overview(s *standing) overviewView {
 		}
 		cv.Rate = col.Tally.Rate()
 		if s.Said && r.Err == nil {
-			cv.Rate, cv.Share = percentText(r.Value), cv.Rate
+			cv.Rate, cv.Share = prose.Rate(r.Value), cv.Rate
 		}
 		if len(col.Tally.durations) == 0 {
 			cv.Median, cv.P95 = "–", "–"
 		}
 		if r.Err == nil {
-			cv.Interval = fmt.Sprintf("%s to %s", percentText(r.Interval.Low), percentText(r.Interval.High))
+			cv.Interval = fmt.Sprintf("%s to %s", prose.Rate(r.Interval.Low), prose.Rate(r.Interval.High))
 			rows = append(rows, interval{
-				Label: fmt.Sprintf("%s: %s, n = %s", col.Label, percentText(r.Value), prose.Count(r.Scenarios, "scenario")),
+				Label: fmt.Sprintf("%s: %s, n = %s", col.Label, prose.Rate(r.Value), prose.Count(r.Scenarios, "scenario")),
 				Value: 100 * r.Value, Low: 100 * r.Interval.Low, High: 100 * r.Interval.High,
 				Best: c == s.Best || slices.Contains(s.Tied, c),
 			})
@@ -76,7 +76,7 @@ func (b *pageBuilder) overview(s *standing) overviewView {
 		cv.Cost = col.Tally.money(col.Tally.Cost)
 		v.Cost = v.Cost || col.Tally.Priced > 0
 		if r.Hat != nil {
-			cv.Hat = percentText(r.Hat.Value)
+			cv.Hat = prose.Rate(r.Hat.Value)
 		}
 		cv.Place, cv.PlaceIcon = s.place(c)
 		v.Columns = append(v.Columns, cv)
@@ -170,7 +170,7 @@ func (b *pageBuilder) pair(p pair, skip map[int]bool, rows *[]interval) pairView
 	v := pairView{
 		A: b.tab.Columns[p.A].Label, B: b.tab.Columns[p.B].Label, Difference: signed(p.Difference),
 		Interval: signed(p.Interval.Low) + " to " + signed(p.Interval.High), P: strings.TrimPrefix(pText(p.Adjusted), "= "),
-		RateA: percentText(p.RateA), RateB: percentText(p.RateB),
+		RateA: prose.Rate(p.RateA), RateB: prose.Rate(p.RateB),
 		BetterA: p.BetterA, BetterB: p.BetterB, Equal: p.Equal, N: p.Comparison.Scenarios,
 		Method:  string(p.Method),
 		Verdict: "tied: not shown to differ", Class: "skipped",

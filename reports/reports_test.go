@@ -487,10 +487,10 @@ func TestRate(t *testing.T) {
 		want string
 	}{
 		{"none judged", tally{Errors: 2, Skipped: 1}, "n/a"},
-		{"all", tally{Passed: 3, Errors: 1}, "100%"},
-		{"nearly all", tally{Passed: 999, Failed: 1}, "99.9%"},
-		{"nearly none", tally{Passed: 1, Failed: 999}, "0.1%"},
-		{"half", tally{Passed: 1, Failed: 1, Skipped: 7}, "50%"},
+		{"all", tally{Passed: 3, Errors: 1}, "100 %"},
+		{"nearly all", tally{Passed: 999, Failed: 1}, "99.9 %"},
+		{"nearly none", tally{Passed: 1, Failed: 999}, "0.1 %"},
+		{"half", tally{Passed: 1, Failed: 1, Skipped: 7}, "50.0 %"},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {

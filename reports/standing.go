@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/rehearse-dev/rehearse/harness"
+	"github.com/rehearse-dev/rehearse/internal/prose"
 	"github.com/rehearse-dev/rehearse/internal/stats"
 )
 
@@ -152,17 +153,45 @@ func judged(cell []*Trial) int {
 	return n
 }
 
-// standingOf is the verdict on several columns; nil where there is one, or none
-// can be given. name makes of a label what stands in a sentence.
-func standingOf(tab *table, name func(string) string) []string {
-	if len(tab.Columns) < 2 {
-		return nil
-	}
+// standingOf is the verdict on several columns, nil where there is one or none
+// can be given, and what makes its figures others than those of the trials. name
+// makes of a label what stands in a sentence.
+func standingOf(tab *table, name func(string) string) (verdict, doubts []string) {
 	s, err := tab.stand()
 	if err != nil {
-		return nil // the page says why
+		return nil, nil // the page says why
 	}
-	return s.verdict(tab, name)
+	if len(tab.Columns) > 1 {
+		verdict = s.verdict(tab, name)
+	}
+	return verdict, s.doubts(tab, name)
+}
+
+// doubts say where rates are not the shares of trials that passed, which stand
+// beside them, and where a comparison is of other rates.
+func (s *standing) doubts(tab *table, name func(string) string) []string {
+	if !s.Said {
+		return nil
+	}
+	var out []string
+	for c, col := range tab.Columns {
+		r := s.Rates[c]
+		if r.Err == nil && col.Tally.Judged() > 0 && prose.Rate(r.Value) != col.Tally.Rate() {
+			out = append(out, fmt.Sprintf("%s: the pass rate is %s, where each scenario weighs the same; %s of the trials passed, which differs since the scenarios have unequal numbers of judged attempts",
+				name(col.Label), prose.Rate(r.Value), col.Tally.Rate()))
+		}
+	}
+	for i := range s.Pairs {
+		p := s.Pairs[i].from(s.Best)
+		if p == nil || s.Rates[p.A].Err != nil || s.Rates[p.B].Err != nil {
+			continue
+		}
+		if a, b := prose.Rate(p.RateA), prose.Rate(p.RateB); a != prose.Rate(s.Rates[p.A].Value) || b != prose.Rate(s.Rates[p.B].Value) {
+			out = append(out, fmt.Sprintf("%s and %s are compared on %s of which both have judged trials: there the pass rates are %s and %s",
+				name(tab.Columns[p.A].Label), name(tab.Columns[p.B].Label), prose.Count(p.Scenarios, "scenario"), a, b))
+		}
+	}
+	return out
 }
 
 // compared is what the columns are: what tells them apart, and columns where that
@@ -275,7 +304,7 @@ func (s *standing) alone(tab *table, name string) []string {
 		return []string{fmt.Sprintf("%s passed %s of the judged trials; for an interval there are too few data.", name, tab.Total.Rate())}
 	}
 	return []string{fmt.Sprintf("%s passes %s of such scenarios, with 95 %% confidence between %s and %s.",
-		name, percentText(r.Value), percentText(r.Interval.Low), percentText(r.Interval.High))}
+		name, prose.Rate(r.Value), prose.Rate(r.Interval.Low), prose.Rate(r.Interval.High))}
 }
 
 // detectable is the least and the greatest minimum detectable effect of a pair,
@@ -326,21 +355,6 @@ func signed(d float64) string {
 		return "0.0"
 	}
 	return strings.Replace(s, "-", "−", 1)
-}
-
-// percentText is a share. One that rounds to 0 or 100 and is neither is not
-// shown as such.
-func percentText(p float64) string {
-	s := fmt.Sprintf("%.1f", 100*p)
-	switch {
-	case s == "100.0" && p < 1:
-		return "above 99.9 %"
-	case s == "0.0" && p > 0:
-		return "below 0.1 %"
-	case s == "100.0" || s == "0.0":
-		return strings.TrimSuffix(s, ".0") + " %"
-	}
-	return s + " %"
 }
 
 // pText is a p-value as it stands in a sentence.

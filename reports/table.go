@@ -72,6 +72,7 @@ type tally struct {
 	Usage                           trials.Tokens
 	Cost                            float64 // dollars, of the trials that have a price
 	Priced                          int     // these
+	Uncounted                       int     // trials of whose tokens the endpoint said nothing
 	durations, latency, ttft        []time.Duration
 }
 
@@ -90,7 +91,9 @@ func (y *tally) add(t *Trial) {
 	y.ToolCalls += t.Counts.ToolCalls
 	y.Retries += t.Counts.Retries
 	y.Usage = y.Usage.Add(t.Tokens)
-	if t.Cost != nil {
+	if t.Uncounted() {
+		y.Uncounted++
+	} else if t.Cost != nil {
 		y.Cost += *t.Cost
 		y.Priced++
 	}
@@ -106,7 +109,25 @@ func (y *tally) add(t *Trial) {
 }
 
 // Tokens is the sum of all trials.
-func (y tally) Tokens() string { return thousands(y.Usage.Total()) }
+func (y tally) Tokens() string { return y.tokens(y.Usage.Total()) }
+
+// tokens are those of all trials, as far as they are known.
+func (y *tally) tokens(n int) string {
+	switch {
+	case y.Uncounted == 0:
+		return thousands(n)
+	case y.counted() == 0:
+		return unknownUse
+	}
+	return "at least " + thousands(n)
+}
+
+// unknownUse stands for tokens of which the endpoint says nothing, and for what
+// they cost.
+const unknownUse = "unknown"
+
+// counted are the trials that were played and whose tokens are known.
+func (y *tally) counted() int { return y.Trials() - y.Skipped - y.Uncounted }
 
 // Trials is all of them.
 func (y tally) Trials() int { return y.Passed + y.Failed + y.Errors + y.Skipped }
@@ -119,13 +140,7 @@ func (y tally) Rate() string {
 	if y.Judged() == 0 {
 		return "n/a"
 	}
-	// A rate that rounds to 100 must not hide a failure, nor 0 a pass.
-	p := 100 * float64(y.Passed) / float64(y.Judged())
-	s := fmt.Sprintf("%.0f%%", p)
-	if (s == "100%" && y.Failed > 0) || (s == "0%" && y.Passed > 0) {
-		s = fmt.Sprintf("%.1f%%", p)
-	}
-	return s
+	return prose.Rate(float64(y.Passed) / float64(y.Judged()))
 }
 
 // Flaky reports whether trials of the same thing ended differently.

@@ -43,8 +43,12 @@ func Text(w io.Writer, run *Run, opts *TextOptions) error {
 		p.trial(t)
 	}
 	p.models(tab)
-	for _, sentence := range standingOf(tab, plain) {
+	verdict, doubts := standingOf(tab, plain)
+	for _, sentence := range verdict {
 		p.line(0, "%s", sentence)
+	}
+	for _, doubt := range doubts {
+		p.line(0, "warning: %s", doubt)
 	}
 	p.blames(tab)
 	p.rules(tab)

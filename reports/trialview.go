@@ -131,6 +131,8 @@ func trialFacts(t *Trial) []factView {
 	tokens := thousands(u.Total())
 	if u.Total() > 0 {
 		tokens = fmt.Sprintf("%s in, %s out", thousands(u.Prompt()), thousands(u.Output))
+	} else if t.Uncounted() {
+		tokens = unknownUse + ": the endpoint reports none"
 	}
 	for _, class := range []struct {
 		name string

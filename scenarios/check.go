@@ -26,7 +26,10 @@ type lintFacts struct {
 
 // checks collects doubts.
 type checks struct {
-	problems  problems
+	problems problems
+	// holding are those of problems that say of an expectation that it holds
+	// whatever happens.
+	holding   problems
 	anyClient bool
 	servers   []*serverEntry // of the scenario at hand
 	last      string         // the tool whose result `result` is, at this place of the script
@@ -38,7 +41,7 @@ type checks struct {
 // checkSteps take a second.
 const checkSteps = 10_000_000
 
-func check(set *Set) []Problem {
+func check(set *Set) *checks {
 	c := &checks{anyClient: set.AnyClient, budget: expr.NewBudget(checkSteps)}
 	for i, s := range set.Scenarios {
 		c.vacuous(s)
@@ -73,7 +76,13 @@ func check(set *Set) []Problem {
 		c.server(s.script)
 		c.serverFaults(s.script)
 	}
-	return c.problems.sorted()
+	return c
+}
+
+// cannotFail is a doubt of an expectation that holds whatever happens.
+func (c *checks) cannotFail(n *strictyaml.Node, format string, args ...any) {
+	c.problems.add(n.Pos, format, args...)
+	c.holding.add(n.Pos, format, args...)
 }
 
 func (c *checks) doubt(n *strictyaml.Node, format string, args ...any) {
@@ -210,7 +219,7 @@ func (c *checks) expect(list *strictyaml.Node) {
 func (c *checks) emptyMaps(n *strictyaml.Node) {
 	for _, p := range pairsOf(n) {
 		if p.Value.Kind == strictyaml.Map && len(p.Value.Pairs) == 0 {
-			c.doubt(p.Value, "any map fits {}, since keys that are not named are ignored: this cannot fail; write {$length: 0} for one without keys")
+			c.cannotFail(p.Value, "any map fits {}, since keys that are not named are ignored: this cannot fail; write {$length: 0} for one without keys")
 		}
 		c.emptyMaps(p.Value)
 	}
@@ -295,7 +304,7 @@ func (c *checks) glob(n *strictyaml.Node) {
 		}
 	}
 	if !slices.ContainsFunc(names, func(name string) bool { return match.Glob(n.Text, name) }) {
-		c.doubt(n, "no tool has the name %q%s: this cannot fail", n.Text, didYouMean(n.Text, names))
+		c.cannotFail(n, "no tool has the name %q%s: this cannot fail", n.Text, didYouMean(n.Text, names))
 	}
 }
 

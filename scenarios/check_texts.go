@@ -84,13 +84,23 @@ func (c *checks) expectedTexts(root *strictyaml.Node) {
 		lists = append(lists, itemsOf(t.Get("expect"))...)
 	}
 	for _, n := range lists {
+		for _, p := range pairsOf(n.Get("files")) { // whose texts may well end in a line break
+			if !usable(p.Value) || p.Value.Kind != strictyaml.Map {
+				continue
+			}
+			for _, text := range itemsOf(p.Value.Get("contains")) {
+				if usable(text) && text.Text == "" {
+					c.expectedText(text, "", alwaysHolds)
+				}
+			}
+		}
 		for _, k := range []string{"answer", "start_error"} {
 			what := n.Get(k)
 			if !usable(what) || what.Kind != strictyaml.Map {
 				continue
 			}
 			for _, text := range itemsOf(what.Get("contains")) {
-				c.expectedText(text, "more text in a new line must follow", "it always holds, since every text contains it")
+				c.expectedText(text, "more text in a new line must follow", alwaysHolds)
 			}
 			for _, text := range itemsOf(what.Get("not_contains")) {
 				c.expectedText(text, "it holds as long as no new line follows", "it never holds, since every text contains it")
@@ -106,6 +116,9 @@ func (c *checks) expectedTexts(root *strictyaml.Node) {
 	}
 }
 
+// alwaysHolds is said of an empty text that is to be contained.
+const alwaysHolds = "it always holds, since every text contains it"
+
 // expectedText warns about a text with the line break of its block at the end,
 // and about an empty one.
 func (c *checks) expectedText(n *strictyaml.Node, broken, empty string) {
@@ -115,6 +128,8 @@ func (c *checks) expectedText(n *strictyaml.Node, broken, empty string) {
 	switch {
 	case n.Block && strings.HasSuffix(n.Text, "\n"):
 		c.doubt(n, "the text ends in the line break of its block, so %s: write |- (or >-) to leave the line break out", broken)
+	case n.Text == "" && empty == alwaysHolds:
+		c.cannotFail(n, "an empty text: %s", empty)
 	case n.Text == "" && empty != "":
 		c.doubt(n, "an empty text: %s", empty)
 	}

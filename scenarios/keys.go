@@ -108,7 +108,7 @@ func passKey(doc string) key {
 
 func passObject() *object {
 	return &object{
-		name: "pass", doc: "How many attempts at a scenario must pass. Errors and skipped attempts do not count. With any such rule, or a threshold, in a run the rules decide its exit code.",
+		name: "pass", doc: "How many attempts at a scenario must pass. Errors and skipped attempts do not count, but where more than half are errors, which could have failed, nothing is decided (exit code 3). With any such rule, or a threshold, in a run the rules decide its exit code.",
 		one: []string{"at_least", "rate"},
 		keys: []key{
 			{name: "at_least", typ: count(1), doc: "The number of attempts; of fewer that are planned, all."},
@@ -119,7 +119,7 @@ func passObject() *object {
 
 func thresholdsObject() *object {
 	return &object{
-		name: "thresholds", doc: "Pass rates: passed attempts by those that passed or failed. One that nothing counts for cannot be judged (exit code 3). `rehearse run --threshold 0.9` replaces them.",
+		name: "thresholds", doc: "Pass rates: passed attempts by those that passed or failed. One that nothing counts for cannot be judged (exit code 3), nor one that is reached while more than a tenth of the attempts are errors, which could have failed it. `rehearse run --threshold 0.9` replaces them.",
 		some: []string{"overall", "by"},
 		keys: []key{
 			{name: "overall", typ: share(), def: "none", doc: "The rate of all scenarios of the folder."},

@@ -289,12 +289,16 @@ type Options struct {
 // cannot fail. None of it is an error. Of a set with mistakes in it, doubts
 // that may come of one are left out.
 func (s *Set) Check() []Problem {
-	return slices.DeleteFunc(check(s), func(doubt Problem) bool {
+	return slices.DeleteFunc(check(s).problems.sorted(), func(doubt Problem) bool {
 		return slices.ContainsFunc(s.broken, func(mistake Problem) bool {
 			return mistake.Pos.File == doubt.Pos.File && (mistake.Pos.Line == doubt.Pos.Line || strings.HasPrefix(mistake.Msg, unknownKey))
 		})
 	})
 }
+
+// Unfailing are those problems of [Set.Check] that say of an expectation that it
+// cannot fail, sorted by place.
+func (s *Set) Unfailing() []Problem { return check(s).holding.sorted() }
 
 // unknownKey begins what is said of a key that is not known: it may be what is
 // missed elsewhere.

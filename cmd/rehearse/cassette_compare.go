@@ -50,6 +50,9 @@ func (c *compareFlags) failures() ([]string, error) {
 	if c.json && c.html == stdout {
 		return nil, errTwoOnStdout
 	}
+	if err := writable("html", c.html); err != nil {
+		return nil, err
+	}
 	if c.failOn == "never" {
 		return nil, nil
 	}

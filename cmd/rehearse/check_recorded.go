@@ -285,6 +285,14 @@ func (r *recordings) tape(path string, set *scenarios.Set) {
 	if rec.Cut {
 		r.doubt(path, "the recording was interrupted")
 	}
+	// What a replay refuses is a mistake here too.
+	tape, err := mcptape.New(path, rec, nil)
+	if err != nil {
+		r.unknown[path] = true
+		r.mistake(path, 0, "it cannot be replayed: %s", strings.TrimPrefix(err.Error(), fmt.Sprintf("opening tape %q: ", path)))
+		return
+	}
+	_ = tape.Close() // of one that nobody replayed
 	_, owner := r.cassetteOf(path, set)
 	r.age(path, rec.Recorded, owner)
 }

@@ -161,6 +161,11 @@ func (p *process) tell(err error) exitCode {
 	switch {
 	case err == nil:
 		return exitPassed
+	case errors.As(err, &ce):
+		if ce.err != nil {
+			fmt.Fprintf(p.stderr, "rehearse: %v\n", ce.err)
+		}
+		return ce.code
 	case errors.As(err, &mistakes):
 		// Bare, so that editors find file:line:col at the start of the line.
 		fmt.Fprintln(p.stderr, mistakes)
@@ -168,11 +173,6 @@ func (p *process) tell(err error) exitCode {
 	case errors.As(err, &settings):
 		fmt.Fprintln(p.stderr, settings)
 		return exitUsage
-	case errors.As(err, &ce):
-		if ce.err != nil {
-			fmt.Fprintf(p.stderr, "rehearse: %v\n", ce.err)
-		}
-		return ce.code
 	default:
 		fmt.Fprintf(p.stderr, "rehearse: %v\n", err)
 		return exitUsage
@@ -188,8 +188,8 @@ model endpoint and the MCP servers, and judges what the agent did.
 
 Results go to standard output; progress, warnings and logs go to standard error.
 Exit codes: 0 all passed; 1 a trial failed, or nothing was checked in the whole
-run; 2 wrong use, a bad file, or a result that could not be written; 3 nothing
-failed but something could not be judged.`,
+run; 2 wrong use or a bad file, or a result that could not be written; 3 nothing
+failed but something could not be judged, or a report of a run not be written.`,
 		Example: `  rehearse init demo && rehearse run demo/scenarios
   rehearse check scenarios
   rehearse run scenarios --trials 5 --junit junit.xml
@@ -214,6 +214,7 @@ failed but something could not be judged.`,
 		mcpCommand(p), captureCommand(p), proxyCommand(p), cassetteCommand(p), tapeCommand(p), importCommand(p),
 		compareRunsCommand(p), gateCommand(p), planCommand(p), faultsCommand(p), schemaCommand(p), versionCommand(p),
 	)
+	explainArguments(root)
 	return root
 }
 

@@ -56,6 +56,9 @@ The exit code is 0 whatever the result, and 3 when nothing could be compared.`,
 				rule{"level", flags.stats.Level >= 0.5 && flags.stats.Level <= 0.999999, "0.5 to 0.999999"},
 				rule{"bootstrap", flags.stats.Resamples >= 100 && flags.stats.Resamples <= 1_000_000, "100 to 1000000"},
 			)
+			if err == nil {
+				err = writable("html", flags.html)
+			}
 			switch {
 			case err != nil:
 				return err
@@ -247,7 +250,7 @@ func comparedTable(w io.Writer, list []modelPair) error {
 		if !c.Different {
 			sign = "~ " + sign
 		}
-		fmt.Fprintf(t, "%s\t%.1f %%\t%.1f %%\t%s\t[%+.1f, %+.1f], p = %.3f, n = %s\n", c.name, 100*c.RateB, 100*c.RateA, sign,
+		fmt.Fprintf(t, "%s\t%s\t%s\t%s\t[%+.1f, %+.1f], p = %.3f, n = %s\n", c.name, prose.Rate(c.RateB), prose.Rate(c.RateA), sign,
 			100*c.Interval.Low, 100*c.Interval.High, c.Adjusted, prose.Count(c.Scenarios, "scenario"))
 	}
 	return t.Flush()

@@ -3,16 +3,20 @@
 package main
 
 import (
+	"errors"
 	"fmt"
+	"math"
 	"net"
 	"net/netip"
 	"net/url"
+	"strconv"
 	"strings"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
 	"github.com/rehearse-dev/rehearse/internal/gate"
+	"github.com/rehearse-dev/rehearse/internal/prose"
 )
 
 // rule is what the value of a flag must be.
@@ -94,5 +98,52 @@ func flagError(cmd *cobra.Command, err error) error {
 		})
 		msg = unknown(msg, "--"+name, known)
 	}
+	if bad := new(pflag.InvalidValueError); errors.As(err, &bad) {
+		if want := wanted(bad.GetFlag().Value.Type(), errors.Is(err, strconv.ErrRange)); want != "" {
+			msg = fmt.Sprintf("--%s %s: want %s", bad.GetFlag().Name, bad.GetValue(), want)
+		}
+	}
 	return fmt.Errorf("%s\nrun `%s --help` for its flags", msg, cmd.CommandPath())
+}
+
+// wanted says what a value of a flag is, by the type of the flag, and between
+// which numbers it lies where one did not. Empty where the flag says it itself.
+func wanted(kind string, outside bool) string {
+	many := strings.HasSuffix(kind, "Slice")
+	words := map[string]string{
+		"int": "a whole number", "int64": "a whole number", "uint": "a whole number from 0", "uint64": "a whole number from 0",
+		"float64": "a number", "bool": "true or false", "duration": "a duration with its unit, such as 30s or 5m",
+	}[strings.TrimSuffix(kind, "Slice")]
+	if many && words != "" {
+		words = strings.TrimPrefix(words, "a ") + "s, separated by commas"
+	}
+	if !outside {
+		return words
+	}
+	limits := map[string]string{
+		"int": fmt.Sprintf(", from %d to %d", math.MinInt, math.MaxInt), "int64": fmt.Sprintf(", from %d to %d", math.MinInt64, math.MaxInt64),
+		"uint": fmt.Sprintf(" to %d", uint(math.MaxUint)), "uint64": fmt.Sprintf(" to %d", uint64(math.MaxUint64)),
+		"float64": fmt.Sprintf(", of at most %.2g", math.MaxFloat64),
+	}
+	return words + limits[strings.TrimSuffix(kind, "Slice")]
+}
+
+// explainArguments has every command say which it is, and how it is used, where
+// it gets more arguments than it takes.
+func explainArguments(cmd *cobra.Command) {
+	for _, sub := range cmd.Commands() {
+		explainArguments(sub)
+	}
+	check := cmd.Args
+	if check == nil {
+		return
+	}
+	cmd.Args = func(cmd *cobra.Command, args []string) error {
+		err := check(cmd, args)
+		if err == nil || !strings.HasPrefix(err.Error(), "accepts ") && (cmd.HasSubCommands() || !strings.HasPrefix(err.Error(), "unknown command ")) {
+			return err
+		}
+		// The checks of cobra do not name the command.
+		return fmt.Errorf("%s got %s, which is more than it takes: %s\nusage: %s", cmd.CommandPath(), prose.Count(len(args), "argument"), strings.Join(args, " "), cmd.UseLine())
+	}
 }

@@ -96,10 +96,7 @@ func fuzz(ctx context.Context, p *process, paths []string, opts *run.FuzzOptions
 	}
 	fmt.Fprintf(p.stdout, "%s, %s: %d broken, %d could not be judged\n",
 		prose.Count(len(list), "scenario"), prose.Count(res.Tried, "trial"), len(res.Findings), len(res.Unjudged)+len(res.Whole))
-	if code := res.ExitCode(); code != 0 {
-		return &codeError{code: exitCode(code)}
-	}
-	return nil
+	return exitWith(res.ExitCode())
 }
 
 // ofSubject names the subject in a message, unless it is rehearse's own agent.

@@ -3,6 +3,7 @@
 package main
 
 import (
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -221,10 +222,10 @@ func gateRun(w io.Writer, candidate string, flags gateRunFlags) error {
 	} else {
 		_, err = io.WriteString(w, g.text())
 	}
-	if err == nil && g.Exit != exitPassed {
-		err = &codeError{code: g.Exit}
+	if err != nil { // there is a verdict, which nobody has read
+		return &codeError{cmp.Or(g.Exit, exitUnjudged), fmt.Errorf("printing the verdict %q: %w", g.Verdict, err)}
 	}
-	return err
+	return exitWith(int(g.Exit))
 }
 
 // sameSuite leaves out the scenarios that are not in both runs, or not the same
@@ -412,7 +413,7 @@ func (g *gated) text() string {
 	for _, m := range g.Models {
 		fmt.Fprintf(&b, "\n%s: %s\n", m.Model, m.Verdict)
 		if m.Difference != nil {
-			fmt.Fprintf(&b, "  %.1f %% -> %.1f %%: %+.1f points, between %+.1f and %+.1f, n = %s\n", 100**m.Baseline, 100**m.Candidate,
+			fmt.Fprintf(&b, "  %s -> %s: %+.1f points, between %+.1f and %+.1f, n = %s\n", prose.Rate(*m.Baseline), prose.Rate(*m.Candidate),
 				100**m.Difference, 100**m.Low, 100**m.High, prose.Count(m.Scenarios, "scenario"))
 		} else {
 			fmt.Fprintf(&b, "  n = %s\n", prose.Count(m.Scenarios, "scenario"))

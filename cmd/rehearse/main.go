@@ -27,8 +27,9 @@
 //	rehearse faults [KIND]    what mock models and MCP servers can do wrong
 //
 // Exit codes: 0 all passed; 1 a trial failed, or nothing was checked in the
-// whole run; 2 wrong use, a bad file, or a result that could not be written; 3
-// nothing failed but something could not be judged.
+// whole run; 2 wrong use or a bad file, or a result that could not be written; 3
+// nothing failed but something could not be judged, or a report of a run not be
+// written.
 package main
 
 import (

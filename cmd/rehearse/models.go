@@ -160,6 +160,8 @@ func modelFlag(text string, known []trials.Model) (trials.Model, error) {
 	switch {
 	case addressLike.MatchString(m.Name):
 		return m, fmt.Errorf("--model %q: what stands after the @ is an address without http://; want LABEL=NAME@http://HOST:PORT/v1", text)
+	case strings.HasSuffix(m.Name, "@"): // as where a variable for the URL is not set
+		return m, fmt.Errorf("--model %q: no URL follows the @: want LABEL=NAME@URL, or LABEL=NAME for the endpoint of --base-url", text)
 	case m.Name == "" || m.Label == "":
 		return m, fmt.Errorf("--model %q: want the name of a model, or LABEL=NAME@URL", text)
 	case strings.Contains(m.BaseURL, "?"): // what follows may be a key, and is not repeated

@@ -114,7 +114,7 @@ func TestHostileServer(t *testing.T) {
 		{"fine", "", "", "fine"},
 		{"flood", "", "", "fine"},
 		{"junk", "", "", "fine"},
-		{"dies at start", trials.CauseEndpoint, `server "s" (hostile-mcp dies at start ADDRESS) lists no tools: connecting to server "s": ` +
+		{"dies at start", trials.CauseEndpoint, `server "s" (hostile-mcp) lists no tools: connecting to server "s": ` +
 			`the server disconnected: exit status 3; its stderr ends: cannot open /data/models.db: no such file`, ""},
 		{"dies mid-call", "", "", "the server disconnected: exit status 3"},
 		{"dies mid-frame", "", "", "the server disconnected: exit status 0"},
@@ -132,7 +132,7 @@ func TestHostileServer(t *testing.T) {
 			lines.scenario(t, dir, tt.mode)
 			e := inProcess(t, dir, "run", filepath.Join(dir, "s.yaml"), "--out", filepath.Join(dir, "out"))
 			lines.ended(t, 1)
-			_, detail := e.wants(t, tt.cause, strings.ReplaceAll(tt.says, "ADDRESS", lines.address()))
+			_, detail := e.wants(t, tt.cause, tt.says)
 			if tt.told != "" {
 				told(t, detail, tt.told)
 			}

@@ -206,7 +206,22 @@ func measure(cmd *cobra.Command, dir string, flags *planFlags) (basis string, er
 	if !cmd.Flags().Changed("within") {
 		flags.design.WithinA, flags.design.WithinB = measured.WithinA, measured.WithinB
 	}
-	return fmt.Sprintf("measured in %s, of %s and %s%s", dir, a.Name, b.Name, given), nil
+	basis = fmt.Sprintf("measured in %s, of %s and %s%s", dir, a.Name, b.Name, given)
+	asMeasured := flags.design
+	flags.design = flags.design.Bounded()
+	for _, v := range []struct {
+		name        string
+		found, used float64
+	}{
+		{"between scenarios", asMeasured.Between, flags.design.Between},
+		{"within those of " + a.Name, asMeasured.WithinA, flags.design.WithinA},
+		{"within those of " + b.Name, asMeasured.WithinB, flags.design.WithinB},
+	} {
+		if v.found > v.used+1e-9 {
+			basis += fmt.Sprintf("; the estimate %s is %.4g, and a variance there is at most %v", v.name, v.found, v.used)
+		}
+	}
+	return basis, nil
 }
 
 // rows plan with attempts.

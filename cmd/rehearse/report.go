@@ -8,6 +8,7 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -93,6 +94,9 @@ The exit code is that of the run: 0, 1, 2 or 3, as ` + "`rehearse --help`" + ` s
 					return err
 				}
 			}
+			if err := to.check(); err != nil {
+				return err
+			}
 			run, err := loadRuns(args)
 			if err != nil {
 				return err
@@ -100,10 +104,11 @@ The exit code is that of the run: 0, 1, 2 or 3, as ` + "`rehearse --help`" + ` s
 			if to == (files{}) && len(args) == 1 {
 				to = defaultFiles(args[0])
 			}
+			code := exitCodeOf(run)
 			if err := writeReports(p, run, to); err != nil {
-				return err
+				return unshown(code, strings.Join(args, " "), err)
 			}
-			return outcome(run)
+			return exitWith(code)
 		},
 	}
 	fileFlags(cmd, &to, &summary)
@@ -142,8 +147,7 @@ func writeReports(p *process, run *reports.Run, to files) error {
 		return writeFiles(p, run, to)
 	}
 	// The files are written even when nobody reads the text.
-	err := reports.Text(p.stdout, run, &reports.TextOptions{Color: p.colour(p.stdout), Escape: escape(p.stdout)})
-	if err := errors.Join(err, writeFiles(p, run, to)); err != nil {
+	if err := errors.Join(printText(p, run), writeFiles(p, run, to)); err != nil {
 		return err
 	}
 	if to.html != "" {
@@ -152,8 +156,14 @@ func writeReports(p *process, run *reports.Run, to files) error {
 	return nil
 }
 
-// writeFiles writes the reports that have a name.
+func printText(p *process, run *reports.Run) error {
+	return reports.Text(p.stdout, run, &reports.TextOptions{Color: p.colour(p.stdout), Escape: escape(p.stdout)})
+}
+
+// writeFiles writes the reports that have a name. One that cannot be written
+// keeps no other from being.
 func writeFiles(p *process, run *reports.Run, to files) error {
+	var errs []error
 	for _, f := range []struct {
 		name  string
 		write func(io.Writer) error
@@ -163,32 +173,23 @@ func writeFiles(p *process, run *reports.Run, to files) error {
 		{to.html, func(w io.Writer) error { return reports.HTML(w, run, nil) }},
 		{to.csv, func(w io.Writer) error { return reports.CSV(w, run) }},
 	} {
-		switch f.name {
-		case "":
-			continue
-		case stdout:
-			if err := f.write(p.stdout); err != nil {
-				return err
-			}
-			continue
-		}
-		write := writeFile
-		if to.inRun {
-			write = func(name string, fill func(io.Writer) error) error { return plainfile.Replace(name, 0o600, fill) }
-		}
-		if err := write(f.name, f.write); err != nil {
-			return err
+		switch {
+		case f.name == "":
+		case f.name == stdout:
+			errs = append(errs, f.write(p.stdout))
+		case to.inRun:
+			errs = append(errs, plainfile.Replace(f.name, 0o600, f.write))
+		default:
+			errs = append(errs, writeFile(f.name, f.write))
 		}
 	}
 	if to.summary != "" {
-		if err := appendSummary(to.summary, run); err != nil {
-			return err
-		}
+		errs = append(errs, appendSummary(to.summary, run))
 	}
 	if to.annotations {
-		return reports.Annotations(p.stderr, run)
+		errs = append(errs, reports.Annotations(p.stderr, run))
 	}
-	return nil
+	return errors.Join(errs...)
 }
 
 // appendSummary adds to what steps before have written.
@@ -200,36 +201,20 @@ func appendSummary(name string, run *reports.Run) error {
 	return errors.Join(reports.Markdown(f, run), f.Close())
 }
 
-// writeFile writes a file that a flag names. A pipe or a device is written to,
-// such as /dev/stdout; anything else of that name is replaced, not what a link
-// leads to.
-func writeFile(name string, write func(io.Writer) error) error {
-	if err := os.MkdirAll(filepath.Dir(name), 0o755); err != nil {
-		return err
-	}
-	info, err := os.Stat(name)
-	if err != nil || info.Mode().IsRegular() || info.IsDir() {
-		return plainfile.Replace(name, 0o644, write)
-	}
-	f, err := os.OpenFile(name, os.O_WRONLY, 0)
-	if err != nil {
-		return err
-	}
-	if err := errors.Join(write(f), f.Close()); err != nil {
-		return fmt.Errorf("writing %q: %w", name, err)
-	}
-	return nil
-}
-
-// outcome turns a run into the exit code it stands for.
-func outcome(loaded *reports.Run) error {
+// exitCodeOf is the exit code that a run stands for.
+func exitCodeOf(loaded *reports.Run) int {
 	result := run.Result{Manifest: loaded.Manifest, Records: make([]trials.Record, len(loaded.Trials))}
 	for i := range loaded.Trials {
 		t := &loaded.Trials[i] // of a large run no more than the exit code rests on
 		result.Records[i] = trials.Record{Key: t.Key, Pos: t.Pos, Outcome: t.Outcome, Cause: t.Cause, Counts: t.Counts, Cassette: t.Cassette}
 	}
-	if code := result.ExitCode(); code != 0 {
-		return &codeError{code: exitCode(code)}
+	return result.ExitCode()
+}
+
+// exitWith is the error of a command that has said all there was to say.
+func exitWith(code int) error {
+	if code == int(exitPassed) {
+		return nil
 	}
-	return nil
+	return &codeError{code: exitCode(code)}
 }

@@ -7,7 +7,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"path/filepath"
 	"regexp"
 	"slices"
@@ -234,6 +233,9 @@ func runScenarios(ctx context.Context, p *process, paths []string, opts *run.Opt
 			return err
 		}
 	}
+	if err := flags.files.check(); err != nil {
+		return err
+	}
 	set, err := scenarios.Load(paths, &scenarios.Options{LookupEnv: p.getenv, Offline: opts.Mode == harness.ModeReplay, Settings: heeded(opts.Subjects)})
 	if err != nil {
 		warn(p.stderr, set.Check())
@@ -271,7 +273,10 @@ func runScenarios(ctx context.Context, p *process, paths []string, opts *run.Opt
 	defer p.adopt()()
 	result, err := run.Run(ctx, list, opts)
 	progress.close()
-	if err != nil {
+	switch {
+	case err != nil && result != nil && result.Dir != "":
+		return unshown(result.ExitCode(), result.Dir, err) // as of a disk that is full
+	case err != nil:
 		return err
 	}
 	if missing := result.Manifest.Planned - len(result.Records); missing > 0 {
@@ -283,11 +288,17 @@ func runScenarios(ctx context.Context, p *process, paths []string, opts *run.Opt
 		if flags.json || flags.files.onStdout() > 0 {
 			out = p.stderr
 		}
-		if result, err = updateExpectations(p, out, result, paths); err != nil {
-			return err
+		updated, err := updateExpectations(p, out, result, paths)
+		if err != nil {
+			return showResult(p, result, flags.files, nil, err)
 		}
+		result = updated
 	}
-	return showRun(p, result, flags)
+	var document func() error
+	if flags.json {
+		document = func() error { return printRunJSON(p, result) }
+	}
+	return showResult(p, result, flags.files, document, nil)
 }
 
 // subjectsOf are the subjects that --subject names.
@@ -444,38 +455,32 @@ func runName(path string) string {
 	return strings.TrimSuffix(filepath.Base(path), filepath.Ext(path))
 }
 
-func showRun(p *process, result *run.Result, flags *runFlags) error {
-	if flags.json {
-		if err := printRunJSON(p, result); err != nil {
-			return err
-		}
-	}
-	return showResult(p, result, flags.files, flags.json)
-}
-
-// showResult prints a run that has ended and writes its reports. Its exit code
-// is the error.
-func showResult(p *process, result *run.Result, to files, asJSON bool) error {
+// showResult prints a run that has ended and writes its reports: first those in
+// its own folder, so that they are there whatever is wrong with the places that
+// flags name, and whoever does not read. A document takes the place of the
+// text. Its exit code is the error; before is one that there was already.
+func showResult(p *process, result *run.Result, to files, document func() error, before error) error {
 	loaded, err := reports.Load(result.Dir)
 	if err != nil {
-		return err
+		return unshown(result.ExitCode(), result.Dir, errors.Join(before, err))
 	}
-	// What the flags name first: the text ends with the report in the folder.
-	if err := writeFiles(p, loaded, to); err != nil {
-		return err
+	own := defaultFiles(result.Dir)
+	err = errors.Join(before, writeFiles(p, loaded, own))
+	text := document == nil && to.onStdout() == 0
+	switch {
+	case document != nil:
+		err = errors.Join(err, document())
+	case text:
+		err = errors.Join(err, printText(p, loaded))
 	}
-	if asJSON || to.onStdout() > 0 {
-		quiet := *p
-		quiet.stdout = io.Discard
-		p = &quiet
+	err = errors.Join(err, writeFiles(p, loaded, to))
+	if text {
+		fmt.Fprintf(p.stdout, "report: %s\n", own.html)
 	}
-	if err := writeReports(p, loaded, defaultFiles(result.Dir)); err != nil {
-		return err
+	if err != nil {
+		return unshown(result.ExitCode(), result.Dir, err)
 	}
-	if code := result.ExitCode(); code != 0 {
-		return &codeError{code: exitCode(code)}
-	}
-	return nil
+	return exitWith(result.ExitCode())
 }
 
 func printRunJSON(p *process, result *run.Result) error {

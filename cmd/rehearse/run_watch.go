@@ -69,6 +69,9 @@ func wrongUse(p *process, paths []string, opts *run.Options, flags *runFlags) er
 			return err
 		}
 	}
+	if err := flags.files.check(); err != nil {
+		return err
+	}
 	trial := *opts
 	quiet := *p
 	quiet.stderr = io.Discard // the run says it

@@ -81,6 +81,9 @@ func scoreRun(p *process, dir string, opts *run.ScoreOptions, flags *scoreFlags)
 			return err
 		}
 	}
+	if err := flags.files.check(); err != nil {
+		return err
+	}
 	paths := flags.scenarios
 	if len(paths) == 0 {
 		loaded, err := reports.Load(dir) // which says what is wrong with a folder
@@ -112,19 +115,14 @@ func scoreRun(p *process, dir string, opts *run.ScoreOptions, flags *scoreFlags)
 	if err != nil {
 		return err
 	}
-	text := p.stdout
-	if flags.json || flags.files.onStdout() > 0 {
-		text = io.Discard
-	}
-	if _, err := io.WriteString(text, flipsText(dir, scored)); err != nil {
-		return err
-	}
+	var document func() error
 	if flags.json {
-		if err := printScoreJSON(p, dir, scored); err != nil {
-			return err
-		}
+		document = func() error { return printScoreJSON(p, dir, scored) }
 	}
-	return showResult(p, &scored.Result, flags.files, flags.json)
+	if !flags.json && flags.files.onStdout() == 0 {
+		_, err = io.WriteString(p.stdout, flipsText(dir, scored))
+	}
+	return showResult(p, &scored.Result, flags.files, document, err)
 }
 
 // flip is a trial that ends otherwise, as it is printed.

@@ -131,13 +131,17 @@ func talkTo(t *testing.T, c *collector, env map[string]string) (said string) {
 	k.expect("Here I am.")
 	k.line("") // is read when the answer is over
 	k.p.interrupt.pass()
-	if code := <-k.ended; code != exitPassed {
+	if code := <-k.ended; code != exitKilled {
 		t.Errorf("exit code %d", code)
 	}
 	k.in.Close() // who reads lines is told
 	c.CloseClientConnections()
 	http.DefaultTransport.(*http.Transport).CloseIdleConnections()
-	return k.err.String()
+	said, ok := strings.CutSuffix(k.err.String(), "rehearse: interrupted before the end of the input\n")
+	if !ok {
+		t.Errorf("the interrupt is not told: %q", said)
+	}
+	return said
 }
 
 // TestTelemetryEnds: what was recorded is exported when Ctrl-C ends the chat, without

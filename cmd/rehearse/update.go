@@ -177,6 +177,59 @@ func (u *updater) item(at harness.Position) (*yaml.Node, error) {
 	return f.ItemAt("expect", at.Line, at.Col), nil
 }
 
+// unfailing says why an expectation could not fail any more once it is
+// rewritten; empty where it could.
+func (u *updater) unfailing(at harness.Position, found *proposal) string {
+	was := u.was[at.File]
+	f, err := yamledit.Parse(at.File, was)
+	if err != nil {
+		return "" // as below: what does not load is told of the whole file
+	}
+	part := twin(found.part, u.files[at.File].ItemAt("expect", at.Line, at.Col), f.ItemAt("expect", at.Line, at.Col))
+	if part == nil || f.Set(part, found.with) != nil {
+		return ""
+	}
+	now, err := f.Bytes()
+	if err != nil {
+		return ""
+	}
+	doubts := map[string]int{}
+	for _, doubt := range u.doubts(at.File, was) {
+		doubts[doubt.Msg]++
+	}
+	for _, doubt := range u.doubts(at.File, now) {
+		if doubts[doubt.Msg]--; doubts[doubt.Msg] < 0 {
+			return "it would then hold whatever happens (" + doubt.Msg + ")"
+		}
+	}
+	return ""
+}
+
+// doubts are what check says of expectations that cannot fail.
+func (u *updater) doubts(name string, data []byte) []scenarios.Problem {
+	set, err := scenarios.Parse(name, data, &scenarios.Options{LookupEnv: u.p.getenv, Offline: true})
+	if err != nil {
+		return nil
+	}
+	return set.Unfailing()
+}
+
+// twin is the node of a second tree that stands where n does in the first.
+func twin(n, first, second *yaml.Node) *yaml.Node {
+	switch {
+	case first == nil || second == nil:
+		return nil
+	case n == first:
+		return second
+	}
+	for i := range min(len(first.Content), len(second.Content)) {
+		if found := twin(n, first.Content[i], second.Content[i]); found != nil {
+			return found
+		}
+	}
+	return nil
+}
+
 // write writes the files, and prints what is different.
 func (u *updater) write() (changed int, err error) {
 	places := slices.SortedFunc(maps.Keys(u.found), func(a, b harness.Position) int {
@@ -185,6 +238,9 @@ func (u *updater) write() (changed int, err error) {
 	touched := map[string]int{} // expectations of each file
 	for _, at := range places {
 		found := u.found[at]
+		if found.why == "" && found.part != nil {
+			found.why = u.unfailing(at, found)
+		}
 		if found.why == "" && found.part != nil {
 			if err := u.files[at.File].Set(found.part, found.with); err != nil {
 				found.why = err.Error()

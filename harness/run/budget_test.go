@@ -105,11 +105,17 @@ func TestBudgetRefused(t *testing.T) {
 
 // TestBudgetUncounted warns of trials that the budget does not cover.
 func TestBudgetUncounted(t *testing.T) {
-	opts := liveOptions(t, answering(func(*http.Request) (int, string, []string) { return 200, uncounted, nil }), run.Models("m")...)
+	entry := trials.Model{Label: "m", Name: "m", Price: &trials.Price{Input: 1, Output: 1}}
+	opts := liveOptions(t, answering(func(*http.Request) (int, string, []string) { return 200, uncounted, nil }), entry)
 	opts.Budget = trials.Budget{Tokens: 5}
 	res := play(t, several(t, "a", "b"), opts)
 	if diff := cmp.Diff([]string{"the budget does not cover 2 trials: the endpoint did not say how many tokens it used"}, res.Manifest.Warnings); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
+	}
+	for _, rec := range res.Records {
+		if rec.Cost != nil || !rec.Uncounted() || rec.Outcome != harness.OutcomePassed {
+			t.Errorf("%s: %s, cost %v: an endpoint that says nothing of its tokens is not known to be free", rec.Key, rec.Outcome, rec.Cost)
+		}
 	}
 }
 

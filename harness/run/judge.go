@@ -63,7 +63,7 @@ func (t *trial) judge(ctx context.Context) (trials.Record, trials.Detail) {
 	var used harness.Usage
 	rec.Counts, used = counts(e.exchanges, e.mode)
 	rec.Tokens = trials.TokensOf(used)
-	if t.opts.Mode != harness.ModeMock { // whose tokens nobody is billed
+	if t.opts.Mode != harness.ModeMock && !rec.Uncounted() { // nobody is billed for the tokens of a mock
 		rec.Cost = t.entry.Price.Cost(rec.Tokens)
 	}
 	if t.virtual != nil {

@@ -231,6 +231,9 @@ func (j *jury) keep(exchanges []harness.Exchange, price *trials.Price) {
 		tokens := trials.TokensOf(x.Usage)
 		j.use.Tokens = j.use.Tokens.Add(tokens)
 		cost := price.Cost(tokens)
+		if tokens.Total() == 0 && x.Error == "" {
+			cost = nil // it answered, and did not say
+		}
 		if j.unpriced = j.unpriced || cost == nil; cost != nil {
 			sum := *cost
 			if j.use.Cost != nil {

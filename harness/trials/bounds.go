@@ -82,12 +82,13 @@ type Spend struct {
 func SpendOf(r *Record) Spend {
 	s := Spend{Tokens: r.Tokens.Total()}
 	switch {
+	case r.Uncounted():
 	case r.Cost != nil:
 		s.Dollars = *r.Cost
 	case s.Tokens > 0:
 		s.Unpriced = 1
 	}
-	if s.Tokens == 0 && r.Counts.ModelCalls > 0 {
+	if r.Uncounted() {
 		s.Uncounted = 1
 	}
 	if judges := r.Judges; judges != nil {

@@ -176,6 +176,9 @@ func decode(line []byte) (r Record, schema int, err error) {
 	if err := checkValues(&r); err != nil {
 		return Record{}, 0, err
 	}
+	if r.Uncounted() {
+		r.Cost = nil // as older versions wrote it, 0
+	}
 	r.Attribute()
 	return r, schema, nil
 }

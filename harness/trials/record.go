@@ -174,9 +174,12 @@ type Record struct {
 	Answers []string `json:"answers,omitempty"`
 	// Counts are how much was done.
 	Counts Counts `json:"counts"`
-	// Tokens of the model calls, as the endpoint reports them.
+	// Tokens of the model calls, as the endpoint reports them. All are 0 where
+	// there were model calls and the endpoint said nothing: then they are unknown,
+	// see [Record.Uncounted].
 	Tokens Tokens `json:"tokens"`
-	// Cost in dollars, by the price of the model entry; nil where there is none.
+	// Cost in dollars, by the price of the model entry; nil where there is none, and
+	// where the tokens are unknown.
 	Cost *float64 `json:"cost,omitempty"`
 	// Judges is what LLM judges took, which is in none of the other counts; nil
 	// where none was asked.
@@ -211,6 +214,10 @@ type Record struct {
 	// Warnings are doubts about the trial that decided nothing.
 	Warnings []string `json:"warnings,omitempty"`
 }
+
+// Uncounted reports whether the endpoint said nothing of the tokens of a trial,
+// so that neither these nor what they cost are known.
+func (r *Record) Uncounted() bool { return r.Counts.ModelCalls > 0 && r.Tokens.Total() == 0 }
 
 // Counts are the sums of one trial.
 type Counts struct {

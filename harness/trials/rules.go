@@ -154,6 +154,26 @@ func (r *RuleResult) reaches(rate float64) bool {
 	return float64(r.Passed) >= rate*float64(r.Judged)-1e-9
 }
 
+// The shares of errors, among attempts that were played, above which a rule is not
+// met by the attempts that count: of all that a threshold covers, as of a run that
+// is held against a baseline, and of those at one scenario, whose few attempts a
+// single error is soon a tenth of.
+const (
+	maxErrors      = 0.1
+	maxErrorsOfOne = 0.5
+)
+
+// met notes that what counts is enough, unless the share of errors is above most
+// and they could have made it too little, had they failed.
+func (r *RuleResult) met(rate, most float64) {
+	r.State = RuleMet
+	played := r.Judged + r.Errors
+	if float64(r.Errors) > most*float64(played) && float64(r.Passed) < rate*float64(played)-1e-9 {
+		r.State = RuleUnjudged
+		r.Message = fmt.Sprintf("%d of %s are errors, and could have failed", r.Errors, prose.Count(played, "trial"))
+	}
+}
+
 // Ruled reports whether a run has rules: then they decide its exit code, not
 // single trials.
 func (m *Manifest) Ruled() bool {
@@ -163,7 +183,9 @@ func (m *Manifest) Ruled() bool {
 // JudgeRules judges the rules of a run in each column by itself; nil where it has
 // none. A scenario that has no rule and that no threshold covers must pass in
 // all attempts. A rule of which nothing counts, or a whole scenario does not, is
-// unjudged, unless it is missed by what counts. Records are those of different
+// unjudged, unless it is missed by what counts. So is a threshold of whose trials
+// more than a tenth are errors, and the rule of a scenario of whose attempts more
+// than half are, where these could have failed it. Records are those of different
 // trials, see [Merge].
 func JudgeRules(m *Manifest, records []Record) []RuleResult {
 	if !m.Ruled() {
@@ -221,7 +243,7 @@ func JudgeRules(m *Manifest, records []Record) []RuleResult {
 			case len(lost) > 0:
 				r.State, r.Message = RuleUnjudged, "no trial counts of "+someOf(lost)
 			default:
-				r.State = RuleMet
+				r.met(t.Rate, maxErrors)
 			}
 			out = append(out, r)
 		}
@@ -264,7 +286,7 @@ func (s Source) judgePass(c Column, list []Record) RuleResult {
 	case r.Judged == 0:
 		r.State, r.Message = RuleUnjudged, "no trial counts"
 	case p.Rate > 0 && r.reaches(p.Rate), p.Rate == 0 && failed == 0:
-		r.State = RuleMet
+		r.met(cmp.Or(p.Rate, 1), maxErrorsOfOne)
 	default:
 		r.State = RuleMissed
 	}

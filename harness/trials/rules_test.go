@@ -48,6 +48,11 @@ func TestPassRules(t *testing.T) {
 		{rate, "pppff", trials.RuleMissed},
 		{rate, "ppppfeee", trials.RuleMet},
 		{rate, "e", trials.RuleUnjudged},
+		{all, "ppee", trials.RuleMet},       // half of them may be errors
+		{all, "ppeee", trials.RuleUnjudged}, // and no more
+		{all, "pfeee", trials.RuleMissed},   // whatever the errors would have been
+		{rate, "ppppfeeeeee", trials.RuleUnjudged},
+		{&trials.Pass{Rate: 0.25}, "ppeee", trials.RuleMet}, // whatever they would have been
 	} {
 		t.Run(tc.pass.String()+" "+tc.outcomes, func(t *testing.T) {
 			m := &trials.Manifest{Scenarios: []trials.Source{{Scenario: "s", Trials: len(tc.outcomes), Pass: tc.pass}}}
@@ -78,6 +83,34 @@ func TestLostScenarios(t *testing.T) {
 		if r := trials.JudgeRules(m, records)[0]; r.State != trials.RuleUnjudged || r.Message != "no trial counts of "+want {
 			t.Errorf("%s: %s, want that nothing counts of %s", r.State, r.Message, want)
 		}
+	}
+}
+
+// TestErrorsOfThresholds: more than a tenth of errors leaves a threshold unjudged,
+// unless it is missed by what counts, or reached whatever the errors would have
+// been.
+func TestErrorsOfThresholds(t *testing.T) {
+	for _, tc := range []struct {
+		rate     float64
+		outcomes string
+		want     trials.RuleState
+		message  string
+	}{
+		{1, "peeee", trials.RuleUnjudged, "4 of 5 trials are errors, and could have failed"},
+		{1, "pppppppppe", trials.RuleMet, ""},
+		{1, "ppppppppee", trials.RuleUnjudged, "2 of 10 trials are errors, and could have failed"},
+		{1, "pfeee", trials.RuleMissed, ""},
+		{0.5, "pppppppfeee", trials.RuleMet, ""},
+		{0.2, "peeee", trials.RuleMet, ""},
+		{1, "psssss", trials.RuleMet, ""},
+	} {
+		t.Run(fmt.Sprint(tc.rate, " ", tc.outcomes), func(t *testing.T) {
+			m := &trials.Manifest{Scenarios: []trials.Source{{Scenario: "s"}}, Thresholds: []trials.Threshold{{Rate: tc.rate}}}
+			rules := trials.JudgeRules(m, played("s", "m", tc.outcomes))
+			if len(rules) != 1 || rules[0].State != tc.want || rules[0].Message != tc.message {
+				t.Errorf("%v: want %s, %q", rules, tc.want, tc.message)
+			}
+		})
 	}
 }
 

@@ -59,6 +59,32 @@ func TestWriteThenRead(t *testing.T) {
 	}
 }
 
+// TestCostOfUnknownTokens: older versions wrote the cost 0 where the endpoint had
+// said nothing of its tokens.
+func TestCostOfUnknownTokens(t *testing.T) {
+	name := filepath.Join(t.TempDir(), "trials.jsonl")
+	free, cost := 0.0, 0.5
+	old, known, unasked := record("old", 1, harness.OutcomePassed), record("known", 1, harness.OutcomePassed), record("unasked", 1, harness.OutcomePassed)
+	old.Counts.ModelCalls, old.Cost = 2, &free
+	known.Counts.ModelCalls, known.Tokens, known.Cost = 1, trials.Tokens{Input: 7}, &cost
+	unasked.Cost = &free // which is known
+	write(t, name, old, known, unasked)
+	got, err := trials.ReadFile(name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	old.Cost = nil
+	if d := cmp.Diff([]trials.Record{old, known, unasked}, got); d != "" {
+		t.Errorf("records (-want +got):\n%s", d)
+	}
+	if !old.Uncounted() || known.Uncounted() || unasked.Uncounted() {
+		t.Errorf("uncounted: %v %v %v, want the first alone", old.Uncounted(), known.Uncounted(), unasked.Uncounted())
+	}
+	if s := trials.SpendOf(&old); s != (trials.Spend{Uncounted: 1}) {
+		t.Errorf("spent %+v", s)
+	}
+}
+
 func TestEveryWriteIsOneLine(t *testing.T) {
 	name := filepath.Join(t.TempDir(), "trials.jsonl")
 	w, err := trials.Append(name)

@@ -290,7 +290,7 @@ func filesNow(v *trials.Verdict, was *yaml.Node, detail *trials.Detail) (*yaml.N
 				value = noted(scalar("present"), value)
 			default:
 				wrong, can := wrongTexts(value, file.Text)
-				if can {
+				if can && file.Text != "" {
 					value = replaced(value, wrong, file.Text)
 				} else {
 					_, with, _ := textNow(value, file.Text)

@@ -20,7 +20,7 @@ import (
 func textNow(was *yaml.Node, text string) (part *yaml.Node, with any, note string) {
 	wrong, can := wrongTexts(was, text)
 	switch {
-	case !can:
+	case !can || text == "": // which every text contains
 		var others []string
 		for _, key := range []string{"contains", "not_contains", "regex", "json"} {
 			if yamledit.Get(was, key) != nil {

@@ -75,8 +75,8 @@ type Design struct {
 	Level, Power float64
 }
 
-// DesignOf estimates the variances of a design from two tables, on the
-// scenarios that have two valid attempts in both.
+// DesignOf estimates the variances of a design without bias from two tables, on
+// the scenarios that have two valid attempts in both. See [Design.Bounded].
 func DesignOf(a, b Table) (Design, error) {
 	ra, rb, _, err := shared(a, b, 2)
 	if err != nil {
@@ -94,12 +94,27 @@ func DesignOf(a, b Table) (Design, error) {
 	return Design{Between: max(0, stat.Variance(d, nil)-na-nb), WithinA: wa, WithinB: wb}, nil
 }
 
+// The most that variances can be: of differences, which lie between -1 and 1, and
+// of attempts that pass or fail.
+const (
+	mostBetween = 1
+	mostWithin  = 0.25
+)
+
+// Bounded is the nearest design that can be. An estimate without bias may lie
+// above what any variance is, as 1/2 of two attempts that differ does; what it
+// estimates does not, so that the bound is nearer to that in every case.
+func (d Design) Bounded() Design {
+	d.Between, d.WithinA, d.WithinB = min(d.Between, mostBetween), min(d.WithinA, mostWithin), min(d.WithinB, mostWithin)
+	return d
+}
+
 func (d Design) check() (Design, error) {
 	for _, v := range []struct {
 		name  string
 		value float64
 		most  float64
-	}{{"variance between scenarios", d.Between, 1}, {"variance within scenarios of A", d.WithinA, 0.25}, {"variance within scenarios of B", d.WithinB, 0.25}} {
+	}{{"variance between scenarios", d.Between, mostBetween}, {"variance within scenarios of the first model", d.WithinA, mostWithin}, {"variance within scenarios of the second model", d.WithinB, mostWithin}} {
 		if !(v.value >= 0 && v.value <= v.most) {
 			return d, fmt.Errorf("%s is %v: want 0 to %v", v.name, v.value, v.most)
 		}

@@ -54,6 +54,25 @@ func TestDesignOf(t *testing.T) {
 	near(t, "within b", d.WithinB, 1./9, 1e-12)
 }
 
+// Attempts that differ have the estimates 1/2, and scenarios on which each model
+// is alone the estimate 2: no variance is so large.
+func TestBounded(t *testing.T) {
+	d, err := DesignOf(suite("a", "pf", "pf"), suite("b", "pf", "fp"))
+	if err != nil || d.WithinA != 0.5 || d.WithinB != 0.5 {
+		t.Fatalf("%+v, %v", d, err)
+	}
+	if diff := cmp.Diff(Design{WithinA: 0.25, WithinB: 0.25}, d.Bounded()); diff != "" {
+		t.Errorf("(-want +got)\n%s", diff)
+	}
+	d, err = DesignOf(suite("a", "pp", "ff"), suite("b", "ff", "pp"))
+	if err != nil || d.Between != 2 {
+		t.Fatalf("%+v, %v", d, err)
+	}
+	if diff := cmp.Diff(Design{Between: 1}, d.Bounded()); diff != "" {
+		t.Errorf("(-want +got)\n%s", diff)
+	}
+}
+
 func TestPlan(t *testing.T) {
 	d := Design{Between: 1. / 9, WithinA: 1. / 6, WithinB: 1. / 6}
 	got, err := d.Plan(Wish{Difference: 0.03, Attempts: []int{1, 3}, TrialCost: 0.01, ScenarioCost: 2})

@@ -266,6 +266,40 @@ func TestDesigns(t *testing.T) {
 	})
 }
 
+// Whatever two models did with two attempts or more at two scenarios, there is a
+// plan for it, of variances that can be and are no larger than what was measured.
+func TestEveryRunHasAPlan(t *testing.T) {
+	above := 0
+	rapid.Check(t, func(t *rapid.T) {
+		a, b := tables(t)
+		found, err := DesignOf(a, b)
+		if few(t, err) {
+			return
+		}
+		finite(t, found)
+		d := found.Bounded()
+		if d != found {
+			above++
+		}
+		if d.Between > found.Between || d.WithinA > found.WithinA || d.WithinB > found.WithinB || d.Bounded() != d {
+			t.Fatalf("%+v is bounded to %+v", found, d)
+		}
+		plans, err := d.Plan(Wish{Difference: 0.1, Attempts: []int{1, 3}})
+		if err != nil || len(plans) != 2 {
+			t.Fatalf("%v, %v", plans, err)
+		}
+		if _, err := d.MDE(20, 3); err != nil {
+			t.Fatal(err)
+		}
+		if power, err := d.PowerAt(0.1, 20, 3); err != nil || !(power >= 0 && power <= 1) {
+			t.Fatalf("power %v, %v", power, err)
+		}
+	})
+	if above == 0 {
+		t.Error("no estimate was above its bound, so that nothing was tested")
+	}
+}
+
 func TestDiscordantDesigns(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		d := DiscordantDesign{
