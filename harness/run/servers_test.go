@@ -290,5 +290,5 @@ turns:
     expect: [{answer: {contains: [hello]}}]
 `)
 	wants(t, one(t, list, run.Options{}), harness.OutcomeError, trials.CauseEndpoint,
-		`server "gone" (/nonexistent/server --flag) lists no tools`, "no such file")
+		`server "gone" (/nonexistent/server) lists no tools`, "no such file")
 }
