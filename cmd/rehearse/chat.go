@@ -59,6 +59,11 @@ its outcome, to standard error.
 
 Ctrl-C stops an answer; at the prompt, or twice, it ends the program.
 
+In a pipe each line is a message, and standard output gets the answers alone. Exit codes
+then: 0 every message was answered; 1 an answer failed; 2 wrong use, a bad file, or an
+answer that could not be written; 130 a signal came before the end of the input, or
+stopped an answer.
+
 With --approve you are asked before a tool runs, with all of its arguments: y runs it with
 these, a runs this tool from now on without asking, anything else refuses the call, which
 the model is told. Calls of one reply then run one after another. Where standard input is

@@ -116,7 +116,8 @@ func collect(ts *testscript.TestScript, neg bool, args []string) {
 	}
 }
 
-// talkTo has a chat with a collector, which Ctrl-C ends at the prompt.
+// talkTo has a chat with a collector, which Ctrl-C ends before the end of its
+// input. That it says so is left out of what it said.
 func talkTo(t *testing.T, c *collector, env map[string]string) (said string) {
 	t.Helper()
 	endpoint := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
