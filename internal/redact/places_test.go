@@ -234,3 +234,12 @@ func TestUserinfoIsLearned(t *testing.T) {
 		t.Errorf("kept it in\n%s\n%s", got.Request.Body, got.Response.Body)
 	}
 }
+
+// TestEmptyBody: what a body without bytes is said to have come in stays.
+func TestEmptyBody(t *testing.T) {
+	i := post(`{"a":1}`)
+	i.Response.Body, i.Meta.Chunks = nil, []vcr.Chunk{{}}
+	if got := newRedactor(t, nil).Interaction(i); len(got.Meta.Chunks) != 1 || len(got.Response.Body) != 0 {
+		t.Errorf("%d chunks, %d bytes", len(got.Meta.Chunks), len(got.Response.Body))
+	}
+}

@@ -157,6 +157,7 @@ func table() []planted {
 		{"literal in hex", fmt.Sprintf("%x", literal), post(fmt.Sprintf(`{"data":"%x"}`, literal))},
 		{"form body", word, form("grant_type=client_credentials&client_id=rehearse&client_secret=" + word)},
 		{"form code", word, form("grant_type=authorization_code&code=" + word)},
+		{"flag of curl in the line after an empty one", word, answer("text/plain", "\n-u rick:"+word+" https://g.example/v1")},
 		{"multipart", word, multipart("api_key", word)},
 		{"multipart file", githubKey, multipart("file", "export T="+githubKey+"\n")},
 		{"gzip", word, post(zip(`{"password":"` + word + `"}`))},
