@@ -316,12 +316,12 @@ turns:
 turns:
   - user: one
     replies:
-      - say: yes
+      - say: "yes"
     expect:
       - calls: []
   - user: two
     replies:
-      - say: yes
+      - say: "yes"
     expect:
       - calls: []`
 	if diff := cmp.Diff(ruled, rules.body("/rehearse/scenario")); diff != "" {
