@@ -103,7 +103,7 @@ func liveOutcomes(t *testing.T, records []trials.Record, report string) {
 	}
 	for column, n := range counts {
 		judged := n[harness.OutcomePassed] + n[harness.OutcomeFailed]
-		want := regexp.MustCompile(fmt.Sprintf(`(?m)^%s +[\d.]+%% passed \(%d of %d judged\), %d errors?,`, column, n[harness.OutcomePassed], judged, n[harness.OutcomeError]))
+		want := regexp.MustCompile(fmt.Sprintf(`(?m)^%s +[\d.]+ %% passed \(%d of %d judged\), %d errors?,`, column, n[harness.OutcomePassed], judged, n[harness.OutcomeError]))
 		if !want.MatchString(report) {
 			t.Errorf("the text of the run has no line like %s:\n%s", want, report)
 		}
