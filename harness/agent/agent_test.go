@@ -437,3 +437,19 @@ func TestOneSendAtATime(t *testing.T) {
 		t.Error(p.err)
 	}
 }
+
+// TestNothingIsToldBesideEvents: each round of the loop has an event or an error, and
+// there is none after a loop that was left, whatever comes of the turn.
+func TestNothingIsToldBesideEvents(t *testing.T) {
+	c := New(Config{Model: &script{replies: [][]any{said("one"), said("two"), {errors.New("no more")}}}}).Conversation()
+	for event, err := range c.Send(t.Context(), "go") {
+		if event == nil && err == nil {
+			t.Error("neither an event nor an error")
+		}
+	}
+	for range 2 {
+		for range c.Send(t.Context(), "go on") {
+			break
+		}
+	}
+}

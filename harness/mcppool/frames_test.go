@@ -18,6 +18,7 @@ import (
 	"github.com/rehearse-dev/rehearse/harness"
 	"github.com/rehearse-dev/rehearse/harness/mcppool"
 	"github.com/rehearse-dev/rehearse/internal/jsonrpc"
+	"github.com/rehearse-dev/rehearse/internal/mcpwire"
 	"github.com/rehearse-dev/rehearse/mockmcp"
 )
 
@@ -171,4 +172,21 @@ func TestLogLevel(t *testing.T) {
 			s.Close()
 		})
 	}
+}
+
+// In the new era the level goes with each request, and to a server with a log alone.
+func TestLogLevelOfRequests(t *testing.T) {
+	p := &scripted{modern: true, answer: func(m mcpwire.Message, out *mcpwire.Writer) {
+		if m.Method == "tools/call" {
+			say(out, m, `{"jsonrpc":"2.0","id":ID,"result":{"resultType":"complete","content":[]}}`)
+		}
+	}}
+	s := open(t, harness.Server{Dial: p.dial}, &mcppool.Options{LogLevel: "warning"})
+	if _, err := s.Call(t.Context(), "x", nil); err != nil {
+		t.Error(err)
+	}
+	if got := p.last("tools/call"); got == "" || strings.Contains(got, "logLevel") {
+		t.Errorf("a server without a log is asked %s", got)
+	}
+	s.Close()
 }
