@@ -6,10 +6,12 @@ import (
 	"bufio"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"net/http"
 	"net/http/httptest"
 	"os"
+	"path/filepath"
 	"strings"
 	"sync"
 	"testing"
@@ -28,17 +30,21 @@ const stderr = "cannot log in with password hunter2"
 func dying() {
 	results := map[string]string{
 		"initialize": `{"protocolVersion":"2025-06-18","capabilities":{"tools":{}},"serverInfo":{"name":"files","version":"1"}}`,
-		"tools/list": `{"tools":[{"name":"read_file","inputSchema":{"type":"object"}},{"name":"odd","inputSchema":{"type":"object","properties":{"path":{"pattern":"(?=a)"}}}}]}`,
+		"tools/list": `{"tools":[{"name":"read_file","inputSchema":{"type":"object"}},{"name":"where","inputSchema":{"type":"object"}},{"name":"odd","inputSchema":{"type":"object","properties":{"path":{"pattern":"(?=a)"}}}}]}`,
 	}
 	for in := bufio.NewScanner(os.Stdin); in.Scan(); {
 		var m struct {
 			ID     json.RawMessage
 			Method string
+			Params struct{ Name string }
 		}
 		if err := json.Unmarshal(in.Bytes(), &m); err != nil || m.ID == nil {
 			continue
 		}
 		switch result := results[m.Method]; {
+		case m.Params.Name == "where":
+			dir, _ := os.Getwd()
+			fmt.Printf(`{"jsonrpc":"2.0","id":%s,"result":{"content":[{"type":"text","text":%q}]}}`+"\n", m.ID, dir)
 		case m.Method == "tools/call":
 			fmt.Fprintln(os.Stderr, stderr)
 			os.Exit(3)
@@ -111,6 +117,42 @@ func TestFailures(t *testing.T) {
 	defer mu.Unlock()
 	if !strings.Contains(log.String(), stderr) || !strings.Contains(log.String(), `arguments of tool "odd" are not checked: `) || strings.Contains(log.String(), "key=") {
 		t.Errorf("logged: %s", &log)
+	}
+}
+
+// TestWorkingDirectory: a server of mcp.json runs where the file says, and a key that
+// has no effect is told.
+func TestWorkingDirectory(t *testing.T) {
+	self, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	dir, err := filepath.EvalSymlinks(t.TempDir())
+	if err != nil {
+		t.Fatal(err)
+	}
+	path, sub := filepath.Join(dir, "mcp.json"), filepath.Join(dir, "sub")
+	file, _ := json.Marshal(map[string]any{"mcpServers": map[string]any{"files": map[string]any{"command": self, "env": map[string]string{serverEnv: "1"}, "cwd": "sub", "cwdd": "x"}}})
+	if err := errors.Join(os.Mkdir(sub, 0o700), os.WriteFile(path, file, 0o600)); err != nil {
+		t.Fatal(err)
+	}
+	reg, err := toolserver.ReadRegistry(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var log strings.Builder
+	s, err := toolserver.New(t.Context(), reg, &toolserver.Options{Logf: func(format string, args ...any) { fmt.Fprintf(&log, format+"\n", args...) }})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got, err := s.Call(t.Context(), "", toolserver.Now, "where", json.RawMessage("{}")); err != nil || got.Text != sub {
+		t.Errorf("it runs in %q, %v, want %q", got.Text, err, sub)
+	}
+	if err := s.Close(); err != nil {
+		t.Error(err)
+	}
+	if !strings.Contains(log.String(), "cwdd") || !strings.Contains(log.String(), path) {
+		t.Errorf("logged %q", &log)
 	}
 }
 

@@ -67,7 +67,7 @@ func ofServers(path string, data []byte) (*Registry, error) {
 	if c.Grants != nil {
 		return nil, filepos.Errorf(harness.Position{File: path}, "it has agent_permissions, and a tool server does not know who asks: leave them out, or serve the servers of one agent")
 	}
-	r := new(Registry)
+	r := &Registry{Warnings: c.Warnings}
 	for i := range c.Servers {
 		s := &c.Servers[i]
 		env := map[string]string{}
@@ -77,7 +77,7 @@ func ofServers(path string, data []byte) (*Registry, error) {
 		}
 		r.Toolsets = append(r.Toolsets, Toolset{
 			ID: s.Name, Description: "The tools of the MCP server " + s.Name + ".", Active: true,
-			Server: &Server{Command: s.Command, Env: env, URL: s.URL, Transport: s.Transport, Headers: s.Headers},
+			Server: &Server{Command: s.Command, Cwd: s.Dir, Env: env, URL: s.URL, Transport: s.Transport, Headers: s.Headers},
 		})
 	}
 	if len(r.Toolsets) == 0 {

@@ -105,7 +105,7 @@ func (s *Server) harness(id string) harness.Server {
 	if s.Dial.Dial != nil {
 		return s.Dial
 	}
-	server := harness.Server{Name: id, URL: s.URL, Transport: s.Transport, Headers: s.Headers, Command: s.Command}
+	server := harness.Server{Name: id, URL: s.URL, Transport: s.Transport, Headers: s.Headers, Command: s.Command, Dir: s.Cwd}
 	for _, name := range slices.Sorted(maps.Keys(s.Env)) {
 		server.Env = append(server.Env, name+"="+s.Env[name])
 	}

@@ -75,6 +75,7 @@ type Toolset struct {
 // Server says how an MCP server is reached: a command, or an address.
 type Server struct {
 	Command   []string          `json:"command,omitempty"`
+	Cwd       string            `json:"cwd,omitempty"` // working directory of the command; that of the tool server where empty
 	Env       map[string]string `json:"env,omitempty"` // in addition to PATH and its like
 	URL       string            `json:"url,omitempty"`
 	Transport string            `json:"transport,omitempty"` // http, sse or ws; http where empty
@@ -87,6 +88,8 @@ type Server struct {
 type Registry struct {
 	Schema   string    `json:"$schema,omitempty"`
 	Toolsets []Toolset `json:"toolsets"`
+	// Warnings name what has no effect in the file that was read, with its place.
+	Warnings []error `json:"-"`
 }
 
 // Options are settings of a [Toolserver]. nil means all defaults.
@@ -107,10 +110,10 @@ type Options struct {
 	// CallTimeout bounds the wait in a call of an MCP server's tool for an answer, or
 	// for word of progress, which begins it anew. Default 60 s.
 	CallTimeout time.Duration
-	// Logf takes a line for each tool of an MCP server that is left out or whose
-	// arguments are not checked, for a list that could not be had again, and for a
-	// call that failed, with the end of what the server wrote to stderr, which
-	// clients do not get. Nil drops it.
+	// Logf takes the warnings of the registry, a line for each tool of an MCP server
+	// that is left out or whose arguments are not checked, for a list that could not
+	// be had again, and for a call that failed, with the end of what the server wrote
+	// to stderr, which clients do not get. Nil drops it.
 	Logf func(format string, args ...any)
 }
 
@@ -193,6 +196,9 @@ func New(ctx context.Context, registry *Registry, opts *Options) (*Toolserver, e
 	s.opts.Client = cmp.Or(s.opts.Client, &http.Client{CheckRedirect: redirect.None})
 	if err := registry.check(); err != nil {
 		return nil, err
+	}
+	for _, w := range registry.Warnings {
+		s.logf("warning: %v", w)
 	}
 	for i, declared := range registry.Toolsets {
 		ready, err := s.open(ctx, declared)
