@@ -4,7 +4,6 @@ package toolserver_test
 
 import (
 	"bufio"
-	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -19,7 +18,6 @@ import (
 	"github.com/rehearse-dev/rehearse/harness"
 	"github.com/rehearse-dev/rehearse/harness/mcppool"
 	"github.com/rehearse-dev/rehearse/harness/toolserver"
-	"github.com/rehearse-dev/rehearse/mockmcp"
 )
 
 // serverEnv has this program serve one tool over stdio, and die at the first call.
@@ -30,7 +28,7 @@ const stderr = "cannot log in with password hunter2"
 func dying() {
 	results := map[string]string{
 		"initialize": `{"protocolVersion":"2025-06-18","capabilities":{"tools":{}},"serverInfo":{"name":"files","version":"1"}}`,
-		"tools/list": `{"tools":[{"name":"read_file","inputSchema":{"type":"object"}},{"name":"where","inputSchema":{"type":"object"}},{"name":"odd","inputSchema":{"type":"object","properties":{"path":{"pattern":"(?=a)"}}}}]}`,
+		"tools/list": `{"tools":[{"name":"read_file","inputSchema":{"type":"object"}},{"name":"where","inputSchema":{"type":"object"}}]}`,
 	}
 	for in := bufio.NewScanner(os.Stdin); in.Scan(); {
 		var m struct {
@@ -91,7 +89,6 @@ func TestFailures(t *testing.T) {
 	}()
 	for _, tt := range []struct{ tool, want string }{
 		{"read_file", "exit status 3"},
-		{"odd", "exit status 3"}, // nobody can check its arguments
 		{"moved", "the tool at " + moved.URL + " redirects, with status 307, which is not followed"},
 		{"gone", "asking the tool at " + gone.URL + ": "},
 	} {
@@ -115,7 +112,7 @@ func TestFailures(t *testing.T) {
 	}
 	mu.Lock()
 	defer mu.Unlock()
-	if !strings.Contains(log.String(), stderr) || !strings.Contains(log.String(), `arguments of tool "odd" are not checked: `) || strings.Contains(log.String(), "key=") {
+	if !strings.Contains(log.String(), stderr) || strings.Contains(log.String(), "key=") {
 		t.Errorf("logged: %s", &log)
 	}
 }
@@ -153,50 +150,5 @@ func TestWorkingDirectory(t *testing.T) {
 	}
 	if !strings.Contains(log.String(), "cwdd") || !strings.Contains(log.String(), path) {
 		t.Errorf("logged %q", &log)
-	}
-}
-
-// TestArgumentsOfServers: arguments that do not fit the schema of an MCP server's tool
-// do not come to the server.
-func TestArgumentsOfServers(t *testing.T) {
-	done := func(context.Context, *mockmcp.Call) (*mockmcp.Answer, error) {
-		return &mockmcp.Answer{Text: "done"}, nil
-	}
-	mock, err := mockmcp.New(mockmcp.Script{Name: "files", Tools: []mockmcp.Tool{
-		{Name: "write_file", Handler: done, Input: json.RawMessage(`{"type":"object","properties":{"path":{"type":"string"}},"required":["path"],"additionalProperties":false}`)},
-	}}, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer mock.Close()
-	s, err := toolserver.New(t.Context(), &toolserver.Registry{Toolsets: []toolserver.Toolset{
-		{ID: "files", Active: true, Server: &toolserver.Server{Dial: harness.Server{Name: "files", Dial: mock.Dial}}},
-	}}, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
-	h := httptest.NewServer(s)
-	defer func() {
-		http.DefaultClient.CloseIdleConnections()
-		h.Close()
-		if err := s.Close(); err != nil {
-			t.Error(err)
-		}
-	}()
-	for _, tt := range []struct {
-		tool, args string
-		status     int
-	}{
-		{"write_file", `{"path":"a"}`, 200},
-		{"write_file", `{"path":5}`, 422},
-		{"write_file", `{}`, 422},
-		{"write_file", `{"path":"a","nope":1}`, 422},
-	} {
-		if status, said := ask(t, http.MethodPost, h.URL+"/tools/"+tt.tool, tt.args); status != tt.status {
-			t.Errorf("%s %s: status %d, want %d: %s", tt.tool, tt.args, status, tt.status, said)
-		}
-	}
-	if calls := mock.Calls(); calls != 1 {
-		t.Errorf("%d calls came to the server, want 1", calls)
 	}
 }

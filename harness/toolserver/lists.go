@@ -29,11 +29,8 @@ func (s *Toolserver) remotes(ctx context.Context, of *set) ([]tool, error) {
 			s.logf("toolset %q: tool %q is left out, as it cannot be offered to a model: %v", of.ID, t.Name, err)
 			continue
 		}
-		check, err := compile(t.Schema)
-		if err != nil {
-			s.logf("toolset %q: arguments of tool %q are not checked: %v", of.ID, t.Name, err)
-		}
-		out = append(out, tool{Tool: offer, schema: check, run: remote(of.session, t.Name)})
+		// Its server checks the arguments, and has the call in its journal.
+		out = append(out, tool{Tool: offer, run: remote(of.session, t.Name)})
 	}
 	return out, nil
 }

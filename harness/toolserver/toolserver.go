@@ -111,9 +111,9 @@ type Options struct {
 	// for word of progress, which begins it anew. Default 60 s.
 	CallTimeout time.Duration
 	// Logf takes the warnings of the registry, a line for each tool of an MCP server
-	// that is left out or whose arguments are not checked, for a list that could not
-	// be had again, and for a call that failed, with the end of what the server wrote
-	// to stderr, which clients do not get. Nil drops it.
+	// that is left out, for a list that could not be had again, and for a call that
+	// failed, with the end of what the server wrote to stderr, which clients do not
+	// get. Nil drops it.
 	Logf func(format string, args ...any)
 }
 
@@ -258,8 +258,11 @@ func (s *Toolserver) local(d Tool) (tool, error) {
 	if len(d.Parameters) == 0 {
 		t.Schema = json.RawMessage(`{"type":"object","properties":{}}`)
 	} else {
-		var err error
-		if t.schema, err = compile(d.Parameters); err != nil {
+		v, err := value.Parse(d.Parameters)
+		if err != nil {
+			return t, fmt.Errorf("its parameters: %w", err)
+		}
+		if t.schema, err = schema.Compile(v); err != nil {
 			return t, fmt.Errorf("its parameters: %w", err)
 		}
 	}
@@ -273,15 +276,6 @@ func (s *Toolserver) local(d Tool) (tool, error) {
 		t.run = s.post(to)
 	}
 	return t, nil
-}
-
-// compile makes the check of a tool's arguments.
-func compile(raw json.RawMessage) (*schema.Schema, error) {
-	v, err := value.Parse(raw)
-	if err != nil {
-		return nil, err
-	}
-	return schema.Compile(v)
 }
 
 // Close ends the calls and the sessions of MCP clients, and the MCP servers that
