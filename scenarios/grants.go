@@ -4,7 +4,6 @@ package scenarios
 
 import (
 	"cmp"
-	"fmt"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -92,8 +91,8 @@ func (l *loader) configured(entry *serverEntry, name string, from *strictyaml.No
 				s.Dir = s.Dir[at:]
 			}
 			for _, w := range config.Warnings {
-				if strings.HasPrefix(filepos.Bare(w), fmt.Sprintf("server %q ", name)) {
-					entry.doubts = append(entry.doubts, Problem{filepos.Of(w), filepos.Bare(w)})
+				if w.Server == name {
+					entry.doubts = append(entry.doubts, Problem{filepos.Of(w), filepos.Bare(w.Unwrap())})
 				}
 			}
 			entry.server.real, entry.grants, entry.broken = s, config.Grants, false

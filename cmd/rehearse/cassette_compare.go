@@ -23,6 +23,7 @@ import (
 
 	"github.com/rehearse-dev/rehearse/internal/dialect/dialects"
 	"github.com/rehearse-dev/rehearse/internal/key"
+	"github.com/rehearse-dev/rehearse/internal/prose"
 	"github.com/rehearse-dev/rehearse/internal/redact"
 	"github.com/rehearse-dev/rehearse/internal/redirect"
 	"github.com/rehearse-dev/rehearse/internal/shape"
@@ -337,7 +338,7 @@ type drifter struct {
 const maxSilent = 3
 
 func (d *drifter) ask(ctx context.Context, files []*vcr.File) *reports.Comparison {
-	out := &reports.Comparison{Schema: 1, Against: d.upstream.Redacted(), At: time.Now().UTC().Truncate(time.Second)}
+	out := &reports.Comparison{Schema: 1, Against: prose.AddressOf(d.upstream), At: time.Now().UTC().Truncate(time.Second)}
 	total := 0
 	for _, f := range files {
 		total += len(f.Interactions)

@@ -81,7 +81,7 @@ a goal, and there are no commands but exit and quit.
 		Example: `  rehearse chat --config mcp.json --model argo:gpt-4o
   echo "What is in notes.txt?" | rehearse chat --config mcp.json --model argo:gpt-4o
   rehearse chat --agent http://127.0.0.1:8002`,
-		Args: cobra.NoArgs,
+		Args: atMost(0),
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if err := checkFlags(cmd, rule{"base-url", wholeURL(flags.baseURL), wantURL}, rule{"agent", wholeURL(flags.agentURL), wantURL},
 				rule{"tool-names", slices.Contains([]string{"bare", "mcp", "dotted"}, flags.names), "bare, mcp or dotted"},

@@ -214,7 +214,6 @@ failed but something could not be judged, or a report of a run not be written.`,
 		mcpCommand(p), captureCommand(p), proxyCommand(p), cassetteCommand(p), tapeCommand(p), importCommand(p),
 		compareRunsCommand(p), gateCommand(p), planCommand(p), faultsCommand(p), schemaCommand(p), versionCommand(p),
 	)
-	explainArguments(root)
 	return root
 }
 

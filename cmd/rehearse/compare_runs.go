@@ -49,7 +49,7 @@ The exit code is 0 whatever the result, and 3 when nothing could be compared.`,
 			if err := minArgs(2, "the folders of two runs")(cmd, args); err != nil {
 				return err
 			}
-			return cobra.MaximumNArgs(2)(cmd, args)
+			return atMost(2)(cmd, args)
 		},
 		RunE: func(cmd *cobra.Command, args []string) error {
 			err := checkFlags(cmd,

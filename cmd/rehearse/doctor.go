@@ -55,7 +55,7 @@ be there, unless there is a model.`,
 		Example: `  rehearse doctor
   rehearse doctor --config mcp.json --model argo:gpt-4o
   rehearse doctor --json`,
-		Args: cobra.NoArgs,
+		Args: atMost(0),
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if err := checkFlags(cmd, rule{"base-url", wholeURL(d.baseURL), wantURL}, rule{"timeout", d.timeout > 0, "more than 0, such as 10s"}); err != nil {
 				return err

@@ -28,7 +28,7 @@ presets: faults as one endpoint was seen to have them. Given a kind or a preset,
 it describes that one in full: its forms, its settings, and the bug reports that
 it was seen in. Some kinds apply to both sides.`,
 		Example: "  rehearse faults --of mcp\n  rehearse faults in_stream_error\n  rehearse faults --json",
-		Args:    cobra.MaximumNArgs(1),
+		Args:    atMost(1),
 		RunE: func(_ *cobra.Command, args []string) error {
 			c := wholeCatalogue()
 			switch of {

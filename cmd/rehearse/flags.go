@@ -128,22 +128,12 @@ func wanted(kind string, outside bool) string {
 	return words + limits[strings.TrimSuffix(kind, "Slice")]
 }
 
-// explainArguments has every command say which it is, and how it is used, where
-// it gets more arguments than it takes.
-func explainArguments(cmd *cobra.Command) {
-	for _, sub := range cmd.Commands() {
-		explainArguments(sub)
-	}
-	check := cmd.Args
-	if check == nil {
-		return
-	}
-	cmd.Args = func(cmd *cobra.Command, args []string) error {
-		err := check(cmd, args)
-		if err == nil || !strings.HasPrefix(err.Error(), "accepts ") && (cmd.HasSubCommands() || !strings.HasPrefix(err.Error(), "unknown command ")) {
-			return err
+// atMost takes n arguments or fewer.
+func atMost(n int) cobra.PositionalArgs {
+	return func(cmd *cobra.Command, args []string) error {
+		if len(args) <= n {
+			return nil
 		}
-		// The checks of cobra do not name the command.
 		return fmt.Errorf("%s got %s, which is more than it takes: %s\nusage: %s", cmd.CommandPath(), prose.Count(len(args), "argument"), strings.Join(args, " "), cmd.UseLine())
 	}
 }

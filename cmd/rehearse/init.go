@@ -44,7 +44,7 @@ func initCommand(p *process) *cobra.Command {
 uses, the JSON Schema for editors, a CI workflow, and a .gitignore for the folder
 of runs. It never overwrites a file; it leaves an existing .gitignore as it is.`,
 		Example: "  rehearse init demo\n  rehearse run demo/scenarios",
-		Args:    cobra.MaximumNArgs(1),
+		Args:    atMost(1),
 		RunE: func(_ *cobra.Command, args []string) error {
 			dir := "."
 			if len(args) == 1 {
@@ -63,7 +63,7 @@ func schemaCommand(p *process) *cobra.Command {
 writes it too; print it again after an update. The first line of a file names it:
 # yaml-language-server: $schema=` + schemaFile + ``,
 		Example: "  rehearse schema > scenarios/" + schemaFile,
-		Args:    cobra.NoArgs,
+		Args:    atMost(0),
 		RunE: func(*cobra.Command, []string) error {
 			_, err := p.stdout.Write(scenarios.JSONSchema())
 			return err

@@ -56,7 +56,7 @@ written. docs/statistics.md has the formulas and their sources.`,
   rehearse plan --scenarios 100 --difference 0.1
   rehearse plan --discordant 0.1,0.2 --difference 0.05
   rehearse plan runs/20260102-150405-gemflux --difference 0.05`,
-		Args: cobra.MaximumNArgs(1),
+		Args: atMost(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return plan(cmd, p, args, flags)
 		},

@@ -57,7 +57,7 @@ code is that of the new run: 0, 1, 2 or 3, as ` + "`rehearse --help`" + ` says.`
 			if err := minArgs(1, "the folder of a run")(cmd, args); err != nil {
 				return err
 			}
-			return cobra.MaximumNArgs(1)(cmd, args)
+			return atMost(1)(cmd, args)
 		},
 		RunE: func(_ *cobra.Command, args []string) error { return scoreRun(p, args[0], &opts, &flags) },
 	}

@@ -56,7 +56,7 @@ token toolsets stay as they are. ` + settingsHelp + `
 		Example: `  rehearse serve agent --model argo:gpt-4o --tools http://127.0.0.1:8001
   curl http://127.0.0.1:8002/agent/execute_task -H 'Content-Type: application/json' \
     -d '{"goal": "Find the capital of Peru and write it to a file."}'`,
-		Args: cobra.NoArgs,
+		Args: atMost(0),
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if err := checkFlags(cmd,
 				rule{"base-url", wholeURL(flags.baseURL), wantURL}, rule{"tools", wholeURL(flags.tools), wantURL},

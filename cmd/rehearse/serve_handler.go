@@ -19,10 +19,9 @@ import (
 const farewell = time.Second
 
 // serveHandler serves h until ctx ends, and then for as long as grace while
-// requests go on; what outlasts the grace is ended by end, if there
-// is one, and answered as that. h
-// guards itself: see [gate.Rules]. say is told the host of the listener before the
-// first request.
+// requests go on; what outlasts the grace is ended by end, if there is one, and
+// answered as that. h guards itself: see [gate.Rules]. say is told the host of the
+// listener before the first request.
 func serveHandler(ctx context.Context, listen string, grace time.Duration, h http.Handler, end func(), say func(host string)) error {
 	listener, err := net.Listen("tcp", listen)
 	if err != nil {

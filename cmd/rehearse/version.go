@@ -16,7 +16,7 @@ func versionCommand(p *process) *cobra.Command {
 		Use:     "version",
 		Short:   "Print the version",
 		Example: "  rehearse version",
-		Args:    cobra.NoArgs,
+		Args:    atMost(0),
 		RunE: func(*cobra.Command, []string) error {
 			_, err := fmt.Fprint(p.stdout, versionLine())
 			return err

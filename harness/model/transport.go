@@ -11,8 +11,9 @@ import (
 	"maps"
 	"net/http"
 	"slices"
-	"strings"
 	"time"
+
+	"golang.org/x/net/http/httpguts"
 
 	"github.com/rehearse-dev/rehearse/harness"
 	"github.com/rehearse-dev/rehearse/internal/dialect"
@@ -75,20 +76,15 @@ func (a *attempt) request(ctx context.Context) (*http.Request, error) {
 		req.Header[http.CanonicalHeaderKey(key)] = values
 	}
 	// The next attempt would come to the same.
-	if uncarried(a.cfg.APIKey) {
+	if !httpguts.ValidHeaderFieldValue(a.cfg.APIKey) {
 		return nil, invalid("the API key has a line break or another control character, which no HTTP header can carry")
 	}
 	for _, key := range slices.Sorted(maps.Keys(req.Header)) {
-		if slices.ContainsFunc(req.Header[key], uncarried) {
+		if slices.ContainsFunc(req.Header[key], func(v string) bool { return !httpguts.ValidHeaderFieldValue(v) }) {
 			return nil, invalid("the header %q has a line break or another control character, which no HTTP header can carry", key)
 		}
 	}
 	return req, nil
-}
-
-// uncarried reports whether no header can carry a value (RFC 9110, section 5.5).
-func uncarried(value string) bool {
-	return strings.ContainsFunc(value, func(r rune) bool { return r < 0x20 && r != '\t' || r == 0x7f })
 }
 
 // receive sends the request and tells a failure from a reply.

@@ -102,7 +102,7 @@ func (r *runner) modelFlag(s *scenarios.Scenario, label string) string {
 			continue
 		}
 		if e.BaseURL != "" && e.BaseURL != r.opts.BaseURL {
-			return label + "=" + e.Name + "@" + redacted(e.BaseURL)
+			return label + "=" + e.Name + "@" + prose.Address(e.BaseURL)
 		}
 		return label + "=" + e.Name
 	}

@@ -14,6 +14,7 @@ import (
 	"github.com/rehearse-dev/rehearse/harness"
 	"github.com/rehearse-dev/rehearse/harness/trials"
 	"github.com/rehearse-dev/rehearse/internal/dialect/dialects"
+	"github.com/rehearse-dev/rehearse/internal/prose"
 	"github.com/rehearse-dev/rehearse/scenarios"
 )
 
@@ -76,7 +77,7 @@ func (o *Options) entry(m trials.Model) (*entry, error) {
 	if m.BaseURL == "" {
 		return nil, fmt.Errorf("mode %s needs the base URL of an endpoint for model %q", o.Mode, m.Label)
 	}
-	e := &entry{Model: m, keys: o.keys(), hash: entryHash(m, redacted(m.BaseURL))}
+	e := &entry{Model: m, keys: o.keys(), hash: entryHash(m, prose.Address(m.BaseURL))}
 	e.throttle = o.throttles.of(m.BaseURL, o.Parallel, max(o.Rate.Gap(), m.Rate.Gap()))
 	if m.Key != "" {
 		lookup := o.LookupEnv

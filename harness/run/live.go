@@ -24,6 +24,7 @@ import (
 	"github.com/rehearse-dev/rehearse/internal/conduct"
 	"github.com/rehearse-dev/rehearse/internal/dialect"
 	"github.com/rehearse-dev/rehearse/internal/dialect/dialects"
+	"github.com/rehearse-dev/rehearse/internal/prose"
 	"github.com/rehearse-dev/rehearse/internal/redirect"
 )
 
@@ -300,13 +301,13 @@ func withoutAnswer(base string, err error) error {
 	}
 	op := (*net.OpError)(nil)
 	if !errors.As(err, &op) || op.Op != "dial" {
-		return fmt.Errorf("no answer from %s: %w", redacted(base), err)
+		return fmt.Errorf("no answer from %s: %w", prose.Address(base), err)
 	}
 	err = op.Err
 	if call := (*os.SyscallError)(nil); errors.As(err, &call) {
 		err = call.Err
 	}
-	return fmt.Errorf("no connection to %s: %w", redacted(base), err)
+	return fmt.Errorf("no connection to %s: %w", prose.Address(base), err)
 }
 
 // errRedirect is met when the endpoint sends the request elsewhere.
@@ -347,7 +348,7 @@ func (m *liveModel) forward(r *http.Request, e dialects.Endpoint, body []byte) (
 	}
 	if res.StatusCode/100 == 3 {
 		res.Body.Close()
-		return nil, fmt.Errorf("%w to %q (HTTP %d): use that address", errRedirect, redacted(res.Header.Get("Location")), res.StatusCode)
+		return nil, fmt.Errorf("%w to %q (HTTP %d): use that address", errRedirect, prose.Address(res.Header.Get("Location")), res.StatusCode)
 	}
 	return res, nil
 }

@@ -7,11 +7,11 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"net/url"
 
 	"github.com/rehearse-dev/rehearse/harness"
 	"github.com/rehearse-dev/rehearse/harness/trials"
 	"github.com/rehearse-dev/rehearse/internal/passthrough"
+	"github.com/rehearse-dev/rehearse/internal/prose"
 	"github.com/rehearse-dev/rehearse/scenarios"
 )
 
@@ -21,7 +21,7 @@ import (
 func (t *trial) openReal(ctx context.Context, s *scenarios.Server) (*toolServer, error) {
 	reach := s.Real(t.workdir)
 	reach.Name = s.Name
-	where := cmp.Or(redacted(reach.URL), program(reach.Command))
+	where := cmp.Or(prose.Address(reach.URL), program(reach.Command))
 	switch {
 	case reach.Transport == "sse":
 		return nil, fmt.Errorf("server %q (%s): a server over sse cannot be journaled; use its http transport", s.Name, where)
@@ -109,19 +109,6 @@ func program(command []string) string {
 		return ""
 	}
 	return command[0]
-}
-
-// redacted is a URL without what may be secret in it.
-func redacted(raw string) string {
-	if raw == "" {
-		return ""
-	}
-	u, err := url.Parse(raw)
-	if err != nil {
-		return "(a URL that cannot be read)"
-	}
-	u.User, u.RawQuery, u.Fragment = nil, "", ""
-	return u.String()
 }
 
 // serverCause says which server a trial came to nothing for, if one did not

@@ -16,6 +16,7 @@ import (
 	"github.com/rehearse-dev/rehearse/harness"
 	"github.com/rehearse-dev/rehearse/harness/trials"
 	"github.com/rehearse-dev/rehearse/internal/project"
+	"github.com/rehearse-dev/rehearse/internal/prose"
 	"github.com/rehearse-dev/rehearse/mockllm"
 	"github.com/rehearse-dev/rehearse/scenarios"
 )
@@ -467,12 +468,12 @@ func (r *runner) manifest(list []*scenarios.Scenario, jobs []job) trials.Manifes
 	}
 	for _, e := range entries {
 		model := e.Model
-		model.BaseURL = redacted(model.BaseURL)
+		model.BaseURL = prose.Address(model.BaseURL)
 		m.Models = append(m.Models, model)
 	}
 	for _, e := range r.judges {
 		judge := e.Model
-		judge.BaseURL = redacted(judge.BaseURL)
+		judge.BaseURL = prose.Address(judge.BaseURL)
 		m.Judges = append(m.Judges, judge)
 	}
 	for _, s := range list {

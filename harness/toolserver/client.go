@@ -19,6 +19,7 @@ import (
 
 	"github.com/rehearse-dev/rehearse/harness"
 	"github.com/rehearse-dev/rehearse/harness/tools"
+	"github.com/rehearse-dev/rehearse/internal/prose"
 	"github.com/rehearse-dev/rehearse/internal/redirect"
 )
 
@@ -196,7 +197,7 @@ func (c *Client) send(ctx context.Context, method, path string, body []byte) (in
 	}
 	defer res.Body.Close()
 	if to, err := res.Location(); err == nil {
-		return 0, nil, fmt.Errorf("the tool server redirects to %s with HTTP %d, which is not followed: if that is the server, give its address", to.Redacted(), res.StatusCode)
+		return 0, nil, fmt.Errorf("the tool server redirects to %s with HTTP %d, which is not followed: if that is the server, give its address", prose.AddressOf(to), res.StatusCode)
 	}
 	data, err := io.ReadAll(io.LimitReader(res.Body, maxResult+1))
 	if err == nil && len(data) > maxResult {

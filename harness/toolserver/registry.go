@@ -67,7 +67,10 @@ func ofServers(path string, data []byte) (*Registry, error) {
 	if c.Grants != nil {
 		return nil, filepos.Errorf(harness.Position{File: path}, "it has agent_permissions, and a tool server does not know who asks: leave them out, or serve the servers of one agent")
 	}
-	r := &Registry{Warnings: c.Warnings}
+	r := new(Registry)
+	for _, w := range c.Warnings {
+		r.Warnings = append(r.Warnings, w)
+	}
 	for i := range c.Servers {
 		s := &c.Servers[i]
 		env := map[string]string{}

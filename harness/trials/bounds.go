@@ -83,13 +83,11 @@ func SpendOf(r *Record) Spend {
 	s := Spend{Tokens: r.Tokens.Total()}
 	switch {
 	case r.Uncounted():
+		s.Uncounted = 1
 	case r.Cost != nil:
 		s.Dollars = *r.Cost
 	case s.Tokens > 0:
 		s.Unpriced = 1
-	}
-	if r.Uncounted() {
-		s.Uncounted = 1
 	}
 	if judges := r.Judges; judges != nil {
 		s.Tokens += judges.Tokens.Total()

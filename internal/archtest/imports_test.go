@@ -41,7 +41,7 @@ harness/run: cassettes cassettes/mcptape internal/redact harness harness/mcppool
 harness/score: harness harness/trials internal/expr internal/match internal/prose internal/trajectory internal/value
 harness/tools: harness harness/mcppool internal/dialect internal/exactjson internal/mcpwire internal/schema internal/toolname
 	internal/value
-harness/toolserver: harness harness/mcppool harness/tools internal/filepos internal/gate internal/mcpconfig internal/mcpwire internal/plainfile internal/redirect internal/schema
+harness/toolserver: harness harness/mcppool harness/tools internal/filepos internal/gate internal/mcpconfig internal/mcpwire internal/plainfile internal/prose internal/redirect internal/schema
 	internal/toolname internal/value
 harness/trials: harness internal/filepos internal/jsonrpc internal/plainfile internal/prose internal/recfile
 internal/archtest:

@@ -51,8 +51,17 @@ type Config struct {
 	// Grants are the servers that each agent may use. nil: everyone may use all.
 	Grants map[string][]string
 	// Warnings name keys of servers that have no effect, with their places.
-	Warnings []error
+	Warnings []Warning
 }
+
+// Warning is about a server.
+type Warning struct {
+	Server string
+	error
+}
+
+// Unwrap returns the error with the place.
+func (w Warning) Unwrap() error { return w.error }
 
 // Read reads a file. lookup is [os.LookupEnv], or as that. The error has all of
 // the file's mistakes with their places.
@@ -90,7 +99,7 @@ type reader struct {
 	lookup   func(string) (string, bool)
 	folder   string // of the file
 	problems []error
-	warnings []error
+	warnings []Warning
 }
 
 func (r *reader) add(pos harness.Position, format string, args ...any) {
@@ -220,7 +229,7 @@ func (r *reader) heeded(name string, n *strictyaml.Node) {
 	known := append(read, "description", "name", "title", "icon", "version", "gallery", "autoApprove", "alwaysAllow", "trust")
 	for _, p := range n.Pairs {
 		if key := p.Key.Text; !slices.Contains(known, key) && !strings.HasPrefix(key, "_") && !strings.HasPrefix(key, "$") && !strings.HasPrefix(key, "//") {
-			r.warnings = append(r.warnings, filepos.Errorf(p.Key.Pos, "server %q has the key %q, which has no effect%s", name, key, prose.DidYouMean(key, read)))
+			r.warnings = append(r.warnings, Warning{name, filepos.Errorf(p.Key.Pos, "server %q has the key %q, which has no effect%s", name, key, prose.DidYouMean(key, read))})
 		}
 	}
 }

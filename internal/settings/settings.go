@@ -38,6 +38,8 @@ import (
 	"slices"
 	"strings"
 
+	"golang.org/x/net/http/httpguts"
+
 	"github.com/rehearse-dev/rehearse/harness"
 	"github.com/rehearse-dev/rehearse/internal/filepos"
 	"github.com/rehearse-dev/rehearse/internal/mcpconfig"
@@ -163,7 +165,7 @@ func Load(from Sources) (*Settings, error) {
 	for _, name := range keyVariables() {
 		key := s.variable(name)
 		key.Name, key.Secret = name, true
-		if key.Text = wholeKey(key.Text); strings.ContainsFunc(key.Text, uncarried) { // and the value is not repeated
+		if key.Text = wholeKey(key.Text); !httpguts.ValidHeaderFieldValue(key.Text) { // and the value is not repeated
 			return nil, fmt.Errorf("%s has a line break or another control character inside, which no HTTP header can carry", key.From)
 		}
 		s.Keys = append(s.Keys, key)
@@ -188,9 +190,6 @@ func Load(from Sources) (*Settings, error) {
 func wholeKey(text string) string {
 	return strings.TrimSuffix(strings.TrimSuffix(text, "\n"), "\r")
 }
-
-// uncarried reports whether no header can carry a character (RFC 9110, section 5.5).
-func uncarried(r rune) bool { return r < 0x20 && r != '\t' || r == 0x7f }
 
 // line is a place without its column.
 func line(pos harness.Position) string {
