@@ -13,6 +13,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/rehearse-dev/rehearse/cassettes/mcptape"
+	"github.com/rehearse-dev/rehearse/internal/recfile"
 	"github.com/rehearse-dev/rehearse/internal/timeline"
 	"github.com/rehearse-dev/rehearse/internal/vcr"
 )
@@ -50,8 +51,9 @@ func printTimeline(p *process, paths []string) error {
 	stem, end := "", ".tape"
 	if len(models) == 1 {
 		stem = strings.TrimSuffix(models[0], filepath.Ext(models[0]))
-		if name, ok := strings.CutSuffix(stem, ".refused"); ok {
-			stem, end = name, ".refused.tape"
+		if recfile.Fate(models[0]) == recfile.Refused {
+			dot := strings.LastIndexByte(stem, '.')
+			stem, end = stem[:dot], stem[dot:]+end
 		}
 		stem += "."
 	}
