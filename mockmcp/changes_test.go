@@ -46,6 +46,7 @@ func open(t *testing.T, s *mockmcp.Server) *diary {
 	c.send(`{"jsonrpc":"2.0","id":0,"method":"initialize","params":{"protocolVersion":"2025-11-25","capabilities":{},"clientInfo":{"name":"t","version":"1"}}}`)
 	c.receive()
 	c.send(`{"jsonrpc":"2.0","method":"notifications/initialized"}`)
+	synctest.Wait() // a client that is not there yet is told nothing
 	return &diary{client: c, start: time.Now()}
 }
 
