@@ -59,10 +59,9 @@ its outcome, to standard error.
 
 Ctrl-C stops an answer; at the prompt, or twice, it ends the program.
 
-In a pipe each line is a message, and standard output gets the answers alone. Exit codes
-then: 0 every message was answered; 1 an answer failed; 2 wrong use, a bad file, or an
-answer that could not be written; 130 a signal came before the end of the input, or
-stopped an answer.
+In a pipe each line is a message or a command. Exit codes then: 0 all were answered or
+done; 1 one failed; 2 wrong use, a bad file, or an answer that could not be written; 130
+a signal came before the end of the input, or stopped an answer.
 
 With --approve you are asked before a tool runs, with all of its arguments: y runs it with
 these, a runs this tool from now on without asking, anything else refuses the call, which

@@ -50,7 +50,7 @@ func writable(flag, name string) error {
 func mayWrite(name string) error {
 	info, err := os.Stat(name)
 	switch {
-	case err == nil && info.IsDir():
+	case err == nil && info.IsDir(), os.IsPathSeparator(name[len(name)-1]):
 		return errFolder
 	case err == nil && !info.Mode().IsRegular():
 		return mayOpen(name)
