@@ -85,7 +85,7 @@ func (c *captured) writeFiles(f *vcr.File, secrets *redact.Redactor) error {
 		c.p.logf("rehearse: note: %s", note)
 	}
 	for _, name := range slices.Sorted(maps.Keys(files)) {
-		if found := secretIn(secrets, files[name]); found != nil {
+		if found := secrets.Secret(files[name]); found != nil {
 			return fmt.Errorf("no scenario is written: line %d of %s has something that looks like a secret (%s)", found.Line, name, found.Rule)
 		}
 	}
@@ -102,16 +102,6 @@ func (c *captured) writeFiles(f *vcr.File, secrets *redact.Redactor) error {
 		return err
 	}
 	return c.writeCassette(f, talk)
-}
-
-// secretIn is the first thing in a file that looks like a secret; nil for none.
-func secretIn(secrets *redact.Redactor, data []byte) *redact.Finding {
-	for _, found := range secrets.Scan(data) {
-		if !found.Guess {
-			return &found
-		}
-	}
-	return nil
 }
 
 // writeTree writes files into a folder.
@@ -204,7 +194,7 @@ func (c *captured) keep(f *vcr.File, secrets *redact.Redactor) error {
 			if k > 0 {
 				file = fmt.Sprintf("%s+%d", file, k+1)
 			}
-			if found := secretIn(secrets, clean); found != nil {
+			if found := secrets.Secret(clean); found != nil {
 				c.p.logf("rehearse: warning: the tape of server %q is not kept: line %d has something that looks like a secret (%s)", name, found.Line, found.Rule)
 				continue
 			}
@@ -241,17 +231,15 @@ func (c *captured) writeCassette(f *vcr.File, talk *capture.Conversation) error 
 	return vcr.WriteFile(path, f, 0)
 }
 
-// mark matches what stands for a secret.
-var mark = regexp.MustCompile(`REDACTED-[a-z][a-z_-]*-([0-9a-f]{8})\b`)
-
 // marksOf are the marks of a cassette by the hash of what they stand for. One
 // recorder may know a secret by its header and another by its looks.
 func marksOf(f *vcr.File) map[string]string {
 	marks := map[string]string{}
 	for _, i := range f.Interactions {
 		for _, body := range [][]byte{i.Request.Body, i.Response.Body} {
-			for _, m := range mark.FindAllSubmatch(body, -1) {
-				marks[string(m[1])] = string(m[0])
+			_, found := redact.Split(string(body))
+			for _, mark := range found {
+				marks[mark[len(mark)-8:]] = mark
 			}
 		}
 	}
@@ -304,9 +292,7 @@ func (c *captured) cleaned(frame []byte, here string, secrets *redact.Redactor, 
 	if here != "" {
 		clean = bytes.ReplaceAll(clean, []byte(here), []byte(redact.Mark("work")))
 	}
-	return mark.ReplaceAllFunc(clean, func(m []byte) []byte {
-		return []byte(cmp.Or(marks[string(m[len(m)-8:])], string(m)))
-	})
+	return []byte(redact.Remark(string(clean), func(mark string) string { return cmp.Or(marks[mark[len(mark)-8:]], mark) }))
 }
 
 // asTaped is how a tape has the working folder, of whose role it does not know.

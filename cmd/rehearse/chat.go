@@ -22,6 +22,8 @@ import (
 	"github.com/rehearse-dev/rehearse/harness/model"
 	"github.com/rehearse-dev/rehearse/harness/run"
 	"github.com/rehearse-dev/rehearse/harness/tools"
+	"github.com/rehearse-dev/rehearse/internal/capture"
+	"github.com/rehearse-dev/rehearse/internal/plainfile"
 	"github.com/rehearse-dev/rehearse/internal/prose"
 	"github.com/rehearse-dev/rehearse/internal/redact"
 	"github.com/rehearse-dev/rehearse/internal/settings"
@@ -485,9 +487,12 @@ func (c *chat) command(ctx context.Context, name, rest string) error {
 		if err != nil {
 			return err
 		}
-		saved := &savedChat{path: rest, system: c.cfg.System, messages: c.talk.Messages(), calls: c.talk.Calls(), offered: offered, secrets: c.secrets}
-		notes, err := saved.save()
+		saved := &capture.Chat{Path: rest, System: c.cfg.System, Messages: c.talk.Messages(), Calls: c.talk.Calls(), Offered: offered, Secrets: c.secrets}
+		data, notes, err := saved.File()
 		if err != nil {
+			return err
+		}
+		if err := plainfile.ReplaceBytes(rest, 0o600, data); err != nil {
 			return err
 		}
 		for _, note := range notes {

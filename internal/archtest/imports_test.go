@@ -21,7 +21,7 @@ cassettes/mcptape: internal/redact harness internal/exactjson internal/filepos i
 cmd/rehearse: cassettes cassettes/mcptape internal/redact harness harness/agent harness/agentserver harness/mcppool
 	harness/model harness/run internal/stats harness/tools harness/toolserver harness/trials internal/capture internal/dialect internal/dialect/dialects internal/filepos internal/gate internal/key
 	internal/match internal/mcpargs internal/mcpconfig internal/mcpwire internal/mockserver internal/offline internal/plainfile internal/profile
-	internal/project internal/prose internal/recfile internal/redirect internal/schema internal/settings internal/shape internal/sse internal/subjects internal/timeline internal/value internal/vcr internal/yamledit mockllm mockllm/fault
+	internal/project internal/prose internal/recfile internal/redirect internal/settings internal/shape internal/sse internal/subjects internal/timeline internal/vcr internal/yamledit mockllm mockllm/fault
 	mockmcp mockmcp/fault reports
 	scenarios
 harness: internal/jsonrpc
@@ -63,7 +63,7 @@ internal/bpe:
 internal/breaker:
 internal/budget:
 internal/capture: cassettes/mcptape internal/redact harness harness/trials internal/dialect internal/dialect/dialects internal/exactjson
-	internal/mcpwire internal/prose internal/toolname internal/value internal/vcr internal/yamledit internal/yamlnode
+	internal/mcpwire internal/prose internal/schema internal/toolname internal/value internal/vcr internal/yamledit internal/yamlnode scenarios
 internal/conduct: internal/redact harness harness/trials internal/dialect/dialects internal/exactjson internal/jsonrpc internal/mcpwire internal/prose
 	internal/schema internal/toolname internal/trajectory internal/value
 internal/cues:

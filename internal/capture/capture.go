@@ -10,9 +10,9 @@
 //	}
 //	files, err := c.Files()
 //
-// It reads recordings without secrets and writes nothing else, so that there are
-// none in what it makes. Its types for the files are also what the chat saves a
-// conversation with.
+// Recordings have no secrets in them, so that there are none in what it makes of
+// them. A [Chat] is a conversation that was not recorded: its keys are taken out by
+// the same rules.
 package capture
 
 import (

@@ -125,31 +125,48 @@ func (c *Conversation) reply(a *Answered) *Reply {
 	if usual := map[bool]string{true: "tool_calls", false: "stop"}[len(a.Calls) > 0]; a.Finish != usual && slices.Contains([]string{"stop", "length", "tool_calls", "content_filter"}, a.Finish) {
 		r.Finish = a.Finish
 	}
+	var can []*Called
 	for _, call := range a.Calls {
-		v, err := value.Parse([]byte(call.Arguments))
-		switch {
-		case err != nil || v.Kind() != value.Object:
-			c.leave(a, call, "its arguments are not a JSON object")
-		case call.unoffered && strings.Contains(call.Name, "."):
-			c.leave(a, call, "there is no such tool")
-		default:
-			r.Unoffered = r.Unoffered || call.unoffered
+		if why := call.hindrance(); why != "" {
+			c.leave(a, call, why)
+			continue
 		}
+		can = append(can, call)
 	}
-	for _, call := range a.Calls {
-		if args, err := Arguments(call.Arguments); err == nil && !call.left {
-			name := call.Name
-			if r.Unoffered {
-				name = call.sent
-			}
-			r.Calls = append(r.Calls, map[string]any{name: args})
-		}
-	}
+	r.add(can)
 	if len(r.Calls) == 0 && (len(a.Calls) > 0 || r.Say == "" && r.Refusal == "") {
 		c.note("exchange %d of the cassette has no reply that a scenario can have: the replies leave it out", a.Number)
 		return nil
 	}
 	return r
+}
+
+// hindrance is why a scenario cannot have a call; empty where it can.
+func (c *Called) hindrance() string {
+	v, err := value.Parse([]byte(c.Arguments))
+	switch {
+	case err != nil || v.Kind() != value.Object:
+		return "its arguments are not a JSON object"
+	case c.unoffered && (c.Name == "" || strings.Contains(c.Name, ".")):
+		return "there is no such tool"
+	}
+	return ""
+}
+
+// add adds calls that a scenario can have. Where one of them is of a tool that is
+// not offered, all have the names that the model gave.
+func (r *Reply) add(calls []*Called) {
+	for _, call := range calls {
+		r.Unoffered = r.Unoffered || call.unoffered
+	}
+	for _, call := range calls {
+		name := call.Name
+		if r.Unoffered {
+			name = call.sent
+		}
+		args, _ := Arguments(call.Arguments) // they have been read
+		r.Calls = append(r.Calls, map[string]any{name: args})
+	}
 }
 
 // leave leaves a call out.

@@ -322,43 +322,49 @@ func Marked(text []byte) bool {
 	}
 }
 
-// Unmarked returns what stands between the placeholders of a text, in order: the
-// text alone where it has none.
-func Unmarked(text string) (parts []string) {
+// Split returns what stands between the placeholders of a text, and these, in
+// order: the text alone where it has none, and always one part more than marks.
+func Split(text string) (parts, marks []string) {
 	from := 0
-	for i := 0; i < len(text); {
-		n := placeholder([]byte(text[i:min(len(text), i+maxPlaceholder)]))
+	for at := 0; ; {
+		i := strings.Index(text[at:], markStart)
+		if i < 0 {
+			return append(parts, text[from:]), marks
+		}
+		at += i
+		n := placeholder([]byte(text[at:min(len(text), at+maxPlaceholder)]))
 		if n == 0 {
-			i++
+			at += len(markStart)
 			continue
 		}
-		parts = append(parts, text[from:i])
-		i += n
-		from = i
+		parts, marks = append(parts, text[from:at]), append(marks, text[at:at+n])
+		at += n
+		from = at
 	}
-	return append(parts, text[from:])
 }
 
 // maxPlaceholder is more than any placeholder has, in bytes.
 const maxPlaceholder = 64
 
+// Remark returns a text with other marks in the place of its placeholders.
+func Remark(text string, other func(mark string) string) string {
+	parts, marks := Split(text)
+	if len(marks) == 0 {
+		return text
+	}
+	var b strings.Builder
+	for i, part := range parts {
+		b.WriteString(part)
+		if i < len(marks) {
+			b.WriteString(other(marks[i]))
+		}
+	}
+	return b.String()
+}
+
 // Neutral returns a text in which placeholders have no hash. Two texts that
 // differ in their secrets alone are the same then, as when a recording is
 // replayed with another key, or none worth the name.
 func Neutral(text string) string {
-	if !strings.Contains(text, markStart) {
-		return text
-	}
-	b := []byte(text)
-	out := make([]byte, 0, len(b))
-	for i := 0; i < len(b); {
-		if n := placeholder(b[i:]); n > 0 {
-			out = append(out, b[i:i+n-9]...)
-			i += n
-			continue
-		}
-		out = append(out, b[i])
-		i++
-	}
-	return string(out)
+	return Remark(text, func(mark string) string { return mark[:len(mark)-9] })
 }

@@ -80,7 +80,7 @@ func (r *Redactor) Mask(i *vcr.Interaction, found []Finding) *vcr.Interaction {
 	find := func(b []byte) []edit { return tidy(all.find(b, nil)) }
 	out := edited(i, find, find)
 	left := func(b []byte) bool {
-		return slices.ContainsFunc(r.Scan(b), func(f Finding) bool { return !f.Guess })
+		return r.Secret(b) != nil
 	}
 	if !left((&vcr.File{Interactions: []*vcr.Interaction{out}}).Encode()) {
 		return out

@@ -50,6 +50,15 @@ func (r *Redactor) Scan(data []byte) []Finding {
 	return r.scan(data, newNeedles(append(r.learned(), r.pieces()...)))
 }
 
+// Secret is the first thing in the bytes of a file that is no guess; nil for none.
+func (r *Redactor) Secret(data []byte) *Finding {
+	found := r.Scan(data)
+	if i := slices.IndexFunc(found, func(f Finding) bool { return !f.Guess }); i >= 0 {
+		return &found[i]
+	}
+	return nil
+}
+
 func (r *Redactor) scan(data []byte, learned *needles) []Finding {
 	s := &scanner{p: &pass{r: r, learned: learned, unknown: true}, data: data, seen: map[string]bool{}}
 	s.all(data, func(at int) int { return at })

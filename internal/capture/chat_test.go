@@ -1,6 +1,6 @@
 // Copyright 2026 The rehearse Authors. SPDX-License-Identifier: Apache-2.0
 
-package main
+package capture
 
 import (
 	"encoding/json"
@@ -69,12 +69,12 @@ func saved(t testing.TB, c *talked, rules *redact.Rules) (text string, notes []s
 	dir := t.TempDir()
 	path := filepath.Join(dir, "talk.yaml")
 	schema := json.RawMessage(`{"type":"object","properties":{"text":{"type":"string"}}}`)
-	chat := &savedChat{path: path, messages: c.messages, calls: c.calls, offered: []harness.Tool{{Name: "note", Description: "Notes.", Schema: schema}}, secrets: secrets}
-	if notes, err = chat.save(); err != nil {
+	chat := &Chat{Path: path, Messages: c.messages, Calls: c.calls, Offered: []harness.Tool{{Name: "note", Description: "Notes.", Schema: schema}}, Secrets: secrets}
+	data, notes, err := chat.File()
+	if err != nil {
 		t.Fatalf("saving: %v", err)
 	}
-	data, err := os.ReadFile(path)
-	if err != nil {
+	if err := os.WriteFile(path, data, 0o600); err != nil {
 		t.Fatal(err)
 	}
 	set, err := scenarios.Load([]string{path}, &scenarios.Options{Offline: true})
@@ -272,12 +272,12 @@ func TestSavedLarge(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	chat := &savedChat{path: filepath.Join(t.TempDir(), "talk.yaml"), messages: c.messages, calls: c.calls, secrets: secrets}
-	notes, err := chat.save()
+	chat := &Chat{Path: "talk.yaml", Messages: c.messages, Calls: c.calls, Secrets: secrets}
+	data, notes, err := chat.File()
 	if err != nil {
 		t.Fatal(err)
 	}
-	set, err := scenarios.Load([]string{chat.path}, &scenarios.Options{Offline: true})
+	set, err := scenarios.Parse(chat.Path, data, &scenarios.Options{Offline: true})
 	if err != nil || len(set.Scenarios) != 1 || len(set.Scenarios[0].Turns) != 90 || len(notes) != 90 {
 		t.Errorf("%v, %d notes", err, len(notes))
 	}

@@ -1,6 +1,6 @@
 // Copyright 2026 The rehearse Authors. SPDX-License-Identifier: Apache-2.0
 
-package main
+package capture
 
 import (
 	"encoding/json"
@@ -10,8 +10,6 @@ import (
 	"strings"
 
 	"github.com/rehearse-dev/rehearse/harness"
-	"github.com/rehearse-dev/rehearse/internal/capture"
-	"github.com/rehearse-dev/rehearse/internal/plainfile"
 	"github.com/rehearse-dev/rehearse/internal/prose"
 	"github.com/rehearse-dev/rehearse/internal/redact"
 	"github.com/rehearse-dev/rehearse/internal/schema"
@@ -20,15 +18,17 @@ import (
 	"github.com/rehearse-dev/rehearse/scenarios"
 )
 
-// savedChat is a conversation that is to be written as a scenario: the model says
-// what it said, and mock servers return what the real ones did.
-type savedChat struct {
-	path     string
-	system   string
-	messages []harness.Message
-	calls    []harness.ReportedCall
-	offered  []harness.Tool
-	secrets  *redact.Redactor
+// Chat is a conversation that rehearse's own agent had and that nothing recorded.
+// In the scenario of it the model says what it said, and mock servers return what
+// the real ones did.
+type Chat struct {
+	// Path is where the scenario is to be: it has the name of the file.
+	Path     string
+	System   string
+	Messages []harness.Message
+	Calls    []harness.ReportedCall
+	Offered  []harness.Tool
+	Secrets  *redact.Redactor
 }
 
 // longestResult is what rehearse's agent gives a model of a result without
@@ -39,49 +39,47 @@ const longestResult = 100_000 - 100
 // longestScenario is what a file of scenarios may have.
 const longestScenario = 8 << 20
 
-// save writes the file. notes say what a reader should know of what is not in it.
-func (c *savedChat) save() (notes []string, err error) {
-	taken, err := c.withoutKeys()
+// File is the scenario. notes say what a reader should know of what is not in it.
+// There is none where no turn has an answer.
+func (c *Chat) File() (data []byte, notes []string, err error) {
+	clean := *c
+	taken, err := clean.withoutKeys()
 	if err != nil {
-		return nil, fmt.Errorf("writing %s: %w", c.path, err)
+		return nil, nil, fmt.Errorf("writing %s: %w", c.Path, err)
 	}
-	turns := c.turns()
-	w, err := c.fitting(turns)
+	w, err := clean.fitting(clean.turns())
 	if err != nil {
-		return nil, err
-	}
-	if err := plainfile.ReplaceBytes(c.path, 0o600, w.data); err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	if taken > 0 {
 		w.note("%s not written: the file has REDACTED-... in the place of each", prose.CountOf(taken, "key is", "keys are"))
 	}
-	return w.notes, nil
+	return w.data, w.notes, nil
 }
 
 // withoutKeys takes keys out of the conversation by the rules of recordings, and
 // returns how many there were. The texts pass as one document, since what is
 // secret in one of them is so in the others.
-func (c *savedChat) withoutKeys() (taken int, err error) {
-	c.messages = append([]harness.Message(nil), c.messages...)
-	c.calls = append([]harness.ReportedCall(nil), c.calls...)
-	c.offered = append([]harness.Tool(nil), c.offered...)
-	schemas := make([]string, len(c.offered))
-	parts := []*string{&c.system}
-	for i := range c.messages {
-		m := &c.messages[i]
+func (c *Chat) withoutKeys() (taken int, err error) {
+	c.Messages = append([]harness.Message(nil), c.Messages...)
+	c.Calls = append([]harness.ReportedCall(nil), c.Calls...)
+	c.Offered = append([]harness.Tool(nil), c.Offered...)
+	schemas := make([]string, len(c.Offered))
+	parts := []*string{&c.System}
+	for i := range c.Messages {
+		m := &c.Messages[i]
 		parts = append(parts, &m.Text)
 		m.Calls = append([]harness.ToolCall(nil), m.Calls...)
 		for k := range m.Calls {
 			parts = append(parts, &m.Calls[k].Arguments)
 		}
 	}
-	for i := range c.calls {
-		parts = append(parts, &c.calls[i].Arguments, &c.calls[i].Result)
+	for i := range c.Calls {
+		parts = append(parts, &c.Calls[i].Arguments, &c.Calls[i].Result)
 	}
-	for i := range c.offered {
-		schemas[i] = string(c.offered[i].Schema)
-		parts = append(parts, &c.offered[i].Description, &schemas[i])
+	for i := range c.Offered {
+		schemas[i] = string(c.Offered[i].Schema)
+		parts = append(parts, &c.Offered[i].Description, &schemas[i])
 	}
 	type part struct {
 		Text string `json:"text"`
@@ -94,7 +92,7 @@ func (c *savedChat) withoutKeys() (taken int, err error) {
 	if err != nil {
 		return 0, err
 	}
-	kept := c.secrets.Interaction(&vcr.Interaction{Response: vcr.Response{Header: map[string][]string{"Content-Type": {"application/json"}}, Body: body}}).Response.Body
+	kept := c.Secrets.Interaction(&vcr.Interaction{Response: vcr.Response{Header: map[string][]string{"Content-Type": {"application/json"}}, Body: body}}).Response.Body
 	var clean []part
 	if err := json.Unmarshal(kept, &clean); err != nil || len(clean) != len(parts) {
 		return 0, errors.Join(errors.New("the conversation without its keys cannot be read; please report this"), err)
@@ -105,21 +103,22 @@ func (c *savedChat) withoutKeys() (taken int, err error) {
 			continue
 		}
 		*text = clean[i].Text
-		for _, m := range mark.FindAllString(clean[i].Text, -1) {
+		_, found := redact.Split(clean[i].Text)
+		for _, m := range found {
 			if !strings.Contains(doc[i].Text, m) {
 				marks[m] = true
 			}
 		}
 	}
-	for i := range c.offered {
-		c.offered[i].Schema = json.RawMessage(schemas[i])
+	for i := range c.Offered {
+		c.Offered[i].Schema = json.RawMessage(schemas[i])
 	}
 	return len(marks), nil
 }
 
 // turns are the messages of each turn, that of the user first.
-func (c *savedChat) turns() (out [][]harness.Message) {
-	for _, m := range c.messages {
+func (c *Chat) turns() (out [][]harness.Message) {
+	for _, m := range c.Messages {
 		switch {
 		case m.Role == harness.RoleUser:
 			out = append(out, []harness.Message{m})
@@ -134,7 +133,7 @@ func (c *savedChat) turns() (out [][]harness.Message) {
 // without the schemas of tools, which servers write as they like, then without the
 // turns that are why. A file that does not load is worth less than one that lacks
 // something and says so.
-func (c *savedChat) fitting(turns [][]harness.Message) (*chatWriter, error) {
+func (c *Chat) fitting(turns [][]harness.Message) (*chatWriter, error) {
 	w, err := c.written(turns, true)
 	if err == nil || len(w.s.Turns) == 0 {
 		return w, err
@@ -148,7 +147,7 @@ func (c *savedChat) fitting(turns [][]harness.Message) (*chatWriter, error) {
 	var left []string
 	for _, turn := range turns {
 		if w, err := c.written(append(kept[:len(kept):len(kept)], turn), false); err != nil && len(w.s.Turns) > 0 {
-			left = append(left, fmt.Sprintf("the message %q is left out with its answer: %v", oneLineOf(turn[0].Text, 60), err))
+			left = append(left, fmt.Sprintf("the message %q is left out with its answer: %v", oneLine(turn[0].Text), err))
 			continue
 		}
 		kept = append(kept, turn)
@@ -163,7 +162,7 @@ func (c *savedChat) fitting(turns [][]harness.Message) (*chatWriter, error) {
 
 // written is a file of turns. The error says why it does not load; there is always
 // a writer.
-func (c *savedChat) written(turns [][]harness.Message, schemas bool) (w *chatWriter, err error) {
+func (c *Chat) written(turns [][]harness.Message, schemas bool) (w *chatWriter, err error) {
 	for most := longestResult; ; most /= 4 {
 		w = newChatWriter(c, schemas, most)
 		for _, turn := range turns {
@@ -172,23 +171,23 @@ func (c *savedChat) written(turns [][]harness.Message, schemas bool) (w *chatWri
 		if len(w.s.Turns) == 0 {
 			return w, errors.New("there is no turn with an answer to save")
 		}
-		if w.data, err = capture.Encode("", w.s); err != nil {
-			return w, fmt.Errorf("writing %s: %w", c.path, err)
+		if w.data, err = Encode("", w.s); err != nil {
+			return w, fmt.Errorf("writing %s: %w", c.Path, err)
 		}
 		if len(w.data) <= longestScenario || most < 1000 {
 			break
 		}
 	}
-	if found := secretIn(c.secrets, w.data); found != nil {
+	if found := c.Secrets.Secret(w.data); found != nil {
 		return w, fmt.Errorf("line %d has something that looks like a secret (%s)", found.Line, found.Rule)
 	}
-	_, err = scenarios.Parse(c.path, w.data, &scenarios.Options{Offline: true})
+	_, err = scenarios.Parse(c.Path, w.data, &scenarios.Options{Offline: true})
 	return w, err
 }
 
 // chatWriter makes a scenario of messages.
 type chatWriter struct {
-	s       *capture.Scenario
+	s       *Scenario
 	data    []byte
 	schemas bool
 	most    int                               // bytes of a result
@@ -199,24 +198,24 @@ type chatWriter struct {
 	notes   []string
 }
 
-func newChatWriter(c *savedChat, schemas bool, most int) *chatWriter {
-	name := strings.TrimSuffix(filepath.Base(c.path), filepath.Ext(c.path))
+func newChatWriter(c *Chat, schemas bool, most int) *chatWriter {
+	name := strings.TrimSuffix(filepath.Base(c.Path), filepath.Ext(c.Path))
 	if name == "" {
-		name = filepath.Base(c.path)
+		name = filepath.Base(c.Path)
 	}
 	w := &chatWriter{
-		s: &capture.Scenario{Scenario: name, Servers: map[string]*capture.Server{}}, schemas: schemas, most: most,
+		s: &Scenario{Scenario: name, Servers: map[string]*Server{}}, schemas: schemas, most: most,
 		calls: map[string][]harness.ReportedCall{}, offered: map[string]harness.Tool{}, servers: map[string]string{},
 		tools: map[string]*savedTool{},
 	}
-	if c.system != "" {
-		w.s.Model = &capture.Model{System: capture.Literal(c.system)}
+	if c.System != "" {
+		w.s.Model = &Model{System: Literal(c.System)}
 	}
-	for _, call := range c.calls {
+	for _, call := range c.Calls {
 		key := callKey(call.ID, call.Tool, call.Arguments)
 		w.calls[key] = append(w.calls[key], call)
 	}
-	for _, t := range c.offered {
+	for _, t := range c.Offered {
 		w.offered[t.Name] = t
 	}
 	return w
@@ -241,7 +240,7 @@ func (w *chatWriter) note(format string, args ...any) {
 func (w *chatWriter) add(turn []harness.Message) {
 	last := turn[len(turn)-1]
 	if last.Role != harness.RoleAssistant || strings.TrimSpace(last.Text) == "" || len(last.Calls) > 0 {
-		w.note("the message %q is left out: it has no answer", oneLineOf(turn[0].Text, 60))
+		w.note("the message %q is left out: it has no answer", oneLine(turn[0].Text))
 		for _, m := range turn {
 			for _, c := range m.Calls {
 				w.reported(c)
@@ -249,94 +248,77 @@ func (w *chatWriter) add(turn []harness.Message) {
 		}
 		return
 	}
-	t := &capture.Turn{User: capture.Literal(turn[0].Text)}
+	t := &Turn{User: Literal(turn[0].Text)}
 	calls := []any{}
 	for i, m := range turn {
 		if m.Role != harness.RoleAssistant {
 			continue
 		}
-		reply := &capture.Reply{Say: capture.Literal(m.Text)}
-		var made []writtenCall
+		reply := &Reply{Say: Literal(m.Text)}
+		var made []*Called
 		for _, c := range m.Calls {
-			if call, ok := w.call(c); ok {
+			if call := w.call(c); call != nil {
 				made = append(made, call)
-				reply.Unoffered = reply.Unoffered || call.unoffered
-				calls = append(calls, map[string]any{call.name: call.args})
+				args, _ := Arguments(call.Arguments) // they have been read
+				calls = append(calls, map[string]any{call.Name: args})
 			}
 		}
-		for _, call := range made {
-			name := call.name
-			if reply.Unoffered {
-				name = call.sent
-			}
-			reply.Calls = append(reply.Calls, map[string]any{name: call.args})
-		}
+		reply.add(made)
 		if len(reply.Calls) == 0 && i < len(turn)-1 { // it would end the turn
 			if m.Text != "" {
-				w.note("the text %q is left out: none of the calls beside it can be saved", oneLineOf(m.Text, 60))
+				w.note("the text %q is left out: none of the calls beside it can be saved", oneLine(m.Text))
 			}
 			continue
 		}
 		t.Replies = append(t.Replies, reply)
 	}
-	t.Expect = []map[string]any{{"calls": calls}, {"answer": map[string]any{"equals": capture.Literal(last.Text)}}}
+	t.Expect = []map[string]any{{"calls": calls}, {"answer": map[string]any{"equals": Literal(last.Text)}}}
 	w.s.Turns = append(w.s.Turns, t)
 }
 
-// writtenCall is a call as the scenario has it.
-type writtenCall struct {
-	name, sent string // server.tool, and as the model names it
-	args       any
-	unoffered  bool
-}
-
-// call enters the result of a call at its server. It is not ok for a call that a
+// call enters the result of a call at its server. It is nil for a call that a
 // scenario cannot have.
-func (w *chatWriter) call(c harness.ToolCall) (out writtenCall, ok bool) {
+func (w *chatWriter) call(c harness.ToolCall) *Called {
 	made := w.reported(c)
-	without := func(why string) (writtenCall, bool) {
-		w.note("the call of %s with %s is left out: %s", c.Name, oneLineOf(c.Arguments, 60), why)
-		return out, false
+	_, known := w.offered[c.Name]
+	out := &Called{Name: c.Name, sent: c.Name, Arguments: strings.TrimSpace(c.Arguments), unoffered: made.Server == "" && !known}
+	if out.Arguments == "" || out.Arguments == "null" {
+		out.Arguments = "{}"
 	}
-	text := strings.TrimSpace(c.Arguments)
-	if text == "" || text == "null" {
-		text = "{}"
+	why := out.hindrance()
+	if why == "" && made.Server == "" && known {
+		why = "it reached no server"
 	}
-	v, err := value.Parse([]byte(text))
-	if err != nil || v.Kind() != value.Object {
-		return without("its arguments are not a JSON object")
+	if why != "" {
+		w.note("the call of %s with %s is left out: %s", c.Name, oneLine(c.Arguments), why)
+		return nil
 	}
-	if out.args, err = capture.Arguments(text); err != nil {
-		return without(err.Error())
+	if out.unoffered {
+		return out
 	}
-	out.name, out.sent = c.Name, c.Name
-	if made.Server == "" {
-		if _, known := w.offered[c.Name]; known {
-			return without("it reached no server")
-		}
-		if c.Name == "" || strings.Contains(c.Name, ".") {
-			return without("there is no such tool")
-		}
-		out.unoffered = true
-		return out, true
-	}
+	v, _ := value.Parse([]byte(out.Arguments)) // it has been read
 	tool := w.tool(c.Name, made.Server)
-	out.name = w.serverName(made.Server) + "." + c.Name
+	out.Name = w.serverName(made.Server) + "." + c.Name
 	if tool.schema != nil && made.Error == "" && tool.schema.Validate(v) != nil {
-		w.note("the schema of %s is left out: it does not allow %s, which the server answered", c.Name, oneLineOf(c.Arguments, 60))
+		w.note("the schema of %s is left out: it does not allow %s, which the server answered", c.Name, oneLine(c.Arguments))
 		tool.schema, tool.Input = nil, nil
 	}
 	for _, known := range tool.known {
 		if value.EqualFunc(known.args, v, spelledAlike) {
 			if known.result != made.Result {
-				w.note("%s returned different results for %s: the first one is kept", c.Name, oneLineOf(c.Arguments, 60))
+				w.note("%s returned different results for %s: the first one is kept", c.Name, oneLine(c.Arguments))
 			}
-			return out, true
+			return out
 		}
 	}
 	tool.known = append(tool.known, knownResult{v, made.Result})
-	tool.Results = append(tool.Results, w.result(c.Name, text, made))
-	return out, true
+	tool.Results = append(tool.Results, w.result(c.Name, out.Arguments, made))
+	return out
+}
+
+// oneLine is a text in one line, cut to what a note has room for.
+func oneLine(text string) string {
+	return prose.Shorten(strings.Join(strings.Fields(text), " "), 60)
 }
 
 // spelledAlike compares scalars as $literal does.
@@ -344,7 +326,7 @@ func spelledAlike(a, b value.Value) bool { return value.Equal(a, b) && a.Num() =
 
 // savedTool is a tool of a mock.
 type savedTool struct {
-	*capture.Tool
+	*Tool
 	schema *schema.Schema // nil for none
 	known  []knownResult
 }
@@ -356,7 +338,7 @@ type knownResult struct {
 }
 
 // result is what the mock answers.
-func (w *chatWriter) result(tool, args string, made harness.ReportedCall) *capture.Result {
+func (w *chatWriter) result(tool, args string, made harness.ReportedCall) *Result {
 	failed := made.Error != ""
 	said := made.Result
 	if failed {
@@ -366,12 +348,12 @@ func (w *chatWriter) result(tool, args string, made harness.ReportedCall) *captu
 		head, _ := prose.Head(said, w.most*3/4)
 		tail := strings.ToValidUTF8(said[len(said)-w.most/5:], "")
 		short := fmt.Sprintf("%s\n[... %d bytes are not saved ...]\n%s", head, len(said)-len(head)-len(tail), tail)
-		w.note("the result of %s for %s has %d bytes: %d of its beginning and %d of its end are saved", tool, oneLineOf(args, 60), len(said), len(head), len(tail))
+		w.note("the result of %s for %s has %d bytes: %d of its beginning and %d of its end are saved", tool, oneLine(args), len(said), len(head), len(tail))
 		said = short
 	}
-	said = capture.Literal(said)
-	n, _ := capture.Decoded(args) // it has been read
-	r := &capture.Result{Args: map[string]any{"$literal": n}}
+	said = Literal(said)
+	n, _ := Decoded(args) // it has been read
+	r := &Result{Args: map[string]any{"$literal": n}}
 	if failed {
 		r.Error = &said
 	} else {
@@ -385,15 +367,15 @@ func (w *chatWriter) tool(name, server string) *savedTool {
 	if tool := w.tools[name]; tool != nil {
 		return tool
 	}
-	tool := &savedTool{Tool: &capture.Tool{Name: name, Description: w.offered[name].Description}}
+	tool := &savedTool{Tool: &Tool{Name: name, Description: w.offered[name].Description}}
 	if v, err := value.Parse(w.offered[name].Schema); err == nil && w.schemas {
-		tool.Input, _ = capture.Decoded(v.String()) // it has been read
-		tool.schema, _ = schema.Compile(v)          // a broken schema refuses nothing
+		tool.Input, _ = Decoded(v.String()) // it has been read
+		tool.schema, _ = schema.Compile(v)  // a broken schema refuses nothing
 	}
 	w.tools[name] = tool
 	of := w.serverName(server)
 	if w.s.Servers[of] == nil {
-		w.s.Servers[of] = new(capture.Server)
+		w.s.Servers[of] = new(Server)
 	}
 	w.s.Servers[of].Tools = append(w.s.Servers[of].Tools, tool.Tool)
 	return tool
