@@ -93,8 +93,17 @@ func (t *Tape) checkAge(recorded time.Time) error {
 	return nil
 }
 
-// New returns a server that replays rec; name is for errors.
+// New returns a server that replays rec; name is for errors, which wrap what is
+// wrong with it.
 func New(name string, rec *Recording, opts *Options) (*Tape, error) {
+	t, err := newTape(name, rec, opts)
+	if err != nil {
+		return nil, fmt.Errorf("opening tape %q: %w", name, err)
+	}
+	return t, nil
+}
+
+func newTape(name string, rec *Recording, opts *Options) (*Tape, error) {
 	t := &Tape{name: name, fits: map[string]bool{}}
 	if opts != nil {
 		t.opts = *opts
@@ -109,22 +118,22 @@ func New(name string, rec *Recording, opts *Options) (*Tape, error) {
 		t.opts.Stderr = io.Discard
 	}
 	if t.opts.Speed < 0 {
-		return nil, fmt.Errorf("opening tape %q: speed %v is less than 0", name, t.opts.Speed)
+		return nil, fmt.Errorf("speed %v is less than 0", t.opts.Speed)
 	}
 	if err := t.checkAge(rec.Recorded); err != nil {
-		return nil, fmt.Errorf("opening tape %q: %w", name, err)
+		return nil, err
 	}
 	var err error
 	if t.secrets, err = redact.New(t.opts.Secrets); err != nil {
-		return nil, fmt.Errorf("opening tape %q: %w", name, err)
+		return nil, err
 	}
 	if err := (&key.Rules{Also: t.opts.Ignore}).Check(); err != nil {
-		return nil, fmt.Errorf("opening tape %q: paths to ignore: %w", name, err)
+		return nil, fmt.Errorf("paths to ignore: %w", err)
 	}
 	t.scripts = compile(rec.Frames, t.opts.Ignore)
 	t.http = slices.ContainsFunc(rec.Frames, func(f Frame) bool { return f.Stream > 0 })
 	if len(t.scripts) == 0 {
-		return nil, fmt.Errorf("opening tape %q: it has no frames", name)
+		return nil, errors.New("it has no frames")
 	}
 	if rec.Cut {
 		t.opts.Logf("tape %q: its recording was interrupted; it has %d frames", name, len(rec.Frames))

@@ -289,7 +289,7 @@ func (r *recordings) tape(path string, set *scenarios.Set) {
 	tape, err := mcptape.New(path, rec, nil)
 	if err != nil {
 		r.unknown[path] = true
-		r.mistake(path, 0, "it cannot be replayed: %s", strings.TrimPrefix(err.Error(), fmt.Sprintf("opening tape %q: ", path)))
+		r.mistake(path, 0, "it cannot be replayed: %v", errors.Unwrap(err))
 		return
 	}
 	_ = tape.Close() // of one that nobody replayed

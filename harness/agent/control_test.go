@@ -78,6 +78,11 @@ func TestResume(t *testing.T) {
 		{"one result", []harness.Message{user, calls, result("2", "b")}, []harness.Message{user, calls, result("1", unknown), result("2", "b")}},
 		{"all results", []harness.Message{user, calls, result("1", "a"), result("2", "b")}, []harness.Message{user, calls, result("1", "a"), result("2", "b")}},
 		{"another turn behind", []harness.Message{user, calls, result("1", "a"), user}, []harness.Message{user, calls, result("1", "a"), result("2", unknown), user}},
+		{
+			"not UTF-8",
+			[]harness.Message{{Role: harness.RoleUser, Text: "a\xff"}, {Role: harness.RoleAssistant, Calls: []harness.ToolCall{call("1", "echo", "{\"a\":\"\xff\"}")}}, result("1", "b\xff")},
+			[]harness.Message{{Role: harness.RoleUser, Text: "a\ufffd"}, {Role: harness.RoleAssistant, Calls: []harness.ToolCall{call("1", "echo", "{\"a\":\"\ufffd\"}")}}, result("1", "b\ufffd")},
+		},
 		{"too many", []harness.Message{user, result("0", "z"), calls, result("1", "a"), result("1", "b"), result("2", "c")}, []harness.Message{user, calls, result("1", "a"), result("2", "c")}},
 	}
 	for _, tt := range tests {

@@ -94,7 +94,8 @@ func (c *Conversation) Reset() {
 // Resume replaces the history by one that was kept, such as that of
 // [Conversation.Messages], of a program that has ended. A call in it that has no
 // result gets one that says that nobody knows whether it took effect; it is not
-// run again. System messages, and results without a call, are left out.
+// run again. System messages, and results without a call, are left out, and bytes
+// that are not UTF-8 are replaced by U+FFFD: no request could carry them.
 func (c *Conversation) Resume(history []harness.Message) {
 	var messages, results []harness.Message
 	var calls []harness.ToolCall // whose results are looked for
@@ -112,6 +113,7 @@ func (c *Conversation) Resume(history []harness.Message) {
 		calls, results = nil, nil
 	}
 	for _, m := range history {
+		m = validUTF8(m)
 		switch m.Role {
 		case harness.RoleSystem:
 		case harness.RoleTool:
@@ -414,6 +416,16 @@ func (t *turn) takeBackUnsent() {
 	if last := len(t.messages) - 1; last >= 0 && t.messages[last].Role == harness.RoleUser {
 		t.messages = t.messages[:last:last]
 	}
+}
+
+// validUTF8 is a message with U+FFFD in the place of bytes that are not UTF-8.
+func validUTF8(m harness.Message) harness.Message {
+	m.Text = strings.ToValidUTF8(m.Text, "\ufffd")
+	m.Calls = slices.Clone(m.Calls)
+	for i := range m.Calls {
+		m.Calls[i].Arguments = strings.ToValidUTF8(m.Calls[i].Arguments, "\ufffd")
+	}
+	return m
 }
 
 // prefixUTF8 is the part of a text before its first byte that is no UTF-8.
