@@ -42,3 +42,28 @@ func TestApart(t *testing.T) {
 		})
 	}
 }
+
+// TestStandingNotes: what cannot be computed names the models, and tells two with
+// one label apart.
+func TestStandingNotes(t *testing.T) {
+	run := &Run{}
+	for n, model := range []string{"a", "a", "a", "b", "b", "b", "c"} {
+		run.Trials = append(run.Trials, trial(fmt.Sprintf("scenario %d", n), "s/s.yaml", 1, model, 1))
+	}
+	tab := arrange(run)
+	for label, want := range map[string][]string{
+		"b": {`comparing "a" with "b": too few data: 0 independent scenarios shared`, `pass rate of "c": too few data: 1 independent scenarios`},
+		"a": {`comparing "a, column 1" with "a, column 2": too few data: 0`, `pass rate of "c, column 3": too few data: 1`},
+	} {
+		tab.Columns[1].Label = label
+		s, err := tab.stand()
+		if err != nil || len(s.Notes) != len(want) {
+			t.Fatalf("%v, %q", err, s.Notes)
+		}
+		for i, note := range s.Notes {
+			if !strings.HasPrefix(note, want[i]) {
+				t.Errorf("note %q, want %q", note, want[i])
+			}
+		}
+	}
+}

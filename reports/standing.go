@@ -47,15 +47,27 @@ type pair struct {
 	A, B int
 }
 
-// tableName names a column for internal/stats, where names must differ and are
-// not shown.
-func tableName(c int) string { return fmt.Sprintf("column %d", c+1) }
+// names are the columns as internal/stats names them in what it says. Names must
+// differ: where two columns have one label, all have their numbers too.
+func (tab *table) names() []string {
+	labels := make([]string, len(tab.Columns))
+	for c, col := range tab.Columns {
+		labels[c] = col.Label
+	}
+	if len(slices.Compact(slices.Sorted(slices.Values(labels)))) == len(labels) {
+		return labels
+	}
+	for c := range labels {
+		labels[c] += fmt.Sprintf(", column %d", c+1)
+	}
+	return labels
+}
 
 // outcomes are the columns as internal/stats wants them.
 func (tab *table) outcomes() []stats.Table {
 	out := make([]stats.Table, len(tab.Columns))
-	for c := range out {
-		out[c].Name = tableName(c)
+	for c, name := range tab.names() {
+		out[c].Name = name
 		for i, s := range tab.Scenarios {
 			if len(s.Cells[c]) == 0 {
 				continue
@@ -111,8 +123,8 @@ func (tab *table) stand() (*standing, error) {
 		return nil, fmt.Errorf("comparing models: %w", err)
 	}
 	at := map[string]int{}
-	for c := range tables {
-		at[tableName(c)] = c
+	for c, t := range tables {
+		at[t.Name] = c
 	}
 	if c, ok := at[rank.Best]; ok {
 		s.Best = c
@@ -120,13 +132,13 @@ func (tab *table) stand() (*standing, error) {
 	for _, c := range rank.Pairs {
 		s.Pairs = append(s.Pairs, pair{c, at[c.A], at[c.B]})
 	}
-	for c := range tables {
+	for c, t := range tables {
 		compared := slices.ContainsFunc(s.Pairs, func(p pair) bool { o := p.from(s.Best); return o != nil && o.B == c })
 		switch {
 		case c == s.Best:
 		case !compared:
 			s.Apart = append(s.Apart, c)
-		case slices.Contains(rank.Tied, tableName(c)):
+		case slices.Contains(rank.Tied, t.Name):
 			s.Tied = append(s.Tied, c)
 		}
 	}
@@ -134,10 +146,10 @@ func (tab *table) stand() (*standing, error) {
 		s.Best = -1 // of a single one
 	}
 	for _, u := range rank.Uncompared {
-		s.Notes = append(s.Notes, fmt.Sprintf("%s and %s: %s", tab.Columns[at[u.A]].Label, tab.Columns[at[u.B]].Label, u.Reason))
+		s.Notes = append(s.Notes, u.Reason)
 	}
 	for _, l := range rank.LeftOut {
-		s.Notes = append(s.Notes, fmt.Sprintf("%s: %s", tab.Columns[at[l.Name]].Label, l.Reason))
+		s.Notes = append(s.Notes, l.Reason)
 	}
 	return s, nil
 }
