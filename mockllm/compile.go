@@ -3,7 +3,6 @@
 package mockllm
 
 import (
-	"bytes"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -14,6 +13,7 @@ import (
 
 	"github.com/rehearse-dev/rehearse/harness"
 	"github.com/rehearse-dev/rehearse/internal/dialect"
+	"github.com/rehearse-dev/rehearse/internal/exactjson"
 	"github.com/rehearse-dev/rehearse/internal/filepos"
 )
 
@@ -216,13 +216,8 @@ func encodeArgs(args any) (string, error) {
 	case json.RawMessage:
 		return string(a), nil
 	}
-	var b bytes.Buffer
-	e := json.NewEncoder(&b)
-	e.SetEscapeHTML(false)
-	if err := e.Encode(args); err != nil {
-		return "", err
-	}
-	return strings.TrimSuffix(b.String(), "\n"), nil
+	b, err := exactjson.Marshal(args)
+	return string(b), err
 }
 
 // at returns a position as the start of a message.

@@ -4,7 +4,6 @@ package mockllm
 
 import (
 	"bytes"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"net"
@@ -14,6 +13,7 @@ import (
 
 	"github.com/rehearse-dev/rehearse/harness"
 	"github.com/rehearse-dev/rehearse/internal/dialect"
+	"github.com/rehearse-dev/rehearse/internal/exactjson"
 	"github.com/rehearse-dev/rehearse/internal/gate"
 )
 
@@ -93,9 +93,7 @@ func (m *Mock) serveExchange(x *exchange) {
 
 func (m *Mock) writeJSON(w http.ResponseWriter, v any) {
 	w.Header()["Content-Type"] = m.headers.json
-	e := json.NewEncoder(w)
-	e.SetEscapeHTML(false)
-	_ = e.Encode(v) // the client is gone
+	_ = exactjson.Write(w, v) // the client is gone
 }
 
 // buffers hold request and reply bodies while they are needed.

@@ -3,12 +3,11 @@
 package scenarios
 
 import (
-	"bytes"
-	"encoding/json"
 	"fmt"
 	"slices"
 	"strings"
 
+	"github.com/rehearse-dev/rehearse/internal/exactjson"
 	"github.com/rehearse-dev/rehearse/internal/strictyaml"
 )
 
@@ -30,14 +29,11 @@ func JSONSchema() []byte {
 		"$schema": "https://json-schema.org/draft/2020-12/schema", "title": "rehearse",
 		"type": "object", "allOf": byKind, "$defs": defs,
 	}
-	var b bytes.Buffer
-	enc := json.NewEncoder(&b)
-	enc.SetEscapeHTML(false)
-	enc.SetIndent("", "  ")
-	if err := enc.Encode(root); err != nil {
+	b, err := exactjson.MarshalIndent(root, "  ")
+	if err != nil {
 		panic(fmt.Sprintf("scenarios: encoding the schema: %v", err)) // unreachable: maps of plain values
 	}
-	return b.Bytes()
+	return b
 }
 
 func escaped(name string) string { return strings.ReplaceAll(name, " ", "%20") }

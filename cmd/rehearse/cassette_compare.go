@@ -6,7 +6,6 @@ import (
 	"bytes"
 	"cmp"
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -75,10 +74,7 @@ func (c *compareFlags) write(p *process, found *reports.Comparison) error {
 	}
 	switch {
 	case c.json:
-		var data []byte
-		data, jsonErr := json.MarshalIndent(found, "", "  ")
-		_, writeErr := fmt.Fprintf(p.stdout, "%s\n", data)
-		err = errors.Join(err, jsonErr, writeErr)
+		err = errors.Join(err, printJSON(p.stdout, found))
 	case c.html == stdout:
 		err = errors.Join(err, reports.CompareHTML(p.stdout, found))
 	default:

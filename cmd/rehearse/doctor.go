@@ -261,10 +261,7 @@ func (d *doctor) why(ctx context.Context, err error) error {
 
 func (d *doctor) print(rows []shown, found []finding) error {
 	if d.json {
-		out := json.NewEncoder(d.p.stdout)
-		out.SetIndent("", "  ")
-		out.SetEscapeHTML(false)
-		return out.Encode(struct {
+		return printJSON(d.p.stdout, struct {
 			Settings []shown   `json:"settings"`
 			Endpoint finding   `json:"endpoint"`
 			Servers  []finding `json:"servers"`

@@ -3,7 +3,6 @@
 package main
 
 import (
-	"encoding/json"
 	"fmt"
 	"io"
 	"slices"
@@ -46,10 +45,7 @@ it was seen in. Some kinds apply to both sides.`,
 				}
 			}
 			if asJSON {
-				e := json.NewEncoder(p.stdout)
-				e.SetEscapeHTML(false)
-				e.SetIndent("", "  ")
-				return e.Encode(c)
+				return printJSON(p.stdout, c)
 			}
 			if len(args) == 1 {
 				return c.detail(p.stdout)

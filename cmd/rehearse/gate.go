@@ -4,7 +4,6 @@ package main
 
 import (
 	"cmp"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -216,9 +215,7 @@ func gateRun(w io.Writer, candidate string, flags gateRunFlags) error {
 	}
 	g.Exit = g.Verdict.code()
 	if flags.json {
-		enc := json.NewEncoder(w)
-		enc.SetIndent("", "  ")
-		err = enc.Encode(g)
+		err = printJSON(w, g)
 	} else {
 		_, err = io.WriteString(w, g.text())
 	}

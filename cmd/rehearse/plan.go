@@ -3,7 +3,6 @@
 package main
 
 import (
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -163,9 +162,7 @@ func plan(cmd *cobra.Command, p *process, args []string, flags planFlags) error 
 		return err
 	}
 	if flags.json {
-		e := json.NewEncoder(p.stdout)
-		e.SetIndent("", "  ")
-		return e.Encode(out)
+		return printJSON(p.stdout, out)
 	}
 	return out.write(p.stdout, &flags)
 }

@@ -5,6 +5,8 @@ package main
 import (
 	"io"
 	"sync"
+
+	"github.com/rehearse-dev/rehearse/internal/exactjson"
 )
 
 // printed is standard output. It keeps the first error of a write, for commands
@@ -52,4 +54,14 @@ func unkept(w io.Writer) io.Writer {
 		return o.w
 	}
 	return w
+}
+
+// printJSON prints what --json does: indented, and with < > & as they are.
+func printJSON(w io.Writer, v any) error {
+	b, err := exactjson.MarshalIndent(v, "  ")
+	if err != nil {
+		return err
+	}
+	_, err = w.Write(b)
+	return err
 }

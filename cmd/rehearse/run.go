@@ -4,7 +4,6 @@ package main
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"path/filepath"
@@ -484,9 +483,7 @@ func showResult(p *process, result *run.Result, to files, document func() error,
 }
 
 func printRunJSON(p *process, result *run.Result) error {
-	enc := json.NewEncoder(p.stdout)
-	enc.SetIndent("", "  ")
-	return enc.Encode(struct {
+	return printJSON(p.stdout, struct {
 		Dir      string          `json:"dir"`
 		Exit     int             `json:"exit"`
 		Manifest trials.Manifest `json:"manifest"`

@@ -3,7 +3,6 @@
 package main
 
 import (
-	"encoding/json"
 	"fmt"
 	"io"
 	"os"
@@ -215,9 +214,7 @@ func flipsText(dir string, s *run.Scored) string {
 }
 
 func printScoreJSON(p *process, dir string, s *run.Scored) error {
-	enc := json.NewEncoder(p.stdout)
-	enc.SetIndent("", "  ")
-	return enc.Encode(struct {
+	return printJSON(p.stdout, struct {
 		Dir      string          `json:"dir"`
 		From     string          `json:"from"`
 		Exit     int             `json:"exit"`

@@ -15,6 +15,7 @@ import (
 
 	"github.com/rehearse-dev/rehearse/harness"
 	"github.com/rehearse-dev/rehearse/harness/trials"
+	"github.com/rehearse-dev/rehearse/internal/exactjson"
 	"github.com/rehearse-dev/rehearse/internal/expr"
 	"github.com/rehearse-dev/rehearse/internal/prose"
 	"github.com/rehearse-dev/rehearse/internal/value"
@@ -161,14 +162,11 @@ func (s Judge) material(e *Evidence, answer string) (string, error) {
 
 // asJSON is a value as JSON that is easy to read.
 func asJSON(v any) (string, error) {
-	var b strings.Builder
-	enc := json.NewEncoder(&b)
-	enc.SetEscapeHTML(false)
-	enc.SetIndent("", " ")
-	if err := enc.Encode(v); err != nil {
+	b, err := exactjson.MarshalIndent(v, " ")
+	if err != nil {
 		return "", fmt.Errorf("writing what is judged as JSON: %w", err)
 	}
-	return strings.TrimSpace(b.String()), nil
+	return strings.TrimSpace(string(b)), nil
 }
 
 // question builds the prompts. Their choices stand in another order for each

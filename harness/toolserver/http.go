@@ -13,6 +13,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/rehearse-dev/rehearse/internal/exactjson"
 	"github.com/rehearse-dev/rehearse/internal/gate"
 )
 
@@ -73,9 +74,7 @@ func (s *Toolserver) routes() {
 // answer writes JSON.
 func answer(w http.ResponseWriter, v any) {
 	w.Header().Set("Content-Type", "application/json")
-	enc := json.NewEncoder(w)
-	enc.SetEscapeHTML(false)
-	_ = enc.Encode(v) // the client is gone
+	_ = exactjson.Write(w, v) // the client is gone
 }
 
 // refuse says what is wrong with a request.
@@ -87,7 +86,7 @@ func refuse(w http.ResponseWriter, err error) {
 	}
 	w.Header().Set("Content-Type", "application/json")
 	w.WriteHeader(body.Error.Status)
-	_ = json.NewEncoder(w).Encode(body) // the client is gone
+	_ = exactjson.Write(w, body) // the client is gone
 }
 
 // read reads a body of JSON.

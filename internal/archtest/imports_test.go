@@ -19,15 +19,15 @@ cassettes/mcptape: internal/redact harness internal/exactjson internal/filepos i
 	internal/mcphttp internal/mcpwire internal/plainfile internal/prose internal/recfile internal/shape internal/sse
 	internal/value internal/vcr
 cmd/rehearse: cassettes cassettes/mcptape internal/redact harness harness/agent harness/agentserver harness/mcppool
-	harness/model harness/run internal/stats harness/tools harness/toolserver harness/trials internal/capture internal/dialect internal/dialect/dialects internal/filepos internal/gate internal/key
+	harness/model harness/run internal/stats harness/tools harness/toolserver harness/trials internal/capture internal/dialect internal/dialect/dialects internal/exactjson internal/filepos internal/gate internal/key
 	internal/match internal/mcpargs internal/mcpconfig internal/mcpwire internal/mockserver internal/offline internal/plainfile internal/profile
 	internal/project internal/prose internal/recfile internal/redirect internal/settings internal/shape internal/sse internal/subjects internal/timeline internal/vcr internal/yamledit mockllm mockllm/fault
 	mockmcp mockmcp/fault reports
 	scenarios
 harness: internal/jsonrpc
-harness/agent: harness harness/mcppool harness/model harness/tools internal/breaker
+harness/agent: harness harness/mcppool harness/model harness/tools internal/breaker internal/exactjson
 	internal/mcpconfig internal/mcpwire internal/settings internal/telemetry internal/value
-harness/agentserver: harness harness/agent internal/gate internal/sse
+harness/agentserver: harness harness/agent internal/exactjson internal/gate internal/sse
 harness/goopenai: harness
 harness/mcpgo: harness internal/mcpwire
 harness/mcppool: harness internal/breaker internal/exactjson internal/jsonrpc internal/mcphttp internal/mcpwire internal/retry internal/telemetry
@@ -38,10 +38,10 @@ harness/run: cassettes cassettes/mcptape internal/redact harness harness/mcppool
 	internal/gate internal/jsonrpc internal/key internal/mcpconfig internal/mcpwire internal/passthrough internal/plainfile internal/profile
 	internal/project internal/prose internal/recfile internal/redirect internal/retry internal/shape internal/toolname internal/trajectory internal/value
 	internal/vcr mockllm mockmcp mockmcp/fault reports scenarios
-harness/score: harness harness/trials internal/expr internal/match internal/prose internal/trajectory internal/value
+harness/score: harness harness/trials internal/exactjson internal/expr internal/match internal/prose internal/trajectory internal/value
 harness/tools: harness harness/mcppool internal/dialect internal/exactjson internal/mcpwire internal/schema internal/toolname
 	internal/value
-harness/toolserver: harness harness/mcppool harness/tools internal/filepos internal/gate internal/mcpconfig internal/mcpwire internal/plainfile internal/prose internal/redirect internal/schema
+harness/toolserver: harness harness/mcppool harness/tools internal/exactjson internal/filepos internal/gate internal/mcpconfig internal/mcpwire internal/plainfile internal/prose internal/redirect internal/schema
 	internal/toolname internal/value
 harness/trials: harness internal/filepos internal/jsonrpc internal/plainfile internal/prose internal/recfile
 internal/archtest:
@@ -83,18 +83,18 @@ internal/jsonrpc:
 internal/key: internal/value
 internal/match: harness harness/trials internal/expr internal/prose internal/schema internal/value
 internal/look:
-internal/mcpargs: internal/prose internal/value
-internal/mcpconfig: harness internal/filepos internal/plainfile internal/prose internal/strictyaml
+internal/mcpargs: internal/exactjson internal/prose internal/value
+internal/mcpconfig: harness internal/exactjson internal/filepos internal/plainfile internal/prose internal/strictyaml
 internal/mcphttp: internal/exactjson internal/jsonrpc internal/mcpwire internal/prose internal/redirect internal/sse
 internal/mcpmatrix: mockmcp mockmcp/fault
 internal/mcpwire: harness internal/exactjson internal/jsonrpc internal/prose internal/redirect
-internal/mockserver: harness harness/score harness/trials internal/budget internal/expr internal/gate internal/jsonrpc
+internal/mockserver: harness harness/score harness/trials internal/budget internal/exactjson internal/expr internal/gate internal/jsonrpc
 	internal/look internal/match internal/profile internal/prose internal/toolname internal/trajectory internal/value mockllm
 	mockllm/fault mockmcp reports
 internal/offline:
 internal/passthrough: harness internal/exactjson internal/mcphttp internal/mcpwire internal/sse
 internal/plainfile:
-internal/profile: internal/dialect internal/dialect/chat internal/dialect/gemini internal/dialect/messages
+internal/profile: internal/dialect internal/dialect/chat internal/dialect/gemini internal/dialect/messages internal/exactjson
 internal/project: harness harness/trials internal/key internal/plainfile internal/prose internal/strictyaml internal/subjects
 internal/prose:
 internal/recfile:
@@ -119,21 +119,21 @@ internal/trajectory: harness internal/value
 internal/value:
 internal/yamledit:
 internal/yamlnode: internal/value
-internal/vcr: harness internal/filepos internal/plainfile internal/recfile internal/value
+internal/vcr: harness internal/exactjson internal/filepos internal/plainfile internal/recfile internal/value
 interop:
 interop/agents: harness harness/trials internal/prose internal/subjects
 interop/argo: harness harness/agent harness/run harness/trials internal/dialect internal/shape mockllm scenarios
 interop/cases: internal/prose
 interop/live:
 mockllm: harness internal/bpe internal/cues internal/dialect internal/dialect/chat internal/dialect/dialects
-	internal/dialect/gemini internal/dialect/messages internal/dialect/responses internal/filepos internal/gate
+	internal/dialect/gemini internal/dialect/messages internal/dialect/responses internal/exactjson internal/filepos internal/gate
 	internal/profile internal/prose internal/schema internal/toolname internal/value mockllm/fault
 mockllm/fault: harness internal/faults
 mockmcp: harness internal/budget internal/cues internal/filepos internal/gate internal/jsonrpc internal/mcpwire
 	internal/plainfile internal/prose internal/schema internal/value mockmcp/fault
 mockmcp/fault: harness internal/faults
 reports: harness harness/trials internal/look internal/prose internal/stats internal/value internal/yamlnode
-scenarios: harness harness/score harness/trials internal/conduct internal/dialect internal/expr internal/filepos
+scenarios: harness harness/score harness/trials internal/conduct internal/dialect internal/exactjson internal/expr internal/filepos
 	internal/gate internal/jsonrpc internal/key internal/match internal/mcpconfig internal/mcpwire internal/plainfile internal/profile internal/project
 	internal/prose internal/strictyaml internal/subjects internal/toolname internal/value mockllm mockllm/fault mockmcp mockmcp/fault
 `

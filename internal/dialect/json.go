@@ -14,6 +14,8 @@ import (
 	"strconv"
 	"strings"
 	"unicode/utf8"
+
+	"github.com/rehearse-dev/rehearse/internal/exactjson"
 )
 
 // maxDepth bounds the nesting of a request. Schemas of real tools stay far
@@ -446,11 +448,7 @@ func AppendQuote(b []byte, s string) []byte {
 	for i := range len(s) {
 		switch c := s[i]; {
 		case c < ' ' || c > '~':
-			var out bytes.Buffer
-			e := json.NewEncoder(&out)
-			e.SetEscapeHTML(false)
-			_ = e.Encode(s) // a string into memory
-			return append(b[:from], bytes.TrimSuffix(out.Bytes(), []byte("\n"))...)
+			return append(b[:from], exactjson.Quote(s)...)
 		case c == '"' || c == '\\':
 			b = append(append(append(b, s[done:i]...), '\\'), c)
 			done = i + 1
@@ -477,11 +475,8 @@ func Array(values [][]byte) []byte {
 
 // Encode encodes what always can be, without escaping HTML.
 func Encode(v any) json.RawMessage {
-	var b bytes.Buffer
-	e := json.NewEncoder(&b)
-	e.SetEscapeHTML(false)
-	_ = e.Encode(v)
-	return bytes.TrimSuffix(b.Bytes(), []byte("\n"))
+	b, _ := exactjson.Marshal(v)
+	return b
 }
 
 // WithDefault puts a member at the end of a JSON object that lacks it.

@@ -1,18 +1,23 @@
 // Copyright 2026 The rehearse Authors. SPDX-License-Identifier: Apache-2.0
 
-// Package exactjson decodes JSON that a peer sent as the clients in other
-// languages do: names of members count letter by letter, and of several members
-// of one name the last counts alone. [json.Unmarshal] takes "Tool_Calls" for
-// tool_calls, and merges objects of one name, so that it reads another reply
+// Package exactjson decodes and encodes JSON as the clients in other languages do.
+//
+// In what a peer sent, names of members count letter by letter, and of several
+// members of one name the last counts alone. [json.Unmarshal] takes "Tool_Calls"
+// for tool_calls, and merges objects of one name, so that it reads another reply
 // than the one that a client acts on.
 //
 //	err := exactjson.Unmarshal(frame, &message)
+//
+// In what is written, <, > and & stay as they are. [json.Marshal] escapes them,
+// which changes texts inside of texts, and is hard to read.
 package exactjson
 
 import (
 	"bytes"
 	"encoding"
 	"encoding/json"
+	"io"
 	"reflect"
 	"strings"
 	"sync"
@@ -32,6 +37,40 @@ func Unmarshal(data []byte, v any) error {
 		}
 	}
 	return json.Unmarshal(data, v)
+}
+
+// Marshal is [json.Marshal] that keeps <, > and & as they are, as the encoders of
+// other languages do.
+func Marshal(v any) ([]byte, error) {
+	b, err := MarshalIndent(v, "")
+	return bytes.TrimSuffix(b, []byte("\n")), err
+}
+
+// MarshalIndent is [Marshal] with a member or an item on each line, below an
+// indent for each level, and a line end behind the last: a file.
+func MarshalIndent(v any, indent string) ([]byte, error) {
+	var b bytes.Buffer
+	e := json.NewEncoder(&b)
+	e.SetEscapeHTML(false)
+	e.SetIndent("", indent)
+	err := e.Encode(v)
+	return b.Bytes(), err
+}
+
+// Write writes what [Marshal] returns and a line end.
+func Write(w io.Writer, v any) error {
+	b, err := MarshalIndent(v, "")
+	if err != nil {
+		return err
+	}
+	_, err = w.Write(b)
+	return err
+}
+
+// Quote is a text as a JSON string.
+func Quote(text string) []byte {
+	b, _ := Marshal(text) // a text can be encoded
+	return b
 }
 
 // plan is what is to be looked at in a value that a type is decoded from. It is

@@ -24,12 +24,12 @@
 package mcpargs
 
 import (
-	"bytes"
 	"encoding/json"
 	"fmt"
 	"slices"
 	"strings"
 
+	"github.com/rehearse-dev/rehearse/internal/exactjson"
 	"github.com/rehearse-dev/rehearse/internal/prose"
 	"github.com/rehearse-dev/rehearse/internal/value"
 )
@@ -66,7 +66,7 @@ func Read(schema json.RawMessage, words []string, readFile func(name string) ([]
 		if i > 0 {
 			out = append(out, ',')
 		}
-		out = append(append(append(out, text(key)...), ':'), v...)
+		out = append(append(append(out, exactjson.Quote(key)...), ':'), v...)
 	}
 	return append(out, '}'), nil
 }
@@ -159,7 +159,7 @@ func (r *reader) word(w word, s allowed) (json.RawMessage, error) {
 // read reads what was typed as the first of the allowed types that it is.
 func (r *reader) read(typed string, s allowed) (json.RawMessage, error) {
 	if slices.Contains(s.texts, typed) {
-		return text(typed), nil // one of an enum, such as "1"
+		return exactjson.Quote(typed), nil // one of an enum, such as "1"
 	}
 	any := len(s.types) == 0
 	raw := json.RawMessage(strings.TrimSpace(typed))
@@ -173,7 +173,7 @@ func (r *reader) read(typed string, s allowed) (json.RawMessage, error) {
 		kind != "" && kind != "string" && kind != "integer" && kind != "number" && (any || s.types[kind]):
 		return raw, nil
 	case any || s.types["string"]:
-		return text(typed), nil
+		return exactjson.Quote(typed), nil
 	case s.types["array"] && (len(raw) == 0 || raw[0] != '['):
 		v, err := r.read(typed, r.allowed(s.items, 0))
 		if err != nil {
@@ -207,16 +207,7 @@ func kindOf(raw json.RawMessage) string {
 	return "number"
 }
 
-// text is a JSON string.
-func text(s string) json.RawMessage {
-	var b bytes.Buffer
-	enc := json.NewEncoder(&b)
-	enc.SetEscapeHTML(false)
-	_ = enc.Encode(s) // a string can be encoded
-	return bytes.TrimSuffix(b.Bytes(), []byte("\n"))
-}
-
-func short(typed string) string { return string(text(prose.Excerpt(typed, 60))) }
+func short(typed string) string { return string(exactjson.Quote(prose.Excerpt(typed, 60))) }
 
 // object reads the members of what should be a schema. There are none of true,
 // false, and anything that is not a schema at all.

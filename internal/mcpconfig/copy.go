@@ -14,6 +14,7 @@ import (
 	"github.com/pelletier/go-toml/v2"
 
 	"github.com/rehearse-dev/rehearse/harness"
+	"github.com/rehearse-dev/rehearse/internal/exactjson"
 )
 
 // FormOf tells the form of a file by its name and its keys. A file that several
@@ -107,12 +108,7 @@ func (f Form) encode(file map[string]any) ([]byte, error) {
 	if f == Codex {
 		return toml.Marshal(file)
 	}
-	var b bytes.Buffer
-	enc := json.NewEncoder(&b)
-	enc.SetEscapeHTML(false)
-	enc.SetIndent("", "  ")
-	err := enc.Encode(file)
-	return b.Bytes(), err
+	return exactjson.MarshalIndent(file, "  ")
 }
 
 // swap replaces the command or the address of an entry, and returns its name.

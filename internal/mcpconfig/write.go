@@ -15,6 +15,7 @@ import (
 	"strings"
 
 	"github.com/rehearse-dev/rehearse/harness"
+	"github.com/rehearse-dev/rehearse/internal/exactjson"
 	"github.com/rehearse-dev/rehearse/internal/plainfile"
 )
 
@@ -138,12 +139,7 @@ func (f Form) json(was []byte, servers []harness.Server, grants map[string][]str
 		}
 		file["agent_permissions"] = permissions
 	}
-	var b bytes.Buffer
-	enc := json.NewEncoder(&b)
-	enc.SetEscapeHTML(false)
-	enc.SetIndent("", "  ")
-	err := enc.Encode(file)
-	return b.Bytes(), err
+	return exactjson.MarshalIndent(file, "  ")
 }
 
 // tomlFile puts tables of servers behind what is there.
@@ -197,9 +193,5 @@ func tomlKey(s string) string {
 // tomlText is a basic string of TOML: the escapes of JSON are among its own, and
 // the delete character must be escaped too.
 func tomlText(s string) string {
-	var b bytes.Buffer
-	enc := json.NewEncoder(&b)
-	enc.SetEscapeHTML(false)
-	_ = enc.Encode(s) // a text can be encoded
-	return strings.ReplaceAll(strings.TrimSuffix(b.String(), "\n"), "\x7f", `\u007f`)
+	return strings.ReplaceAll(string(exactjson.Quote(s)), "\x7f", `\u007f`)
 }

@@ -138,16 +138,13 @@ func EncodeReply(id, result json.RawMessage, rpc *jsonrpc.Error) []byte {
 	return append(append(append(b, name...), body...), '}')
 }
 
-// Marshal is [json.Marshal] without the escaping of <, > and &, which would
-// change the text of raw parts. It panics when v cannot be encoded.
+// Marshal is [exactjson.Marshal] of what can be encoded: it panics else.
 func Marshal(v any) []byte {
-	var b bytes.Buffer
-	enc := json.NewEncoder(&b)
-	enc.SetEscapeHTML(false)
-	if err := enc.Encode(v); err != nil {
+	b, err := exactjson.Marshal(v)
+	if err != nil {
 		panic(fmt.Sprintf("mcpwire: encoding %T: %v", v, err))
 	}
-	return bytes.TrimSuffix(b.Bytes(), []byte("\n"))
+	return b
 }
 
 // DefaultMaxFrame is the longest frame that a [Reader] takes by default:

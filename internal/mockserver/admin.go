@@ -4,7 +4,6 @@ package mockserver
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -14,6 +13,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/rehearse-dev/rehearse/internal/exactjson"
 	"github.com/rehearse-dev/rehearse/internal/gate"
 	"github.com/rehearse-dev/rehearse/internal/prose"
 )
@@ -217,9 +217,7 @@ func readBody(w http.ResponseWriter, r *http.Request, types []string) (data []by
 func writeJSON(w http.ResponseWriter, status int, v any) {
 	w.Header().Set("Content-Type", "application/json")
 	w.WriteHeader(status)
-	e := json.NewEncoder(w)
-	e.SetEscapeHTML(false)
-	_ = e.Encode(v) // the client is gone
+	_ = exactjson.Write(w, v) // the client is gone
 }
 
 // writeError answers as an OpenAI endpoint would, since clients print that.

@@ -10,6 +10,8 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+
+	"github.com/rehearse-dev/rehearse/internal/exactjson"
 )
 
 // server is the HTTP side of an endpoint that has one of its own.
@@ -74,11 +76,8 @@ const requestID = "x-request-id"
 
 // inText returns s as JSON writes it within quotes.
 func inText(s string) string {
-	var b strings.Builder
-	e := json.NewEncoder(&b)
-	e.SetEscapeHTML(false)
-	_ = e.Encode(s) // a string
-	return strings.TrimSuffix(strings.TrimPrefix(b.String(), `"`), "\"\n")
+	b := exactjson.Quote(s)
+	return string(b[1 : len(b)-1])
 }
 
 // answer fills in a row.

@@ -20,6 +20,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/rehearse-dev/rehearse/harness"
+	"github.com/rehearse-dev/rehearse/internal/exactjson"
 	"github.com/rehearse-dev/rehearse/internal/filepos"
 	"github.com/rehearse-dev/rehearse/internal/value"
 )
@@ -336,14 +337,11 @@ func (f *File) EncodeHAR() ([]byte, error) {
 	for _, i := range f.Interactions {
 		h.Log.Entries = append(h.Log.Entries, entryOf(i))
 	}
-	var b bytes.Buffer
-	enc := json.NewEncoder(&b)
-	enc.SetEscapeHTML(false)
-	enc.SetIndent("", "  ")
-	if err := enc.Encode(h); err != nil {
+	b, err := exactjson.MarshalIndent(h, "  ")
+	if err != nil {
 		return nil, fmt.Errorf("writing HAR: %w", err)
 	}
-	return b.Bytes(), nil
+	return b, nil
 }
 
 func entryOf(i *Interaction) harEntry {
