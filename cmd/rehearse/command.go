@@ -188,8 +188,9 @@ model endpoint and the MCP servers, and judges what the agent did.
 
 Results go to standard output; progress, warnings and logs go to standard error.
 Exit codes: 0 all passed; 1 a trial failed, or nothing was checked in the whole
-run; 2 wrong use or a bad file, or a result that could not be written; 3 nothing
-failed but something could not be judged, or a report of a run not be written.`,
+run; 2 wrong use or a bad file, so that nothing was played; 3 nothing failed, but
+something could not be judged, or a run's results or report could not be written.
+A command that plays nothing exits with 2 where it cannot write its result.`,
 		Example: `  rehearse init demo && rehearse run demo/scenarios
   rehearse check scenarios
   rehearse run scenarios --trials 5 --junit junit.xml
@@ -250,7 +251,6 @@ func unknown(msg, word string, known []string) string {
 	return msg
 }
 
-// minArgs wants at least n paths and says which command lacks them.
 // oneFile wants a single file.
 func oneFile(what string) cobra.PositionalArgs {
 	return func(cmd *cobra.Command, args []string) error {
@@ -261,6 +261,7 @@ func oneFile(what string) cobra.PositionalArgs {
 	}
 }
 
+// atMostOneFile wants a single file or none.
 func atMostOneFile(cmd *cobra.Command, args []string) error {
 	if len(args) > 1 {
 		return fmt.Errorf("%s serves one file, and got %d: %s", cmd.CommandPath(), len(args), strings.Join(args, ", "))
@@ -268,6 +269,7 @@ func atMostOneFile(cmd *cobra.Command, args []string) error {
 	return nil
 }
 
+// minArgs wants at least n paths and says which command lacks them.
 func minArgs(n int, what string) cobra.PositionalArgs {
 	return func(cmd *cobra.Command, args []string) error {
 		if len(args) < n {

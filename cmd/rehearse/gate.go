@@ -196,7 +196,7 @@ func gateRun(w io.Writer, candidate string, flags gateRunFlags) error {
 		g.LeftOut = append(g.LeftOut, m.String())
 	}
 	if len(g.LeftOut) > 0 && !flags.unchanged {
-		return fmt.Errorf("no verdict: the runs differ in more than what is compared:\n  %s\nplay the baseline again, or compare the rest with --unchanged", strings.Join(g.LeftOut, "\n  "))
+		return fmt.Errorf("no verdict: the runs did not play the same:\n  %s\nplay the baseline again, or compare the rest with --unchanged", strings.Join(g.LeftOut, "\n  "))
 	}
 	critical := map[string]bool{}
 	for _, r := range slices.Concat(before, now) {

@@ -11,6 +11,8 @@
 //	rehearse shard PATH...    the job file of a run on several machines
 //	rehearse fuzz PATH...     split streams at different points
 //	rehearse report RUN       show a finished run again
+//	rehearse score RUN        judge a finished run again, by what is expected now
+//	rehearse merge RUN...     one run of the shards of several machines
 //	rehearse serve llm FILE   a mock model endpoint by itself
 //	rehearse serve mcp FILE   a mock MCP server by itself
 //	rehearse serve tools FILE tools in sets that an agent switches
@@ -18,18 +20,21 @@
 //	rehearse capture -- CMD   watch an agent once, and write a scenario of it
 //	rehearse proxy            record or replay HTTP traffic
 //	rehearse cassette         compare, check and export what was recorded
-//	rehearse tape             record or replay an MCP server over stdio
+//	rehearse tape             record, replay or check an MCP server
 //	rehearse import           make a cassette of other recordings
 //	rehearse mcp list|call    the tools of an MCP server, at the terminal
 //	rehearse compare A B      two finished runs, and whether they differ
+//	rehearse gate RUN         whether a run is worse than a baseline
 //	rehearse plan             how large a suite must be
 //	rehearse schema           the JSON Schema of all files, for editors
 //	rehearse faults [KIND]    what mock models and MCP servers can do wrong
+//	rehearse version          which rehearse this is
 //
 // Exit codes: 0 all passed; 1 a trial failed, or nothing was checked in the
-// whole run; 2 wrong use or a bad file, or a result that could not be written; 3
-// nothing failed but something could not be judged, or a report of a run not be
-// written.
+// whole run; 2 wrong use or a bad file, so that nothing was played; 3 nothing
+// failed, but something could not be judged, or a run's results or report could
+// not be written. A command that plays nothing exits with 2 where it cannot write
+// its result.
 package main
 
 import (

@@ -100,7 +100,7 @@ func speaks(subject harness.Subject, m trials.Model) error {
 		return nil
 	}
 	if own := dialects.EndpointOf(info.Asks(m.Dialect)).Name(); own != m.Dialect {
-		return fmt.Errorf("model %q is to be asked by the dialect %s, and this subject speaks %s alone: leave the dialect out, or use a subject that speaks it", m.Label, m.Dialect, own)
+		return fmt.Errorf("model %q has the dialect %s, and this subject speaks only %s: leave the dialect out, or use a subject that speaks it", m.Label, m.Dialect, own)
 	}
 	return nil
 }

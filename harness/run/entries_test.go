@@ -98,7 +98,7 @@ func TestEntries(t *testing.T) {
 		t.Errorf("without the key: %v", err)
 	}
 	opts.Entries, opts.Subject = []trials.Model{{Name: "m", Dialect: "messages"}}, chatOnly{opts.Subject}
-	if _, err := run.Run(t.Context(), list, &opts); err == nil || !strings.Contains(err.Error(), `by the dialect messages, and this subject speaks chat alone`) {
+	if _, err := run.Run(t.Context(), list, &opts); err == nil || !strings.Contains(err.Error(), `has the dialect messages, and this subject speaks only chat`) {
 		t.Errorf("a dialect that the agent does not speak: %v", err)
 	}
 }

@@ -70,7 +70,7 @@ func valueNow(v *trials.Verdict, was *yaml.Node, rec *trials.Record, detail *tri
 		that, err := resultNow(was.Value, rec)
 		return was, that, err
 	}
-	return nil, nil, errors.New("what is expected in its place is for you to say")
+	return nil, nil, errors.New("no new expectation follows from what happened: write it yourself")
 }
 
 // answerOf is the answer of a turn, or the last one: what the subject reports, or

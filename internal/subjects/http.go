@@ -368,13 +368,13 @@ func (s *httpSession) streamed(body io.Reader, kind string) (*harness.TurnReport
 	}
 	switch {
 	case s.def.HTTP.Answer != nil && answered == missing:
-		return nil, fmt.Errorf("the stream of the agent has no event of which answer: %s can be read", s.def.HTTP.Answer)
+		return nil, fmt.Errorf("no event in the agent's stream matches answer: %s", s.def.HTTP.Answer)
 	case s.def.HTTP.Answer == nil && !found && why != nil:
 		return nil, fmt.Errorf("reading the stream of the agent: %w", why)
 	case s.def.HTTP.Answer == nil && !found:
-		return nil, errors.New("the stream of the agent has no event for which stream: when holds")
+		return nil, errors.New("no event in the agent's stream matches stream: when")
 	case s.def.HTTP.Session != nil && going == missing:
-		return nil, fmt.Errorf("the stream of the agent has no event of which session: %s can be read", s.def.HTTP.Session)
+		return nil, fmt.Errorf("no event in the agent's stream matches session: %s", s.def.HTTP.Session)
 	}
 	if s.session = session.String(); s.def.HTTP.Answer == nil {
 		return &harness.TurnReport{Answer: text.String()}, nil
