@@ -77,7 +77,7 @@ const (
 // ReadSharedOptions reads what chat completions and the older completions share.
 func (e *Envelope) ReadSharedOptions(o Object) *Refusal {
 	return FirstOf(
-		func() *Refusal { return CheckStops(o["stop"], &e.Options.Stop) },
+		func() *Refusal { return checkStops(o["stop"], &e.Options.Stop) },
 		func() *Refusal { return CheckAtMost("n", e.Choices, maxChoices) },
 		func() *Refusal { return CheckDecimal("presence_penalty", o["presence_penalty"], -2, 2, nil) },
 		func() *Refusal { return CheckDecimal("frequency_penalty", o["frequency_penalty"], -2, 2, nil) },
@@ -168,7 +168,7 @@ func FirstOf(checks ...func() *Refusal) *Refusal {
 	return nil
 }
 
-func CheckStops(raw json.RawMessage, to *[]string) *Refusal {
+func checkStops(raw json.RawMessage, to *[]string) *Refusal {
 	switch {
 	case Absent(raw):
 		return nil

@@ -117,9 +117,9 @@ func isLoopback(host string) bool {
 	return strings.EqualFold(host, "localhost") || err == nil && addr.IsLoopback()
 }
 
-// MediaType is the type of what a request sends, without parameters; "" when
+// mediaType is the type of what a request sends, without parameters; "" when
 // it says none.
-func MediaType(req *http.Request) string {
+func mediaType(req *http.Request) string {
 	kind, _, err := mime.ParseMediaType(req.Header.Get("Content-Type"))
 	if err != nil && kind == "" {
 		return ""
@@ -131,7 +131,7 @@ func MediaType(req *http.Request) string {
 // can send text/plain, forms and bodies of no type to a server that has not
 // been asked whether it may; not so JSON or YAML.
 func Sent(req *http.Request, types ...string) bool {
-	return !enforced || slices.Contains(types, MediaType(req))
+	return !enforced || slices.Contains(types, mediaType(req))
 }
 
 // firstPart is what is reserved for a body of which nothing has come.

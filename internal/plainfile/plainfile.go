@@ -138,16 +138,7 @@ func begin(f *os.File, most int64) (data []byte, whole bool, err error) {
 	}
 }
 
-// Regular says what is wrong with a file that is not a regular one; nil for
-// one that is, or that cannot be looked at.
-func Regular(path string) error {
-	info, err := os.Stat(path)
-	if err != nil {
-		return nil //nolint:nilerr // whoever reads it will say why
-	}
-	return regular(path, info)
-}
-
+// regular says what is wrong with a file that is not a regular one.
 func regular(path string, info fs.FileInfo) error {
 	switch mode := info.Mode(); {
 	case mode.IsRegular():

@@ -44,7 +44,6 @@ func TestHostileKinds(t *testing.T) {
 			"Read":  func() error { _, err := plainfile.Read(name, 10); return err },
 			"Begin": func() error { _, _, err := plainfile.Begin(name, 10); return err },
 			"Open":  func() error { _, err := plainfile.Open(name); return err },
-			"check": func() error { return plainfile.Regular(name) },
 		} {
 			err := read()
 			var path *fs.PathError

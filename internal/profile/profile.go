@@ -149,14 +149,6 @@ func Names() []string {
 	return out
 }
 
-// About returns one line on the profile of that name; "" when there is none.
-func About(name string) string {
-	if p, ok := Lookup(name); ok && name != "" {
-		return p.About
-	}
-	return ""
-}
-
 // Proxy reports whether the endpoint stands between its clients and the
 // models: it has a server of its own, and what a script makes go wrong goes
 // wrong behind it.

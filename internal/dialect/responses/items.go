@@ -366,9 +366,9 @@ func joinNamespace(namespace, name string) string {
 	return namespace + "__" + name
 }
 
-// CheckItems says what is wrong with items that are put into a conversation.
+// checkItems says what is wrong with items that are put into a conversation.
 // Calls need no outputs there yet.
-func CheckItems(raw json.RawMessage, held *dialect.Store) ([]json.RawMessage, *dialect.Refusal) {
+func checkItems(raw json.RawMessage, held *dialect.Store) ([]json.RawMessage, *dialect.Refusal) {
 	list, refusal := array("items", raw, "an array of items")
 	if refusal != nil {
 		return nil, refusal
@@ -400,6 +400,6 @@ func ReadConversation(body []byte, held *dialect.Store) (meta json.RawMessage, i
 	if !dialect.Absent(o["metadata"]) {
 		meta = o["metadata"]
 	}
-	items, refusal = CheckItems(o["items"], held)
+	items, refusal = checkItems(o["items"], held)
 	return meta, items, refusal
 }
