@@ -15,6 +15,7 @@ import (
 	"sync"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 
 	"github.com/rehearse-dev/rehearse/harness"
 	"github.com/rehearse-dev/rehearse/harness/agent"
@@ -84,24 +85,11 @@ a goal, and there are no commands but exit and quit.
   rehearse chat --agent http://127.0.0.1:8002`,
 		Args: atMost(0),
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			if err := checkFlags(cmd, rule{"base-url", wholeURL(flags.baseURL), wantURL}, rule{"agent", wholeURL(flags.agentURL), wantURL},
-				rule{"tool-names", slices.Contains([]string{"bare", "mcp", "dotted"}, flags.names), "bare, mcp or dotted"},
-				rule{"select-tools", flags.selectTools > 0, "a number from 1"}); err != nil {
+			if err := flags.refused(cmd); err != nil {
 				return err
-			}
-			for i, pattern := range flags.approve {
-				flags.approve[i] = strings.TrimSpace(pattern)
-			}
-			if cmd.Flags().Changed("approve") && (len(flags.approve) == 0 || slices.Contains(flags.approve, "")) {
-				return errors.New("--approve: a name is empty, and nobody would be asked about any tool: want names or patterns, such as 'write_*,move_file', or '*' for all")
 			}
 			in := openLines(p)
 			if flags.agentURL != "" {
-				for _, name := range []string{"config", "model", "base-url", "system", "logs", "no-stream", "as", "tool-names", "check-arguments", "connection-per-call", "select-tools", "error-objects", "approve"} {
-					if cmd.Flags().Changed(name) {
-						return fmt.Errorf("--%s has no effect with --agent: the agent server has a model and tools of its own", name)
-					}
-				}
 				return runChat(cmd.Context(), p, in, &goalChat{p: p, url: strings.TrimSuffix(flags.agentURL, "/")})
 			}
 			into, end := p.telemetry(cmd.Context(), cmp.Or(flags.as, "rehearse"))
@@ -113,7 +101,11 @@ a goal, and there are no commands but exit and quit.
 			return errors.Join(runChat(cmd.Context(), p, in, c), c.close())
 		},
 	}
-	f := cmd.Flags()
+	flags.define(cmd.Flags())
+	return cmd
+}
+
+func (flags *chatFlags) define(f *pflag.FlagSet) {
 	f.StringVar(&flags.config, "config", "", "file with the servers: mcp.json (mcpServers), or YAML with mcp.client")
 	f.StringVar(&flags.as, "as", "", "name of the agent, for the agent_permissions of the configuration")
 	f.StringVar(&flags.names, "tool-names", "bare", "names of the tools: bare, mcp (mcp_SERVER_TOOL, with [MCP:SERVER] before descriptions) or dotted (SERVER_TOOL)")
@@ -128,7 +120,30 @@ a goal, and there are no commands but exit and quit.
 	f.BoolVar(&flags.whole, "no-stream", false, "ask the model for whole replies")
 	f.BoolVar(&flags.logs, "logs", false, "print what the servers log")
 	f.StringVar(&flags.agentURL, "agent", "", "address of an agent server, to be given goals")
-	return cmd
+}
+
+// refused says what is wrong with the flags.
+func (flags *chatFlags) refused(cmd *cobra.Command) error {
+	if err := checkFlags(cmd, rule{"base-url", wholeURL(flags.baseURL), wantURL}, rule{"agent", wholeURL(flags.agentURL), wantURL},
+		rule{"tool-names", slices.Contains([]string{"bare", "mcp", "dotted"}, flags.names), "bare, mcp or dotted"},
+		rule{"select-tools", flags.selectTools > 0, "a number from 1"}); err != nil {
+		return err
+	}
+	for i, pattern := range flags.approve {
+		flags.approve[i] = strings.TrimSpace(pattern)
+	}
+	if cmd.Flags().Changed("approve") && (len(flags.approve) == 0 || slices.Contains(flags.approve, "")) {
+		return errors.New("--approve: a name is empty, and nobody would be asked about any tool: want names or patterns, such as 'write_*,move_file', or '*' for all")
+	}
+	if flags.agentURL == "" {
+		return nil
+	}
+	for _, name := range []string{"config", "model", "base-url", "system", "logs", "no-stream", "as", "tool-names", "check-arguments", "connection-per-call", "select-tools", "error-objects", "approve"} {
+		if cmd.Flags().Changed(name) {
+			return fmt.Errorf("--%s has no effect with --agent: the agent server has a model and tools of its own", name)
+		}
+	}
+	return nil
 }
 
 // partner is the other side of a chat.
@@ -141,27 +156,10 @@ type partner interface {
 }
 
 // runChat talks until the input ends or somebody ends it.
-func runChat(ctx context.Context, p *process, in *lines, with partner) error {
-	killed := ctx
-	ctx, end := context.WithCancel(ctx)
+func runChat(killed context.Context, p *process, in *lines, with partner) error {
+	d := &dialog{p: p, typed: in.typed}
+	ctx, end := context.WithCancel(killed)
 	defer end()
-	// Somebody who types sees what became of an answer. In a pipe the exit code
-	// says it.
-	failed, stopped := false, false
-	over := func() error {
-		switch {
-		case killed.Err() != nil, ctx.Err() != nil && !in.typed:
-			return &codeError{exitKilled, errors.New("interrupted before the end of the input")}
-		case stopped && !in.typed:
-			return &codeError{exitKilled, nil} // it was said
-		case failed:
-			return &codeError{exitFailed, nil} // it was said
-		}
-		return nil
-	}
-	// An interrupt stops what is being answered; without that, the program.
-	var mu sync.Mutex
-	var stop context.CancelCauseFunc
 	interrupts := p.interrupt.take()
 	var watching sync.WaitGroup
 	defer watching.Wait()
@@ -170,23 +168,16 @@ func runChat(ctx context.Context, p *process, in *lines, with partner) error {
 		for {
 			select {
 			case <-interrupts:
+				d.interrupt(end)
 			case <-ctx.Done():
 				return
 			}
-			mu.Lock()
-			if stop == nil {
-				end()
-			} else {
-				stop(harness.ErrInterrupted)
-				stop = nil
-			}
-			mu.Unlock()
 		}
 	})
 	for {
 		line, err := in.next(ctx)
 		if errors.Is(err, io.EOF) || ctx.Err() != nil {
-			return over()
+			return d.over(killed, ctx)
 		}
 		if err != nil {
 			return err
@@ -196,39 +187,88 @@ func runChat(ctx context.Context, p *process, in *lines, with partner) error {
 		case "":
 			continue
 		case "exit", "quit", "/exit", "/quit":
-			return over()
+			return d.over(killed, ctx)
 		}
-		answering, cancel := context.WithCancelCause(ctx)
-		mu.Lock()
-		stop = cancel
-		mu.Unlock()
-		if name, rest, _ := strings.Cut(line, " "); strings.HasPrefix(name, "/") {
-			err = with.command(answering, name, strings.TrimSpace(rest))
-		} else {
-			err = with.say(answering, line)
-		}
-		cut := err != nil && answering.Err() != nil
-		mu.Lock()
-		stop = nil
-		mu.Unlock()
-		cancel(nil)
-		switch {
-		case p.lost() != nil:
-			return fmt.Errorf("writing what %q is answered with: %w", oneLineOf(line, 200), p.lost())
-		case cut && (killed.Err() != nil || ctx.Err() != nil && !in.typed):
-			return &codeError{exitKilled, fmt.Errorf("interrupted: %q was not answered, and no message after it was sent", oneLineOf(line, 200))}
-		case ctx.Err() != nil:
-			return over()
-		case cut && in.typed:
-			fmt.Fprintln(p.stderr, "rehearse: the answer was stopped")
-		case cut:
-			fmt.Fprintf(p.stderr, "rehearse: the answer to %q was stopped\n", oneLineOf(line, 200))
-			stopped = true
-		case err != nil:
-			fmt.Fprintf(p.stderr, "rehearse: %v\n", err)
-			failed = true
+		if end, err := d.answer(killed, ctx, line, with); end {
+			return err
 		}
 	}
+}
+
+// dialog is a chat in progress.
+type dialog struct {
+	p     *process
+	typed bool // somebody types
+	// What became of answers. Somebody who types sees it; in a pipe the exit code
+	// says it.
+	failed, stopped bool
+
+	mu   sync.Mutex
+	stop context.CancelCauseFunc // stops what is being answered; nil where nothing is
+}
+
+// interrupt stops what is being answered; without that, the chat.
+func (d *dialog) interrupt(end func()) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if d.stop == nil {
+		end()
+		return
+	}
+	d.stop(harness.ErrInterrupted)
+	d.stop = nil
+}
+
+func (d *dialog) setStop(stop context.CancelCauseFunc) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.stop = stop
+}
+
+// over is the result of a chat that is over. killed ends with the program, ctx with
+// the chat.
+func (d *dialog) over(killed, ctx context.Context) error {
+	switch {
+	case killed.Err() != nil, ctx.Err() != nil && !d.typed:
+		return &codeError{exitKilled, errors.New("interrupted before the end of the input")}
+	case d.stopped && !d.typed:
+		return &codeError{exitKilled, nil} // it was said
+	case d.failed:
+		return &codeError{exitFailed, nil} // it was said
+	}
+	return nil
+}
+
+// answer has a line answered. It says whether the chat ends, and with what.
+func (d *dialog) answer(killed, ctx context.Context, line string, with partner) (end bool, result error) {
+	answering, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	d.setStop(cancel)
+	var err error
+	if name, rest, _ := strings.Cut(line, " "); strings.HasPrefix(name, "/") {
+		err = with.command(answering, name, strings.TrimSpace(rest))
+	} else {
+		err = with.say(answering, line)
+	}
+	cut := err != nil && answering.Err() != nil
+	d.setStop(nil)
+	switch {
+	case d.p.lost() != nil:
+		return true, fmt.Errorf("writing what %q is answered with: %w", oneLineOf(line, 200), d.p.lost())
+	case cut && (killed.Err() != nil || ctx.Err() != nil && !d.typed):
+		return true, &codeError{exitKilled, fmt.Errorf("interrupted: %q was not answered, and no message after it was sent", oneLineOf(line, 200))}
+	case ctx.Err() != nil:
+		return true, d.over(killed, ctx)
+	case cut && d.typed:
+		fmt.Fprintln(d.p.stderr, "rehearse: the answer was stopped")
+	case cut:
+		fmt.Fprintf(d.p.stderr, "rehearse: the answer to %q was stopped\n", oneLineOf(line, 200))
+		d.stopped = true
+	case err != nil:
+		fmt.Fprintf(d.p.stderr, "rehearse: %v\n", err)
+		d.failed = true
+	}
+	return false, nil
 }
 
 // chat is a conversation with a model that has tools.
