@@ -119,23 +119,8 @@ func compareRuns(p *process, dirA, dirB string, flags compareRunsFlags) error {
 	if flags.fixed {
 		e = stats.FixedSuite
 	}
-	var shown []stats.Comparison
-	for i := range list {
-		c := &list[i]
-		// B comes first: what is shown is B - A.
-		c.Comparison, c.err = stats.Compare(c.b, c.a, e, &flags.stats)
-		switch {
-		case c.err == nil:
-			shown = append(shown, c.Comparison)
-		case !errors.Is(c.err, stats.ErrTooFew):
-			return c.err
-		}
-	}
-	stats.Adjust(shown)
-	for i := range list {
-		if c := &list[i]; c.err == nil {
-			c.Comparison, shown = shown[0], shown[1:]
-		}
+	if err := comparePairs(list, e, &flags.stats); err != nil {
+		return err
 	}
 	if flags.html == stdout {
 		w = io.Discard // the page is the output
@@ -170,6 +155,29 @@ func compareRuns(p *process, dirA, dirB string, flags compareRunsFlags) error {
 	}
 	if !slices.ContainsFunc(list, func(c modelPair) bool { return c.err == nil }) {
 		return &codeError{code: exitUnjudged}
+	}
+	return nil
+}
+
+// comparePairs fills in the comparisons, which are shown together.
+func comparePairs(list []modelPair, e stats.Estimand, o *stats.Options) error {
+	var shown []stats.Comparison
+	for i := range list {
+		c := &list[i]
+		// B comes first: what is shown is B - A.
+		c.Comparison, c.err = stats.Compare(c.b, c.a, e, o)
+		switch {
+		case c.err == nil:
+			shown = append(shown, c.Comparison)
+		case !errors.Is(c.err, stats.ErrTooFew):
+			return c.err
+		}
+	}
+	stats.Adjust(shown)
+	for i := range list {
+		if c := &list[i]; c.err == nil {
+			c.Comparison, shown = shown[0], shown[1:]
+		}
 	}
 	return nil
 }

@@ -212,56 +212,9 @@ func (flags *runFlags) register(cmd *cobra.Command, opts *run.Options, stream *b
 }
 
 func runScenarios(ctx context.Context, p *process, paths []string, opts *run.Options, flags *runFlags) error {
-	if flags.update {
-		if err := mayUpdate(p); err != nil {
-			return err
-		}
-	}
-	if err := modelSide(p, paths, opts, flags); err != nil {
-		return err
-	}
-	var err error
-	if opts.Subjects, err = subjectsOf(paths, flags); err != nil {
-		return err
-	}
-	if n := flags.files.onStdout(); n > 1 || n == 1 && flags.json {
-		return errTwoOnStdout
-	}
-	if flags.summary {
-		if flags.files.summary, err = stepSummary(p); err != nil {
-			return err
-		}
-	}
-	if err := flags.files.check(); err != nil {
-		return err
-	}
-	set, err := scenarios.Load(paths, &scenarios.Options{LookupEnv: p.getenv, Offline: opts.Mode == harness.ModeReplay, Settings: heeded(opts.Subjects)})
-	if err != nil {
-		warn(p.stderr, set.Check())
-		return err
-	}
-	list, err := selectScenarios(set, paths, flags)
+	list, err := toPlay(p, paths, opts, flags)
 	if err != nil {
 		return err
-	}
-	if opts.Thresholds, err = thresholds(flags.thresholds, list); err != nil {
-		return err
-	}
-	if opts.Name == "" {
-		opts.Name = runName(paths[0])
-	}
-	noteAside(p, set)
-	warn(p.stderr, (&scenarios.Set{Scenarios: list}).Check())
-	if flags.shard != "" {
-		var by *scheduler
-		if opts.Shard, by, err = shardOf(flags.shard, p.getenv); err != nil {
-			return err
-		}
-		if by != nil {
-			if err := ownFolder(p, opts, by); err != nil {
-				return err
-			}
-		}
 	}
 	progress := newProgress(p, flags)
 	opts.Observer = progress
@@ -298,6 +251,59 @@ func runScenarios(ctx context.Context, p *process, paths []string, opts *run.Opt
 		document = func() error { return printRunJSON(p, result) }
 	}
 	return showResult(p, result, flags.files, document, nil)
+}
+
+// toPlay checks the flags and loads the scenarios that they choose. opts get what
+// both say of the run.
+func toPlay(p *process, paths []string, opts *run.Options, flags *runFlags) ([]*scenarios.Scenario, error) {
+	if flags.update {
+		if err := mayUpdate(p); err != nil {
+			return nil, err
+		}
+	}
+	if err := modelSide(p, paths, opts, flags); err != nil {
+		return nil, err
+	}
+	var err error
+	if opts.Subjects, err = subjectsOf(paths, flags); err != nil {
+		return nil, err
+	}
+	if n := flags.files.onStdout(); n > 1 || n == 1 && flags.json {
+		return nil, errTwoOnStdout
+	}
+	if flags.summary {
+		if flags.files.summary, err = stepSummary(p); err != nil {
+			return nil, err
+		}
+	}
+	if err := flags.files.check(); err != nil {
+		return nil, err
+	}
+	set, err := scenarios.Load(paths, &scenarios.Options{LookupEnv: p.getenv, Offline: opts.Mode == harness.ModeReplay, Settings: heeded(opts.Subjects)})
+	if err != nil {
+		warn(p.stderr, set.Check())
+		return nil, err
+	}
+	list, err := selectScenarios(set, paths, flags)
+	if err != nil {
+		return nil, err
+	}
+	if opts.Thresholds, err = thresholds(flags.thresholds, list); err != nil {
+		return nil, err
+	}
+	if opts.Name == "" {
+		opts.Name = runName(paths[0])
+	}
+	noteAside(p, set)
+	warn(p.stderr, (&scenarios.Set{Scenarios: list}).Check())
+	if flags.shard == "" {
+		return list, nil
+	}
+	var by *scheduler
+	if opts.Shard, by, err = shardOf(flags.shard, p.getenv); err == nil && by != nil {
+		err = ownFolder(p, opts, by)
+	}
+	return list, err
 }
 
 // subjectsOf are the subjects that --subject names.

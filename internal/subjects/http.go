@@ -291,95 +291,39 @@ func (s *httpSession) goesOn(v value.Value) (err error) {
 	return nil
 }
 
-// streamed reads a response of events: server-sent ones, or lines of JSON. Of an
-// event, expressions read value.event and value.data.
+// streamed reads a response of events: server-sent ones, or lines of JSON.
 func (s *httpSession) streamed(body io.Reader, kind string) (*harness.TurnReport, error) {
-	var text, answer, session strings.Builder
-	found := false
-	var why error // an event could not be read
-	// Answer and session are those of the last event that has them; one for which
-	// when holds goes over the others.
-	var answered, going fit
-	read := func(p *expr.Program, event value.Value, as fit, have *fit, into *strings.Builder) {
-		if p == nil || as < *have {
-			return
-		}
-		if text, err := textOf(p, event); err == nil {
-			into.Reset()
-			into.WriteString(text)
-			*have = as
-		}
-	}
-	take := func(name string, data []byte) error {
-		v, err := value.Parse(data)
-		if err != nil {
-			v = value.StringOf(string(data))
-		}
-		event := value.ObjectOf(value.Member{Key: "event", Value: value.StringOf(name)}, value.Member{Key: "data", Value: v})
-		part, ok, err := s.def.HTTP.Stream.in(event)
-		if ok {
-			text.WriteString(part)
-			found = true
-		}
-		if !ok && name == "error" {
-			return fmt.Errorf("it has the event error: %s", prose.Shorten(string(data), 300))
-		}
-		if err != nil {
-			why = err
-		}
-		as := other
-		if ok {
-			as = chosen
-		}
-		read(s.def.HTTP.Answer, event, as, &answered, &answer)
-		read(s.def.HTTP.Session, event, as, &going, &session)
-		return nil
-	}
+	c := collector{def: s.def.HTTP}
 	in := bufio.NewReader(body)
+	read := c.lines
 	if kind == "text/event-stream" {
-		events := sse.NewReader(in, maxOutput)
-		for {
-			ev, err := events.Next()
-			if errors.Is(err, io.EOF) {
-				break
-			}
-			if err == nil {
-				err = take(ev.Name, ev.Data)
-			}
-			if err != nil {
-				return nil, fmt.Errorf("reading the stream of the agent: %w", err)
-			}
-		}
-	} else {
-		for {
-			line, err := in.ReadBytes('\n')
-			if len(bytes.TrimSpace(line)) > 0 {
-				if err := take("", bytes.TrimSpace(line)); err != nil {
-					return nil, fmt.Errorf("reading the stream of the agent: %w", err)
-				}
-			}
-			if errors.Is(err, io.EOF) {
-				break
-			}
-			if err != nil {
-				return nil, fmt.Errorf("reading the stream of the agent: %w", err)
-			}
-		}
+		read = c.events
 	}
-	switch {
-	case s.def.HTTP.Answer != nil && answered == missing:
-		return nil, fmt.Errorf("no event in the agent's stream matches answer: %s", s.def.HTTP.Answer)
-	case s.def.HTTP.Answer == nil && !found && why != nil:
-		return nil, fmt.Errorf("reading the stream of the agent: %w", why)
-	case s.def.HTTP.Answer == nil && !found:
-		return nil, errors.New("no event in the agent's stream matches stream: when")
-	case s.def.HTTP.Session != nil && going == missing:
-		return nil, fmt.Errorf("no event in the agent's stream matches session: %s", s.def.HTTP.Session)
+	if err := read(in); err != nil {
+		return nil, fmt.Errorf("reading the stream of the agent: %w", err)
 	}
-	if s.session = session.String(); s.def.HTTP.Answer == nil {
-		return &harness.TurnReport{Answer: text.String()}, nil
+	report, err := c.report()
+	if err == nil {
+		s.session = c.session.text
 	}
-	return &harness.TurnReport{Answer: answer.String()}, nil
+	return report, err
+}
+
+// collector puts together what the events of a stream say. Of an event, expressions
+// read value.event and value.data.
+type collector struct {
+	def             *HTTP
+	text            strings.Builder // of the parts
+	found           bool            // a part
+	why             error           // an event could not be read
+	answer, session lastOf
+}
+
+// lastOf is what the last event says that has it. One for which when holds goes
+// over the others.
+type lastOf struct {
+	text string
+	as   fit
 }
 
 // fit is how well an event is the one to read something of.
@@ -390,6 +334,91 @@ const (
 	other              // one for which when does not hold
 	chosen
 )
+
+func (l *lastOf) read(p *expr.Program, event value.Value, as fit) {
+	if p == nil || as < l.as {
+		return
+	}
+	if text, err := textOf(p, event); err == nil {
+		l.text, l.as = text, as
+	}
+}
+
+// events takes server-sent events.
+func (c *collector) events(in *bufio.Reader) error {
+	events := sse.NewReader(in, maxOutput)
+	for {
+		ev, err := events.Next()
+		if errors.Is(err, io.EOF) {
+			return nil
+		}
+		if err == nil {
+			err = c.take(ev.Name, ev.Data)
+		}
+		if err != nil {
+			return err
+		}
+	}
+}
+
+// lines takes lines of JSON.
+func (c *collector) lines(in *bufio.Reader) error {
+	for {
+		line, err := in.ReadBytes('\n')
+		if line = bytes.TrimSpace(line); len(line) > 0 {
+			if err := c.take("", line); err != nil {
+				return err
+			}
+		}
+		if errors.Is(err, io.EOF) {
+			return nil
+		}
+		if err != nil {
+			return err
+		}
+	}
+}
+
+// take takes an event.
+func (c *collector) take(name string, data []byte) error {
+	v, err := value.Parse(data)
+	if err != nil {
+		v = value.StringOf(string(data))
+	}
+	event := value.ObjectOf(value.Member{Key: "event", Value: value.StringOf(name)}, value.Member{Key: "data", Value: v})
+	part, ok, err := c.def.Stream.in(event)
+	as := other
+	if ok {
+		c.text.WriteString(part)
+		c.found, as = true, chosen
+	}
+	if !ok && name == "error" {
+		return fmt.Errorf("it has the event error: %s", prose.Shorten(string(data), 300))
+	}
+	if err != nil {
+		c.why = err
+	}
+	c.answer.read(c.def.Answer, event, as)
+	c.session.read(c.def.Session, event, as)
+	return nil
+}
+
+// report is what the stream comes to.
+func (c *collector) report() (*harness.TurnReport, error) {
+	switch {
+	case c.def.Answer != nil && c.answer.as == missing:
+		return nil, fmt.Errorf("no event in the agent's stream matches answer: %s", c.def.Answer)
+	case c.def.Answer == nil && !c.found && c.why != nil:
+		return nil, fmt.Errorf("reading the stream of the agent: %w", c.why)
+	case c.def.Answer == nil && !c.found:
+		return nil, errors.New("no event in the agent's stream matches stream: when")
+	case c.def.Session != nil && c.session.as == missing:
+		return nil, fmt.Errorf("no event in the agent's stream matches session: %s", c.def.Session)
+	case c.def.Answer == nil:
+		return &harness.TurnReport{Answer: c.text.String()}, nil
+	}
+	return &harness.TurnReport{Answer: c.answer.text}, nil
+}
 
 // ours reads a response as agents behind `rehearse serve agent` give it.
 func ours(data []byte) (*harness.TurnReport, error) {
