@@ -35,9 +35,10 @@ the scenarios of both. If each run has one model, these are compared, whatever
 their names. It plays nothing.
 
 B - A is in points, with an interval. ~ says that the two are tied: not shown to
-differ, nor to be equal. A scenario whose definition changed is left out, and
-named, and so is one that is in one run alone. Scenarios are treated as a sample; with --fixed the question is whether
-this very suite would show a difference again, which needs two attempts each.
+differ, nor to be equal. A scenario whose definition changed, or that is in only one
+of the runs, is left out and named. Scenarios are treated as a sample; with --fixed
+the question is whether this very suite would show a difference again, which needs
+two attempts each.
 docs/statistics.md has the methods and their sources.
 
 The exit code is 0 whatever the result, and 3 when nothing could be compared.`,

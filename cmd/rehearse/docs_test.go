@@ -10,6 +10,9 @@ import (
 	"regexp"
 	"strings"
 	"testing"
+	"unicode/utf8"
+
+	"github.com/spf13/cobra"
 )
 
 // TestDocsCommands parses every rehearse command line of the documentation:
@@ -69,6 +72,23 @@ func parseCommand(words []string, whole bool) error {
 		return nil
 	}
 	return cmd.Args(cmd, cmd.Flags().Args())
+}
+
+// TestHelpWidth: the texts of --help fit a terminal of 90 columns.
+func TestHelpWidth(t *testing.T) {
+	const columns = 90
+	var check func(cmd *cobra.Command)
+	check = func(cmd *cobra.Command) {
+		for line := range strings.Lines(cmd.Long) {
+			if n := utf8.RuneCountInString(strings.TrimSuffix(line, "\n")); n > columns {
+				t.Errorf("%s: a line of its help has %d columns: %s", cmd.CommandPath(), n, line)
+			}
+		}
+		for _, c := range cmd.Commands() {
+			check(c)
+		}
+	}
+	check(rootCommand(&process{getenv: os.LookupEnv, stdin: strings.NewReader(""), stdout: io.Discard, stderr: io.Discard}))
 }
 
 type docCommand struct {

@@ -47,8 +47,9 @@ type runFlags struct {
 	offline    bool
 }
 
-const runHelp = `run plays the scenarios in files and folders against an agent, judges each trial, prints the results, and writes a run folder with report.html,
-junit.xml, summary.md and trials.jsonl.
+const runHelp = `run plays the scenarios in files and folders against an agent, judges each trial,
+prints the results, and writes a run folder with report.html, junit.xml, summary.md
+and trials.jsonl.
 
 --mode says what answers as the model:
 
