@@ -28,8 +28,9 @@ type serverClock struct {
 }
 
 // unwatched is how long, by the real clock, what a server has said is under way
-// on a connection that is not watched: such as that of a subject in another
-// process, or of a server with a process of its own.
+// on a connection that is not watched: such as that of a server with a process of
+// its own. Answers are counted all the same; this is for what a server says
+// besides, such as notifications.
 const unwatched = 50 * time.Millisecond
 
 func (c *serverClock) Sleep(ctx context.Context, d time.Duration) error {
