@@ -17,6 +17,7 @@ run scenarios/suites --name suites --out "$out"
 PATH=$(cd "$(dirname "$rehearse")" && pwd):$PATH run scenarios/clients --name clients --out "$out" 2>/dev/null
 run scenarios/suites/utilities scenarios/suites/gemflux/05-workflow.yaml \
   --mode replay --cassettes cassettes/argo-proxy/3.3.3/plain --name argo-proxy-3.3.3 --out "$out"
+echo "a suite that fails on purpose, with one file that check warns of:" >&2
 run $here/ci --name on-purpose --out "$out"
 report "$out"/*-suites "$out"/*-clients "$out"/*-argo-proxy-3.3.3 --html "$out/suites.html"
 report "$out"/*-on-purpose --html "$out/ci.html" >/dev/null
