@@ -90,3 +90,16 @@ func TestUsageAdd(t *testing.T) {
 		t.Errorf("sum (-want +got):\n%s", diff)
 	}
 }
+
+func TestEndpointError(t *testing.T) {
+	broken := errors.New("broken")
+	for want, err := range map[string]*harness.EndpointError{
+		"the endpoint was not reached":          {},
+		"the endpoint answered with status 503": {Status: 503},
+		"broken":                                {Status: 503, Err: broken},
+	} {
+		if got := err.Error(); got != want || errors.Is(err, broken) != (err.Err != nil) {
+			t.Errorf("%+v: %q, want %q", err, got, want)
+		}
+	}
+}

@@ -283,10 +283,20 @@ func (e *StopError) Unwrap() error { return e.Err }
 type EndpointError struct {
 	// Status is the HTTP status, 0 when there was no reply.
 	Status int
-	Err    error
+	// Err is what was wrong; nil where the status says it.
+	Err error
 }
 
-func (e *EndpointError) Error() string { return e.Err.Error() }
+func (e *EndpointError) Error() string {
+	switch {
+	case e.Err != nil:
+		return e.Err.Error()
+	case e.Status == 0:
+		return "the endpoint was not reached"
+	}
+	return fmt.Sprintf("the endpoint answered with status %d", e.Status)
+}
+
 func (e *EndpointError) Unwrap() error { return e.Err }
 
 var (

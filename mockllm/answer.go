@@ -104,7 +104,7 @@ func (m *Mock) giveReply(r *reply, x *exchange, turn, n int, label string) (*giv
 		if err != nil {
 			return nil, err
 		}
-		said, err := r.Func(ask)
+		said, err := guard(func() (Reply, error) { return r.Func(ask) })
 		if err != nil {
 			return nil, &scriptError{err}
 		}
@@ -133,6 +133,16 @@ func (m *Mock) giveReply(r *reply, x *exchange, turn, n int, label string) (*giv
 	return sp, nil
 }
 
+// guard turns a panic of the script into an error.
+func guard[T any](f func() (T, error)) (v T, err error) {
+	defer func() {
+		if p := recover(); p != nil {
+			err = fmt.Errorf("panic: %v", p)
+		}
+	}()
+	return f()
+}
+
 // ruleFor returns the first of rules that applies, and a label for this use
 // of it; nil when none does. base is its place among the counters.
 func (m *Mock) ruleFor(rules []rule, base int, x *exchange) (r *rule, label string, err error) {
@@ -145,7 +155,7 @@ func (m *Mock) ruleFor(rules []rule, base int, x *exchange) (r *rule, label stri
 					return nil, "", err
 				}
 			}
-			ok, err := r.When(ask)
+			ok, err := guard(func() (bool, error) { return r.When(ask) })
 			if err != nil {
 				return nil, "", &scriptError{located("condition of a rule", r.Pos, err)}
 			}

@@ -67,7 +67,7 @@ func NewServer(t tb, script Script) *Mock {
 type Host struct {
 	listener net.Listener
 	server   *http.Server
-	done     chan error // the error of Serve
+	done     chan struct{} // closed when Serve has ended
 	fresh    sync.Map   // the net.Conns without a request so far
 
 	mu     sync.RWMutex // guards what follows
@@ -85,10 +85,13 @@ func NewHost(addr string) (*Host, error) {
 	if err != nil {
 		return nil, fmt.Errorf("listening for mock models: %w", err)
 	}
-	h := &Host{listener: l, mounts: make(map[string]*Mock), done: make(chan error, 1)}
+	h := &Host{listener: l, mounts: make(map[string]*Mock), done: make(chan struct{})}
 	h.server = gate.NewServer(h)
 	h.server.ConnState = h.connState
-	go func() { h.done <- h.server.Serve(l) }()
+	go func() {
+		defer close(h.done)
+		_ = h.server.Serve(l) // its error is that it was closed
+	}()
 	return h, nil
 }
 
@@ -125,7 +128,8 @@ func (h *Host) Addr() string { return h.listener.Addr().String() }
 const closeTimeout = 5 * time.Second
 
 // Close stops listening and waits for the requests being answered. One that
-// does not end within five seconds is cut, and is an error.
+// does not end within five seconds is cut, and is an error. A second Close does
+// nothing.
 func (h *Host) Close() error {
 	ctx, cancel := context.WithTimeout(context.Background(), closeTimeout)
 	defer cancel()

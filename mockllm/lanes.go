@@ -110,7 +110,7 @@ func (m *Mock) laneOf(x *exchange) (*Mock, error) {
 	for i := range m.program.lanes {
 		l := &m.program.lanes[i]
 		if l.When != nil {
-			ok, err := l.When(ask)
+			ok, err := guard(func() (bool, error) { return l.When(ask) })
 			if err != nil {
 				return nil, &scriptError{located(fmt.Sprintf("condition of lane %q", l.Name), l.Pos, err)}
 			}

@@ -199,7 +199,8 @@ func (m *Mock) Outline() []harness.Exchange {
 }
 
 // Remaining returns the positions of the replies that were never asked for,
-// in script order, those of lanes last.
+// in script order, those of lanes last. A reply that repeats was asked for when it
+// was asked for once.
 func (m *Mock) Remaining() []harness.Position {
 	var out []harness.Position
 	m.eachRemaining(func(_, _ int, _ string, r *reply) { out = append(out, r.Pos) })
@@ -214,7 +215,7 @@ func (m *Mock) EachRemaining(f func(lane string, turn, reply int, pos harness.Po
 }
 
 // eachRemaining tells f of each reply never asked for, with its turn and
-// reply from 1 and the lane. A reply that repeats was asked for when it was asked once.
+// reply from 1 and the lane.
 func (m *Mock) eachRemaining(f func(turn, n int, lane string, r *reply)) {
 	defer m.remainingLanes(f)
 	m.mu.Lock()

@@ -124,7 +124,8 @@ type Reply struct {
 	// Hold names a cue: the reply is not given before [Mock.Cue] gives it.
 	// A fault in place of the reply is not held.
 	Hold string
-	// Repeat gives the reply n times, each a position of its own. 0 means 1.
+	// Repeat gives the reply n times at the most, each a position of its own. 0
+	// means 1. It was asked for when it was asked for once.
 	Repeat int
 	// Pos is where the reply is written, for messages.
 	Pos harness.Position

@@ -544,3 +544,29 @@ func FuzzStream(f *testing.F) {
 		}
 	})
 }
+
+// TestScriptPanics: a function of the script that panics is a problem of the script,
+// in memory too, where nobody else could recover.
+func TestScriptPanics(t *testing.T) {
+	for name, script := range map[string]mockllm.Script{
+		"reply": {Replies: []mockllm.Reply{{Func: func(*mockllm.Ask) (mockllm.Reply, error) { panic("a bug") }}}},
+		"rule":  {Rules: []mockllm.Rule{{When: func(*mockllm.Ask) (bool, error) { panic("a bug") }, Reply: say("x")}}},
+		"lane":  {Lanes: []mockllm.Lane{{Name: "l", When: func(*mockllm.Ask) (bool, error) { panic("a bug") }, Replies: []mockllm.Reply{say("x")}}}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			m := scripted(t, script, nil)
+			resp, err := post(m, false, t.Context())
+			if err != nil {
+				t.Fatal(err)
+			}
+			text, _ := io.ReadAll(resp.Body)
+			resp.Body.Close()
+			if resp.StatusCode < 400 || !strings.Contains(string(text), "panic: a bug") {
+				t.Errorf("status %d: %s", resp.StatusCode, text)
+			}
+			if err := m.Err(); err == nil || !strings.Contains(err.Error(), "panic: a bug") {
+				t.Errorf("problems: %v", err)
+			}
+		})
+	}
+}

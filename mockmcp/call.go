@@ -155,6 +155,9 @@ func (s *Server) handle(ctx context.Context, call *Call, tool *Tool) (*Answer, e
 	if err == nil {
 		err = answer.check()
 	}
+	if err != nil && ctx.Err() != nil && errors.Is(err, ctx.Err()) {
+		return rpcAnswer(codeBroken, err.Error()), nil // nobody waits for it, and the script is not wrong
+	}
 	if err != nil {
 		return s.broken(call, filepos.Of(err), "", err)
 	}

@@ -175,7 +175,7 @@ func TestSilentOnDiscover(t *testing.T) {
 }
 
 // TestCancel: a client that cancels gets no answer, the handler's context
-// ends, and the session goes on.
+// ends, whose error is none of the script, and the session goes on.
 func TestCancel(t *testing.T) {
 	ended := make(chan error, 1)
 	started := make(chan struct{})
@@ -185,7 +185,7 @@ func TestCancel(t *testing.T) {
 			close(started)
 			<-ctx.Done()
 			ended <- context.Cause(ctx)
-			return &mockmcp.Answer{Text: "too late"}, nil
+			return nil, fmt.Errorf("waiting: %w", ctx.Err())
 		},
 	}}}
 	s := newServer(t, script, nil)
@@ -200,6 +200,26 @@ func TestCancel(t *testing.T) {
 	c.send(`{"jsonrpc":"2.0","id":2,"method":"ping"}`)
 	if m := c.receive(); string(m.ID) != "2" {
 		t.Errorf("got %s", m.Frame)
+	}
+	s.Close()
+	if err := s.Err(); err != nil {
+		t.Error(err)
+	}
+}
+
+// TestMatcherPanics: a condition of a fault that panics is a problem of the script.
+func TestMatcherPanics(t *testing.T) {
+	s := newServer(t, mockmcp.Script{
+		Name: "x", Tools: []mockmcp.Tool{{Name: "t", Results: []mockmcp.Result{{Answer: answer(mockmcp.Answer{Text: "fine"})}}}},
+		Faults: []fault.Fault{{Kind: fault.Hang, Match: fault.Match{Tool: "t", Args: func(json.RawMessage) (bool, error) { panic("a bug") }}}},
+	}, nil)
+	c := dial(t, s)
+	c.send(`{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"t"}}`)
+	if m := c.receive(); m.Key() != "1" {
+		t.Errorf("got %s", m.Frame)
+	}
+	if err := s.Err(); err == nil || !strings.Contains(err.Error(), "panic: a bug") {
+		t.Errorf("problems: %v", err)
 	}
 }
 

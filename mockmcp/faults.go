@@ -158,7 +158,7 @@ func (f *faults) next(e *fault.Event) *strike { return f.ask(f.player, e) }
 func (f *faults) ask(player *fault.Player, e *fault.Event) *strike {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	hit, err := player.Next(e)
+	hit, err := guard(func() (*fault.Fault, error) { return player.Next(e) })
 	if err != nil {
 		f.errs = append(f.errs, err)
 		f.s.opts.Logf("mock server %q: %v", f.s.script.Name, err)

@@ -322,7 +322,7 @@ func replyObject() *object {
 			{name: "hold", typ: objectOf("hold"), def: "none", doc: "Holds the reply until a cue."},
 			{name: "logprobs", typ: anyMap(), def: "null", doc: "What is sent as `logprobs` to a request that asks for them."},
 			{name: "choices", typ: list(text()), def: "the reply again", doc: "Texts of the second and further choices, for a request that asks for several."},
-			{name: "repeat", typ: count(1), def: "1", doc: "How many model calls in a row get this reply."},
+			{name: "repeat", typ: count(1), def: "1", doc: "How many model calls in a row get this reply at the most. It is reached when one of them was made."},
 			{name: "unoffered", typ: boolean(), def: "false", doc: "The names under `calls` are sent as they are written, offered or not: the model asks for a tool that it was not given."},
 			fragmentsKey("the reply is"), habitsKey("the reply"),
 		},

@@ -32,8 +32,8 @@ func (l *items) back() string {
 			list, wanted = append(list, dialect.Encode(it.sealed)), true
 		case it.isCall():
 			list = append(list, dialect.Encode(place{Type: "function_call"}))
-		case it.text.all != "":
-			list = append(list, dialect.Encode(place{"message", dialect.ToValid(it.text.all)}))
+		case it.text.all.text != "":
+			list = append(list, dialect.Encode(place{"message", dialect.ToValid(it.text.all.text)}))
 		}
 	}
 	if !wanted {
@@ -101,19 +101,19 @@ func (p *parser) show(r *dialect.Reader, it *item) {
 			p.calls++
 			it.number = p.calls
 		}
-		if more := it.asked.more(it.arguments); more != "" || begins {
-			c := it.call()
+		if more := it.asked.more(it.arguments.text); more != "" || begins {
+			c := it.named()
 			r.Show(dialect.Delta{Kind: dialect.CallDelta, Call: it.number - 1, ID: dialect.ToValid(c.ID), Name: dialect.ToValid(c.Name), Text: more})
 		}
 		return
 	}
-	if it.kind == "" && it.text.all == "" && it.summary.all == "" {
+	if it.kind == "" && it.text.all.text == "" && it.summary.all.text == "" {
 		return // arguments of a call whose name is not known yet
 	}
-	if more := it.thought.more(it.summary.all); more != "" {
+	if more := it.thought.more(it.summary.all.text); more != "" {
 		r.Show(dialect.Delta{Kind: dialect.ReasoningDelta, Text: more})
 	}
-	if more := it.said.more(it.text.all); more != "" {
+	if more := it.said.more(it.text.all.text); more != "" {
 		r.Show(dialect.Delta{Kind: dialect.TextDelta, Text: more})
 	}
 }

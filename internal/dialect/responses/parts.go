@@ -4,20 +4,46 @@ package responses
 
 import (
 	"slices"
+	"strings"
 
 	"github.com/rehearse-dev/rehearse/internal/dialect"
 )
 
 // parts is a text that comes in parts, each of them in pieces.
 type parts struct {
-	all  string // of all parts
+	all  grown // of all parts
 	list []part
+}
+
+// grown is a text that grows by pieces. What is there is not copied for each of
+// them, since there are hundreds of thousands in a long one.
+type grown struct {
+	text string
+	b    *strings.Builder // that holds it; nil for a text that came whole
+}
+
+func (g *grown) add(piece string) {
+	if g.b == nil {
+		g.b = new(strings.Builder)
+		g.b.WriteString(g.text)
+	}
+	g.b.WriteString(piece)
+	g.text = g.b.String()
+}
+
+func (g *grown) set(text string) { *g = grown{text: text} }
+
+// over puts a whole text in its place, if that says anything.
+func (g *grown) over(whole dialect.Text) {
+	if whole != "" {
+		g.set(string(whole))
+	}
 }
 
 // part is one of them. It is done when the whole of it came.
 type part struct {
 	index int
-	text  string
+	text  grown
 	done  bool
 }
 
@@ -27,7 +53,12 @@ func (p *parts) add(index dialect.Number, piece string) {
 	if i < 0 || p.list[i].done { // some endpoints number all parts 0, or none
 		i = p.begin(index)
 	}
-	p.put(i, p.list[i].text+piece)
+	p.list[i].text.add(piece)
+	if i == len(p.list)-1 {
+		p.all.add(piece)
+		return
+	}
+	p.join()
 }
 
 // end takes the whole of a part, if it says anything.
@@ -37,7 +68,8 @@ func (p *parts) end(index dialect.Number, whole string) {
 		i = p.begin(index)
 	}
 	if whole != "" {
-		p.put(i, whole)
+		p.list[i].text.set(whole)
+		p.join()
 	}
 	p.list[i].done = true
 }
@@ -46,9 +78,11 @@ func (p *parts) end(index dialect.Number, whole string) {
 func (p *parts) set(whole []part) {
 	var now parts
 	for _, part := range whole {
-		now.put(now.begin(dialect.Number{N: part.index, Set: true}), part.text)
+		i := now.begin(dialect.Number{N: part.index, Set: true})
+		now.list[i].text = part.text
 	}
-	if now.all != "" {
+	now.join()
+	if now.all.text != "" {
 		*p = now
 	}
 }
@@ -69,16 +103,10 @@ func (p *parts) begin(index dialect.Number) int {
 	return len(p.list) - 1
 }
 
-// put gives a part its text.
-func (p *parts) put(i int, text string) {
-	before := p.list[i].text
-	p.list[i].text = text
-	if i == len(p.list)-1 {
-		p.all = p.all[:len(p.all)-len(before)] + text
-		return
-	}
-	p.all = ""
+// join puts the text of all parts together anew.
+func (p *parts) join() {
+	p.all = grown{}
 	for _, part := range p.list {
-		p.all += part.text
+		p.all.add(part.text.text)
 	}
 }

@@ -20,7 +20,7 @@ type item struct {
 	namespace, name dialect.Text
 	text, refusal   parts
 	summary         parts
-	arguments       string
+	arguments       grown
 	done            bool // a whole item came
 
 	// said, thought and asked are what was shown of it; number is that of a call,
@@ -115,7 +115,7 @@ func (it *item) says(ref ref) int {
 
 // words are what came of a call, or of a message.
 func (it *item) words() dialect.Text {
-	return over(dialect.Text(it.text.all), dialect.Text(it.arguments))
+	return over(dialect.Text(it.text.all.text), dialect.Text(it.arguments.text))
 }
 
 // find returns the item that an event is about, the latest of those that it
@@ -182,17 +182,17 @@ func (it *item) set(o dialect.Members) {
 		it.kind = string(kind)
 	}
 	it.namespace, it.name = over(it.namespace, o.Text("namespace")), over(it.name, o.Text("name"))
-	it.arguments = string(over(dialect.Text(it.arguments), o.Text("arguments", "input")))
+	it.arguments.over(o.Text("arguments", "input"))
 	if it.kind == "reasoning" && o.Text("encrypted_content") != "" {
 		it.sealed = o
 	}
 	var said, refused, summed []part
 	for i, raw := range o.List("content") {
 		text, refusal := readPart(raw)
-		said, refused = append(said, part{index: i, text: string(text)}), append(refused, part{index: i, text: string(refusal)})
+		said, refused = append(said, part{index: i, text: grown{text: string(text)}}), append(refused, part{index: i, text: grown{text: string(refusal)}})
 	}
 	for i, o := range o.Objects("summary") {
-		summed = append(summed, part{index: i, text: string(o.Text("text"))})
+		summed = append(summed, part{index: i, text: grown{text: string(o.Text("text"))}})
 	}
 	it.text.set(said)
 	it.refusal.set(refused)
@@ -303,11 +303,11 @@ func (p *parser) addItemEvent(r *dialect.Reader, kind string, o dialect.Members)
 	case text != nil && how == "done":
 		text.end(index, string(whole))
 	case how == "delta":
-		it.arguments += piece
+		it.arguments.add(piece)
 	case how == "done":
-		it.arguments = string(over(dialect.Text(it.arguments), whole))
+		it.arguments.over(whole)
 	}
-	if len(it.arguments) > r.Limits.Arguments {
+	if len(it.arguments.text) > r.Limits.Arguments {
 		return r.LongArguments(it.name)
 	}
 	p.show(r, it)
@@ -339,7 +339,7 @@ func (p *parser) setItem(r *dialect.Reader, index dialect.Number, o dialect.Memb
 	if len(p.items.list) > dialect.MaxCalls {
 		return &dialect.Fault{Kind: dialect.TooLong, Message: "too many items in one response"}
 	}
-	if len(it.arguments) > r.Limits.Arguments {
+	if len(it.arguments.text) > r.Limits.Arguments {
 		return r.LongArguments(it.name)
 	}
 	p.show(r, it)
@@ -398,9 +398,9 @@ func (p *parser) End(r *dialect.Reader) {
 			r.Calls = append(r.Calls, it.call())
 			continue
 		}
-		r.Said.Add(dialect.Text(it.text.all))
-		r.Refusal.Add(dialect.Text(it.refusal.all))
-		r.Reasoning.Add(dialect.Text(it.summary.all))
+		r.Said.Add(dialect.Text(it.text.all.text))
+		r.Refusal.Add(dialect.Text(it.refusal.all.text))
+		r.Reasoning.Add(dialect.Text(it.summary.all.text))
 	}
 	r.Items = l.messages()
 	r.Extra = l.back()
@@ -411,10 +411,15 @@ func (it *item) isCall() bool {
 	return it.kind == "function_call" || it.kind == "custom_tool_call" || it.kind == "" && it.name != ""
 }
 
+// named is the call that an item is, without its arguments.
+func (it *item) named() *dialect.PendingCall {
+	return &dialect.PendingCall{ID: string(over(it.id, it.callID)), Name: joinNamespace(string(it.namespace), string(it.name))}
+}
+
 // call is the call that an item is.
 func (it *item) call() *dialect.PendingCall {
-	c := &dialect.PendingCall{ID: string(over(it.id, it.callID)), Name: joinNamespace(string(it.namespace), string(it.name))}
-	c.Arguments.Add(dialect.Text(it.arguments))
+	c := it.named()
+	c.Arguments.Add(dialect.Text(it.arguments.text))
 	return c
 }
 
@@ -423,7 +428,7 @@ func (it *item) call() *dialect.PendingCall {
 func (l *items) messages() []dialect.Item {
 	var out []dialect.Item
 	for _, it := range l.list {
-		m := harness.Message{Role: harness.RoleAssistant, Text: dialect.ToValid(it.text.all), Refusal: dialect.ToValid(it.refusal.all), Reasoning: dialect.ToValid(it.summary.all)}
+		m := harness.Message{Role: harness.RoleAssistant, Text: dialect.ToValid(it.text.all.text), Refusal: dialect.ToValid(it.refusal.all.text), Reasoning: dialect.ToValid(it.summary.all.text)}
 		if it.name != "" {
 			m.Calls = []harness.ToolCall{it.call().Whole()}
 		}
