@@ -270,6 +270,9 @@ func Run(ctx context.Context, list []*scenarios.Scenario, opts *Options) (*Resul
 	if err != nil {
 		return nil, err
 	}
+	if err := twice(jobs); err != nil {
+		return nil, err
+	}
 	for _, j := range jobs {
 		if err := speaks(j.subject.Subject, j.entry.Model); err != nil {
 			return nil, err
@@ -427,6 +430,19 @@ func (r *runner) jobs(list []*scenarios.Scenario) ([]job, error) {
 		return out, r.cassetteJobs(out)
 	}
 	return out, nil
+}
+
+// twice refuses scenarios that are given twice: nothing would tell their trials
+// apart.
+func twice(jobs []job) error {
+	seen := map[trials.Key]*scenarios.Scenario{}
+	for _, j := range jobs {
+		if s := seen[j.key]; s != nil {
+			return fmt.Errorf("scenario %q of suite %q is given twice (%s and %s); to play it more than once, set the number of trials", s.Name, s.Suite, s.Pos, j.scenario.Pos)
+		}
+		seen[j.key] = j.scenario
+	}
+	return nil
 }
 
 // keyOf identifies a trial of a scenario.

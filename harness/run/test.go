@@ -21,8 +21,9 @@ import (
 // Test plays the scenarios of a file or folder as subtests, one for each
 // scenario. A failure names file:line of the expectation, or of the turn or
 // scenario where no expectation is to blame; an error of the infrastructure
-// fails the test too and says that it is one. What `rehearse check` would warn
-// of is logged.
+// fails the test too and says that it is one. A scenario that the subject cannot
+// play is skipped; a test of which nothing was checked fails. What `rehearse check`
+// would warn of is logged.
 //
 // With [Options.Mode] replay it plays what is recorded beside the scenarios,
 // without a network and without keys; a scenario that is not recorded fails,
@@ -118,7 +119,7 @@ func test(t tester, path string, opts *Options) {
 	sum := &summary{}
 	t.Cleanup(func() {
 		t.Helper()
-		sum.thresholds(t)
+		sum.whole(t)
 	})
 	for _, s := range list {
 		t.Run(s.Name, func(t tester) {
@@ -242,15 +243,21 @@ func (s *summary) add(res *Result) {
 	s.records = append(s.records, res.Records...)
 }
 
-// thresholds reports the thresholds of all scenarios that were played.
-func (s *summary) thresholds(t tester) {
+// whole reports what is about all scenarios that were played: the thresholds, and
+// that nothing was checked.
+func (s *summary) whole(t tester) {
 	t.Helper()
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	for _, r := range trials.JudgeRules(&s.manifest, s.records) {
+	rules := trials.JudgeRules(&s.manifest, s.records)
+	for _, r := range rules {
 		if r.Scenario == "" {
 			reportRule(t, r)
 		}
+	}
+	s.manifest.Planned = len(s.records)
+	if res := (&Result{Records: s.records, Manifest: s.manifest}); rules == nil && len(s.records) > 0 && res.checkedNothing() {
+		t.Errorf("nothing was checked: no scenario could be judged, so the test counts as failed")
 	}
 }
 

@@ -43,6 +43,7 @@ var (
 	errLimit     = errors.New("a limit of the scenario was exceeded")
 	errHang      = errors.New("the trial takes too long")
 	errAbandoned = errors.New("the subject ignored cancellation and was abandoned")
+	errGone      = errors.New("the subject ended its goroutine and returned nothing (runtime.Goexit, which t.FailNow and t.Fatal call)")
 )
 
 // trial is one trial under way.
@@ -195,6 +196,7 @@ func (t *trial) needsWorkdir() bool {
 // converse opens the subject, plays the turns, and closes it.
 func (t *trial) converse(ctx context.Context, env *harness.Env) {
 	session, err := guard(ctx, t, func() (harness.Session, error) { return t.subject.Subject.Open(ctx, t.opened(env)) })
+	err = hung(ctx, err)
 	switch panicked := (*panicError)(nil); {
 	case exhausted(err):
 		t.infra = t.outOf(err)
@@ -226,7 +228,7 @@ func (t *trial) converse(ctx context.Context, env *harness.Env) {
 		}
 		t.model.beginTurn(i + 1)
 		t.turnStart = time.Now()
-		err := t.send(ctx, session, turn)
+		err := hung(ctx, t.send(ctx, session, turn))
 		if i == 0 && t.judgedAtStart(ctx, err) && !t.asked() {
 			t.startError, t.reports, t.reported = err.Error(), nil, false
 			return
@@ -258,6 +260,15 @@ func (t *trial) converse(ctx context.Context, env *harness.Env) {
 	}
 }
 
+// hung is the error of a subject. Where all that it tells is that its context has
+// ended, it says why.
+func hung(ctx context.Context, err error) error {
+	if cause := context.Cause(ctx); errors.Is(cause, errHang) && errors.Is(err, context.Canceled) && !errors.Is(err, errHang) {
+		return fmt.Errorf("%w: %w", cause, err)
+	}
+	return err
+}
+
 // leave closes a session; nil is none.
 func (t *trial) leave(ctx context.Context, session harness.Session) {
 	if session == nil {
@@ -267,7 +278,7 @@ func (t *trial) leave(ctx context.Context, session harness.Session) {
 	stop() // nothing but the grace is left
 	if _, err := guard(closing, t, func() (any, error) { return nil, session.Close() }); err != nil {
 		t.logf("closing the subject: %v", err)
-		if panicked := (*panicError)(nil); t.broke == nil && errors.As(err, &panicked) {
+		if panicked := (*panicError)(nil); t.broke == nil && (errors.As(err, &panicked) || errors.Is(err, errGone)) {
 			t.broke, t.fatal = fmt.Errorf("closing the subject: %w", err), true
 		}
 	}
@@ -340,7 +351,7 @@ func guard[T any](ctx context.Context, t *trial, f func() (T, error)) (T, error)
 	}
 	done := make(chan result, 1)
 	go func() {
-		var r result
+		r := result{err: errGone}
 		defer func() {
 			if p := recover(); p != nil {
 				t.logf("panic: %v\n%s", p, debug.Stack())
