@@ -341,6 +341,9 @@ func TestBadCalls(t *testing.T) {
 		{name: "an isError result", tool: func(context.Context, string) (tools.Result, error) {
 			return tools.Result{Text: "no such genome", IsError: true}, nil
 		}, call: call("a", "f", `{}`), want: "no such genome", fails: true},
+		{name: "a tool that panics", tool: func(context.Context, string) (tools.Result, error) {
+			panic("a bug")
+		}, call: call("a", "f", `{}`), want: "Error: calling f: it panicked: a bug", fails: true},
 		{name: "a result that is not UTF-8", tool: func(context.Context, string) (tools.Result, error) {
 			return tools.Result{Text: "a\xffb"}, nil
 		}, call: call("a", "f", `{}`), want: "a\ufffdb\n[bytes that are not UTF-8 were replaced by \ufffd]"},

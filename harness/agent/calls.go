@@ -13,6 +13,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/rehearse-dev/rehearse/harness"
+	"github.com/rehearse-dev/rehearse/harness/tools"
 	"github.com/rehearse-dev/rehearse/internal/mcpwire"
 	"github.com/rehearse-dev/rehearse/internal/value"
 )
@@ -183,7 +184,7 @@ func (t *turn) runCall(ctx context.Context, call harness.ToolCall, offered []har
 	}
 	ctx, cancel := context.WithTimeoutCause(ctx, t.cfg.ToolTimeout, errToolTimeout)
 	defer cancel()
-	res, err := t.cfg.Tools.Call(ctx, call.Name, args)
+	res, err := callTool(ctx, t.cfg.Tools, call.Name, args)
 	report.Server, report.Result = res.Server, res.Text
 	switch {
 	case err != nil && errors.Is(context.Cause(ctx), errToolTimeout):
@@ -202,6 +203,17 @@ func (t *turn) runCall(ctx context.Context, call harness.ToolCall, offered []har
 		kind, report.Error = ErrorTool, res.Text
 	}
 	return report, nil
+}
+
+// callTool calls a tool. A panic is an error of the call: this goroutine is ours, so
+// that nobody else could recover from it.
+func callTool(ctx context.Context, box Toolbox, name, args string) (res tools.Result, err error) {
+	defer func() {
+		if p := recover(); p != nil {
+			err = fmt.Errorf("it panicked: %v", p)
+		}
+	}()
+	return box.Call(ctx, name, args)
 }
 
 // denied says why a tool that is not offered may not be called.

@@ -54,7 +54,8 @@ var (
 // Open returns the session with a server. The first time it connects; later it
 // looks whether the session lives: one whose server disconnected, or that gives
 // no sign of life after 30 s without an answer, is connected anew. Two servers
-// are the same when they have the same name and are reached in the same way.
+// are the same when they have the same name and are reached in the same way; of
+// servers that are reached by Dial the name alone tells, so that they need one.
 //
 // A server that could not be opened is tried again by the next call, and when
 // that failed too after longer and longer waits, from [Options.Backoff] to 30 s;
@@ -67,6 +68,10 @@ func (p *Pool) Open(ctx context.Context, server harness.Server) (*Session, error
 	if p.closed {
 		p.mu.Unlock()
 		return nil, failed(ErrClosed, errPoolClosed)
+	}
+	if server.Dial != nil && server.Name == "" {
+		p.mu.Unlock()
+		return nil, failed(ErrMalformed, errors.New("a server that is reached by Dial needs a name in a pool: nothing else tells it from another"))
 	}
 	key := poolKey(server)
 	m := p.members[key]

@@ -77,6 +77,9 @@ func TestPoolKeepsServersApart(t *testing.T) {
 		t.Error("a second session with the same server")
 	}
 	opened(harness.Server{Name: "b", Dial: b.dial})
+	if _, err := pool.Open(t.Context(), harness.Server{Dial: b.dial}); err == nil || !strings.Contains(err.Error(), "needs a name in a pool") {
+		t.Errorf("without a name: %v", err)
+	}
 	if opened(childServer("ok")) == opened(childServer("ok", "X=1")) {
 		t.Error("two environments are one server")
 	}

@@ -20,10 +20,18 @@ import (
 // Connect opens the sessions of a pool with some servers, side by side, and
 // returns a router over them. Servers that the agent may not use are not opened.
 // One that cannot be reached is an error, unless it is Optional: then that costs
-// a warning, [Router.Tools] tries it again, and its tools come when it does.
+// a warning, [Router.Tools] tries it again, and its tools come when it does. Two
+// servers of one name are an error.
 //
 // [Router.Close] leaves the sessions to the pool.
 func Connect(ctx context.Context, pool *mcppool.Pool, servers []harness.Server, opts *Options) (*Router, error) {
+	names := map[string]bool{}
+	for _, s := range servers {
+		if names[s.Name] {
+			return nil, fmt.Errorf("two servers are called %q: give each a name of its own", s.Name)
+		}
+		names[s.Name] = true
+	}
 	r := newRouter(opts)
 	r.pool = pool
 	var wanted []harness.Server

@@ -5,6 +5,7 @@ package tools_test
 import (
 	"context"
 	"errors"
+	"fmt"
 	"io"
 	"strings"
 	"testing"
@@ -67,6 +68,19 @@ func text(t *testing.T, r *tools.Router, name, args string) string {
 		t.Fatal(err)
 	}
 	return result.Text
+}
+
+// TestTwoOfOneName: two servers of one name cannot be told apart.
+func TestTwoOfOneName(t *testing.T) {
+	pool := mcppool.NewPool(nil)
+	defer pool.Close()
+	for _, name := range []string{"a", ""} {
+		servers := []harness.Server{newEcho(t, name, "one").server(), newEcho(t, "b", "two").server(), newEcho(t, name, "three").server()}
+		servers[1].Name = "b"
+		if _, err := tools.Connect(t.Context(), pool, servers, nil); err == nil || err.Error() != fmt.Sprintf("two servers are called %q: give each a name of its own", name) {
+			t.Errorf("%q: %v", name, err)
+		}
+	}
 }
 
 // A server that is down at the start costs a warning, and its tools come when it

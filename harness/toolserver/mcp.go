@@ -109,13 +109,8 @@ func (s *Toolserver) filter(next mcp.MethodHandler) mcp.MethodHandler {
 	}
 }
 
-// mcpCall runs a tool for an MCP client. The library lets a panic end the program.
-func (s *Toolserver) mcpCall(ctx context.Context, req *mcp.CallToolRequest) (result *mcp.CallToolResult, err error) {
-	defer func() {
-		if r := recover(); r != nil {
-			result, err = nil, fmt.Errorf("tool %q panicked: %v", req.Params.Name, r)
-		}
-	}()
+// mcpCall runs a tool for an MCP client.
+func (s *Toolserver) mcpCall(ctx context.Context, req *mcp.CallToolRequest) (*mcp.CallToolResult, error) {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	defer context.AfterFunc(s.ended, cancel)()
@@ -133,7 +128,7 @@ func (s *Toolserver) mcpCall(ctx context.Context, req *mcp.CallToolRequest) (res
 	var structured struct {
 		StructuredContent json.RawMessage `json:"structuredContent"` // as it is spelled
 	}
-	result = new(mcp.CallToolResult)
+	result := new(mcp.CallToolResult)
 	if err := errors.Join(json.Unmarshal(got.Raw, result), json.Unmarshal(got.Raw, &structured)); err != nil {
 		return nil, fmt.Errorf("the result of tool %q: %w", req.Params.Name, err)
 	}

@@ -29,7 +29,12 @@ type runner = func(ctx context.Context, args json.RawMessage) (tools.Result, err
 
 // function runs a Go function.
 func function(f func(context.Context, json.RawMessage) (any, error)) runner {
-	return func(ctx context.Context, args json.RawMessage) (tools.Result, error) {
+	return func(ctx context.Context, args json.RawMessage) (_ tools.Result, err error) {
+		defer func() {
+			if p := recover(); p != nil { // it would end the program, or the connection
+				err = fmt.Errorf("the tool panicked: %v", p)
+			}
+		}()
 		got, err := f(ctx, args)
 		if ctx.Err() != nil {
 			return tools.Result{}, context.Cause(ctx)
