@@ -16,6 +16,6 @@
 //
 // Terms. An interaction is one request with its answer. A miss is a request
 // that matches no recorded one; it is an error, never a request to the network.
-// The key of a request is what two requests must share to count as the same,
-// see package key.
+// The key of a request is what two requests must share to count as the same: the
+// method, the path, and what the body means, without what changes with each request.
 package cassettes

@@ -116,7 +116,7 @@ type Options struct {
 	Whole bool
 	// Grace is how long Close waits for exchanges under way. Default 2 s.
 	Grace time.Duration
-	// Subject, Model and Label are noted with each interaction, see vcr.Meta.
+	// Subject, Model and Label are noted with each interaction, in its meta.
 	// A recording of another Subject is not replaced without Force.
 	Subject, Model, Label string
 	// LookupEnv finds CI, which forbids to record. Default [os.LookupEnv].

@@ -47,7 +47,8 @@
 //
 // # How an answer is made
 //
-// The table of routes (endpoints.go) leads a request to its dialect, a row of
+// For those who change the mock; files are those of this package. The table of
+// routes (endpoints.go) leads a request to its dialect, a row of
 // internal/dialect/dialects, which reads it. The position (position.go) tells
 // the reply, and the fault that the request meets. From there (answer.go):
 //

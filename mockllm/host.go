@@ -68,7 +68,7 @@ type Host struct {
 	listener net.Listener
 	server   *http.Server
 	done     chan struct{} // closed when Serve has ended
-	fresh    sync.Map   // the net.Conns without a request so far
+	fresh    sync.Map      // the net.Conns without a request so far
 
 	mu     sync.RWMutex // guards what follows
 	mounts map[string]*Mock

@@ -15,9 +15,9 @@ import (
 
 // Script is what a mock says. The zero Script answers nothing.
 type Script struct {
-	// Profile names the wire habits of the endpoint; package
-	// internal/profile lists them. Empty means openai. A profile that stands
-	// before the models, as argo-proxy does, shows some faults in its own
+	// Profile names the wire habits of the endpoint; docs/profiles.md lists them,
+	// and so does the error of an unknown one. Empty means openai. A profile that
+	// stands before the models, as argo-proxy does, shows some faults in its own
 	// way, as things that go wrong behind it: errors by status, Reset, Cut,
 	// InStreamError and MissingDone.
 	Profile string

@@ -26,8 +26,8 @@ type HTTPServer struct {
 }
 
 // NewServer starts a server for a test on a loopback port, over all that HTTP
-// carries. When the test ends it is closed, and each call that no scripted
-// result fits fails the test.
+// carries. When the test ends it is closed. The test fails when no scripted result
+// fitted a call, and when the script fails.
 func NewServer(t TB, script Script) *HTTPServer {
 	t.Helper()
 	s, err := New(script, nil)

@@ -70,8 +70,8 @@ type Protocol struct {
 	// ListChanged announces notifications about changed lists.
 	ListChanged bool
 	// Settle passes between the last notification about a request and its
-	// reply. nil means 20 ms; see 20 ms is what clients need that lose a
-	// notification which comes with the reply.
+	// reply. nil means 20 ms, which clients need that lose a notification which
+	// comes with the reply.
 	Settle *time.Duration
 	// Shuffle, when not 0, is the seed by which lists are shuffled, anew for
 	// each list.

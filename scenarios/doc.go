@@ -12,7 +12,7 @@
 // The kind of a file is its first key. A folder is read with its subfolders;
 // YAML of other kinds is skipped with a note, and a file named suite.yaml holds
 // defaults for the scenarios beside it. docs/scenario-reference.md lists every
-// key; it is written from the table in keys.go.
+// key.
 //
 // Everything is compiled when it is loaded: a scenario that loads has no
 // unknown key, operator or expression that does not parse. Only values can

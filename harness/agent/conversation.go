@@ -20,7 +20,7 @@ import (
 )
 
 // Conversation is one history with one model. Its methods may be called by
-// several goroutines, but only one Send runs at a time.
+// several goroutines, but only one Send runs at a time: another one is an error.
 type Conversation struct {
 	cfg *Config
 

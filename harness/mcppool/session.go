@@ -1,7 +1,8 @@
 // Copyright 2026 The rehearse Authors. SPDX-License-Identifier: Apache-2.0
 
-// Package mcppool opens client sessions with MCP servers: child processes
-// over stdio, streamable HTTP, and pipes to servers in this process.
+// Package mcppool opens client sessions with MCP servers: child processes over
+// stdio, streamable HTTP, HTTP+SSE, WebSockets, and pipes to servers in this
+// process.
 //
 //	s, err := mcppool.Open(ctx, harness.Server{Name: "files", Command: []string{"mcp-server-filesystem", dir}}, nil)
 //	if err != nil {

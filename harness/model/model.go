@@ -2,7 +2,7 @@
 
 // Package model is the interface between an agent and a language model of any
 // provider: a [Request] goes in, a sequence of [Event] values comes out, and
-// any failure is one [*Error] with a kind.
+// any failure is one [*Error] with a kind, but for the end of the caller's context.
 //
 //	for event, err := range m.Generate(ctx, &model.Request{Model: "gpt-5", Messages: history}) {
 //		if err != nil {

@@ -18,8 +18,8 @@
 // any client can be a subject. In this process there are shortcuts in memory
 // to the same mocks, Endpoint.Transport and Server.Dial; [harness.Server] says
 // which server is reached how. [Options.Foreign] leaves the shortcuts out. The
-// README has a complete subject, which opens servers of every kind through
-// package mcppool:
+// README has a complete subject, written with go-openai and mcp-go. Package mcppool
+// opens servers of every kind:
 //
 //	session, err := mcppool.Open(ctx, env.Servers[0], nil)
 //

@@ -186,7 +186,7 @@ func (m *Manifest) Ruled() bool {
 // unjudged, unless it is missed by what counts. So is a threshold of whose trials
 // more than a tenth are errors, and the rule of a scenario of whose attempts more
 // than half are, where these could have failed it. Records are those of different
-// trials, see [Merge].
+// trials: no two of them have one [Key].
 func JudgeRules(m *Manifest, records []Record) []RuleResult {
 	if !m.Ruled() {
 		return nil
