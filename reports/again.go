@@ -79,12 +79,14 @@ func shellWord(s string) string {
 
 // AsScenario writes what happened in a trial as a scenario: what the user said,
 // what the model did, and its calls as an expectation. It reads the name, the
-// trajectory and the [Trial.Witness] of the trial, and is empty where nobody said
-// anything. It names no servers: the suite has them.
+// trajectory and the [Trial.Witness] of the trial. It is empty where nobody said
+// anything, and where the trial made calls and has no trajectory: [Load] drops that
+// of a trial that passed, and [trials.ReadFile] has it. It names no servers: the
+// suite has them.
 func AsScenario(t *Trial) string {
 	turns := map[int]*yaml.Node{}
 	var order []int
-	if t.Witness == nil || t.Witness.Transcript == nil {
+	if t.Witness == nil || t.Witness.Transcript == nil || len(t.Trajectory) == 0 && t.Counts.ToolCalls > 0 {
 		return ""
 	}
 	for i, r := range t.Witness.Transcript.Turns {

@@ -3,10 +3,14 @@
 package reports
 
 import (
+	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
 	"gopkg.in/yaml.v3"
+
+	"github.com/rehearse-dev/rehearse/harness"
+	"github.com/rehearse-dev/rehearse/harness/trials"
 )
 
 // TestJSONNode: arguments stand in the YAML of a trial as they were, whatever
@@ -33,5 +37,20 @@ func TestJSONNode(t *testing.T) {
 				t.Errorf("(-want +got):\n%s", diff)
 			}
 		})
+	}
+}
+
+// TestAsScenarioWithoutCalls: a trial whose calls are not loaded makes no scenario
+// that expects none.
+func TestAsScenarioWithoutCalls(t *testing.T) {
+	tr := trial("s", "s/s.yaml", 1, "a", 1)
+	tr.Counts.ToolCalls, tr.Trajectory = 0, nil
+	tr.Witness = &trials.Detail{Transcript: &harness.Transcript{Turns: []harness.TurnReport{{User: "Go."}}}}
+	if text := AsScenario(&tr); !strings.Contains(text, "calls: []") {
+		t.Errorf("without calls:\n%s", text)
+	}
+	tr.Counts.ToolCalls = 1
+	if text := AsScenario(&tr); text != "" {
+		t.Errorf("with a call that is not loaded:\n%s", text)
 	}
 }
