@@ -6,7 +6,6 @@ import (
 	"bytes"
 	"context"
 	"crypto/rand"
-	"crypto/subtle"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -410,18 +409,14 @@ func (s *Server) rules() gate.Rules {
 // has not.
 func (x *webRequest) authorized() bool {
 	auth := x.s.script.Protocol.Auth
-	if auth == nil {
-		return true
-	}
-	scheme, token, _ := strings.Cut(x.r.Header.Get("Authorization"), " ")
-	if strings.EqualFold(scheme, "Bearer") && subtle.ConstantTimeCompare([]byte(strings.TrimSpace(token)), []byte(auth.Token)) == 1 {
+	if auth == nil || gate.Bearer(x.r, auth.Token) {
 		return true
 	}
 	challenge := fmt.Sprintf("Bearer resource_metadata=%q", origin(x.r)+metadataPath+x.r.URL.Path)
 	if len(auth.Scopes) > 0 {
 		challenge += fmt.Sprintf(", scope=%q", strings.Join(auth.Scopes, " "))
 	}
-	if scheme != "" {
+	if x.r.Header.Get("Authorization") != "" {
 		challenge += `, error="invalid_token", error_description="the token is not valid"`
 	}
 	x.w.Header().Set("WWW-Authenticate", challenge)

@@ -139,7 +139,7 @@ func names(t *testing.T, base, view string) string {
 
 func TestTools(t *testing.T) {
 	_, base := open(t, &toolserver.Options{AdminToken: token})
-	on := []string{"Authorization", "Bearer " + token}
+	on := []string{"Authorization", "bearer  " + token} // the scheme is in any case
 	if status, body := ask(t, "POST", base+"/mcp/admin/toolsets", `{"action":"ACTIVATE","toolset_ids":["web_tools","file_system_tools"]}`, on...); status != 200 {
 		t.Fatalf("activating: %d %s", status, body)
 	}
