@@ -130,7 +130,7 @@ mockllm: harness internal/bpe internal/cues internal/dialect internal/dialect/ch
 	internal/profile internal/prose internal/schema internal/toolname internal/value mockllm/fault
 mockllm/fault: harness internal/faults
 mockmcp: harness internal/budget internal/cues internal/filepos internal/gate internal/jsonrpc internal/mcpwire
-	internal/plainfile internal/prose internal/schema internal/value mockmcp/fault
+	internal/plainfile internal/prose internal/schema internal/sse internal/value mockmcp/fault
 mockmcp/fault: harness internal/faults
 reports: harness harness/trials internal/look internal/prose internal/stats internal/value internal/yamlnode
 scenarios: harness harness/score harness/trials internal/conduct internal/dialect internal/exactjson internal/expr internal/filepos
