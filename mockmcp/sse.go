@@ -5,7 +5,6 @@ package mockmcp
 import (
 	"context"
 	"crypto/rand"
-	"fmt"
 	"net/http"
 	"net/url"
 	"path"
@@ -13,6 +12,7 @@ import (
 
 	"github.com/rehearse-dev/rehearse/internal/jsonrpc"
 	"github.com/rehearse-dev/rehearse/internal/mcpwire"
+	"github.com/rehearse-dev/rehearse/internal/sse"
 )
 
 // SSEHandler serves the transport of 2024-11-05: a GET opens the stream that
@@ -38,10 +38,10 @@ type sseSink struct{ *streamSink }
 
 func (w sseSink) reply(frame []byte, _ *jsonrpc.Error) error { return w.send(frame) }
 
-// postSink is [sseSink] while the POST that carried the request has no answer
-// yet.
+// postSink is the stream of a session while the POST that carried the request
+// has no answer yet.
 type postSink struct {
-	sseSink
+	sink
 	post *httpSink
 }
 
@@ -72,7 +72,7 @@ func (s *Server) openSSE(x *webRequest) {
 	s.mu.Unlock()
 	s.addClient(c)
 	defer s.forget(c)
-	_ = conn.write(fmt.Appendf(nil, "event: endpoint\ndata: %s\n\n", endpoint(x.r, c.id)))
+	_ = conn.write(sse.Data("endpoint", []byte(endpoint(x.r, c.id))))
 	select {
 	case <-conn.over:
 	case <-c.ctx.Done():
@@ -129,7 +129,7 @@ func (s *Server) postSSE(x *webRequest) {
 		c.dispatch(m, nil)
 		return
 	}
-	w := sseSink{c.out.sink.(sseSink).streamSink}
+	w := c.out.sink
 	post := newHTTPSink(c, x.w, x.r)
 	r := c.newRequest(m, postSink{w, post})
 	r.out.strike = s.faults.arrive(c, m)

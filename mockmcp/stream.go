@@ -241,7 +241,7 @@ func (w *streamSink) conn() *sseConn {
 	return w.st.conn
 }
 
-func (w *streamSink) cut() {
+func (w *streamSink) cut(int) {
 	if conn := w.conn(); conn != nil {
 		conn.stop(true)
 	}
@@ -259,6 +259,12 @@ func (*streamSink) open(string) {}
 func (*streamSink) streaming() bool { return true }
 
 func (*streamSink) status(int, http.Header, []byte) bool { return false }
+
+func (*streamSink) nextStatus(*jsonrpc.Error) string { return "" }
+
+func (*streamSink) closeStream(time.Duration) {}
+
+func (*streamSink) process() Process { return nil }
 
 // forget gives up the events of a stream that is over.
 func (st *stream) forget() (freed int, ok bool) {
