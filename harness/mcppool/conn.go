@@ -174,7 +174,7 @@ func (s *Session) dial(ctx context.Context, c *conn) (transport, error) {
 	if server := s.server; server.Dial == nil && server.URL != "" {
 		web := mcphttp.Options{
 			URL: server.URL, Headers: server.Headers, DialContext: s.opts.DialContext, MaxFrame: s.opts.MaxFrame,
-			Waits: c.waits, Unread: c.unread, Note: s.note,
+			Waits: c.waits, Unread: c.unread, Clock: s.opts.Clock, Note: s.note,
 		}
 		switch {
 		case server.Transport == "sse":

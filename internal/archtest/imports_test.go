@@ -85,7 +85,7 @@ internal/match: harness harness/trials internal/expr internal/prose internal/sch
 internal/look:
 internal/mcpargs: internal/exactjson internal/prose internal/value
 internal/mcpconfig: harness internal/exactjson internal/filepos internal/plainfile internal/prose internal/strictyaml
-internal/mcphttp: internal/exactjson internal/jsonrpc internal/mcpwire internal/prose internal/redirect internal/sse
+internal/mcphttp: harness internal/exactjson internal/jsonrpc internal/mcpwire internal/prose internal/redirect internal/sse
 internal/mcpmatrix: mockmcp mockmcp/fault
 internal/mcpwire: harness internal/exactjson internal/jsonrpc internal/prose internal/redirect
 internal/mockserver: harness harness/score harness/trials internal/budget internal/exactjson internal/expr internal/gate internal/jsonrpc
