@@ -9,7 +9,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"net/url"
 	"os"
 	"regexp"
 	"slices"
@@ -19,6 +18,7 @@ import (
 	"github.com/rehearse-dev/rehearse/internal/filepos"
 	"github.com/rehearse-dev/rehearse/internal/mcpconfig"
 	"github.com/rehearse-dev/rehearse/internal/plainfile"
+	"github.com/rehearse-dev/rehearse/internal/prose"
 	"github.com/rehearse-dev/rehearse/internal/toolname"
 )
 
@@ -193,7 +193,7 @@ func (t *Tool) check() error {
 		return fmt.Errorf("tool %q needs a url", t.Name)
 	}
 	if t.URL != "" {
-		if u, err := url.Parse(t.URL); err != nil || u.Host == "" || u.Scheme != "http" && u.Scheme != "https" {
+		if _, ok := prose.WholeURL(t.URL); !ok {
 			return fmt.Errorf("tool %q: its url is no http address", t.Name) // it may hold a key
 		}
 	}

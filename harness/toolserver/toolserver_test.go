@@ -368,6 +368,7 @@ func TestReadRegistry(t *testing.T) {
 		{"empty", `{"toolsets": [{"id": "a"}]}`, "neither tools nor a server"},
 		{"no url", `{"toolsets": [{"id": "a", "tools": [{"name": "x"}]}]}`, "needs a url"},
 		{"no address", `{"toolsets": [{"id": "a", "tools": [{"name": "x", "url": "x:1"}]}]}`, "no http address"},
+		{"no host", `{"toolsets": [{"id": "a", "tools": [{"name": "x", "url": "http://:1/x"}]}]}`, "no http address"},
 		{"no name", `{"toolsets": [{"id": "a", "tools": [{"name": "a b", "url": "http://a"}]}]}`, "no name of a tool"},
 		{"reserved", `{"toolsets": [{"id": "a", "tools": [{"name": "manage_toolsets", "url": "http://a"}]}]}`, "switches toolsets"},
 		{"both", `{"toolsets": [{"id": "a", "server": {"url": "http://a", "command": ["b"]}}]}`, "a command or a url"},

@@ -31,7 +31,7 @@ harness/agentserver: harness harness/agent internal/exactjson internal/gate inte
 harness/goopenai: harness
 harness/mcpgo: harness internal/mcpwire
 harness/mcppool: harness internal/breaker internal/exactjson internal/jsonrpc internal/mcphttp internal/mcpwire internal/retry internal/telemetry
-harness/model: harness internal/dialect internal/dialect/chat internal/dialect/gemini internal/dialect/messages internal/dialect/responses internal/redirect internal/retry internal/value
+harness/model: harness internal/dialect internal/dialect/chat internal/dialect/gemini internal/dialect/messages internal/dialect/responses internal/prose internal/redirect internal/retry internal/value
 harness/run: cassettes cassettes/mcptape internal/redact harness harness/mcppool harness/model
 	harness/score harness/tools
 	harness/trials internal/conduct internal/dialect internal/dialect/dialects internal/expr internal/filepos
