@@ -17,6 +17,7 @@ import (
 	"github.com/rehearse-dev/rehearse/harness"
 	"github.com/rehearse-dev/rehearse/internal/jsonrpc"
 	"github.com/rehearse-dev/rehearse/internal/mcpwire"
+	"github.com/rehearse-dev/rehearse/mockmcp/fault"
 )
 
 // era is how a client deals with the server.
@@ -25,15 +26,6 @@ type era int
 const (
 	legacy era = iota // initialize opens a session
 	modern            // 2026-07-28: each request stands for itself
-)
-
-// The transports, as frames name them.
-const (
-	overPipe  = "pipe"
-	overStdio = "stdio"
-	overHTTP  = "http"
-	overSSE   = "sse"
-	overWS    = "ws"
 )
 
 // client is one connected client, whatever the transport: a pipe, a
@@ -259,7 +251,7 @@ func (o *outlet) reply(ctx context.Context, frame []byte, rpc *jsonrpc.Error) {
 			return
 		}
 	}
-	if !news.IsZero() && o.c.transport == overHTTP {
+	if !news.IsZero() && o.c.transport == fault.HTTP {
 		// They went over another stream, and nothing but time has a client read
 		// that one first: a clock that skips waits would not do.
 		if left := settle - time.Since(news); left > 0 && harness.SystemClock().Sleep(ctx, left) != nil {

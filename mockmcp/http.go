@@ -22,6 +22,7 @@ import (
 	"github.com/rehearse-dev/rehearse/internal/gate"
 	"github.com/rehearse-dev/rehearse/internal/jsonrpc"
 	"github.com/rehearse-dev/rehearse/internal/mcpwire"
+	"github.com/rehearse-dev/rehearse/mockmcp/fault"
 )
 
 // Codes of errors that only HTTP has.
@@ -38,7 +39,7 @@ const bodyAnnounced = 64 << 10
 // /.well-known/oauth-protected-resource it serves the metadata of
 // [Auth].
 func (s *Server) Handler() http.Handler {
-	return s.handler(overHTTP, func(x *webRequest) {
+	return s.handler(fault.HTTP, func(x *webRequest) {
 		switch x.r.Method {
 		case http.MethodPost:
 			s.post(x)

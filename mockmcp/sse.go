@@ -13,13 +13,14 @@ import (
 	"github.com/rehearse-dev/rehearse/internal/jsonrpc"
 	"github.com/rehearse-dev/rehearse/internal/mcpwire"
 	"github.com/rehearse-dev/rehearse/internal/sse"
+	"github.com/rehearse-dev/rehearse/mockmcp/fault"
 )
 
 // SSEHandler serves the transport of 2024-11-05: a GET opens the stream that
 // carries all frames to the client and names the place for its POSTs, which is
 // "message" beside the path of the GET. Mount it at both.
 func (s *Server) SSEHandler() http.Handler {
-	return s.handler(overSSE, func(x *webRequest) {
+	return s.handler(fault.SSE, func(x *webRequest) {
 		switch x.r.Method {
 		case http.MethodGet:
 			s.openSSE(x)
@@ -57,7 +58,7 @@ func (s *Server) openSSE(x *webRequest) {
 	ctx, cancel := context.WithCancel(x.r.Context())
 	defer cancel()
 	defer context.AfterFunc(s.ctx, cancel)()
-	c := s.newClient(ctx, "sse-session-"+rand.Text(), overSSE)
+	c := s.newClient(ctx, "sse-session-"+rand.Text(), fault.SSE)
 	defer c.end()
 	st, conn := &stream{}, newSSEConn(x.w)
 	c.out = &outlet{c: c, sink: sseSink{&streamSink{st}}}
@@ -154,7 +155,7 @@ func (s *Server) postSSE(x *webRequest) {
 // WSHandler serves WebSockets of the subprotocol mcp: one message in each text
 // frame.
 func (s *Server) WSHandler() http.Handler {
-	return s.handler(overWS, func(x *webRequest) {
+	return s.handler(fault.WS, func(x *webRequest) {
 		if !x.admit(mcpwire.Message{}) {
 			return
 		}
@@ -170,7 +171,7 @@ func (s *Server) WSHandler() http.Handler {
 		}
 		defer socket.Abort()
 		defer context.AfterFunc(s.ctx, func() { socket.Close() })()
-		_ = s.attend(s.ctx, &socketProcess{Socket: socket}, overWS, abandon)
+		_ = s.attend(s.ctx, &socketProcess{Socket: socket}, fault.WS, abandon)
 		socket.Close()
 	})
 }
