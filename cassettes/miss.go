@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/rehearse-dev/rehearse/harness"
 	"github.com/rehearse-dev/rehearse/internal/key"
 	"github.com/rehearse-dev/rehearse/internal/vcr"
 )
@@ -25,8 +26,9 @@ type MissError struct {
 	Refused []string
 }
 
-// Miss tells clients that the request would miss again.
-func (e *MissError) Miss() bool { return true }
+// Is has the error be a [harness.ErrMiss], which tells clients that the request
+// would miss again.
+func (e *MissError) Is(target error) bool { return target == harness.ErrMiss }
 
 // maxShown bounds the differences and candidates that a message shows.
 const maxShown = 6

@@ -20,6 +20,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/rehearse-dev/rehearse/harness"
 	"github.com/rehearse-dev/rehearse/internal/key"
 	"github.com/rehearse-dev/rehearse/internal/redact"
 	"github.com/rehearse-dev/rehearse/internal/vcr"
@@ -47,7 +48,7 @@ func TestMissInWords(t *testing.T) {
 	} {
 		e := &MissError{Cassette: "a.yaml", Method: "POST", URL: "/v1", Nearest: tt.nearest}
 		e.Differences, e.Refused = several(tt.n)
-		if got := e.Error(); got != tt.want || !e.Miss() {
+		if got := e.Error(); got != tt.want || !errors.Is(fmt.Errorf("asking: %w", e), harness.ErrMiss) {
 			t.Errorf("%d of each:\n%s\nwant\n%s", tt.n, got, tt.want)
 		}
 	}

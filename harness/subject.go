@@ -307,6 +307,9 @@ var (
 	// ErrUnavailable is in the error of a subject whose program cannot be started,
 	// or whose server does not answer: the trial is an error, not a failure.
 	ErrUnavailable = errors.New("there is no subject")
+	// ErrMiss is in the error of a transport that has no answer to a request, such
+	// as a cassette. It will have none next time, so that clients do not repeat.
+	ErrMiss = errors.New("nothing scripted or recorded fits")
 	// ErrGaveUp is in the error of a subject that was started and ended by itself
 	// before it could be asked anything. It is an [ErrUnavailable], but for a
 	// scenario that expects an error at the start.

@@ -18,6 +18,7 @@ import (
 	"github.com/rehearse-dev/rehearse/internal/jsonrpc"
 	"github.com/rehearse-dev/rehearse/internal/mcpwire"
 	"github.com/rehearse-dev/rehearse/internal/value"
+	"github.com/rehearse-dev/rehearse/mockmcp/fault"
 )
 
 // Codes of the protocol errors that are ours: an answer that nobody scripted,
@@ -99,7 +100,7 @@ func (s *Server) order(r *request) {
 		return
 	}
 	line := &r.client.line
-	if t := r.client.transport; t == overHTTP || t == overSSE {
+	if t := r.client.transport; t == fault.HTTP || t == fault.SSE {
 		line = &s.line
 	}
 	decided := make(chan struct{})

@@ -17,6 +17,7 @@ import (
 	"github.com/rehearse-dev/rehearse/harness"
 	"github.com/rehearse-dev/rehearse/internal/jsonrpc"
 	"github.com/rehearse-dev/rehearse/internal/mcpwire"
+	"github.com/rehearse-dev/rehearse/mockmcp/fault"
 )
 
 // era is how a client deals with the server.
@@ -25,15 +26,6 @@ type era int
 const (
 	legacy era = iota // initialize opens a session
 	modern            // 2026-07-28: each request stands for itself
-)
-
-// The transports, as frames name them.
-const (
-	overPipe  = "pipe"
-	overStdio = "stdio"
-	overHTTP  = "http"
-	overSSE   = "sse"
-	overWS    = "ws"
 )
 
 // client is one connected client, whatever the transport: a pipe, a
@@ -176,8 +168,8 @@ type sink interface {
 	reply(frame []byte, rpc *jsonrpc.Error) error
 	// raw writes exactly these bytes, without framing.
 	raw(b []byte) error
-	// cut ends the connection abruptly.
-	cut()
+	// cut ends the connection abruptly; a process ends with that code.
+	cut(code int)
 	// closeOut ends the output in good order. Input is still read.
 	closeOut()
 	// open sends the head of an HTTP answer with that content type, "" for
@@ -188,6 +180,14 @@ type sink interface {
 	// status answers an HTTP request with a status of its own; false when
 	// there is none, or something was written already.
 	status(code int, h http.Header, body []byte) bool
+	// nextStatus is the HTTP status that goes out with the next frame, which
+	// may have that error; "" where there is none, or it has gone out.
+	nextStatus(rpc *jsonrpc.Error) string
+	// closeStream ends the connection of a stream that the client can come
+	// back to, after retry. Elsewhere it does nothing.
+	closeStream(retry time.Duration)
+	// process is the process that the server plays for the client, or nil.
+	process() Process
 }
 
 // outlet is where frames about one request go, or those of a connection that
@@ -251,7 +251,7 @@ func (o *outlet) reply(ctx context.Context, frame []byte, rpc *jsonrpc.Error) {
 			return
 		}
 	}
-	if !news.IsZero() && o.c.transport == overHTTP {
+	if !news.IsZero() && o.c.transport == fault.HTTP {
 		// They went over another stream, and nothing but time has a client read
 		// that one first: a clock that skips waits would not do.
 		if left := settle - time.Since(news); left > 0 && harness.SystemClock().Sleep(ctx, left) != nil {
@@ -262,7 +262,7 @@ func (o *outlet) reply(ctx context.Context, frame []byte, rpc *jsonrpc.Error) {
 		o.strike.reply(ctx, o, frame)
 		return
 	}
-	o.c.logFrame(jsonrpc.Frame{Kind: jsonrpc.FrameResponse, Method: o.r.Method, ID: o.r.ID, HTTP: o.httpStatus(rpc)}, frame)
+	o.c.logFrame(jsonrpc.Frame{Kind: jsonrpc.FrameResponse, Method: o.r.Method, ID: o.r.ID, HTTP: o.nextStatus(rpc)}, frame)
 	_ = o.sink.reply(frame, rpc)
 }
 
@@ -275,16 +275,7 @@ func (o *outlet) write(kind jsonrpc.FrameKind, method string, id json.RawMessage
 // log keeps a frame that is about to be written; fault names the fault that
 // writes it.
 func (o *outlet) log(kind jsonrpc.FrameKind, method string, id json.RawMessage, frame []byte, fault string) {
-	o.c.logFrame(jsonrpc.Frame{Kind: kind, Method: method, ID: id, HTTP: o.httpStatus(nil), Fault: fault}, frame)
-}
-
-// httpStatus is the HTTP status that goes out with the next frame; "" where
-// there is none.
-func (o *outlet) httpStatus(rpc *jsonrpc.Error) string {
-	if w, ok := o.sink.(*httpSink); ok {
-		return w.nextStatus(rpc)
-	}
-	return ""
+	o.c.logFrame(jsonrpc.Frame{Kind: kind, Method: method, ID: id, HTTP: o.nextStatus(nil), Fault: fault}, frame)
 }
 
 // forget has the server know the session of o no more.
@@ -294,14 +285,6 @@ func (o *outlet) forget() { o.c.s.forget(o.c) }
 func (o *outlet) stderr() io.Writer {
 	if p := o.process(); p != nil {
 		return p.Stderr()
-	}
-	return nil
-}
-
-// process is the process that the server plays for the client, or nil.
-func (o *outlet) process() Process {
-	if w, ok := o.sink.(*pipeSink); ok {
-		return w.process
 	}
 	return nil
 }

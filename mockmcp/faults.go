@@ -306,11 +306,7 @@ func (st *strike) die(o *outlet) {
 	if code == 0 && st.f.Kind != fault.NoFinalNewline {
 		code = 1
 	}
-	if w, ok := o.sink.(*pipeSink); ok {
-		w.exit(code)
-		return
-	}
-	o.cut()
+	o.cut(code)
 	if o.c.transport == fault.HTTP || o.c.transport == fault.SSE {
 		o.c.s.forgetAll()
 	}
@@ -370,7 +366,7 @@ func (st *strike) before(ctx context.Context, o *outlet) bool {
 			st.die(o)
 		default:
 			st.note(o)
-			o.cut()
+			o.cut(1)
 		}
 		return true
 	}
@@ -440,7 +436,7 @@ func (st *strike) status(o *outlet, code int, body string) bool {
 	}
 	if !o.status(code, h, []byte(body)) {
 		st.note(o)
-		o.cut()
+		o.cut(1)
 	}
 	return true
 }
@@ -552,7 +548,7 @@ func (st *strike) do(ctx context.Context, o *outlet, ops []op) {
 			o.c.hang(ctx)
 		case opCut:
 			st.note(o)
-			o.cut()
+			o.cut(1)
 		case opExit:
 			st.die(o)
 		case opCloseOut:

@@ -13,6 +13,7 @@ import (
 
 	"github.com/rehearse-dev/rehearse/internal/jsonrpc"
 	"github.com/rehearse-dev/rehearse/internal/mcpwire"
+	"github.com/rehearse-dev/rehearse/internal/sse"
 	"github.com/rehearse-dev/rehearse/mockmcp/fault"
 )
 
@@ -57,18 +58,12 @@ type situation struct {
 // lines reports whether messages are lines of a stream.
 func (s *situation) lines() bool { return s.transport == fault.Pipe || s.transport == fault.Stdio }
 
-// event is a message as an event of a stream, each of its lines a data line,
-// with end behind each line.
+// event is a message as an event of a stream, with end behind each line. An
+// empty one has no data, so that no client takes it.
 func event(message []byte, end string) []byte {
-	var b bytes.Buffer
-	b.WriteString("event: message" + end)
-	for line := range bytes.Lines(message) {
-		b.WriteString("data: ")
-		b.Write(bytes.TrimRight(line, "\r\n"))
-		b.WriteString(end)
-	}
-	b.WriteString(end)
-	return b.Bytes()
+	message = bytes.TrimRight(message, "\r\n")
+	ev := sse.Event{Name: "message", Data: message, Bare: len(message) == 0}
+	return bytes.ReplaceAll(ev.Append(nil), []byte("\n"), []byte(end))
 }
 
 // raw is a message as it stands on the wire, with its end.

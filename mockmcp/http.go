@@ -6,7 +6,6 @@ import (
 	"bytes"
 	"context"
 	"crypto/rand"
-	"crypto/subtle"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -23,6 +22,7 @@ import (
 	"github.com/rehearse-dev/rehearse/internal/gate"
 	"github.com/rehearse-dev/rehearse/internal/jsonrpc"
 	"github.com/rehearse-dev/rehearse/internal/mcpwire"
+	"github.com/rehearse-dev/rehearse/mockmcp/fault"
 )
 
 // Codes of errors that only HTTP has.
@@ -39,7 +39,7 @@ const bodyAnnounced = 64 << 10
 // /.well-known/oauth-protected-resource it serves the metadata of
 // [Auth].
 func (s *Server) Handler() http.Handler {
-	return s.handler(overHTTP, func(x *webRequest) {
+	return s.handler(fault.HTTP, func(x *webRequest) {
 		switch x.r.Method {
 		case http.MethodPost:
 			s.post(x)
@@ -410,18 +410,14 @@ func (s *Server) rules() gate.Rules {
 // has not.
 func (x *webRequest) authorized() bool {
 	auth := x.s.script.Protocol.Auth
-	if auth == nil {
-		return true
-	}
-	scheme, token, _ := strings.Cut(x.r.Header.Get("Authorization"), " ")
-	if strings.EqualFold(scheme, "Bearer") && subtle.ConstantTimeCompare([]byte(strings.TrimSpace(token)), []byte(auth.Token)) == 1 {
+	if auth == nil || gate.Bearer(x.r, auth.Token) {
 		return true
 	}
 	challenge := fmt.Sprintf("Bearer resource_metadata=%q", origin(x.r)+metadataPath+x.r.URL.Path)
 	if len(auth.Scopes) > 0 {
 		challenge += fmt.Sprintf(", scope=%q", strings.Join(auth.Scopes, " "))
 	}
-	if scheme != "" {
+	if x.r.Header.Get("Authorization") != "" {
 		challenge += `, error="invalid_token", error_description="the token is not valid"`
 	}
 	x.w.Header().Set("WWW-Authenticate", challenge)

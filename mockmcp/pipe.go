@@ -9,6 +9,7 @@ import (
 	"io"
 	"net/http"
 	"sync"
+	"time"
 
 	"github.com/rehearse-dev/rehearse/internal/jsonrpc"
 	"github.com/rehearse-dev/rehearse/internal/mcpwire"
@@ -73,8 +74,8 @@ const (
 
 // pipeSink is a connection that carries frames with newlines between them.
 type pipeSink struct {
-	process Process
-	end     context.CancelFunc // of the connection
+	proc Process
+	end  context.CancelFunc // of the connection
 
 	mu     sync.Mutex // guards what follows: lines must not interleave
 	closed bool       // nothing can be written any more
@@ -93,18 +94,15 @@ func (w *pipeSink) raw(b []byte) error {
 	if w.closed {
 		return io.ErrClosedPipe
 	}
-	_, err := w.process.Write(b)
+	_, err := w.proc.Write(b)
 	return err
 }
 
-func (w *pipeSink) cut() { w.exit(1) }
-
-// exit ends the process, and with it the connection.
-func (w *pipeSink) exit(code int) {
+func (w *pipeSink) cut(code int) {
 	w.mu.Lock()
 	w.closed = true
 	w.mu.Unlock()
-	w.process.Exit(code)
+	w.proc.Exit(code)
 	w.end()
 }
 
@@ -112,7 +110,7 @@ func (w *pipeSink) closeOut() {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	w.closed = true
-	_ = w.process.CloseStdout()
+	_ = w.proc.CloseStdout()
 }
 
 func (*pipeSink) open(string) {}
@@ -120,6 +118,12 @@ func (*pipeSink) open(string) {}
 func (*pipeSink) streaming() bool { return false }
 
 func (*pipeSink) status(int, http.Header, []byte) bool { return false }
+
+func (*pipeSink) nextStatus(*jsonrpc.Error) string { return "" }
+
+func (*pipeSink) closeStream(time.Duration) {}
+
+func (w *pipeSink) process() Process { return w.proc }
 
 // attend speaks with one client over a connection. It returns when the input
 // ends, after all that it started.
@@ -129,7 +133,7 @@ func (s *Server) attend(ctx context.Context, p Process, transport string, end en
 	id := fmt.Sprintf("%s-%d", transport, s.dialed)
 	s.mu.Unlock()
 	c := s.newClient(ctx, id, transport)
-	w := &pipeSink{process: p, end: c.end}
+	w := &pipeSink{proc: p, end: c.end}
 	c.out = &outlet{sink: w, c: c}
 	c.crew.jobs, c.eof = make(chan func()), make(chan struct{})
 	s.addClient(c)

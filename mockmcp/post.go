@@ -55,7 +55,6 @@ func (w *httpSink) streaming() bool {
 	return is || !w.plain()
 }
 
-// nextStatus is the status that goes out with the next frame; "" when it has.
 func (w *httpSink) nextStatus(rpc *jsonrpc.Error) string {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -83,7 +82,9 @@ func (w *httpSink) reply(frame []byte, rpc *jsonrpc.Error) error {
 	return nil
 }
 
-func (w *httpSink) cut() { w.conn.stop(true) }
+func (w *httpSink) cut(int) { w.conn.stop(true) }
+
+func (*httpSink) process() Process { return nil }
 
 // whole writes an answer that is complete, for the handler to flush when it
 // returns: a flush before that costs a chunk.

@@ -19,6 +19,7 @@ import (
 	"github.com/rehearse-dev/rehearse/internal/cues"
 	"github.com/rehearse-dev/rehearse/internal/mcpwire"
 	"github.com/rehearse-dev/rehearse/internal/value"
+	"github.com/rehearse-dev/rehearse/mockmcp/fault"
 )
 
 // Options are settings of a [Server]. nil means all defaults.
@@ -186,7 +187,7 @@ func (s *Server) Dial(context.Context) (io.ReadWriteCloser, error) {
 		defer stop()
 		defer ours.Close()
 		// A client that closed its end waits for nothing any more.
-		_ = s.attend(s.ctx, plainProcess{ours, ours}, overPipe, abandon)
+		_ = s.attend(s.ctx, plainProcess{ours, ours}, fault.Pipe, abandon)
 	}()
 	return theirs, nil
 }
@@ -221,7 +222,7 @@ func (s *Server) ServeProcess(ctx context.Context, p Process) error {
 		case <-served:
 		}
 	})()
-	return s.attend(ctx, p, overStdio, finish)
+	return s.attend(ctx, p, fault.Stdio, finish)
 }
 
 // Journal returns a copy of what was called so far, in order of arrival, as far

@@ -5,7 +5,6 @@ package mockmcp
 import (
 	"context"
 	"crypto/rand"
-	"fmt"
 	"net/http"
 	"net/url"
 	"path"
@@ -13,13 +12,15 @@ import (
 
 	"github.com/rehearse-dev/rehearse/internal/jsonrpc"
 	"github.com/rehearse-dev/rehearse/internal/mcpwire"
+	"github.com/rehearse-dev/rehearse/internal/sse"
+	"github.com/rehearse-dev/rehearse/mockmcp/fault"
 )
 
 // SSEHandler serves the transport of 2024-11-05: a GET opens the stream that
 // carries all frames to the client and names the place for its POSTs, which is
 // "message" beside the path of the GET. Mount it at both.
 func (s *Server) SSEHandler() http.Handler {
-	return s.handler(overSSE, func(x *webRequest) {
+	return s.handler(fault.SSE, func(x *webRequest) {
 		switch x.r.Method {
 		case http.MethodGet:
 			s.openSSE(x)
@@ -38,10 +39,10 @@ type sseSink struct{ *streamSink }
 
 func (w sseSink) reply(frame []byte, _ *jsonrpc.Error) error { return w.send(frame) }
 
-// postSink is [sseSink] while the POST that carried the request has no answer
-// yet.
+// postSink is the stream of a session while the POST that carried the request
+// has no answer yet.
 type postSink struct {
-	sseSink
+	sink
 	post *httpSink
 }
 
@@ -57,7 +58,7 @@ func (s *Server) openSSE(x *webRequest) {
 	ctx, cancel := context.WithCancel(x.r.Context())
 	defer cancel()
 	defer context.AfterFunc(s.ctx, cancel)()
-	c := s.newClient(ctx, "sse-session-"+rand.Text(), overSSE)
+	c := s.newClient(ctx, "sse-session-"+rand.Text(), fault.SSE)
 	defer c.end()
 	st, conn := &stream{}, newSSEConn(x.w)
 	c.out = &outlet{c: c, sink: sseSink{&streamSink{st}}}
@@ -72,7 +73,7 @@ func (s *Server) openSSE(x *webRequest) {
 	s.mu.Unlock()
 	s.addClient(c)
 	defer s.forget(c)
-	_ = conn.write(fmt.Appendf(nil, "event: endpoint\ndata: %s\n\n", endpoint(x.r, c.id)))
+	_ = conn.write(sse.Data("endpoint", []byte(endpoint(x.r, c.id))))
 	select {
 	case <-conn.over:
 	case <-c.ctx.Done():
@@ -129,7 +130,7 @@ func (s *Server) postSSE(x *webRequest) {
 		c.dispatch(m, nil)
 		return
 	}
-	w := sseSink{c.out.sink.(sseSink).streamSink}
+	w := c.out.sink
 	post := newHTTPSink(c, x.w, x.r)
 	r := c.newRequest(m, postSink{w, post})
 	r.out.strike = s.faults.arrive(c, m)
@@ -154,7 +155,7 @@ func (s *Server) postSSE(x *webRequest) {
 // WSHandler serves WebSockets of the subprotocol mcp: one message in each text
 // frame.
 func (s *Server) WSHandler() http.Handler {
-	return s.handler(overWS, func(x *webRequest) {
+	return s.handler(fault.WS, func(x *webRequest) {
 		if !x.admit(mcpwire.Message{}) {
 			return
 		}
@@ -170,7 +171,7 @@ func (s *Server) WSHandler() http.Handler {
 		}
 		defer socket.Abort()
 		defer context.AfterFunc(s.ctx, func() { socket.Close() })()
-		_ = s.attend(s.ctx, &socketProcess{Socket: socket}, overWS, abandon)
+		_ = s.attend(s.ctx, &socketProcess{Socket: socket}, fault.WS, abandon)
 		socket.Close()
 	})
 }

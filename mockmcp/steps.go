@@ -122,15 +122,6 @@ func (s *Server) play(ctx context.Context, r *request, rd *round, steps func(ask
 	return nil
 }
 
-// streamCloser is a wire whose streams can end before the answer.
-type streamCloser interface{ closeStream(retry time.Duration) }
-
-func (o *outlet) closeStream(retry time.Duration) {
-	if w, ok := o.sink.(streamCloser); ok {
-		w.closeStream(retry)
-	}
-}
-
 // repeat calls f times times, with a pause in between. f gets the number, from
 // 1.
 func (s *Server) repeat(ctx context.Context, times int, every time.Duration, f func(n int)) {

@@ -15,6 +15,7 @@ import (
 
 	"github.com/rehearse-dev/rehearse/internal/jsonrpc"
 	"github.com/rehearse-dev/rehearse/internal/mcpwire"
+	"github.com/rehearse-dev/rehearse/internal/sse"
 )
 
 // The content types of answers over HTTP.
@@ -96,20 +97,16 @@ func (st *stream) push(frame []byte) {
 
 // write sends one event; the caller holds mu and there is a connection.
 func (st *stream) write(n int, frame []byte) bool {
-	var b bytes.Buffer
-	if st.id != "" {
-		fmt.Fprintf(&b, "id: %s_%d\n", st.id, n)
+	ev := sse.Event{SetsID: st.id != ""}
+	if ev.SetsID {
+		ev.ID = fmt.Sprintf("%s_%d", st.id, n)
 	}
 	if frame == nil {
-		fmt.Fprintf(&b, "retry: %d\ndata:\n\n", st.retry.Milliseconds())
+		ev.Retry = st.retry
 	} else {
-		b.WriteString("event: message\n")
-		for line := range bytes.Lines(frame) {
-			fmt.Fprintf(&b, "data: %s\n", bytes.TrimRight(line, "\r\n"))
-		}
-		b.WriteString("\n")
+		ev.Name, ev.Data = "message", bytes.TrimRight(frame, "\r\n")
 	}
-	return st.conn.write(b.Bytes()) == nil
+	return st.conn.write(ev.Append(nil)) == nil
 }
 
 // attach has conn carry the stream, in place of any other, from the event with
@@ -244,7 +241,7 @@ func (w *streamSink) conn() *sseConn {
 	return w.st.conn
 }
 
-func (w *streamSink) cut() {
+func (w *streamSink) cut(int) {
 	if conn := w.conn(); conn != nil {
 		conn.stop(true)
 	}
@@ -262,6 +259,12 @@ func (*streamSink) open(string) {}
 func (*streamSink) streaming() bool { return true }
 
 func (*streamSink) status(int, http.Header, []byte) bool { return false }
+
+func (*streamSink) nextStatus(*jsonrpc.Error) string { return "" }
+
+func (*streamSink) closeStream(time.Duration) {}
+
+func (*streamSink) process() Process { return nil }
 
 // forget gives up the events of a stream that is over.
 func (st *stream) forget() (freed int, ok bool) {

@@ -372,8 +372,8 @@ func (c *captured) proxied(s harness.Server, tape string) (harness.Server, error
 		return s, fmt.Errorf("it is reached by %s, and capture records servers over stdio and streamable HTTP", s.Transport)
 	}
 	address, problems := mcpconfig.Expand(s.URL, c.p.getenv, true)
-	target, err := url.Parse(address)
-	if err != nil || len(problems) > 0 || target.Scheme != "http" && target.Scheme != "https" || target.Host == "" {
+	target, ok := prose.WholeURL(address)
+	if !ok || len(problems) > 0 {
 		return s, errors.New("its url is not an address such as http://localhost:8000/mcp")
 	}
 	if target.Path == "" {

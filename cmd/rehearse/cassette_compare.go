@@ -292,12 +292,13 @@ It is 3 if the endpoint could not be reached, or refused the key of every reques
 	}
 	flags.add(cmd)
 	cmd.Flags().StringVar(&upstream, "upstream", "", "address of the endpoint, such as http://localhost:8000 or https://api.openai.com/v1")
-	cmd.Flags().StringArrayVar(&headers, "header", nil, "a header to send, 'Name: value'; may be repeated")
+	cmd.Flags().StringArrayVar(&headers, "header", nil, "header for the endpoint, such as 'Authorization: Bearer $TOKEN' with an environment variable; may be repeated")
 	cmd.Flags().DurationVar(&timeout, "timeout", 2*time.Minute, "time limit for one answer")
 	return cmd
 }
 
-// headersOf reads 'Name: value' with environment variables in the values.
+// headersOf reads the values of --header: 'Name: value', with environment
+// variables as $NAME or ${NAME} in the value.
 func headersOf(p *process, lines []string) (http.Header, error) {
 	h := http.Header{}
 	for _, line := range lines {

@@ -79,8 +79,8 @@ const wantHost = "a host name or an IP address that the subject can call, withou
 
 // wholeURL reports whether a client can be given a URL as it stands.
 func wholeURL(raw string) bool {
-	u, err := url.Parse(raw)
-	return err == nil && (u.Scheme == "http" || u.Scheme == "https") && u.Hostname() != ""
+	_, ok := prose.WholeURL(raw)
+	return ok
 }
 
 // wantURL says what a base URL must be.

@@ -3,6 +3,7 @@
 package main
 
 import (
+	"io"
 	"net/http"
 	"net/http/httptest"
 	"os"
@@ -32,5 +33,30 @@ func TestHeaderEchoed(t *testing.T) {
 	}
 	if text := string(data); strings.Contains(text, value) || !strings.Contains(text, "some-client/1.2.3") {
 		t.Errorf("the tape:\n%s", text)
+	}
+}
+
+// TestHeaderOfClient: `mcp` reads --header as the other commands do.
+func TestHeaderOfClient(t *testing.T) {
+	got := make(chan http.Header, 8)
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		got <- r.Header
+		w.WriteHeader(http.StatusTeapot)
+	}))
+	defer server.Close()
+	run := func(args ...string) string {
+		var stderr strings.Builder
+		command(t.Context(), &process{
+			args: append([]string{"mcp", "list", "--transport", "http", server.URL + "/mcp"}, args...), stdin: strings.NewReader(""), stdout: io.Discard, stderr: &stderr,
+			getenv: func(name string) (string, bool) { return "sesame", name == "TOKEN" },
+		})
+		return stderr.String()
+	}
+	run("--header", "authorization: Bearer $TOKEN", "--header", "X-Tag: a", "--header", "X-Tag: b")
+	if h := <-got; h.Get("Authorization") != "Bearer sesame" || h.Get("X-Tag") != "a, b" {
+		t.Errorf("the server got %v", h)
+	}
+	if stderr := run("--header", "X: $GONE"); !strings.Contains(stderr, `--header "X": $GONE is not set`) {
+		t.Errorf("a variable that is not set: %s", stderr)
 	}
 }

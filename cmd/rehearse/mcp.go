@@ -70,7 +70,7 @@ func (c *mcpClient) flags(cmd *cobra.Command) {
 	f.SortFlags = false
 	f.StringVar(&c.config, "config", "", "mcp.json, or YAML with mcp.client, that has the server; the first word is then its name")
 	f.StringVar(&c.transport, "transport", "", "http, sse, ws or stdio (default: ws for ws:// and wss://; for other URLs http, or else sse; stdio for a command after --)")
-	f.StringArrayVar(&c.headers, "header", nil, "HTTP header for the server, as 'NAME: VALUE'; may be repeated")
+	f.StringArrayVar(&c.headers, "header", nil, "header for the server at a URL, such as 'Authorization: Bearer $TOKEN' with an environment variable; may be repeated")
 	f.StringArrayVar(&c.env, "env", nil, "environment variable for the command, as NAME=VALUE, or NAME to pass on the current value; may be repeated")
 	f.DurationVar(&c.timeout, "timeout", 60*time.Second, "time limit for the server to start, and for each answer or progress message")
 	f.StringVar(&c.era, "era", "auto", "protocol to speak: legacy (initialize, up to 2025-11-25), modern (2026-07-28) or auto")
@@ -126,12 +126,12 @@ func (c *mcpClient) server(cmd *cobra.Command, args []string) (harness.Server, [
 	if c.transport != "http" {
 		s.Transport = c.transport
 	}
-	for _, h := range c.headers {
-		name, value, ok := strings.Cut(h, ":")
-		if name = strings.TrimSpace(name); !ok || name == "" {
-			return harness.Server{}, nil, fmt.Errorf("--header %q: want 'NAME: VALUE'", h)
-		}
-		s.Headers[name] = strings.TrimSpace(value)
+	header, err := headersOf(c.p, c.headers)
+	if err != nil {
+		return harness.Server{}, nil, err
+	}
+	for name, values := range header {
+		s.Headers[name] = strings.Join(values, ", ")
 	}
 	return s, args[1:], nil
 }

@@ -115,8 +115,8 @@ asked for.`,
 // endpointAddress reads --upstream. Paths can be joined to what it returns. What
 // would be dropped is refused.
 func endpointAddress(text string) (*url.URL, error) {
-	u, err := url.Parse(text)
-	if err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Host == "" {
+	u, ok := prose.WholeURL(text)
+	if !ok {
 		return nil, fmt.Errorf("--upstream %q: want an address such as http://localhost:8000", text)
 	}
 	switch {

@@ -6,16 +6,16 @@ import (
 	"context"
 	"errors"
 	"net/http"
-	"net/url"
 
 	"github.com/rehearse-dev/rehearse/cassettes/mcptape"
+	"github.com/rehearse-dev/rehearse/internal/prose"
 	"github.com/rehearse-dev/rehearse/internal/redact"
 )
 
 // tapeProxy records a server over HTTP until it is interrupted.
 func tapeProxy(ctx context.Context, p *process, flags *tapeFlags, header http.Header) error {
-	target, err := url.Parse(flags.url)
-	if err != nil || target.Scheme != "http" && target.Scheme != "https" || target.Host == "" {
+	target, ok := prose.WholeURL(flags.url)
+	if !ok {
 		return errors.New("--url: want an address such as http://localhost:8000/mcp")
 	}
 	if target.Path == "" {

@@ -3,7 +3,6 @@
 package agent
 
 import (
-	"cmp"
 	"context"
 	"errors"
 
@@ -18,17 +17,10 @@ func (c *Config) record() {
 		return
 	}
 	o := *c.Telemetry
-	o.Provider = cmp.Or(o.Provider, providerOf(c.Model))
-	c.recorder = telemetry.New(&o, c.Clock.Now)
-}
-
-// providerOf is how the conventions name the provider of a client; empty where it
-// is not one of ours.
-func providerOf(m model.Model) string {
-	if c, ok := m.(*model.Client); ok {
-		return c.Provider()
+	if p, ok := c.Model.(model.Provider); ok && o.Provider == "" {
+		o.Provider = p.Provider()
 	}
-	return ""
+	c.recorder = telemetry.New(&o, c.Clock.Now)
 }
 
 // otherFailure is how the conventions name a failure that has no name.

@@ -175,6 +175,22 @@ func TestTelemetry(t *testing.T) {
 
 // TestTelemetryContents: messages, arguments and results are recorded when somebody
 // wants them.
+// TestTelemetryWrapped: a model that wraps a client has its provider.
+func TestTelemetryWrapped(t *testing.T) {
+	wrapped := struct{ *model.Client }{model.NewAnthropic(model.Config{})}
+	for want, o := range map[string]mcppool.Telemetry{"anthropic": {}, "mine": {Provider: "mine"}} {
+		r := recording(t)
+		r.into.Provider = o.Provider
+		c := Config{Model: wrapped, Telemetry: r.into, Clock: harness.SystemClock()}
+		c.record()
+		_, turn := c.recorder.Turn(t.Context(), "")
+		turn.End("", nil)
+		if got := r.tree(); !strings.Contains(got, "gen_ai.provider.name="+want) {
+			t.Errorf("want %s:\n%s", want, got)
+		}
+	}
+}
+
 func TestTelemetryContents(t *testing.T) {
 	r, _ := traced(t, func(o *mcppool.Telemetry) { o.Contents = true })
 	for _, want := range []string{

@@ -54,6 +54,11 @@ type transport interface {
 	// of what its process wrote there.
 	ending() string
 	stderr() string
+	// posts says that each request is an HTTP request with an answer of its own:
+	// it has headers, and its end gives it up. session is the id that HTTP gave
+	// the session, or "".
+	posts() bool
+	session() string
 	close()
 }
 
@@ -169,7 +174,7 @@ func (s *Session) dial(ctx context.Context, c *conn) (transport, error) {
 	if server := s.server; server.Dial == nil && server.URL != "" {
 		web := mcphttp.Options{
 			URL: server.URL, Headers: server.Headers, DialContext: s.opts.DialContext, MaxFrame: s.opts.MaxFrame,
-			Waits: c.waits, Unread: c.unread, Note: s.note,
+			Waits: c.waits, Unread: c.unread, Clock: s.opts.Clock, Note: s.note,
 		}
 		switch {
 		case server.Transport == "sse":
@@ -481,7 +486,7 @@ const goodbye = mcphttp.Goodbye
 // come after it, and the end of the connection does. Over HTTP in the new era the
 // end of its stream gives up a request.
 func (c *conn) giveUp(ctx context.Context, m mcpwire.Message) {
-	if _, web := c.transport.(*web); web && c.modern() || m.Method == mcpwire.MethodInitialize || m.Method == mcpwire.MethodDiscover {
+	if c.posts() && c.modern() || m.Method == mcpwire.MethodInitialize || m.Method == mcpwire.MethodDiscover {
 		return
 	}
 	n := notification(mcpwire.NoticeCancelled, map[string]any{"requestId": m.ID, "reason": context.Cause(ctx).Error()})
@@ -527,10 +532,7 @@ func (c *conn) mirrored(params json.RawMessage) http.Header {
 
 // mirrors reports whether arguments that a schema marks are sent as HTTP
 // headers too. Servers refuse a call where they are not, or not the same.
-func (c *conn) mirrors() bool {
-	_, overHTTP := c.transport.(*web)
-	return overHTTP && c.modern()
-}
+func (c *conn) mirrors() bool { return c.posts() && c.modern() }
 
 // listen asks a server of the new era to announce changes of its tools and of the
 // resources that were subscribed to, and waits until it confirms: what it

@@ -86,6 +86,8 @@ func (t *web) lost() error           { return nil }
 func (t *web) gone() bool            { return false }
 func (t *web) ending() string        { return "" }
 func (t *web) stderr() string        { return "" }
+func (t *web) posts() bool           { return true }
+func (t *web) session() string       { return t.http.Session() }
 
 func (t *web) close() {
 	t.c.running.Wait() // the session ends after all that is asked in it
@@ -121,6 +123,8 @@ func (t *oldWeb) agreed(version string)                             { t.sse.SetV
 func (t *oldWeb) done() <-chan struct{}                             { return t.sse.Done() }
 func (t *oldWeb) lost() error                                       { return t.sse.Over() }
 func (t *oldWeb) stderr() string                                    { return "" }
+func (t *oldWeb) posts() bool                                       { return false }
+func (t *oldWeb) session() string                                   { return "" }
 func (t *oldWeb) close()                                            { t.sse.Close() }
 
 func (t *oldWeb) gone() bool {

@@ -100,6 +100,11 @@ func TestHTTPHandshakeThatIsRefused(t *testing.T) {
 	}
 }
 
+// hurried is a clock on which waits take no time.
+type hurried struct{ harness.Clock }
+
+func (hurried) Sleep(ctx context.Context, _ time.Duration) error { return ctx.Err() }
+
 // A stream that the server ends before the answer is taken up where it ended,
 // if the server has prepared for that; the call is not made again.
 func TestHTTPStreamIsTakenUpAgain(t *testing.T) {
@@ -109,11 +114,11 @@ func TestHTTPStreamIsTakenUpAgain(t *testing.T) {
 		then  string // of what is taken up
 		want  string // the error
 	}{
-		{"with an answer", "id: 7\nretry: 10\ndata:\n\n", "data: " + result("ok") + "\n\n", ""},
-		{"after progress", "id: 7\nretry: 10\ndata: {\"jsonrpc\":\"2.0\",\"method\":\"notifications/x\"}\n\n", "data: " + result("ok") + "\n\n", ""},
-		{"in vain", "id: 7\nretry: 10\ndata:\n\n", "", "the answer's stream ended without an answer"},
-		{"from a server that is gone", "id: 7\nretry: 10\ndata:\n\n", "GONE", "the answer's stream ended, and resuming it: "},
-		{"refused", "id: 7\nretry: 10\ndata:\n\n", "REFUSED", "the answer's stream ended, and resuming it: HTTP 400 Bad Request: no such event"},
+		{"with an answer", "id: 7\nretry: 3600000\ndata:\n\n", "data: " + result("ok") + "\n\n", ""},
+		{"after progress", "id: 7\nretry: 3600000\ndata: {\"jsonrpc\":\"2.0\",\"method\":\"notifications/x\"}\n\n", "data: " + result("ok") + "\n\n", ""},
+		{"in vain", "id: 7\nretry: 3600000\ndata:\n\n", "", "the answer's stream ended without an answer"},
+		{"from a server that is gone", "id: 7\nretry: 3600000\ndata:\n\n", "GONE", "the answer's stream ended, and resuming it: "},
+		{"refused", "id: 7\nretry: 3600000\ndata:\n\n", "REFUSED", "the answer's stream ended, and resuming it: HTTP 400 Bad Request: no such event"},
 		{"not prepared", "retry: 10\ndata: {\"jsonrpc\":\"2.0\",\"method\":\"notifications/x\"}\n\n", "", "the answer's stream ended without an answer"},
 		{"with another answer", "data: " + strings.ReplaceAll(result("ok"), "ID", "999") + "\n\n", "", "unusable answer: request 3 was answered with the id 999"},
 		{"with no JSON", "data: oops\n\n", "", `(a line is not a JSON-RPC message (invalid character 'o' looking for beginning of value): "oops")`},
@@ -151,7 +156,7 @@ func TestHTTPStreamIsTakenUpAgain(t *testing.T) {
 					w.WriteHeader(http.StatusMethodNotAllowed)
 				}
 			})
-			s := open(t, harness.Server{URL: url}, nil)
+			s := open(t, harness.Server{URL: url}, &mcppool.Options{Clock: hurried{harness.SystemClock()}})
 			r, err := s.Call(t.Context(), "x", nil)
 			switch {
 			case tt.want == "" && (err != nil || r.Text != "ok" || taken != 1):

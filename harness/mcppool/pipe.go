@@ -62,6 +62,8 @@ func (p *pipe) close() {
 func (p *pipe) done() <-chan struct{} { return p.ended }
 func (p *pipe) lost() error           { return mcpwire.ErrClosed }
 func (p *pipe) agreed(string)         {}
+func (p *pipe) posts() bool           { return false }
+func (p *pipe) session() string       { return "" }
 
 func (p *pipe) gone() bool {
 	select {

@@ -123,3 +123,5 @@ func (e *ending) send(context.Context, mcpwire.Message, http.Header) (<-chan err
 func (e *ending) done() <-chan struct{} { return e.end }
 func (e *ending) lost() error           { return mcpwire.ErrClosed }
 func (e *ending) gone() bool            { return false }
+
+func (e *ending) posts() bool { return false }

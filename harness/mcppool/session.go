@@ -54,8 +54,8 @@ type Options struct {
 	// TotalTimeout bounds each tools/call however much progress it reports.
 	// Default ten times CallTimeout.
 	TotalTimeout time.Duration
-	// Clock is what the time limits of calls and lists run by. nil means
-	// [harness.SystemClock].
+	// Clock is what the time limits of calls and lists run by, and the wait before
+	// the stream of an answer is resumed. nil means [harness.SystemClock].
 	Clock harness.Clock
 	// ConnectTimeout bounds the start of the server with its handshake, and
 	// each tools/list. Default 30 s.

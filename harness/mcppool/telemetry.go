@@ -36,9 +36,7 @@ func (c *conn) request(ctx context.Context, method string, params any) (json.Raw
 	}
 	ctx, op := c.opts.recorder.Request(ctx, what)
 	result, err := c.exchange(ctx, id, method, params, op.Context())
-	if web, ok := c.transport.(*web); ok {
-		op.In(web.http.Session())
-	}
+	op.In(c.session())
 	var refused *rpcError
 	if errors.As(err, &refused) {
 		op.Refused(refused.rpc.Code, errors.New(refused.rpc.Message))

@@ -17,6 +17,7 @@ import (
 
 	"github.com/rehearse-dev/rehearse/harness"
 	"github.com/rehearse-dev/rehearse/internal/dialect"
+	"github.com/rehearse-dev/rehearse/internal/prose"
 )
 
 // endpoint is where requests go and how they are treated.
@@ -121,10 +122,10 @@ func (e *endpoint) generate(ctx context.Context, req *Request, out *outgoing, yi
 
 // checkURL finds a base URL that no attempt can reach.
 func checkURL(base string) error {
-	u, err := url.Parse(base)
-	if err == nil && u.Host != "" && (u.Scheme == "http" || u.Scheme == "https") {
+	if _, ok := prose.WholeURL(base); ok {
 		return nil
 	}
+	_, err := url.Parse(base) // says why, where it is no URL at all
 	return &Error{Kind: KindInvalid, Err: err, Message: fmt.Sprintf("base URL %q is not an http or https URL", base)}
 }
 

@@ -46,6 +46,13 @@ type Model interface {
 	Generate(ctx context.Context, req *Request) iter.Seq2[Event, error]
 }
 
+// Provider is what a [Model] may be too: it names whose API is asked, for traces.
+// [Client] is one. A model that wraps another passes the name on, or has none.
+type Provider interface {
+	// Provider is how the conventions of OpenTelemetry for generative AI name it.
+	Provider() string
+}
+
 // Request is what a model is asked.
 type Request struct {
 	Model    string

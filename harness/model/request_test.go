@@ -227,7 +227,7 @@ func TestSentReasoning(t *testing.T) {
 }
 
 func TestBaseURL(t *testing.T) {
-	for _, base := range []string{"", "localhost:8000/v1", "ftp://x/v1", "http://"} {
+	for _, base := range []string{"", "localhost:8000/v1", "ftp://x/v1", "http://", "http://:8000/v1"} {
 		h := ask(t, once(base), hello(true))
 		var e *Error
 		if !errors.As(h.err, &e) || e.Kind != KindInvalid {

@@ -5,6 +5,7 @@ package model
 import (
 	"context"
 	"errors"
+	"fmt"
 	"io"
 	"net/http"
 	"net/http/httptest"
@@ -148,6 +149,19 @@ func TestBreakingOff(t *testing.T) {
 	c := NewOpenAI(Config{BaseURL: s.url, Transport: noReuse()})
 	for range c.Generate(t.Context(), hello(true)) {
 		break // goleak and the server's cleanup see whether anything is left
+	}
+}
+
+// TestMissOfATransport: what a cassette has no answer for is not asked again.
+func TestMissOfATransport(t *testing.T) {
+	asked := 0
+	c := NewOpenAI(Config{BaseURL: "http://127.0.0.1", Clock: newFakeClock(), Transport: roundTrip(func(*http.Request) (*http.Response, error) {
+		asked++
+		return nil, fmt.Errorf("cassette a: %w", harness.ErrMiss)
+	})})
+	var e *Error
+	if err := ask(t, c, hello(false)).err; !errors.As(err, &e) || e.Kind != KindMiss || asked != 1 {
+		t.Errorf("%v, asked %d times, want a miss once", err, asked)
 	}
 }
 

@@ -118,8 +118,7 @@ func (a *attempt) unreached(err error) error {
 	}
 	e := a.err(KindConnection, "")
 	e.Err, e.Repeatable = err, true
-	var miss interface{ Miss() bool }
-	if errors.As(err, &miss) && miss.Miss() { // of a cassette: it has no answer next time either
+	if errors.Is(err, harness.ErrMiss) { // of a cassette: it has no answer next time either
 		e.Kind, e.Repeatable = KindMiss, false
 	}
 	return e

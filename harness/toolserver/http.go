@@ -3,7 +3,6 @@
 package toolserver
 
 import (
-	"crypto/subtle"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -104,8 +103,7 @@ func read(w http.ResponseWriter, r *http.Request) ([]byte, error) {
 // admin lets in whoever has the token.
 func (s *Toolserver) admin(serve http.HandlerFunc) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		token, ok := strings.CutPrefix(r.Header.Get("Authorization"), "Bearer ")
-		if !ok || s.opts.AdminToken == "" || subtle.ConstantTimeCompare([]byte(token), []byte(s.opts.AdminToken)) != 1 {
+		if s.opts.AdminToken == "" || !gate.Bearer(r, s.opts.AdminToken) { // without a token, there is no admin
 			w.Header().Set("WWW-Authenticate", "Bearer")
 			refuse(w, &Error{http.StatusUnauthorized, "the admin API wants its token: Authorization: Bearer TOKEN"})
 			return

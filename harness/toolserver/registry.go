@@ -9,15 +9,16 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"net/url"
 	"os"
 	"regexp"
+	"slices"
 	"strings"
 
 	"github.com/rehearse-dev/rehearse/harness"
 	"github.com/rehearse-dev/rehearse/internal/filepos"
 	"github.com/rehearse-dev/rehearse/internal/mcpconfig"
 	"github.com/rehearse-dev/rehearse/internal/plainfile"
+	"github.com/rehearse-dev/rehearse/internal/prose"
 	"github.com/rehearse-dev/rehearse/internal/toolname"
 )
 
@@ -30,10 +31,11 @@ var RegistrySchema []byte
 const maxRegistry = 16 << 20
 
 // ReadRegistry reads a registry from a JSON file. In the texts of servers,
-// addresses and environments ${VAR} is the variable of that name, and
-// ${VAR:-DEFAULT} a default for one that is not set or empty. Of a file with MCP
-// servers, mcp.json or the documents' YAML, each server is a toolset that is active
-// and has its name.
+// addresses and environments ${VAR} is the variable of that name, ${VAR:-DEFAULT}
+// has a default for one that is not set, and $${ is the text ${. A variable that is
+// set to nothing counts as set, as in files of MCP servers. Of such a file,
+// mcp.json or the documents' YAML, each server is a toolset that is active and has
+// its name.
 func ReadRegistry(path string) (*Registry, error) {
 	data, err := plainfile.Read(path, maxRegistry)
 	if err != nil {
@@ -46,8 +48,12 @@ func ReadRegistry(path string) (*Registry, error) {
 	if err != nil {
 		return nil, err
 	}
-	if err := r.expand(os.LookupEnv); err != nil {
-		return nil, filepos.Errorf(harness.Position{File: path}, "%w", err)
+	var errs []error
+	for _, problem := range r.expand(os.LookupEnv) {
+		errs = append(errs, filepos.Errorf(harness.Position{File: path}, "%s", problem))
+	}
+	if len(errs) > 0 {
+		return nil, errors.Join(errs...)
 	}
 	if err := r.check(); err != nil {
 		return nil, filepos.Errorf(harness.Position{File: path}, "%w", err)
@@ -116,25 +122,13 @@ func parseRegistry(path string, data []byte) (*Registry, error) {
 	return nil, filepos.Errorf(harness.Position{File: path, Line: line}, "this is no tool registry: %w", err)
 }
 
-// variable is how a text names an environment variable.
-var variable = regexp.MustCompile(`\$\{([A-Za-z_][A-Za-z0-9_]*)(:-([^}]*))?\}`)
-
-// expand puts variables in their places.
-func (r *Registry) expand(lookup func(string) (string, bool)) error {
-	var missing error
+// expand puts variables in their places. The problems say what could not be
+// replaced, each once.
+func (r *Registry) expand(lookup func(string) (string, bool)) (problems []string) {
 	fill := func(text string) string {
-		return variable.ReplaceAllStringFunc(text, func(found string) string {
-			m := variable.FindStringSubmatch(found)
-			got, _ := lookup(m[1])
-			switch {
-			case got != "":
-			case m[2] != "":
-				got = m[3]
-			case missing == nil:
-				missing = fmt.Errorf("the environment variable %s is not set; set it, or write ${%s:-DEFAULT}", m[1], m[1])
-			}
-			return got
-		})
+		text, wrong := mcpconfig.Expand(text, lookup, false)
+		problems = append(problems, wrong...)
+		return text
 	}
 	for i := range r.Toolsets {
 		set := &r.Toolsets[i]
@@ -154,7 +148,8 @@ func (r *Registry) expand(lookup func(string) (string, bool)) error {
 			}
 		}
 	}
-	return missing
+	slices.Sort(problems) // maps have no order
+	return slices.Compact(problems)
 }
 
 // check says what is wrong with a registry.
@@ -198,7 +193,7 @@ func (t *Tool) check() error {
 		return fmt.Errorf("tool %q needs a url", t.Name)
 	}
 	if t.URL != "" {
-		if u, err := url.Parse(t.URL); err != nil || u.Host == "" || u.Scheme != "http" && u.Scheme != "https" {
+		if _, ok := prose.WholeURL(t.URL); !ok {
 			return fmt.Errorf("tool %q: its url is no http address", t.Name) // it may hold a key
 		}
 	}

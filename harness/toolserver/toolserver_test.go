@@ -139,7 +139,7 @@ func names(t *testing.T, base, view string) string {
 
 func TestTools(t *testing.T) {
 	_, base := open(t, &toolserver.Options{AdminToken: token})
-	on := []string{"Authorization", "Bearer " + token}
+	on := []string{"Authorization", "bearer  " + token} // the scheme is in any case
 	if status, body := ask(t, "POST", base+"/mcp/admin/toolsets", `{"action":"ACTIVATE","toolset_ids":["web_tools","file_system_tools"]}`, on...); status != 200 {
 		t.Fatalf("activating: %d %s", status, body)
 	}
@@ -348,10 +348,14 @@ func TestMCP(t *testing.T) {
 
 func TestReadRegistry(t *testing.T) {
 	t.Setenv("SEARCH", "http://127.0.0.1:8001")
+	t.Setenv("NOTHING", "")
 	for _, tc := range []struct{ name, text, want string }{
 		{"whole", `{"toolsets": [{"id": "web_tools", "tools": [{"name": "web_search", "url": "${SEARCH}/tools/web_search"}]}]}`, ""},
 		{"default", `{"toolsets": [{"id": "f", "server": {"command": ["${NO_SUCH_VARIABLE:-files}"]}}]}`, ""},
 		{"unset", "{\"toolsets\": [{\"id\": \"f\", \"server\": {\"url\": \"${NO_SUCH_VARIABLE}\"}}]}", "NO_SUCH_VARIABLE is not set"},
+		{"unset twice", `{"toolsets": [{"id": "f", "server": {"command": ["${NO_SUCH_VARIABLE}", "${NOR_THIS_ONE}"]}}]}`, "NOR_THIS_ONE is not set"},
+		{"set to nothing", `{"toolsets": [{"id": "f", "server": {"command": ["a", "${NOTHING}", "${NOTHING:-b}", "$${NOTHING}"]}}]}`, ""},
+		{"no variable", `{"toolsets": [{"id": "f", "server": {"command": ["${a b}"]}}]}`, "not the name of an environment variable"},
 		{"MCP servers", `{"mcpServers": {"files": {"command": "files", "args": ["${NO_SUCH_VARIABLE:-/tmp}"], "env": {"A": "b"}}, "web": {"url": "${SEARCH}/mcp"}}}`, ""},
 		{"no MCP server", `{"mcpServers": {}}`, "it names no MCP server"},
 		{"grants", "mcp:\n  client:\n    enabled: true\n    servers: [{name: a, transport: http, url: 'http://a'}]\n    agent_permissions: {ada: {allowed_servers: [a]}}\n", "it has agent_permissions"},
@@ -364,6 +368,7 @@ func TestReadRegistry(t *testing.T) {
 		{"empty", `{"toolsets": [{"id": "a"}]}`, "neither tools nor a server"},
 		{"no url", `{"toolsets": [{"id": "a", "tools": [{"name": "x"}]}]}`, "needs a url"},
 		{"no address", `{"toolsets": [{"id": "a", "tools": [{"name": "x", "url": "x:1"}]}]}`, "no http address"},
+		{"no host", `{"toolsets": [{"id": "a", "tools": [{"name": "x", "url": "http://:1/x"}]}]}`, "no http address"},
 		{"no name", `{"toolsets": [{"id": "a", "tools": [{"name": "a b", "url": "http://a"}]}]}`, "no name of a tool"},
 		{"reserved", `{"toolsets": [{"id": "a", "tools": [{"name": "manage_toolsets", "url": "http://a"}]}]}`, "switches toolsets"},
 		{"both", `{"toolsets": [{"id": "a", "server": {"url": "http://a", "command": ["b"]}}]}`, "a command or a url"},
@@ -380,6 +385,8 @@ func TestReadRegistry(t *testing.T) {
 				t.Errorf("refused: %v", err)
 			case tc.want != "" && (err == nil || !strings.Contains(err.Error(), tc.want) || !strings.Contains(err.Error(), path)):
 				t.Errorf("error %v, want one with the path and %q", err, tc.want)
+			case tc.name == "set to nothing" && !slices.Equal(r.Toolsets[0].Server.Command, []string{"a", "", "", "${NOTHING}"}):
+				t.Errorf("read as %q", r.Toolsets[0].Server.Command)
 			case tc.name == "MCP servers" && (len(r.Toolsets) != 2 || !r.Toolsets[0].Active || r.Toolsets[0].ID != "files" ||
 				!slices.Equal(r.Toolsets[0].Server.Command, []string{"files", "/tmp"}) || r.Toolsets[0].Server.Env["A"] != "b" ||
 				r.Toolsets[1].Server.URL != "http://127.0.0.1:8001/mcp"):

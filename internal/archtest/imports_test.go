@@ -31,7 +31,7 @@ harness/agentserver: harness harness/agent internal/exactjson internal/gate inte
 harness/goopenai: harness
 harness/mcpgo: harness internal/mcpwire
 harness/mcppool: harness internal/breaker internal/exactjson internal/jsonrpc internal/mcphttp internal/mcpwire internal/retry internal/telemetry
-harness/model: harness internal/dialect internal/dialect/chat internal/dialect/gemini internal/dialect/messages internal/dialect/responses internal/redirect internal/retry internal/value
+harness/model: harness internal/dialect internal/dialect/chat internal/dialect/gemini internal/dialect/messages internal/dialect/responses internal/prose internal/redirect internal/retry internal/value
 harness/run: cassettes cassettes/mcptape internal/redact harness harness/mcppool harness/model
 	harness/score harness/tools
 	harness/trials internal/conduct internal/dialect internal/dialect/dialects internal/expr internal/filepos
@@ -85,7 +85,7 @@ internal/match: harness harness/trials internal/expr internal/prose internal/sch
 internal/look:
 internal/mcpargs: internal/exactjson internal/prose internal/value
 internal/mcpconfig: harness internal/exactjson internal/filepos internal/plainfile internal/prose internal/strictyaml
-internal/mcphttp: internal/exactjson internal/jsonrpc internal/mcpwire internal/prose internal/redirect internal/sse
+internal/mcphttp: harness internal/exactjson internal/jsonrpc internal/mcpwire internal/prose internal/redirect internal/sse
 internal/mcpmatrix: mockmcp mockmcp/fault
 internal/mcpwire: harness internal/exactjson internal/jsonrpc internal/prose internal/redirect
 internal/mockserver: harness harness/score harness/trials internal/budget internal/exactjson internal/expr internal/gate internal/jsonrpc
@@ -130,7 +130,7 @@ mockllm: harness internal/bpe internal/cues internal/dialect internal/dialect/ch
 	internal/profile internal/prose internal/schema internal/toolname internal/value mockllm/fault
 mockllm/fault: harness internal/faults
 mockmcp: harness internal/budget internal/cues internal/filepos internal/gate internal/jsonrpc internal/mcpwire
-	internal/plainfile internal/prose internal/schema internal/value mockmcp/fault
+	internal/plainfile internal/prose internal/schema internal/sse internal/value mockmcp/fault
 mockmcp/fault: harness internal/faults
 reports: harness harness/trials internal/look internal/prose internal/stats internal/value internal/yamlnode
 scenarios: harness harness/score harness/trials internal/conduct internal/dialect internal/exactjson internal/expr internal/filepos

@@ -11,7 +11,6 @@ import (
 	"fmt"
 	"io"
 	"net/http"
-	"slices"
 	"strings"
 
 	"github.com/rehearse-dev/rehearse/internal/sse"
@@ -162,25 +161,18 @@ func sniff(br *bufio.Reader) (first byte, head []byte, err error) {
 			return ' ', nil, nil
 		case err != nil:
 			return ' ', nil, err
-		case len(head) > 0 && head[0] != 0xef && !mayBeField(head): // else perhaps half a BOM
+		}
+		if _, short := sse.Begins(head); !short {
 			return head[0], head, nil
 		}
 		n = br.Buffered()
 	}
 }
 
-// streamFields are what lines of a stream begin with.
-func streamFields() []string { return []string{"data:", "event:", "id:", "retry:", ":"} }
-
-// mayBeField reports whether more of a field of a stream may follow.
-func mayBeField(head []byte) bool {
-	return slices.ContainsFunc(streamFields(), func(f string) bool { return len(head) < len(f) && strings.HasPrefix(f, string(head)) })
-}
-
 // isStream says whether text that is neither JSON nor HTML is a stream.
 func isStream(contentType string, head []byte) bool {
-	return strings.HasPrefix(contentType, "text/event-stream") ||
-		slices.ContainsFunc(streamFields(), func(f string) bool { return bytes.HasPrefix(head, []byte(f)) })
+	begins, _ := sse.Begins(head)
+	return begins || strings.HasPrefix(contentType, "text/event-stream")
 }
 
 // document reads a body that is one JSON document.

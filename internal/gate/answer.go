@@ -27,9 +27,15 @@ func refuse(w http.ResponseWriter, why string) {
 // Bearer reports whether a request carries a token. An empty token is none,
 // and everybody has it.
 func Bearer(req *http.Request, token string) bool {
-	if token == "" {
-		return true
+	return token == "" || subtle.ConstantTimeCompare([]byte(Token(req)), []byte(token)) == 1
+}
+
+// Token returns the bearer token of a request, or "". RFC 7235 has the scheme
+// in any case, and one or more blanks behind it.
+func Token(req *http.Request) string {
+	scheme, token, _ := strings.Cut(req.Header.Get("Authorization"), " ")
+	if !strings.EqualFold(scheme, "Bearer") {
+		return ""
 	}
-	scheme, sent, _ := strings.Cut(req.Header.Get("Authorization"), " ")
-	return strings.EqualFold(scheme, "Bearer") && subtle.ConstantTimeCompare([]byte(strings.TrimSpace(sent)), []byte(token)) == 1
+	return strings.TrimSpace(token)
 }

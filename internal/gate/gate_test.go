@@ -140,11 +140,14 @@ func TestHostileTypes(t *testing.T) {
 }
 
 func TestBearer(t *testing.T) {
-	for sent, want := range map[string]bool{"": false, "Bearer s": true, "bearer  s ": true, "Bearer": false, "Bearer t": false, "Basic s": false, "s": false} {
+	for sent, want := range map[string]bool{"": false, "Bearer s": true, "bearer  s ": true, "BEARER s": true, "Bearer": false, "Bearer t": false, "Basic s": false, "s": false} {
 		r := httptest.NewRequest(http.MethodPost, "/", nil)
 		r.Header.Set("Authorization", sent)
 		if got := gate.Bearer(r, "s"); got != want {
 			t.Errorf("%q: %v, want %v", sent, got, want)
+		}
+		if got := gate.Token(r); (got == "s") != want {
+			t.Errorf("%q has the token %q", sent, got)
 		}
 		if !gate.Bearer(r, "") {
 			t.Errorf("%q is refused where no token is wanted", sent)

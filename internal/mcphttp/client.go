@@ -26,6 +26,7 @@ import (
 
 	"github.com/mark3labs/mcp-go/mcp"
 
+	"github.com/rehearse-dev/rehearse/harness"
 	"github.com/rehearse-dev/rehearse/internal/exactjson"
 	"github.com/rehearse-dev/rehearse/internal/jsonrpc"
 	"github.com/rehearse-dev/rehearse/internal/mcpwire"
@@ -56,6 +57,11 @@ type Options struct {
 	// Unread says what came and could not be used, for the error of a stream
 	// without an answer. Nil says nothing.
 	Unread func() string
+	// Clock is what the wait runs by before the stream of an answer is resumed.
+	// Nil means [harness.SystemClock]. The stream of what belongs to no request
+	// waits by the machine's clock: nobody waits for that stream, and a clock that
+	// skips its waits would have the time limits of others pass.
+	Clock harness.Clock
 	// Note takes a line for what went wrong and was survived. Nil drops it.
 	Note func(format string, args ...any)
 }
@@ -80,6 +86,9 @@ func newLink(opts Options) (*link, error) {
 		return nil, fmt.Errorf("%q is not the URL of a server", prose.Address(opts.URL))
 	}
 	opts.MaxFrame = cmp.Or(opts.MaxFrame, mcpwire.DefaultMaxFrame)
+	if opts.Clock == nil {
+		opts.Clock = harness.SystemClock()
+	}
 	if opts.Note == nil {
 		opts.Note = func(string, ...any) {}
 	}
@@ -367,7 +376,10 @@ func (c *Client) takeStream(ctx context.Context, body io.ReadCloser, id json.Raw
 		default:
 			return fmt.Errorf("the answer's stream broke off: %w%s", err, c.opts.Unread())
 		}
-		if body, err = c.open(ctx, stream, true); err != nil {
+		if err = again(ctx, c.opts.Clock, stream); err == nil {
+			body, err = c.open(ctx, stream)
+		}
+		if err != nil {
 			return fmt.Errorf("the answer's stream ended, and resuming it: %w", err)
 		}
 	}
@@ -413,19 +425,15 @@ func (l *link) next(stream *sse.Reader) (sse.Event, error) {
 	}
 }
 
-// open opens a stream, or opens it again where it ended, after the time that
+// again waits until a stream that ended is to be opened again: for the time that
 // the server asked for.
-func (c *Client) open(ctx context.Context, stream *sse.Reader, again bool) (io.ReadCloser, error) {
-	if again {
-		asked, _ := stream.Retry()
-		timer := time.NewTimer(max(cmp.Or(asked, time.Second), 10*time.Millisecond))
-		defer timer.Stop()
-		select {
-		case <-timer.C:
-		case <-ctx.Done():
-			return nil, ctx.Err()
-		}
-	}
+func again(ctx context.Context, clock harness.Clock, stream *sse.Reader) error {
+	asked, _ := stream.Retry()
+	return clock.Sleep(ctx, max(cmp.Or(asked, time.Second), 10*time.Millisecond))
+}
+
+// open opens a stream, where it ended before.
+func (c *Client) open(ctx context.Context, stream *sse.Reader) (io.ReadCloser, error) {
 	r, err := c.request(ctx, http.MethodGet, mcpwire.Message{})
 	if err != nil {
 		return nil, err
@@ -453,9 +461,12 @@ func (c *Client) Listen(ctx context.Context, opened func()) {
 	answered := sync.OnceFunc(opened)
 	defer answered()
 	failures := 0
-	for again := false; ; again = true {
+	for first := true; ; first = false {
 		begin := time.Now()
-		body, err := c.open(ctx, stream, again)
+		if !first && again(ctx, harness.SystemClock(), stream) != nil {
+			return
+		}
+		body, err := c.open(ctx, stream)
 		answered()
 		if err == nil {
 			err = c.drain(stream)

@@ -418,8 +418,8 @@ func below(r *http.Request, path string) *http.Request {
 
 // ByKey finds the conversation by the API key, wherever a client puts it.
 func ByKey(r *http.Request) string {
-	if key, ok := strings.CutPrefix(r.Header.Get("Authorization"), "Bearer "); ok {
-		return strings.TrimSpace(key)
+	if key := gate.Token(r); key != "" {
+		return key
 	}
 	for _, name := range []string{"X-Api-Key", "Api-Key", "X-Goog-Api-Key"} {
 		if key := r.Header.Get(name); key != "" {

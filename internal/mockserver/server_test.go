@@ -74,6 +74,7 @@ func TestConversations(t *testing.T) {
 		{"url", nil, "/t/%s/v1/chat/completions", func(string) []string { return nil }},
 		{"url with a key", mockserver.ByKey, "/t/%s/v1/chat/completions", func(string) []string { return []string{"Authorization", "Bearer same"} }},
 		{"bearer", mockserver.ByKey, "/v1/chat/completions", func(id string) []string { return []string{"Authorization", "Bearer " + id} }},
+		{"bearer in lower case", mockserver.ByKey, "/v1/chat/completions", func(id string) []string { return []string{"Authorization", "bearer " + id} }},
 		{"x-api-key", mockserver.ByKey, "/v1/chat/completions", func(id string) []string { return []string{"X-Api-Key", id} }},
 		{"header", header, "/v1/chat/completions", func(id string) []string { return []string{"X-Test", id} }},
 	} {

@@ -3,7 +3,6 @@
 package project
 
 import (
-	"net/url"
 	"regexp"
 	"slices"
 	"strconv"
@@ -174,9 +173,9 @@ func (r *reader) address(n *strictyaml.Node, what string) string {
 	if text == "" {
 		return ""
 	}
-	u, err := url.Parse(text)
+	u, ok := prose.WholeURL(text)
 	switch {
-	case err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Hostname() == "":
+	case !ok:
 		r.add(n.Pos, "%s: want a URL with scheme and host, such as http://localhost:8000/v1", what)
 	case u.User != nil || u.RawQuery != "":
 		r.add(n.Pos, "%s: a user, a password or a query does not belong there: name the variable with the key under key", what)

@@ -7,6 +7,13 @@ import (
 	"strings"
 )
 
+// WholeURL reads a URL that a client of HTTP can be given as it stands: with the
+// scheme http or https, and a host. http://:80 has none.
+func WholeURL(raw string) (u *url.URL, ok bool) {
+	u, err := url.Parse(raw)
+	return u, err == nil && (u.Scheme == "http" || u.Scheme == "https") && u.Hostname() != ""
+}
+
 // Address is a URL without what may be secret in it: the user info, the values of
 // its query, and the fragment.
 //

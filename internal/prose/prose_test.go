@@ -63,6 +63,17 @@ func FuzzHead(f *testing.F) {
 	})
 }
 
+func TestWholeURL(t *testing.T) {
+	for raw, want := range map[string]bool{
+		"http://h": true, "https://h:1/v1?a=b": true, "HTTP://[::1]:80/": true,
+		"": false, "h:1": false, "http://": false, "http:///v1": false, "http://:80/v1": false, "http://me@:80": false, "ws://h": false, "//h/v1": false, "http://h/%zz": false,
+	} {
+		if _, ok := prose.WholeURL(raw); ok != want {
+			t.Errorf("%q: %v, want %v", raw, ok, want)
+		}
+	}
+}
+
 func TestAddress(t *testing.T) {
 	for _, tc := range []struct{ name, raw, want string }{
 		{"plain", "http://h:1/mcp", "http://h:1/mcp"},

@@ -158,17 +158,13 @@ func (p *pass) document(b []byte) []edit {
 	return p.text(b, 0)
 }
 
+// isSSE reports whether a body is a stream. Proxies call streams JSON, so the
+// body decides, except for a form or YAML: each may begin with the same words, and
+// a secret in it may have more than one line.
 func isSSE(kind string, b []byte) bool {
-	if kind == "text/event-stream" {
-		return true
-	}
-	b = bytes.TrimPrefix(b, []byte("\ufeff"))
-	for _, field := range []string{"data:", "event:", "id:", "retry:", ":"} {
-		if bytes.HasPrefix(b, []byte(field)) {
-			return kind == "" || strings.HasPrefix(kind, "text/")
-		}
-	}
-	return false
+	begins, _ := events.Begins(b)
+	other := kind == "application/x-www-form-urlencoded" || strings.HasPrefix(kind, "multipart/") || strings.HasSuffix(kind, "yaml")
+	return kind == "text/event-stream" || begins && !other
 }
 
 // span is a part of a body.

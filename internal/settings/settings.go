@@ -357,6 +357,6 @@ func remote(address string) harness.Server {
 }
 
 func wholeURL(raw string) bool {
-	u, err := url.Parse(raw)
-	return err == nil && (u.Scheme == "http" || u.Scheme == "https") && u.Hostname() != ""
+	_, ok := prose.WholeURL(raw)
+	return ok
 }

@@ -49,7 +49,7 @@ func Of(i *vcr.Interaction) *Shape {
 	s := &Shape{code: i.Response.Code, body: map[string]types{}, details: map[string]types{}, habits: map[string]string{}}
 	s.kind, _, _ = mime.ParseMediaType(i.Response.Header.Get("Content-Type"))
 	body := bytes.TrimSpace(i.Response.Body)
-	if s.kind == "text/event-stream" || bytes.HasPrefix(body, []byte("data:")) || bytes.HasPrefix(body, []byte("event:")) {
+	if begins, _ := sse.Begins(body); begins || s.kind == "text/event-stream" {
 		s.stream(i.Response.Body)
 		return s
 	}

@@ -91,6 +91,16 @@ func Example() {
 	// risky: finish_reason: was "stop", is "tool_calls"
 }
 
+// TestUnnamedStream takes what begins as a stream for one, whatever its type.
+func TestUnnamedStream(t *testing.T) {
+	for name, begin := range map[string]string{"a comment": ": hi\n", "an id": "id: 1\n", "a BOM": "\ufeff", "a time to wait": "retry: 5\r"} {
+		s := shape.Of(&vcr.Interaction{Response: vcr.Response{Code: 200, Body: []byte(begin + "data: {\"a\":1}\n\n")}})
+		if d := shape.Diff(s, shape.Of(&vcr.Interaction{Response: vcr.Response{Code: 200, Body: []byte("data: {\"a\":1}\n\n")}})); len(d) > 0 {
+			t.Errorf("%s: %v", name, d)
+		}
+	}
+}
+
 // TestLineEnds holds that it makes no difference how the lines of a stream end.
 func TestLineEnds(t *testing.T) {
 	const stream = "\ufeff: hi\n\nevent: x\ndata: {\"a\":\ndata: 1}\n\ndata: words\n\n: still here\n\ndata: [DONE]\n\n"

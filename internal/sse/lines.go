@@ -5,6 +5,7 @@ package sse
 import (
 	"bytes"
 	"iter"
+	"strings"
 )
 
 // Line is a line of a stream, by its place in the bytes.
@@ -15,6 +16,25 @@ type Line struct {
 	Value int
 	// Field is empty in a comment and in an empty line.
 	Field []byte
+}
+
+// Begins reports whether a body begins as a stream does: behind a BOM and white
+// space, with a field that the specification names or with a comment. It asks for
+// the colon, though a field may do without, since words of plain text do not have
+// it. short says that what has come is too little to tell.
+func Begins(b []byte) (stream, short bool) {
+	const bom = "\ufeff"
+	if len(b) < len(bom) && strings.HasPrefix(bom, string(b)) {
+		return false, true
+	}
+	b = bytes.TrimLeft(bytes.TrimPrefix(b, []byte(bom)), " \t\r\n")
+	for _, field := range []string{"data:", "event:", "id:", "retry:", ":"} {
+		if bytes.HasPrefix(b, []byte(field)) {
+			return true, false
+		}
+		short = short || len(b) < len(field) && strings.HasPrefix(field, string(b))
+	}
+	return false, short
 }
 
 // Lines yields the lines of a whole stream, also one at the end that nothing

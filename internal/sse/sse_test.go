@@ -270,6 +270,44 @@ func TestAll(t *testing.T) {
 	}
 }
 
+// TestBegins: how a body may begin that is a stream by the specification, and what
+// is text.
+func TestBegins(t *testing.T) {
+	for _, tc := range []struct {
+		name, body    string
+		stream, short bool
+	}{
+		{"data", "data: x\n\n", true, false},
+		{"no blank", "data:x", true, false},
+		{"event", "event: x\r", true, false},
+		{"id", "id: 1\r\n", true, false},
+		{"retry", "retry: 5\n", true, false},
+		{"comment", ": hi\n", true, false},
+		{"comment of nothing", ":\r\rdata: x\r\r", true, false},
+		{"BOM", "\ufeffdata: x\n\n", true, false},
+		{"BOM and comment", "\ufeff:\n", true, false},
+		{"empty lines", "\r\n\r\n\n\rdata: x", true, false},
+		{"nothing", "", false, true},
+		{"half a BOM", "\xef\xbb", false, true},
+		{"a BOM alone", "\ufeff", false, true},
+		{"a BOM and empty lines", "\ufeff\r\n", false, true},
+		{"half a field", "\r\ndat", false, true},
+		{"a field, and no colon yet", "data", false, true},
+		{"JSON", "{\"data\":1}", false, false},
+		{"HTML", "<p>", false, false},
+		{"words", "data is missing", false, false},
+		{"another field", "date: x\n", false, false},
+		{"capitals", "Data: x\n", false, false},
+		{"two BOMs", "\ufeff\ufeffdata: x", false, false},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			if stream, short := Begins([]byte(tc.body)); stream != tc.stream || short != tc.short {
+				t.Errorf("%q: %v %v, want %v %v", tc.body, stream, short, tc.stream, tc.short)
+			}
+		})
+	}
+}
+
 func TestLines(t *testing.T) {
 	const stream = "\ufeffdata: a\ndata:b\r\r\n: c\r\nid\nfoo:  d\n\ndata: \ufeffe"
 	var got []string

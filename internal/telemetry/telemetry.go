@@ -47,8 +47,9 @@ type Options struct {
 	// Agent is the name of the agent, for the spans of its turns. Empty means that
 	// it has none.
 	Agent string
-	// Provider is gen_ai.provider.name. Empty means that of the model's client:
-	// openai, anthropic, gcp.gemini, or else _OTHER.
+	// Provider is gen_ai.provider.name. Empty means that of a model that is a
+	// model.Provider, as each client is: openai, anthropic, gcp.gemini. Others have
+	// _OTHER.
 	Provider string
 	// Contents records messages, arguments, results, URIs of resources and the texts
 	// of errors too. They may hold secrets. Default: they are not recorded.

@@ -123,7 +123,7 @@ func Methods() []string {
 	}
 }
 
-// The transports.
+// The transports, as frames and faults name them.
 const (
 	Pipe  = "pipe"  // in process
 	Stdio = "stdio" // of a child process

@@ -327,6 +327,6 @@ func (w *completionWriter) stream() *dialect.Body {
 	}
 	return &dialect.Body{
 		Status: http.StatusOK, Stream: true, Frames: w.frames, EarlyHead: w.style.EarlyHead, Writes: w.style.Fragments.Writes,
-		Header: http.Header{"Content-Type": {"text/event-stream; charset=utf-8"}, "Cache-Control": {"no-cache"}},
+		Header: dialect.StreamHeader,
 	}
 }

@@ -282,7 +282,7 @@ func (m *writer) stream() *dialect.Body {
 	}
 	return &dialect.Body{
 		Status: http.StatusOK, Stream: true, EarlyHead: m.style.EarlyHead, Frames: m.frames,
-		Header: http.Header{"Content-Type": {"text/event-stream; charset=utf-8"}, "Cache-Control": {"no-cache"}},
+		Header: dialect.StreamHeader,
 	}
 }
 

@@ -91,7 +91,7 @@ func Write(r *dialect.Reply, style *dialect.Style, stream bool) *dialect.Body {
 	w.stream()
 	return &dialect.Body{
 		Status: http.StatusOK, Stream: true, Frames: w.frames, EarlyHead: style.EarlyHead, Writes: style.Fragments.Writes,
-		Header: http.Header{"Content-Type": {"text/event-stream; charset=utf-8"}, "Cache-Control": {"no-cache"}},
+		Header: dialect.StreamHeader,
 	}
 }
 
