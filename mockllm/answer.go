@@ -133,16 +133,6 @@ func (m *Mock) giveReply(r *reply, x *exchange, turn, n int, label string) (*giv
 	return sp, nil
 }
 
-// guard turns a panic of the script into an error.
-func guard[T any](f func() (T, error)) (v T, err error) {
-	defer func() {
-		if p := recover(); p != nil {
-			err = fmt.Errorf("panic: %v", p)
-		}
-	}()
-	return f()
-}
-
 // ruleFor returns the first of rules that applies, and a label for this use
 // of it; nil when none does. base is its place among the counters.
 func (m *Mock) ruleFor(rules []rule, base int, x *exchange) (r *rule, label string, err error) {

@@ -167,3 +167,13 @@ func (m *Mock) inTurn(x *exchange, s *served) {
 		x.reply += m.program.turns[i].count
 	}
 }
+
+// guard turns a panic of the script into an error.
+func guard[T any](f func() (T, error)) (v T, err error) {
+	defer func() {
+		if p := recover(); p != nil {
+			err = fmt.Errorf("panic: %v", p)
+		}
+	}()
+	return f()
+}
