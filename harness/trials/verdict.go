@@ -42,6 +42,9 @@ type Verdict struct {
 	Message string `json:"message,omitempty"`
 	// Mismatches are the places where a value is not as expected.
 	Mismatches []Mismatch `json:"mismatches,omitempty"`
+	// Files are the paths of the files that are not as expected, where the check
+	// is about files.
+	Files []string `json:"files,omitempty"`
 	// Alignment pairs the expected calls with those that were made, where the
 	// check is about calls.
 	Alignment *Alignment `json:"alignment,omitempty"`
