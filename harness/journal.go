@@ -79,6 +79,9 @@ type Exchange struct {
 	// Error is the text of a miss, a refusal, or a broken upstream, or says
 	// that the request was held until its client went away.
 	Error string `json:"error,omitempty"`
+	// Unoffered is the tool, as the script names it, that the reply calls and
+	// that is not among those that the client offers: Error is about it.
+	Unoffered string `json:"unoffered,omitempty"`
 	// Delivered says that the whole answer was written to the client.
 	Delivered bool `json:"delivered"`
 	// Stray says that the request went to a path or by a method where no model
@@ -114,7 +117,8 @@ type ToolExchange struct {
 	Failed bool `json:"failed,omitempty"`
 	// Miss says why a call fits no scripted result. It fails the trial.
 	Miss string `json:"miss,omitempty"`
-	// ScriptError is an error of the script itself, met while answering.
+	// ScriptError is an error of the script itself, met while answering. It
+	// names the tool.
 	ScriptError string `json:"script_error,omitempty"`
 	// ScriptPos is where the expression or the result stands that ScriptError is
 	// about; zero when that is not known.
@@ -199,6 +203,10 @@ type TurnReport struct {
 	Error string     `json:"error,omitempty"`
 	Notes []string   `json:"notes,omitempty"` // warnings, leaked calls, withdrawn text
 }
+
+// ErrorMark is what the text of a failed call begins with where the model reads
+// it: a tool message has no flag for a failure.
+const ErrorMark = "Error: "
 
 // ReportedCall is a tool call as the subject reports it.
 type ReportedCall struct {

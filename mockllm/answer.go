@@ -126,6 +126,7 @@ func (m *Mock) giveReply(r *reply, x *exchange, turn, n int, label string) (*giv
 	for i, call := range content.calls {
 		sc := givenCall{ToolCall: harness.ToolCall{ID: makeID(&random, callIDs, i), Name: call.tool, Arguments: call.args}}
 		if err := m.resolve(&sc, call.unoffered, c.Tools()); err != nil {
+			x.unoffered = call.tool
 			return nil, err
 		}
 		sp.calls = append(sp.calls, sc)

@@ -571,8 +571,8 @@ func TestDialectsWords(t *testing.T) {
 		path, body string
 		want       string
 	}{
-		{fault.ContextOverflow, "/v1/messages", messages, `"message":"prompt is too long: `},
-		{fault.ContextOverflow, "/v1beta/models/m:generateContent", generate, `exceeds the maximum number of tokens allowed (8192)`},
+		{fault.ContextOverflow, "/v1/messages", messages, `"message":"prompt is too long: 10061 tokens \u003e 8192 maximum"`},
+		{fault.ContextOverflow, "/v1beta/models/m:generateContent", generate, `The input token count (10061) exceeds the maximum number of tokens allowed (8192).`},
 		{fault.Forbidden, "/v1/messages", messages, `"type":"permission_error"`},
 		{fault.Forbidden, stream, generate, "[\n  {\n    \"error\": {\n      \"code\": 403"},
 		{fault.JSONForStream, stream, generate, "{\n  \"candidates\""},

@@ -195,14 +195,16 @@ func retryHeader(h http.Header, form string, wait time.Duration, now time.Time) 
 // overflowEffects are those of a history that is too long, in each of its
 // disguises.
 func (m *Mock) overflowEffects(form string) effects {
-	const text = "This model's maximum context length is 8192 tokens. However, your messages resulted in 10061 tokens. Please reduce the length of the messages."
-	refusal := &dialect.Refusal{Status: http.StatusBadRequest, Type: "invalid_request_error", Code: "context_length_exceeded", Param: "messages", Message: text}
+	const window, tokens = 8192, 10061
+	refusal := dialect.Invalid("messages", "context_length_exceeded",
+		"This model's maximum context length is %d tokens. However, your messages resulted in %d tokens. Please reduce the length of the messages.", window, tokens)
+	refusal.Window, refusal.Tokens = window, tokens
 	switch form {
 	case "empty_200":
 		return effects{reply: func(_ *exchange, r *dialect.Reply) { say(r, "", "stop") }}
 	case "in_stream":
 		return effects{body: func(x *exchange, b *dialect.Body) {
-			errorInside(x, b, fault.At{Chunk: 1}, "object", `{"message":`+string(quote(text))+`,"type":"invalid_request_error","param":"messages","code":"context_length_exceeded"}`)
+			errorInside(x, b, fault.At{Chunk: 1}, "object", `{"message":`+string(quote(refusal.Message))+`,"type":"invalid_request_error","param":"messages","code":"context_length_exceeded"}`)
 		}}
 	case "rate_429":
 		refusal = &dialect.Refusal{

@@ -29,6 +29,7 @@ type entry struct {
 	pos        harness.Position // of the reply
 	retryAfter time.Duration
 	err        string
+	unoffered  string // tool that err is about
 	delivered  bool
 	stray      bool
 	compacted  bool
@@ -61,7 +62,7 @@ func (e *entry) outline() harness.Exchange {
 	x := harness.Exchange{
 		Seq: e.seq, Kind: e.kind, Turn: e.turn, Reply: e.reply, Attempt: e.attempt,
 		Path: e.path, Dialect: e.dialect, Headers: e.headers,
-		Status: e.status, Lane: e.lane, Pos: e.pos, Fault: e.fault, RetryAfter: e.retryAfter, Error: e.err,
+		Status: e.status, Lane: e.lane, Pos: e.pos, Fault: e.fault, RetryAfter: e.retryAfter, Error: e.err, Unoffered: e.unoffered,
 		Delivered: e.delivered, Stray: e.stray, Compacted: e.compacted, Repeated: e.repeated,
 		Start: e.start, Duration: e.duration,
 	}

@@ -506,6 +506,9 @@ func TestToolNames(t *testing.T) {
 		c.say("user", "Weather?")
 		a, _ := c.send()
 		wantMiss(t, a, `tool "weather.get_weather" is not offered; offered: forecast`)
+		if x := m.Journal()[0]; x.Unoffered != "weather.get_weather" {
+			t.Errorf("the journal says that %q is not offered", x.Unoffered)
+		}
 		c.tools = []string{"get_weather"}
 		if a := c.ask(); len(a.calls) != 1 {
 			t.Errorf("got %+v", a)

@@ -327,9 +327,9 @@ func (p *textPrinter) verdict(v *trials.Verdict) {
 }
 
 // headline is the message of a verdict, unless its rows or mismatches say it
-// again, in a table.
+// again, in a table. That of an undecided one says why it could not be judged.
 func headline(v *trials.Verdict) string {
-	if len(v.Mismatches) > 0 && strings.Contains(v.Message, v.Mismatches[0].String()) ||
+	if len(v.Mismatches) > 0 && !v.Conduct && v.State != trials.Undecided ||
 		v.Alignment != nil && len(v.Alignment.Rows) > 0 {
 		return ""
 	}

@@ -7,6 +7,7 @@ import (
 	"runtime"
 	"testing"
 
+	"github.com/rehearse-dev/rehearse/harness/trials"
 	"github.com/rehearse-dev/rehearse/internal/samplerun"
 )
 
@@ -34,5 +35,27 @@ func TestTextGrowsWithTrials(t *testing.T) {
 	t.Logf("%d bytes for few, %d for eight times as many", few, many)
 	if many > 12*few {
 		t.Errorf("eight times the trials take %d times the memory (%d and %d bytes)", many/few, few, many)
+	}
+}
+
+// TestHeadline: a message is printed where the table of mismatches does not say it.
+func TestHeadline(t *testing.T) {
+	differs := []trials.Mismatch{{Path: "n", Rule: "equal", Want: "1", Got: "2"}}
+	for _, tt := range []struct {
+		name string
+		v    trials.Verdict
+		want bool
+	}{
+		{"no table", trials.Verdict{State: trials.Failed, Message: "no"}, true},
+		{"mismatches", trials.Verdict{State: trials.Failed, Message: "n: want 1, got …", Mismatches: differs}, false},
+		{"undecided after one", trials.Verdict{State: trials.Undecided, Message: "unknown after n: want 1, got 2", Mismatches: differs}, true},
+		{"conduct", trials.Verdict{State: trials.Failed, Conduct: true, Message: "changed to n: want 1, got 2", Mismatches: differs}, true},
+		{"calls", trials.Verdict{State: trials.Failed, Message: "no", Alignment: &trials.Alignment{Rows: make([]trials.AlignmentRow, 1)}}, false},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			if got := headline(&tt.v); (got != "") != tt.want {
+				t.Errorf("the headline is %q", got)
+			}
+		})
 	}
 }

@@ -5,10 +5,10 @@ package scenarios
 import (
 	"fmt"
 	"slices"
-	"strings"
 
 	"github.com/rehearse-dev/rehearse/harness"
 	"github.com/rehearse-dev/rehearse/internal/expr"
+	"github.com/rehearse-dev/rehearse/internal/filepos"
 	"github.com/rehearse-dev/rehearse/internal/match"
 	"github.com/rehearse-dev/rehearse/internal/strictyaml"
 	"github.com/rehearse-dev/rehearse/internal/value"
@@ -124,8 +124,8 @@ func (l *loader) fault(n *strictyaml.Node) faultScript {
 	}
 	f.RetryAfter, f.Delay, f.Size = durationOf(n.Get("retry_after")), durationOf(n.Get("delay")), intOf(n.Get("size"))
 	if err := f.Check(); err != nil {
-		for _, line := range strings.Split(err.Error(), "\n") {
-			l.problems.add(n.Pos, "%s", line)
+		for _, one := range filepos.All(err) {
+			l.problems.add(n.Pos, "%s", one)
 		}
 	}
 	return faultScript{

@@ -3,7 +3,6 @@
 package scenarios
 
 import (
-	"fmt"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -38,7 +37,7 @@ func (l *loader) leftOut(name string, entry fs.DirEntry) {
 }
 
 func (l *loader) note(path, why string) {
-	l.notes = append(l.notes, fmt.Sprintf("%s: left alone: %s", path, why))
+	l.notes = append(l.notes, Note{path, why})
 }
 
 // oursIn are the files of rehearse that are in a folder itself.

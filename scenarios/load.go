@@ -107,7 +107,7 @@ type loader struct {
 	// mistaken are the files of projects whose mistakes were reported.
 	mistaken map[string]bool
 	found    []*document
-	notes    []string
+	notes    []Note
 	suites   []string // looked for
 	tables   []string // of cases
 	// Of the scenario that is being compiled: the settings of its judges, and

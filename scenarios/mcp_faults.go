@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/rehearse-dev/rehearse/internal/expr"
+	"github.com/rehearse-dev/rehearse/internal/filepos"
 	"github.com/rehearse-dev/rehearse/internal/match"
 	"github.com/rehearse-dev/rehearse/internal/strictyaml"
 	"github.com/rehearse-dev/rehearse/internal/value"
@@ -66,8 +67,8 @@ func (l *loader) serverFault(n *strictyaml.Node) serverFault {
 	}
 	l.faultSettings(n, &f)
 	if err := f.Check(); err != nil && !broken(n) {
-		for _, line := range strings.Split(err.Error(), "\n") {
-			l.problems.add(n.Pos, "%s", line)
+		for _, one := range filepos.All(err) {
+			l.problems.add(n.Pos, "%s", one)
 		}
 	}
 	s.fault = f

@@ -18,6 +18,7 @@ import (
 
 	"github.com/rehearse-dev/rehearse/harness"
 	"github.com/rehearse-dev/rehearse/internal/expr"
+	"github.com/rehearse-dev/rehearse/internal/filepos"
 	"github.com/rehearse-dev/rehearse/internal/mcpwire"
 	"github.com/rehearse-dev/rehearse/internal/plainfile"
 	"github.com/rehearse-dev/rehearse/internal/strictyaml"
@@ -112,8 +113,8 @@ func (l *loader) protocol(n, changes *strictyaml.Node) mockmcp.Protocol {
 		return s
 	}
 	if err := s.Check(); err != nil && !broken(n) && (s.Auth == nil || s.Auth.Token != "") {
-		for _, line := range strings.Split(err.Error(), "\n") {
-			l.problems.add(n.Pos, "%s", line)
+		for _, one := range filepos.All(err) {
+			l.problems.add(n.Pos, "%s", one)
 		}
 	}
 	if s.Modern == mockmcp.ModernOn && len(s.Versions) > 0 && !slices.ContainsFunc(s.Versions, mcpwire.IsModern) {

@@ -30,14 +30,19 @@ type Set struct {
 	// Files are all files that were read, sorted, and suite.yaml where there
 	// could be one: the set is another when one of them changes.
 	Files []string
-	// Notes name the files in folders that were left alone, and why.
-	Notes []string
+	// Notes are about the files in folders that were left alone.
+	Notes []Note
 	// AnyClient says that somebody's own client plays the scenarios: whether it
 	// asks for streams is its own affair, and [Set.Check] does not know.
 	AnyClient bool
 
 	broken []Problem // what Load found wrong
 }
+
+// Note says of a file of rehearse, or of a link, in a folder that it was left alone.
+type Note struct{ Path, Why string }
+
+func (n Note) String() string { return n.Path + ": left alone: " + n.Why }
 
 // Scenario is one scenario, or one case of it, ready to be played. It is to
 // be read only: several trials share it.

@@ -23,7 +23,11 @@ func TestBroken(t *testing.T) {
 	for _, path := range []string{"testdata/broken.txtar", "testdata/broken-mcp.txtar"} {
 		golden(t, path, func(t *testing.T, dir string) string {
 			set, err := scenarios.Load([]string{dir}, noEnv())
-			return lines(err) + strings.Join(set.Notes, "\n")
+			var notes []string
+			for _, n := range set.Notes {
+				notes = append(notes, n.String())
+			}
+			return lines(err) + strings.Join(notes, "\n")
 		})
 	}
 }

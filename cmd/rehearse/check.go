@@ -9,7 +9,6 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
-	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -129,11 +128,8 @@ func printCheck(p *process, set *scenarios.Set, r *recordings, strict bool) erro
 
 // aside are the notes on what was left alone in folders. A recording is no
 // scenario, but not left alone.
-func aside(set *scenarios.Set) []string {
-	return slices.DeleteFunc(slices.Clone(set.Notes), func(note string) bool {
-		name, _, _ := strings.Cut(note, ": left alone:")
-		return kindOf(name) != noRecording
-	})
+func aside(set *scenarios.Set) []scenarios.Note {
+	return slices.DeleteFunc(slices.Clone(set.Notes), func(n scenarios.Note) bool { return kindOf(n.Path) != noRecording })
 }
 
 // warn prints what is doubtful, and returns how much that is.

@@ -37,7 +37,7 @@ func (f *modelFlags) entries(paths []string, all bool) ([]trials.Model, error) {
 	}
 	var out []trials.Model
 	for _, text := range f.models {
-		m, err := modelFlag(text, known)
+		m, err := modelFlag("--model", text, known)
 		if err != nil {
 			return nil, err
 		}
@@ -55,11 +55,7 @@ func (f *modelFlags) judge(text string, paths []string) (trials.Model, error) {
 	if err != nil {
 		return trials.Model{}, err
 	}
-	m, err := modelFlag(text, known)
-	if err != nil {
-		err = errors.New(strings.Replace(err.Error(), "--model", "--judge", 1))
-	}
-	return m, err
+	return modelFlag("--judge", text, known)
 }
 
 func labels(list []trials.Model) []string {
@@ -135,9 +131,9 @@ func folderOf(path string) string {
 // with the path of an API.
 var addressLike = regexp.MustCompile(`@[^@]*(:[0-9]{2,5}(/.*)?|/v[0-9][^@]*)$`)
 
-// modelFlag reads one --model: a label of a file, the name of a model, or
-// LABEL=NAME@URL with or without a label or a URL.
-func modelFlag(text string, known []trials.Model) (trials.Model, error) {
+// modelFlag reads one value of --model or --judge, whichever flag is: a label of
+// a file, the name of a model, or LABEL=NAME@URL with or without a label or a URL.
+func modelFlag(flag, text string, known []trials.Model) (trials.Model, error) {
 	for _, m := range known {
 		if m.Label == text {
 			return m, nil
@@ -159,15 +155,15 @@ func modelFlag(text string, known []trials.Model) (trials.Model, error) {
 	}
 	switch {
 	case addressLike.MatchString(m.Name):
-		return m, fmt.Errorf("--model %q: what stands after the @ is an address without http://; want LABEL=NAME@http://HOST:PORT/v1", text)
+		return m, fmt.Errorf("%s %q: what stands after the @ is an address without http://; want LABEL=NAME@http://HOST:PORT/v1", flag, text)
 	case strings.HasSuffix(m.Name, "@"): // as where a variable for the URL is not set
-		return m, fmt.Errorf("--model %q: no URL follows the @: want LABEL=NAME@URL, or LABEL=NAME for the endpoint of --base-url", text)
+		return m, fmt.Errorf("%s %q: no URL follows the @: want LABEL=NAME@URL, or LABEL=NAME for the endpoint of --base-url", flag, text)
 	case m.Name == "" || m.Label == "":
-		return m, fmt.Errorf("--model %q: want the name of a model, or LABEL=NAME@URL", text)
+		return m, fmt.Errorf("%s %q: want the name of a model, or LABEL=NAME@URL", flag, text)
 	case strings.Contains(m.BaseURL, "?"): // what follows may be a key, and is not repeated
-		return m, fmt.Errorf("--model %s=...: a query does not belong in a base URL: a key goes into OPENAI_API_KEY, or into the variable that key: names in rehearse.yaml", m.Label)
+		return m, fmt.Errorf("%s %s=...: a query does not belong in a base URL: a key goes into OPENAI_API_KEY, or into the variable that key: names in rehearse.yaml", flag, m.Label)
 	case m.BaseURL != "" && !wholeURL(m.BaseURL):
-		return m, fmt.Errorf("--model %q: %q is not %s", text, m.BaseURL, wantURL)
+		return m, fmt.Errorf("%s %q: %q is not %s", flag, text, m.BaseURL, wantURL)
 	}
 	return m, nil
 }

@@ -362,7 +362,7 @@ func modelSide(p *process, paths []string, opts *run.Options, flags *runFlags) e
 			return err
 		}
 		for _, text := range flags.models.models {
-			if m, err := modelFlag(text, nil); err == nil && m.BaseURL != "" {
+			if m, err := modelFlag("--model", text, nil); err == nil && m.BaseURL != "" {
 				fmt.Fprintf(p.stderr, "rehearse: warning: --model %q names an endpoint, but mode %s sends nothing to one; for that add --mode live\n", text, opts.Mode)
 			}
 		}

@@ -131,7 +131,7 @@ func (t *turn) runCall(ctx context.Context, call harness.ToolCall, offered []har
 	var kind ErrorType
 	fail := func(as ErrorType, format string, args ...any) {
 		kind, report.Error = as, fmt.Sprintf(format, args...)
-		report.Result = errorMark + report.Error
+		report.Result = harness.ErrorMark + report.Error
 	}
 	defer func() {
 		report.Duration = t.cfg.Clock.Now().Sub(start)

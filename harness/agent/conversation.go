@@ -103,7 +103,7 @@ func (c *Conversation) Resume(history []harness.Message) {
 		for _, call := range calls {
 			result := harness.Message{
 				Role: harness.RoleTool, CallID: call.ID,
-				Text: fmt.Sprintf("Error: the conversation broke off during the call of %s; whether it took effect is not known", call.Name),
+				Text: harness.ErrorMark + fmt.Sprintf("the conversation broke off during the call of %s; whether it took effect is not known", call.Name),
 			}
 			if i := slices.IndexFunc(results, func(m harness.Message) bool { return m.CallID == call.ID }); i >= 0 {
 				result = results[i]

@@ -7,6 +7,7 @@ import (
 	"errors"
 	"strings"
 
+	"github.com/rehearse-dev/rehearse/harness"
 	"github.com/rehearse-dev/rehearse/harness/mcppool"
 	"github.com/rehearse-dev/rehearse/internal/mcpwire"
 )
@@ -29,9 +30,6 @@ const (
 	ErrorFailed      ErrorType = "failed"        // anything else
 )
 
-// errorMark is what the text of a failure begins with.
-const errorMark = "Error: "
-
 // typeOf sorts the cause of a call without a result.
 func typeOf(err error) ErrorType {
 	var e *mcppool.Error
@@ -51,7 +49,7 @@ func typeOf(err error) ErrorType {
 
 // errorObject is a failure as a JSON object. One that a tool wrote is kept.
 func errorObject(kind ErrorType, text string) string {
-	text = strings.TrimPrefix(text, errorMark)
+	text = strings.TrimPrefix(text, harness.ErrorMark)
 	if mcpwire.IsObject([]byte(text)) {
 		return text
 	}

@@ -21,30 +21,31 @@ func TestExplainAbsent(t *testing.T) {
 	}}}
 	for _, tt := range []struct {
 		name   string
-		causes []string
-		want   []string // what is added to each
+		causes [][]string // the tools of each
+		want   []string   // what is added to each
 	}{
-		{"the tool", []string{`tool "kit.odd" is not offered`, "missing kit.odd"}, []string{"kit.odd is not offered to models: its input schema is odd", ""}},
-		{"one that the subject noted", []string{`tool "kit.late" is not offered`}, []string{`the subject noted: server "kit": tool "late" is not offered: it has no input schema`}},
-		{"another that begins alike", []string{`"kit.odder" has another result`}, []string{"entry 3 of page 1"}},
-		{"a tool that is listed", []string{"missing kit.note"}, []string{""}},
-		{"another server", []string{"missing toolkit.odd and toolkit.other"}, []string{""}},
-		{"one that the list says nothing of", []string{`server "kit" has no tool "q"; it has note`}, []string{"entry 3 of page 1"}},
-		{"none", []string{"the answer is another"}, []string{""}},
+		{"the tool", [][]string{{"kit.odd"}, {"kit.odd"}}, []string{"kit.odd is not offered to models: its input schema is odd", ""}},
+		{"the tool after another", [][]string{{"kit.note", "kit.odd"}}, []string{"kit.odd is not offered to models: its input schema is odd"}},
+		{"one that the subject noted", [][]string{{"kit.late"}}, []string{`the subject noted: server "kit": tool "late" is not offered: it has no input schema`}},
+		{"one that the list says nothing of", [][]string{{"kit.odder"}}, []string{"entry 3 of page 1"}},
+		{"a tool that is listed", [][]string{{"kit.note"}}, []string{""}},
+		{"another server", [][]string{{"toolkit.odd", "toolkit.other"}}, []string{""}},
+		{"none, whatever is said", [][]string{nil}, []string{""}},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			var causes []trials.Cause
-			for _, msg := range tt.causes {
-				causes = append(causes, trials.Cause{Kind: trials.CauseMiss, Message: msg})
+			const msg = `kit.odd, kit.late and kit.odder are words of an answer`
+			for _, names := range tt.causes {
+				causes = append(causes, trials.Cause{Kind: trials.CauseMiss, Message: msg, Tools: names})
 			}
 			tr.explainAbsent(causes)
 			for i, c := range causes {
 				added := strings.Join(c.Hints, "\n")
-				if c.Message != tt.causes[i] {
-					t.Errorf("%q became %q", tt.causes[i], c.Message)
+				if c.Message != msg {
+					t.Errorf("%q became %q", msg, c.Message)
 				}
 				if (tt.want[i] == "") != (added == "") || !strings.Contains(added, tt.want[i]) {
-					t.Errorf("to %q was added %q, want %q", tt.causes[i], added, tt.want[i])
+					t.Errorf("to the cause of %q was added %q, want %q", tt.causes[i], added, tt.want[i])
 				}
 			}
 		})

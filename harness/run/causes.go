@@ -105,7 +105,7 @@ func (e *evidence) stopped(turn int) bool {
 func (e *evidence) causes() []trials.Cause {
 	f := &e.played.Faults
 	found := func(kind trials.CauseKind, v *trials.Verdict) trials.Cause {
-		return trials.Cause{Kind: kind, Message: v.Check + ": " + v.Message, Pos: cmp.Or(v.Pos, e.scenario.Pos), Check: v.Check}
+		return trials.Cause{Kind: kind, Message: v.Check + ": " + v.Message, Pos: cmp.Or(v.Pos, e.scenario.Pos), Check: v.Check, Tools: e.toolsOf(v.Alignment)}
 	}
 	out := slices.Clone(f.Setup)
 	altered := e.alteration()
@@ -160,6 +160,32 @@ func (e *evidence) causes() []trials.Cause {
 	return out
 }
 
+// toolsOf are the tools of the calls that are not as they are expected.
+func (e *evidence) toolsOf(a *trials.Alignment) []string {
+	if a == nil {
+		return nil
+	}
+	var out []string
+	for _, row := range a.Rows {
+		name := row.Tool
+		if row.Call >= 0 && row.Call < len(e.calls) {
+			name = e.calls[row.Call].Name()
+		}
+		if row.Status != trials.AlignMatched && name != "" && !slices.Contains(out, name) {
+			out = append(out, name)
+		}
+	}
+	return out
+}
+
+// named is a list of the one name, if there is one.
+func named(tool string) []string {
+	if tool == "" {
+		return nil
+	}
+	return []string{tool}
+}
+
 // faults lists what went wrong while the trial was played.
 func (t *trial) faults(e *evidence) trials.Faults {
 	var f trials.Faults
@@ -190,7 +216,7 @@ func (t *trial) faults(e *evidence) trials.Faults {
 		case harness.KindRefusal:
 			add(trials.CauseRefusal, t.turnPos(x.Turn), "the provider would refuse request %d: %s", x.Seq, x.Error)
 		case harness.KindMiss:
-			add(trials.CauseMiss, t.turnPos(x.Turn), "%s", x.Error)
+			add(trials.CauseMiss, t.turnPos(x.Turn), "%s", x.Error).Tools = named(x.Unoffered)
 		}
 	}
 	if live != nil {
@@ -200,7 +226,8 @@ func (t *trial) faults(e *evidence) trials.Faults {
 	}
 	for _, x := range e.tools {
 		if x.Miss != "" {
-			c := add(trials.CauseMiss, harness.Position{}, "%s", x.Miss) // names the tool
+			c := add(trials.CauseMiss, harness.Position{}, "%s", x.Miss)
+			c.Tools = named(x.Server + "." + x.Tool)
 			if t.opts.Mode != harness.ModeMock && e.asked(x) {
 				c.Blame = trials.BlameModel
 			}
@@ -271,19 +298,15 @@ func (t *trial) scriptErrors(e *evidence) []trials.Cause {
 	var all []scriptError
 	for _, x := range e.tools {
 		if x.ScriptError != "" {
-			pos := t.resultPos(x)
-			msg := x.ScriptError
-			if name := x.Server + "." + x.Tool; !strings.Contains(msg, name) {
-				msg = name + ": " + msg
-			}
-			all = append(all, scriptError{x.Start, trials.Cause{Kind: trials.CauseScenario, Pos: pos, Message: msg}})
+			c := trials.Cause{Kind: trials.CauseScenario, Pos: t.resultPos(x), Message: x.ScriptError, Tools: named(x.Server + "." + x.Tool)}
+			all = append(all, scriptError{x.Start, c})
 		}
 	}
 	for _, x := range e.exchanges {
 		if x.Kind == harness.KindScript {
 			pos := cmp.Or(x.Pos, t.turnPos(x.Turn), t.scenario.Pos)
 			msg := x.Error + t.strangeArguments(e.tools) + unansweredCall(e.tools)
-			all = append(all, scriptError{x.Start, trials.Cause{Kind: trials.CauseScenario, Pos: pos, Message: msg}})
+			all = append(all, scriptError{x.Start, trials.Cause{Kind: trials.CauseScenario, Pos: pos, Message: msg, Tools: named(x.Unoffered)}})
 		}
 	}
 	slices.SortStableFunc(all, func(a, b scriptError) int { return a.at.Compare(b.at) })

@@ -9,11 +9,11 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	"unicode/utf8"
 
 	"github.com/rehearse-dev/rehearse/harness"
 	"github.com/rehearse-dev/rehearse/harness/trials"
 	"github.com/rehearse-dev/rehearse/internal/prose"
+	"github.com/rehearse-dev/rehearse/internal/toolname"
 )
 
 // hintTools says in the rows of calls that were not made which of them could
@@ -22,13 +22,12 @@ func hintTools(v *trials.Verdict, listed map[string][]harness.Tool) {
 	if v.Alignment == nil {
 		return
 	}
+	var said []string
 	for i := range v.Alignment.Rows {
 		row := &v.Alignment.Rows[i]
-		name, _, _ := strings.Cut(row.Expected, " ")
-		server, tool, dotted := strings.Cut(name, ".")
+		server, tool := toolname.Split(row.Tool)
 		tools := listed[server]
-		is := func(t harness.Tool) bool { return t.Name == tool }
-		if row.Status != trials.AlignMissing || !dotted || len(tools) == 0 || slices.ContainsFunc(tools, is) {
+		if row.Status != trials.AlignMissing || server == "" || len(tools) == 0 || has(tools, tool) {
 			continue
 		}
 		var names []string
@@ -37,10 +36,15 @@ func hintTools(v *trials.Verdict, listed map[string][]harness.Tool) {
 		}
 		hint := fmt.Sprintf("server %q has no tool %q%s", server, tool, suggestion(tool, names))
 		row.Expected += " (" + hint + ")"
-		if !strings.Contains(v.Message, hint) {
+		if !slices.Contains(said, hint) {
+			said = append(said, hint)
 			v.Message += "; " + hint
 		}
 	}
+}
+
+func has(tools []harness.Tool, name string) bool {
+	return slices.ContainsFunc(tools, func(t harness.Tool) bool { return t.Name == name })
 }
 
 func suggestion(name string, names []string) string {
@@ -102,7 +106,7 @@ func (t *trial) explainAbsent(causes []trials.Cause) {
 	for _, s := range t.servers {
 		for _, tool := range s.tools {
 			i := slices.IndexFunc(causes, func(c trials.Cause) bool {
-				return c.Kind == trials.CauseMiss && names(c.Message, s.name+"."+tool.Name)
+				return c.Kind == trials.CauseMiss && slices.Contains(c.Tools, s.name+"."+tool.Name)
 			})
 			if note := t.noted(s.name, tool.Name); i >= 0 && note != "" && !s.lacks(tool.Name) {
 				causes[i].Hints = append(causes[i].Hints, "the subject noted: "+note)
@@ -114,7 +118,7 @@ func (t *trial) explainAbsent(causes []trials.Cause) {
 				why = tool.why
 			}
 			i := slices.IndexFunc(causes, func(c trials.Cause) bool {
-				return c.Kind != trials.CauseEndpoint && (names(c.Message, name) || tool.name == "" && s.missing(c.Message) || nothing && c.Kind == trials.CauseMiss)
+				return c.Kind != trials.CauseEndpoint && (slices.Contains(c.Tools, name) || tool.name == "" && s.missing(c.Tools) || nothing && c.Kind == trials.CauseMiss)
 			})
 			if i >= 0 {
 				causes[i].Hints = append(causes[i].Hints, why)
@@ -158,43 +162,11 @@ func (s *toolServer) lacks(tool string) bool {
 	return slices.ContainsFunc(s.absent, func(a absentTool) bool { return a.name == tool })
 }
 
-// missing reports whether a message names a tool that the server does not
-// list.
-func (s *toolServer) missing(msg string) bool {
-	if strings.Contains(msg, fmt.Sprintf("server %q has no tool ", s.name)) {
-		return true
-	}
-	for rest := msg; ; {
-		before, after, ok := strings.Cut(rest, s.name+".")
-		if !ok {
-			return false
-		}
-		rest = after
-		if last, _ := utf8.DecodeLastRuneInString(before); inName(last) {
-			continue
-		}
-		end := strings.IndexFunc(after, func(r rune) bool { return !inName(r) })
-		if end < 0 {
-			end = len(after)
-		}
-		if name := after[:end]; name != "" && !slices.ContainsFunc(s.tools, func(t harness.Tool) bool { return t.Name == name }) {
-			return true
-		}
-	}
-}
-
-func inName(r rune) bool {
-	return r == '_' || r == '-' || r >= '0' && r <= '9' || r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z'
-}
-
-// names reports whether a message has a name in it that is no part of a longer
-// one.
-func names(msg, name string) bool {
-	before, after, ok := strings.Cut(msg, name)
-	if !ok {
-		return false
-	}
-	last, _ := utf8.DecodeLastRuneInString(before)
-	next, _ := utf8.DecodeRuneInString(after)
-	return !inName(last) && !inName(next) || names(after, name)
+// missing reports whether one of the tools that a cause is about is the server's,
+// which does not list it.
+func (s *toolServer) missing(names []string) bool {
+	return slices.ContainsFunc(names, func(name string) bool {
+		server, tool := toolname.Split(name)
+		return server == s.name && !has(s.tools, tool)
+	})
 }

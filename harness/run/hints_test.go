@@ -5,6 +5,7 @@ package run_test
 import (
 	"context"
 	"slices"
+	"strings"
 	"testing"
 
 	"github.com/rehearse-dev/rehearse/harness"
@@ -47,6 +48,29 @@ expect: [{calls: [s.pong]}]
 	}
 	if hints != 2 {
 		t.Errorf("%d hints in %+v", hints, rec.Verdicts)
+	}
+}
+
+// TestHintAbsent has a call that was not made say why its tool could not be called.
+func TestHintAbsent(t *testing.T) {
+	rec := one(t, write(t, `
+scenario: an odd tool
+servers:
+  s:
+    tools:
+      - {name: odd, input: {type: object, anyOf: [{required: [a]}], properties: {a: {type: string}}}, results: [{text: odd}]}
+      - {name: ping, input: {type: object, properties: {}}, results: [{text: pong}]}
+turns:
+  - user: hi
+    replies: [{calls: [s.ping]}, {say: done}]
+    expect: [{calls: [s.odd]}]
+`), run.Options{Subject: agent.Subject(nil)})
+	wants(t, rec, harness.OutcomeFailed, trials.CauseExpectation, "missing call s.odd")
+	if want := []string{"s.odd", "s.ping"}; !slices.Equal(rec.Cause.Tools, want) {
+		t.Errorf("the cause is about %q, want %q", rec.Cause.Tools, want)
+	}
+	if len(rec.Cause.Hints) != 1 || !strings.HasPrefix(rec.Cause.Hints[0], "s.odd is not offered to models: its input schema") {
+		t.Errorf("hints %q", rec.Cause.Hints)
 	}
 }
 

@@ -3,6 +3,7 @@
 package run_test
 
 import (
+	"slices"
 	"strings"
 	"testing"
 
@@ -36,11 +37,11 @@ func TestScriptErrorPlaces(t *testing.T) {
 	tests := []struct {
 		name, servers, replies string
 		line                   int
-		message                string
+		message, about         string
 	}{
-		{"a tool that the server has not", "{WEATHER}", "- calls: [{weather.get_wether: {location: Paris}}]", 6, `turn 1, reply 1: server "weather" has no tool "get_wether" (did you mean "get_weather"?); it has get_weather, set_home`},
-		{"a result", "{s: {tools: [{name: t, input: {type: object, properties: {}}, results: [{text: \"{{args.x}}\"}]}]}}", "- calls: [s.t]", 2, "answering s.t: text: evaluating `args.x`"},
-		{"failed_when", "{s: {tools: [{name: t, input: {type: object, properties: {}}, failed_when: result.x > 1, results: [{json: {x: a}}]}]}}", "- calls: [s.t]", 2, "failed_when of s.t: "},
+		{"a tool that the server has not", "{WEATHER}", "- calls: [{weather.get_wether: {location: Paris}}]", 6, `turn 1, reply 1: server "weather" has no tool "get_wether" (did you mean "get_weather"?); it has get_weather, set_home`, "weather.get_wether"},
+		{"a result", "{s: {tools: [{name: t, input: {type: object, properties: {}}, results: [{text: \"{{args.x}}\"}]}]}}", "- calls: [s.t]", 2, "answering s.t: text: evaluating `args.x`", "s.t"},
+		{"failed_when", "{s: {tools: [{name: t, input: {type: object, properties: {}}, failed_when: result.x > 1, results: [{json: {x: a}}]}]}}", "- calls: [s.t]", 2, "failed_when of s.t: ", "s.t"},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
@@ -58,6 +59,9 @@ turns:
 			wants(t, rec, harness.OutcomeError, trials.CauseScenario, tt.message)
 			if rec.Cause.Pos.Line != tt.line || rec.Cause.Pos.Col == 1 {
 				t.Errorf("the cause stands at %s, want line %d", rec.Cause.Pos, tt.line)
+			}
+			if !slices.Equal(rec.Cause.Tools, []string{tt.about}) {
+				t.Errorf("the cause is about %q, want %q", rec.Cause.Tools, tt.about)
 			}
 		})
 	}

@@ -13,6 +13,7 @@ import (
 	"net/http/httptest"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -33,7 +34,11 @@ turns:
     replies: [{calls: [{s.t: {x: 2}}]}, {say: done}]
     expect: [{answer: {contains: [done]}}]
 `)
-	wants(t, one(t, list, run.Options{}), harness.OutcomeFailed, trials.CauseMiss, "no scripted result of s.t fits the call")
+	rec := one(t, list, run.Options{})
+	wants(t, rec, harness.OutcomeFailed, trials.CauseMiss, "no scripted result of s.t fits the call")
+	if !slices.Equal(rec.Cause.Tools, []string{"s.t"}) {
+		t.Errorf("the cause is about %q", rec.Cause.Tools)
+	}
 }
 
 func TestServerWithoutTools(t *testing.T) {
@@ -79,6 +84,12 @@ turns:
 			wants(t, rec, harness.OutcomePassed, "")
 			if rec.Counts.ToolCalls != 1 {
 				t.Errorf("%d tool calls in the journal", rec.Counts.ToolCalls)
+			}
+			list[0].Servers[0].FailedWhen = func(*mockmcp.Call, json.RawMessage) (bool, error) { return false, errors.New("no such key") }
+			rec = one(t, list, run.Options{})
+			wants(t, rec, harness.OutcomeError, trials.CauseScenario, `far.add: failed_when of server "far": no such key`)
+			if !slices.Equal(rec.Cause.Tools, []string{"far.add"}) {
+				t.Errorf("the cause is about %q", rec.Cause.Tools)
 			}
 		})
 	}

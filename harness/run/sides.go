@@ -214,7 +214,7 @@ func (s *toolServer) journal() []harness.ToolExchange {
 		}
 		failed, err := s.failed(&mockmcp.Call{Tool: x.Tool, Args: x.Args}, x.Result)
 		if err != nil {
-			x.ScriptError, x.ScriptPos = fmt.Sprintf("failed_when of server %q: %s", s.name, filepos.Bare(err)), filepos.Of(err)
+			x.ScriptError, x.ScriptPos = fmt.Sprintf("%s.%s: failed_when of server %q: %s", s.name, x.Tool, s.name, filepos.Bare(err)), filepos.Of(err)
 		}
 		x.Failed = failed
 	}

@@ -258,7 +258,7 @@ func (a *aligner) rows() *trials.Alignment {
 	missing := func(i int) {
 		for ; i < len(a.List) && a.actual[i] < 0; i++ {
 			out.Rows = append(out.Rows, trials.AlignmentRow{
-				Status: trials.AlignMissing, Expected: a.List[i].text(a.e.vars(len(a.e.Trajectory))), Call: -1, Pos: a.List[i].Pos,
+				Status: trials.AlignMissing, Expected: a.List[i].text(a.e.vars(len(a.e.Trajectory))), Tool: a.List[i].Tool, Call: -1, Pos: a.List[i].Pos,
 			})
 		}
 	}
@@ -268,7 +268,8 @@ func (a *aligner) rows() *trials.Alignment {
 		i := a.expected[k]
 		if i >= 0 {
 			p := a.List[i]
-			row.Status, row.Expected, row.Pos, row.Mismatches = a.status[i], p.text(a.e.vars(a.index[k])), p.Pos, a.diff[i][k]
+			row.Status, row.Expected, row.Tool = a.status[i], p.text(a.e.vars(a.index[k])), p.Tool
+			row.Pos, row.Mismatches = p.Pos, a.diff[i][k]
 		}
 		out.Rows = append(out.Rows, row)
 		if i >= 0 {

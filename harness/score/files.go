@@ -69,6 +69,7 @@ func (s Files) Score(e *Evidence) trials.Verdict {
 			return v
 		case trials.Failed:
 			v.Pos = cmp.Or(firstPos(v.Mismatches), v.Pos)
+			v.Files = append(v.Files, want.Path)
 			problems = append(problems, fmt.Sprintf("file %q: %s", want.Path, one.Message))
 		}
 	}

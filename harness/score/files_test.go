@@ -3,6 +3,7 @@
 package score_test
 
 import (
+	"slices"
 	"strings"
 	"testing"
 
@@ -70,15 +71,19 @@ func TestPartOfTheFiles(t *testing.T) {
 		score      float64
 		line       int
 		mismatches int
+		failed     []string
 	}{
-		{"all", list("a.json"), 1, 1, 0},
-		{"one of two", list("a.json", "b.json"), 0.5, 8, 1},
-		{"none", list("b.json", "c.json"), 0, 7, 2},
+		{"all", list("a.json"), 1, 1, 0, nil},
+		{"one of two", list("a.json", "b.json"), 0.5, 8, 1, []string{"b.json"}},
+		{"none", list("b.json", "c.json"), 0, 7, 2, []string{"b.json", "c.json"}},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			v := tt.s.Score(&score.Evidence{Files: files})
 			if *v.Score != tt.score || v.Pos.Line != tt.line || len(v.Mismatches) != tt.mismatches {
 				t.Errorf("the score %v, line %d, %d mismatches; want %v, line %d, %d mismatches", *v.Score, v.Pos.Line, len(v.Mismatches), tt.score, tt.line, tt.mismatches)
+			}
+			if !slices.Equal(v.Files, tt.failed) {
+				t.Errorf("failed files %q, want %q", v.Files, tt.failed)
 			}
 		})
 	}

@@ -167,16 +167,12 @@ func arrayWithoutItems(v value.Value, path string) string {
 	return ""
 }
 
-// errorMark stands before the text of a failure: a tool message has no flag
-// for one.
-const errorMark = "Error: "
-
 // messageText makes the text of a tool message of a result: what it says, and
 // a mark before a failure.
 func messageText(r *mcppool.Result) string {
 	text := Text(r)
 	if r.IsError {
-		text = errorMark + text
+		text = harness.ErrorMark + text
 	}
 	return text
 }

@@ -371,7 +371,7 @@ func Failure(err error) Result {
 		short.Stderr = "" // what a server logs is not the model's business
 		text = short.Error()
 	}
-	return Result{Text: errorMark + text, IsError: true, Err: err}
+	return Result{Text: harness.ErrorMark + text, IsError: true, Err: err}
 }
 
 // Close closes the sessions, all at once: a server may take its time to end.

@@ -119,7 +119,7 @@ func (c *Client) Call(ctx context.Context, name, args string) (tools.Result, err
 		err = errors.New(said(body))
 	}
 	if err != nil {
-		result.Text, result.IsError, result.Err = "Error: "+err.Error(), true, err
+		result.Text, result.IsError, result.Err = harness.ErrorMark+err.Error(), true, err
 		return result, nil
 	}
 	var text struct {

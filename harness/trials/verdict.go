@@ -42,6 +42,9 @@ type Verdict struct {
 	Message string `json:"message,omitempty"`
 	// Mismatches are the places where a value is not as expected.
 	Mismatches []Mismatch `json:"mismatches,omitempty"`
+	// Files are the paths of the files that are not as expected, where the check
+	// is about files.
+	Files []string `json:"files,omitempty"`
 	// Alignment pairs the expected calls with those that were made, where the
 	// check is about calls.
 	Alignment *Alignment `json:"alignment,omitempty"`
@@ -115,6 +118,9 @@ type AlignmentRow struct {
 	// Expected is the call that the scenario expects, a name with arguments for a
 	// person; empty where none is.
 	Expected string `json:"expected,omitempty"`
+	// Tool is the tool that the scenario expects to be called: server.tool, or
+	// the name under which it is offered; empty where none is.
+	Tool string `json:"tool,omitempty"`
 	// Actual is the call that was made, likewise; empty where none was.
 	Actual string `json:"actual,omitempty"`
 	// Call is the index into the trajectory, from 0; -1 when missing.
@@ -151,6 +157,9 @@ type Cause struct {
 	// Hints are what explains it that only the run knows: why a tool was not
 	// offered. Each is a line.
 	Hints []string `json:"hints,omitempty"`
+	// Tools are those that the cause is about: server.tool, or the name under
+	// which the scenario has one.
+	Tools []string `json:"tools,omitempty"`
 	// Pos is where the expectation or the mistake stands.
 	Pos harness.Position `json:"pos,omitzero"`
 	// Check names the check that found the cause, where one did.

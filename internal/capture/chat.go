@@ -342,7 +342,7 @@ func (w *chatWriter) result(tool, args string, made harness.ReportedCall) *Resul
 	failed := made.Error != ""
 	said := made.Result
 	if failed {
-		said = strings.TrimPrefix(said, "Error: ")
+		said = strings.TrimPrefix(said, harness.ErrorMark)
 	}
 	if len(said) > w.most {
 		head, _ := prose.Head(said, w.most*3/4)

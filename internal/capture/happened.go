@@ -6,7 +6,6 @@ import (
 	"cmp"
 	"encoding/json"
 	"errors"
-	"fmt"
 	"regexp"
 	"slices"
 	"strconv"
@@ -282,7 +281,7 @@ func filesNow(v *trials.Verdict, was *yaml.Node, detail *trials.Detail) (*yaml.N
 	for i := 0; i+1 < len(was.Content); i += 2 {
 		name, value := was.Content[i], was.Content[i+1]
 		file, known := now[name.Value]
-		if known && strings.Contains(v.Message, fmt.Sprintf("file %q: ", name.Value)) {
+		if known && slices.Contains(v.Files, name.Value) {
 			switch {
 			case file.Absent:
 				value = noted(scalar("absent"), value)

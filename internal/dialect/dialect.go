@@ -7,7 +7,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"net/http"
-	"regexp"
 
 	"github.com/rehearse-dev/rehearse/harness"
 )
@@ -155,15 +154,15 @@ type ErrorOf struct {
 }
 
 // InWords is a refusal of OpenAI's in the words of another provider: that a
-// model, whose name goes into model, is not listed, and that more tokens, which
-// go into overflow, are sent than fit.
+// model, whose name goes into model, is not listed, and that more tokens are sent
+// than fit, both of which go into overflow.
 func InWords(r *Refusal, o ErrorOf, model, overflow string) *Refusal {
 	other := *r
-	switch numbers := regexp.MustCompile(`[0-9]+`).FindAllString(r.Message, -1); {
+	switch {
 	case r.Code == "model_not_found" && o.Chat != nil:
 		other.Message = fmt.Sprintf(model, o.Chat.Model())
-	case r.Code == "context_length_exceeded" && len(numbers) > 1:
-		other.Message = fmt.Sprintf(overflow, numbers[1], numbers[0])
+	case r.Window > 0:
+		other.Message = fmt.Sprintf(overflow, r.Tokens, r.Window)
 	}
 	return &other
 }

@@ -15,6 +15,9 @@ type Refusal struct {
 	Code    string // empty is sent as null
 	Param   string // empty is sent as null
 	Message string
+	// Window is how many tokens fit, and Tokens how many were sent, of a request
+	// that is too long; 0 where the provider does not say.
+	Window, Tokens int
 	// Details are what a provider's error has beside its message, as a JSON object
 	// or list of its own; nil is none.
 	Details json.RawMessage

@@ -38,7 +38,7 @@ var Dialect = &dialect.Dialect{
 		}
 		r = dialect.InWords(r, o, "models/%s is not found for API version "+o.Query.Version+", or is not supported for generateContent. "+
 			"Call ListModels to see the list of available models and their supported methods.",
-			"The input token count (%s) exceeds the maximum number of tokens allowed (%s).")
+			"The input token count (%d) exceeds the maximum number of tokens allowed (%d).")
 		return Error(r, o.Query.List)
 	},
 	Lists: func(r *http.Request) bool {

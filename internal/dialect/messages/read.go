@@ -39,7 +39,7 @@ var Dialect = &dialect.Dialect{
 		return nil
 	},
 	Error: func(r *dialect.Refusal, o dialect.ErrorOf) []byte {
-		return Error(dialect.InWords(r, o, "model: %s", "prompt is too long: %s tokens > %s maximum"), o.ID)
+		return Error(dialect.InWords(r, o, "model: %s", "prompt is too long: %d tokens > %d maximum"), o.ID)
 	},
 	Lists:  func(r *http.Request) bool { return r.Header.Get("Anthropic-Version") != "" },
 	Models: models, Model: func(id string, created int64) []byte { return dialect.Encode(model(id, created)) }, NoModel: "model: %s",
