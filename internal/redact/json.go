@@ -129,7 +129,7 @@ func (w *walker) beforeSecret(n int) bool {
 	if !ok || end-start > maxName {
 		return false
 	}
-	word := w.Data[start:end]
+	word := plainly(w.Data[start:end])
 	if name, flag := bytes.CutPrefix(word, []byte("-")); flag {
 		return w.p.isSecret(bytes.TrimPrefix(name, []byte("-")))
 	}
@@ -137,6 +137,15 @@ func (w *walker) beforeSecret(n int) bool {
 		return false
 	}
 	return in.Next() == ']'
+}
+
+// plainly is the inside of a string without its escapes: a peer reads the name
+// "pass\u0077ord" as it reads any other.
+func plainly(b []byte) []byte {
+	if bytes.IndexByte(b, '\\') < 0 {
+		return b
+	}
+	return unescape(b).text
 }
 
 // maxName is the length of the longest name of a secret.
@@ -156,9 +165,9 @@ func (w *walker) isNamed(begin int) bool {
 		if !in.Skip() {
 			return false
 		}
-		switch string(bytes.ToLower(w.Data[start:end])) {
+		switch string(bytes.ToLower(plainly(w.Data[start:end]))) {
 		case "name", "key", "header":
-			if v := w.Data[from:in.At]; v[0] == '"' && w.p.isSecret(v[1:len(v)-1]) {
+			if v := w.Data[from:in.At]; v[0] == '"' && w.p.isSecret(plainly(v[1:len(v)-1])) {
 				return true
 			}
 		}
@@ -188,8 +197,9 @@ func (w *walker) object(at *path, nesting int) bool {
 		}
 		w.At++
 		w.Next()
-		next := w.under(at, w.Data[start:end], nesting)
-		next.likely = next.likely || w.leaf == nil && bytes.EqualFold(w.Data[start:end], []byte("value")) && w.isNamed(begin)
+		key := plainly(w.Data[start:end])
+		next := w.under(at, key, nesting)
+		next.likely = next.likely || w.leaf == nil && bytes.EqualFold(key, []byte("value")) && w.isNamed(begin)
 		if !w.value(next, nesting+1) {
 			return false
 		}
