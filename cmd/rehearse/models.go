@@ -13,6 +13,7 @@ import (
 
 	"github.com/rehearse-dev/rehearse/harness/trials"
 	"github.com/rehearse-dev/rehearse/internal/project"
+	"github.com/rehearse-dev/rehearse/internal/prose"
 	"github.com/rehearse-dev/rehearse/scenarios"
 )
 
@@ -176,7 +177,7 @@ func modelFlag(text string, known []trials.Model) (trials.Model, error) {
 func dialectOf(provider string) (string, error) {
 	dialect := scenarios.DialectOf(provider)
 	if dialect == "" && provider != "" {
-		return "", errors.New(unknown(fmt.Sprintf("--provider %q is not known: want openai, responses, anthropic or gemini", provider), provider, scenarios.Providers()))
+		return "", errors.New(unknown(fmt.Sprintf("--provider %q is not known: want %s", provider, prose.Or(scenarios.Providers())), provider, scenarios.Providers()))
 	}
 	return dialect, nil
 }

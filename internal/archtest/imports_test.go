@@ -25,8 +25,8 @@ cmd/rehearse: cassettes cassettes/mcptape internal/redact harness harness/agent 
 	mockmcp mockmcp/fault reports
 	scenarios
 harness: internal/jsonrpc
-harness/agent: harness harness/mcppool harness/model harness/tools internal/breaker internal/exactjson
-	internal/mcpconfig internal/mcpwire internal/settings internal/telemetry internal/value
+harness/agent: harness harness/mcppool harness/model harness/tools internal/breaker internal/dialect/dialects internal/exactjson
+	internal/mcpconfig internal/mcpwire internal/prose internal/settings internal/telemetry internal/value
 harness/agentserver: harness harness/agent internal/exactjson internal/gate internal/sse
 harness/goopenai: harness
 harness/mcpgo: harness internal/mcpwire
@@ -95,7 +95,7 @@ internal/offline:
 internal/passthrough: harness internal/exactjson internal/mcphttp internal/mcpwire internal/sse
 internal/plainfile:
 internal/profile: internal/dialect internal/dialect/chat internal/dialect/gemini internal/dialect/messages internal/exactjson
-internal/project: harness harness/trials internal/key internal/plainfile internal/prose internal/strictyaml internal/subjects
+internal/project: harness harness/trials internal/dialect/dialects internal/key internal/plainfile internal/prose internal/strictyaml internal/subjects
 internal/prose:
 internal/recfile:
 internal/recfile/recfiletest:
@@ -110,7 +110,7 @@ internal/shape: harness internal/dialect internal/dialect/chat internal/dialect/
 internal/sse:
 internal/stats: harness
 internal/strictyaml: harness internal/prose internal/value
-internal/subjects: harness internal/conduct internal/expr internal/mcpconfig internal/mcpwire internal/plainfile internal/prose internal/redact internal/redirect internal/sse internal/strictyaml
+internal/subjects: harness internal/conduct internal/dialect/dialects internal/expr internal/mcpconfig internal/mcpwire internal/plainfile internal/prose internal/redact internal/redirect internal/sse internal/strictyaml
 	internal/value
 internal/telemetry: harness harness/model
 internal/timeline: cassettes/mcptape internal/mcpwire internal/prose internal/shape internal/value internal/vcr
@@ -133,7 +133,7 @@ mockmcp: harness internal/budget internal/cues internal/filepos internal/gate in
 	internal/plainfile internal/prose internal/schema internal/sse internal/value mockmcp/fault
 mockmcp/fault: harness internal/faults
 reports: harness harness/trials internal/look internal/prose internal/stats internal/value internal/yamlnode
-scenarios: harness harness/score harness/trials internal/conduct internal/dialect internal/exactjson internal/expr internal/filepos
+scenarios: harness harness/score harness/trials internal/conduct internal/dialect internal/dialect/dialects internal/exactjson internal/expr internal/filepos
 	internal/gate internal/jsonrpc internal/key internal/match internal/mcpconfig internal/mcpwire internal/plainfile internal/profile internal/project
 	internal/prose internal/strictyaml internal/subjects internal/toolname internal/value mockllm mockllm/fault mockmcp mockmcp/fault
 `

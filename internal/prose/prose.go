@@ -22,12 +22,17 @@ func CountOf(n int, one, many string) string {
 }
 
 // And lists words: "a", "a and b", "a, b and c".
-func And(words []string) string {
+func And(words []string) string { return listed(words, " and ") }
+
+// Or is [And] for choices: "a, b or c".
+func Or(words []string) string { return listed(words, " or ") }
+
+func listed(words []string, last string) string {
 	if len(words) < 2 {
 		return strings.Join(words, "")
 	}
-	last := len(words) - 1
-	return strings.Join(words[:last], ", ") + " and " + words[last]
+	n := len(words) - 1
+	return strings.Join(words[:n], ", ") + last + words[n]
 }
 
 // Head is the beginning of s in at most most bytes and whole characters, and

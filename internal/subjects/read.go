@@ -15,6 +15,7 @@ import (
 
 	"github.com/rehearse-dev/rehearse/harness"
 	"github.com/rehearse-dev/rehearse/internal/conduct"
+	"github.com/rehearse-dev/rehearse/internal/dialect/dialects"
 	"github.com/rehearse-dev/rehearse/internal/expr"
 	"github.com/rehearse-dev/rehearse/internal/mcpconfig"
 	"github.com/rehearse-dev/rehearse/internal/prose"
@@ -184,7 +185,7 @@ func (r *reader) handed(n *strictyaml.Node, d *Definition) {
 			r.add(p.Key.Pos, "files: %q is outside of the trial's folders: want a path such as config/a.json, or {home}/.config/a.json", name)
 		}
 	}
-	d.Dialect = r.word(n.Get("dialect"), "dialect", []string{"chat", "responses", "messages", "gemini"})
+	d.Dialect = r.word(n.Get("dialect"), "dialect", dialects.Names())
 	d.Knows = r.list(n.Get("knows"), "knows")
 }
 
