@@ -286,7 +286,7 @@ func lastRefusal(i *vcr.Interaction) string {
 		return ", the last one with " + i.Meta.Error
 	}
 	how := cmp.Or(i.Response.Status, strconv.Itoa(i.Response.Code))
-	if said := oneLineOf(saidOfError(i.Response.Body), 200); said != "" {
+	if said := prose.OneLine(saidOfError(i.Response.Body), 200); said != "" {
 		how += ": " + said
 	}
 	return ", the last one with " + how

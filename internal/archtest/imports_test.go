@@ -30,7 +30,7 @@ harness/agent: harness harness/mcppool harness/model harness/tools internal/brea
 harness/agentserver: harness harness/agent internal/exactjson internal/gate internal/sse
 harness/goopenai: harness
 harness/mcpgo: harness internal/mcpwire
-harness/mcppool: harness internal/breaker internal/exactjson internal/jsonrpc internal/mcphttp internal/mcpwire internal/retry internal/telemetry
+harness/mcppool: harness internal/breaker internal/exactjson internal/jsonrpc internal/mcphttp internal/mcpwire internal/prose internal/retry internal/telemetry
 harness/model: harness internal/dialect internal/dialect/chat internal/dialect/gemini internal/dialect/messages internal/dialect/responses internal/prose internal/redirect internal/retry internal/value
 harness/run: cassettes cassettes/mcptape internal/redact harness harness/mcppool harness/model
 	harness/score harness/tools
@@ -39,7 +39,7 @@ harness/run: cassettes cassettes/mcptape internal/redact harness harness/mcppool
 	internal/project internal/prose internal/recfile internal/redirect internal/retry internal/shape internal/toolname internal/trajectory internal/value
 	internal/vcr mockllm mockmcp mockmcp/fault reports scenarios
 harness/score: harness harness/trials internal/exactjson internal/expr internal/match internal/prose internal/trajectory internal/value
-harness/tools: harness harness/mcppool internal/dialect internal/exactjson internal/mcpwire internal/schema internal/toolname
+harness/tools: harness harness/mcppool internal/dialect internal/exactjson internal/mcpwire internal/prose internal/schema internal/toolname
 	internal/value
 harness/toolserver: harness harness/mcppool harness/tools internal/exactjson internal/filepos internal/gate internal/mcpconfig internal/mcpwire internal/plainfile internal/prose internal/redirect internal/schema
 	internal/toolname internal/value
@@ -80,7 +80,7 @@ internal/faults: internal/prose
 internal/filepos: harness
 internal/gate:
 internal/jsonrpc:
-internal/key: internal/value
+internal/key: internal/prose internal/value
 internal/match: harness harness/trials internal/expr internal/prose internal/schema internal/value
 internal/look:
 internal/mcpargs: internal/exactjson internal/prose internal/value

@@ -26,6 +26,7 @@ import (
 	"github.com/rehearse-dev/rehearse/harness"
 	"github.com/rehearse-dev/rehearse/internal/dialect"
 	"github.com/rehearse-dev/rehearse/internal/dialect/dialects"
+	"github.com/rehearse-dev/rehearse/internal/prose"
 	"github.com/rehearse-dev/rehearse/internal/toolname"
 	"github.com/rehearse-dev/rehearse/internal/vcr"
 )
@@ -208,7 +209,7 @@ func (c *Conversation) besides(all, main []*exchange) {
 			continue
 		}
 		when := ""
-		if begin := head(x.system, 80); begin != "" && !strings.HasPrefix(c.System, begin) {
+		if begin, _ := prose.Head(x.system, 80); begin != "" && !strings.HasPrefix(c.System, begin) {
 			when = "request.system.startsWith(" + quoted(begin) + ")"
 		} else if len(x.Tools) == 0 && len(main[0].Tools) > 0 {
 			when = "request.tools.size() == 0"

@@ -31,10 +31,10 @@ import (
 	"slices"
 	"strings"
 	"sync"
-	"unicode/utf8"
 
 	"github.com/rehearse-dev/rehearse/internal/exactjson"
 	"github.com/rehearse-dev/rehearse/internal/jsonrpc"
+	"github.com/rehearse-dev/rehearse/internal/prose"
 )
 
 // Message is one JSON-RPC message: a request, a notification or a response.
@@ -163,23 +163,7 @@ type JunkError struct {
 }
 
 func (e *JunkError) Error() string {
-	return fmt.Sprintf("line is not a JSON-RPC message (%s): %q", e.Why, Excerpt(e.Line, 120))
-}
-
-// Excerpt returns at most n bytes of b in whole runes, with a mark when
-// something was cut.
-func Excerpt(b []byte, n int) string {
-	if len(b) <= n {
-		return string(b)
-	}
-	b = b[:n]
-	for range utf8.UTFMax {
-		if r, size := utf8.DecodeLastRune(b); r != utf8.RuneError || size != 1 {
-			break
-		}
-		b = b[:len(b)-1]
-	}
-	return string(b) + "..."
+	return fmt.Sprintf("line is not a JSON-RPC message (%s): %q", e.Why, prose.Excerpt(e.Line, 120))
 }
 
 // Reader reads messages, one a line. It is for one goroutine.
@@ -426,14 +410,14 @@ func ParseResult(raw json.RawMessage) (*Result, error) {
 	case len(content) > 0 && content[0] == '"':
 		r.Content = []json.RawMessage{Marshal(map[string]any{"type": "text", "text": content})}
 	case len(content) > 0 && json.Unmarshal(content, &r.Content) != nil:
-		return nil, fmt.Errorf("the result is not a tool result: its content is %s and no array", Excerpt(content, 60))
+		return nil, fmt.Errorf("the result is not a tool result: its content is %s and no array", prose.Excerpt(content, 60))
 	}
 	switch strings.ToLower(string(said.IsError)) {
 	case "", "null", "false", `"false"`, `""`, "0":
 	case "true", `"true"`, "1":
 		r.IsError = true
 	default:
-		return nil, fmt.Errorf("the result is not a tool result: isError is %s", Excerpt(said.IsError, 60))
+		return nil, fmt.Errorf("the result is not a tool result: isError is %s", prose.Excerpt(said.IsError, 60))
 	}
 	return r, nil
 }
