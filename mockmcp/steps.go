@@ -39,7 +39,7 @@ func checkStep(st Step) error {
 	switch st := st.(type) {
 	case Log:
 		if st.Level != "" && !slices.Contains(levels(), st.Level) {
-			return fmt.Errorf("log level %q is none of %s%s", st.Level, strings.Join(levels(), ", "), didYouMean(st.Level, levels()))
+			return fmt.Errorf("log level %q is none of %s%s", st.Level, strings.Join(levels(), ", "), prose.DidYouMean(st.Level, levels()))
 		}
 		if len(st.Data) > 0 && !json.Valid(st.Data) {
 			return fmt.Errorf("the data of the log message is not valid JSON: %s", prose.Excerpt(st.Data, 60))
@@ -69,14 +69,6 @@ func checkStep(st Step) error {
 		}
 	}
 	return nil
-}
-
-// didYouMean ends a message about an unknown word.
-func didYouMean(word string, known []string) string {
-	if meant := prose.Suggest(word, known); meant != "" {
-		return "; did you mean " + meant + "?"
-	}
-	return ""
 }
 
 // halt says why the steps of an answer ended before the last: one of its

@@ -536,7 +536,7 @@ func (c *chat) command(ctx context.Context, name, rest string) error {
 		fmt.Fprintf(out, "%s\n", rest)
 	default:
 		names := []string{"/help", "/tools", "/servers", "/model", "/reset", "/save"}
-		return errors.New(unknown(fmt.Sprintf("%s is no command", name), name, names))
+		return fmt.Errorf("%s is not a command%s", name, prose.DidYouMean(name, names))
 	}
 	return nil
 }

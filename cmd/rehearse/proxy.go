@@ -147,7 +147,7 @@ func proxy(ctx context.Context, p *process, flags *proxyFlags, command []string)
 		for _, m := range modes {
 			names = append(names, string(m))
 		}
-		return errors.New(unknown(fmt.Sprintf("--mode %q is unknown: want one of %s", flags.mode, strings.Join(names, ", ")), flags.mode, names))
+		return fmt.Errorf("--mode %q is unknown: want one of %s%s", flags.mode, strings.Join(names, ", "), prose.DidYouMean(flags.mode, names))
 	case flags.upstream != "":
 		var err error
 		if upstream, err = endpointAddress(flags.upstream); err != nil {

@@ -381,7 +381,7 @@ func modelSide(p *process, paths []string, opts *run.Options, flags *runFlags) e
 		}
 	default:
 		modes := []string{"mock", "live", "record", "replay"}
-		return errors.New(unknown(fmt.Sprintf("--mode %q is not known: want mock, live, record or replay", flags.mode), flags.mode, modes))
+		return fmt.Errorf("--mode %q is not known: want mock, live, record or replay%s", flags.mode, prose.DidYouMean(flags.mode, modes))
 	}
 	if flags.judge != "" {
 		judge, err := flags.models.judge(flags.judge, paths)

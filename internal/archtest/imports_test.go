@@ -131,7 +131,7 @@ mockllm: harness internal/bpe internal/cues internal/dialect internal/dialect/ch
 mockllm/fault: harness internal/faults
 mockmcp: harness internal/budget internal/cues internal/filepos internal/gate internal/jsonrpc internal/mcpwire
 	internal/plainfile internal/prose internal/schema internal/sse internal/value mockmcp/fault
-mockmcp/fault: harness internal/faults
+mockmcp/fault: harness internal/faults internal/prose
 reports: harness harness/trials internal/look internal/prose internal/stats internal/value internal/yamlnode
 scenarios: harness harness/score harness/trials internal/conduct internal/dialect internal/dialect/dialects internal/exactjson internal/expr internal/filepos
 	internal/gate internal/jsonrpc internal/key internal/match internal/mcpconfig internal/mcpwire internal/plainfile internal/profile internal/project

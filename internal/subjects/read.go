@@ -260,7 +260,7 @@ func (r *reader) settings(n *strictyaml.Node, d *Definition) {
 				known = append(known, AgentSettings()...)
 			}
 			if near := prose.Suggest(name, known); near != "" && !slices.Contains(slices.Concat(d.Knows, AgentSettings()), name) {
-				r.add(p.Key.Pos, "a subject has no key %q; did you mean %s?", name, near)
+				r.add(p.Key.Pos, "a subject has no key %q (did you mean %q?)", name, near)
 				continue
 			}
 			var x any
