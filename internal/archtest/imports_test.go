@@ -43,7 +43,7 @@ harness/tools: harness harness/mcppool internal/dialect internal/exactjson inter
 	internal/value
 harness/toolserver: harness harness/mcppool harness/tools internal/exactjson internal/filepos internal/gate internal/mcpconfig internal/mcpwire internal/plainfile internal/prose internal/redirect internal/schema
 	internal/toolname internal/value
-harness/trials: harness internal/filepos internal/jsonrpc internal/plainfile internal/prose internal/recfile
+harness/trials: harness internal/filepos internal/jsonrpc internal/plainfile internal/prose internal/recfile internal/value
 internal/archtest:
 internal/bench: harness harness/agent harness/mcppool harness/model
 	harness/run harness/tools mockllm mockmcp scenarios
@@ -71,7 +71,7 @@ internal/dialect: harness internal/exactjson internal/prose internal/sse interna
 internal/dialect/chat: harness internal/dialect internal/exactjson internal/sse internal/toolname
 internal/dialect/dialects: internal/dialect internal/dialect/chat internal/dialect/gemini internal/dialect/messages
 	internal/dialect/responses
-internal/dialect/gemini: harness internal/dialect internal/sse
+internal/dialect/gemini: harness internal/dialect internal/sse internal/value
 internal/dialect/messages: harness internal/dialect internal/sse
 internal/dialect/responses: harness internal/dialect internal/sse internal/toolname
 internal/exactjson: internal/value
@@ -87,7 +87,7 @@ internal/mcpargs: internal/exactjson internal/prose internal/value
 internal/mcpconfig: harness internal/exactjson internal/filepos internal/plainfile internal/prose internal/strictyaml
 internal/mcphttp: harness internal/exactjson internal/jsonrpc internal/mcpwire internal/prose internal/redirect internal/sse
 internal/mcpmatrix: mockmcp mockmcp/fault
-internal/mcpwire: harness internal/exactjson internal/jsonrpc internal/prose internal/redirect
+internal/mcpwire: harness internal/exactjson internal/jsonrpc internal/prose internal/redirect internal/value
 internal/mockserver: harness harness/score harness/trials internal/budget internal/exactjson internal/expr internal/gate internal/jsonrpc
 	internal/look internal/match internal/profile internal/prose internal/toolname internal/trajectory internal/value mockllm
 	mockllm/fault mockmcp reports

@@ -35,6 +35,7 @@ import (
 	"github.com/rehearse-dev/rehearse/internal/exactjson"
 	"github.com/rehearse-dev/rehearse/internal/jsonrpc"
 	"github.com/rehearse-dev/rehearse/internal/prose"
+	"github.com/rehearse-dev/rehearse/internal/value"
 )
 
 // Message is one JSON-RPC message: a request, a notification or a response.
@@ -325,39 +326,27 @@ func IDOf(line []byte) json.RawMessage {
 		return nil
 	}
 	depth := 0
-	for i := 0; i < len(line); i++ {
-		switch line[i] {
+	for scan := (value.Scanner{Data: line}); scan.At < len(line); {
+		switch line[scan.At] {
 		case '{', '[':
 			depth++
 		case '}', ']':
 			depth--
 		case '"':
-			end := stringEnd(line, i)
-			if end < 0 {
+			start, end, ok := scan.Text()
+			if !ok {
 				return nil
 			}
-			if depth == 1 && string(line[i:end]) == `"id"` {
-				if id := idAfter(line[end:]); id != nil {
+			if depth == 1 && string(line[start:end]) == "id" {
+				if id := idAfter(line[scan.At:]); id != nil {
 					return id
 				}
 			}
-			i = end - 1
+			continue
 		}
+		scan.At++
 	}
 	return nil
-}
-
-// stringEnd returns the index after the string that begins at i, or -1.
-func stringEnd(b []byte, i int) int {
-	for i++; i < len(b); i++ {
-		switch b[i] {
-		case '\\':
-			i++
-		case '"':
-			return i + 1
-		}
-	}
-	return -1
 }
 
 // idAfter reads a whole id after a colon.
