@@ -69,7 +69,7 @@ a signal came before the end of the input, or stopped an answer.
 With --approve you are asked before a tool runs, with all of its arguments: y runs it with
 these, a runs this tool from now on without asking, anything else refuses the call, which
 the model is told. Calls of one reply then run one after another. Where standard input is
-no terminal, nobody can be asked, and the calls are refused.
+not a terminal, nobody can be asked, and the calls are refused.
 
 The endpoint and its key are those of ` + "`rehearse run --mode live`" + `: --base-url, else
 ARGO_BASE_URL, else OPENAI_BASE_URL, else http://localhost:8000/v1; OPENAI_API_KEY. The

@@ -26,7 +26,7 @@ type goalChat struct {
 }
 
 func (g *goalChat) command(_ context.Context, name, _ string) error {
-	return fmt.Errorf("%s is no command here: an agent server takes goals", name)
+	return fmt.Errorf("%s is not a command here: an agent server takes goals", name)
 }
 
 func (g *goalChat) say(ctx context.Context, line string) error {

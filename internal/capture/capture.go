@@ -111,7 +111,7 @@ func Read(name string, cassette *vcr.File, servers []*Heard, prompts []string) (
 		}
 		for _, call := range h.Calls {
 			if !call.taken {
-				c.note("call %d of server %q, %s, is no call of the model: the mock answers it, and nothing expects it", call.Number, h.Name, call.Tool)
+				c.note("call %d of server %q, %s, is not a call of the model: the mock answers it, and nothing expects it", call.Number, h.Name, call.Tool)
 			}
 		}
 	}
@@ -137,7 +137,7 @@ func (c *Conversation) exchanges(f *vcr.File) []*exchange {
 		}
 		asked := e.Read(i.Request.Body, nil, &held)
 		if asked == nil {
-			c.note("exchange %d of the cassette is no request that can be read", n+1)
+			c.note("exchange %d of the cassette is not a request that can be read", n+1)
 			continue
 		}
 		reply, err := dialect.ReadChoice(e.Dialect, 0, i.Response.Header, i.Response.Body, dialect.Limits{})

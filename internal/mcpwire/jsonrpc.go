@@ -399,7 +399,7 @@ func ParseResult(raw json.RawMessage) (*Result, error) {
 	case len(content) > 0 && content[0] == '"':
 		r.Content = []json.RawMessage{Marshal(map[string]any{"type": "text", "text": content})}
 	case len(content) > 0 && json.Unmarshal(content, &r.Content) != nil:
-		return nil, fmt.Errorf("the result is not a tool result: its content is %s and no array", prose.Excerpt(content, 60))
+		return nil, fmt.Errorf("the result is not a tool result: its content is %s and not an array", prose.Excerpt(content, 60))
 	}
 	switch strings.ToLower(string(said.IsError)) {
 	case "", "null", "false", `"false"`, `""`, "0":

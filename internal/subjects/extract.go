@@ -43,7 +43,7 @@ func textOf(p *expr.Program, v value.Value) (string, error) {
 	case err != nil:
 		return "", err
 	case out.IsNull():
-		return "", fmt.Errorf("%s is null, which is no text", p)
+		return "", fmt.Errorf("%s is null and not a text", p)
 	}
 	return out.Text(), nil
 }

@@ -215,7 +215,7 @@ func (r *reader) habits(n *strictyaml.Node, d *Definition) {
 			r.add(p.Key.Pos, "excuses: there is no conduct check %q%s", name,
 				prose.MeantOr(name, conduct.Names(), "; there are "+strings.Join(conduct.Names(), ", ")))
 		case p.Value.Kind == strictyaml.String && strings.TrimSpace(p.Value.Text) == "" && !r.Shaped:
-			r.add(p.Value.Pos, "excuses: %s needs the reason why its findings are no fault of the subject", name)
+			r.add(p.Value.Pos, "excuses: %s needs the reason why its findings are not the subject's fault", name)
 		}
 	}
 }
@@ -228,7 +228,7 @@ func (r *reader) heeded(key *strictyaml.Node, d *Definition) {
 	if r.Shaped || len(d.Command) == 0 && d.HTTP == nil || slices.Contains(append(Keys(), "time_limit"), name) || slices.Contains(d.Knows, name) {
 		return
 	}
-	r.add(key.Pos, "%s is no key of a subject%s, and none of the settings that it knows: knows: [%s] says that it reads this one from REHEARSE_SETTINGS",
+	r.add(key.Pos, "%s is not a key of a subject%s, and none of the settings that it knows: knows: [%s] says that it reads this one from REHEARSE_SETTINGS",
 		name, prose.DidYouMean(name, append(Keys(), settingKeys()...)), name)
 }
 
