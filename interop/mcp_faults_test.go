@@ -25,7 +25,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/rehearse-dev/rehearse/internal/mcpmatrix"
-	"github.com/rehearse-dev/rehearse/internal/mcpwire"
+	"github.com/rehearse-dev/rehearse/internal/prose"
 	"github.com/rehearse-dev/rehearse/mockmcp"
 	"github.com/rehearse-dev/rehearse/mockmcp/fault"
 )
@@ -145,7 +145,7 @@ func meet(t *testing.T, c mcpmatrix.Case, argv []string) string {
 		o.Crash = lastLine(stderr.String()) + " (" + err.Error() + ")"
 	default:
 		if err := json.Unmarshal(out, &o.Steps); err != nil {
-			t.Errorf("%s: %v: %s", c, err, mcpwire.Excerpt(out, 300))
+			t.Errorf("%s: %v: %s", c, err, prose.Excerpt(out, 300))
 		}
 	}
 	o.Charges, o.Lists = int(charges.Load()), lists()

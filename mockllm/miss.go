@@ -5,10 +5,10 @@ package mockllm
 import (
 	"fmt"
 	"strings"
-	"unicode/utf8"
 
 	"github.com/rehearse-dev/rehearse/harness"
 	"github.com/rehearse-dev/rehearse/internal/dialect"
+	"github.com/rehearse-dev/rehearse/internal/prose"
 )
 
 // explain says why a request is a miss: what was expected next, and how the
@@ -235,32 +235,13 @@ func clip(s string, from int) string {
 	if len(s) <= clipLen {
 		return s
 	}
-	head := min(30, len(s))
-	start := 0
-	if from > clipLen/2 {
-		start = from - clipLen/4
-	}
-	out := ""
-	if start > head {
-		out = boundary(s, 0, head) + "..."
+	const name, before = 30, 50 // a line begins with what it is
+	head := ""
+	if from > name+before {
+		head, _ = prose.Head(s, name)
 	} else {
-		start = 0
+		from = 0
 	}
-	end := min(len(s), start+clipLen)
-	out += boundary(s, start, end)
-	if end < len(s) {
-		out += fmt.Sprintf("... (%d bytes)", len(s))
-	}
-	return out
-}
-
-// boundary returns s[lo:hi] without the halves of runes at its ends.
-func boundary(s string, lo, hi int) string {
-	for lo < len(s) && !utf8.RuneStart(s[lo]) {
-		lo++
-	}
-	for hi < len(s) && hi > lo && !utf8.RuneStart(s[hi]) {
-		hi--
-	}
-	return s[lo:hi]
+	part, _ := prose.Around(s, from, min(from, before), clipLen-min(from, before))
+	return fmt.Sprintf("%s%s (%d bytes)", head, part, len(s))
 }

@@ -140,7 +140,7 @@ func checkText(o dialect.Options, text string) error {
 		return fmt.Errorf("the reply's text is not JSON, and the request's response_format is %s: %q", o.Format, prose.Excerpt(text, 60))
 	}
 	if v.Kind() != value.Object && o.Format == "json_object" {
-		return fmt.Errorf("the reply's text is JSON and no object, and the request's response_format is json_object: %q", prose.Excerpt(text, 60))
+		return fmt.Errorf("the reply's text is JSON and not an object, and the request's response_format is json_object: %q", prose.Excerpt(text, 60))
 	}
 	if o.Format != "json_schema" {
 		return nil

@@ -75,7 +75,7 @@ func TestScriptAgainstRequest(t *testing.T) {
 		{"one at a time", twoTools + `,"parallel_tool_calls":false`, twice, "the reply makes 2 calls, and the request's parallel_tool_calls is false"},
 		{"parallel", twoTools + `,"parallel_tool_calls":true`, twice, ""},
 		{"no JSON", `"response_format":{"type":"json_object"}`, say("Sunny."), `the reply's text is not JSON, and the request's response_format is json_object: "Sunny."`},
-		{"an array", `"response_format":{"type":"json_object"}`, say("[1]"), "JSON and no object"},
+		{"an array", `"response_format":{"type":"json_object"}`, say("[1]"), "JSON and not an object"},
 		{"an object", `"response_format":{"type":"json_object"}`, say(`{"a":1}`), ""},
 		{"cut JSON", `"response_format":{"type":"json_object"}`, mockllm.Reply{Say: `{"a`, Finish: "length"}, ""},
 		{"schema", citySchema, say(`{"name":"Rome","size":3,"tags":["big"]}`), ""},

@@ -52,11 +52,7 @@ func checkProfile(name string) error {
 	if _, ok := profile.Lookup(name); ok {
 		return nil
 	}
-	hint := ""
-	if near := prose.Suggest(name, profile.Names()); near != "" {
-		hint = fmt.Sprintf(", did you mean %q?", near)
-	}
-	return fmt.Errorf("unknown profile %q%s; the profiles are %s", name, hint, strings.Join(profile.Names(), ", "))
+	return fmt.Errorf("unknown profile %q%s; the profiles are %s", name, prose.DidYouMean(name, profile.Names()), strings.Join(profile.Names(), ", "))
 }
 
 // presetOf returns what the profile makes of a request that was read.

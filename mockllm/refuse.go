@@ -95,10 +95,7 @@ func (m *Mock) nearPath(x *exchange) string {
 		}
 	}
 	slices.Sort(paths)
-	if near := prose.Suggest(x.path, paths); near != "" {
-		return fmt.Sprintf(" (did you mean %s?)", near)
-	}
-	return ""
+	return prose.DidYouMean(x.path, paths)
 }
 
 // refuse answers as the provider would.

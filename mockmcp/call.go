@@ -17,6 +17,7 @@ import (
 	"github.com/rehearse-dev/rehearse/internal/filepos"
 	"github.com/rehearse-dev/rehearse/internal/jsonrpc"
 	"github.com/rehearse-dev/rehearse/internal/mcpwire"
+	"github.com/rehearse-dev/rehearse/internal/prose"
 	"github.com/rehearse-dev/rehearse/internal/value"
 	"github.com/rehearse-dev/rehearse/mockmcp/fault"
 )
@@ -208,7 +209,7 @@ func (s *Server) arrive(t *ticket, out *outcome) {
 	case t.tool == nil:
 		t.answer = refuse("Tool %s not found", params.Name)
 	case !mcpwire.IsObject(t.call.Args):
-		t.answer = refuse("Input validation error: Invalid arguments for tool %s: expected object, got %s", params.Name, mcpwire.Excerpt(t.call.Args, 200))
+		t.answer = refuse("Input validation error: Invalid arguments for tool %s: expected object, got %s", params.Name, prose.Excerpt(t.call.Args, 200))
 	default:
 		if wrong := t.tool.schema.check(t.call.Args); wrong != nil {
 			t.answer = refuse("Input validation error: Invalid arguments for tool %s: %s", params.Name, strings.Join(wrong, "; "))
@@ -303,7 +304,7 @@ func (s *Server) pick(t *ticket) (*Answer, *Result, error) {
 		}
 		return answer, r, nil
 	}
-	reason := fmt.Sprintf("no scripted result of %s.%s fits the call with %s", s.script.Name, tool.Name, mcpwire.Excerpt(call.Args, 500))
+	reason := fmt.Sprintf("no scripted result of %s.%s fits the call with %s", s.script.Name, tool.Name, prose.Excerpt(call.Args, 500))
 	if len(whys) > 0 {
 		reason += ": " + strings.Join(whys, "; ")
 	}
@@ -409,25 +410,25 @@ func (a *Answer) check() error {
 		return errors.New("the answer has more than one of json, text, content and rpc_error")
 	}
 	if a.JSON != nil && !json.Valid(a.JSON) {
-		return fmt.Errorf("the answer's json is not valid: %s", mcpwire.Excerpt(a.JSON, 60))
+		return fmt.Errorf("the answer's json is not valid: %s", prose.Excerpt(a.JSON, 60))
 	}
 	switch {
 	case a.Structured == nil:
 	case a.JSON != nil || a.RPCError != nil:
 		return errors.New("structured content of its own is for an answer of text or content")
 	case !json.Valid(a.Structured):
-		return fmt.Errorf("the answer's structured content is not valid: %s", mcpwire.Excerpt(a.Structured, 60))
+		return fmt.Errorf("the answer's structured content is not valid: %s", prose.Excerpt(a.Structured, 60))
 	}
 	for _, c := range a.Content {
 		if !mcpwire.IsObject(c) {
-			return fmt.Errorf("a content block is not a JSON object: %s", mcpwire.Excerpt(c, 60))
+			return fmt.Errorf("a content block is not a JSON object: %s", prose.Excerpt(c, 60))
 		}
 	}
 	if len(a.Meta) > 0 && !mcpwire.IsObject(a.Meta) {
-		return fmt.Errorf("the _meta of the answer is not a JSON object: %s", mcpwire.Excerpt(a.Meta, 60))
+		return fmt.Errorf("the _meta of the answer is not a JSON object: %s", prose.Excerpt(a.Meta, 60))
 	}
 	if a.RPCError != nil && len(a.RPCError.Data) > 0 && !json.Valid(a.RPCError.Data) {
-		return fmt.Errorf("the data of the error is not valid JSON: %s", mcpwire.Excerpt(a.RPCError.Data, 60))
+		return fmt.Errorf("the data of the error is not valid JSON: %s", prose.Excerpt(a.RPCError.Data, 60))
 	}
 	return nil
 }

@@ -7,6 +7,8 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+
+	"github.com/rehearse-dev/rehearse/internal/prose"
 )
 
 // changes are the changes of a script and how far they have come. The mutex of
@@ -46,7 +48,7 @@ func (s *Server) loadChanges() []error {
 		}
 		for _, kind := range ch.Tell {
 			if kinds := []string{"tools", "prompts", "resources"}; !slices.Contains(kinds, kind) {
-				l.problem(ch.Pos, "change", name, "cannot announce %q, only %s%s", kind, strings.Join(kinds, ", "), didYouMean(kind, kinds))
+				l.problem(ch.Pos, "change", name, "cannot announce %q, only %s%s", kind, strings.Join(kinds, ", "), prose.DidYouMean(kind, kinds))
 			}
 		}
 		ch.AddTools = slices.Clone(ch.AddTools)

@@ -221,7 +221,7 @@ func TestFaultMistakes(t *testing.T) {
 		Faults: []fault.Fault{{Kind: "hangs"}},
 		Tools:  []Tool{{Name: "pay", Results: []Result{{Faults: []fault.Fault{{Kind: fault.CRLF, Code: 1}}}}}},
 	}, nil)
-	const want = "mock server \"shop\": unknown fault \"hangs\", did you mean \"hang\"?; `rehearse faults` lists them\ntool \"pay\": fault crlf does not use code"
+	const want = "mock server \"shop\": unknown fault \"hangs\" (did you mean \"hang\"?); `rehearse faults` lists them\ntool \"pay\": fault crlf does not use code"
 	if err == nil || err.Error() != want {
 		t.Errorf("got %v, want %s", err, want)
 	}

@@ -149,7 +149,7 @@ func TestOfferErrors(t *testing.T) {
 		{"answer and file", mockmcp.Script{Tools: []mockmcp.Tool{{Name: "a", Results: []mockmcp.Result{{File: "x", Answer: answer(mockmcp.Answer{})}}}}}, `result 1 has both an answer and a file`},
 		{"change without a cue", mockmcp.Script{Changes: []mockmcp.Change{{Pos: pos}}}, `x.yaml:3: change "1": has 0 of call, list, after and cue, and needs one`},
 		{"change with two cues", mockmcp.Script{Changes: []mockmcp.Change{{Call: 1, Cue: "x"}}}, `has 2 of call, list, after and cue`},
-		{"change that tells of what is not", mockmcp.Script{Changes: []mockmcp.Change{{Call: 1, Tell: []string{"tool"}}}}, `cannot announce "tool", only tools, prompts, resources; did you mean tools?`},
+		{"change that tells of what is not", mockmcp.Script{Changes: []mockmcp.Change{{Call: 1, Tell: []string{"tool"}}}}, `cannot announce "tool", only tools, prompts, resources (did you mean "tools"?)`},
 		{"change with a bad tool", mockmcp.Script{Changes: []mockmcp.Change{{Call: 1, AddTools: []mockmcp.Tool{{Name: "a", Input: raw(`7`)}}}}}, `tool "a": input schema: `},
 	} {
 		t.Run(tt.name, func(t *testing.T) {

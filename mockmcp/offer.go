@@ -14,6 +14,7 @@ import (
 
 	"github.com/rehearse-dev/rehearse/harness"
 	"github.com/rehearse-dev/rehearse/internal/mcpwire"
+	"github.com/rehearse-dev/rehearse/internal/prose"
 )
 
 // offer is what a server offers at a time. It is replaced and never changed,
@@ -213,7 +214,7 @@ func (l *loader) tool(of *Tool) {
 		raw  json.RawMessage
 	}{{"output schema is", t.Output}, {"annotations are", t.Annotations}, {"extra members are", t.Extra}} {
 		if len(part.raw) > 0 && !mcpwire.IsObject(part.raw) {
-			problem("%s not a JSON object: %s", part.what, mcpwire.Excerpt(part.raw, 60))
+			problem("%s not a JSON object: %s", part.what, prose.Excerpt(part.raw, 60))
 		}
 	}
 	o := &offered{Tool: t, schema: compiled}
@@ -277,7 +278,7 @@ func (l *loader) prompt(p *Prompt) {
 	}
 	for i, m := range p.Messages {
 		if len(m.Content) > 0 && !mcpwire.IsObject(m.Content) {
-			l.problem(p.Pos, "prompt", p.Name, "the content of message %d is not a JSON object: %s", i+1, mcpwire.Excerpt(m.Content, 60))
+			l.problem(p.Pos, "prompt", p.Name, "the content of message %d is not a JSON object: %s", i+1, prose.Excerpt(m.Content, 60))
 		}
 	}
 	l.check("prompt", p.Name, p.Pos, p.Extra, p.Before)
@@ -290,7 +291,7 @@ func (l *loader) prompt(p *Prompt) {
 // check checks what all but tools have.
 func (l *loader) check(what, name string, pos harness.Position, extra json.RawMessage, before []Step) {
 	if len(extra) > 0 && !mcpwire.IsObject(extra) {
-		l.problem(pos, what, name, "extra members are not a JSON object: %s", mcpwire.Excerpt(extra, 60))
+		l.problem(pos, what, name, "extra members are not a JSON object: %s", prose.Excerpt(extra, 60))
 	}
 	if err := checkSteps(before); err != nil {
 		l.problem(pos, what, name, "%w", err)

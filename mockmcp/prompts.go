@@ -11,6 +11,7 @@ import (
 
 	"github.com/rehearse-dev/rehearse/internal/jsonrpc"
 	"github.com/rehearse-dev/rehearse/internal/mcpwire"
+	"github.com/rehearse-dev/rehearse/internal/prose"
 )
 
 // prompt finds what a prompts/get gets.
@@ -62,7 +63,7 @@ func promptResult(description string, messages []PromptMessage) (map[string]any,
 		case len(content) == 0:
 			content = mcpwire.Marshal(textBlock{"text", m.Text})
 		case !mcpwire.IsObject(content):
-			return nil, fmt.Errorf("the content of message %d is not a JSON object: %s", i+1, mcpwire.Excerpt(content, 60))
+			return nil, fmt.Errorf("the content of message %d is not a JSON object: %s", i+1, prose.Excerpt(content, 60))
 		}
 		role := m.Role
 		if role == "" {

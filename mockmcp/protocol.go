@@ -160,11 +160,7 @@ func (s *Protocol) Check() error {
 	}
 	oneOf := func(what, got string, names ...string) {
 		if got != "" && !slices.Contains(names, got) {
-			err := fmt.Errorf("%s %q is none of %s", what, got, strings.Join(names, ", "))
-			if meant := prose.Suggest(got, names); meant != "" {
-				err = fmt.Errorf("%w; did you mean %s?", err, meant)
-			}
-			errs = append(errs, err)
+			errs = append(errs, fmt.Errorf("%s %q is none of %s%s", what, got, strings.Join(names, ", "), prose.DidYouMean(got, names)))
 		}
 	}
 	oneOf("modern", string(s.Modern), string(ModernOn), string(ModernOff), string(ModernReject), string(ModernSilent))

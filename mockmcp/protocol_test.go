@@ -33,7 +33,7 @@ func TestProtocolCheck(t *testing.T) {
 		want string
 	}{
 		{"version", Protocol{Versions: []string{"latest"}}, `version "latest" is not a date`},
-		{"modern", Protocol{Modern: "rejct"}, `modern "rejct" is none of on, off, reject, silent; did you mean reject?`},
+		{"modern", Protocol{Modern: "rejct"}, `modern "rejct" is none of on, off, reject, silent (did you mean "reject"?)`},
 		{"sessions", Protocol{Sessions: "never"}, `sessions "never"`},
 		{"replies", Protocol{Replies: "xml"}, `replies "xml"`},
 		{"page", Protocol{PageSize: -1}, "page size -1 is negative"},

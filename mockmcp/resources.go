@@ -10,6 +10,7 @@ import (
 
 	"github.com/rehearse-dev/rehearse/internal/jsonrpc"
 	"github.com/rehearse-dev/rehearse/internal/mcpwire"
+	"github.com/rehearse-dev/rehearse/internal/prose"
 )
 
 // The requests beside tools/call that are answered from the script.
@@ -97,7 +98,7 @@ func contents(c *ResourceContent, uri, mimeType string) (map[string]any, error) 
 		mimeType = c.MIMEType
 	}
 	if len(c.Meta) > 0 && !mcpwire.IsObject(c.Meta) {
-		return nil, fmt.Errorf("the _meta of the content is not a JSON object: %s", mcpwire.Excerpt(c.Meta, 60))
+		return nil, fmt.Errorf("the _meta of the content is not a JSON object: %s", prose.Excerpt(c.Meta, 60))
 	}
 	text, blob := &c.Text, (*[]byte)(nil)
 	if c.Blob != nil {

@@ -14,6 +14,7 @@ import (
 	"github.com/google/jsonschema-go/jsonschema"
 
 	"github.com/rehearse-dev/rehearse/internal/mcpwire"
+	"github.com/rehearse-dev/rehearse/internal/prose"
 	"github.com/rehearse-dev/rehearse/internal/schema"
 	"github.com/rehearse-dev/rehearse/internal/value"
 )
@@ -31,7 +32,7 @@ type argsSchema struct {
 // compileSchema reads the schema of arguments: an object.
 func compileSchema(raw json.RawMessage) (*argsSchema, error) {
 	if !mcpwire.IsObject(raw) {
-		return nil, fmt.Errorf("is not a JSON object: %s", mcpwire.Excerpt(raw, 60))
+		return nil, fmt.Errorf("is not a JSON object: %s", prose.Excerpt(raw, 60))
 	}
 	root := new(jsonschema.Schema)
 	if err := json.Unmarshal(raw, root); err != nil {
@@ -309,7 +310,7 @@ func describe(v any) string {
 	return typeOf(v) + " " + text(v)
 }
 
-func text(v any) string { return mcpwire.Excerpt(mcpwire.Marshal(v), 200) }
+func text(v any) string { return prose.Excerpt(mcpwire.Marshal(v), 200) }
 
 func orNone(names []string) string {
 	if len(names) == 0 {

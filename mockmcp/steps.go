@@ -39,14 +39,14 @@ func checkStep(st Step) error {
 	switch st := st.(type) {
 	case Log:
 		if st.Level != "" && !slices.Contains(levels(), st.Level) {
-			return fmt.Errorf("log level %q is none of %s%s", st.Level, strings.Join(levels(), ", "), didYouMean(st.Level, levels()))
+			return fmt.Errorf("log level %q is none of %s%s", st.Level, strings.Join(levels(), ", "), prose.DidYouMean(st.Level, levels()))
 		}
 		if len(st.Data) > 0 && !json.Valid(st.Data) {
-			return fmt.Errorf("the data of the log message is not valid JSON: %s", mcpwire.Excerpt(st.Data, 60))
+			return fmt.Errorf("the data of the log message is not valid JSON: %s", prose.Excerpt(st.Data, 60))
 		}
 	case Notify:
 		if st.Method == "" || len(st.Params) > 0 && !mcpwire.IsObject(st.Params) {
-			return fmt.Errorf("a notification has a method, and an object as params: %q, %s", st.Method, mcpwire.Excerpt(st.Params, 60))
+			return fmt.Errorf("a notification has a method, and an object as params: %q, %s", st.Method, prose.Excerpt(st.Params, 60))
 		}
 	case Ask:
 		if len(st) == 0 {
@@ -64,19 +64,11 @@ func checkStep(st Step) error {
 				return fmt.Errorf("a client cannot be asked for %q", q.Method)
 			}
 			if len(q.Params) > 0 && !mcpwire.IsObject(q.Params) {
-				return fmt.Errorf("the params of %s are not a JSON object: %s", q.Method, mcpwire.Excerpt(q.Params, 60))
+				return fmt.Errorf("the params of %s are not a JSON object: %s", q.Method, prose.Excerpt(q.Params, 60))
 			}
 		}
 	}
 	return nil
-}
-
-// didYouMean ends a message about an unknown word.
-func didYouMean(word string, known []string) string {
-	if meant := prose.Suggest(word, known); meant != "" {
-		return "; did you mean " + meant + "?"
-	}
-	return ""
 }
 
 // halt says why the steps of an answer ended before the last: one of its

@@ -90,7 +90,7 @@ func TestFaultMistakes(t *testing.T) {
 		{"kind of stops", `{kind: cut_stream, times: always}`, `"kind" cannot be "cut_stream" (did you mean "cut"?)`},
 		{"key of others", `{kind: stall, after: 10s}`, `unknown key "after" in fault (did you mean "delay"?)`},
 		{"kind", `{kind: rate_limits}`, `"kind" cannot be "rate_limits" (did you mean "rate_limit"?); it is a kind or a preset that ` + "`rehearse faults` lists"},
-		{"form", `{kind: reset, form: befor}`, `fault reset has no form "befor", did you mean "before"?`},
+		{"form", `{kind: reset, form: befor}`, `fault reset has no form "befor" (did you mean "before"?)`},
 		{"setting", `{kind: crlf, status: 500}`, `fault crlf does not use status`},
 		{"place", `{kind: cut, at: {byte: 1, chunk: 1}}`, `give one of chunk, byte and token`},
 		{"empty place", `{kind: cut, at: {}}`, `needs at least one of request`},

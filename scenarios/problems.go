@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/rehearse-dev/rehearse/harness"
+	"github.com/rehearse-dev/rehearse/internal/prose"
 )
 
 // problems collects mistakes of several files. A mistake in a file that
@@ -54,9 +55,7 @@ func brief(msg string) string {
 	}
 	lines := strings.Split(msg, "\n")
 	for i, line := range lines {
-		if r := []rune(line); len(r) > head+tail {
-			lines[i] = string(r[:head]) + "…" + string(r[len(r)-tail:])
-		}
+		lines[i] = prose.Middle(line, head, tail)
 	}
 	return strings.Join(lines, "\n")
 }

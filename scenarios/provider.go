@@ -2,12 +2,25 @@
 
 package scenarios
 
+import "github.com/rehearse-dev/rehearse/internal/dialect/dialects"
+
 // Providers are the words for the APIs that a subject may speak, in `model` and on
 // the command line.
-func Providers() []string { return []string{"openai", "responses", "anthropic", "gemini"} }
+func Providers() []string {
+	var words []string
+	for _, d := range dialects.Spoken() {
+		words = append(words, d.Provider)
+	}
+	return words
+}
 
 // DialectOf is the dialect of a provider's API, as in [harness.Endpoint]; empty for
 // a word that is none of [Providers].
 func DialectOf(provider string) string {
-	return map[string]string{"openai": "chat", "responses": "responses", "anthropic": "messages", "gemini": "gemini"}[provider]
+	for _, d := range dialects.Spoken() {
+		if d.Provider == provider {
+			return d.Name
+		}
+	}
+	return ""
 }

@@ -55,7 +55,7 @@ func reference() string {
 			fmt.Fprintf(&b, "| `%s` | %s | %s | %s |\n", k.name, cell(k.typ.describe()), cell(def), cell(k.doc))
 		}
 	}
-	b.WriteString("\n## Operators\n\nWhere a value is expected, a map with one key that begins with `$`. In replies, results and `set` only `$cel`\nand `$literal`. A map that is no operator matches when the keys that it names match; lists match item by item.\n")
+	b.WriteString("\n## Operators\n\nWhere a value is expected, a map with one key that begins with `$`. In replies, results and `set` only `$cel`\nand `$literal`. A map that is not an operator matches when the keys that it names match; lists match item by item.\n")
 	writeEntries(&b, "operator", operators())
 	b.WriteString("\n## Names in expressions\n")
 	writeEntries(&b, "name", names())

@@ -122,7 +122,7 @@ func TestProjectFile(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, path := range []string{dir, filepath.Join(dir, "rehearse.yaml")} {
-		if _, err := scenarios.Load([]string{path}, nil); err == nil || !strings.Contains(err.Error(), `rehearse.yaml:1:10: redact has no key "kep"; did you mean keep?`) {
+		if _, err := scenarios.Load([]string{path}, nil); err == nil || !strings.Contains(err.Error(), `rehearse.yaml:1:10: redact has no key "kep" (did you mean "keep"?)`) {
 			t.Errorf("%s: %v", path, err)
 		}
 	}

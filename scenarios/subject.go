@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"github.com/rehearse-dev/rehearse/harness"
+	"github.com/rehearse-dev/rehearse/internal/dialect/dialects"
 	"github.com/rehearse-dev/rehearse/internal/expr"
 	"github.com/rehearse-dev/rehearse/internal/project"
 	"github.com/rehearse-dev/rehearse/internal/prose"
@@ -294,7 +295,7 @@ func subjectObjects() []*object {
 				{name: "env", typ: mapOf(either(text(), number(), boolean())), def: "none", doc: "Variables of its environment, with placeholders, over those that it is handed. Those are " + prose.And(subjects.Variables()) + ", and no others."},
 				{name: "pass_env", typ: list(filled()), def: "none", doc: "Names of variables of your environment that it gets too. The value of one whose name says that it is secret, such as MY_API_TOKEN, is removed from recordings and run folders."},
 				{name: "files", typ: mapOf(text()), def: "none", doc: "Files that are written before it begins: texts with placeholders, by paths in the working folder or behind `{home}/`."},
-				{name: "dialect", typ: enum("chat", "responses", "messages", "gemini"), def: "not known", doc: "The only API that it asks models by. Scenarios whose profile lacks it are skipped."},
+				{name: "dialect", typ: enum(dialects.Names()...), def: "not known", doc: "The only API that it asks models by. Scenarios whose profile lacks it are skipped."},
 				{name: "knows", typ: list(filled()), def: "none", doc: "Subject settings that it reads from REHEARSE_SETTINGS, a JSON object with the settings of the trial. A scenario with another one, or with max_model_calls or token_limit, is skipped."},
 				{name: "names", typ: filled(), def: "one of the styles that rehearse recognises", doc: "How it calls the tools of MCP servers when it offers them to the model: a text with `{server}` and `{tool}`, such as `mcp__{server}__{tool}`. `names` of a scenario goes over it."},
 				{name: "asides", typ: list(objectOf("aside of a subject")), def: "none", doc: "Answers of the mock model to what it asks beside the conversation, such as a title. They are tried before `asides` of scenarios, and do not count as model calls."},

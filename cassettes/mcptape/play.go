@@ -14,6 +14,7 @@ import (
 
 	"github.com/rehearse-dev/rehearse/internal/jsonrpc"
 	"github.com/rehearse-dev/rehearse/internal/mcpwire"
+	"github.com/rehearse-dev/rehearse/internal/prose"
 )
 
 // missCode is the code of the error that a miss is answered with.
@@ -158,7 +159,7 @@ func (w *pipe) put(g *group, m mcpwire.Message, n int, line []byte) {
 		_ = w.Write(line)
 	case g.answered || !m.IsRequest() || s.stream != 0:
 	case s.kind == begin && (s.http.Status >= 300 || s.text != ""):
-		_ = w.Write(failure(m.ID, fmt.Sprintf("the answer was HTTP %d: %s", s.http.Status, mcpwire.Excerpt([]byte(s.text), 500))))
+		_ = w.Write(failure(m.ID, fmt.Sprintf("the answer was HTTP %d: %s", s.http.Status, prose.Excerpt(s.text, 500))))
 	case s.kind == hangup && (n == 0 || g.steps[n-1].text == ""):
 		_ = w.Write(failure(m.ID, strings.TrimSuffix("the answer ended early: "+s.text, ": ")))
 	}
@@ -404,7 +405,7 @@ func (p *play) await(ctx context.Context, s *step) bool {
 		p.tape.miss("the answer to the server's request %s differs from line %d: recorded %s, now %s", s.msg.ID, s.line, outcome(s.msg), outcome(got))
 	} else if a, b := string(clean(p.tape.secrets, got.Result, nil)), string(s.msg.Result); a != b {
 		p.tape.opts.Logf("tape %q: the answer to the server's request %s differs from line %d: recorded %s, now %s",
-			p.tape.name, s.msg.ID, s.line, mcpwire.Excerpt([]byte(b), 80), mcpwire.Excerpt([]byte(a), 80))
+			p.tape.name, s.msg.ID, s.line, prose.Excerpt(b, 80), prose.Excerpt(a, 80))
 	}
 	return true
 }

@@ -16,6 +16,7 @@ import (
 
 	"github.com/rehearse-dev/rehearse/internal/jsonrpc"
 	"github.com/rehearse-dev/rehearse/internal/mcpwire"
+	"github.com/rehearse-dev/rehearse/internal/prose"
 	"github.com/rehearse-dev/rehearse/internal/sse"
 )
 
@@ -152,7 +153,7 @@ func (s *webServer) post(w http.ResponseWriter, r *http.Request) {
 		if bytes.HasPrefix(bytes.TrimSpace(body), []byte("[")) {
 			err = errors.New("a batch is not replayed over HTTP")
 		}
-		s.tape.miss("the body of a POST is not a message: %v: %q", err, mcpwire.Excerpt(body, 120))
+		s.tape.miss("the body of a POST is not a message: %v: %q", err, prose.Excerpt(body, 120))
 		writeJSON(w, http.StatusBadRequest, junkAnswer(mcpwire.IDOf(body), err.Error()))
 		return
 	}

@@ -33,6 +33,7 @@ import (
 	"github.com/rehearse-dev/rehearse/internal/filepos"
 	"github.com/rehearse-dev/rehearse/internal/mcpwire"
 	"github.com/rehearse-dev/rehearse/internal/plainfile"
+	"github.com/rehearse-dev/rehearse/internal/prose"
 )
 
 // version is the version of the file that is written and read.
@@ -206,7 +207,7 @@ func (f *Frame) mistake() string {
 	case f.Frame[0] == '[' || mcpwire.IsObject(f.Frame):
 		return ""
 	}
-	return fmt.Sprintf("the frame %s is not a message", mcpwire.Excerpt(f.Frame, 40))
+	return fmt.Sprintf("the frame %s is not a message", prose.Excerpt(f.Frame, 40))
 }
 
 // Line is where the frame stands in its file, from 1; 0 when it is in none.

@@ -18,6 +18,7 @@ import (
 	"github.com/rehearse-dev/rehearse/harness"
 	"github.com/rehearse-dev/rehearse/internal/jsonrpc"
 	"github.com/rehearse-dev/rehearse/internal/mcpwire"
+	"github.com/rehearse-dev/rehearse/internal/prose"
 	"github.com/rehearse-dev/rehearse/internal/redact"
 	"github.com/rehearse-dev/rehearse/internal/shape"
 	"github.com/rehearse-dev/rehearse/internal/vcr"
@@ -405,7 +406,7 @@ func (v *verifier) compare(path, method string, was, is mcpwire.Message) {
 	case "initialize":
 		for _, k := range []string{"protocolVersion", "instructions"} {
 			if a, b := textAt(was.Result, k), textAt(is.Result, k); a != b && a != "" && b != "" {
-				v.tell(shape.Risky, path+": result."+k, "was %q, is %q", mcpwire.Excerpt([]byte(a), 60), mcpwire.Excerpt([]byte(b), 60))
+				v.tell(shape.Risky, path+": result."+k, "was %q, is %q", prose.Excerpt(a, 60), prose.Excerpt(b, 60))
 			}
 		}
 	case "tools/call":
@@ -422,7 +423,7 @@ func (v *verifier) call(path string, was, is mcpwire.Message) {
 	}
 	switch {
 	case !a.IsError && b.IsError:
-		v.tell(shape.Breaking, path, "succeeded, now fails: %s", mcpwire.Excerpt([]byte(b.Text()), 120))
+		v.tell(shape.Breaking, path, "succeeded, now fails: %s", prose.Excerpt(b.Text(), 120))
 		return
 	case a.IsError && !b.IsError:
 		v.tell(shape.Risky, path, "failed, now succeeds")

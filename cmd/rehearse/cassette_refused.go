@@ -9,6 +9,7 @@ import (
 	"net/http"
 	"strings"
 
+	"github.com/rehearse-dev/rehearse/internal/prose"
 	"github.com/rehearse-dev/rehearse/internal/redact"
 	"github.com/rehearse-dev/rehearse/internal/vcr"
 )
@@ -51,12 +52,8 @@ func (d *drifter) refusalOf(is *vcr.Interaction) string {
 			}
 		}
 	}
-	const most = 300
-	if len(said) > most {
-		said = strings.ToValidUTF8(said[:most], "") + " …"
-	}
 	if said != "" {
-		text += ": " + said
+		text += ": " + prose.Shorten(said, 300)
 	}
 	return text
 }

@@ -69,7 +69,7 @@ a signal came before the end of the input, or stopped an answer.
 With --approve you are asked before a tool runs, with all of its arguments: y runs it with
 these, a runs this tool from now on without asking, anything else refuses the call, which
 the model is told. Calls of one reply then run one after another. Where standard input is
-no terminal, nobody can be asked, and the calls are refused.
+not a terminal, nobody can be asked, and the calls are refused.
 
 The endpoint and its key are those of ` + "`rehearse run --mode live`" + `: --base-url, else
 ARGO_BASE_URL, else OPENAI_BASE_URL, else http://localhost:8000/v1; OPENAI_API_KEY. The
@@ -254,15 +254,15 @@ func (d *dialog) answer(killed, ctx context.Context, line string, with partner) 
 	d.setStop(nil)
 	switch {
 	case d.p.lost() != nil:
-		return true, fmt.Errorf("writing what %q is answered with: %w", oneLineOf(line, 200), d.p.lost())
+		return true, fmt.Errorf("writing what %q is answered with: %w", prose.OneLine(line, 200), d.p.lost())
 	case cut && (killed.Err() != nil || ctx.Err() != nil && !d.typed):
-		return true, &codeError{exitKilled, fmt.Errorf("interrupted: %q was not answered, and no message after it was sent", oneLineOf(line, 200))}
+		return true, &codeError{exitKilled, fmt.Errorf("interrupted: %q was not answered, and no message after it was sent", prose.OneLine(line, 200))}
 	case ctx.Err() != nil:
 		return true, d.over(killed, ctx)
 	case cut && d.typed:
 		fmt.Fprintln(d.p.stderr, "rehearse: the answer was stopped")
 	case cut:
-		fmt.Fprintf(d.p.stderr, "rehearse: the answer to %q was stopped\n", oneLineOf(line, 200))
+		fmt.Fprintf(d.p.stderr, "rehearse: the answer to %q was stopped\n", prose.OneLine(line, 200))
 		d.stopped = true
 	case err != nil:
 		fmt.Fprintf(d.p.stderr, "rehearse: %v\n", err)
@@ -449,12 +449,12 @@ func (c *chat) say(ctx context.Context, line string) error {
 				putAside()
 			}
 		case agent.ToolStarted:
-			fmt.Fprintf(c.p.stderr, "%s %s\n", e.Call.Name, oneLineOf(e.Call.Arguments, 200))
+			fmt.Fprintf(c.p.stderr, "%s %s\n", e.Call.Name, prose.OneLine(e.Call.Arguments, 200))
 		case agent.ToolFinished:
 			if e.Call.Error != "" {
-				fmt.Fprintf(c.p.stderr, "%s failed: %s\n", e.Call.Tool, oneLineOf(e.Call.Error, 200))
+				fmt.Fprintf(c.p.stderr, "%s failed: %s\n", e.Call.Tool, prose.OneLine(e.Call.Error, 200))
 			} else {
-				fmt.Fprintf(c.p.stderr, "%s -> %s\n", e.Call.Tool, oneLineOf(e.Call.Result, 200))
+				fmt.Fprintf(c.p.stderr, "%s -> %s\n", e.Call.Tool, prose.OneLine(e.Call.Result, 200))
 			}
 		case agent.CircuitChanged:
 			fmt.Fprintf(c.p.stderr, "rehearse: %s\n", e)
@@ -469,11 +469,6 @@ func (c *chat) say(ctx context.Context, line string) error {
 		}
 	}
 	return nil
-}
-
-// oneLineOf is a text in one line, cut to so many bytes.
-func oneLineOf(text string, most int) string {
-	return prose.Shorten(strings.Join(strings.Fields(text), " "), most)
 }
 
 // chatCommands are what /help prints.
@@ -500,7 +495,7 @@ func (c *chat) command(ctx context.Context, name, rest string) error {
 			if own != name {
 				name += " (" + own + ")"
 			}
-			fmt.Fprintf(out, "%s: %s: %s\n", server, name, oneLineOf(t.Description, 100))
+			fmt.Fprintf(out, "%s: %s: %s\n", server, name, prose.OneLine(t.Description, 100))
 		}
 		c.warn()
 	case "/servers":
@@ -541,7 +536,7 @@ func (c *chat) command(ctx context.Context, name, rest string) error {
 		fmt.Fprintf(out, "%s\n", rest)
 	default:
 		names := []string{"/help", "/tools", "/servers", "/model", "/reset", "/save"}
-		return errors.New(unknown(fmt.Sprintf("%s is no command", name), name, names))
+		return fmt.Errorf("%s is not a command%s", name, prose.DidYouMean(name, names))
 	}
 	return nil
 }

@@ -25,7 +25,7 @@ type approver struct {
 }
 
 var (
-	errNobodyAsked = errors.New("standard input is no terminal, so nobody can be asked")
+	errNobodyAsked = errors.New("standard input is not a terminal, so nobody can be asked")
 	errRefused     = errors.New("the user refused it")
 )
 

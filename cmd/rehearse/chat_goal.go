@@ -14,6 +14,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/rehearse-dev/rehearse/harness/agentserver"
+	"github.com/rehearse-dev/rehearse/internal/prose"
 	"github.com/rehearse-dev/rehearse/internal/redirect"
 	"github.com/rehearse-dev/rehearse/internal/sse"
 )
@@ -25,7 +26,7 @@ type goalChat struct {
 }
 
 func (g *goalChat) command(_ context.Context, name, _ string) error {
-	return fmt.Errorf("%s is no command here: an agent server takes goals", name)
+	return fmt.Errorf("%s is not a command here: an agent server takes goals", name)
 }
 
 func (g *goalChat) say(ctx context.Context, line string) error {
@@ -48,7 +49,7 @@ func (g *goalChat) say(ctx context.Context, line string) error {
 	defer res.Body.Close()
 	if res.StatusCode != http.StatusOK {
 		said, _ := io.ReadAll(io.LimitReader(res.Body, 1<<16)) // as much as comes
-		return fmt.Errorf("the agent server answered with status %d: %s", res.StatusCode, oneLineOf(string(said), 500))
+		return fmt.Errorf("the agent server answered with status %d: %s", res.StatusCode, prose.OneLine(string(said), 500))
 	}
 	for events := sse.NewReader(bufio.NewReader(res.Body), 16<<20); ; {
 		e, err := events.Next()
@@ -64,7 +65,7 @@ func (g *goalChat) say(ctx context.Context, line string) error {
 			if err := json.Unmarshal(e.Data, &c); err != nil {
 				return err
 			}
-			g.p.logf("%s %s -> %s", c.Tool, oneLineOf(c.Arguments, 200), oneLineOf(c.Result, 200))
+			g.p.logf("%s %s -> %s", c.Tool, prose.OneLine(c.Arguments, 200), prose.OneLine(c.Result, 200))
 		case "result":
 			var r agentserver.Result
 			if err := json.Unmarshal(e.Data, &r); err != nil {

@@ -240,15 +240,7 @@ func unknownCommand(cmd *cobra.Command, name string) error {
 	for _, c := range cmd.Commands() {
 		known = append(known, c.Name())
 	}
-	return fmt.Errorf("%s\nrun `%s --help` for the commands", unknown(fmt.Sprintf("unknown command %q", name), name, known), cmd.CommandPath())
-}
-
-// unknown ends a message about an unknown word with the one that was meant.
-func unknown(msg, word string, known []string) string {
-	if near := prose.Suggest(word, known); near != "" {
-		msg += fmt.Sprintf("; did you mean %s?", near)
-	}
-	return msg
+	return fmt.Errorf("unknown command %q%s\nrun `%s --help` for the commands", name, prose.DidYouMean(name, known), cmd.CommandPath())
 }
 
 // oneFile wants a single file.

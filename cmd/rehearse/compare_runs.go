@@ -126,7 +126,7 @@ func compareRuns(p *process, dirA, dirB string, flags compareRunsFlags) error {
 	if flags.html == stdout {
 		w = io.Discard // the page is the output
 	}
-	fmt.Fprintf(w, "A: %s\nB: %s\nfor %s; intervals at level %s %%\n\n", dirA, dirB, e, percent(flags.stats.Level))
+	fmt.Fprintf(w, "A: %s\nB: %s\nfor %s; intervals at level %s\n\n", dirA, dirB, e, prose.Percent(flags.stats.Level))
 	if err := comparedTable(w, list); err != nil {
 		return err
 	}

@@ -60,11 +60,7 @@ it was seen in. Some kinds apply to both sides.`,
 
 // unknownFault is the error about a name that is in neither catalogue.
 func unknownFault(name string) error {
-	near := prose.Suggest(name, slices.Concat(fault.Names(), mcpfault.Names()))
-	if near != "" {
-		near = fmt.Sprintf(", did you mean %q?", near)
-	}
-	return fmt.Errorf("unknown fault %q%s; `rehearse faults` lists them", name, near)
+	return fmt.Errorf("unknown fault %q%s; `rehearse faults` lists them", name, prose.DidYouMean(name, slices.Concat(fault.Names(), mcpfault.Names())))
 }
 
 // catalogue is what is printed.

@@ -96,7 +96,7 @@ func flagError(cmd *cobra.Command, err error) error {
 				known = append(known, "--"+f.Name)
 			}
 		})
-		msg = unknown(msg, "--"+name, known)
+		msg += prose.DidYouMean("--"+name, known)
 	}
 	if bad := new(pflag.InvalidValueError); errors.As(err, &bad) {
 		if want := wanted(bad.GetFlag().Value.Type(), errors.Is(err, strconv.ErrRange)); want != "" {

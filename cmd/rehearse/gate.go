@@ -265,7 +265,7 @@ func (g *gated) model(pair modelPair, critical map[string]bool, flags gateRunFla
 			played += len(s.Attempts)
 		}
 		if share := float64(errs) / float64(max(played, 1)); errs > 0 && share > flags.maxErrors {
-			m.unsure(fmt.Sprintf("%s of %s are errors: %s %%, at most %s %% may be", prose.Count(errs, "trial"), side.name, percent(math.Round(1000*share)/1000), percent(flags.maxErrors)))
+			m.unsure(fmt.Sprintf("%s of %s are errors: %s, at most %s may be", prose.Count(errs, "trial"), side.name, prose.Rate(share), prose.Percent(flags.maxErrors)))
 		}
 	}
 	for _, f := range m.Broken {
@@ -405,7 +405,7 @@ func (g *gated) text() string {
 	if g.Exact {
 		fmt.Fprintf(&b, "for %s, exactly: runs in mode mock or replay repeat themselves\n", g.Estimand)
 	} else {
-		fmt.Fprintf(&b, "for %s; margin %s points, one-sided limits at level %s %%\n", g.Estimand, percent(g.Margin), percent(g.Level))
+		fmt.Fprintf(&b, "for %s; margin %s points, one-sided limits at level %s\n", g.Estimand, prose.Points(g.Margin), prose.Percent(g.Level))
 	}
 	for _, m := range g.Models {
 		fmt.Fprintf(&b, "\n%s: %s\n", m.Model, m.Verdict)
@@ -420,7 +420,7 @@ func (g *gated) text() string {
 		}
 		if m.Power != nil {
 			fmt.Fprintf(&b, "  power %.0f %%: so often such a gate clears a candidate as good as the baseline, and stops one that is %s points worse (%s)\n",
-				100**m.Power, percent(2*g.Margin), m.Method)
+				100**m.Power, prose.Points(2*g.Margin), m.Method)
 		}
 		for _, list := range []struct {
 			title string

@@ -6,6 +6,8 @@ import (
 	"fmt"
 
 	"github.com/spf13/cobra"
+
+	"github.com/rehearse-dev/rehearse/internal/prose"
 )
 
 func importCommand(p *process) *cobra.Command {
@@ -28,7 +30,7 @@ It removes secrets on the way. It overwrites an existing file only with --force.
 			case "har", "vcr", "argo":
 				return convert(p, args[1], args[2], conversion{fresh: !force, some: true, keep: keep})
 			}
-			return fmt.Errorf("%s", unknown(fmt.Sprintf("import %q is not known: want har, vcr or argo", args[0]), args[0], []string{"har", "vcr", "argo"}))
+			return fmt.Errorf("import %q is not known: want har, vcr or argo%s", args[0], prose.DidYouMean(args[0], []string{"har", "vcr", "argo"}))
 		},
 	}
 	addKeep(cmd.Flags(), &keep)

@@ -115,7 +115,7 @@ its own run folder (not on GitHub, where a job begins anew).`,
 			}
 			name, ok := jobFiles[to]
 			if !ok {
-				return errors.New(unknown(fmt.Sprintf("--for %q is not known: want slurm, pbs, kubernetes or github", to), to, slices.Sorted(maps.Keys(jobFiles))))
+				return fmt.Errorf("--for %q is not known: want slurm, pbs, kubernetes or github%s", to, prose.DidYouMean(to, slices.Sorted(maps.Keys(jobFiles))))
 			}
 			if err := checkFlags(cmd, rule{"shards", job.Shards >= 2, "at least 2"}); err != nil {
 				return err

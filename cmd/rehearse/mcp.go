@@ -85,10 +85,10 @@ func (c *mcpClient) server(cmd *cobra.Command, args []string) (harness.Server, [
 	}
 	known := []string{"http", "sse", "ws", "stdio"}
 	if c.transport != "" && !slices.Contains(known, c.transport) {
-		return harness.Server{}, nil, errors.New(unknown(fmt.Sprintf("--transport %q is not known: want http, sse, ws or stdio", c.transport), c.transport, known))
+		return harness.Server{}, nil, fmt.Errorf("--transport %q is not known: want http, sse, ws or stdio%s", c.transport, prose.DidYouMean(c.transport, known))
 	}
 	if eras := []string{"auto", "legacy", "modern"}; !slices.Contains(eras, c.era) {
-		return harness.Server{}, nil, errors.New(unknown(fmt.Sprintf("--era %q is not known: want auto, legacy or modern", c.era), c.era, eras))
+		return harness.Server{}, nil, fmt.Errorf("--era %q is not known: want auto, legacy or modern%s", c.era, prose.DidYouMean(c.era, eras))
 	}
 	dash := cmd.ArgsLenAtDash()
 	if c.config != "" {
@@ -441,9 +441,6 @@ func arguments(listed []mcppool.Tool, name string, words []string) (json.RawMess
 		}
 		known = append(known, t.Name)
 	}
-	msg := fmt.Sprintf("the server has no tool %q", name)
-	if near := prose.Suggest(name, known); near != "" {
-		return nil, fmt.Errorf("%s; did you mean %s?", msg, near)
-	}
-	return nil, fmt.Errorf("%s; the tools are %s (--json calls an unlisted tool)", msg, strings.Join(known, ", "))
+	tools := fmt.Sprintf("; the tools are %s (--json calls an unlisted tool)", strings.Join(known, ", "))
+	return nil, fmt.Errorf("the server has no tool %q%s", name, prose.MeantOr(name, known, tools))
 }

@@ -13,6 +13,7 @@ import (
 
 	"github.com/rehearse-dev/rehearse/harness/trials"
 	"github.com/rehearse-dev/rehearse/internal/project"
+	"github.com/rehearse-dev/rehearse/internal/prose"
 	"github.com/rehearse-dev/rehearse/scenarios"
 )
 
@@ -42,7 +43,7 @@ func (f *modelFlags) entries(paths []string, all bool) ([]trials.Model, error) {
 			return nil, err
 		}
 		if f.file != "" && !slices.ContainsFunc(known, func(k trials.Model) bool { return k.Label == m.Label }) && m.Label == text {
-			return nil, fmt.Errorf("%s; %s has %s", unknown(fmt.Sprintf("--model %q is not in --models", text), text, labels(known)), file, strings.Join(labels(known), ", "))
+			return nil, fmt.Errorf("--model %q is not in --models%s; %s has %s", text, prose.DidYouMean(text, labels(known)), file, strings.Join(labels(known), ", "))
 		}
 		out = append(out, m)
 	}
@@ -172,7 +173,7 @@ func modelFlag(flag, text string, known []trials.Model) (trials.Model, error) {
 func dialectOf(provider string) (string, error) {
 	dialect := scenarios.DialectOf(provider)
 	if dialect == "" && provider != "" {
-		return "", errors.New(unknown(fmt.Sprintf("--provider %q is not known: want openai, responses, anthropic or gemini", provider), provider, scenarios.Providers()))
+		return "", fmt.Errorf("--provider %q is not known: want %s%s", provider, prose.Or(scenarios.Providers()), prose.DidYouMean(provider, scenarios.Providers()))
 	}
 	return dialect, nil
 }

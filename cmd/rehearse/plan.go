@@ -304,12 +304,12 @@ func (f *planFlags) priced(r planRow) planRow {
 
 // write prints a plan as text.
 func (p *planned) write(w io.Writer, f *planFlags) error {
-	test := fmt.Sprintf("two-sided test at level %s %%, for %s", percent(p.Level), p.Estimand)
+	test := fmt.Sprintf("two-sided test at level %s, for %s", prose.Percent(p.Level), p.Estimand)
 	switch sizes := len(f.scenarios) > 0; {
 	case !sizes:
-		fmt.Fprintf(w, "to show a difference of %v with power %s %%; %s\n", p.Difference, percent(p.Power), test)
+		fmt.Fprintf(w, "to show a difference of %v with power %s; %s\n", p.Difference, prose.Percent(p.Power), test)
 	case p.Difference == 0:
-		fmt.Fprintf(w, "smallest difference shown with power %s %%; %s\n", percent(p.Power), test)
+		fmt.Fprintf(w, "smallest difference shown with power %s; %s\n", prose.Percent(p.Power), test)
 	default:
 		fmt.Fprintf(w, "power to show a difference of %v; %s\n", p.Difference, test)
 	}
@@ -326,8 +326,6 @@ func (p *planned) write(w io.Writer, f *planFlags) error {
 	}
 	return t.Flush()
 }
-
-func percent(x float64) string { return strconv.FormatFloat(100*x, 'g', 6, 64) }
 
 // list has a line for each way to have what was wished.
 func (p *planned) list(w io.Writer, f *planFlags) {

@@ -147,7 +147,7 @@ func proxy(ctx context.Context, p *process, flags *proxyFlags, command []string)
 		for _, m := range modes {
 			names = append(names, string(m))
 		}
-		return errors.New(unknown(fmt.Sprintf("--mode %q is unknown: want one of %s", flags.mode, strings.Join(names, ", ")), flags.mode, names))
+		return fmt.Errorf("--mode %q is unknown: want one of %s%s", flags.mode, strings.Join(names, ", "), prose.DidYouMean(flags.mode, names))
 	case flags.upstream != "":
 		var err error
 		if upstream, err = endpointAddress(flags.upstream); err != nil {
@@ -286,7 +286,7 @@ func lastRefusal(i *vcr.Interaction) string {
 		return ", the last one with " + i.Meta.Error
 	}
 	how := cmp.Or(i.Response.Status, strconv.Itoa(i.Response.Code))
-	if said := oneLineOf(saidOfError(i.Response.Body), 200); said != "" {
+	if said := prose.OneLine(saidOfError(i.Response.Body), 200); said != "" {
 		how += ": " + said
 	}
 	return ", the last one with " + how

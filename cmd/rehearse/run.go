@@ -177,7 +177,7 @@ func (flags *runFlags) register(cmd *cobra.Command, opts *run.Options, stream *b
 	f.StringVar(&flags.models.file, "models", "", "take the models from this file, which has the key models as in rehearse.yaml; without --model, all of them")
 	subjectFlag(f, flags)
 	f.StringVar(&flags.judge, "judge", "", "model that LLM judges ask: a label of rehearse.yaml, a name, or `LABEL=NAME@URL`; replaces what scenarios, suites and rehearse.yaml name")
-	f.StringVar(&flags.provider, "provider", "", "API to ask models over whose entries have no dialect: openai (default), responses, anthropic or gemini")
+	f.StringVar(&flags.provider, "provider", "", "API to ask models over whose entries have no dialect: "+prose.Or(scenarios.Providers())+" (default: openai)")
 	f.StringVar(&opts.BaseURL, "base-url", "", "base URL of the endpoint in modes live and record, ending in /v1")
 	f.StringVar(&opts.Cassettes, "cassettes", "", "folder of the recordings (default: the folder cassettes beside each scenario file)")
 	f.BoolVar(stream, "stream", false, "ask for streamed replies, or with --stream=false for whole ones (default: what each scenario says)")
@@ -381,7 +381,7 @@ func modelSide(p *process, paths []string, opts *run.Options, flags *runFlags) e
 		}
 	default:
 		modes := []string{"mock", "live", "record", "replay"}
-		return errors.New(unknown(fmt.Sprintf("--mode %q is not known: want mock, live, record or replay", flags.mode), flags.mode, modes))
+		return fmt.Errorf("--mode %q is not known: want mock, live, record or replay%s", flags.mode, prose.DidYouMean(flags.mode, modes))
 	}
 	if flags.judge != "" {
 		judge, err := flags.models.judge(flags.judge, paths)

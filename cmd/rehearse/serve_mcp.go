@@ -15,6 +15,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/rehearse-dev/rehearse/internal/mockserver"
+	"github.com/rehearse-dev/rehearse/internal/prose"
 	"github.com/rehearse-dev/rehearse/mockmcp"
 )
 
@@ -114,7 +115,7 @@ func (s *mcpServer) check(cmd *cobra.Command) error {
 		known = known || name == s.transport
 	}
 	if !known {
-		return errors.New(unknown(fmt.Sprintf("--transport %q is not known: want http, stdio, sse or ws", s.transport), s.transport, mcpTransports[:]))
+		return fmt.Errorf("--transport %q is not known: want http, stdio, sse or ws%s", s.transport, prose.DidYouMean(s.transport, mcpTransports[:]))
 	}
 	stdio := s.transport == "stdio"
 	ofAdmin := []string{"allow-host", "cors", "admin-token"}

@@ -12,6 +12,7 @@ import (
 	"strings"
 
 	"github.com/rehearse-dev/rehearse/harness/trials"
+	"github.com/rehearse-dev/rehearse/internal/prose"
 	"github.com/rehearse-dev/rehearse/internal/stats"
 	"github.com/rehearse-dev/rehearse/reports"
 )
@@ -150,7 +151,7 @@ func pairOf(tables []stats.Table, names []string, dir string) (a, b stats.Table,
 	for i, name := range names {
 		at := slices.Index(known, name)
 		if at < 0 {
-			return a, b, fmt.Errorf("%s in run %q, which has %s", unknown(fmt.Sprintf("no model %q", name), name, known), dir, strings.Join(known, ", "))
+			return a, b, fmt.Errorf("run %q has no model %q%s; it has %s", dir, name, prose.DidYouMean(name, known), strings.Join(known, ", "))
 		}
 		pair[i] = tables[at]
 	}

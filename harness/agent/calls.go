@@ -15,6 +15,7 @@ import (
 	"github.com/rehearse-dev/rehearse/harness"
 	"github.com/rehearse-dev/rehearse/harness/tools"
 	"github.com/rehearse-dev/rehearse/internal/mcpwire"
+	"github.com/rehearse-dev/rehearse/internal/prose"
 	"github.com/rehearse-dev/rehearse/internal/value"
 )
 
@@ -245,14 +246,8 @@ func shorten(text string, limit int) string {
 	if limit < 0 || len(text) <= limit {
 		return text
 	}
-	head, tail := limit-limit/4, len(text)-limit/4
-	for head > 0 && !utf8.RuneStart(text[head]) {
-		head--
-	}
-	for tail < len(text) && !utf8.RuneStart(text[tail]) {
-		tail++
-	}
-	return fmt.Sprintf("%s\n[... %d of %d bytes left out ...]\n%s", text[:head], tail-head, len(text), text[tail:])
+	head, tail, left := prose.Ends(text, limit-limit/4, limit/4)
+	return fmt.Sprintf("%s\n[... %d of %d bytes left out ...]\n%s", head, left, len(text), tail)
 }
 
 // object returns the arguments of a call; nothing at all counts as {}.
@@ -290,11 +285,4 @@ func names(tools []harness.Tool) string {
 		list = append(list, t.Name)
 	}
 	return strings.Join(list, ", ")
-}
-
-func cutText(s string, n int) string {
-	if len(s) <= n {
-		return s
-	}
-	return strings.ToValidUTF8(s[:n], "") + "..."
 }

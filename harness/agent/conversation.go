@@ -16,6 +16,7 @@ import (
 
 	"github.com/rehearse-dev/rehearse/harness"
 	"github.com/rehearse-dev/rehearse/harness/model"
+	"github.com/rehearse-dev/rehearse/internal/prose"
 	"github.com/rehearse-dev/rehearse/internal/telemetry"
 )
 
@@ -531,7 +532,7 @@ func (t *turn) countRepeats(calls []harness.ToolCall) error {
 			t.repeats[call.Name] = r
 		}
 		if n := r.add(call.Arguments); n >= t.cfg.MaxRepeats {
-			return &harness.StopError{Reason: harness.StopRepeatedCall, Detail: fmt.Sprintf("call %d of %s with the arguments %s", n, call.Name, cutText(call.Arguments, 200))}
+			return &harness.StopError{Reason: harness.StopRepeatedCall, Detail: fmt.Sprintf("call %d of %s with the arguments %s", n, call.Name, prose.Excerpt(call.Arguments, 200))}
 		}
 	}
 	return nil

@@ -19,7 +19,9 @@ import (
 	"github.com/rehearse-dev/rehearse/harness/mcppool"
 	"github.com/rehearse-dev/rehearse/harness/model"
 	"github.com/rehearse-dev/rehearse/harness/tools"
+	"github.com/rehearse-dev/rehearse/internal/dialect/dialects"
 	"github.com/rehearse-dev/rehearse/internal/mcpconfig"
+	"github.com/rehearse-dev/rehearse/internal/prose"
 )
 
 // Subject is the reference subject: an [Agent] with a client of the dialect of
@@ -56,13 +58,7 @@ func (s subject) Open(ctx context.Context, env *harness.Env) (harness.Session, e
 
 // Asks implements [harness.SubjectInfo].
 func (subject) Asks(dialect string) string {
-	switch dialect {
-	case "responses", "messages":
-		return "/v1/" + dialect
-	case "gemini":
-		return "/v1beta/models/any:generateContent"
-	}
-	return "/v1/chat/completions"
+	return cmp.Or(dialects.Named(dialect).ClientPath, dialects.Named("").ClientPath)
 }
 
 // NeedsWorkdir implements [harness.SubjectInfo].
@@ -164,7 +160,7 @@ func newModel(dialect string, cfg model.Config) (model.Model, error) {
 		cfg.BaseURL = strings.TrimSuffix(cfg.BaseURL, "/v1")
 		return model.NewGemini(cfg), nil
 	}
-	return nil, fmt.Errorf("the agent does not speak the dialect %q: want chat, responses, messages or gemini", dialect)
+	return nil, fmt.Errorf("the agent does not speak the dialect %q: want %s", dialect, prose.Or(dialects.Names()))
 }
 
 // applySettings puts the scenario's settings over cfg, and makes the options for

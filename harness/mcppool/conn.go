@@ -21,6 +21,7 @@ import (
 	"github.com/rehearse-dev/rehearse/internal/jsonrpc"
 	"github.com/rehearse-dev/rehearse/internal/mcphttp"
 	"github.com/rehearse-dev/rehearse/internal/mcpwire"
+	"github.com/rehearse-dev/rehearse/internal/prose"
 	"github.com/rehearse-dev/rehearse/internal/telemetry"
 )
 
@@ -409,7 +410,7 @@ type rpcError struct{ rpc *jsonrpc.Error }
 func (e *rpcError) Error() string {
 	text := fmt.Sprintf("MCP error %d: %s", e.rpc.Code, e.rpc.Message)
 	if len(e.rpc.Data) > 0 && string(e.rpc.Data) != "null" {
-		text += fmt.Sprintf(" (data: %s)", mcpwire.Excerpt(e.rpc.Data, 500))
+		text += fmt.Sprintf(" (data: %s)", prose.Excerpt(e.rpc.Data, 500))
 	}
 	return text
 }

@@ -16,6 +16,7 @@ import (
 	"github.com/rehearse-dev/rehearse/internal/exactjson"
 	"github.com/rehearse-dev/rehearse/internal/jsonrpc"
 	"github.com/rehearse-dev/rehearse/internal/mcpwire"
+	"github.com/rehearse-dev/rehearse/internal/prose"
 )
 
 // Handler answers what a server asks of its client: params in, result out,
@@ -91,7 +92,7 @@ func (s *Session) give(ctx context.Context, in *inputs) (map[string]json.RawMess
 		r := in.Requests[key]
 		response, err := s.answer(ctx, mcpwire.Message{Method: r.Method, Params: r.Params})
 		if err != nil {
-			return nil, fmt.Errorf("giving input %q: %w", mcpwire.Excerpt([]byte(key), 60), err)
+			return nil, fmt.Errorf("giving input %q: %w", prose.Excerpt(key, 60), err)
 		}
 		responses[key] = response
 	}
@@ -102,7 +103,7 @@ func (s *Session) give(ctx context.Context, in *inputs) (map[string]json.RawMess
 func (in *inputs) wanted() string {
 	var asks []string
 	for key, request := range in.Requests {
-		asks = append(asks, fmt.Sprintf("%s as %q", request.Method, mcpwire.Excerpt([]byte(key), 60)))
+		asks = append(asks, fmt.Sprintf("%s as %q", request.Method, prose.Excerpt(key, 60)))
 	}
 	slices.Sort(asks)
 	if len(asks) == 0 {

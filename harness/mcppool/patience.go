@@ -10,7 +10,7 @@ import (
 	"time"
 
 	"github.com/rehearse-dev/rehearse/harness"
-	"github.com/rehearse-dev/rehearse/internal/mcpwire"
+	"github.com/rehearse-dev/rehearse/internal/prose"
 )
 
 // patience is the time limit of one request: so long without an answer or
@@ -67,7 +67,7 @@ func (p progress) String() string {
 		s += " of " + p.Total.String()
 	}
 	if p.Message != "" {
-		s += ", " + mcpwire.Excerpt([]byte(p.Message), 100)
+		s += ", " + prose.Excerpt(p.Message, 100)
 	}
 	return s
 }

@@ -18,6 +18,7 @@ import (
 
 	"github.com/rehearse-dev/rehearse/internal/jsonrpc"
 	"github.com/rehearse-dev/rehearse/internal/mcpwire"
+	"github.com/rehearse-dev/rehearse/internal/prose"
 )
 
 // replies pairs the requests on a connection with their answers, whatever
@@ -152,7 +153,7 @@ func (x *replies) take(m mcpwire.Message, reply func(mcpwire.Message)) {
 		x.binary = true
 		x.mu.Unlock()
 		if first {
-			x.note("sent bytes that are not UTF-8: %q", mcpwire.Excerpt(m.Frame, 120))
+			x.note("sent bytes that are not UTF-8: %q", prose.Excerpt(m.Frame, 120))
 		}
 	}
 	switch {
@@ -173,7 +174,7 @@ func (x *replies) deliver(m mcpwire.Message) {
 	delete(x.waiting, key)
 	if match == mcpwire.MatchNone {
 		x.strays++
-		x.stray = mcpwire.Excerpt(m.Frame, 200)
+		x.stray = prose.Excerpt(m.Frame, 200)
 	}
 	x.accuse()
 	n := x.strays
@@ -182,7 +183,7 @@ func (x *replies) deliver(m mcpwire.Message) {
 	case ch != nil:
 		ch <- answer{message: m}
 	case match == mcpwire.MatchNone && n <= maxNotes:
-		x.note("sent a response to no open request: %s", mcpwire.Excerpt(m.Frame, 200))
+		x.note("sent a response to no open request: %s", prose.Excerpt(m.Frame, 200))
 	}
 }
 

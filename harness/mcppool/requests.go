@@ -14,6 +14,7 @@ import (
 	"github.com/rehearse-dev/rehearse/harness"
 	"github.com/rehearse-dev/rehearse/internal/exactjson"
 	"github.com/rehearse-dev/rehearse/internal/mcpwire"
+	"github.com/rehearse-dev/rehearse/internal/prose"
 )
 
 // Tools lists the tools of the server, walking all pages. An entry that is no
@@ -63,7 +64,7 @@ func (s *Session) pages(ctx context.Context, of listing, take func(json.RawMessa
 		}
 		for i, raw := range entries {
 			if err := take(raw); err != nil {
-				warn("entry %d of page %d of its %s is left out: %v: %s", i+1, page, of.what, err, mcpwire.Excerpt(raw, 100))
+				warn("entry %d of page %d of its %s is left out: %v: %s", i+1, page, of.what, err, prose.Excerpt(raw, 100))
 				continue
 			}
 			taken++
@@ -121,7 +122,7 @@ func (s *Session) page(ctx context.Context, of listing, cursor string) (entries 
 		err = json.Unmarshal(members[of.member], &entries)
 	}
 	if err != nil {
-		return nil, "", s.malformed(op, fmt.Errorf("the answer is not a list of %s: %w: %s", of.what, err, mcpwire.Excerpt(result, 200)))
+		return nil, "", s.malformed(op, fmt.Errorf("the answer is not a list of %s: %w: %s", of.what, err, prose.Excerpt(result, 200)))
 	}
 	return entries, page.NextCursor, nil
 }
@@ -168,7 +169,7 @@ func (s *Session) Call(ctx context.Context, tool string, args json.RawMessage) (
 	if !mcpwire.IsObject(args) {
 		return nil, &Error{
 			Kind: ErrMalformed, Server: s.server.Name, Op: op,
-			Err: fmt.Errorf("the arguments are not a JSON object: %s", mcpwire.Excerpt(args, 200)),
+			Err: fmt.Errorf("the arguments are not a JSON object: %s", prose.Excerpt(args, 200)),
 		}
 	}
 	over, err := s.circuit.Allow()
@@ -299,14 +300,14 @@ func (s *Session) notified(m mcpwire.Message) {
 func (s *Session) progressed(params json.RawMessage) {
 	var what progress
 	if err := exactjson.Unmarshal(params, &what); err != nil {
-		s.once("sent unreadable progress: %s", mcpwire.Excerpt(params, 120))
+		s.once("sent unreadable progress: %s", prose.Excerpt(params, 120))
 		return
 	}
 	s.mu.Lock()
 	p := s.patient[mcpwire.Key(what.Token)]
 	s.mu.Unlock()
 	if p == nil {
-		s.once("sent progress for no open call: %s", mcpwire.Excerpt(params, 120))
+		s.once("sent progress for no open call: %s", prose.Excerpt(params, 120))
 		return
 	}
 	p.heard(what)

@@ -12,7 +12,7 @@ import (
 	"slices"
 
 	"github.com/rehearse-dev/rehearse/internal/exactjson"
-	"github.com/rehearse-dev/rehearse/internal/mcpwire"
+	"github.com/rehearse-dev/rehearse/internal/prose"
 )
 
 // Resource is a resource as its server lists it, or a template of resources.
@@ -89,7 +89,7 @@ func (s *Session) ReadResource(ctx context.Context, uri string) ([]Content, erro
 		} `json:"contents"`
 	}
 	if err := exactjson.Unmarshal(result, &read); err != nil {
-		return nil, s.malformed(op, fmt.Errorf("the answer is not the contents of a resource: %w: %s", err, mcpwire.Excerpt(result, 200)))
+		return nil, s.malformed(op, fmt.Errorf("the answer is not the contents of a resource: %w: %s", err, prose.Excerpt(result, 200)))
 	}
 	out := make([]Content, 0, len(read.Contents))
 	for i, c := range read.Contents {
@@ -98,7 +98,7 @@ func (s *Session) ReadResource(ctx context.Context, uri string) ([]Content, erro
 		case c.Text != nil:
 			content.Text = *c.Text
 		case c.Blob == nil:
-			return nil, s.malformed(op, fmt.Errorf("content %d has neither text nor blob: %s", i+1, mcpwire.Excerpt(result, 200)))
+			return nil, s.malformed(op, fmt.Errorf("content %d has neither text nor blob: %s", i+1, prose.Excerpt(result, 200)))
 		default:
 			if content.Blob, err = base64.StdEncoding.DecodeString(*c.Blob); err != nil {
 				return nil, s.malformed(op, fmt.Errorf("the blob of content %d is not base64: %w", i+1, err))

@@ -81,13 +81,10 @@ func (r *runner) provider(label, path string) string {
 			spoken = e.Dialect
 		}
 	}
-	switch spoken {
-	case "messages":
-		return "anthropic"
-	case "responses", "gemini":
-		return spoken
+	if d := dialects.Named(spoken); d != dialects.Named("") {
+		return d.Provider
 	}
-	return ""
+	return "" // which is the default of the flag
 }
 
 // modelFlag is how the command line names a model entry.

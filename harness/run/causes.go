@@ -435,10 +435,9 @@ func (e *evidence) fold(causes []trials.Cause) []trials.Consequence {
 // inShort is the first line of a message, without its middle when it is long:
 // what to do stands at the end.
 func inShort(s string) string {
-	const head, tail = 140, 100
 	short, rest, _ := strings.Cut(s, "\n")
-	if n := len(short); n > head+tail {
-		short = strings.ToValidUTF8(short[:head], "") + " … " + strings.ToValidUTF8(short[n-tail:], "")
+	if head, tail, left := prose.Ends(short, 140, 100); left > 0 {
+		short = head + " … " + tail
 	}
 	if rest != "" {
 		short += " …"

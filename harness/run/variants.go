@@ -24,14 +24,10 @@ func (r *runner) inVariants(list []*scenarios.Scenario) ([]*scenarios.Scenario, 
 		if slices.Contains(known, w) {
 			continue
 		}
-		switch near := prose.Suggest(w, known); {
-		case len(known) == 0:
+		if len(known) == 0 {
 			return nil, fmt.Errorf("variant %q: no suite that is played has variants", w)
-		case near != "":
-			return nil, fmt.Errorf("no suite that is played has the variant %q; did you mean %s?", w, near)
-		default:
-			return nil, fmt.Errorf("no suite that is played has the variant %q; they have %s", w, strings.Join(known, ", "))
 		}
+		return nil, fmt.Errorf("no suite that is played has the variant %q%s", w, prose.MeantOr(w, known, "; they have "+strings.Join(known, ", ")))
 	}
 	var out []*scenarios.Scenario
 	for _, s := range list {

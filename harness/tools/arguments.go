@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/rehearse-dev/rehearse/internal/mcpwire"
+	"github.com/rehearse-dev/rehearse/internal/prose"
 	"github.com/rehearse-dev/rehearse/internal/schema"
 	"github.com/rehearse-dev/rehearse/internal/value"
 )
@@ -22,9 +23,9 @@ func checkArguments(args string) error {
 	err := json.Unmarshal([]byte(args), &object)
 	switch {
 	case err != nil && !json.Valid([]byte(args)):
-		return fmt.Errorf("the arguments are not valid JSON (%w): %s", err, mcpwire.Excerpt([]byte(args), 200))
+		return fmt.Errorf("the arguments are not valid JSON (%w): %s", err, prose.Excerpt(args, 200))
 	case err != nil || object == nil:
-		return fmt.Errorf("the arguments must be a JSON object, not %s", mcpwire.Excerpt([]byte(args), 200))
+		return fmt.Errorf("the arguments must be a JSON object, not %s", prose.Excerpt(args, 200))
 	}
 	return nil
 }

@@ -19,6 +19,7 @@ import (
 	"github.com/rehearse-dev/rehearse/internal/dialect"
 	"github.com/rehearse-dev/rehearse/internal/exactjson"
 	"github.com/rehearse-dev/rehearse/internal/mcpwire"
+	"github.com/rehearse-dev/rehearse/internal/prose"
 	"github.com/rehearse-dev/rehearse/internal/value"
 )
 
@@ -47,7 +48,7 @@ func offerable(schema json.RawMessage) (json.RawMessage, error) {
 		return nil, fmt.Errorf("its input schema is unreadable: %w", err)
 	}
 	if root.Kind() != value.Object {
-		return nil, fmt.Errorf("its input schema must be an object, not %s", mcpwire.Excerpt(schema, 60))
+		return nil, fmt.Errorf("its input schema must be an object, not %s", prose.Excerpt(schema, 60))
 	}
 	root, changed := withoutNulls(root)
 	if changed {
@@ -266,7 +267,7 @@ type contentBlock struct {
 func blockText(raw json.RawMessage) string {
 	var b contentBlock
 	if err := exactjson.Unmarshal(raw, &b); err != nil {
-		return fmt.Sprintf("[unreadable content: %s]", mcpwire.Excerpt(raw, 200))
+		return fmt.Sprintf("[unreadable content: %s]", prose.Excerpt(raw, 200))
 	}
 	switch b.Type {
 	case "text":
@@ -286,7 +287,7 @@ func blockText(raw json.RawMessage) string {
 	default:
 		var compact bytes.Buffer
 		_ = json.Compact(&compact, raw) // it was valid above
-		return fmt.Sprintf("[content of type %q: %s]", b.Type, mcpwire.Excerpt(compact.Bytes(), 2000))
+		return fmt.Sprintf("[content of type %q: %s]", b.Type, prose.Excerpt(compact.Bytes(), 2000))
 	}
 }
 

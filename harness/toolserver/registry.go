@@ -119,7 +119,7 @@ func parseRegistry(path string, data []byte) (*Registry, error) {
 		err = fmt.Errorf("%s is %s, where %s is wanted", kind.Field, kind.Value, kind.Type)
 	}
 	line := 1 + bytes.Count(data[:min(at, int64(len(data)))], []byte("\n"))
-	return nil, filepos.Errorf(harness.Position{File: path, Line: line}, "this is no tool registry: %w", err)
+	return nil, filepos.Errorf(harness.Position{File: path, Line: line}, "this is not a tool registry: %w", err)
 }
 
 // expand puts variables in their places. The problems say what could not be
@@ -184,7 +184,7 @@ func (r *Registry) check() error {
 
 func (t *Tool) check() error {
 	if !toolname.Valid(t.Name) {
-		return fmt.Errorf("%q is no name of a tool: 1 to %d letters, digits, _ and -", t.Name, toolname.MaxLen)
+		return fmt.Errorf("%q is not a tool name: 1 to %d letters, digits, _ and -", t.Name, toolname.MaxLen)
 	}
 	if t.Name == ManageTool {
 		return fmt.Errorf("the name %q is that of the tool by which a model switches toolsets", t.Name)
@@ -194,7 +194,7 @@ func (t *Tool) check() error {
 	}
 	if t.URL != "" {
 		if _, ok := prose.WholeURL(t.URL); !ok {
-			return fmt.Errorf("tool %q: its url is no http address", t.Name) // it may hold a key
+			return fmt.Errorf("tool %q: its url is not an http address", t.Name) // it may hold a key
 		}
 	}
 	return nil

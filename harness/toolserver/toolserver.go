@@ -429,7 +429,7 @@ func (s *Toolserver) Call(ctx context.Context, name string, revision int, toolNa
 	}
 	v, err := value.Parse(args)
 	if err != nil || v.Kind() != value.Object {
-		return tools.Result{}, &Error{http.StatusBadRequest, "the arguments are no JSON object"}
+		return tools.Result{}, &Error{http.StatusBadRequest, "the arguments are not a JSON object"}
 	}
 	if t.schema != nil {
 		if err := t.schema.Validate(v); err != nil {

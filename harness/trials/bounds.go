@@ -33,7 +33,7 @@ func ParseBudget(text string) (Budget, error) {
 		case ok && unit == "tokens" && b.Tokens == 0 && n == math.Trunc(n):
 			b.Tokens = int(n)
 		default:
-			return Budget{}, fmt.Errorf("%q is no budget: want dollars or tokens, or both: 5usd, 200000tokens, or 5usd,200000tokens", text)
+			return Budget{}, fmt.Errorf("%q is not a budget: want dollars or tokens, or both: 5usd, 200000tokens, or 5usd,200000tokens", text)
 		}
 	}
 	return b, nil
@@ -123,7 +123,7 @@ func ParseRate(text string) (Rate, error) {
 	requests, err := strconv.Atoi(n)
 	per := rateUnits()[unit]
 	if err != nil || requests < 1 || requests > 1e9 || per == 0 {
-		return Rate{}, fmt.Errorf("%q is no rate: want requests per second, minute or hour, such as 2/s, 60/min or 1000/h", text)
+		return Rate{}, fmt.Errorf("%q is not a rate: want requests per second, minute or hour, such as 2/s, 60/min or 1000/h", text)
 	}
 	return Rate{requests, per}, nil
 }

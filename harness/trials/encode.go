@@ -8,6 +8,7 @@ import (
 	"reflect"
 
 	"github.com/rehearse-dev/rehearse/internal/prose"
+	"github.com/rehearse-dev/rehearse/internal/value"
 )
 
 // maxNesting is how deep the JSON of a run folder goes. Decoders refuse what
@@ -122,50 +123,27 @@ func cut(s string, limit int) string {
 func shallow(data []byte, limit int) []byte {
 	var out []byte // nil as long as nothing is changed
 	depth, from := 0, 0
-	for i := 0; i < len(data); i++ {
-		switch data[i] {
+	for scan := (value.Scanner{Data: data}); scan.At < len(data); {
+		at := scan.At
+		switch data[at] {
 		case '"':
-			i = stringEnd(data, i)
+			scan.Text()
+			continue
 		case '{', '[':
-			if depth++; depth <= limit {
+			if depth++; depth > limit {
+				scan.Skip()
+				text, _ := json.Marshal(string(data[at:scan.At])) // a string always has a form
+				out = append(append(out, data[from:at]...), text...)
+				from, depth = scan.At, depth-1
 				continue
 			}
-			end := valueEnd(data, i)
-			text, _ := json.Marshal(string(data[i:end])) // a string always has a form
-			out = append(append(out, data[from:i]...), text...)
-			from, i, depth = end, end-1, depth-1
 		case '}', ']':
 			depth--
 		}
+		scan.At++
 	}
 	if from == 0 {
 		return data
 	}
 	return append(out, data[from:]...)
-}
-
-// stringEnd returns the index of the quote that ends the string at i.
-func stringEnd(data []byte, i int) int {
-	for i++; data[i] != '"'; i++ {
-		if data[i] == '\\' {
-			i++
-		}
-	}
-	return i
-}
-
-// valueEnd returns the index after the object or array that begins at i.
-func valueEnd(data []byte, i int) int {
-	for depth := 0; ; i++ {
-		switch data[i] {
-		case '"':
-			i = stringEnd(data, i)
-		case '{', '[':
-			depth++
-		case '}', ']':
-			if depth--; depth == 0 {
-				return i + 1
-			}
-		}
-	}
 }

@@ -3,6 +3,7 @@
 package trials
 
 import (
+	"bytes"
 	"encoding/json"
 	"os"
 	"path/filepath"
@@ -123,18 +124,20 @@ func FuzzShallow(f *testing.F) {
 		}
 		deepest := func(data []byte) (most int) {
 			depth := 0
-			for i := 0; i < len(data); i++ {
-				switch data[i] {
-				case '"':
-					i = stringEnd(data, i)
-				case '{', '[':
+			for d := json.NewDecoder(bytes.NewReader(data)); ; {
+				d.UseNumber()
+				switch at, err := d.Token(); at {
+				case json.Delim('{'), json.Delim('['):
 					depth++
 					most = max(most, depth)
-				case '}', ']':
+				case json.Delim('}'), json.Delim(']'):
 					depth--
+				case nil:
+					if err != nil {
+						return most
+					}
 				}
 			}
-			return most
 		}
 		if d := deepest(got); d > limit || deepest(data) <= limit && string(got) != string(data) {
 			t.Errorf("shallow(%s, %d) is %d deep: %s", data, limit, d, got)

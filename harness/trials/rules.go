@@ -6,7 +6,6 @@ import (
 	"cmp"
 	"fmt"
 	"slices"
-	"strconv"
 	"strings"
 
 	"github.com/rehearse-dev/rehearse/harness"
@@ -30,7 +29,7 @@ func (p Pass) String() string {
 	case p.AtLeast > 0:
 		return "at least " + prose.Count(p.AtLeast, "attempt")
 	case p.Rate > 0:
-		return "at least " + percent(p.Rate)
+		return "at least " + prose.Percent(p.Rate)
 	default:
 		return "all attempts"
 	}
@@ -58,17 +57,12 @@ func (t Threshold) String() string {
 	if t.Suite != "" {
 		name += " of suite " + t.Suite
 	}
-	return name + ": at least " + percent(t.Rate)
+	return name + ": at least " + prose.Percent(t.Rate)
 }
 
 // covers reports whether a threshold is about a scenario.
 func (t Threshold) covers(s Source) bool {
 	return (t.Suite == "" || s.Suite == t.Suite) && (t.Tag == "" || slices.Contains(s.Tags, t.Tag))
-}
-
-// percent prints a share of 1 with as many digits as it has.
-func percent(share float64) string {
-	return strconv.FormatFloat(100*share, 'g', 6, 64) + " %"
 }
 
 // Column is what trials are counted apart by: what of their [Key] is neither

@@ -49,7 +49,7 @@ type Verdict struct {
 	// check is about calls.
 	Alignment *Alignment `json:"alignment,omitempty"`
 	// Advisory says that it decides nothing: its failure is a warning, and what
-	// it could not judge is no error of the trial.
+	// it could not judge is not an error of the trial.
 	Advisory bool `json:"advisory,omitempty"`
 	// Scripted says that the subject reports nothing, and that the check found what
 	// the mock model said in its place. It does not count as a check of the trial.
@@ -81,7 +81,7 @@ type Vote struct {
 	Passes bool `json:"passes,omitempty"`
 	// Reason is what it gave for its verdict.
 	Reason string `json:"reason,omitempty"`
-	// Error says why the reply is no verdict, or why there was none.
+	// Error says why the reply is not a verdict, or why there was none.
 	Error string `json:"error,omitempty"`
 	// Reply is the whole reply; empty where there was none.
 	Reply string `json:"reply,omitempty"`

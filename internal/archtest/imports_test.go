@@ -25,12 +25,12 @@ cmd/rehearse: cassettes cassettes/mcptape internal/redact harness harness/agent 
 	mockmcp mockmcp/fault reports
 	scenarios
 harness: internal/jsonrpc
-harness/agent: harness harness/mcppool harness/model harness/tools internal/breaker internal/exactjson
-	internal/mcpconfig internal/mcpwire internal/settings internal/telemetry internal/value
+harness/agent: harness harness/mcppool harness/model harness/tools internal/breaker internal/dialect/dialects internal/exactjson
+	internal/mcpconfig internal/mcpwire internal/prose internal/settings internal/telemetry internal/value
 harness/agentserver: harness harness/agent internal/exactjson internal/gate internal/sse
 harness/goopenai: harness
 harness/mcpgo: harness internal/mcpwire
-harness/mcppool: harness internal/breaker internal/exactjson internal/jsonrpc internal/mcphttp internal/mcpwire internal/retry internal/telemetry
+harness/mcppool: harness internal/breaker internal/exactjson internal/jsonrpc internal/mcphttp internal/mcpwire internal/prose internal/retry internal/telemetry
 harness/model: harness internal/dialect internal/dialect/chat internal/dialect/gemini internal/dialect/messages internal/dialect/responses internal/prose internal/redirect internal/retry internal/value
 harness/run: cassettes cassettes/mcptape internal/redact harness harness/mcppool harness/model
 	harness/score harness/tools
@@ -39,11 +39,11 @@ harness/run: cassettes cassettes/mcptape internal/redact harness harness/mcppool
 	internal/project internal/prose internal/recfile internal/redirect internal/retry internal/shape internal/toolname internal/trajectory internal/value
 	internal/vcr mockllm mockmcp mockmcp/fault reports scenarios
 harness/score: harness harness/trials internal/exactjson internal/expr internal/match internal/prose internal/trajectory internal/value
-harness/tools: harness harness/mcppool internal/dialect internal/exactjson internal/mcpwire internal/schema internal/toolname
+harness/tools: harness harness/mcppool internal/dialect internal/exactjson internal/mcpwire internal/prose internal/schema internal/toolname
 	internal/value
 harness/toolserver: harness harness/mcppool harness/tools internal/exactjson internal/filepos internal/gate internal/mcpconfig internal/mcpwire internal/plainfile internal/prose internal/redirect internal/schema
 	internal/toolname internal/value
-harness/trials: harness internal/filepos internal/jsonrpc internal/plainfile internal/prose internal/recfile
+harness/trials: harness internal/filepos internal/jsonrpc internal/plainfile internal/prose internal/recfile internal/value
 internal/archtest:
 internal/bench: harness harness/agent harness/mcppool harness/model
 	harness/run harness/tools mockllm mockmcp scenarios
@@ -71,7 +71,7 @@ internal/dialect: harness internal/exactjson internal/prose internal/sse interna
 internal/dialect/chat: harness internal/dialect internal/exactjson internal/sse internal/toolname
 internal/dialect/dialects: internal/dialect internal/dialect/chat internal/dialect/gemini internal/dialect/messages
 	internal/dialect/responses
-internal/dialect/gemini: harness internal/dialect internal/sse
+internal/dialect/gemini: harness internal/dialect internal/sse internal/value
 internal/dialect/messages: harness internal/dialect internal/sse
 internal/dialect/responses: harness internal/dialect internal/sse internal/toolname
 internal/exactjson: internal/value
@@ -80,14 +80,14 @@ internal/faults: internal/prose
 internal/filepos: harness
 internal/gate:
 internal/jsonrpc:
-internal/key: internal/value
+internal/key: internal/prose internal/value
 internal/match: harness harness/trials internal/expr internal/prose internal/schema internal/value
 internal/look:
 internal/mcpargs: internal/exactjson internal/prose internal/value
 internal/mcpconfig: harness internal/exactjson internal/filepos internal/plainfile internal/prose internal/strictyaml
 internal/mcphttp: harness internal/exactjson internal/jsonrpc internal/mcpwire internal/prose internal/redirect internal/sse
 internal/mcpmatrix: mockmcp mockmcp/fault
-internal/mcpwire: harness internal/exactjson internal/jsonrpc internal/prose internal/redirect
+internal/mcpwire: harness internal/exactjson internal/jsonrpc internal/prose internal/redirect internal/value
 internal/mockserver: harness harness/score harness/trials internal/budget internal/exactjson internal/expr internal/gate internal/jsonrpc
 	internal/look internal/match internal/profile internal/prose internal/toolname internal/trajectory internal/value mockllm
 	mockllm/fault mockmcp reports
@@ -95,7 +95,7 @@ internal/offline:
 internal/passthrough: harness internal/exactjson internal/mcphttp internal/mcpwire internal/sse
 internal/plainfile:
 internal/profile: internal/dialect internal/dialect/chat internal/dialect/gemini internal/dialect/messages internal/exactjson
-internal/project: harness harness/trials internal/key internal/plainfile internal/prose internal/strictyaml internal/subjects
+internal/project: harness harness/trials internal/dialect/dialects internal/key internal/plainfile internal/prose internal/strictyaml internal/subjects
 internal/prose:
 internal/recfile:
 internal/recfile/recfiletest:
@@ -110,7 +110,7 @@ internal/shape: harness internal/dialect internal/dialect/chat internal/dialect/
 internal/sse:
 internal/stats: harness
 internal/strictyaml: harness internal/prose internal/value
-internal/subjects: harness internal/conduct internal/expr internal/mcpconfig internal/mcpwire internal/plainfile internal/prose internal/redact internal/redirect internal/sse internal/strictyaml
+internal/subjects: harness internal/conduct internal/dialect/dialects internal/expr internal/mcpconfig internal/mcpwire internal/plainfile internal/prose internal/redact internal/redirect internal/sse internal/strictyaml
 	internal/value
 internal/telemetry: harness harness/model
 internal/timeline: cassettes/mcptape internal/mcpwire internal/prose internal/shape internal/value internal/vcr
@@ -131,9 +131,9 @@ mockllm: harness internal/bpe internal/cues internal/dialect internal/dialect/ch
 mockllm/fault: harness internal/faults
 mockmcp: harness internal/budget internal/cues internal/filepos internal/gate internal/jsonrpc internal/mcpwire
 	internal/plainfile internal/prose internal/schema internal/sse internal/value mockmcp/fault
-mockmcp/fault: harness internal/faults
+mockmcp/fault: harness internal/faults internal/prose
 reports: harness harness/trials internal/look internal/prose internal/stats internal/value internal/yamlnode
-scenarios: harness harness/score harness/trials internal/conduct internal/dialect internal/exactjson internal/expr internal/filepos
+scenarios: harness harness/score harness/trials internal/conduct internal/dialect internal/dialect/dialects internal/exactjson internal/expr internal/filepos
 	internal/gate internal/jsonrpc internal/key internal/match internal/mcpconfig internal/mcpwire internal/plainfile internal/profile internal/project
 	internal/prose internal/strictyaml internal/subjects internal/toolname internal/value mockllm mockllm/fault mockmcp mockmcp/fault
 `

@@ -34,6 +34,10 @@ var riddles = []struct {
 	{regexp.MustCompile(`\[facts? [0-9]`), `the public source: a specification's URL, a paper, an issue`},
 }
 
+// noSuch finds what a thing "is no": a message says that it is not a thing of
+// that kind. What there is none of, and what is so no longer, is said so.
+var noSuch = regexp.MustCompile(`(?i)(\bthere )?\b(is|are|was|were) no (longer|more|\w+)\b`)
+
 // TestWords keeps riddles out of pages, and out of the comments and texts of
 // the product.
 func TestWords(t *testing.T) {
@@ -41,11 +45,11 @@ func TestWords(t *testing.T) {
 		path = strings.TrimPrefix(filepath.ToSlash(path), "../../")
 		switch {
 		case filepath.Ext(path) == ".md":
-			for _, bad := range wordsOf(string(data)) {
+			for _, bad := range append(wordsOf(string(data)), noSuchOf(string(data))...) {
 				t.Errorf("%s: %s", path, bad)
 			}
 		case filepath.Ext(path) == ".go" && !strings.HasSuffix(path, "_test.go"):
-			for _, bad := range wordsOf(prose(data)) {
+			for _, bad := range append(wordsOf(prose(data, scanner.ScanComments)), noSuchOf(prose(data, 0))...) {
 				t.Errorf("%s: %s", path, bad)
 			}
 		}
@@ -58,13 +62,34 @@ func TestWordsFail(t *testing.T) {
 		"what is no boolean is false", "A few kinds\n// are of both.", "reports what comes\n// of it.", "[fact 2.3]",
 	} {
 		code := "package p\n\n// " + text + "\nconst c = 1\n"
-		if len(wordsOf(prose([]byte(code)))) == 0 {
+		if len(wordsOf(prose([]byte(code), scanner.ScanComments))) == 0 {
 			t.Errorf("%q was not found", text)
 		}
 	}
-	if bad := wordsOf(prose([]byte("package p\n\nvar what, is, no = 1, 2, 3\n"))); len(bad) > 0 {
+	if bad := wordsOf(prose([]byte("package p\n\nvar what, is, no = 1, 2, 3\n"), scanner.ScanComments)); len(bad) > 0 {
 		t.Errorf("found in code: %q", bad)
 	}
+}
+
+// TestNoSuchFails makes sure that it is found in texts, and what is like it is not.
+func TestNoSuchFails(t *testing.T) {
+	for text, want := range map[string]int{
+		"%q is no budget": 1, "the arguments are no JSON": 1, "there is no tool %q": 0, "it is no longer HTTP": 0, "it is not a budget": 0,
+	} {
+		code := "package p\n\n// This is no budget.\nconst c = `" + text + "`\n"
+		if got := noSuchOf(prose([]byte(code), 0)); len(got) != want {
+			t.Errorf("%q: found %q, want %d", text, got, want)
+		}
+	}
+}
+
+func noSuchOf(text string) (bad []string) {
+	for _, m := range noSuch.FindAllStringSubmatch(strings.Join(strings.Fields(text), " "), -1) {
+		if m[1] == "" && m[3] != "longer" && m[3] != "more" {
+			bad = append(bad, `"... `+m[0]+` ...": say "`+m[2]+` not a ..."`)
+		}
+	}
+	return bad
 }
 
 func wordsOf(text string) []string {
@@ -78,14 +103,15 @@ func wordsOf(text string) []string {
 	return bad
 }
 
-// prose returns the comments and the texts of a Go file. A comment behind code
-// stands for itself; other comments may go on in the next line.
-func prose(code []byte) string {
+// prose returns the texts of a Go file, and its comments where the mode has them.
+// A comment behind code stands for itself; other comments may go on in the next
+// line.
+func prose(code []byte, mode scanner.Mode) string {
 	var out strings.Builder
 	fset := token.NewFileSet()
 	file := fset.AddFile("", fset.Base(), len(code))
 	var s scanner.Scanner
-	s.Init(file, code, nil, scanner.ScanComments)
+	s.Init(file, code, nil, mode)
 	for {
 		pos, kind, text := s.Scan()
 		switch kind {

@@ -26,6 +26,7 @@ import (
 	"github.com/rehearse-dev/rehearse/harness"
 	"github.com/rehearse-dev/rehearse/internal/dialect"
 	"github.com/rehearse-dev/rehearse/internal/dialect/dialects"
+	"github.com/rehearse-dev/rehearse/internal/prose"
 	"github.com/rehearse-dev/rehearse/internal/toolname"
 	"github.com/rehearse-dev/rehearse/internal/vcr"
 )
@@ -110,7 +111,7 @@ func Read(name string, cassette *vcr.File, servers []*Heard, prompts []string) (
 		}
 		for _, call := range h.Calls {
 			if !call.taken {
-				c.note("call %d of server %q, %s, is no call of the model: the mock answers it, and nothing expects it", call.Number, h.Name, call.Tool)
+				c.note("call %d of server %q, %s, is not a call of the model: the mock answers it, and nothing expects it", call.Number, h.Name, call.Tool)
 			}
 		}
 	}
@@ -136,7 +137,7 @@ func (c *Conversation) exchanges(f *vcr.File) []*exchange {
 		}
 		asked := e.Read(i.Request.Body, nil, &held)
 		if asked == nil {
-			c.note("exchange %d of the cassette is no request that can be read", n+1)
+			c.note("exchange %d of the cassette is not a request that can be read", n+1)
 			continue
 		}
 		reply, err := dialect.ReadChoice(e.Dialect, 0, i.Response.Header, i.Response.Body, dialect.Limits{})
@@ -208,7 +209,7 @@ func (c *Conversation) besides(all, main []*exchange) {
 			continue
 		}
 		when := ""
-		if begin := head(x.system, 80); begin != "" && !strings.HasPrefix(c.System, begin) {
+		if begin, _ := prose.Head(x.system, 80); begin != "" && !strings.HasPrefix(c.System, begin) {
 			when = "request.system.startsWith(" + quoted(begin) + ")"
 		} else if len(x.Tools) == 0 && len(main[0].Tools) > 0 {
 			when = "request.tools.size() == 0"

@@ -317,9 +317,7 @@ func (w *chatWriter) call(c harness.ToolCall) *Called {
 }
 
 // oneLine is a text in one line, cut to what a note has room for.
-func oneLine(text string) string {
-	return prose.Shorten(strings.Join(strings.Fields(text), " "), 60)
-}
+func oneLine(text string) string { return prose.OneLine(text, 60) }
 
 // spelledAlike compares scalars as $literal does.
 func spelledAlike(a, b value.Value) bool { return value.Equal(a, b) && a.Num() == b.Num() }
@@ -345,9 +343,8 @@ func (w *chatWriter) result(tool, args string, made harness.ReportedCall) *Resul
 		said = strings.TrimPrefix(said, harness.ErrorMark)
 	}
 	if len(said) > w.most {
-		head, _ := prose.Head(said, w.most*3/4)
-		tail := strings.ToValidUTF8(said[len(said)-w.most/5:], "")
-		short := fmt.Sprintf("%s\n[... %d bytes are not saved ...]\n%s", head, len(said)-len(head)-len(tail), tail)
+		head, tail, left := prose.Ends(said, w.most*3/4, w.most/5)
+		short := fmt.Sprintf("%s\n[... %d bytes are not saved ...]\n%s", head, left, tail)
 		w.note("the result of %s for %s has %d bytes: %d of its beginning and %d of its end are saved", tool, oneLine(args), len(said), len(head), len(tail))
 		said = short
 	}

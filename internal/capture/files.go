@@ -304,7 +304,8 @@ func conditionOf(name string, raw json.RawMessage) string {
 
 // aText is the condition for a long text: how it begins, and how long it is.
 func aText(name, text string) string {
-	return fmt.Sprintf("%s.startsWith(%s) && %s.size() == %d", name, quoted(head(text, begins)), name, utf8.RuneCountInString(text))
+	begin, _ := prose.Head(text, begins)
+	return fmt.Sprintf("%s.startsWith(%s) && %s.size() == %d", name, quoted(begin), name, utf8.RuneCountInString(text))
 }
 
 // writable reports whether an expression can hold a value: it has no numbers
@@ -378,17 +379,6 @@ func literal(v value.Value) string {
 // quoted is a text as an expression has it.
 func quoted(text string) string {
 	return string(mcpwire.Marshal(text))
-}
-
-// head is the beginning of a text, in whole characters.
-func head(text string, most int) string {
-	if len(text) <= most {
-		return text
-	}
-	for most > 0 && !utf8.RuneStart(text[most]) {
-		most--
-	}
-	return text[:most]
 }
 
 // equal reports whether two texts are the same JSON.

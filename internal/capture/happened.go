@@ -169,7 +169,7 @@ func itemAt(list *yaml.Node, pos harness.Position) *yaml.Node {
 // callNode is an expected call, with all of its arguments.
 func callNode(call *harness.Call) (*yaml.Node, error) {
 	if call == nil || call.Args == nil {
-		return nil, errors.New("a call was made whose arguments are no JSON")
+		return nil, errors.New("a call was made whose arguments are not JSON")
 	}
 	args, err := Arguments(string(call.Args))
 	if err != nil {

@@ -15,6 +15,10 @@ import (
 type Dialect struct {
 	// Name is what journals, conditions and faults call it.
 	Name string
+	// Provider is the word for it in scenarios and on the command line, and
+	// ClientPath the whole path that clients of it ask, with its version. Both are
+	// empty for one that subjects do not speak.
+	Provider, ClientPath string
 
 	// Path is where requests go, below the version. Where models have paths of
 	// their own it is empty, and Place says what a path asks for; OK is false for

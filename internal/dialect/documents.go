@@ -13,6 +13,7 @@ import (
 	"net/http"
 	"strings"
 
+	"github.com/rehearse-dev/rehearse/internal/prose"
 	"github.com/rehearse-dev/rehearse/internal/sse"
 )
 
@@ -391,9 +392,5 @@ func ReadError(body []byte, limits Limits) string {
 	if w, ok := ParseError(body); ok && w.Message != "" {
 		return w.Message
 	}
-	s := strings.TrimSpace(string(body))
-	if len(s) > 500 {
-		s = strings.ToValidUTF8(s[:500], "") + "…"
-	}
-	return s
+	return prose.Excerpt(bytes.TrimSpace(body), 500)
 }

@@ -8,7 +8,6 @@ import (
 	"fmt"
 	"strconv"
 	"strings"
-	"unicode/utf8"
 
 	"github.com/rehearse-dev/rehearse/internal/exactjson"
 	"github.com/rehearse-dev/rehearse/internal/prose"
@@ -194,7 +193,7 @@ func firstStatus(have int, values ...json.RawMessage) int {
 const maxExcerpt = 4 << 10
 
 func shortened(b []byte, n int) string {
-	return prose.Excerpt(string(b[:min(len(b), n+utf8.UTFMax)]), n)
+	return prose.Excerpt(b, n)
 }
 
 // excerpt copies the beginning of a body.

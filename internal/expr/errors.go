@@ -61,23 +61,9 @@ func (e *Error) Error() string {
 // around returns the line of src with the byte at offset, and where in it
 // that byte is. Of a long line it is the part that a terminal can show.
 func around(src string, offset int) (line string, at int) {
-	const before, after = 100, 60
 	start := strings.LastIndexByte(src[:offset], '\n') + 1
 	line, _, _ = strings.Cut(src[start:], "\n")
-	at = offset - start
-	if end := at + after; end < len(line) {
-		for !utf8.RuneStart(line[end]) {
-			end--
-		}
-		line = line[:end] + "…"
-	}
-	if begin := at - before; begin > 0 {
-		for !utf8.RuneStart(line[begin]) {
-			begin++
-		}
-		line, at = "…"+line[begin:], at-begin+len("…")
-	}
-	return line, at
+	return prose.Around(line, offset-start, 100, 60)
 }
 
 // Errors are all mistakes in a value, in document order.

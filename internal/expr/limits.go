@@ -22,6 +22,7 @@ import (
 	"cel.dev/cel-go/interpreter"
 
 	"github.com/rehearse-dev/rehearse/harness"
+	"github.com/rehearse-dev/rehearse/internal/prose"
 )
 
 // What one evaluation may take. The number of steps is what stops an
@@ -85,7 +86,7 @@ type LimitError struct {
 }
 
 func (e *LimitError) Error() string {
-	msg := fmt.Sprintf("evaluating %#q: %s", shortSource(e.Src), e.Msg)
+	msg := fmt.Sprintf("evaluating %#q: %s", prose.Excerpt(e.Src, 100), e.Msg)
 	if !e.Pos.IsZero() {
 		msg = fmt.Sprintf("%s: %s", e.Pos, msg)
 	}
@@ -93,15 +94,6 @@ func (e *LimitError) Error() string {
 }
 
 func (e *LimitError) Unwrap() error { return e.Cause }
-
-// shortSource is the beginning of a long expression.
-func shortSource(src string) string {
-	const most = 100
-	if len(src) > most {
-		src = strings.ToValidUTF8(src[:most], "") + "…"
-	}
-	return src
-}
 
 // evaluable is a planned expression under the limits of this file. All that is
 // evaluated is evaluated by its run.

@@ -266,10 +266,5 @@ func describe(x any) string {
 	if err != nil {
 		return "something else"
 	}
-	const most = 300
-	s := v.String()
-	if len(s) > most {
-		s = strings.ToValidUTF8(s[:most], "") + "..."
-	}
-	return s
+	return prose.Excerpt(v.String(), 300)
 }

@@ -35,15 +35,7 @@ func Names[E fmt.Stringer](list []E) []string {
 
 // Unknown is the error about a name that is neither a kind nor a preset.
 func Unknown(name string, known ...[]string) error {
-	return fmt.Errorf("unknown fault %q%s; `rehearse faults` lists them", name, Suggest(name, slices.Concat(known...)))
-}
-
-// Suggest is ", did you mean" with the closest of the known names, or nothing.
-func Suggest(name string, known []string) string {
-	if near := prose.Suggest(name, known); near != "" {
-		return fmt.Sprintf(", did you mean %q?", near)
-	}
-	return ""
+	return fmt.Errorf("unknown fault %q%s; `rehearse faults` lists them", name, prose.DidYouMean(name, slices.Concat(known...)))
 }
 
 // Schedule says which of the events that a fault fits it strikes.
@@ -112,7 +104,7 @@ func (c *Check) Form(form string, forms []string) {
 	case len(forms) == 0:
 		c.Report("fault %s has no forms, but %q is given", c.Kind, form)
 	default:
-		c.Report("fault %s has no form %q%s; it has %s", c.Kind, form, Suggest(form, forms), strings.Join(forms, ", "))
+		c.Report("fault %s has no form %q%s; it has %s", c.Kind, form, prose.DidYouMean(form, forms), strings.Join(forms, ", "))
 	}
 }
 

@@ -31,8 +31,8 @@ func TestLookedUp(t *testing.T) {
 		t.Errorf("names %q", got)
 	}
 	for name, want := range map[string]string{
-		"dely":     "unknown fault \"dely\", did you mean \"delay\"?; `rehearse faults` lists them",
-		"preset_2": "unknown fault \"preset_2\", did you mean \"preset_1\"?; `rehearse faults` lists them",
+		"dely":     "unknown fault \"dely\" (did you mean \"delay\"?); `rehearse faults` lists them",
+		"preset_2": "unknown fault \"preset_2\" (did you mean \"preset_1\"?); `rehearse faults` lists them",
 		"zzzzzz":   "unknown fault \"zzzzzz\"; `rehearse faults` lists them",
 	} {
 		if err := Unknown(name, Names(list), []string{"preset_1"}); err.Error() != want {
@@ -116,7 +116,7 @@ func TestChecks(t *testing.T) {
 		{"nothing", func(*Check) {}, ""},
 		{"a form", func(c *Check) { c.Form("a", []string{"a", "b"}) }, ""},
 		{"no form", func(c *Check) { c.Form("", []string{"a"}); c.Form("", nil) }, ""},
-		{"a form that is none", func(c *Check) { c.Form("before", []string{"befor", "x"}) }, `fault f has no form "before", did you mean "befor"?; it has befor, x`},
+		{"a form that is none", func(c *Check) { c.Form("before", []string{"befor", "x"}) }, `fault f has no form "before" (did you mean "befor"?); it has befor, x`},
 		{"a form of a kind without", func(c *Check) { c.Form("a", nil) }, `fault f has no forms, but "a" is given`},
 		{"settings", func(c *Check) { c.Uses([]string{"a"}, []Setting{{"a", true}, {"b", false}}) }, ""},
 		{"settings of no use", func(c *Check) { c.Uses([]string{"a"}, []Setting{{"b", true}, {"c", true}}) }, "fault f does not use b\nfault f does not use c"},

@@ -11,6 +11,7 @@ import (
 	"strings"
 	"unicode/utf8"
 
+	"github.com/rehearse-dev/rehearse/internal/prose"
 	"github.com/rehearse-dev/rehearse/internal/value"
 )
 
@@ -34,29 +35,21 @@ func (d Difference) String() string {
 // maxText bounds how much of a value is shown.
 const maxText = 120
 
-func shorten(s string) string { return cut(s, 0) }
+func shorten(s string) string { return around(s, 0) }
 
-// cut shows maxText bytes of s from about from on, in whole runes.
-func cut(s string, from int) string {
+// around shows maxText bytes of s around the byte at a place.
+func around(s string, at int) string {
+	const before = 20
+	if at <= 2*before {
+		at = 0
+	}
 	s = strings.ToValidUTF8(s, "?")
-	if from <= 20 || from >= len(s) {
-		from = 0
+	after := maxText - min(at, before)
+	part, _ := prose.Around(s, at, before, after)
+	if len(s)-at > after {
+		part += fmt.Sprintf(" (%d bytes)", len(s))
 	}
-	for from > 0 && s[from]&0xC0 == 0x80 {
-		from--
-	}
-	head := ""
-	if from > 0 {
-		head = "…"
-	}
-	if len(s)-from <= maxText {
-		return head + s[from:]
-	}
-	end := from + maxText
-	for s[end]&0xC0 == 0x80 {
-		end--
-	}
-	return fmt.Sprintf("%s%s… (%d bytes)", head, s[from:end], len(s))
+	return part
 }
 
 // window shows two long texts around the first place where they differ.
@@ -65,11 +58,10 @@ func window(a, b string) (string, string) {
 	for n < len(a) && n < len(b) && a[n] == b[n] {
 		n++
 	}
-	from := 0
-	if len(a) > maxText || len(b) > maxText {
-		from = n - 20
+	if len(a) <= maxText && len(b) <= maxText {
+		n = 0
 	}
-	return cut(a, from), cut(b, from)
+	return around(a, n), around(b, n)
 }
 
 // Diff returns where two requests differ, in order; nil when they count as

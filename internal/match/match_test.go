@@ -226,7 +226,7 @@ func TestProblems(t *testing.T) {
 		`i.$date: $date needs a date like 2025-03-14, not "14.3.2025"`,
 		`j.$length: $length: max is less than min`,
 		`k.$schema.proprties: unknown keyword "proprties" (did you mean "properties"?)`,
-		`l.$schema: this is no JSON Schema: `,
+		`l.$schema: this is not a JSON Schema: `,
 		`m.$type: unknown type "strin" (did you mean "string"?)`,
 		`n.$set: $set needs a list`,
 		"o.$that: unknown name \"valu\" (did you mean \"value\"?)\n    valu > 3\n    ^",

@@ -233,13 +233,11 @@ func (r *reader) property(key string) (json.RawMessage, error) {
 		known = append(known, name)
 	}
 	slices.Sort(known)
-	err := "the tool has no such argument"
-	if near := prose.Suggest(key, known); near != "" {
-		err += fmt.Sprintf("; did you mean %s?", near)
-	} else if len(known) > 0 {
-		err += "; it has " + strings.Join(known, ", ")
+	has := ""
+	if len(known) > 0 {
+		has = "; it has " + strings.Join(known, ", ")
 	}
-	return nil, fmt.Errorf("%s", err)
+	return nil, fmt.Errorf("the tool has no such argument%s", prose.MeantOr(key, known, has))
 }
 
 // References and alternatives may go in circles, and in several at once.

@@ -79,7 +79,7 @@ func TestRead(t *testing.T) {
 		{"a file", "id@=f.txt", `{"id":"007\n"}`},
 		{"no file", "id@=g.txt", `argument "id": no such file`},
 		{"given twice", "n=1|n=2", `argument "n": it is given 2 times, but is not an array`},
-		{"unknown", "lst=1", `argument "lst": the tool has no such argument; did you mean list?`},
+		{"unknown", "lst=1", `argument "lst": the tool has no such argument (did you mean "list"?)`},
 		{"very unknown", "qqqqqqqq=1", `argument "qqqqqqqq": the tool has no such argument; it has any, b,`},
 		{"no value", "n", `"n" is not an argument: want key=value`},
 		{"no key", "=1", `"=1" is not an argument: want key=value`},

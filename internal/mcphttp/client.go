@@ -147,7 +147,7 @@ func announced(r *http.Request) *http.Request {
 // wrongType is the error of an answer in a form that is none of the protocol's.
 func wrongType(resp *http.Response) error {
 	kind := resp.Header.Get("Content-Type")
-	return fmt.Errorf("%w: the content type is %q: %s", mcpwire.ErrUnusable, kind, mcpwire.Excerpt(bytes.TrimSpace(mcpwire.NewStatusError(resp).Body), 500))
+	return fmt.Errorf("%w: the content type is %q: %s", mcpwire.ErrUnusable, kind, prose.Excerpt(bytes.TrimSpace(mcpwire.NewStatusError(resp).Body), 500))
 }
 
 // describe puts into the headers of a request what its message says of itself,
@@ -347,7 +347,7 @@ func (c *Client) takeBody(body io.Reader, id json.RawMessage) error {
 		return err
 	}
 	c.opts.Take(messages, nil)
-	return fmt.Errorf("%w: it contains only other messages: %s", mcpwire.ErrUnusable, mcpwire.Excerpt(raw, 200))
+	return fmt.Errorf("%w: it contains only other messages: %s", mcpwire.ErrUnusable, prose.Excerpt(raw, 200))
 }
 
 // maxFruitless is how often in a row a stream is opened again that brings

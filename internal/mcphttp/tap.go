@@ -29,7 +29,7 @@ type Watcher interface {
 	// Event is shown an event of a stream, also one that only has an id or a
 	// time to wait. One that is Last was ended by the end of the stream.
 	Event(ev sse.Event)
-	// Body is shown a body that is no stream, to its end or up to
+	// Body is shown a body that is not a stream, to its end or up to
 	// [mcpwire.DefaultMaxFrame] bytes.
 	Body(body []byte)
 	// End is told that there is no more: nil for a body that was whole, io.EOF

@@ -127,7 +127,7 @@ func (e *StatusError) Error() string {
 	if e.Auth != "" {
 		s += fmt.Sprintf(" (it requires authorization: %s)", e.Auth)
 	}
-	if text := Excerpt(bytes.TrimSpace(e.Body), 500); text != "" {
+	if text := prose.Excerpt(bytes.TrimSpace(e.Body), 500); text != "" {
 		s += ": " + text
 	}
 	if e.Hint != "" {
@@ -147,7 +147,7 @@ func NewStatusError(resp *http.Response) *StatusError {
 	body, _ := io.ReadAll(io.LimitReader(resp.Body, 1<<20)) // what can be read
 	return &StatusError{
 		Code: resp.StatusCode,
-		Auth: Excerpt([]byte(resp.Header.Get("WWW-Authenticate")), 300),
+		Auth: prose.Excerpt(resp.Header.Get("WWW-Authenticate"), 300),
 		Body: bytes.TrimPrefix(body, []byte("\ufeff")), // some servers begin with a byte order mark
 	}
 }

@@ -31,10 +31,11 @@ import (
 	"slices"
 	"strings"
 	"sync"
-	"unicode/utf8"
 
 	"github.com/rehearse-dev/rehearse/internal/exactjson"
 	"github.com/rehearse-dev/rehearse/internal/jsonrpc"
+	"github.com/rehearse-dev/rehearse/internal/prose"
+	"github.com/rehearse-dev/rehearse/internal/value"
 )
 
 // Message is one JSON-RPC message: a request, a notification or a response.
@@ -163,23 +164,7 @@ type JunkError struct {
 }
 
 func (e *JunkError) Error() string {
-	return fmt.Sprintf("line is not a JSON-RPC message (%s): %q", e.Why, Excerpt(e.Line, 120))
-}
-
-// Excerpt returns at most n bytes of b in whole runes, with a mark when
-// something was cut.
-func Excerpt(b []byte, n int) string {
-	if len(b) <= n {
-		return string(b)
-	}
-	b = b[:n]
-	for range utf8.UTFMax {
-		if r, size := utf8.DecodeLastRune(b); r != utf8.RuneError || size != 1 {
-			break
-		}
-		b = b[:len(b)-1]
-	}
-	return string(b) + "..."
+	return fmt.Sprintf("line is not a JSON-RPC message (%s): %q", e.Why, prose.Excerpt(e.Line, 120))
 }
 
 // Reader reads messages, one a line. It is for one goroutine.
@@ -341,39 +326,27 @@ func IDOf(line []byte) json.RawMessage {
 		return nil
 	}
 	depth := 0
-	for i := 0; i < len(line); i++ {
-		switch line[i] {
+	for scan := (value.Scanner{Data: line}); scan.At < len(line); {
+		switch line[scan.At] {
 		case '{', '[':
 			depth++
 		case '}', ']':
 			depth--
 		case '"':
-			end := stringEnd(line, i)
-			if end < 0 {
+			start, end, ok := scan.Text()
+			if !ok {
 				return nil
 			}
-			if depth == 1 && string(line[i:end]) == `"id"` {
-				if id := idAfter(line[end:]); id != nil {
+			if depth == 1 && string(line[start:end]) == "id" {
+				if id := idAfter(line[scan.At:]); id != nil {
 					return id
 				}
 			}
-			i = end - 1
+			continue
 		}
+		scan.At++
 	}
 	return nil
-}
-
-// stringEnd returns the index after the string that begins at i, or -1.
-func stringEnd(b []byte, i int) int {
-	for i++; i < len(b); i++ {
-		switch b[i] {
-		case '\\':
-			i++
-		case '"':
-			return i + 1
-		}
-	}
-	return -1
 }
 
 // idAfter reads a whole id after a colon.
@@ -426,14 +399,14 @@ func ParseResult(raw json.RawMessage) (*Result, error) {
 	case len(content) > 0 && content[0] == '"':
 		r.Content = []json.RawMessage{Marshal(map[string]any{"type": "text", "text": content})}
 	case len(content) > 0 && json.Unmarshal(content, &r.Content) != nil:
-		return nil, fmt.Errorf("the result is not a tool result: its content is %s and no array", Excerpt(content, 60))
+		return nil, fmt.Errorf("the result is not a tool result: its content is %s and not an array", prose.Excerpt(content, 60))
 	}
 	switch strings.ToLower(string(said.IsError)) {
 	case "", "null", "false", `"false"`, `""`, "0":
 	case "true", `"true"`, "1":
 		r.IsError = true
 	default:
-		return nil, fmt.Errorf("the result is not a tool result: isError is %s", Excerpt(said.IsError, 60))
+		return nil, fmt.Errorf("the result is not a tool result: isError is %s", prose.Excerpt(said.IsError, 60))
 	}
 	return r, nil
 }

@@ -8,6 +8,8 @@ import (
 	"encoding/json"
 	"fmt"
 	"strings"
+
+	"github.com/rehearse-dev/rehearse/internal/prose"
 )
 
 // Pairing finds the requests that the answers of a server belong to. The client
@@ -124,7 +126,7 @@ func ParseBody(body []byte, id json.RawMessage) ([]Message, error) {
 	body = bytes.TrimPrefix(body, bom)
 	messages, junk := ParseAll(body)
 	if junk != nil {
-		return nil, fmt.Errorf("%w: %s: %q", ErrUnusable, junk.Why, Excerpt(body, 200))
+		return nil, fmt.Errorf("%w: %s: %q", ErrUnusable, junk.Why, prose.Excerpt(body, 200))
 	}
 	if m := messages[0]; len(messages) == 1 && m.IsResponse() {
 		if m.Key() != Key(id) && m.Error == nil {

@@ -10,7 +10,6 @@ import (
 	"strings"
 	"testing"
 	"testing/iotest"
-	"unicode/utf8"
 
 	"github.com/google/go-cmp/cmp"
 
@@ -162,26 +161,6 @@ func TestEncodeKeepsRawParts(t *testing.T) {
 	}
 	if got := string(m.Encode()); got != in {
 		t.Errorf("Encode() = %s, want %s", got, in)
-	}
-}
-
-func TestExcerpt(t *testing.T) {
-	for _, tt := range []struct {
-		name, in string
-		n        int
-		want     string
-	}{
-		{"short", "abc", 3, "abc"},
-		{"cut", "abcdef", 3, "abc..."},
-		{"inside a rune", "aäö", 4, "aä..."},
-		{"nothing left", "ä", 1, "..."},
-	} {
-		t.Run(tt.name, func(t *testing.T) {
-			got := mcpwire.Excerpt([]byte(tt.in), tt.n)
-			if got != tt.want || !utf8.ValidString(got) {
-				t.Errorf("Excerpt(%q, %d) = %q, want %q", tt.in, tt.n, got, tt.want)
-			}
-		})
 	}
 }
 

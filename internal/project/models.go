@@ -9,12 +9,10 @@ import (
 	"time"
 
 	"github.com/rehearse-dev/rehearse/harness/trials"
+	"github.com/rehearse-dev/rehearse/internal/dialect/dialects"
 	"github.com/rehearse-dev/rehearse/internal/prose"
 	"github.com/rehearse-dev/rehearse/internal/strictyaml"
 )
-
-// dialects are those of model entries.
-func dialects() []string { return []string{"chat", "responses", "messages", "gemini"} }
 
 // efforts are those of reasoning.
 func efforts() []string { return []string{"none", "minimal", "low", "medium", "high"} }
@@ -41,7 +39,7 @@ func (r *reader) model(n *strictyaml.Node, what string, m *trials.Model) {
 	r.object(n, what, map[string]func(*strictyaml.Node){
 		"model":       func(n *strictyaml.Node) { m.Name = r.text(n, what+": model") },
 		"base_url":    func(n *strictyaml.Node) { m.BaseURL = r.address(n, what+": base_url") },
-		"dialect":     func(n *strictyaml.Node) { m.Dialect = r.word(n, what+": dialect", dialects()) },
+		"dialect":     func(n *strictyaml.Node) { m.Dialect = r.word(n, what+": dialect", dialects.Names()) },
 		"key":         func(n *strictyaml.Node) { m.Key = r.variable(n, what+": key") },
 		"temperature": func(n *strictyaml.Node) { m.Settings.Temperature = r.number(n, what+": temperature", 2) },
 		"top_p":       func(n *strictyaml.Node) { m.Settings.TopP = r.number(n, what+": top_p", 1) },

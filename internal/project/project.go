@@ -191,13 +191,7 @@ func (r *reader) object(n *strictyaml.Node, what string, keys map[string]func(*s
 	for _, pair := range n.Pairs {
 		read, ok := keys[pair.Key.Text]
 		if !ok {
-			msg := fmt.Sprintf("%s has no key %q", what, pair.Key.Text)
-			if near := prose.Suggest(pair.Key.Text, known); near != "" {
-				msg += fmt.Sprintf("; did you mean %s?", near)
-			} else {
-				msg += "; it has " + strings.Join(known, ", ")
-			}
-			r.add(pair.Key.Pos, "%s", msg)
+			r.add(pair.Key.Pos, "%s has no key %q%s", what, pair.Key.Text, prose.MeantOr(pair.Key.Text, known, "; it has "+strings.Join(known, ", ")))
 			continue
 		}
 		read(pair.Value)

@@ -41,7 +41,7 @@ func TestFind(t *testing.T) {
 		t.Errorf("the nearest: %+v, %v", p, err)
 	}
 	write(deep, "redcat: {}\n")
-	if _, err = project.Find(deep); err == nil || !strings.HasSuffix(err.Error(), project.File+`:1:1: the file has no key "redcat"; did you mean redact?`) {
+	if _, err = project.Find(deep); err == nil || !strings.HasSuffix(err.Error(), project.File+`:1:1: the file has no key "redcat" (did you mean "redact"?)`) {
 		t.Errorf("a mistake: %v", err)
 	}
 }
@@ -54,7 +54,7 @@ func TestMistakes(t *testing.T) {
 		"redact: 5\n":                        "r.yaml:1:9: redact: want a map, got the number 5",
 		"redact: {keep: x}\n":                `r.yaml:1:16: redact.keep: want a list of paths, got the text "x"`,
 		"redact: {keep: [1]}\n":              "r.yaml:1:17: redact.keep: want a path, got the number 1",
-		"redact: {kep: []}\n":                `r.yaml:1:10: redact has no key "kep"; did you mean keep?`,
+		"redact: {kep: []}\n":                `r.yaml:1:10: redact has no key "kep" (did you mean "keep"?)`,
 		"redact: {runs: maybe}\n":            `r.yaml:1:16: redact.runs: want true or false, got the text "maybe"`,
 		"redact: {keep: ['a..b']}\n":         `r.yaml:1:17: redact.keep: path "a..b": a key is empty`,
 		"redact: {keep: ['a =~ b']}\n":       `r.yaml:1:17: redact.keep: path "a =~ b": a part of a text cannot be kept; leave out =~ and what follows`,
@@ -74,11 +74,11 @@ func TestMistakes(t *testing.T) {
 		"models: {a: {}}\njudge: {model: a}\n":                      "",
 		"client: {base_url: x}\n":                                   "r.yaml:1:20: client: base_url: want a URL with scheme and host",
 		"client: {model: 5}\n":                                      "r.yaml:1:17: client: model: want a text, got the number 5",
-		"client: {modle: x}\n":                                      `r.yaml:1:10: client has no key "modle"; did you mean model?`,
+		"client: {modle: x}\n":                                      `r.yaml:1:10: client has no key "modle" (did you mean "model"?)`,
 		"subjects: {a: {}}\n":                                       "r.yaml:1:15: a subject needs agent, preset, command or http",
 		"subjects: {a: {comand: [x]}}\n":                            `r.yaml:1:15: a subject needs agent, preset, command or http, which says what it is (did you mean "command"?)`,
-		"subjects: {a: {command: [x], tmie_limit: 5m}}\n":           `r.yaml:1:30: a subject has no key "tmie_limit"; did you mean time_limit?`,
-		"subjects: {a: {command: [x], tone: dry}}\n":                `r.yaml:1:30: tone is no key of a subject, and none of the settings that it knows: knows: [tone] says that it reads this one from REHEARSE_SETTINGS`,
+		"subjects: {a: {command: [x], tmie_limit: 5m}}\n":           `r.yaml:1:30: a subject has no key "tmie_limit" (did you mean "time_limit"?)`,
+		"subjects: {a: {command: [x], tone: dry}}\n":                `r.yaml:1:30: tone is not a key of a subject, and none of the settings that it knows: knows: [tone] says that it reads this one from REHEARSE_SETTINGS`,
 		"subjects: {a: {command: [x], knows: [tone], tone: dry}}\n": "",
 		"subjects: {a: {preset: codex, agent: rehearse}}\n":         `r.yaml:1:31: preset codex says what the subject is: leave out agent, or the preset`,
 		"subjects: {a b: {agent: rehearse}}\n":                      `r.yaml:1:12: subjects: "a b": a subject is called by one word`,
@@ -87,14 +87,14 @@ func TestMistakes(t *testing.T) {
 		"subject: b\n":                                              `r.yaml:1:10: subject: "b" is not among subjects; subjects has none; without`,
 		"subjects: {a: {command: [x], excuses: {foo: x}}}\n":        `r.yaml:1:40: excuses: there is no conduct check "foo"; there are answered_once, `,
 		"subjects: {a: {command: [x], excuses: {results: }}}\n":     "r.yaml:1:49: excuses: results: want a text or a number or true or false, got nothing",
-		"subjects: {a: {command: [x], excuses: {results: \"\"}}}\n": "r.yaml:1:49: excuses: results needs the reason why its findings are no fault of the subject",
+		"subjects: {a: {command: [x], excuses: {results: \"\"}}}\n": "r.yaml:1:49: excuses: results needs the reason why its findings are not the subject's fault",
 		"subjects: {a: {agent: rehearse}}\nsubject: a\n":            "",
 		"subjects: {a: {agent: rehearse, " + strings.Join(subjects.AgentSettings(), ": 1, ") + ": 1}}\n": "",
 		"budget: 5\n":                         `r.yaml:1:9: budget: want a text, got the number 5`,
-		"budget: 5eur\n":                      `r.yaml:1:9: budget: "5eur" is no budget: want dollars or tokens, or both: 5usd, 200000tokens, or 5usd,200000tokens`,
+		"budget: 5eur\n":                      `r.yaml:1:9: budget: "5eur" is not a budget: want dollars or tokens, or both: 5usd, 200000tokens, or 5usd,200000tokens`,
 		"models: {a: {rate: 60}}\n":           `r.yaml:1:20: model "a": rate: want a text, got the number 60`,
-		"models: {a: {rate: 60/m}}\n":         `r.yaml:1:20: model "a": rate: "60/m" is no rate: want requests per second, minute or hour, such as 2/s, 60/min or 1000/h`,
-		"zzz: 1\nredact: {keep: 7, kep: 1}\n": `r.yaml:1:1: the file has no key "zzz"; it has budget, client, judge, models, redact, subject, subjects` + "\n" + `r.yaml:2:16: redact.keep: want a list of paths, got the number 7` + "\n" + `r.yaml:2:19: redact has no key "kep"; did you mean keep?`,
+		"models: {a: {rate: 60/m}}\n":         `r.yaml:1:20: model "a": rate: "60/m" is not a rate: want requests per second, minute or hour, such as 2/s, 60/min or 1000/h`,
+		"zzz: 1\nredact: {keep: 7, kep: 1}\n": `r.yaml:1:1: the file has no key "zzz"; it has budget, client, judge, models, redact, subject, subjects` + "\n" + `r.yaml:2:16: redact.keep: want a list of paths, got the number 7` + "\n" + `r.yaml:2:19: redact has no key "kep" (did you mean "keep"?)`,
 	} {
 		_, err := project.Parse("r.yaml", []byte(text))
 		switch {

@@ -37,7 +37,7 @@ func TestCut(t *testing.T) {
 		{"日本", 2, "… (6 bytes more)", "..."},
 		{"abc", 0, "… (3 bytes more)", "..."},
 		{"abc", -1, "… (3 bytes more)", "..."},
-		{"a\xffbcd", 3, "a\xffb… (2 bytes more)", "ab..."},
+		{"a\xffbcd", 3, "a\xffb… (2 bytes more)", "a\xffb..."},
 		{"a\xff", 3, "a\xff", "a\xff"},
 	} {
 		if got := prose.Shorten(tc.s, tc.most); got != tc.shorten {
@@ -46,6 +46,89 @@ func TestCut(t *testing.T) {
 		if got := prose.Excerpt(tc.s, tc.most); got != tc.excerpt {
 			t.Errorf("Excerpt(%q, %d) = %q, want %q", tc.s, tc.most, got, tc.excerpt)
 		}
+	}
+}
+
+func TestEnds(t *testing.T) {
+	for _, tc := range []struct {
+		name        string
+		s           string
+		first, last int
+		want        string
+	}{
+		{"fits", "abcd", 2, 2, "abcd"},
+		{"one too many", "abcde", 2, 2, "ab…de"},
+		{"whole characters", "éééé", 3, 3, "é…é"},
+		{"no head", "abcd", 0, 3, "…bcd"},
+		{"no tail", "abcd", 3, 0, "abc…"},
+		{"neither", "abcd", -1, -1, "…"},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			if got := prose.Middle(tc.s, tc.first, tc.last); got != tc.want {
+				t.Errorf("got %q, want %q", got, tc.want)
+			}
+			head, tail, left := prose.Ends(tc.s, tc.first, tc.last)
+			if got := len(head) + left + len(tail); got != len(tc.s) {
+				t.Errorf("%q, %q and %d are %d bytes, want %d", head, tail, left, got, len(tc.s))
+			}
+		})
+	}
+}
+
+func TestAround(t *testing.T) {
+	for _, tc := range []struct {
+		name              string
+		s                 string
+		at, before, after int
+		want              string
+		offset            int
+	}{
+		{"fits", "abcdef", 3, 3, 3, "abcdef", 3},
+		{"both ends", "abcdefgh", 4, 2, 2, "…cdef…", 5},
+		{"the beginning", "abcdef", 0, 2, 2, "ab…", 0},
+		{"the end", "abcdef", 6, 2, 2, "…ef", 5},
+		{"whole characters", "éaébé", 3, 2, 3, "…aéb…", 4},
+		{"inside a character", "aéb", 2, 5, 5, "aéb", 1},
+		{"outside", "abc", 9, 2, 2, "…bc", 5},
+		{"before it", "abc", -1, 2, 2, "ab…", 0},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			if got, offset := prose.Around(tc.s, tc.at, tc.before, tc.after); got != tc.want || offset != tc.offset {
+				t.Errorf("got %q, %d, want %q, %d", got, offset, tc.want, tc.offset)
+			}
+		})
+	}
+}
+
+func TestOneLine(t *testing.T) {
+	for _, tc := range []struct{ name, s, want string }{
+		{"one line", "a b", "a b"},
+		{"several", " a\n\tb ", "a b"},
+		{"long", "a\nbcdefgh", "a bcdefg… (1 bytes more)"},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			if got := prose.OneLine(tc.s, 8); got != tc.want {
+				t.Errorf("got %q, want %q", got, tc.want)
+			}
+		})
+	}
+}
+
+func TestListed(t *testing.T) {
+	for _, tc := range []struct {
+		name, and, or string
+		words         []string
+	}{
+		{"none", "", "", nil},
+		{"one", "a", "a", []string{"a"}},
+		{"two", "a and b", "a or b", []string{"a", "b"}},
+		{"three", "a, b and c", "a, b or c", []string{"a", "b", "c"}},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			if and, or := prose.And(tc.words), prose.Or(tc.words); and != tc.and || or != tc.or {
+				t.Errorf("got %q and %q, want %q and %q", and, or, tc.and, tc.or)
+			}
+		})
 	}
 }
 

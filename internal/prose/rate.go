@@ -4,6 +4,7 @@ package prose
 
 import (
 	"fmt"
+	"strconv"
 	"strings"
 )
 
@@ -22,3 +23,10 @@ func Rate(p float64) string {
 	}
 	return s + " %"
 }
+
+// Percent is a share of 1 that somebody chose, such as a level, in percent: with
+// as many digits as it was given, where a [Rate] was measured.
+func Percent(share float64) string { return Points(share) + " %" }
+
+// Points is [Percent] of a difference, in percentage points.
+func Points(share float64) string { return strconv.FormatFloat(100*share, 'g', 6, 64) }

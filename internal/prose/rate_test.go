@@ -26,3 +26,22 @@ func TestRate(t *testing.T) {
 		})
 	}
 }
+
+func TestPercent(t *testing.T) {
+	t.Parallel()
+	for _, test := range []struct {
+		name  string
+		share float64
+		want  string
+	}{
+		{"whole", 0.95, "95 %"},
+		{"a fraction", 0.625, "62.5 %"},
+		{"as it was written", 0.07, "7 %"},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			if got := Percent(test.share); got != test.want {
+				t.Errorf("%v is %q, want %q", test.share, got, test.want)
+			}
+		})
+	}
+}

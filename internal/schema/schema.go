@@ -52,7 +52,7 @@ func Compile(v value.Value) (*Schema, error) {
 func resolve(v value.Value) (*jsonschema.Resolved, error) {
 	schema := new(jsonschema.Schema)
 	if err := json.Unmarshal(v.Append(nil), schema); err != nil {
-		return nil, fmt.Errorf("this is no JSON Schema: %w", err)
+		return nil, fmt.Errorf("this is not a JSON Schema: %w", err)
 	}
 	// A base makes a relative $id fine.
 	resolved, err := schema.Resolve(&jsonschema.ResolveOptions{BaseURI: "rehearse:schema"})

@@ -151,7 +151,7 @@ func TestMistakes(t *testing.T) {
 		{"no equals sign", ".env", "A=1\nOPENAI_BASE_URL http://secret/v1\n", ".env:2: it is not NAME=value, or a quote is not closed"},
 		{"a query", ".env", "ARGO_BASE_URL=http://h/v1?key=secret\n", "ARGO_BASE_URL in .env:1: a query does not belong in a base URL"},
 		{"an open quote in a command", ".env", "MCP_SERVER_COMMAND=a \"secret\n", "MCP_SERVER_COMMAND in .env:1: splitting the command into words: a quote or a bracket is not closed"},
-		{"rehearse.yaml", "rehearse.yaml", "client: {modle: x}", `rehearse.yaml:1:10: client has no key "modle"; did you mean model?`},
+		{"rehearse.yaml", "rehearse.yaml", "client: {modle: x}", `rehearse.yaml:1:10: client has no key "modle" (did you mean "model"?)`},
 		{"no text", homeFile, "{\n\"default_model\": 5}", homeFile + ":2:18: default_model: want a text, got the number 5"},
 		{"no object", homeFile, "[]", homeFile + ":1:1: want a JSON object"},
 		{"no JSON", homeFile, "{", homeFile + ":"},

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/rehearse-dev/rehearse/internal/expr"
+	"github.com/rehearse-dev/rehearse/internal/prose"
 	"github.com/rehearse-dev/rehearse/internal/value"
 )
 
@@ -42,7 +43,7 @@ func textOf(p *expr.Program, v value.Value) (string, error) {
 	case err != nil:
 		return "", err
 	case out.IsNull():
-		return "", fmt.Errorf("%s is null, which is no text", p)
+		return "", fmt.Errorf("%s is null and not a text", p)
 	}
 	return out.Text(), nil
 }
@@ -73,14 +74,5 @@ func (x *Extract) last(out string) (string, error) {
 	if x.When != nil {
 		what = fmt.Sprintf("a line of JSON for which %q holds", x.When)
 	}
-	return "", fmt.Errorf("want %s on its standard output, which ends: %s", what, end(out, 300))
-}
-
-// end is the end of a text.
-func end(text string, most int) string {
-	text = strings.TrimSpace(text)
-	if len(text) <= most {
-		return text
-	}
-	return "..." + strings.ToValidUTF8(text[len(text)-most:], "")
+	return "", fmt.Errorf("want %s on its standard output, which ends: %s", what, prose.Middle(strings.TrimSpace(out), 0, 300))
 }

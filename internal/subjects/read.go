@@ -15,6 +15,7 @@ import (
 
 	"github.com/rehearse-dev/rehearse/harness"
 	"github.com/rehearse-dev/rehearse/internal/conduct"
+	"github.com/rehearse-dev/rehearse/internal/dialect/dialects"
 	"github.com/rehearse-dev/rehearse/internal/expr"
 	"github.com/rehearse-dev/rehearse/internal/mcpconfig"
 	"github.com/rehearse-dev/rehearse/internal/prose"
@@ -184,7 +185,7 @@ func (r *reader) handed(n *strictyaml.Node, d *Definition) {
 			r.add(p.Key.Pos, "files: %q is outside of the trial's folders: want a path such as config/a.json, or {home}/.config/a.json", name)
 		}
 	}
-	d.Dialect = r.word(n.Get("dialect"), "dialect", []string{"chat", "responses", "messages", "gemini"})
+	d.Dialect = r.word(n.Get("dialect"), "dialect", dialects.Names())
 	d.Knows = r.list(n.Get("knows"), "knows")
 }
 
@@ -214,7 +215,7 @@ func (r *reader) habits(n *strictyaml.Node, d *Definition) {
 			r.add(p.Key.Pos, "excuses: there is no conduct check %q%s", name,
 				prose.MeantOr(name, conduct.Names(), "; there are "+strings.Join(conduct.Names(), ", ")))
 		case p.Value.Kind == strictyaml.String && strings.TrimSpace(p.Value.Text) == "" && !r.Shaped:
-			r.add(p.Value.Pos, "excuses: %s needs the reason why its findings are no fault of the subject", name)
+			r.add(p.Value.Pos, "excuses: %s needs the reason why its findings are not the subject's fault", name)
 		}
 	}
 }
@@ -227,7 +228,7 @@ func (r *reader) heeded(key *strictyaml.Node, d *Definition) {
 	if r.Shaped || len(d.Command) == 0 && d.HTTP == nil || slices.Contains(append(Keys(), "time_limit"), name) || slices.Contains(d.Knows, name) {
 		return
 	}
-	r.add(key.Pos, "%s is no key of a subject%s, and none of the settings that it knows: knows: [%s] says that it reads this one from REHEARSE_SETTINGS",
+	r.add(key.Pos, "%s is not a key of a subject%s, and none of the settings that it knows: knows: [%s] says that it reads this one from REHEARSE_SETTINGS",
 		name, prose.DidYouMean(name, append(Keys(), settingKeys()...)), name)
 }
 
@@ -259,7 +260,7 @@ func (r *reader) settings(n *strictyaml.Node, d *Definition) {
 				known = append(known, AgentSettings()...)
 			}
 			if near := prose.Suggest(name, known); near != "" && !slices.Contains(slices.Concat(d.Knows, AgentSettings()), name) {
-				r.add(p.Key.Pos, "a subject has no key %q; did you mean %s?", name, near)
+				r.add(p.Key.Pos, "a subject has no key %q (did you mean %q?)", name, near)
 				continue
 			}
 			var x any

@@ -30,6 +30,7 @@ import (
 	"strings"
 
 	"github.com/rehearse-dev/rehearse/harness"
+	"github.com/rehearse-dev/rehearse/internal/dialect/dialects"
 	"github.com/rehearse-dev/rehearse/internal/expr"
 	"github.com/rehearse-dev/rehearse/internal/mcpconfig"
 	"github.com/rehearse-dev/rehearse/internal/prose"
@@ -223,10 +224,11 @@ func (d *Definition) Secrets() []string {
 
 // Asks implements [harness.SubjectInfo].
 func (d *Definition) Asks(dialect string) string {
-	paths := map[string]string{
-		"chat": "/v1/chat/completions", "responses": "/v1/responses", "messages": "/v1/messages", "gemini": "/v1beta/models/any:generateContent",
+	own, ok := dialects.Find(d.Dialect)
+	if !ok {
+		return ""
 	}
-	return paths[d.Dialect] // which is all that it speaks
+	return own.ClientPath // which is all that it speaks
 }
 
 // NeedsWorkdir implements [harness.SubjectInfo].

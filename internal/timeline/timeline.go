@@ -243,7 +243,7 @@ func answer(request string, m mcpwire.Message) string {
 func short(text string) string {
 	const most = 100
 	text = strings.Join(strings.FieldsFunc(text, func(r rune) bool { return unicode.IsSpace(r) || unicode.IsControl(r) }), " ")
-	return mcpwire.Excerpt([]byte(text), most)
+	return prose.Shorten(text, most)
 }
 
 // Write prints events, with their times since the first.

@@ -23,5 +23,5 @@ func Example() {
 	// 2 <nil> <nil>
 	// 3 missing_done <nil>
 	// 4 <nil> <nil>
-	// unknown fault "missing-done", did you mean "missing_done"?; `rehearse faults` lists them
+	// unknown fault "missing-done" (did you mean "missing_done"?); `rehearse faults` lists them
 }

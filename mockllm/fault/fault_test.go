@@ -72,8 +72,8 @@ func TestCheck(t *testing.T) {
 		want  string
 	}{
 		{"right", Fault{Kind: ServerError, Status: 529, Times: 3}, ""},
-		{"kind", Fault{Kind: "rate_limits"}, "unknown fault \"rate_limits\", did you mean \"rate_limit\"?; `rehearse faults` lists them"},
-		{"form", Fault{Kind: Reset, Form: "befor"}, "fault reset has no form \"befor\", did you mean \"before\"?; it has before, during, after"},
+		{"kind", Fault{Kind: "rate_limits"}, "unknown fault \"rate_limits\" (did you mean \"rate_limit\"?); `rehearse faults` lists them"},
+		{"form", Fault{Kind: Reset, Form: "befor"}, "fault reset has no form \"befor\" (did you mean \"before\"?); it has before, during, after"},
 		{"no forms", Fault{Kind: CRLF, Form: "x"}, "fault crlf has no forms, but \"x\" is given"},
 		{"setting", Fault{Kind: CRLF, Status: 500}, "fault crlf does not use status"},
 		{"place", Fault{Kind: CRLF, At: At{Byte: 2}}, "fault crlf strikes the whole reply: at does not use chunk, byte and token"},

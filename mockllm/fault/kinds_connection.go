@@ -107,7 +107,7 @@ func connectionKinds() []Info {
 		{
 			Kind: JSONForStream, Group: group, What: "a request for a stream is answered with one JSON document",
 			For:  "is it read, or mistaken for an empty stream",
-			Seen: []string{"https://github.com/ChatGPTNextWeb/NextChat/pull/1585", "argo-proxy 3.0 forwards a body that is no stream"}, Stream: true,
+			Seen: []string{"https://github.com/ChatGPTNextWeb/NextChat/pull/1585", "argo-proxy 3.0 forwards a body that is not a stream"}, Stream: true,
 		},
 		{
 			Kind: SSEForPlain, Group: group, What: "a request for one document is answered with a stream",

@@ -112,7 +112,7 @@ func chunkKinds() []Info {
 	const group = "stream"
 	return []Info{
 		{
-			Kind: MalformedJSON, Group: group, What: "a chunk, or the whole document, is no JSON",
+			Kind: MalformedJSON, Group: group, What: "a chunk, or the whole document, is not JSON",
 			For:  "is it an error that shows the place, and not a reply that lacks a piece",
 			Seen: []string{"https://github.com/wrzonance/WrzDJ/pull/354", "https://github.com/decolua/9router/issues/3492"},
 			Forms: []Form{

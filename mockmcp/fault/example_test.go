@@ -28,5 +28,5 @@ func Example() {
 	// tools/call refund <nil> <nil>
 	// tools/call weather <nil> <nil>
 	// tools/call refund exit <nil>
-	// unknown fault "is-error", did you mean "is_error"?; `rehearse faults` lists them
+	// unknown fault "is-error" (did you mean "is_error"?); `rehearse faults` lists them
 }

@@ -31,6 +31,7 @@ import (
 
 	"github.com/rehearse-dev/rehearse/harness"
 	"github.com/rehearse-dev/rehearse/internal/faults"
+	"github.com/rehearse-dev/rehearse/internal/prose"
 )
 
 // Kind names a misbehaviour.
@@ -193,7 +194,7 @@ func (f *Fault) Check() error {
 func (f *Fault) checkMatch(info *Info, report func(string, ...any)) {
 	m := f.Match
 	if m.Method != "" && len(info.On) > 0 && !slices.Contains(info.On, m.Method) {
-		report("fault %s strikes %s, but never %q%s", f.Kind, info.Where(), m.Method, faults.Suggest(m.Method, info.On))
+		report("fault %s strikes %s, but never %q%s", f.Kind, info.Where(), m.Method, prose.DidYouMean(m.Method, info.On))
 	}
 	called := m.Method == "" && (len(info.On) == 0 || slices.Contains(info.On, methodCall)) || m.Method == methodCall
 	if m.Tool != "" && !called && !info.aboutList() {

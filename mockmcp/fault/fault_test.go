@@ -77,8 +77,8 @@ func TestCheck(t *testing.T) {
 		want  string
 	}{
 		{"right", Fault{Kind: RPCError, Code: -32050, Data: json.RawMessage(`{"a":1}`), Times: 3}, ""},
-		{"kind", Fault{Kind: "junk_lines"}, "unknown fault \"junk_lines\", did you mean \"junk_line\"?; `rehearse faults` lists them"},
-		{"form", Fault{Kind: Exit, Form: "befor"}, "fault exit has no form \"befor\", did you mean \"before\"?; it has after, before"},
+		{"kind", Fault{Kind: "junk_lines"}, "unknown fault \"junk_lines\" (did you mean \"junk_line\"?); `rehearse faults` lists them"},
+		{"form", Fault{Kind: Exit, Form: "befor"}, "fault exit has no form \"befor\" (did you mean \"before\"?); it has after, before"},
 		{"no forms", Fault{Kind: CRLF, Form: "x"}, "fault crlf has no forms, but \"x\" is given"},
 		{"setting", Fault{Kind: CRLF, Status: 500}, "fault crlf does not use status"},
 		{"status", Fault{Kind: HTTPStatus, Status: 99}, "status 99 of fault http_status is not between 200 and 599"},
@@ -87,7 +87,7 @@ func TestCheck(t *testing.T) {
 		{"negative", Fault{Kind: Delay, Delay: -1}, "fault delay has a negative setting"},
 		{"data", Fault{Kind: RPCError, Data: json.RawMessage(`{`)}, "the data of fault rpc_error is not JSON"},
 		{"tool of a drift", Fault{Kind: ToolDrift, Match: Match{Method: "tools/call", Tool: "refund"}}, ""},
-		{"method of a kind", Fault{Kind: CursorLoop, Match: Match{Method: "tools/lists"}}, "fault cursor_loop strikes tools/list, but never \"tools/lists\", did you mean \"tools/list\"?"},
+		{"method of a kind", Fault{Kind: CursorLoop, Match: Match{Method: "tools/lists"}}, "fault cursor_loop strikes tools/list, but never \"tools/lists\" (did you mean \"tools/list\"?)"},
 		{"tool of a list", Fault{Kind: BadSchema, Match: Match{Tool: "refund"}}, ""},
 		{"tool at the start", Fault{Kind: DieAtStart, Match: Match{Tool: "refund"}}, "fault die_at_start does not strike calls here: match does not use tool"},
 		{"tool of another method", Fault{Kind: Hang, Match: Match{Method: "ping", Tool: "refund"}}, "fault hang does not strike calls here: match does not use tool"},

@@ -209,7 +209,7 @@ func processKinds() []Info {
 		{
 			Kind: Exit, Group: group, Transports: everywhere(),
 			What: "the process ends while the request is under way, with 1 by default",
-			For:  "is the failure fast, is the server started again, and is no side effect doubled",
+			For:  "is the failure fast, is the server started again, and does each side effect happen once",
 			Seen: gh("MoonshotAI/kimi-code", "issues/2109"),
 			Uses: []string{"exit_code", "stderr"}, InProcess: "the connection is cut; over HTTP the sessions are forgotten as well, as if it had been started again",
 			Forms: []Form{

@@ -117,8 +117,8 @@ func TestDocumentsFail(t *testing.T) {
 		{"two lines", `x/x.go: lines 5 and 8 are both "}"`, func(r *row) { r.Mutant.Line = "}" }},
 		{"the same line", `x/x.go:4: want another line, got "return 1"`, func(r *row) { r.Mutant.Becomes = "return 1" }},
 		{"more than a line", `x/x.go:4: want another line, got "a\nb"`, func(r *row) { r.Mutant.Becomes = "a\nb" }},
-		{"a test", "x/x_test.go is no file of the product", func(r *row) { r.Mutant.File = "x/x_test.go" }},
-		{"not the product", "interop/i.go is no file of the product", func(r *row) { r.Mutant.File = "interop/i.go" }},
+		{"a test", "x/x_test.go is not a file of the product", func(r *row) { r.Mutant.File = "x/x_test.go" }},
+		{"not the product", "interop/i.go is not a file of the product", func(r *row) { r.Mutant.File = "interop/i.go" }},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			r := good(tt.edit)

@@ -93,7 +93,7 @@ var nowhere = []string{"interop/", "internal/archtest/", "internal/bench/"}
 func (m *mutant) apply(root string) (number int, text []byte, err error) {
 	own := func(folder string) bool { return strings.HasPrefix(m.File, folder) }
 	if !strings.HasSuffix(m.File, ".go") || strings.HasSuffix(m.File, "_test.go") || slices.ContainsFunc(nowhere, own) {
-		return 0, nil, fmt.Errorf("%s is no file of the product", m.File)
+		return 0, nil, fmt.Errorf("%s is not a file of the product", m.File)
 	}
 	src, err := os.ReadFile(filepath.Join(root, m.File))
 	if err != nil {

@@ -12,7 +12,7 @@ import (
 
 // Dialect is OpenAI's chat completions.
 var Dialect = &dialect.Dialect{
-	Name: "chat", Path: "/chat/completions",
+	Name: "chat", Provider: "openai", Path: "/chat/completions", ClientPath: "/v1/chat/completions",
 	Read:     readRequest,
 	Overflow: overflow, ReplyID: dialect.IDs{Prefix: "chatcmpl-", Len: 29}, CallID: dialect.IDs{Prefix: "call_", Len: 24},
 	Models: func(ids []string, created int64) []byte {

@@ -5,6 +5,7 @@ package dialects
 
 import (
 	"net/url"
+	"slices"
 	"strings"
 
 	"github.com/rehearse-dev/rehearse/internal/dialect"
@@ -17,6 +18,20 @@ import (
 // All are the dialects, a row for each.
 func All() []*dialect.Dialect {
 	return []*dialect.Dialect{chat.Dialect, chat.Older, responses.Dialect, messages.Dialect, gemini.Dialect}
+}
+
+// Spoken are the dialects that a subject may speak with the model.
+func Spoken() []*dialect.Dialect {
+	return slices.DeleteFunc(All(), func(d *dialect.Dialect) bool { return d.Provider == "" })
+}
+
+// Names are those of [Spoken].
+func Names() []string {
+	var names []string
+	for _, d := range Spoken() {
+		names = append(names, d.Name)
+	}
+	return names
 }
 
 // Find returns the dialect of a name.

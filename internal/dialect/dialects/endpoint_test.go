@@ -36,6 +36,22 @@ func TestEndpoints(t *testing.T) {
 }
 
 // TestEndpointDecodes has one request in each dialect.
+// TestSpoken holds the rows against each other: a client of a dialect asks a path
+// at which it is spoken.
+func TestSpoken(t *testing.T) {
+	var got []string
+	for _, d := range dialects.Spoken() {
+		got = append(got, d.Name+" "+d.Provider)
+		if at := dialects.EndpointOf(d.ClientPath); at.Dialect != d {
+			t.Errorf("%s: clients ask %s, where %q is spoken", d.Name, d.ClientPath, at.Name())
+		}
+	}
+	want := []string{"chat openai", "responses responses", "messages anthropic", "gemini gemini"}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("(-want +got)\n%s", diff)
+	}
+}
+
 func TestEndpointDecodes(t *testing.T) {
 	for path, body := range map[string]string{
 		"/v1/chat/completions":             `{"model":"m","messages":[{"role":"user","content":"hi"}]}`,

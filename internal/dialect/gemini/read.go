@@ -18,7 +18,7 @@ import (
 
 // Dialect is Google's generateContent.
 var Dialect = &dialect.Dialect{
-	Name: "gemini", Place: place,
+	Name: "gemini", Provider: "gemini", Place: place, ClientPath: "/v1beta/models/any:generateContent",
 	Read: func(body []byte, q *dialect.Query) (dialect.Request, *dialect.Refusal) {
 		g, refusal := Read(body, q)
 		if g == nil {

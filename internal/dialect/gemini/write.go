@@ -9,6 +9,7 @@ import (
 	"strconv"
 
 	"github.com/rehearse-dev/rehearse/internal/dialect"
+	"github.com/rehearse-dev/rehearse/internal/value"
 )
 
 // Write is Gemini's generateContent, and streamGenerateContent?alt=sse when
@@ -315,17 +316,14 @@ func (g *writer) chunks() []dialect.Frame {
 // spaced puts a space after each colon of compact JSON, as the provider does.
 func spaced(data []byte) []byte {
 	out := make([]byte, 0, len(data)+len(data)/8)
-	inside := false
-	for i := 0; i < len(data); i++ {
-		c := data[i]
-		out = append(out, c)
-		switch {
-		case inside && c == '\\':
-			i++
-			out = append(out, data[i])
-		case c == '"':
-			inside = !inside
-		case c == ':' && !inside:
+	for scan := (value.Scanner{Data: data}); scan.At < len(data); {
+		at := scan.At
+		if data[at] == '"' {
+			scan.Text()
+		} else {
+			scan.At++
+		}
+		if out = append(out, data[at:scan.At]...); data[at] == ':' {
 			out = append(out, ' ')
 		}
 	}

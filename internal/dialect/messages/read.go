@@ -21,7 +21,7 @@ const base58 = "123456789ABCDEFGHJKLMNPQRSTUVWXYZabcdefghijkmnopqrstuvwxyz"
 
 // Dialect is Anthropic's messages.
 var Dialect = &dialect.Dialect{
-	Name: "messages", Path: "/messages",
+	Name: "messages", Provider: "anthropic", Path: "/messages", ClientPath: "/v1/messages",
 	Read: func(body []byte, q *dialect.Query) (dialect.Request, *dialect.Refusal) {
 		m, refusal := Read(body, q.Counting, q.Held)
 		if m == nil {

@@ -18,7 +18,7 @@ import (
 
 // Dialect is OpenAI's responses.
 var Dialect = &dialect.Dialect{
-	Name: "responses", Path: "/responses",
+	Name: "responses", Provider: "responses", Path: "/responses", ClientPath: "/v1/responses",
 	Read: func(body []byte, q *dialect.Query) (dialect.Request, *dialect.Refusal) {
 		r, refusal := Read(body, q.Held)
 		if r == nil {
