@@ -35,7 +35,6 @@ func TestEndpoints(t *testing.T) {
 	}
 }
 
-// TestEndpointDecodes has one request in each dialect.
 // TestSpoken holds the rows against each other: a client of a dialect asks a path
 // at which it is spoken.
 func TestSpoken(t *testing.T) {
@@ -52,6 +51,7 @@ func TestSpoken(t *testing.T) {
 	}
 }
 
+// TestEndpointDecodes has one request in each dialect.
 func TestEndpointDecodes(t *testing.T) {
 	for path, body := range map[string]string{
 		"/v1/chat/completions":             `{"model":"m","messages":[{"role":"user","content":"hi"}]}`,
