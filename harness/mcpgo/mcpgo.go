@@ -103,6 +103,9 @@ func Transport(ctx context.Context, server harness.Server) (transport.Interface,
 }
 
 func open(ctx context.Context, server harness.Server) (transport.Interface, error) {
+	if err := mcpwire.Reachable(server); err != nil {
+		return nil, err
+	}
 	if server.Dial == nil && server.URL != "" && !mcpwire.IsSocket(server) {
 		return overHTTP(server)
 	}

@@ -180,7 +180,7 @@ func TestErrors(t *testing.T) {
 		server harness.Server
 		want   string
 	}{
-		{"nothing", harness.Server{Name: "x"}, `connecting to server "x": no command to start`},
+		{"nothing", harness.Server{Name: "x"}, `connecting to server "x": nothing says how it is reached: want a URL, a Command or Dial`},
 		{"no program", harness.Server{Name: "x", Command: []string{"/does/not/exist"}}, `connecting to server "x": starting "/does/not/exist": fork/exec /does/not/exist: no such file or directory`},
 		{"dies", harness.Server{Name: "x", Command: []string{program}, Env: []string{asServer + "=dies"}}, `connecting to server "x": the server disconnected: exit status 3; its stderr ends: no licence`},
 		{"no address", harness.Server{Name: "x", URL: "http://127.0.0.1:1/mcp"}, `connecting to server "x": `},

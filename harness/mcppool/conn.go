@@ -172,6 +172,9 @@ func (s *Session) attempt(ctx context.Context, in Era) (*conn, error) {
 
 // dial makes the transport that the server is reached by.
 func (s *Session) dial(ctx context.Context, c *conn) (transport, error) {
+	if err := mcpwire.Reachable(s.server); err != nil {
+		return nil, err
+	}
 	if server := s.server; server.Dial == nil && server.URL != "" {
 		web := mcphttp.Options{
 			URL: server.URL, Headers: server.Headers, DialContext: s.opts.DialContext, MaxFrame: s.opts.MaxFrame,

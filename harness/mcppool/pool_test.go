@@ -359,3 +359,17 @@ func TestServerWithoutResources(t *testing.T) {
 		t.Errorf("%v is no *Error", err)
 	}
 }
+
+// TestUnreachable: what does not say how a server is reached, or says it in a word
+// that nobody knows, is an error before anything is tried.
+func TestUnreachable(t *testing.T) {
+	for want, server := range map[string]harness.Server{
+		"nothing says how it is reached: want a URL, a Command or Dial":              {Name: "s"},
+		`transport "SSE" is not known: want http, sse or ws`:                         {Name: "s", URL: "http://127.0.0.1:1", Transport: "SSE"},
+		`transport "htpp" is not known: want http, sse or ws (did you mean "http"?)`: {Name: "s", URL: "http://127.0.0.1:1", Transport: "htpp"},
+	} {
+		if _, err := mcppool.Open(t.Context(), server, nil); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%v, want %s", err, want)
+		}
+	}
+}

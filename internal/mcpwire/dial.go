@@ -11,6 +11,7 @@ import (
 	"net"
 	"net/http"
 	"net/url"
+	"slices"
 	"strings"
 	"time"
 
@@ -40,6 +41,19 @@ type DialOptions struct {
 	DialContext func(ctx context.Context, network, address string) (net.Conn, error)
 	// Note takes a line for what is odd and does no harm. Nil drops it.
 	Note func(format string, args ...any)
+}
+
+// Reachable says what is wrong with how a server is to be reached; nil for nothing.
+func Reachable(server harness.Server) error {
+	transports := []string{"http", "sse", "ws"}
+	switch {
+	case server.Dial != nil:
+	case server.URL == "" && len(server.Command) == 0:
+		return errors.New("nothing says how it is reached: want a URL, a Command or Dial")
+	case server.URL != "" && server.Transport != "" && !slices.Contains(transports, server.Transport):
+		return fmt.Errorf("transport %q is not known: want %s%s", server.Transport, prose.Or(transports), prose.DidYouMean(server.Transport, transports))
+	}
+	return nil
 }
 
 // IsSocket reports whether a server is reached over a WebSocket.
