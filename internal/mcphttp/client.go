@@ -462,10 +462,10 @@ func (c *Client) Listen(ctx context.Context, opened func()) {
 	defer answered()
 	failures := 0
 	for first := true; ; first = false {
-		begin := time.Now()
 		if !first && again(ctx, harness.SystemClock(), stream) != nil {
 			return
 		}
+		begin := time.Now()
 		body, err := c.open(ctx, stream)
 		answered()
 		if err == nil {
