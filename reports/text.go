@@ -326,11 +326,10 @@ func (p *textPrinter) verdict(v *trials.Verdict) {
 	}
 }
 
-// headline is the message of a verdict, unless its rows or mismatches say it
-// again, in a table. That of an undecided one says why it could not be judged.
+// headline is the message of a verdict, unless its rows or mismatches say all of it
+// again, in a table.
 func headline(v *trials.Verdict) string {
-	if len(v.Mismatches) > 0 && !v.Conduct && v.State != trials.Undecided ||
-		v.Alignment != nil && len(v.Alignment.Rows) > 0 {
+	if v.MismatchesOnly && len(v.Mismatches) > 0 && v.State == trials.Failed || v.Alignment != nil && len(v.Alignment.Rows) > 0 {
 		return ""
 	}
 	return v.Message

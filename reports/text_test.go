@@ -47,8 +47,9 @@ func TestHeadline(t *testing.T) {
 		want bool
 	}{
 		{"no table", trials.Verdict{State: trials.Failed, Message: "no"}, true},
-		{"mismatches", trials.Verdict{State: trials.Failed, Message: "n: want 1, got …", Mismatches: differs}, false},
-		{"undecided after one", trials.Verdict{State: trials.Undecided, Message: "unknown after n: want 1, got 2", Mismatches: differs}, true},
+		{"mismatches", trials.Verdict{State: trials.Failed, Message: "n: want 1, got …", Mismatches: differs, MismatchesOnly: true}, false},
+		{"mismatches and more", trials.Verdict{State: trials.Failed, Message: "want it to contain x; n: want 1, got 2", Mismatches: differs}, true},
+		{"undecided after one", trials.Verdict{State: trials.Undecided, Message: "unknown after n: want 1, got 2", Mismatches: differs, MismatchesOnly: true}, true},
 		{"conduct", trials.Verdict{State: trials.Failed, Conduct: true, Message: "changed to n: want 1, got 2", Mismatches: differs}, true},
 		{"calls", trials.Verdict{State: trials.Failed, Message: "no", Alignment: &trials.Alignment{Rows: make([]trials.AlignmentRow, 1)}}, false},
 	} {

@@ -96,7 +96,7 @@ func (s Answer) judge(v *trials.Verdict, e *Evidence, text, what, got string) {
 	v.Score = share(checks-len(problems), checks)
 	if len(problems) > 0 {
 		if len(problems) == 1 && len(v.Mismatches) > 0 {
-			v.Pos = cmp.Or(firstPos(v.Mismatches), v.Pos)
+			v.Pos, v.MismatchesOnly = cmp.Or(firstPos(v.Mismatches), v.Pos), true
 			fail(v, "%s; %s is %s", problems[0], what, got)
 			return
 		}
@@ -205,7 +205,7 @@ func (s State) Score(e *Evidence) trials.Verdict {
 	}
 	v.Score = share(good, len(s.Servers))
 	if len(v.Mismatches) > 0 {
-		v.Pos = cmp.Or(firstPos(v.Mismatches), v.Pos)
+		v.Pos, v.MismatchesOnly = cmp.Or(firstPos(v.Mismatches), v.Pos), true
 		texts := make([]string, len(v.Mismatches))
 		for i, m := range v.Mismatches {
 			texts[i] = m.String()

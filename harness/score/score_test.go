@@ -497,3 +497,24 @@ func ExampleCalls() {
 	// matched weather.get
 	// missing mail.send
 }
+
+// TestMismatchesOnly: mismatches are all that is wrong where nothing else is.
+func TestMismatchesOnly(t *testing.T) {
+	e := score.Evidence{
+		Transcript: transcript(harness.TurnReport{Answer: `{"a":2}`}), States: map[string]json.RawMessage{"s": json.RawMessage(`{"a":2}`)},
+	}
+	differs := matcher(t, `{"a":1}`, "answer")
+	for name, tt := range map[string]struct {
+		s    score.Scorer
+		want bool
+	}{
+		"an answer":            {score.Answer{JSON: differs}, true},
+		"an answer, and more":  {score.Answer{JSON: differs, Contains: templates(t, "x")}, false},
+		"an answer, otherwise": {score.Answer{Contains: templates(t, "x")}, false},
+		"a state":              {score.State{Servers: map[string]*match.Matcher{"s": differs}}, true},
+	} {
+		if v := tt.s.Score(&e); v.State != trials.Failed || v.MismatchesOnly != tt.want {
+			t.Errorf("%s: %+v", name, v)
+		}
+	}
+}

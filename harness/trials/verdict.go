@@ -42,6 +42,9 @@ type Verdict struct {
 	Message string `json:"message,omitempty"`
 	// Mismatches are the places where a value is not as expected.
 	Mismatches []Mismatch `json:"mismatches,omitempty"`
+	// MismatchesOnly says that Mismatches are all that is wrong: who shows them
+	// need not repeat them by the message.
+	MismatchesOnly bool `json:"mismatches_only,omitempty"`
 	// Files are the paths of the files that are not as expected, where the check
 	// is about files.
 	Files []string `json:"files,omitempty"`
