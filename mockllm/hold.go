@@ -7,15 +7,23 @@ import (
 	"fmt"
 	"net/http"
 	"slices"
+
+	"github.com/rehearse-dev/rehearse/internal/cues"
 )
 
 // Cue lets go the replies that are held until the cue of that name, and those
 // that would be. POST /rehearse/cue/NAME does the same.
 func (m *Mock) Cue(name string) { m.cues.Give(name) }
 
-// AwaitHeld waits until a request is held until the cue of that name.
+// AwaitHeld waits until a request is held until the cue of that name. One that the
+// script does not wait for is an error.
 func (m *Mock) AwaitHeld(ctx context.Context, name string) error {
-	if err := m.cues.AwaitHeld(ctx, name); err != nil {
+	names, all := m.Cues()
+	err := cues.Known(name, names, all)
+	if err == nil {
+		err = m.cues.AwaitHeld(ctx, name)
+	}
+	if err != nil {
 		return fmt.Errorf("waiting for a request that is held until %q: %w", name, err)
 	}
 	return nil

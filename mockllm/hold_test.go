@@ -47,6 +47,9 @@ func TestHold(t *testing.T) {
 					res.Body.Close()
 				}
 				wantText(t, <-got, "At last.")
+				if err := m.AwaitHeld(t.Context(), "go no"); err == nil || !strings.Contains(err.Error(), `the script does not wait for the cue "go no" (did you mean "go on"?)`) {
+					t.Errorf("an unknown cue: %v", err)
+				}
 				ctx, cancel := context.WithTimeout(t.Context(), time.Hour)
 				defer cancel()
 				if err := m.AwaitHeld(ctx, "go on"); !errors.Is(err, context.DeadlineExceeded) {

@@ -9,6 +9,8 @@ import (
 	"sync"
 
 	"github.com/rehearse-dev/rehearse/harness"
+
+	"github.com/rehearse-dev/rehearse/internal/cues"
 )
 
 // Cue lets go the results that are held until the cue of that name and those
@@ -20,9 +22,15 @@ func (s *Server) Cue(name string) {
 	}
 }
 
-// AwaitHeld waits until a result is held until the cue of that name.
+// AwaitHeld waits until a result is held until the cue of that name. One that the
+// script does not wait for is an error.
 func (s *Server) AwaitHeld(ctx context.Context, name string) error {
-	if err := s.cues.AwaitHeld(ctx, name); err != nil {
+	names, all := s.Cues()
+	err := cues.Known(name, names, all)
+	if err == nil {
+		err = s.cues.AwaitHeld(ctx, name)
+	}
+	if err != nil {
 		return fmt.Errorf("waiting for a call of %q that is held until %q: %w", s.script.Name, name, err)
 	}
 	return nil

@@ -70,6 +70,9 @@ func TestHold(t *testing.T) {
 				if m := held.receive(); !strings.Contains(string(m.Frame), "at last") {
 					t.Errorf("got %s", m.Frame)
 				}
+				if err := s.AwaitHeld(t.Context(), "lunch"); err == nil || !strings.HasSuffix(err.Error(), `the script does not wait for the cue "lunch"; there are go on`) {
+					t.Errorf("an unknown cue: %v", err)
+				}
 				ctx, cancel := context.WithTimeout(t.Context(), time.Hour)
 				defer cancel()
 				if err := s.AwaitHeld(ctx, "go on"); !errors.Is(err, context.DeadlineExceeded) {

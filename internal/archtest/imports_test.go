@@ -66,7 +66,7 @@ internal/capture: cassettes/mcptape internal/redact harness harness/trials inter
 	internal/mcpwire internal/prose internal/schema internal/toolname internal/value internal/vcr internal/yamledit internal/yamlnode scenarios
 internal/conduct: internal/redact harness harness/trials internal/dialect/dialects internal/exactjson internal/jsonrpc internal/mcpwire internal/prose
 	internal/schema internal/toolname internal/trajectory internal/value
-internal/cues:
+internal/cues: internal/prose
 internal/dialect: harness internal/exactjson internal/prose internal/sse internal/toolname
 internal/dialect/chat: harness internal/dialect internal/exactjson internal/sse internal/toolname
 internal/dialect/dialects: internal/dialect internal/dialect/chat internal/dialect/gemini internal/dialect/messages
@@ -88,7 +88,7 @@ internal/mcpconfig: harness internal/exactjson internal/filepos internal/plainfi
 internal/mcphttp: harness internal/exactjson internal/jsonrpc internal/mcpwire internal/prose internal/redirect internal/sse
 internal/mcpmatrix: mockmcp mockmcp/fault
 internal/mcpwire: harness internal/exactjson internal/jsonrpc internal/prose internal/redirect internal/value
-internal/mockserver: harness harness/score harness/trials internal/budget internal/exactjson internal/expr internal/gate internal/jsonrpc
+internal/mockserver: harness harness/score harness/trials internal/budget internal/cues internal/exactjson internal/expr internal/gate internal/jsonrpc
 	internal/look internal/match internal/profile internal/prose internal/toolname internal/trajectory internal/value mockllm
 	mockllm/fault mockmcp reports
 internal/offline:

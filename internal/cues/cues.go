@@ -12,9 +12,26 @@ package cues
 import (
 	"context"
 	"errors"
+	"fmt"
 	"slices"
+	"strings"
 	"sync"
+
+	"github.com/rehearse-dev/rehearse/internal/prose"
 )
+
+// Known says that a script waits for no cue of that name; nil where it does. names
+// are those that it waits for, and all says that there are no others.
+func Known(name string, names []string, all bool) error {
+	if !all || slices.Contains(names, name) {
+		return nil
+	}
+	there := "; it waits for none"
+	if len(names) > 0 {
+		there = "; there are " + strings.Join(names, ", ")
+	}
+	return fmt.Errorf("the script does not wait for the cue %q%s", name, prose.MeantOr(name, names, there))
+}
 
 // Board knows which cues were given and what waits for which.
 type Board struct {

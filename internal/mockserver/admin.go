@@ -13,6 +13,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/rehearse-dev/rehearse/internal/cues"
 	"github.com/rehearse-dev/rehearse/internal/exactjson"
 	"github.com/rehearse-dev/rehearse/internal/gate"
 	"github.com/rehearse-dev/rehearse/internal/prose"
@@ -253,15 +254,11 @@ func cueAdmin(name string) (rest, cue string) {
 // knownCue answers with 404 where the script waits for no such cue.
 func knownCue(w http.ResponseWriter, m cued, cue string) bool {
 	names, all := m.Cues()
-	if !all || slices.Contains(names, cue) {
-		return true
+	err := cues.Known(cue, names, all)
+	if err != nil {
+		writeError(w, http.StatusNotFound, err)
 	}
-	there := "; it waits for none"
-	if len(names) > 0 {
-		there = "; there are " + strings.Join(names, ", ")
-	}
-	writeError(w, http.StatusNotFound, fmt.Errorf("the script does not wait for the cue %q%s", cue, prose.MeantOr(cue, names, there)))
-	return false
+	return err == nil
 }
 
 // serveCue gives a cue to a conversation that has begun.
