@@ -3,12 +3,14 @@
 package mcppool_test
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"fmt"
 	"io"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -71,6 +73,59 @@ func TestOddFrames(t *testing.T) {
 			})
 		})
 	}
+}
+
+// late is a clock by which all time limits run out once an answer was looked at.
+type late struct {
+	harness.Clock
+	answered atomic.Bool
+	mu       sync.Mutex
+	limits   []func()
+}
+
+func (c *late) AfterFunc(d time.Duration, kind harness.TimerKind, f func()) harness.Timer {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.limits = append(c.limits, f)
+	return c.Clock.AfterFunc(d, kind, f)
+}
+
+func (c *late) Now() time.Time {
+	if c.answered.Load() {
+		c.mu.Lock()
+		defer c.mu.Unlock()
+		for _, f := range c.limits {
+			f()
+		}
+	}
+	return c.Clock.Now()
+}
+
+// TestUnusableInTime: an answer that cannot be used has come all the same, also where
+// the time limit runs out before the caller is told.
+func TestUnusableInTime(t *testing.T) {
+	clock := &late{Clock: harness.SystemClock()}
+	s := open(t, harness.Server{Name: "p", Dial: func(ctx context.Context) (io.ReadWriteCloser, error) {
+		rw, err := legacy(peer{"tools/call": {`{"jsonrpc":"2.0","id":ID,"result":{"con`}}).dial(ctx)
+		return &told{rw, clock}, err
+	}}, &mcppool.Options{Clock: clock})
+	_, err := s.Call(t.Context(), "x", nil)
+	if e := kindOf(t, err); e.Kind != mcppool.ErrMalformed || !strings.Contains(err.Error(), "unusable answer: line is not a JSON-RPC message") {
+		t.Errorf("Call() = %v (%s)", err, e.Kind)
+	}
+}
+
+// told tells a clock that a call was sent.
+type told struct {
+	io.ReadWriteCloser
+	clock *late
+}
+
+func (r *told) Write(b []byte) (int, error) {
+	if bytes.Contains(b, []byte(`"tools/call"`)) {
+		r.clock.answered.Store(true)
+	}
+	return r.ReadWriteCloser.Write(b)
 }
 
 func TestNotesTellOfJunk(t *testing.T) {

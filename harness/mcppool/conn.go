@@ -458,6 +458,12 @@ func (c *conn) exchange(ctx context.Context, id, method string, params any, trac
 				return nil, err
 			}
 		case <-ctx.Done():
+			select {
+			case a := <-answered: // it came before
+				leave(a.err == nil)
+				return a.result()
+			default:
+			}
 			leave(false)
 			c.giveUp(ctx, m)
 			return nil, ctx.Err()

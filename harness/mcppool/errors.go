@@ -70,10 +70,10 @@ func (s *Session) explain(outer, inner context.Context, op string, p *patience, 
 	case outer.Err() != nil:
 		e.Kind, e.Err = ErrCancelled, context.Cause(outer)
 		return e
+	case errors.Is(err, mcpwire.ErrUnusable) && !errors.Is(err, context.Canceled):
+		e.Kind = ErrMalformed // whatever ran out since: there was an answer
 	case inner.Err() != nil:
 		e.Kind, e.Err = ErrTimeout, p.ran(c.unread())
-	case errors.Is(err, mcpwire.ErrUnusable):
-		e.Kind = ErrMalformed
 	case c.gone():
 		e.Kind = ErrClosed
 		e.Err = fmt.Errorf("the server disconnected%s%s", c.ending(), c.unread())
