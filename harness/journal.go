@@ -204,10 +204,6 @@ type TurnReport struct {
 	Notes []string   `json:"notes,omitempty"` // warnings, leaked calls, withdrawn text
 }
 
-// ErrorMark is what the text of a failed call begins with where the model reads
-// it: a tool message has no flag for a failure.
-const ErrorMark = "Error: "
-
 // ReportedCall is a tool call as the subject reports it.
 type ReportedCall struct {
 	ID        string        `json:"id,omitempty"`

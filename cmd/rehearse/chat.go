@@ -105,6 +105,7 @@ a goal, and there are no commands but exit and quit.
 	return cmd
 }
 
+// define adds the flags to a set.
 func (flags *chatFlags) define(f *pflag.FlagSet) {
 	f.StringVar(&flags.config, "config", "", "file with the servers: mcp.json (mcpServers), or YAML with mcp.client")
 	f.StringVar(&flags.as, "as", "", "name of the agent, for the agent_permissions of the configuration")

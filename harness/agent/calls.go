@@ -132,7 +132,7 @@ func (t *turn) runCall(ctx context.Context, call harness.ToolCall, offered []har
 	var kind ErrorType
 	fail := func(as ErrorType, format string, args ...any) {
 		kind, report.Error = as, fmt.Sprintf(format, args...)
-		report.Result = harness.ErrorMark + report.Error
+		report.Result = mcpwire.ErrorMark + report.Error
 	}
 	defer func() {
 		report.Duration = t.cfg.Clock.Now().Sub(start)
@@ -173,7 +173,7 @@ func (t *turn) runCall(ctx context.Context, call harness.ToolCall, offered []har
 	if t.cfg.Approve != nil {
 		asked := call
 		asked.Arguments = args
-		err := t.cfg.Approve(ctx, asked)
+		_, err := guard(func() (any, error) { return nil, t.cfg.Approve(ctx, asked) })
 		switch {
 		case turn.Err() != nil: // whatever was decided since
 			fail(ErrorNotRun, "%s was not run: it was not approved in time (%v)", call.Name, context.Cause(turn))
@@ -185,7 +185,7 @@ func (t *turn) runCall(ctx context.Context, call harness.ToolCall, offered []har
 	}
 	ctx, cancel := context.WithTimeoutCause(ctx, t.cfg.ToolTimeout, errToolTimeout)
 	defer cancel()
-	res, err := callTool(ctx, t.cfg.Tools, call.Name, args)
+	res, err := guard(func() (tools.Result, error) { return t.cfg.Tools.Call(ctx, call.Name, args) })
 	report.Server, report.Result = res.Server, res.Text
 	switch {
 	case err != nil && errors.Is(context.Cause(ctx), errToolTimeout):
@@ -206,15 +206,15 @@ func (t *turn) runCall(ctx context.Context, call harness.ToolCall, offered []har
 	return report, nil
 }
 
-// callTool calls a tool. A panic is an error of the call: this goroutine is ours, so
-// that nobody else could recover from it.
-func callTool(ctx context.Context, box Toolbox, name, args string) (res tools.Result, err error) {
+// guard turns a panic into an error: calls run in goroutines of ours, so that nobody
+// else could recover from it.
+func guard[T any](f func() (T, error)) (v T, err error) {
 	defer func() {
 		if p := recover(); p != nil {
 			err = fmt.Errorf("it panicked: %v", p)
 		}
 	}()
-	return box.Call(ctx, name, args)
+	return f()
 }
 
 // denied says why a tool that is not offered may not be called.
@@ -222,7 +222,8 @@ func (t *turn) denied(tool string) error {
 	if t.cfg.Denied == nil {
 		return nil
 	}
-	return t.cfg.Denied(tool)
+	_, err := guard(func() (any, error) { return nil, t.cfg.Denied(tool) })
+	return err
 }
 
 // readable makes a result one that a request can carry: text, and not too

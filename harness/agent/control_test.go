@@ -5,6 +5,7 @@ package agent
 import (
 	"context"
 	"errors"
+	"strings"
 	"sync"
 	"testing"
 	"testing/synctest"
@@ -102,6 +103,26 @@ func TestResume(t *testing.T) {
 				t.Errorf("history (-want +got):\n%s", diff)
 			}
 		})
+	}
+}
+
+// TestApprovePanics: what is asked about a call is a part of it, and runs in a
+// goroutine of the agent.
+func TestApprovePanics(t *testing.T) {
+	calls := called(call("1", "echo", `{}`), call("2", "echo", `{}`), call("3", "none", `{}`))
+	m := &script{replies: [][]any{calls, said("Done.")}}
+	c := New(Config{
+		Model: m, Tools: box{"echo": echo},
+		Approve: func(context.Context, harness.ToolCall) error { panic("a bug") },
+		Denied:  func(string) error { panic("a bug") },
+	}).Conversation()
+	if p := play(t.Context(), c, "Go."); p.err != nil {
+		t.Fatal(p.err)
+	}
+	for _, report := range c.Calls() {
+		if !strings.Contains(report.Error, "it panicked: a bug") {
+			t.Errorf("%s: %q", report.ID, report.Error)
+		}
 	}
 }
 

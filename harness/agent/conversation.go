@@ -16,6 +16,7 @@ import (
 
 	"github.com/rehearse-dev/rehearse/harness"
 	"github.com/rehearse-dev/rehearse/harness/model"
+	"github.com/rehearse-dev/rehearse/internal/mcpwire"
 	"github.com/rehearse-dev/rehearse/internal/prose"
 	"github.com/rehearse-dev/rehearse/internal/telemetry"
 )
@@ -104,7 +105,7 @@ func (c *Conversation) Resume(history []harness.Message) {
 		for _, call := range calls {
 			result := harness.Message{
 				Role: harness.RoleTool, CallID: call.ID,
-				Text: harness.ErrorMark + fmt.Sprintf("the conversation broke off during the call of %s; whether it took effect is not known", call.Name),
+				Text: mcpwire.ErrorMark + fmt.Sprintf("the conversation broke off during the call of %s; whether it took effect is not known", call.Name),
 			}
 			if i := slices.IndexFunc(results, func(m harness.Message) bool { return m.CallID == call.ID }); i >= 0 {
 				result = results[i]

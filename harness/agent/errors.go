@@ -7,7 +7,6 @@ import (
 	"errors"
 	"strings"
 
-	"github.com/rehearse-dev/rehearse/harness"
 	"github.com/rehearse-dev/rehearse/harness/mcppool"
 	"github.com/rehearse-dev/rehearse/internal/mcpwire"
 )
@@ -49,7 +48,7 @@ func typeOf(err error) ErrorType {
 
 // errorObject is a failure as a JSON object. One that a tool wrote is kept.
 func errorObject(kind ErrorType, text string) string {
-	text = strings.TrimPrefix(text, harness.ErrorMark)
+	text = strings.TrimPrefix(text, mcpwire.ErrorMark)
 	if mcpwire.IsObject([]byte(text)) {
 		return text
 	}

@@ -46,6 +46,11 @@ func wrap(w wrapped) harness.Subject {
 	})
 }
 
+// mute is an error that cannot be told where it is nil.
+type mute struct{ text string }
+
+func (m *mute) Error() string { return m.text }
+
 // TestWrappedSessions: what a subject does besides answering.
 func TestWrappedSessions(t *testing.T) {
 	waits := func(ctx context.Context) error {
@@ -73,6 +78,10 @@ func TestWrappedSessions(t *testing.T) {
 		{
 			"sends without a result", wrap(wrapped{send: func(context.Context) (*harness.TurnReport, error) { runtime.Goexit(); return nil, nil }}), harness.OutcomeFailed,
 			"turn 1: the subject ended its goroutine and returned nothing (runtime.Goexit, ",
+		},
+		{
+			"fails with an error that panics", wrap(wrapped{send: func(context.Context) (*harness.TurnReport, error) { return nil, (*mute)(nil) }}), harness.OutcomeFailed,
+			"turn 1: the subject panicked: ",
 		},
 		{"ends without a result", wrap(wrapped{end: func() error { runtime.Goexit(); return nil }}), harness.OutcomeFailed, "closing the subject: the subject ended its goroutine"},
 	} {

@@ -173,7 +173,7 @@ func arrayWithoutItems(v value.Value, path string) string {
 func messageText(r *mcppool.Result) string {
 	text := Text(r)
 	if r.IsError {
-		text = harness.ErrorMark + text
+		text = mcpwire.ErrorMark + text
 	}
 	return text
 }

@@ -24,6 +24,7 @@ import (
 
 	"github.com/rehearse-dev/rehearse/harness"
 	"github.com/rehearse-dev/rehearse/harness/mcppool"
+	"github.com/rehearse-dev/rehearse/internal/mcpwire"
 	"github.com/rehearse-dev/rehearse/internal/schema"
 	"github.com/rehearse-dev/rehearse/internal/toolname"
 )
@@ -371,7 +372,7 @@ func Failure(err error) Result {
 		short.Stderr = "" // what a server logs is not the model's business
 		text = short.Error()
 	}
-	return Result{Text: harness.ErrorMark + text, IsError: true, Err: err}
+	return Result{Text: mcpwire.ErrorMark + text, IsError: true, Err: err}
 }
 
 // Close closes the sessions, all at once: a server may take its time to end.

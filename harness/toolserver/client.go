@@ -19,6 +19,7 @@ import (
 
 	"github.com/rehearse-dev/rehearse/harness"
 	"github.com/rehearse-dev/rehearse/harness/tools"
+	"github.com/rehearse-dev/rehearse/internal/mcpwire"
 	"github.com/rehearse-dev/rehearse/internal/prose"
 	"github.com/rehearse-dev/rehearse/internal/redirect"
 )
@@ -119,7 +120,7 @@ func (c *Client) Call(ctx context.Context, name, args string) (tools.Result, err
 		err = errors.New(said(body))
 	}
 	if err != nil {
-		result.Text, result.IsError, result.Err = harness.ErrorMark+err.Error(), true, err
+		result.Text, result.IsError, result.Err = mcpwire.ErrorMark+err.Error(), true, err
 		return result, nil
 	}
 	var text struct {

@@ -12,9 +12,9 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/rehearse-dev/rehearse/harness"
 	"github.com/rehearse-dev/rehearse/internal/exactjson"
 	"github.com/rehearse-dev/rehearse/internal/gate"
+	"github.com/rehearse-dev/rehearse/internal/mcpwire"
 )
 
 // maxBody bounds the body of a request.
@@ -159,7 +159,7 @@ func (s *Toolserver) serveCall(w http.ResponseWriter, r *http.Request) {
 	case err != nil:
 		refuse(w, err)
 	case result.IsError:
-		refuse(w, &Error{http.StatusBadGateway, strings.TrimPrefix(result.Text, harness.ErrorMark)})
+		refuse(w, &Error{http.StatusBadGateway, strings.TrimPrefix(result.Text, mcpwire.ErrorMark)})
 	case json.Valid([]byte(result.Text)):
 		w.Header().Set("Content-Type", "application/json")
 		_, _ = io.WriteString(w, result.Text) // the client is gone

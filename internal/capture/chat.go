@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"github.com/rehearse-dev/rehearse/harness"
+	"github.com/rehearse-dev/rehearse/internal/mcpwire"
 	"github.com/rehearse-dev/rehearse/internal/prose"
 	"github.com/rehearse-dev/rehearse/internal/redact"
 	"github.com/rehearse-dev/rehearse/internal/schema"
@@ -340,7 +341,7 @@ func (w *chatWriter) result(tool, args string, made harness.ReportedCall) *Resul
 	failed := made.Error != ""
 	said := made.Result
 	if failed {
-		said = strings.TrimPrefix(said, harness.ErrorMark)
+		said = strings.TrimPrefix(said, mcpwire.ErrorMark)
 	}
 	if len(said) > w.most {
 		head, tail, left := prose.Ends(said, w.most*3/4, w.most/5)

@@ -148,6 +148,10 @@ func Marshal(v any) []byte {
 	return b
 }
 
+// ErrorMark is what the text of a failed call begins with where the model reads
+// it: a tool message has no flag for a failure.
+const ErrorMark = "Error: "
+
 // DefaultMaxFrame is the longest frame that a [Reader] takes by default:
 // 64 MiB, well above what servers send in earnest (a 20 MB image is).
 const DefaultMaxFrame = 64 << 20

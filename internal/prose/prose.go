@@ -42,10 +42,19 @@ func Head(s string, most int) (head string, left int) {
 	if len(s) <= most {
 		return s, 0
 	}
-	for most > 0 && !utf8.RuneStart(s[most]) {
-		most--
-	}
+	most -= inside(s, most)
 	return s[:most], len(s) - most
+}
+
+// inside is how many bytes of a character stand before the byte at an offset; 0
+// where it begins one, or where the bytes are no text.
+func inside(s string, at int) int {
+	for n := range min(at+1, utf8.UTFMax) {
+		if utf8.RuneStart(s[at-n]) {
+			return n
+		}
+	}
+	return 0
 }
 
 // Tail is the end of s, as [Head] is its beginning.
@@ -54,7 +63,7 @@ func Tail(s string, most int) (tail string, left int) {
 	if at == 0 {
 		return s, 0
 	}
-	for at < len(s) && !utf8.RuneStart(s[at]) {
+	for at < len(s) && inside(s, at) > 0 {
 		at++
 	}
 	return s[at:], at
@@ -85,8 +94,8 @@ func Middle(s string, first, last int) string {
 // and after it, with a mark at an end that was cut; and where in it that byte is.
 func Around(s string, at, before, after int) (part string, offset int) {
 	at = max(0, min(at, len(s)))
-	for at > 0 && at < len(s) && !utf8.RuneStart(s[at]) {
-		at--
+	if at < len(s) {
+		at -= inside(s, at)
 	}
 	tail, left := Tail(s[:at], before)
 	head, more := Head(s[at:], after)

@@ -175,3 +175,20 @@ func TestAddress(t *testing.T) {
 		})
 	}
 }
+
+// TestCutsBytes: what is no text is cut all the same, and not to nothing.
+func TestCutsBytes(t *testing.T) {
+	junk := strings.Repeat("\x80", 100)
+	if head, left := prose.Head(junk, 10); len(head) != 10 || left != 90 {
+		t.Errorf("Head: %q, %d", head, left)
+	}
+	if tail, left := prose.Tail(junk, 10); len(tail) != 10 || left != 90 {
+		t.Errorf("Tail: %q, %d", tail, left)
+	}
+	if got := prose.Excerpt(junk, 10); got != junk[:10]+"..." {
+		t.Errorf("Excerpt: %q", got)
+	}
+	if part, at := prose.Around(junk, 50, 5, 5); part != "…"+junk[:10]+"…" || at != len("…")+5 {
+		t.Errorf("Around: %q, %d", part, at)
+	}
+}

@@ -4,6 +4,7 @@ package gemini
 
 import (
 	"encoding/json"
+	"strings"
 
 	"github.com/rehearse-dev/rehearse/harness"
 	"github.com/rehearse-dev/rehearse/internal/dialect"
@@ -31,16 +32,17 @@ const (
 
 // saidPart is a part of a reply.
 type saidPart struct {
-	kind            partKind
-	text, signature string
-	members, call   dialect.Members // call is nil in others
+	kind          partKind
+	text          strings.Builder
+	signature     string
+	members, call dialect.Members // call is nil in others
 }
 
 // keep adds a part. Texts in a row are one, unless they are signed.
 func (p *parser) keep(part *saidPart) {
 	if n := len(p.parts); n > 0 && part.kind == partText && part.signature == "" {
 		if last := p.parts[n-1]; last.kind == partText && last.signature == "" {
-			last.text += part.text
+			last.text.WriteString(part.text.String())
 			return
 		}
 	}
@@ -62,7 +64,7 @@ func (p *parser) End(r *dialect.Reader) {
 		case part.kind == partCall:
 			list = append(list, json.RawMessage(`{"functionCall":{}}`))
 		case part.kind == partText:
-			list = append(list, dialect.Encode(textPart{dialect.ToValid(part.text), CallExtra{part.signature}}))
+			list = append(list, dialect.Encode(textPart{dialect.ToValid(part.text.String()), CallExtra{part.signature}}))
 			wanted = wanted || part.signature != ""
 		case part.kind == partOther || part.signature != "": // thoughts that nobody signed are not sent back
 			list = append(list, dialect.Encode(part.members))

@@ -67,7 +67,7 @@ func (p *parser) addPart(r *dialect.Reader, o dialect.Members) error {
 		part.kind = partThought
 	case part.kind == partCall || o.Get("text") != nil:
 		r.AddText(text)
-		part.text = string(text)
+		part.text.WriteString(string(text))
 	default:
 		part.kind = partOther
 	}
